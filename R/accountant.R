@@ -1,0 +1,65 @@
+#' Privacy accounting
+#'
+#' Exact conversions that need no data. `gaussian_sigma()` and `gaussian_delta()` are the analytic
+#' Gaussian mechanism; `cdp_rho()`, `cdp_epsilon()` and `cdp_delta()` convert between
+#' zero-concentrated and approximate differential privacy at the optimal order. All are evaluated in
+#' log space and rounded to the private side, so that a `delta` of 1e-300 is as good as one of 1e-5.
+#'
+#' @param epsilon (`number`, at least 0)\cr privacy loss.
+#' @param delta (`number`, in (0, 1))\cr failure probability.
+#' @param sensitivity (`number`, positive)\cr L2 sensitivity, in the units of `sigma`.
+#' @param sigma (`number`, positive)\cr standard deviation of the noise.
+#' @param rho (`number`, at least 0)\cr zCDP parameter.
+#' @return A number. `gaussian_sigma()`: the smallest standard deviation that is
+#'   (epsilon, delta)-private; `gaussian_delta()`, `cdp_delta()`: the smallest delta;
+#'   `cdp_epsilon()`: the smallest epsilon; `cdp_rho()`: the largest rho. All are public.
+#' @section Errors: `dpsc_error_argument` for a value outside its range.
+#' @references Balle, B. and Wang, Y.-X. (2018). Improving the Gaussian Mechanism for Differential
+#'   Privacy, Theorem 8.
+#'
+#'   Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential Privacy,
+#'   Corollary 13.
+#' @examples
+#' gaussian_sigma(epsilon = 1, delta = 1e-6)
+#' cdp_rho(epsilon = 1, delta = 1e-6)
+#' cdp_epsilon(rho = 0.1, delta = 1e-6)
+#' @export
+gaussian_sigma <- function(epsilon, delta, sensitivity = 1) {
+  epsilon <- check_number(epsilon, 0)
+  delta <- check_number(delta, 0, 1, open = c("min", "max"))
+  sensitivity <- check_number(sensitivity, 0, open = "min")
+  sensitivity / gaussian_mu_cpp(epsilon, delta)
+}
+
+#' @rdname gaussian_sigma
+#' @export
+gaussian_delta <- function(epsilon, sigma, sensitivity = 1) {
+  epsilon <- check_number(epsilon, 0, infinite = TRUE)
+  sigma <- check_number(sigma, 0, open = "min")
+  sensitivity <- check_number(sensitivity, 0, open = "min")
+  exp(log_gaussian_delta_cpp(epsilon, sensitivity / sigma))
+}
+
+#' @rdname gaussian_sigma
+#' @export
+cdp_rho <- function(epsilon, delta) {
+  epsilon <- check_number(epsilon, 0, infinite = TRUE)
+  delta <- check_number(delta, 0, 1, open = "min")
+  cdp_rho_cpp(epsilon, delta)
+}
+
+#' @rdname gaussian_sigma
+#' @export
+cdp_epsilon <- function(rho, delta) {
+  rho <- check_number(rho, 0)
+  delta <- check_number(delta, 0, 1, open = "min")
+  cdp_epsilon_cpp(rho, delta)
+}
+
+#' @rdname gaussian_sigma
+#' @export
+cdp_delta <- function(rho, epsilon) {
+  rho <- check_number(rho, 0, infinite = TRUE)
+  epsilon <- check_number(epsilon, 0, infinite = TRUE)
+  exp(log_cdp_delta_cpp(rho, epsilon))
+}

@@ -1,0 +1,157 @@
+# The one place where conditions are built and arguments are checked.
+#
+# A condition of ours is an output like any other: it carries no donor value, no backtrace and
+# no evaluated call. A backtrace or a call made by do.call() would hold the whole panel.
+
+#' Signal a classed error that carries nothing but its text
+#' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
+#'   bullets named `"x"`, `"i"` or `" "`. Interpolate names, sizes and periods, never values.
+#' @param class (`string`)\cr what is wrong, appended to `dpsc_error_`.
+#' @param call (`call` or `NULL`)\cr a call of symbols, from [public_call()].
+#' @param env (`environment`)\cr where the interpolation is evaluated.
+#' @return Never returns.
+#' @noRd
+abort <- function(message, class, call = NULL, env = parent.frame()) {
+  stop(make_condition(rlang::error_cnd, message, paste0("dpsc_error_", class), "dpsc_error", call, env))
+}
+
+#' Signal a classed warning that carries nothing but its text
+#' @inheritParams abort
+#' @return Invisible `NULL`.
+#' @noRd
+warn <- function(message, class, call = NULL, env = parent.frame()) {
+  warning(make_condition(
+    rlang::warning_cnd, message, paste0("dpsc_warning_", class), "dpsc_warning", call, env
+  ))
+  invisible(NULL)
+}
+
+make_condition <- function(constructor, message, class, parent_class, call, env) {
+  lines <- vapply(message, cli::format_inline, character(1), .envir = env)
+  constructor(
+    class = c(class, parent_class), message = rlang::format_error_bullets(
+      rlang::set_names(lines, rlang::names2(message))
+    ), call = call
+  )
+}
+
+#' The call to show in a condition: the function's name, without its arguments
+#' @param name (`string`)\cr name of the function the user called.
+#' @return A call such as `dp_synth()`.
+#' @noRd
+public_call <- function(name) {
+  call(name)
+}
+
+#' Is `x` one finite-or-infinite number that is not missing?
+#' @noRd
+is_number <- function(x) {
+  is.numeric(x) && length(x) == 1L && !is.na(x)
+}
+
+#' Check one number
+#' @param x (`any`)\cr the value given.
+#' @param min,max (`number`)\cr limits, both allowed unless `open` says otherwise.
+#' @param open (`character`)\cr which limits are excluded: `"min"`, `"max"`, both or none.
+#' @param infinite (`flag`)\cr whether `Inf` is allowed.
+#' @param arg (`string`)\cr name of the argument.
+#' @return `x` as a double.
+#' @noRd
+check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite = FALSE,
+                         arg = rlang::caller_arg(x), call = NULL) {
+  force(arg)
+  ok <- is_number(x) && (infinite || is.finite(x)) &&
+    (if ("min" %in% open) x > min else x >= min) && (if ("max" %in% open) x < max else x <= max)
+  if (!ok) {
+    range <- describe_range(min, max, open, infinite)
+    abort(c(
+      "{.arg {arg}} must be one number{range}.",
+      x = "It is {describe(x)}."
+    ), "argument", call)
+  }
+  as.double(x)
+}
+
+#' Check one whole number
+#' @inheritParams check_number
+#' @return `x` as an integer-valued double.
+#' @noRd
+check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x), call = NULL) {
+  force(arg)
+  if (!(is_number(x) && is.finite(x) && x == round(x) && x >= min && x <= max)) {
+    range <- describe_range(min, max, character(), FALSE)
+    abort(c(
+      "{.arg {arg}} must be one whole number{range}.",
+      x = "It is {describe(x)}."
+    ), "argument", call)
+  }
+  as.double(x)
+}
+
+#' Check one `TRUE` or `FALSE`
+#' @inheritParams check_number
+#' @return `x`.
+#' @noRd
+check_flag <- function(x, arg = rlang::caller_arg(x), call = NULL) {
+  force(arg)
+  if (!(is.logical(x) && length(x) == 1L && !is.na(x))) {
+    abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe(x)}."), "argument", call)
+  }
+  x
+}
+
+#' Check one of several words
+#' @inheritParams check_number
+#' @param choices (`character`)\cr the words allowed; a vector equal to it means the first.
+#' @return The chosen word.
+#' @noRd
+check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = NULL) {
+  force(arg)
+  if (identical(x, choices)) {
+    return(choices[[1L]])
+  }
+  if (!(is.character(x) && length(x) == 1L && !is.na(x) && x %in% choices)) {
+    abort(c(
+      "{.arg {arg}} must be one of {.or {.val {choices}}}.",
+      x = "It is {describe(x)}."
+    ), "argument", call)
+  }
+  x
+}
+
+#' Refuse arguments that no method knows
+#'
+#' A misspelt `epsilom = 1` must not fall through to a default.
+#' @param ... what the caller's dots hold.
+#' @noRd
+check_no_dots <- function(..., call = NULL) {
+  if (...length() > 0L) {
+    given <- rlang::names2(substitute(list(...)))[-1L]
+    given[!nzchar(given)] <- "(unnamed)"
+    abort(c(
+      "Unknown argument{?s}: {.arg {given}}.",
+      i = "See the help page for the arguments there are."
+    ), "argument", call)
+  }
+}
+
+#' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
+#' @noRd
+describe <- function(x) {
+  if (is.null(x)) {
+    "NULL"
+  } else if (is.atomic(x) && length(x) == 1L && !is.object(x)) {
+    if (is.character(x)) paste0("\"", cli::ansi_strtrim(x, 40L), "\"") else format(x)
+  } else if (is.atomic(x) && is.null(dim(x))) {
+    paste0("a ", class(x)[[1L]], " vector of length ", length(x))
+  } else {
+    paste0("an object of class ", class(x)[[1L]])
+  }
+}
+
+describe_range <- function(min, max, open, infinite) {
+  lower <- if (is.finite(min)) paste(if ("min" %in% open) "above" else "at least", format(min))
+  upper <- if (is.finite(max)) paste(if ("max" %in% open) "below" else "at most", format(max))
+  parts <- c(lower, upper, if (infinite) "possibly Inf")
+  if (length(parts)) paste0(" (", paste(parts, collapse = ", "), ")") else ""
+}

@@ -1,0 +1,84 @@
+// Every random draw of the package. [[Rcpp::export(rng = false)]]: r_engine opens its own scope,
+// so a secure draw leaves .Random.seed alone.
+#include <RcppEigen.h>
+
+#include <dpsc/noise/continuous.hpp>
+#include <dpsc/noise/discrete.hpp>
+
+#include "r_engine.h"
+
+namespace {
+
+constexpr int draws_between_interrupts = 1 << 14;
+
+template <typename Law>
+Rcpp::NumericVector draw_integers(const Rcpp::NumericVector& parameter, SEXP rng) {
+  const R_xlen_t n = parameter.size();
+  Rcpp::NumericVector out(n);
+  with_engine(rng, [&](auto& engine) {
+    for (R_xlen_t i = 0; i < n; ++i) {
+      if (i % draws_between_interrupts == 0) Rcpp::checkUserInterrupt();
+      out[i] = static_cast<double>(Law(static_cast<std::int64_t>(parameter[i]))(engine));
+    }
+    return 0;
+  });
+  return out;
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector discrete_gaussian_cpp(const Rcpp::NumericVector& variance, SEXP rng) {
+  return draw_integers<dpsc::discrete_gaussian>(variance, rng);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector discrete_laplace_cpp(const Rcpp::NumericVector& scale, SEXP rng) {
+  return draw_integers<dpsc::discrete_laplace>(scale, rng);
+}
+
+// A variance that is a fraction, for the pins of the literature (sigma^2 = 1/4 and the like).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double denominator,
+                                                SEXP rng) {
+  const dpsc::discrete_gaussian law(static_cast<std::int64_t>(numerator),
+                                    static_cast<std::int64_t>(denominator));
+  Rcpp::NumericVector out(n);
+  with_engine(rng, [&](auto& engine) {
+    for (double& value : out) value = static_cast<double>(law(engine));
+    return 0;
+  });
+  return out;
+}
+
+// Exponential mechanism on integer utilities (sensitivity 1): index r (from 1) with probability
+// proportional to exp(epsilon u_r / 2), epsilon = epsilon_units / 2^20. Exact: a uniform proposal
+// accepted with probability exp(-epsilon (u_max - u_r) / 2).
+// [[Rcpp::export(rng = false)]]
+int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double epsilon_units, SEXP rng) {
+  if (utility.size() == 0) throw std::invalid_argument("no candidates");
+  const double best = Rcpp::max(utility);
+  return with_engine(rng, [&](auto& engine) {
+    for (unsigned tries = 0;; ++tries) {
+      if (tries % draws_between_interrupts == 0) Rcpp::checkUserInterrupt();
+      const auto r = static_cast<R_xlen_t>(
+          dpsc::uniform_below(static_cast<dpsc::uint128>(utility.size()), engine));
+      const auto deficit = static_cast<std::uint64_t>(best - utility[r]);
+      if (dpsc::bernoulli_exp(static_cast<dpsc::uint128>(deficit) *
+                                  static_cast<std::uint64_t>(epsilon_units),
+                              dpsc::uint128{1} << 21, engine))
+        return static_cast<int>(r) + 1;
+    }
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd gaussian_noise_cpp(int dimension, double sigma, SEXP rng) {
+  return with_engine(rng, [&](auto& engine) { return dpsc::gaussian_vector(dimension, sigma, engine); });
+}
+
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng) {
+  return with_engine(rng,
+                     [&](auto& engine) { return dpsc::gamma_norm_vector(dimension, scale, engine); });
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(dpsc)
+
+test_check("dpsc")

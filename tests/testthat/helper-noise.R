@@ -1,0 +1,17 @@
+# Sampler tests share one budget of false alarms: 1e-3 over all of them, divided equally. Seeds are
+# fixed, so a failure is a change of code and not bad luck.
+n_sampler_tests <- 16
+expect_not_rejected <- function(p_value) {
+  testthat::expect_gt(p_value, 1e-3 / n_sampler_tests)
+}
+
+# A tape: words of 64 bits for the engine, least significant byte first.
+tape <- function(n_words) {
+  as.raw(sample.int(256L, 8L * n_words, replace = TRUE) - 1L)
+}
+
+# Probability mass of the discrete Gaussian, by summing the series.
+discrete_gaussian_mass <- function(x, variance) {
+  k <- -2000:2000
+  exp(-x^2 / (2 * variance)) / sum(exp(-k^2 / (2 * variance)))
+}
