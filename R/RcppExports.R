@@ -25,6 +25,18 @@ cdp_rho_cpp <- function(epsilon, delta) {
     .Call(`_dpsc_cdp_rho_cpp`, epsilon, delta)
 }
 
+radius_counts_cpp <- function(donors, map, squared_radii) {
+    .Call(`_dpsc_radius_counts_cpp`, donors, map, squared_radii)
+}
+
+clipped_moments_cpp <- function(donors, map, radius, zoom, clipped_radius) {
+    .Call(`_dpsc_clipped_moments_cpp`, donors, map, radius, zoom, clipped_radius)
+}
+
+row_features_cpp <- function(donors, map) {
+    .Call(`_dpsc_row_features_cpp`, donors, map)
+}
+
 discrete_gaussian_cpp <- function(variance, rng) {
     .Call(`_dpsc_discrete_gaussian_cpp`, variance, rng)
 }

@@ -76,6 +76,43 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// radius_counts_cpp
+Eigen::VectorXd radius_counts_cpp(SEXP donors, const Rcpp::List& map, const std::vector<double>& squared_radii);
+RcppExport SEXP _dpsc_radius_counts_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP squared_radiiSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type squared_radii(squared_radiiSEXP);
+    rcpp_result_gen = Rcpp::wrap(radius_counts_cpp(donors, map, squared_radii));
+    return rcpp_result_gen;
+END_RCPP
+}
+// clipped_moments_cpp
+Rcpp::List clipped_moments_cpp(SEXP donors, const Rcpp::List& map, double radius, double zoom, double clipped_radius);
+RcppExport SEXP _dpsc_clipped_moments_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP radiusSEXP, SEXP zoomSEXP, SEXP clipped_radiusSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
+    Rcpp::traits::input_parameter< double >::type zoom(zoomSEXP);
+    Rcpp::traits::input_parameter< double >::type clipped_radius(clipped_radiusSEXP);
+    rcpp_result_gen = Rcpp::wrap(clipped_moments_cpp(donors, map, radius, zoom, clipped_radius));
+    return rcpp_result_gen;
+END_RCPP
+}
+// row_features_cpp
+Eigen::MatrixXd row_features_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Rcpp::List& map);
+RcppExport SEXP _dpsc_row_features_cpp(SEXP donorsSEXP, SEXP mapSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
+    rcpp_result_gen = Rcpp::wrap(row_features_cpp(donors, map));
+    return rcpp_result_gen;
+END_RCPP
+}
 // discrete_gaussian_cpp
 Rcpp::NumericVector discrete_gaussian_cpp(const Rcpp::NumericVector& variance, SEXP rng);
 RcppExport SEXP _dpsc_discrete_gaussian_cpp(SEXP varianceSEXP, SEXP rngSEXP) {
@@ -155,6 +192,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_cdp_delta_cpp", (DL_FUNC) &_dpsc_log_cdp_delta_cpp, 2},
     {"_dpsc_cdp_epsilon_cpp", (DL_FUNC) &_dpsc_cdp_epsilon_cpp, 2},
     {"_dpsc_cdp_rho_cpp", (DL_FUNC) &_dpsc_cdp_rho_cpp, 2},
+    {"_dpsc_radius_counts_cpp", (DL_FUNC) &_dpsc_radius_counts_cpp, 3},
+    {"_dpsc_clipped_moments_cpp", (DL_FUNC) &_dpsc_clipped_moments_cpp, 5},
+    {"_dpsc_row_features_cpp", (DL_FUNC) &_dpsc_row_features_cpp, 2},
     {"_dpsc_discrete_gaussian_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_cpp, 2},
     {"_dpsc_discrete_laplace_cpp", (DL_FUNC) &_dpsc_discrete_laplace_cpp, 2},
     {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},

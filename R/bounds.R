@@ -1,0 +1,62 @@
+#' Public bounds as a scale
+#'
+#' Every mechanism works on `(x - centre_t) / unit`, which lies in `[-half_t, half_t]` with
+#' `half_t <= 1`. One unit serves all periods, so that differences over time keep their meaning
+#' when the bounds differ by period.
+#'
+#' @param bounds (`numeric(2)` or `matrix`, T x 2, outcome units, PUBLIC)\cr lower and upper limit of
+#'   the outcome, for the panel or for each period (rows in the order of time).
+#' @param periods (`count`)\cr number of periods T.
+#' @return A list of class `dpsc_bounds`: `lower`, `upper`, `centre` (length T, outcome units),
+#'   `half` (length T, scaled), `unit` (outcome units). All PUBLIC.
+#' @section Errors: `dpsc_error_bounds`.
+#' @noRd
+new_bounds <- function(bounds, periods, call = NULL) {
+  fail <- function(problem) {
+    abort(c(
+      "{.arg bounds} must be public limits on the outcome: {.code c(lower, upper)}, or a matrix with one such row for each period.",
+      x = problem,
+      i = "They come from what is known about the outcome, never from the donors' data."
+    ), "bounds", call)
+  }
+  if (!is.numeric(bounds)) fail("It is {describe(bounds)}.")
+  if (is.null(dim(bounds))) {
+    if (length(bounds) != 2L) fail("It has length {length(bounds)}.")
+    bounds <- matrix(as.double(bounds), periods, 2L, byrow = TRUE)
+  }
+  if (!identical(dim(bounds), c(as.integer(periods), 2L))) {
+    fail("It is {nrow(bounds)} x {ncol(bounds)}, and the panel has {periods} periods.")
+  }
+  if (anyNA(bounds)) fail("Some limits are missing.")
+  if (!all(is.finite(bounds))) fail("Some limits are infinite.")
+  if (any(bounds[, 1L] >= bounds[, 2L])) {
+    fail("The lower limit is not below the upper one: are they the wrong way round?")
+  }
+  half <- (bounds[, 2L] - bounds[, 1L]) / 2
+  if (!all(is.finite(half))) fail("The limits are too far apart for double precision.")
+  structure(list(
+    lower = bounds[, 1L], upper = bounds[, 2L], centre = (bounds[, 1L] + bounds[, 2L]) / 2,
+    half = half / max(half), unit = max(half)
+  ), class = "dpsc_bounds")
+}
+
+#' No bounds: the identity scale of a non-private fit
+#' @noRd
+no_bounds <- function(periods) {
+  structure(list(
+    lower = rep(-Inf, periods), upper = rep(Inf, periods), centre = numeric(periods),
+    half = rep(Inf, periods), unit = 1
+  ), class = "dpsc_bounds")
+}
+
+#' Outcome units to scaled units, for public values (rows are units, columns periods)
+#' @noRd
+to_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
+  sweep(x, 2L, bounds$centre[periods]) / bounds$unit
+}
+
+#' Scaled units back to outcome units
+#' @noRd
+from_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
+  sweep(x * bounds$unit, 2L, bounds$centre[periods], `+`)
+}

@@ -1,0 +1,58 @@
+#' Settings of a private fit
+#'
+#' All are public and none may be chosen by looking at the donors' data.
+#'
+#' @param rng (`string`)\cr where the noise comes from. `"secure"`: the operating system's
+#'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests only;
+#'   such a release is marked, because whoever knows the seed can remove the noise.
+#' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the paper's parametrisation
+#'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
+#'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at no
+#'   cost, for `"gram"`.
+#' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
+#'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
+#'   minimises the public noise formula; one half with `calibration = "published"`.
+#' @param cap (`number`, positive, or `NULL`)\cr largest absolute weight of a donor, method
+#'   `"objective"` with tight calibration. `NULL`: `2 / sqrt(n)`, at most 1.
+#' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
+#'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
+#' @param donor_names (`flag`)\cr declare the donors' names public, so that [coef()] may show them.
+#' @return A list of class `dp_control`. PUBLIC.
+#' @section Errors: `dpsc_error_argument`.
+#' @examples
+#' dp_control()
+#' dp_control(rng = "R", lambda = 10)
+#' @export
+dp_control <- function(rng = c("secure", "R"), lambda = NULL, split = NULL, cap = NULL,
+                       curvature = NULL, donor_names = FALSE) {
+  call <- public_call("dp_control")
+  optional <- function(x, ..., arg) {
+    if (is.null(x)) NULL else check_number(x, ..., arg = arg, call = call)
+  }
+  structure(list(
+    rng = check_choice(rng, c("secure", "R"), call = call),
+    lambda = optional(lambda, 0, open = "min", arg = "lambda"),
+    split = optional(split, 0, 1, open = c("min", "max"), arg = "split"),
+    cap = optional(cap, 0, open = "min", arg = "cap"),
+    curvature = optional(curvature, 0, open = "min", arg = "curvature"),
+    donor_names = check_flag(donor_names, call = call)
+  ), class = "dp_control")
+}
+
+#' @export
+print.dp_control <- function(x, ...) {
+  cat("Settings of a private fit (NULL: the public default)\n")
+  for (name in names(x)) {
+    cat("  ", formatC(name, width = -12L), " ", describe(x[[name]]), "\n", sep = "")
+  }
+  invisible(x)
+}
+
+check_control <- function(control, call) {
+  if (!inherits(control, "dp_control")) {
+    abort(c(
+      "{.arg control} must come from {.fn dp_control}.", x = "It is {describe(control)}."
+    ), "argument", call)
+  }
+  control
+}

@@ -1,0 +1,171 @@
+# Method "output": Algorithm 2 of Rho, Cummings and Misra (2023). Noise on the ridge weights, then
+# noise on the donors' post-period outcomes.
+
+#' Public constants of output perturbation
+#'
+#' `calibration = "tight"`: ridge weights have the exact sensitivity of [ridge_sensitivity()]. With
+#' `delta > 0` both releases are discrete Gaussian and share one zCDP budget; with `delta = 0` both
+#' are gamma-norm and split epsilon. `calibration = "published"`: the constants of Algorithm 2, which
+#' hold but are many times too large.
+#'
+#' @param public (`list`)\cr from `public_facts()`.
+#' @return A list of class `dpsc_plan`: what each noise step costs. PUBLIC.
+#' @noRd
+plan_output <- function(public) {
+  lambda <- public$control$lambda %||% public$T0
+  sensitivity <- if (public$calibration == "published") {
+    published_ridge_sensitivity(public$n, public$T0, lambda)
+  } else {
+    ridge_sensitivity(
+      sqrt(sum(public$y^2)), public$T0, lambda,
+      bound = sqrt(mean(public$half[seq_len(public$T0)]^2))
+    )
+  }
+  weights <- list(lambda = lambda, sensitivity = sensitivity)
+  if (!public$private) {
+    return(list(weights = weights, post = list(), cost = NULL, steps = NULL))
+  }
+  post_sensitivity <- public_post_sensitivity(public)
+  if (public$calibration == "tight" && public$delta > 0) {
+    rho <- cdp_rho_cpp(public$epsilon, public$delta)
+    slack <- ridge_rounding(public, lambda)
+    share <- public$control$split %||%
+      best_share(public, weights$sensitivity, post_sensitivity, rho, gaussian = TRUE)
+    weights <- c(weights, plan_gaussian(weights$sensitivity + slack, share * rho, sqrt(public$n)))
+    post <- plan_gaussian(post_sensitivity, (1 - share) * rho)
+    cost <- new_cost("zcdp", epsilon = public$epsilon, rho = rho)
+  } else {
+    share <- public$control$split %||% if (public$calibration == "published") {
+      1 / 2
+    } else {
+      best_share(public, weights$sensitivity, post_sensitivity, public$epsilon, gaussian = FALSE)
+    }
+    weights <- c(weights, plan_gamma_norm(weights$sensitivity, share * public$epsilon))
+    post <- plan_gamma_norm(post_sensitivity, (1 - share) * public$epsilon)
+    cost <- new_cost("pure", epsilon = public$epsilon)
+  }
+  list(
+    weights = weights, post = c(post, sensitivity = post_sensitivity), cost = cost,
+    steps = rbind(describe_step("ridge weights", weights), describe_step("post-period outcomes",
+      c(post, sensitivity = post_sensitivity)))
+  )
+}
+
+#' Release by output perturbation
+#' @param plan (`list`)\cr from `plan_output()`.
+#' @param scaled (`matrix`, n x T, scaled and clipped, PRIVATE)\cr donors.
+#' @return A list: `weights` (n), `counterfactual` (T1, scaled units). RELEASED.
+#' @noRd
+run_output <- function(plan, scaled, public) {
+  pre <- seq_len(public$T0)
+  weights <- ridge_weights(scaled[, pre, drop = FALSE], public$y, plan$weights$lambda)
+  if (public$private) {
+    weights <- add_planned(weights, plan$weights, public$control$rng)
+  }
+  list(
+    weights = weights,
+    counterfactual = release_prediction(plan$post, scaled[, -pre, drop = FALSE], weights, public)
+  )
+}
+
+#' Ridge weights `X (X'X + (lambda/2) I)^-1 y`, one small system however many donors there are
+#' @param x (`matrix`, n x T0)\cr donors before treatment.
+#' @param y (`numeric(T0)`)\cr target before treatment.
+#' @noRd
+ridge_weights <- function(x, y, lambda) {
+  moment <- crossprod(x)
+  diag(moment) <- diag(moment) + lambda / 2
+  root <- chol(moment)
+  drop(x %*% backsolve(root, backsolve(root, y, transpose = TRUE)))
+}
+
+#' Public bound on the rounding error of `ridge_weights()`, for two panels
+#'
+#' A Cholesky solve is backward stable: relative error at most about `4 T0^2 u` times the condition
+#' number, which is at most `1 + 2 n T0 / lambda`; the weights' norm is at most `||y|| / sqrt(2 lambda)`.
+#' @noRd
+ridge_rounding <- function(public, lambda) {
+  condition <- 1 + 2 * public$n * public$T0 / lambda
+  2 * 4 * public$T0^2 * .Machine$double.eps * condition * sqrt(sum(public$y^2) / (2 * lambda))
+}
+
+#' Second step of the vertical methods: the donors' post-period outcomes plus noise, times the weights
+#'
+#' Only the product is kept: nothing later needs the noisy outcomes themselves.
+#' @param plan (`list`)\cr the step's plan; ignored when the fit is not private.
+#' @param post (`matrix`, n x T1, scaled, PRIVATE)\cr donors after treatment.
+#' @param weights (`numeric(n)`, RELEASED)\cr noisy weights.
+#' @return The counterfactual (T1, scaled units). RELEASED.
+#' @noRd
+release_prediction <- function(plan, post, weights, public) {
+  if (public$private) {
+    half <- public$half[-seq_len(public$T0)]
+    if (plan$law == "discrete_gaussian") {
+      # On the grid and inside the bounds rounded towards zero, so the sensitivity holds exactly.
+      limit <- rep(floor(half * 2^plan$grid), each = nrow(post)) / 2^plan$grid
+      post <- pmax(pmin(round(post * 2^plan$grid) / 2^plan$grid, limit), -limit)
+    }
+    post <- matrix(add_planned(as.vector(post), plan, public$control$rng), public$n, public$T1)
+  }
+  drop(crossprod(post, weights))
+}
+
+public_post_sensitivity <- function(public) {
+  post_sensitivity(public$T1, bound = sqrt(mean(public$half[-seq_len(public$T0)]^2)))
+}
+
+#' One discrete Gaussian step: grid, variance and cost
+#' @param rounding (`number`, grid units)\cr what rounding to the grid adds to the sensitivity.
+#' @noRd
+plan_gaussian <- function(sensitivity, rho, rounding = 0) {
+  grid <- gaussian_grid(sensitivity, rho)
+  variance <- gaussian_variance(sensitivity * 2^grid + rounding, rho)
+  list(
+    law = "discrete_gaussian", grid = grid, variance = variance, rho = rho,
+    scale = sqrt(variance) / 2^grid
+  )
+}
+
+#' One gamma-norm step
+#' @noRd
+plan_gamma_norm <- function(sensitivity, epsilon) {
+  list(law = "gamma_norm", scale = sensitivity / epsilon, epsilon = epsilon)
+}
+
+#' Add the noise that a step has planned
+#' @noRd
+add_planned <- function(values, step, rng) {
+  if (step$law == "discrete_gaussian") {
+    unit <- 2^step$grid
+    add_discrete_gaussian(round(values * unit), step$variance, rng) / unit
+  } else {
+    add_continuous(values, step$law, step$scale, rng)
+  }
+}
+
+#' One line of the record that a release keeps of its noise
+#' @noRd
+describe_step <- function(what, step) {
+  data.frame(
+    step = what, law = step$law, sensitivity = step$sensitivity, scale = step$scale,
+    epsilon = step$epsilon %||% NA_real_, rho = step$rho %||% NA_real_
+  )
+}
+
+#' Split of the budget that minimises the expected squared privacy error of a prediction
+#'
+#' With noise variances a^2 on a weight and b^2 on an outcome, the error of one prediction is
+#' `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome. Public stand-ins: m = 1/3 (uniform
+#' within the bounds), |f|^2 = 1/n (equal weights).
+#' @noRd
+best_share <- function(public, weights_sensitivity, post_sensitivity, budget, gaussian) {
+  variance <- function(sensitivity, part, dimension) {
+    if (gaussian) sensitivity^2 / (2 * part) else (dimension + 1) * (sensitivity / part)^2
+  }
+  error <- function(share) {
+    a2 <- variance(weights_sensitivity, share * budget, public$n)
+    b2 <- variance(post_sensitivity, (1 - share) * budget, public$n * public$T1)
+    log(public$n * a2 * (1 / 3 + b2) + b2 / public$n)
+  }
+  stats::optimize(error, c(0.01, 0.99), tol = 1e-4)$minimum
+}

@@ -1,0 +1,221 @@
+# From a formula and long data to two vectors, outcome and treatment: what the user wrote is checked
+# and evaluated here, and neither the formula nor its environment goes any further.
+
+#' Check that a formula is `outcome ~ treated`
+#' @param formula (`any`)\cr the formula given.
+#' @return `formula` with its environment and no other attribute.
+#' @section Errors: `dpsc_error_panel`.
+#' @noRd
+check_panel_formula <- function(formula, call = NULL) {
+  problem <- formula_problem(formula)
+  if (!is.null(problem)) {
+    abort(c(
+      "{.arg formula} must be {.code outcome ~ treated}.",
+      x = "{problem}",
+      i = paste(
+        "Put the outcome on the left, one 0/1 indicator on the right, and unit and time in",
+        "{.arg index}. Wrap arithmetic on the right in {.code I()}."
+      )
+    ), "panel", call)
+  }
+  environment <- environment(formula)
+  attributes(formula) <- list(
+    class = "formula", .Environment = if (is.null(environment)) globalenv() else environment
+  )
+  formula
+}
+
+#' What is wrong with a formula, in words, or `NULL`
+#' @noRd
+formula_problem <- function(formula) {
+  if (!inherits(formula, "formula")) {
+    return(paste0("It is an object of class ", class(formula)[[1L]], "."))
+  }
+  if (length(formula) != 3L) {
+    return("It has no left-hand side.")
+  }
+  if ("." %in% all.vars(formula)) {
+    return("It holds a dot, which stands for no column here.")
+  }
+  rhs <- formula[[3L]]
+  if ("offset" %in% called_functions(rhs)) {
+    return("It has an offset.")
+  }
+  while (is.call(rhs) && identical(rhs[[1L]], quote(`(`))) {
+    rhs <- rhs[[2L]]
+  }
+  operator <- if (is.call(rhs) && is.symbol(rhs[[1L]])) as.character(rhs[[1L]]) else ""
+  if (operator %in% c("+", "-")) {
+    "Its right-hand side has several terms."
+  } else if (operator %in% c(":", "*", "^", "/", "%in%")) {
+    "Its right-hand side has an interaction."
+  } else if (operator == "|") {
+    "Its right-hand side has a second part."
+  } else if (length(all.vars(rhs)) == 0L) {
+    "Its right-hand side names no variable."
+  }
+}
+
+#' Evaluate both sides of a checked formula
+#'
+#' Goes through [stats::model.frame()], so that `log(y)` is the log and a variable may live in the
+#' formula's environment. Warnings on the way ("NaNs produced") are muffled, since their call can
+#' hold data: what they announce is found by the check for non-finite values. An error of the user's
+#' code is replaced by one of ours without a parent, for the same reason.
+#'
+#' @param formula (`formula`)\cr from [check_panel_formula()].
+#' @param data (`data.frame`)\cr long data. PRIVATE.
+#' @param n_rows (`integer`)\cr its number of rows.
+#' @return A list with
+#'   `outcome` (`numeric`, one value a row, outcome units): PRIVATE;
+#'   `treated` (`integer`): the rows where the indicator is 1, in increasing order. PUBLIC.
+#' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is not
+#'   numeric, a treatment that is not 0/1.
+#' @noRd
+evaluate_formula <- function(formula, data, n_rows, call = NULL) {
+  frame <- tryCatch(
+    withCallingHandlers(
+      stats::model.frame.default(formula, data, na.action = stats::na.pass),
+      warning = function(w) tryInvokeRestart("muffleWarning")
+    ),
+    error = function(e) NULL
+  )
+  if (is.null(frame)) {
+    abort_evaluation(formula, data, call)
+  }
+  if (nrow(frame) != n_rows) {
+    abort(c(
+      "The variables of {.arg formula} must have one value for each row of {.arg data}.",
+      x = "{.arg data} has {n_rows} row{?s}, the variables have {nrow(frame)}.",
+      i = "Use columns of {.arg data}."
+    ), "panel", call)
+  }
+  list(
+    outcome = check_outcome(frame[[1L]], code_label(formula[[2L]], "outcome"), call),
+    treated = check_treated(frame[[2L]], code_label(formula[[3L]], "treated"), call)
+  )
+}
+
+#' Say why a formula could not be evaluated, naming what the formula names and nothing else
+#' @noRd
+abort_evaluation <- function(formula, data, call) {
+  environment <- environment(formula)
+  is_value <- function(name) {
+    tryCatch(!is.function(get(name, envir = environment)), error = function(e) FALSE)
+  }
+  variables <- setdiff(all.vars(formula), names(data))
+  variables <- variables[!vapply(variables, is_value, NA)]
+  functions <- called_functions(formula)
+  functions <- functions[!vapply(functions, exists, NA, envir = environment, mode = "function")]
+  if (length(variables) > 0L) {
+    abort(c(
+      "{.arg formula} names {length(variables)} unknown variable{?s}: {.code {variables}}.",
+      x = "{cli::qty(length(variables))}{?It is/They are} not in {.arg data}.",
+      i = "Check the spelling against the column names of {.arg data}."
+    ), "panel", call)
+  }
+  if (length(functions) > 0L) {
+    abort(c(
+      "{.arg formula} calls {length(functions)} unknown function{?s}: {.code {functions}}.",
+      i = "Load the package, or add the result to {.arg data} as a column."
+    ), "panel", call)
+  }
+  abort(c(
+    "{.arg formula} could not be evaluated with {.arg data}.",
+    x = "Each side must be a vector with one value for each row of {.arg data}.",
+    i = "Compute the outcome and the treatment indicator first and add them as columns."
+  ), "panel", call)
+}
+
+#' Check the type of an outcome
+#' @param outcome (`any`)\cr the evaluated left-hand side. PRIVATE.
+#' @param label (`string`)\cr what the user wrote there.
+#' @return `outcome` as an integer or double vector without attributes.
+#' @noRd
+check_outcome <- function(outcome, label, call = NULL) {
+  if (!is.numeric(outcome) || !is_plain_number(outcome) || NCOL(outcome) != 1L) {
+    shape <- if (NCOL(outcome) == 1L) "" else " of several columns"
+    abort(c(
+      "The outcome must be numeric.",
+      x = "{.code {label}} is an object of class {class(outcome)[[1L]]}{shape}.",
+      i = "Convert the column with {.code as.numeric()}."
+    ), "panel", call)
+  }
+  as.vector(outcome)
+}
+
+#' Check the treatment indicator and find the treated rows
+#' @param treated (`any`)\cr the evaluated right-hand side: 0/1 numbers, logical, or a factor with
+#'   levels 0 and 1 or FALSE and TRUE. PUBLIC.
+#' @param label (`string`)\cr what the user wrote there.
+#' @return The rows (`integer`) where it is 1.
+#' @noRd
+check_treated <- function(treated, label, call = NULL) {
+  missing <- anyNA(treated)
+  ok <- NCOL(treated) == 1L
+  rows <- integer()
+  if (is.factor(treated)) {
+    levels <- levels(treated)
+    ok <- ok && (all(levels %in% c("0", "1")) || all(levels %in% c("FALSE", "TRUE")))
+    rows <- which(as.integer(treated) == match(TRUE, levels %in% c("1", "TRUE")))
+  } else if (is.logical(treated) || (is.numeric(treated) && is_plain_number(treated))) {
+    treated <- as.vector(treated)
+    rows <- which(treated != 0)
+    ok <- ok && all(treated[rows] == 1)
+  } else {
+    ok <- FALSE
+  }
+  if (!ok || missing) {
+    count <- sum(is.na(treated))
+    abort(c(
+      "The treatment indicator must be 0 or 1 in every row.",
+      x = if (ok) {
+        "{.code {label}} is missing in {count} row{?s}."
+      } else {
+        "{.code {label}} (class {class(treated)[[1L]]}) has other values."
+      },
+      i = paste(
+        "Use 0/1 numbers, FALSE/TRUE, or a factor of these; 1 only in the treated units'",
+        "post-treatment periods."
+      )
+    ), "panel", call)
+  }
+  rows
+}
+
+#' Is the number stored as R numbers are? (A 64-bit integer of bit64 is not.)
+#' @noRd
+is_plain_number <- function(x) {
+  typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
+}
+
+#' Code as a label, unless it has data inlined
+#'
+#' A formula made by [bquote()] or [do.call()] may hold a whole column; its deparse would print it.
+#' @param code (`language`)\cr one side of a formula.
+#' @param default (`string`)\cr the label if anything but names, calls and single constants is in it.
+#' @return A string. PUBLIC.
+#' @noRd
+code_label <- function(code, default) {
+  if (is_plain_code(code)) paste(trimws(deparse(code, 500L)), collapse = " ") else default
+}
+
+is_plain_code <- function(code) {
+  if (is.call(code)) {
+    for (i in seq_along(code)) {
+      # x[, 1] has an empty argument, which must not be evaluated.
+      if (!identical(code[[i]], quote(expr = )) && !is_plain_code(code[[i]])) { # nolint
+        return(FALSE)
+      }
+    }
+    return(TRUE)
+  }
+  is.symbol(code) || is.null(code) ||
+    (is.atomic(code) && length(code) == 1L && is.null(attributes(code)))
+}
+
+#' Names of the functions that code calls
+#' @noRd
+called_functions <- function(code) {
+  setdiff(all.names(code), all.vars(code))
+}

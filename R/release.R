@@ -1,0 +1,235 @@
+# The release: the only thing that noise was added to, and the only thing computed from donors that
+# leaves this file.
+
+#' Release the donors' statistics once, privately
+#'
+#' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
+#' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
+#' at no further cost: `dp_synth(release, target = y)`. Releases by `"output"` and `"objective"` hold
+#' weights that were fitted to one target.
+#'
+#' @inheritParams dp_synth
+#' @return An object of class `dp_release`, a list of noisy statistics and public facts:
+#'   * `method`, `calibration`: as asked.
+#'   * `statistics`: the noisy statistics. RELEASED (private information with noise).
+#'   * `panel`: `n`, `T0`, `T1`, `times`, `outcome`. PUBLIC.
+#'   * `bounds`: `lower`, `upper`, length T, outcome units. PUBLIC.
+#'   * `settings`: what the estimator needs to know of the [dp_control()]. PUBLIC.
+#'   * `privacy`: `private`, `holds`, `reason`, `epsilon`, `delta`, `rho`, `neighbours`, `theorem`,
+#'     `steps` (one row a noise step: law, sensitivity, scale, cost), `rng`, `exact`. PUBLIC.
+#'
+#'   It holds no donor value, name, call, formula or environment.
+#' @inheritSection dp_synth Errors
+#' @seealso [dp_synth()], [write_release()].
+#' @examples
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
+#' release <- dp_release(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1)
+#' )
+#' release
+#' dp_synth(release, target = panel$target)
+#' @export
+dp_release <- function(x, ...) {
+  UseMethod("dp_release")
+}
+
+#' @rdname dp_release
+#' @export
+dp_release.default <- function(x, ...) {
+  abort_unknown_input(x, public_call("dp_release"))
+}
+
+#' @rdname dp_release
+#' @export
+dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
+                               method = c("gram", "output", "objective"),
+                               calibration = c("tight", "published"), ledger = NULL,
+                               control = dp_control(), ...) {
+  call <- public_call("dp_release")
+  check_no_dots(..., call = call)
+  control <- check_control(control, call)
+  panel <- panel_from_formula(x, data, index, call, keep_names = control$donor_names)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+}
+
+#' @rdname dp_release
+#' @export
+dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
+                              method = c("gram", "output", "objective"),
+                              calibration = c("tight", "published"), ledger = NULL,
+                              control = dp_control(), times = NULL, ...) {
+  call <- public_call("dp_release")
+  check_no_dots(..., call = call)
+  control <- check_control(control, call)
+  panel <- panel_from_matrix(x, target, T0, times, call)
+  if (control$donor_names) panel$donor_names <- rownames(x)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+}
+
+#' @rdname dp_release
+#' @export
+dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
+                                 method = "gram", calibration = "tight", ledger = NULL,
+                                 control = dp_control(), times = NULL, ...) {
+  call <- public_call("dp_release")
+  check_no_dots(..., call = call)
+  panel <- panel_from_chunks(x, target, T0, times, call)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger,
+    check_control(control, call), call)
+}
+
+#' From a checked panel to a release: plan, charge, draw
+#'
+#' The order is the guarantee: everything that can fail for a public reason fails before the charge,
+#' the charge comes before the draw, and donors are not used after it.
+#' @param panel (`dpsc_panel`, donors PRIVATE)\cr from `panel_from_*()`.
+#' @return A `dp_release`. RELEASED.
+#' @noRd
+release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
+                          call) {
+  public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  mechanism <- mechanisms()[[public$method]]
+  plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
+    e$call <- call
+    stop(e)
+  })
+  if (public$private) {
+    label <- paste0("release by method \"", public$method, "\"")
+    spend(ledger, plan$cost, label, call)
+  }
+  new_release(public, plan, mechanism$run(plan, panel$donors, public), panel)
+}
+
+mechanisms <- function() {
+  list(
+    gram = list(plan = plan_gram, run = run_gram),
+    output = list(plan = plan_output, run = run_output),
+    objective = list(plan = plan_objective, run = run_objective)
+  )
+}
+
+#' Everything about a release that is public, checked
+#' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target `y`.
+#' @noRd
+public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
+                         call) {
+  method <- check_choice(method, c("gram", "output", "objective"), call = call)
+  calibration <- check_choice(calibration, c("tight", "published"), call = call)
+  if (missing(epsilon)) {
+    abort(c(
+      "{.arg epsilon} is required: the privacy loss you accept.",
+      i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
+    ), "argument", call)
+  }
+  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
+  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  private <- is.finite(epsilon)
+  ledger <- check_ledger(ledger, call)
+  periods <- panel$T0 + panel$T1
+  if (private && is.null(bounds)) {
+    abort(c(
+      "{.arg bounds} is required when {.arg epsilon} is finite.",
+      i = "Give public limits on the outcome, {.code bounds = c(lower, upper)}. They must not come from the donors' data, which is why there is no default."
+    ), "bounds", call)
+  }
+  if (!private && !is.null(ledger)) {
+    abort(c(
+      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
+      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
+    ), "budget", call)
+  }
+  scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods, call)
+  if (private && delta >= 1 / panel$n) {
+    warn(c(
+      "{.arg delta} = {delta} is not below 1/n = {signif(1 / panel$n, 2)}.",
+      i = "A delta that large allows some donor's row to be published outright."
+    ), "delta", call)
+  }
+  target <- to_scale(panel$target, scale)
+  if (private && calibration == "published" && method != "gram" &&
+      any(abs(target[, seq_len(panel$T0)]) > 1)) {
+    abort(c(
+      "The target leaves the bounds before treatment, where the published constants do not hold.",
+      i = "Widen {.arg bounds}, or use {.code calibration = \"tight\"}."
+    ), "bounds", call)
+  }
+  list(
+    method = method, calibration = calibration, private = private, epsilon = epsilon,
+    delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
+    bounds = scale, half = scale$half, y = colMeans(target)[seq_len(panel$T0)], control = control
+  )
+}
+
+#' @noRd
+new_release <- function(public, plan, statistics, panel) {
+  structure(list(
+    method = public$method, calibration = public$calibration, statistics = statistics,
+    panel = list(
+      n = public$n, T0 = public$T0, T1 = public$T1, times = panel$times, outcome = panel$outcome,
+      donor_names = if (public$control$donor_names) panel$donor_names
+    ),
+    bounds = public$bounds[c("lower", "upper")],
+    settings = plan$settings,
+    privacy = c(
+      list(
+        private = public$private, epsilon = public$epsilon, delta = plan$cost$delta_total %||%
+          public$delta, rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
+        steps = plan$steps, rng = public$control$rng
+      ),
+      guarantee(public, plan)
+    )
+  ), class = "dp_release")
+}
+
+#' What a release promises, by which theorem, and whether the promise holds
+#' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
+#'   noise). PUBLIC.
+#' @noRd
+guarantee <- function(public, plan) {
+  if (!public$private) {
+    return(list(holds = FALSE, theorem = "", reason = "epsilon = Inf: no noise was added", exact = TRUE))
+  }
+  theorem <- switch(paste(public$method, public$calibration),
+    "output tight" = "exact sensitivity of ridge weights (leave-one-out identity, vignette \"dpsc\")",
+    "output published" = "Rho, Cummings and Misra (2023), Theorem 5.3, whose noise is larger than needed",
+    "objective tight" = "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012, repaired)",
+    "objective published" = "Rho, Cummings and Misra (2023), Theorem 6.3, whose proof fails",
+    "adaptive composition of zCDP (Bun and Steinke, 2016; Canonne, Kamath and Steinke, 2020)"
+  )
+  false <- public$method == "objective" && public$calibration == "published"
+  seeded <- public$control$rng != "secure"
+  list(
+    holds = !false && !seeded, theorem = theorem,
+    reason = if (false) {
+      paste(
+        "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over all",
+        "of R^n, where one donor's influence is unbounded"
+      )
+    } else if (seeded) {
+      "the noise came from R's generator and can be reproduced from its seed"
+    } else {
+      ""
+    },
+    exact = all(plan$steps$law %in% exact_laws)
+  )
+}
+
+exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
+
+abort_unknown_input <- function(x, call) {
+  abort(c(
+    "The first argument must be a formula, a matrix of donors, chunks of one, or a release.",
+    x = "It is {describe(x)}.",
+    i = if (is.data.frame(x)) "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
+  ), "argument", call)
+}
+
+#' The bounds of a release, as a scale again
+#' @noRd
+release_scale <- function(release) {
+  if (all(is.finite(release$bounds$lower))) {
+    new_bounds(cbind(release$bounds$lower, release$bounds$upper), length(release$bounds$lower))
+  } else {
+    no_bounds(length(release$bounds$lower))
+  }
+}

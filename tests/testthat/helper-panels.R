@@ -1,0 +1,26 @@
+# A panel with values in [-1, 1], as matrices and as long data (rows shuffled). The donors' rows are in
+# the order of their names, which is the order panel_from_formula() gives them. Columns of `data`: unit
+# (character), time (integer), y, treated (0/1).
+toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
+  withr::local_seed(seed)
+  periods <- T0 + T1
+  times <- 2000L + seq_len(periods)
+  donors <- matrix(stats::runif(n * periods, -1, 1), n)
+  target <- matrix(
+    stats::runif(k * periods, -1, 1), k,
+    dimnames = list(sprintf("target%02d", seq_len(k)), NULL)
+  )
+  units <- c(sprintf("donor%05d", seq_len(n)), rownames(target))
+  data <- data.frame(
+    unit = rep(units, periods), time = rep(times, each = n + k), y = c(rbind(donors, target)),
+    treated = as.numeric(outer(
+      seq_along(units), seq_len(periods), function(i, t) i > n & t > T0
+    ))
+  )
+  data <- data[sample.int(nrow(data)), ]
+  rownames(data) <- NULL
+  list(
+    data = data, donors = donors, target = target, times = times, T0 = T0, T1 = T1, n = n, k = k,
+    units = units
+  )
+}
