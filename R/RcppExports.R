@@ -49,8 +49,8 @@ discrete_gaussian_ratio_cpp <- function(n, numerator, denominator, rng) {
     .Call(`_dpsc_discrete_gaussian_ratio_cpp`, n, numerator, denominator, rng)
 }
 
-exponential_mechanism_cpp <- function(utility, epsilon_units, rng) {
-    .Call(`_dpsc_exponential_mechanism_cpp`, utility, epsilon_units, rng)
+exponential_mechanism_cpp <- function(utility, exponent_units, rng) {
+    .Call(`_dpsc_exponential_mechanism_cpp`, utility, exponent_units, rng)
 }
 
 gaussian_noise_cpp <- function(dimension, sigma, rng) {
@@ -59,5 +59,13 @@ gaussian_noise_cpp <- function(dimension, sigma, rng) {
 
 gamma_norm_noise_cpp <- function(dimension, scale, rng) {
     .Call(`_dpsc_gamma_norm_noise_cpp`, dimension, scale, rng)
+}
+
+capped_l1_qp_cpp <- function(X, linear, mu, cap, tolerance) {
+    .Call(`_dpsc_capped_l1_qp_cpp`, X, linear, mu, cap, tolerance)
+}
+
+project_capped_l1_cpp <- function(point, cap) {
+    .Call(`_dpsc_project_capped_l1_cpp`, point, cap)
 }
 

@@ -18,4 +18,5 @@
 #' @keywords internal
 #' @useDynLib dpsc, .registration = TRUE
 #' @importFrom Rcpp evalCpp
+#' @importFrom rlang %||%
 "_PACKAGE"

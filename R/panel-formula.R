@@ -46,7 +46,7 @@ formula_problem <- function(formula) {
   }
   operator <- if (is.call(rhs) && is.symbol(rhs[[1L]])) as.character(rhs[[1L]]) else ""
   if (operator %in% c("+", "-")) {
-    "Its right-hand side has several terms."
+    paste("Its right-hand side has", if (length(rhs) == 2L) "a sign." else "several terms.")
   } else if (operator %in% c(":", "*", "^", "/", "%in%")) {
     "Its right-hand side has an interaction."
   } else if (operator == "|") {
@@ -69,8 +69,8 @@ formula_problem <- function(formula) {
 #' @return A list with
 #'   `outcome` (`numeric`, one value a row, outcome units): PRIVATE;
 #'   `treated` (`integer`): the rows where the indicator is 1, in increasing order. PUBLIC.
-#' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is not
-#'   numeric, a treatment that is not 0/1.
+#' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is
+#'   not numeric, a treatment that is not 0/1.
 #' @noRd
 evaluate_formula <- function(formula, data, n_rows, call = NULL) {
   frame <- tryCatch(
@@ -103,9 +103,10 @@ abort_evaluation <- function(formula, data, call) {
   is_value <- function(name) {
     tryCatch(!is.function(get(name, envir = environment)), error = function(e) FALSE)
   }
-  variables <- setdiff(all.vars(formula), names(data))
+  code <- without_qualified_names(formula)
+  variables <- setdiff(all.vars(code), names(data))
   variables <- variables[!vapply(variables, is_value, NA)]
-  functions <- called_functions(formula)
+  functions <- called_functions(code)
   functions <- functions[!vapply(functions, exists, NA, envir = environment, mode = "function")]
   if (length(variables) > 0L) {
     abort(c(
@@ -133,15 +134,28 @@ abort_evaluation <- function(formula, data, call) {
 #' @return `outcome` as an integer or double vector without attributes.
 #' @noRd
 check_outcome <- function(outcome, label, call = NULL) {
-  if (!is.numeric(outcome) || !is_plain_number(outcome) || NCOL(outcome) != 1L) {
-    shape <- if (NCOL(outcome) == 1L) "" else " of several columns"
+  check_one_column(outcome, "outcome", label, call)
+  if (!is.numeric(outcome) || !is_plain_number(outcome)) {
     abort(c(
       "The outcome must be numeric.",
-      x = "{.code {label}} is an object of class {class(outcome)[[1L]]}{shape}.",
+      x = "{.code {label}} is of class {class(outcome)[[1L]]}.",
       i = "Convert the column with {.code as.numeric()}."
     ), "panel", call)
   }
   as.vector(outcome)
+}
+
+#' Check that a side of the formula is a vector or a matrix of one column
+#' @noRd
+check_one_column <- function(x, what, label, call = NULL) {
+  columns <- NCOL(x)
+  if (columns != 1L) {
+    abort(c(
+      "The {what} must be one column.",
+      x = "{.code {label}} has {columns} columns.",
+      i = "Fit each column on its own."
+    ), "panel", call)
+  }
 }
 
 #' Check the treatment indicator and find the treated rows
@@ -151,31 +165,31 @@ check_outcome <- function(outcome, label, call = NULL) {
 #' @return The rows (`integer`) where it is 1.
 #' @noRd
 check_treated <- function(treated, label, call = NULL) {
+  check_one_column(treated, "treatment indicator", label, call)
   missing <- anyNA(treated)
-  ok <- NCOL(treated) == 1L
+  kind <- class(treated)[[1L]]
   rows <- integer()
   if (is.factor(treated)) {
     levels <- levels(treated)
-    ok <- ok && (all(levels %in% c("0", "1")) || all(levels %in% c("FALSE", "TRUE")))
+    ok <- all(levels %in% c("0", "1")) || all(levels %in% c("FALSE", "TRUE"))
+    problem <- "{.code {label}} is a factor with other levels than 0 and 1, or FALSE and TRUE."
     rows <- which(as.integer(treated) == match(TRUE, levels %in% c("1", "TRUE")))
   } else if (is.logical(treated) || (is.numeric(treated) && is_plain_number(treated))) {
     treated <- as.vector(treated)
     rows <- which(treated != 0)
-    ok <- ok && all(treated[rows] == 1)
+    ok <- all(treated[rows] == 1)
+    problem <- "{.code {label}} has other values."
   } else {
     ok <- FALSE
+    problem <- "{.code {label}} is of class {kind}."
   }
   if (!ok || missing) {
     count <- sum(is.na(treated))
     abort(c(
       "The treatment indicator must be 0 or 1 in every row.",
-      x = if (ok) {
-        "{.code {label}} is missing in {count} row{?s}."
-      } else {
-        "{.code {label}} (class {class(treated)[[1L]]}) has other values."
-      },
+      x = if (ok) "{.code {label}} is missing in {count} row{?s}." else problem,
       i = paste(
-        "Use 0/1 numbers, FALSE/TRUE, or a factor of these; 1 only in the treated units'",
+        "Use 0/1 numbers, FALSE/TRUE, or a factor of these; 1 only for the treated units in",
         "post-treatment periods."
       )
     ), "panel", call)
@@ -192,8 +206,10 @@ is_plain_number <- function(x) {
 #' Code as a label, unless it has data inlined
 #'
 #' A formula made by [bquote()] or [do.call()] may hold a whole column; its deparse would print it.
+#' A string may be a donor's name, so it counts as data too.
 #' @param code (`language`)\cr one side of a formula.
-#' @param default (`string`)\cr the label if anything but names, calls and single constants is in it.
+#' @param default (`string`)\cr the label if anything but names, calls and single constants
+#'   (numbers, `TRUE`, `FALSE`, `NULL`) is in it.
 #' @return A string. PUBLIC.
 #' @noRd
 code_label <- function(code, default) {
@@ -211,7 +227,28 @@ is_plain_code <- function(code) {
     return(TRUE)
   }
   is.symbol(code) || is.null(code) ||
-    (is.atomic(code) && length(code) == 1L && is.null(attributes(code)))
+    (is.atomic(code) && !is.character(code) && length(code) == 1L && is.null(attributes(code)))
+}
+
+#' Code without `package::name`s, functions written in it, and names after `$` or `@`
+#'
+#' [all.vars()] would take these for variables.
+#' @noRd
+without_qualified_names <- function(code) {
+  if (!is.call(code)) {
+    return(code)
+  }
+  operator <- if (is.symbol(code[[1L]])) as.character(code[[1L]]) else ""
+  if (operator %in% c("::", ":::", "function")) {
+    return(quote((NULL)))
+  }
+  parts <- as.list(code)
+  if (operator %in% c("$", "@")) {
+    parts <- c(parts[-3L], "")
+  }
+  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
+  parts[!is_empty] <- lapply(parts[!is_empty], without_qualified_names)
+  as.call(parts)
 }
 
 #' Names of the functions that code calls

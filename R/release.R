@@ -156,7 +156,8 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
   list(
     method = method, calibration = calibration, private = private, epsilon = epsilon,
     delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
-    bounds = scale, half = scale$half, y = colMeans(target)[seq_len(panel$T0)], control = control
+    bounds = scale, half = scale$half, y = colMeans(target)[seq_len(panel$T0)],
+    target = colMeans(panel$target)[seq_len(panel$T0)], control = control
   )
 }
 
@@ -169,16 +170,36 @@ new_release <- function(public, plan, statistics, panel) {
       donor_names = if (public$control$donor_names) panel$donor_names
     ),
     bounds = public$bounds[c("lower", "upper")],
-    settings = plan$settings,
+    settings = if (public$method == "gram") plan$settings else vertical_settings(public, plan),
     privacy = c(
       list(
-        private = public$private, epsilon = public$epsilon, delta = plan$cost$delta_total %||%
-          public$delta, rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
+        private = public$private, epsilon = public$epsilon, delta = public$delta, rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
         steps = plan$steps, rng = public$control$rng
       ),
       guarantee(public, plan)
     )
   ), class = "dp_release")
+}
+
+#' What the vertical estimator needs to know: the target it serves, and the variances of the noise
+#'
+#' The weights of objective perturbation move by at most the linear term over the curvature.
+#' @noRd
+vertical_settings <- function(public, plan) {
+  variance <- function(step, dimension) {
+    if (is.null(step$law)) {
+      0
+    } else if (step$law == "gamma_norm") {
+      (dimension + 1) * step$scale^2
+    } else {
+      step$scale^2
+    }
+  }
+  list(
+    target = public$target, lambda = plan$weights$lambda,
+    weights_variance = variance(plan$weights, public$n) / (plan$weights$mu %||% 1)^2,
+    post_variance = variance(plan$post, public$n * public$T1)
+  )
 }
 
 #' What a release promises, by which theorem, and whether the promise holds

@@ -149,14 +149,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // exponential_mechanism_cpp
-int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double epsilon_units, SEXP rng);
-RcppExport SEXP _dpsc_exponential_mechanism_cpp(SEXP utilitySEXP, SEXP epsilon_unitsSEXP, SEXP rngSEXP) {
+int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double exponent_units, SEXP rng);
+RcppExport SEXP _dpsc_exponential_mechanism_cpp(SEXP utilitySEXP, SEXP exponent_unitsSEXP, SEXP rngSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type utility(utilitySEXP);
-    Rcpp::traits::input_parameter< double >::type epsilon_units(epsilon_unitsSEXP);
+    Rcpp::traits::input_parameter< double >::type exponent_units(exponent_unitsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(exponential_mechanism_cpp(utility, epsilon_units, rng));
+    rcpp_result_gen = Rcpp::wrap(exponential_mechanism_cpp(utility, exponent_units, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -184,6 +184,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// capped_l1_qp_cpp
+Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap, double tolerance);
+RcppExport SEXP _dpsc_capped_l1_qp_cpp(SEXP XSEXP, SEXP linearSEXP, SEXP muSEXP, SEXP capSEXP, SEXP toleranceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type X(XSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    rcpp_result_gen = Rcpp::wrap(capped_l1_qp_cpp(X, linear, mu, cap, tolerance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// project_capped_l1_cpp
+Eigen::VectorXd project_capped_l1_cpp(const Eigen::Map<Eigen::VectorXd>& point, double cap);
+RcppExport SEXP _dpsc_project_capped_l1_cpp(SEXP pointSEXP, SEXP capSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type point(pointSEXP);
+    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
+    rcpp_result_gen = Rcpp::wrap(project_capped_l1_cpp(point, cap));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -201,6 +226,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_exponential_mechanism_cpp", (DL_FUNC) &_dpsc_exponential_mechanism_cpp, 3},
     {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
+    {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
+    {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {NULL, NULL, 0}
 };
 

@@ -51,11 +51,11 @@ Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double 
   return out;
 }
 
-// Exponential mechanism on integer utilities (sensitivity 1): index r (from 1) with probability
-// proportional to exp(epsilon u_r / 2), epsilon = epsilon_units / 2^20. Exact: a uniform proposal
-// accepted with probability exp(-epsilon (u_max - u_r) / 2).
+// Exponential mechanism on integer utilities: index r (from 1) with probability proportional to
+// exp(x u_r), x = exponent_units / 2^20. Exact: a uniform proposal is accepted with probability
+// exp(-x (u_max - u_r)).
 // [[Rcpp::export(rng = false)]]
-int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double epsilon_units, SEXP rng) {
+int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double exponent_units, SEXP rng) {
   if (utility.size() == 0) throw std::invalid_argument("no candidates");
   const double best = Rcpp::max(utility);
   return with_engine(rng, [&](auto& engine) {
@@ -65,8 +65,8 @@ int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double epsilon
           dpsc::uniform_below(static_cast<dpsc::uint128>(utility.size()), engine));
       const auto deficit = static_cast<std::uint64_t>(best - utility[r]);
       if (dpsc::bernoulli_exp(static_cast<dpsc::uint128>(deficit) *
-                                  static_cast<std::uint64_t>(epsilon_units),
-                              dpsc::uint128{1} << 21, engine))
+                                  static_cast<std::uint64_t>(exponent_units),
+                              dpsc::uint128{1} << 20, engine))
         return static_cast<int>(r) + 1;
     }
   });

@@ -1,6 +1,6 @@
-# A panel with values in [-1, 1], as matrices and as long data (rows shuffled). The donors' rows are in
-# the order of their names, which is the order panel_from_formula() gives them. Columns of `data`: unit
-# (character), time (integer), y, treated (0/1).
+# A panel with values in [-1, 1], as matrices and as long data (rows shuffled). The donors' rows are
+# in the order of their names, which is the order panel_from_formula() gives them.
+# Columns of `data`: unit (character), time (integer), y, treated (0/1).
 toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
   withr::local_seed(seed)
   periods <- T0 + T1
@@ -23,4 +23,23 @@ toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
     data = data, donors = donors, target = target, times = times, T0 = T0, T1 = T1, n = n, k = k,
     units = units
   )
+}
+
+# Does the serialized object hold this text, or this number, anywhere?
+holds_text <- function(object, text) {
+  length(grepRaw(charToRaw(text), serialize(object, NULL), fixed = TRUE)) > 0
+}
+holds_number <- function(object, number) {
+  bytes <- writeBin(number, raw(), endian = "big")
+  length(grepRaw(bytes, serialize(object, NULL), fixed = TRUE)) > 0
+}
+
+# Every condition that code signals, those muffled inside excepted, until it ends or fails.
+signalled <- function(code) {
+  conditions <- list()
+  tryCatch(
+    withCallingHandlers(code, condition = function(c) conditions <<- c(conditions, list(c))),
+    error = function(e) NULL
+  )
+  conditions
 }

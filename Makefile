@@ -1,0 +1,33 @@
+# make demo: installs what is missing and runs the main job on the shipped panel.
+# make test: installs what is missing and runs all tests, then R CMD check.
+# See README.md for the others.
+
+RSCRIPT = Rscript
+LIB = $(CURDIR)/.lib
+
+.PHONY: demo test bench install document clean
+
+demo: ## the main job: prints a fit and writes demo/plot.png
+	@tools/install-missing demo
+	@$(MAKE) --no-print-directory install
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) demo/demo.R
+
+test: ## unit tests, then R CMD check of the built tarball
+	@tools/install-missing test
+	@$(MAKE) --no-print-directory install
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/run-tests.R
+
+install: # into .lib, so that nothing on the machine is replaced
+	@mkdir -p "$(LIB)"
+	@echo "Compiling and installing dpsc into .lib (a minute)"
+	@R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
+
+bench: install ## accuracy, speed and memory; writes bench/results
+	@for script in accuracy speed panel classical; do \
+	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
+
+document: ## NAMESPACE, man/ and the glue that Rcpp writes
+	$(RSCRIPT) tools/document.R
+
+clean:
+	rm -rf .lib dpsc_*.tar.gz dpsc.Rcheck src/*.o src/*.so

@@ -1,0 +1,230 @@
+# The fit: what a release and a target give. Nothing here sees a donor.
+
+#' Differentially private synthetic control
+#'
+#' Estimates what would have happened to a treated unit without its treatment, from a panel of donors
+#' who are people, so that no donor's row can be singled out. The donors are used once, to make a
+#' private [dp_release()]; the estimate, its interval and everything else come from the release and
+#' the target's own public data.
+#'
+#' @section Methods:
+#' * `"gram"` (default): the donors' mean and second moments over time, released once with exact
+#'   integer noise. Privacy error falls with more donors; serves any target.
+#' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023): noise on the ridge weights and on the
+#'   donors' outcomes. Its error does not fall with more donors.
+#' * `"objective"`: their Algorithm 3: noise in the objective.
+#'
+#' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` the
+#' paper's constants, for reproduction (for `"objective"` its epsilon does not hold, and every print
+#' says so). `"gram"` has no published constants and ignores it.
+#'
+#' @section Who is protected:
+#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods, the
+#' bounds and the target's data are public. Values outside the bounds are clipped, silently, because
+#' how many there are is private.
+#'
+#' @section Errors:
+#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come before
+#' anything is spent or drawn, and none quotes a donor's value or name.
+#'
+#' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
+#'   data, evaluated by [stats::model.frame()], where the indicator is 1 exactly for treated units from
+#'   the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
+#'   (PRIVATE); or a release, whose further use spends nothing.
+#' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
+#' @param index (`character(2)`)\cr columns of unit and time.
+#' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
+#' @param T0 (`count`)\cr number of periods before the treatment, at least 2.
+#' @param epsilon (`number`, positive)\cr privacy loss. `Inf` gives the non-private fit. No default.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
+#' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome, for
+#'   the panel or by period. Required when `epsilon` is finite; never from the donors' data.
+#' @param method,calibration (`string`)\cr see Methods.
+#' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from the
+#'   same release. With `epsilon = Inf` also a classical estimator on the raw donors: `"simplex"`,
+#'   `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
+#' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
+#' @param control ([dp_control()])\cr settings.
+#' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
+#' @param ... nothing else: an unknown argument is an error.
+#' @return An object of class `dp_synth`, a list of public values and of values computed from the
+#'   release alone:
+#'   * `release`: the [dp_release()].
+#'   * `target`: k x T, outcome units, named by unit. PUBLIC.
+#'   * `counterfactual`: k x T, outcome units; before the treatment the fitted path (`NA` for the
+#'     vertical methods `"output"` and `"objective"`, which release no fitted path). RELEASED.
+#'   * `variance`: for each target a list of T1 x T1 covariances `prediction` and `privacy` of the
+#'     counterfactual, squared outcome units. RELEASED.
+#'   * `estimator`, `penalty`. PUBLIC or RELEASED.
+#'
+#'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
+#'   [effects][effects.dp_synth()], [confint][effects.dp_synth()], [tidy][tidy.dp_synth()],
+#'   [glance][tidy.dp_synth()], [augment][tidy.dp_synth()], [coef][effects.dp_synth()],
+#'   [fitted][effects.dp_synth()], [predict][effects.dp_synth()], [residuals][effects.dp_synth()],
+#'   [nobs][effects.dp_synth()].
+#' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
+#'   AISTATS.
+#' @examples
+#' fit <- dp_synth(pressure ~ enrolled,
+#'   data = clinic_panel, index = c("patient", "month"),
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 220)
+#' )
+#' fit
+#' summary(fit)
+#' @export
+dp_synth <- function(x, ...) {
+  UseMethod("dp_synth")
+}
+
+#' @rdname dp_synth
+#' @export
+dp_synth.default <- function(x, ...) {
+  abort_unknown_input(x, public_call("dp_synth"))
+}
+
+#' @rdname dp_synth
+#' @export
+dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
+                             method = c("gram", "output", "objective"),
+                             calibration = c("tight", "published"), estimator = "ridge",
+                             ledger = NULL, control = dp_control(), ...) {
+  call <- public_call("dp_synth")
+  check_no_dots(..., call = call)
+  control <- check_control(control, call)
+  panel <- panel_from_formula(x, data, index, call, keep_names = control$donor_names)
+  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
+}
+
+#' @rdname dp_synth
+#' @export
+dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
+                            method = c("gram", "output", "objective"),
+                            calibration = c("tight", "published"), estimator = "ridge",
+                            ledger = NULL, control = dp_control(), times = NULL, ...) {
+  call <- public_call("dp_synth")
+  check_no_dots(..., call = call)
+  control <- check_control(control, call)
+  panel <- panel_from_matrix(x, target, T0, times, call)
+  if (control$donor_names) panel$donor_names <- rownames(x)
+  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
+}
+
+#' @rdname dp_synth
+#' @export
+dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
+                               method = "gram", calibration = "tight", estimator = "ridge",
+                               ledger = NULL, control = dp_control(), times = NULL, ...) {
+  call <- public_call("dp_synth")
+  check_no_dots(..., call = call)
+  panel <- panel_from_chunks(x, target, T0, times, call)
+  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger,
+    check_control(control, call), call)
+}
+
+#' @rdname dp_synth
+#' @export
+dp_synth.dp_release <- function(x, target, estimator = "ridge", ...) {
+  call <- public_call("dp_synth")
+  check_no_dots(..., call = call)
+  periods <- x$panel$T0 + x$panel$T1
+  target <- check_target(target, periods, call)
+  check_finite_target(target, x$panel$times, "target", call)
+  fit_release(x, target, check_estimator(estimator, x$method, call), call)
+}
+
+#' From a checked panel to a fit
+#' @noRd
+fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, ledger,
+                      control, call) {
+  if (is_classical(estimator)) {
+    return(fit_classical_panel(panel, epsilon, estimator, ledger, control, call))
+  }
+  method <- check_choice(method, c("gram", "output", "objective"), call = call)
+  estimator <- check_estimator(estimator, method, call)
+  release <- release_panel(
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call
+  )
+  fit_release(release, panel$target, estimator, call)
+}
+
+check_estimator <- function(estimator, method, call) {
+  estimator <- check_choice(estimator, c("ridge", "did"), call = call)
+  if (estimator == "did" && method != "gram") {
+    abort(c(
+      "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
+      i = "Methods {.val output} and {.val objective} release ridge weights only."
+    ), "argument", call)
+  }
+  estimator
+}
+
+#' Fit a target to a release
+#' @param release (`dp_release`).
+#' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @return A `dp_synth`.
+#' @noRd
+fit_release <- function(release, target, estimator, call = NULL) {
+  if (release$method != "gram") {
+    target <- check_fitted_target(release, target, call)
+  }
+  scale <- release_scale(release)
+  scaled <- to_scale(target, scale)
+  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
+  fits <- lapply(seq_len(nrow(target)), function(i) {
+    estimate(release, drop(scaled[i, ]), estimator)
+  })
+  counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
+  rownames(counterfactual) <- rownames(target)
+  structure(list(
+    release = release, target = target, counterfactual = counterfactual,
+    variance = lapply(fits, function(fit) {
+      list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
+    }),
+    estimator = estimator, penalty = vapply(fits, `[[`, 0, "penalty")
+  ), class = "dp_synth")
+}
+
+#' The mean target, checked to be the one whose weights were released
+#' @noRd
+check_fitted_target <- function(release, target, call) {
+  k <- nrow(target)
+  label <- if (k == 1L) rownames(target) else paste("mean of", k, "treated units")
+  target <- matrix(colMeans(target), 1L, dimnames = list(label, NULL))
+  pre <- target[1L, seq_len(release$panel$T0)]
+  if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
+    abort(c(
+      "This release holds weights that were fitted to another target.",
+      i = "Releases by method {.val gram} serve any target; releases by {.val {release$method}} serve one."
+    ), "argument", call)
+  }
+  target
+}
+
+#' Counterfactual of the vertical methods: the release holds it
+#'
+#' Its privacy variance follows from the two noise laws: weights carry variance a^2 each, outcomes b^2,
+#' so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the noisy
+#' weights less their expected excess and `sum_i x_i^2 <= n` (public bound).
+#' @noRd
+estimate_vertical <- function(release, target, estimator) {
+  panel <- release$panel
+  T1 <- panel$T1
+  statistics <- release$statistics
+  noise <- release$privacy$steps
+  privacy <- matrix(0, T1, T1)
+  if (release$privacy$private) {
+    weights_variance <- release$settings$weights_variance
+    post_variance <- release$settings$post_variance
+    squared <- sum(statistics$weights^2)
+    half <- release_scale(release)$half[-seq_len(panel$T0)]
+    privacy <- diag(post_variance * squared, T1) +
+      weights_variance * panel$n * tcrossprod(half)
+  }
+  list(
+    path = c(rep(NA_real_, panel$T0), statistics$counterfactual),
+    prediction = matrix(NA_real_, T1, T1), privacy = privacy,
+    penalty = release$settings$lambda
+  )
+}
+
+is_classical <- function(estimator) FALSE

@@ -1,0 +1,131 @@
+# The verbs of a fitted model. All read the fit; none sees a donor.
+
+#' Effects, intervals and the other verbs of a fitted model
+#'
+#' All free of privacy cost: they read the fit, which was computed from the release and public data.
+#'
+#' @param object (`dp_synth`)\cr a fit.
+#' @param parm (`character` or `NULL`)\cr rows wanted: `"average"` or periods; `NULL` for all.
+#' @param level (`number`, in (0, 1))\cr coverage.
+#' @param simultaneous (`flag`)\cr whether the intervals of all periods (and targets) shall cover
+#'   together. By Sidak's inequality, whatever the correlation.
+#' @param type (`string`)\cr of `fitted()` and `predict()`: the counterfactual before the treatment,
+#'   from it on, or both.
+#' @param ... unused.
+#' @return
+#' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units.
+#' * `confint()`: matrix with one row for the average effect and one for each period (for several
+#'   targets, named `target: period`). It adds the prediction error of a unit drawn like the donors
+#'   and the privacy noise; for methods `"output"` and `"objective"`, which release no moments, **the
+#'   privacy noise alone**.
+#' * `coef()`: noisy weights of the donors by position (methods `"output"` and `"objective"`; names
+#'   only if `dp_control(donor_names = TRUE)` declared them public); an error for `"gram"`.
+#' * `fitted()`: k x T0 matrix of the counterfactual before the treatment; `predict()`: the
+#'   counterfactual from it on, or all of it. Outcome units.
+#' * `residuals()`: k x T0 matrix, the *target's* observed minus fitted values; never a donor's.
+#' * `nobs()`: the number of donors.
+#' @section Errors: `dpsc_error_argument`.
+#' @examples
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1)
+#' )
+#' effects(fit)
+#' confint(fit)
+#' predict(fit)
+#' @name effects.dp_synth
+NULL
+
+#' @rdname effects.dp_synth
+#' @importFrom stats effects
+#' @export
+effects.dp_synth <- function(object, ...) {
+  post <- post_periods(object)
+  effect <- object$target[, post, drop = FALSE] - object$counterfactual[, post, drop = FALSE]
+  dimnames(effect) <- list(rownames(object$target), period_text(object$release$panel$times[post]))
+  effect
+}
+
+#' @rdname effects.dp_synth
+#' @importFrom stats confint
+#' @export
+confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...) {
+  call <- public_call("confint")
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  table <- effect_table(object)
+  width <- interval_width(table, level, check_flag(simultaneous, call = call))
+  labels <- if (nrow(object$target) > 1L) paste0(table$target, ": ", table$term) else table$term
+  percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
+  out <- matrix(c(table$estimate - width, table$estimate + width),
+    ncol = 2L,
+    dimnames = list(labels, percent)
+  )
+  if (is.null(parm)) {
+    return(out)
+  }
+  parm <- as.character(parm)
+  known <- parm %in% labels
+  if (!all(known)) {
+    unknown <- parm[!known]
+    abort(c(
+      "{.arg parm} must name effects.",
+      x = "There is no {.val {unknown}}.", i = "There are {.val {labels}}."
+    ), "argument", call)
+  }
+  out[parm, , drop = FALSE]
+}
+
+#' @rdname effects.dp_synth
+#' @importFrom stats coef
+#' @export
+coef.dp_synth <- function(object, ...) {
+  release <- object$release
+  weights <- release$statistics$weights
+  if (is.null(weights)) {
+    abort(c(
+      "A fit by method {.val gram} has no weights of single donors.",
+      i = "It releases sums over donors only. Methods {.val output} and {.val objective} release weights."
+    ), "argument", public_call("coef"))
+  }
+  names(weights) <- release$panel$donor_names %||% seq_along(weights)
+  weights
+}
+
+#' @rdname effects.dp_synth
+#' @importFrom stats fitted
+#' @export
+fitted.dp_synth <- function(object, ...) {
+  predict.dp_synth(object, type = "pre")
+}
+
+#' @rdname effects.dp_synth
+#' @importFrom stats predict
+#' @export
+predict.dp_synth <- function(object, type = c("post", "pre", "all"), ...) {
+  type <- check_choice(type, c("post", "pre", "all"), call = public_call("predict"))
+  periods <- switch(type,
+    post = post_periods(object), pre = seq_len(object$release$panel$T0),
+    all = seq_along(object$release$panel$times)
+  )
+  out <- object$counterfactual[, periods, drop = FALSE]
+  colnames(out) <- period_text(object$release$panel$times[periods])
+  out
+}
+
+#' @rdname effects.dp_synth
+#' @importFrom stats residuals
+#' @export
+residuals.dp_synth <- function(object, ...) {
+  object$target[, seq_len(object$release$panel$T0), drop = FALSE] - fitted.dp_synth(object)
+}
+
+#' @rdname effects.dp_synth
+#' @importFrom stats nobs
+#' @export
+nobs.dp_synth <- function(object, ...) {
+  as.integer(object$release$panel$n)
+}
+
+post_periods <- function(fit) {
+  fit$release$panel$T0 + seq_len(fit$release$panel$T1)
+}

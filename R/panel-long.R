@@ -1,0 +1,209 @@
+# The panel from long data: rows in any order become cells of a unit x period matrix.
+
+#' Build a panel from a formula and long data
+#'
+#' Rows may come in any order. Donors and targets are sorted by unit (factors by level, numbers by
+#' size, strings in the C locale), so the panel does not depend on the order of the rows. Periods
+#' are sorted likewise: **character periods alphabetically**, so `"10"` comes before `"2"`; give
+#' numbers, dates or a factor instead. Unused factor levels are dropped.
+#'
+#' @param formula (`formula`)\cr `outcome ~ treated`; either side may be an expression, evaluated by
+#'   [stats::model.frame()]. The indicator (0/1, FALSE/TRUE or a factor of these) is 1 exactly for
+#'   treated units in post-treatment periods.
+#' @param data (`data.frame`, tibble, data.table or `plm::pdata.frame`)\cr one row for each unit and
+#'   period, every unit in every period. PRIVATE.
+#' @param index (`character(2)`)\cr columns of unit and time, in this order. The wrong way round is
+#'   an error as far as it can be told. If both orders make a design and the columns' types say
+#'   nothing, it cannot, and donors' names would be taken for public periods.
+#' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
+#' @return A `dpsc_panel`, see [new_panel_design()].
+#' @section Errors: `dpsc_error_panel`: the kind of problem, and the period, column or count where
+#'   it is. Treated units are named; a donor's name or value never is.
+#' @noRd
+panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE) {
+  check_given(missing(data), "data", "a data frame in long format", call)
+  check_given(missing(index), "index", "the columns of unit and time", call)
+  n_rows <- check_long_data(data, call)
+  formula <- check_panel_formula(formula, call)
+  index <- check_index(index, data, call)
+  keep_names <- check_flag(keep_names, call = call)
+  units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
+  times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
+  variables <- evaluate_formula(formula, data, n_rows, call)
+
+  # Before any message may name a period: the periods might be the donors.
+  check_orientation(units, times, variables$treated, call)
+  cells <- match_cells(units, times, call)
+  treatment <- find_treatment(units, times, variables$treated, call)
+  # Column-major, so that a whole row of the panel is one unit.
+  outcome <- numeric(n_rows)
+  outcome[cells] <- variables$outcome
+  dim(outcome) <- c(length(units$values), length(times$values))
+  target <- outcome[treatment$units, , drop = FALSE]
+  rownames(target) <- unit_labels(units$values[treatment$units])
+  donors <- outcome[-treatment$units, , drop = FALSE]
+
+  label <- code_label(formula[[2L]], "outcome")
+  check_finite_target(target, times$values, label, call)
+  check_finite_donors(donors, times$values, label, call)
+  new_panel_design(
+    donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
+    layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
+    donor_names = if (keep_names) unit_labels(units$values[-treatment$units])
+  )
+}
+
+#' Check that long data are a data frame with rows
+#' @return Their number of rows (`integer`).
+#' @noRd
+check_long_data <- function(data, call = NULL) {
+  if (!is.data.frame(data)) {
+    abort(c(
+      "{.arg data} must be a data frame in long format: one row for each unit and period.",
+      x = "It is an object of class {class(data)[[1L]]}.",
+      i = "Convert it with {.code as.data.frame()}, or give a matrix of donors."
+    ), "panel", call)
+  }
+  n_rows <- .row_names_info(data, 2L)
+  if (n_rows == 0L) {
+    abort(c(
+      "{.arg data} must have one row for each unit and period.",
+      x = "It has zero rows.",
+      i = "Was everything filtered out?"
+    ), "panel", call)
+  }
+  n_rows
+}
+
+#' Check the names of the index columns
+#' @return `index` without names.
+#' @noRd
+check_index <- function(index, data, call = NULL) {
+  mend <- "For instance {.code index = c(\"store\", \"week\")}."
+  if (!is.character(index) || length(index) != 2L || anyNA(index)) {
+    abort(c(
+      "{.arg index} must name two columns of {.arg data}: unit and time.",
+      x = "It is {describe(index)}.", i = mend
+    ), "panel", call)
+  }
+  index <- as.vector(index)
+  if (index[[1L]] == index[[2L]]) {
+    abort(c(
+      "{.arg index} must name two different columns of {.arg data}: unit and time.",
+      x = "Both are {.code {index[[1L]]}}.", i = mend
+    ), "panel", call)
+  }
+  unknown <- index[!index %in% c(names(data), names(attr(data, "index")))]
+  if (length(unknown) > 0L) {
+    abort(c(
+      "{.arg index} must name two columns of {.arg data}: unit and time.",
+      x = "{.code {unknown}} {?is not a column/are not columns} of {.arg data}.", i = mend
+    ), "panel", call)
+  }
+  index
+}
+
+#' One index column; a pdata.frame may keep it in an attribute only
+#' @noRd
+index_column <- function(data, name) {
+  if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
+}
+
+#' Turn an index column into codes 1, 2, ... of its sorted values
+#'
+#' [factor()] would sort a million strings; here only the distinct ones are sorted.
+#' @param x (`vector`)\cr an index column. PRIVATE if it holds units.
+#' @param name (`string`)\cr its name.
+#' @return A list with `code` (`integer`, one a row), `values` (the sorted distinct values, of the
+#'   type of `x` with nothing attached but a known class; a factor's are its labels), `name` and
+#'   `alphabetical` (`flag`, strings and no factor).
+#' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
+#' @noRd
+code_index <- function(x, name, call = NULL) {
+  ok <- is.factor(x) || (is.null(dim(x)) && (is.character(x) || is_plain_number(x)))
+  if (!ok) {
+    abort(c(
+      "The index columns must be numbers, dates, date-times, strings or factors.",
+      x = "{.code {name}} is an object of class {class(x)[[1L]]}.",
+      i = "Convert it, for instance with {.code as.character()} or {.code as.POSIXct()}."
+    ), "panel", call)
+  }
+  if (is.factor(x)) {
+    code <- as.integer(x)
+    used <- which(tabulate(code, nlevels(x)) > 0L)
+    values <- levels(x)[used]
+    if (length(used) < nlevels(x)) {
+      code <- match(code, used)
+    }
+    missing <- anyNA(code) || anyNA(values)
+  } else {
+    plain <- as.vector(x)
+    values <- unique(plain)
+    values <- values[order(values, method = "radix")]
+    code <- match(plain, values)
+    missing <- anyNA(values) || (is.double(values) && any(is.infinite(values)))
+    attributes(values) <- known_attributes(x)
+  }
+  if (missing) {
+    count <- sum(is.na(x) | (is.double(x) & is.infinite(x)))
+    abort(c(
+      "Every row must say its unit and its period.",
+      x = "{.code {name}} is missing or infinite in {count} row{?s}.",
+      i = "Remove these rows or complete them."
+    ), "panel", call)
+  }
+  list(code = code, values = values, name = name, alphabetical = is.character(x))
+}
+
+#' The attributes of a vector of periods that are worth keeping
+#'
+#' A class that is known to need only these. Anything else a column carries (labels, the index that
+#' plm hangs on every series) might hold donors' names.
+#' @noRd
+known_attributes <- function(x) {
+  class <- intersect(
+    class(x), c("IDate", "Date", "POSIXct", "POSIXt", "difftime", "yearmon", "yearqtr")
+  )
+  if (length(class) > 0L) {
+    kept <- list(class = class, tzone = attr(x, "tzone"), units = attr(x, "units"))
+    kept[!vapply(kept, is.null, NA)]
+  }
+}
+
+#' The cell of the unit x period matrix that each row fills
+#' @param units,times (`list`)\cr from [code_index()].
+#' @return Cell numbers (`integer`, column-major), a permutation of all cells.
+#' @section Errors: `dpsc_error_panel` for duplicate or absent rows.
+#' @noRd
+match_cells <- function(units, times, call = NULL) {
+  n_units <- length(units$values)
+  n_times <- length(times$values)
+  n_rows <- length(units$code)
+  # As many rows as cells, and every cell hit: each cell is hit once.
+  if (n_rows == as.double(n_units) * n_times) {
+    cells <- units$code + n_units * (times$code - 1L)
+    hit <- logical(n_rows)
+    hit[cells] <- TRUE
+    if (all(hit)) {
+      return(cells)
+    }
+  }
+  repeated <- duplicated(units$code + as.double(n_units) * (times$code - 1L))
+  if (any(repeated)) {
+    count <- sum(repeated)
+    period <- period_text(times$values[min(times$code[repeated])])
+    abort(c(
+      "{.arg data} must have one row for each unit and period.",
+      x = "{count} row{?s} repeat{?s/} a unit and period; the first such period is {period}.",
+      i = "Remove the duplicates, or check that {.code {units$name}} tells the units apart."
+    ), "panel", call)
+  }
+  incomplete <- which(tabulate(times$code, n_times) < n_units)
+  count <- length(incomplete)
+  periods <- enumerate(period_text(times$values[utils::head(incomplete, 5L)]), count)
+  abort(c(
+    "The panel must be balanced: every unit in every period.",
+    x = "{count} of {n_times} period{?s} lack{cli::qty(count)}{?s/} rows: {periods}.",
+    i = "Complete the units, drop the incomplete ones, or drop these periods."
+  ), "panel", call)
+}

@@ -1,0 +1,142 @@
+# The panel from a matrix of donors, and the checks of target, split and periods that any input by
+# matrix shares.
+
+#' Build a panel from matrices
+#'
+#' `donors` is used as it is: no copy, and no vector of its size is made by the checks. Row names
+#' are donors' names and are ignored.
+#'
+#' @param donors (`matrix`, n x T, integer or double, outcome units)\cr one row a donor. PRIVATE.
+#' @param target (`numeric` of length T, or `matrix`, k x T, outcome units)\cr the treated units.
+#'   Row names, if every row has one, are the units' labels. PUBLIC.
+#' @param T0 (`count`, from 2 to T - 1)\cr number of periods before the treatment.
+#' @param times (`vector` of length T, or `NULL`)\cr the periods in order; 1 to T if `NULL`.
+#'   Increasing if numeric, a date or a factor; distinct if character.
+#' @return A `dpsc_panel`, see [new_panel_design()]. Its `outcome`, `unit` and `time` are these
+#'   words.
+#' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
+#' @noRd
+panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
+  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
+  check_donor_matrix(donors, call)
+  n_times <- ncol(donors)
+  target <- check_target(target, n_times, call)
+  T0 <- check_count(T0, min = -Inf, call = call)
+  check_split(T0, n_times, call)
+  times <- check_times(times, n_times, call)
+  check_finite_target(target, times, "target", call)
+  check_finite_donors(donors, times, "donors", call)
+  new_panel_design(
+    donors, target, times, T0, "outcome", "unit", "time",
+    layout = list(source = "matrix", treated = NULL)
+  )
+}
+
+check_donor_matrix <- function(donors, call = NULL) {
+  if (!is.matrix(donors) || is.object(donors) || !typeof(donors) %in% c("integer", "double")) {
+    kind <- if (is.matrix(donors) && !is.object(donors)) {
+      paste("a matrix of type", typeof(donors))
+    } else {
+      paste("an object of class", class(donors)[[1L]])
+    }
+    abort(c(
+      "{.arg donors} must be a plain numeric matrix: one row a donor, one column a period.",
+      x = "It is {kind}.",
+      i = "Convert it with {.code as.matrix()} or {.code data.matrix()}."
+    ), "panel", call)
+  }
+  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
+}
+
+#' Check the target and make it a matrix
+#' @return A double matrix (k x T) with row names.
+#' @noRd
+check_target <- function(target, n_times, call = NULL) {
+  shape <- if (is.null(dim(target))) {
+    paste("length", length(target))
+  } else {
+    paste("size", paste(dim(target), collapse = " x "))
+  }
+  shaped <- if (is.matrix(target)) {
+    nrow(target) > 0L && ncol(target) == n_times
+  } else {
+    is.null(dim(target)) && length(target) == n_times
+  }
+  numeric <- is.numeric(target) && is_plain_number(target)
+  if (!numeric || !shaped) {
+    abort(c(
+      paste(
+        "{.arg target} must be a numeric vector with one value a period, or a matrix with one row",
+        "a treated unit."
+      ),
+      x = if (numeric) {
+        "It has {shape}, the donors have {n_times} period{?s}."
+      } else {
+        "It is an object of class {class(target)[[1L]]}."
+      },
+      i = "Give {.arg target} the periods of the donors, in the same order."
+    ), "panel", call)
+  }
+  labels <- rownames(target)
+  k <- if (is.matrix(target)) nrow(target) else 1L
+  if (is.null(labels) || anyNA(labels) || !all(nzchar(labels))) {
+    labels <- if (k == 1L) "target" else paste("target", seq_len(k))
+  }
+  matrix(as.double(target), k, n_times, dimnames = list(labels, NULL))
+}
+
+check_split <- function(T0, n_times, call = NULL) {
+  if (T0 < 2 || T0 >= n_times) {
+    abort(c(
+      "{.arg T0} must be at least 2 and leave one period at least after it.",
+      x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
+      i = "{.arg T0} counts the columns before the treatment."
+    ), "panel", call)
+  }
+}
+
+#' Check the periods of a matrix
+#' @return Them, with nothing attached but a known class; 1 to T for `NULL`; a factor's labels.
+#' @noRd
+check_times <- function(times, n_times, call = NULL) {
+  if (is.null(times)) {
+    return(seq_len(n_times))
+  }
+  ok <- is.factor(times) || (is.null(dim(times)) && (is.character(times) || is_plain_number(times)))
+  if (!ok || length(times) != n_times) {
+    abort(c(
+      "{.arg times} must hold one period for each column of {.arg donors}.",
+      x = if (ok) {
+        "It has length {length(times)}, {.arg donors} has {n_times} column{?s}."
+      } else {
+        "It is an object of class {class(times)[[1L]]}."
+      },
+      i = "Use numbers, dates, date-times ({.cls POSIXct}), strings or a factor."
+    ), "panel", call)
+  }
+  plain <- if (is.factor(times)) as.integer(times) else as.vector(times)
+  finite <- if (is.character(plain)) !is.na(plain) else is.finite(plain)
+  repeated <- duplicated(plain)
+  backward <- !is.character(plain) & c(FALSE, diff(seq_along(plain)[order(order(plain))]) < 0)
+  bad <- which(!finite | repeated | backward)
+  if (length(bad) > 0L) {
+    i <- bad[[1L]]
+    abort(c(
+      "{.arg times} must increase from column to column, each period once.",
+      x = if (!finite[[i]]) {
+        "It is missing or infinite at column {i}."
+      } else if (repeated[[i]]) {
+        "Column {i} repeats the period {period_text(times[[i]])}."
+      } else {
+        "It goes back at column {i}, to {period_text(times[[i]])}."
+      },
+      i = "Sort the columns of {.arg donors} and {.arg target} by period."
+    ), "panel", call)
+  }
+  if (is.factor(times)) {
+    return(as.character(times))
+  }
+  attributes(plain) <- known_attributes(times)
+  plain
+}

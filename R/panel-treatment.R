@@ -1,0 +1,135 @@
+# Who is treated, and from when: the pattern of the indicator in long data.
+
+#' Check that there is a treated row and that unit and time are not the wrong way round
+#'
+#' With the two swapped, donors' names would be periods, which are public and which errors name. So
+#' this comes before every check that names one. A treatment that lasts to the end is on in the last
+#' periods; one that is not, but is on for the last units, looks like a swap. If both are, the types
+#' of the columns decide, and a unit that is a number beside a time that is a string is refused.
+#' @inheritParams find_treatment
+#' @section Errors: `dpsc_error_panel`; names the columns only.
+#' @noRd
+check_orientation <- function(units, times, rows, call = NULL) {
+  if (length(rows) == 0L) {
+    abort(c(
+      "One unit at least must be treated.",
+      x = "The treatment indicator is 0 in every row.",
+      i = "Set it to 1 for the treated unit from the first treated period on."
+    ), "panel", call)
+  }
+  is_date <- function(x) inherits(x, c("Date", "POSIXct", "yearmon", "yearqtr"))
+  by_type <- is_date(units$values) && !is_date(times$values)
+  valid <- is_tail(times$code[rows], length(times$values))
+  swapped_valid <- is_tail(units$code[rows], length(units$values))
+  by_pattern <- swapped_valid && !valid
+  by_guess <- (swapped_valid || !valid) && is.numeric(units$values) && is.character(times$values)
+  if (by_type || by_pattern || by_guess) {
+    abort(c(
+      "{.arg index} must name the unit first and the time second.",
+      x = if (by_type) {
+        "{.code {units$name}}, given as the unit, holds dates, and {.code {times$name}} does not."
+      } else if (by_pattern) {
+        paste(
+          "With {.code {units$name}} as the unit and {.code {times$name}} as the time, the",
+          "treatment ends before the last period; the other way round it does not."
+        )
+      } else {
+        paste(
+          "{.code {units$name}}, given as the unit, holds numbers, {.code {times$name}} does not,",
+          if (valid) "and the design is valid either way." else "and the treatment ends early."
+        )
+      },
+      i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
+      i = if (by_guess && !by_pattern && !by_type) {
+        "If the order is right, turn {.code {units$name}} into strings."
+      },
+      i = if (!valid && times$alphabetical) {
+        paste(
+          "If the order is right: strings are sorted alphabetically, so give",
+          "{.code {times$name}} as numbers, dates or a factor."
+        )
+      }
+    ), "panel", call)
+  }
+}
+
+#' Are these codes, as a set, the last ones of 1, ..., n?
+#' @noRd
+is_tail <- function(codes, n) {
+  length(unique(codes)) == n - min(codes) + 1L
+}
+
+#' Who is treated, and from when
+#' @param units,times (`list`)\cr from [code_index()].
+#' @param rows (`integer`)\cr rows where the indicator is 1; one at least, no unit and period twice.
+#' @return A list with `units` (`integer`, codes of the treated units, sorted) and `T0` (`integer`).
+#' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
+#'   design.
+#' @noRd
+find_treatment <- function(units, times, rows, call = NULL) {
+  n_times <- length(times$values)
+  unit <- units$code[rows]
+  treated <- sort(unique(unit))
+  check_donor_count(
+    length(units$values) - length(treated),
+    "The indicator is 1 only for treated units in post-treatment periods, not for every unit.", call
+  )
+  unit <- match(unit, treated)
+  period <- times$code[rows]
+  first <- vapply(split(period, unit), min, 1L)
+  labels <- unit_labels(units$values[treated])
+
+  switches <- which(tabulate(unit, length(treated)) != n_times - first + 1L)
+  if (length(switches) > 0L) {
+    i <- switches[[1L]]
+    off <- min(setdiff(seq.int(first[[i]], n_times), period[unit == i]))
+    on_text <- period_text(times$values[first[[i]]])
+    off_text <- period_text(times$values[off])
+    abort(c(
+      "A treatment must last to the end of the panel.",
+      x = paste(
+        "{labels[[i]]} is treated in period {on_text} and no longer in period {off_text}",
+        "({length(switches)} such unit{?s})."
+      ),
+      i = "Cut the panel before the treatment ends, or code the indicator as treated for good.",
+      i = if (times$alphabetical) {
+        "Periods that are strings are sorted alphabetically: use numbers, dates or a factor."
+      }
+    ), "panel", call)
+  }
+  if (length(unique(first)) > 1L) {
+    dates <- sort(unique(first))
+    shown <- vapply(utils::head(dates, 5L), function(date) {
+      members <- labels[first == date]
+      members <- enumerate(utils::head(members, 5L), length(members))
+      paste0(period_text(times$values[date]), " (", members, ")")
+    }, "")
+    shown <- enumerate(shown, length(dates))
+    abort(c(
+      "All treated units must adopt the treatment in the same period.",
+      x = "There are {length(dates)} adoption dates: {shown}.",
+      i = "Fit each adoption date on its own, without the units treated at the others."
+    ), "panel", call)
+  }
+  T0 <- first[[1L]] - 1L
+  if (T0 < 2L) {
+    period <- period_text(times$values[T0 + 1L])
+    abort(c(
+      "Two periods at least must come before the treatment.",
+      x = if (T0 == 0L) {
+        "The treatment begins in {period}, the first period of the panel."
+      } else {
+        "The treatment begins in {period}, the second period of the panel."
+      },
+      i = if (T0 == 0L) {
+        paste(
+          "The indicator is 1 only in post-treatment periods, not in all rows of a treated unit.",
+          "Add earlier periods if there are any."
+        )
+      } else {
+        "Add earlier periods."
+      }
+    ), "panel", call)
+  }
+  list(units = treated, T0 = T0)
+}

@@ -1,0 +1,126 @@
+#' Simulate a panel with a known effect
+#'
+#' Two designs, both inside the bounds `c(-1, 1)` before the effect is added, so that no bound has to
+#' be chosen from data:
+#'
+#' * `"factor"`: unit effects, a time effect and `factors` autoregressive factors with random
+#'   loadings, plus noise. Without treatment the outcome of unit i in period t is
+#'   `a_i + d_t + l_i' f_t + e_it`, clipped to `[-1, 1]`.
+#' * `"linear"`: Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t` with slopes from
+#'   N(4, 1) cut to \[3, 5\], the noise N(0, 0.1) cut to \[-1, 1\]. The paper does not say how this
+#'   enters `[-1, 1]`; here it is divided by `5 T + 1`, which bounds it surely.
+#'
+#' @param n (`count`)\cr number of donors.
+#' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
+#' @param design (`string`)\cr `"factor"` or `"linear"`.
+#' @param effect (`numeric`, length 1 or T1)\cr added to the target from the treatment on.
+#' @param factors (`count`)\cr number of factors.
+#' @param persistence (`number`, in \[0, 1))\cr autocorrelation of the factors and the time effect.
+#' @param loading_sd,unit_sd,time_sd,noise_sd (`number`)\cr standard deviations of the loadings (for
+#'   factors of variance 1), the unit effects, the time effect, and the noise.
+#' @return A list of class `sim_panel`, drawn with R's generator:
+#'   `donors` (n x T matrix), `target` (length T), `counterfactual` (length T, the target's signal
+#'   without treatment and noise), `effect` (length T1), `T0`, `design`. `as.data.frame()` gives long
+#'   data with columns `unit`, `time`, `outcome`, `treated`.
+#' @section Errors: `dpsc_error_argument`.
+#' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
+#'   AISTATS, section 8.
+#' @examples
+#' panel <- sim_panel(n = 100, T0 = 12, T1 = 4, effect = 0.2)
+#' str(panel)
+#' head(as.data.frame(panel))
+#' @export
+sim_panel <- function(n, T0, T1 = 3, design = c("factor", "linear"), effect = 0, factors = 3,
+                      persistence = 0.8, loading_sd = 0.075, unit_sd = 0.2, time_sd = 0.05,
+                      noise_sd = 0.05) {
+  call <- public_call("sim_panel")
+  n <- check_count(n, 1, call = call)
+  T0 <- check_count(T0, 1, call = call)
+  T1 <- check_count(T1, 1, call = call)
+  design <- check_choice(design, c("factor", "linear"), call = call)
+  if (!is.numeric(effect) || !length(effect) %in% c(1L, T1) || !all(is.finite(effect))) {
+    abort(c(
+      "{.arg effect} must hold one finite number, or one for each of the {T1} treated period{?s}.",
+      x = "It is {describe(effect)}."
+    ), "argument", call)
+  }
+  periods <- T0 + T1
+  panel <- if (design == "linear") {
+    simulate_linear(n + 1, periods)
+  } else {
+    simulate_factor(n + 1, periods,
+      factors = check_count(factors, 0, call = call),
+      persistence = check_number(persistence, 0, 1, open = "max", call = call),
+      loading_sd = check_number(loading_sd, 0, call = call),
+      unit_sd = check_number(unit_sd, 0, call = call),
+      time_sd = check_number(time_sd, 0, call = call),
+      noise_sd = check_number(noise_sd, 0, call = call)
+    )
+  }
+  effect <- rep_len(as.double(effect), T1)
+  structure(list(
+    donors = panel$outcome[-1L, , drop = FALSE],
+    target = panel$outcome[1L, ] + c(numeric(T0), effect),
+    counterfactual = panel$signal[1L, ], effect = effect, T0 = T0, design = design
+  ), class = "sim_panel")
+}
+
+simulate_linear <- function(units, periods) {
+  scale <- 5 * periods + 1
+  signal <- outer(rnorm_between(units, 4, 1, 3, 5), seq_len(periods))
+  noise <- rnorm_between(units * periods, 0, sqrt(0.1), -1, 1)
+  list(signal = signal / scale, outcome = (signal + noise) / scale)
+}
+
+simulate_factor <- function(units, periods, factors, persistence, loading_sd, unit_sd, time_sd,
+                            noise_sd) {
+  paths <- vapply(seq_len(factors + 1), function(j) {
+    stationary_path(periods, persistence)
+  }, numeric(periods))
+  paths <- matrix(paths, periods)
+  loadings <- matrix(stats::rnorm(units * factors, sd = loading_sd), units)
+  signal <- stats::rnorm(units, sd = unit_sd) + tcrossprod(loadings, paths[, -1L, drop = FALSE]) +
+    rep(time_sd * paths[, 1L], each = units)
+  noise <- stats::rnorm(units * periods, sd = noise_sd)
+  clip <- function(x) pmax(pmin(x, 1), -1)
+  list(signal = clip(signal), outcome = clip(signal + noise))
+}
+
+#' A stationary AR(1) path of variance one
+#' @noRd
+stationary_path <- function(periods, persistence) {
+  innovations <- stats::rnorm(periods, sd = c(1, rep(sqrt(1 - persistence^2), periods - 1)))
+  as.double(stats::filter(innovations, persistence, method = "recursive"))
+}
+
+rnorm_between <- function(n, mean, sd, lower, upper) {
+  limits <- stats::pnorm(c(lower, upper), mean, sd)
+  stats::qnorm(stats::runif(n, limits[[1L]], limits[[2L]]), mean, sd)
+}
+
+#' @rdname sim_panel
+#' @param x (`sim_panel`)\cr a simulated panel.
+#' @param row.names,optional,... unused.
+#' @export
+as.data.frame.sim_panel <- function(x, row.names = NULL, optional = FALSE, ...) {
+  units <- c("target", sprintf("donor%06d", seq_len(nrow(x$donors))))
+  periods <- length(x$target)
+  data.frame(
+    unit = rep(units, periods), time = rep(seq_len(periods), each = length(units)),
+    outcome = as.vector(rbind(x$target, x$donors)),
+    treated = as.integer(outer(seq_along(units), seq_len(periods), function(i, t) {
+      i == 1L & t > x$T0
+    }))
+  )
+}
+
+#' @export
+print.sim_panel <- function(x, ...) {
+  cat(
+    "Simulated panel, design \"", x$design, "\": ", nrow(x$donors), " donors, ",
+    x$T0, " periods before the treatment, ", length(x$effect), " after\n",
+    "  average effect ", format(mean(x$effect), digits = 3L), "\n",
+    sep = ""
+  )
+  invisible(x)
+}

@@ -1,0 +1,87 @@
+#' @importFrom generics tidy
+#' @export
+generics::tidy
+
+#' @importFrom generics glance
+#' @export
+generics::glance
+
+#' @importFrom generics augment
+#' @export
+generics::augment
+
+#' A fit as data frames
+#'
+#' The broom verbs. Everything in them is public or computed from the release.
+#'
+#' @param x (`dp_synth`)\cr a fit.
+#' @param conf.int (`flag`)\cr add interval limits.
+#' @param conf.level (`number`, in (0, 1))\cr their coverage.
+#' @param ... unused.
+#' @return
+#' * `tidy()`: one row for the average effect and one for each period (and target): `target`, `term`,
+#'   `estimate`, `std.error`, `statistic`, `p.value` (normal; of no effect), and `conf.low`,
+#'   `conf.high` if asked. For methods `"output"` and `"objective"` the errors are those of the privacy
+#'   noise alone, and `statistic` and `p.value` are `NA`: no prediction error is released.
+#' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
+#'   over targets and periods), `pre.rmse` (of the targets), `epsilon`, `delta`, `rho`, `private`
+#'   (whether the stated guarantee holds).
+#' * `augment()`: one row for each target and period: `target`, `period`, `treated`, `.observed`,
+#'   `.fitted` (counterfactual), `.resid`.
+#' @examples
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1)
+#' )
+#' tidy(fit, conf.int = TRUE)
+#' glance(fit)
+#' head(augment(fit))
+#' @name tidy.dp_synth
+NULL
+
+#' @rdname tidy.dp_synth
+#' @export
+tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+  call <- public_call("tidy")
+  table <- effect_table(x)
+  statistic <- table$estimate / table$std.error
+  if (!"prediction" %in% known_parts(x)) statistic[] <- NA_real_
+  out <- cbind(table[c("target", "term", "estimate", "std.error")],
+    statistic = statistic, p.value = normal_p(statistic)
+  )
+  if (check_flag(conf.int, call = call)) {
+    level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+    width <- interval_width(table, level)
+    out$conf.low <- out$estimate - width
+    out$conf.high <- out$estimate + width
+  }
+  out
+}
+
+#' @rdname tidy.dp_synth
+#' @export
+glance.dp_synth <- function(x, ...) {
+  release <- x$release
+  data.frame(
+    method = release$method, estimator = x$estimator, n.donors = nobs.dp_synth(x),
+    T0 = release$panel$T0, T1 = release$panel$T1, n.targets = nrow(x$target),
+    effect = mean(effects.dp_synth(x)), pre.rmse = sqrt(mean(residuals.dp_synth(x)^2)),
+    epsilon = release$privacy$epsilon, delta = release$privacy$delta,
+    rho = release$privacy$rho, private = release$privacy$holds
+  )
+}
+
+#' @rdname tidy.dp_synth
+#' @export
+augment.dp_synth <- function(x, ...) {
+  k <- nrow(x$target)
+  periods <- seq_along(x$release$panel$times)
+  out <- data.frame(
+    target = rep(rownames(x$target), each = length(periods)),
+    period = rep(x$release$panel$times, k),
+    treated = rep(periods > x$release$panel$T0, k),
+    .observed = as.vector(t(x$target)), .fitted = as.vector(t(x$counterfactual))
+  )
+  out$.resid <- out$.observed - out$.fitted
+  out
+}

@@ -1,0 +1,10 @@
+# NAMESPACE, man/ and the glue that Rcpp writes. The package is installed in between, since roxygen2
+# reads the data set and the methods from it.
+Rcpp::compileAttributes()
+library <- tempfile()
+dir.create(library)
+.libPaths(c(library, .libPaths()))
+quiet <- system2("R", c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", library), "."),
+  stdout = FALSE, stderr = FALSE
+)
+roxygen2::roxygenise(load_code = roxygen2::load_installed)
