@@ -143,7 +143,7 @@ describe <- function(x) {
   } else if (is.atomic(x) && length(x) == 1L && !is.object(x)) {
     if (is.character(x)) paste0("\"", cli::ansi_strtrim(x, 40L), "\"") else format(x)
   } else if (is.atomic(x) && is.null(dim(x))) {
-    paste0("a ", class(x)[[1L]], " vector of length ", length(x))
+    paste0("a vector of type ", class(x)[[1L]], " and length ", length(x))
   } else {
     paste0("an object of class ", class(x)[[1L]])
   }

@@ -66,13 +66,31 @@ read_block <- function(chunks, i, call = NULL) {
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
 panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
-  panel <- panel_from_matrix(read_block(x, 1L, call), target, T0, times, call)
-  for (i in seq_len(x$count)[-1L]) {
-    block <- panel_from_matrix(read_block(x, i, call), target, T0, times, call)
-    panel$n <- panel$n + block$n
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
+  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
+  n <- 0
+  for (i in seq_len(x$count)) {
+    block <- read_block(x, i, call)
+    check_donor_matrix(block, call)
+    if (i == 1L) {
+      # The sizes and periods are those of the first block.
+      design <- design_public(target, T0, times, ncol(block), call)
+    } else if (ncol(block) != ncol(design$target)) {
+      abort(c(
+        "All blocks of donors must have the same periods.",
+        x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target)}."
+      ), "panel", call)
+    }
+    check_finite_donors(block, design$times, "donors", call)
+    n <- n + nrow(block)
   }
+  check_donor_count(n, "Rows of the blocks are donors, columns are periods.", call)
+  panel <- new_panel_design(
+    block, design$target, design$times, design$T0, "outcome", "unit", "time",
+    layout = list(source = "chunks", treated = NULL)
+  )
   panel$donors <- x
-  panel$layout$source <- "chunks"
+  panel$n <- n
   panel
 }
 

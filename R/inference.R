@@ -16,10 +16,11 @@ effect_covariance <- function(fit, i, parts = c("prediction", "privacy")) {
 #' The parts of the variance that a fit can speak of
 #' @noRd
 known_parts <- function(fit) {
-  known <- vapply(c("prediction", "privacy"), function(part) {
-    !anyNA(fit$variance[[1L]][[part]])
-  }, NA)
-  names(known)[known]
+  variance <- fit$variance[[1L]]
+  c(
+    if (!anyNA(variance$prediction)) "prediction",
+    if (fit$release$privacy$private && !anyNA(variance$privacy)) "privacy"
+  )
 }
 
 #' Effects with standard errors: one row for each target's average and for each of its periods

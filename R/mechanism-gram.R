@@ -168,11 +168,10 @@ shrink_spectrum <- function(values, edge) {
 #' What is wrong with the statistics of a gram release, or `NULL`
 #' @noRd
 gram_problem <- function(release) {
-  statistics <- release$statistics
-  d <- length(statistics$mean)
-  square <- c(d, d)
-  if (!(identical(as.numeric(dim(statistics$loadings)), c(release$panel$T0 + release$panel$T1, d)) &&
-    all(dim(statistics$covariance) == square) && all(dim(statistics$restore) == square))) {
-    "The statistics do not fit the sizes of the panel."
-  }
+  s <- release$statistics
+  d <- length(s$mean)
+  has_size <- function(x, size) is.numeric(x) && identical(dim(x), as.integer(size))
+  fits <- d > release$panel$T1 && has_size(s$loadings, c(release$panel$T0 + release$panel$T1, d)) &&
+    has_size(s$covariance, c(d, d)) && has_size(s$restore, c(d, d))
+  if (!fits) "The statistics do not fit the sizes of the panel."
 }

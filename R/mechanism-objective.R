@@ -229,7 +229,8 @@ objective_tolerance <- function(public, mu, law, scale) {
 #' common trend, whose curvature is `2 n T0 m`. Noise in the weights, `n sd^2 / mu^2`, cannot leave C,
 #' whose squared radius is at most the cap. The prediction keeps the share `2 n T0 m / (2 n T0 m + mu)`
 #' of its signal, times the share that noise leaves before it fills C. No more than half of the signal
-#' is traded for lower noise: otherwise a small budget would answer "no weights at all".
+#' is traded for lower noise, unless half of epsilon would go to the curvature: otherwise a small
+#' budget would answer "no weights at all".
 #' @return A list: `mu`, `error`, and `spread`, the squared norm of the weights' noise. PUBLIC.
 #' @noRd
 best_curvature <- function(public, facts) {
@@ -252,8 +253,9 @@ best_curvature <- function(public, facts) {
     )
   }
   # At least a tenth of epsilon is left for the noise.
-  from <- log(max(facts$lambda, facts$curvature / expm1(0.9 * facts$epsilon)))
-  grid <- evaluate(seq(from, max(from, log(trend)), length.out = 501L))
+  from <- max(facts$lambda, facts$curvature / expm1(0.9 * facts$epsilon))
+  to <- max(from, trend, facts$curvature / expm1(0.5 * facts$epsilon))
+  grid <- evaluate(seq(log(from), log(to), length.out = 501L))
   lapply(grid, `[`, which.min(grid$error))
 }
 

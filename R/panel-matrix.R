@@ -20,17 +20,26 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   check_donor_matrix(donors, call)
-  n_times <- ncol(donors)
+  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
+  design <- design_public(target, T0, times, ncol(donors), call)
+  check_finite_donors(donors, design$times, "donors", call)
+  new_panel_design(
+    donors, design$target, design$times, design$T0, "outcome", "unit", "time",
+    layout = list(source = "matrix", treated = NULL)
+  )
+}
+
+#' The public part of a design given as matrices, checked
+#' @param n_times (`integer`)\cr number of columns of the donors.
+#' @return A list: `target` (k x T), `T0`, `times`.
+#' @noRd
+design_public <- function(target, T0, times, n_times, call = NULL) {
   target <- check_target(target, n_times, call)
   T0 <- check_count(T0, min = -Inf, call = call)
   check_split(T0, n_times, call)
   times <- check_times(times, n_times, call)
   check_finite_target(target, times, "target", call)
-  check_finite_donors(donors, times, "donors", call)
-  new_panel_design(
-    donors, target, times, T0, "outcome", "unit", "time",
-    layout = list(source = "matrix", treated = NULL)
-  )
+  list(target = target, T0 = T0, times = times)
 }
 
 check_donor_matrix <- function(donors, call = NULL) {
@@ -46,7 +55,6 @@ check_donor_matrix <- function(donors, call = NULL) {
       i = "Convert it with {.code as.matrix()} or {.code data.matrix()}."
     ), "panel", call)
   }
-  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
 }
 
 #' Check the target and make it a matrix

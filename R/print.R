@@ -82,7 +82,7 @@ print.summary.dp_synth <- function(x, ...) {
     if (!is.null(test)) {
       cat("Placebo test from moments", if (several) paste0(" (", rownames(fit$target)[[i]], ")"),
         ": chi-squared = ", format(test$statistic, digits = 4L), " on ", test$df,
-        " df, p = ", format_p(test$p.value), "\n",
+        " df, p ", format_p(test$p.value), "\n",
         sep = ""
       )
     }
@@ -149,7 +149,7 @@ average_lines <- function(fit, level) {
 }
 
 interval_text <- function(fit, row, width, level) {
-  if (is.na(width)) {
+  if (is.na(width) || !length(known_parts(fit))) {
     return("")
   }
   limits <- paste0(
@@ -158,7 +158,7 @@ interval_text <- function(fit, row, width, level) {
   coverage <- paste(format(100 * level, digits = 4L), "% interval")
   if ("prediction" %in% known_parts(fit)) {
     paste0(
-      "  [", coverage, ": ", limits, "; p = ", format_p(normal_p(row$estimate / row$std.error)), "]"
+      "  [", coverage, ": ", limits, "; p ", format_p(normal_p(row$estimate / row$std.error)), "]"
     )
   } else {
     paste0("  [", coverage, " of the privacy noise alone: ", limits, "]")
@@ -244,5 +244,5 @@ format_value <- function(x) {
 }
 
 format_p <- function(p) {
-  if (p < 1e-4) "< 0.0001" else formatC(p, digits = 2L, format = "g")
+  if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g"))
 }

@@ -2,6 +2,9 @@
 
 json_format <- "dpsc-release"
 json_version <- 1L
+# Classes of periods; a file can bring no others.
+json_classes <- c("IDate", "Date", "POSIXct", "POSIXt", "difftime", "yearmon", "yearqtr")
+json_attributes <- c("labels", "dim", "class", "tzone", "units")
 
 #' Write and read a release
 #'
@@ -42,8 +45,8 @@ write_release <- function(release, path, allow_not_private = FALSE) {
     ), "release", call)
   }
   text <- jsonlite::toJSON(
-    c(list(format = json_format, version = json_version), to_json(unclass(release))),
-    auto_unbox = TRUE, null = "null", json_verbatim = TRUE, pretty = TRUE
+    list(format = json_format, version = json_version, release = to_json(unclass(release))),
+    auto_unbox = TRUE, null = "null", na = "null", json_verbatim = TRUE, pretty = TRUE
   )
   draft <- tempfile(basename(path), dirname(path))
   on.exit(unlink(draft))
@@ -80,12 +83,14 @@ read_release <- function(path) {
     fail("It was written by another version of the package.")
   }
   release <- tryCatch(
-    structure(lapply(content[setdiff(names(content), c("format", "version"))], from_json),
-      class = "dp_release"
-    ),
+    structure(from_json(content$release), class = "dp_release"),
     error = function(e) NULL
   )
-  problem <- if (is.null(release)) "A value has an unknown type." else release_problem(release)
+  problem <- if (is.null(release) || !is.list(release)) {
+    "A value has an unknown type."
+  } else {
+    release_problem(release)
+  }
   if (!is.null(problem)) fail(problem)
   release
 }
@@ -108,9 +113,9 @@ to_json <- function(x) {
     kind <- if (is.data.frame(x)) "table" else "list"
     return(list(type = kind, names = I(names(x) %||% character()), values = unname(lapply(unclass(x), to_json))))
   }
-  extra <- attributes(x)
+  extra <- as.list(attributes(x))
   names(extra) <- sub("^names$", "labels", names(extra))
-  extra <- extra[names(extra) %in% c("labels", "dim", "class", "tzone", "units")]
+  extra <- extra[names(extra) %in% json_attributes]
   c(
     list(type = typeof(x), values = json_values(x)),
     lapply(extra, function(e) I(as.vector(e)))
@@ -144,12 +149,13 @@ from_json <- function(x) {
     stop("unknown type")
   )
   value <- lapply(x$values, function(v) {
-    if (is.null(v)) v <- NA
-    if (x$type == "double" && is.character(v) && !v %in% c("NA", "NaN", "Inf", "-Inf")) stop("no number")
+    if (is.null(v) || identical(v, "NA")) v <- NA
+    if (x$type == "double" && is.character(v) && !v %in% c("NaN", "Inf", "-Inf")) stop("no number")
     if (length(v) != 1L) stop("no single value")
-    methods_free_as(v, x$type)
+    as_type(v, x$type)
   })
   value <- if (length(value)) unlist(value) else empty
+  if (!all(unlist(x$class) %in% json_classes)) stop("unknown class")
   attributes(value) <- Filter(length, list(
     names = unlist(x$labels), dim = unlist(x$dim), class = unlist(x$class),
     tzone = unlist(x$tzone), units = unlist(x$units)
@@ -157,7 +163,7 @@ from_json <- function(x) {
   value
 }
 
-methods_free_as <- function(v, type) {
+as_type <- function(v, type) {
   switch(type,
     double = as.double(v), integer = as.integer(v), logical = as.logical(v),
     character = as.character(v)

@@ -215,7 +215,11 @@ guarantee <- function(public, plan) {
     "output published" = "Rho, Cummings and Misra (2023), Theorem 5.3, whose noise is larger than needed",
     "objective tight" = "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012, repaired)",
     "objective published" = "Rho, Cummings and Misra (2023), Theorem 6.3, whose proof fails",
-    "adaptive composition of zCDP (Bun and Steinke, 2016; Canonne, Kamath and Steinke, 2020)"
+    if (public$delta > 0) {
+      "adaptive composition of zCDP (Bun and Steinke, 2016; Canonne, Kamath and Steinke, 2020)"
+    } else {
+      "adaptive composition of pure differential privacy (Dwork and Roth, 2014, Theorem 3.16)"
+    }
   )
   false <- public$method == "objective" && public$calibration == "published"
   seeded <- public$control$rng != "secure"
