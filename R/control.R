@@ -9,6 +9,8 @@
 #'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
 #'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at no
 #'   cost, for `"gram"`.
+#' @param features (`count` or `NULL`)\cr number of features that describe the pre-period in a release by
+#'   method `"gram"`, at most `T0 - 1`. `NULL`: a public rule, more with more donors or budget.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -23,8 +25,8 @@
 #' dp_control()
 #' dp_control(rng = "R", lambda = 10)
 #' @export
-dp_control <- function(rng = c("secure", "R"), lambda = NULL, split = NULL, cap = NULL,
-                       curvature = NULL, donor_names = FALSE) {
+dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, split = NULL,
+                       cap = NULL, curvature = NULL, donor_names = FALSE) {
   call <- public_call("dp_control")
   optional <- function(x, ..., arg) {
     if (is.null(x)) NULL else check_number(x, ..., arg = arg, call = call)
@@ -32,6 +34,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, split = NULL, cap 
   structure(list(
     rng = check_choice(rng, c("secure", "R"), call = call),
     lambda = optional(lambda, 0, open = "min", arg = "lambda"),
+    features = if (!is.null(features)) check_count(features, 1, call = call),
     split = optional(split, 0, 1, open = c("min", "max"), arg = "split"),
     cap = optional(cap, 0, open = "min", arg = "cap"),
     curvature = optional(curvature, 0, open = "min", arg = "curvature"),

@@ -1,6 +1,21 @@
 # Estimates from a gram release: ridge regression of the post-period on the pre-period with the donors'
 # noisy moments. All post-processing.
 
+#' Edge of the spectrum of the noise: a d x d symmetric matrix whose diagonal has this deviation
+#'
+#' Entries off the diagonal have half the variance; by the semicircle law the eigenvalues fill
+#' `[-2 b, 2 b]`, `b = sd sqrt(d / 2)`.
+#' @noRd
+spectral_edge <- function(sd, d) {
+  2 * sd * sqrt(d / 2)
+}
+
+#' Shrink eigenvalues: within the noise's edge they carry nothing
+#' @noRd
+shrink_spectrum <- function(values, edge) {
+  ifelse(values > edge, sqrt(pmax(values^2 - edge^2, 0)), 0)
+}
+
 #' Counterfactual of one target from a gram release
 #' @param release (`dp_release`)\cr by method gram.
 #' @param y (`numeric(T)`)\cr the target, scaled units; its post-period is not used. PUBLIC.
@@ -10,47 +25,167 @@
 #' @noRd
 estimate_gram <- function(release, y, estimator = "ridge") {
   s <- release$statistics
-  T0 <- release$panel$T0
-  T1 <- release$panel$T1
-  n <- release$panel$n
-  pre <- seq_len(T0)
-  A <- seq_len(s$pre)
-  B <- length(s$mean) - T1 + seq_len(T1)
-  d <- length(s$mean)
+  pre <- seq_len(release$panel$T0)
+  model <- gram_model(s)
   level <- if (s$demean) mean(y[pre]) else 0
-  u <- drop(crossprod(s$loadings[pre, A, drop = FALSE], y[pre])) - s$mean[A]
-  private <- release$privacy$private
-  edge <- s$moment_sd * sqrt(d / 2)
-  spectrum <- eigen(s$covariance, symmetric = TRUE)
-  values <- if (private) shrink_spectrum(spectrum$values, edge) else pmax(spectrum$values, 0)
-  half <- s$restore %*% spectrum$vectors %*% diag(sqrt(values), d)
-  covariance <- tcrossprod(half)
-  within <- tcrossprod(s$restore[A, , drop = FALSE])
-  penalty <- if (!private) {
-    if (is.null(release$settings$lambda)) choose_penalty(covariance, A, B, n) else release$settings$lambda / 2 / n
+  u <- drop(crossprod(s$loadings[pre, model$A, drop = FALSE], y[pre])) - s$mean[model$A]
+  fits <- if (estimator == "did") {
+    list(fit_mean(model, s$demean, u))
+  } else if (!is.null(release$settings$lambda)) {
+    list(fit_penalty(model, u, release$settings$lambda / (2 * release$panel$n), diag(length(u))))
+  } else if (release$privacy$private) {
+    fit_penalties(model, u)
   } else {
-    edge
+    identity <- diag(length(u))
+    list(fit_penalty(model, u, choose_penalty(model, release$panel$n), identity))
   }
-  system <- covariance[A, A, drop = FALSE] + penalty * if (private) within else diag(length(A))
-  slope <- solve(system, covariance[A, , drop = FALSE])
-  fitted <- s$mean + drop(crossprod(slope, u))
-  residual <- covariance[B, B] - crossprod(slope[, B, drop = FALSE], covariance[A, B])
-  path <- numeric(T0 + T1)
-  basis <- s$loadings[pre, A, drop = FALSE]
-  path[pre] <- level + drop(basis %*% solve(crossprod(basis), fitted[A]))
-  path[-pre] <- level + fitted[B] / s$weight
-  list(path = path, prediction = residual, privacy = matrix(0, T1, T1), penalty = penalty * n * 2)
+  average <- average_fits(fits)
+  path <- c(lift_pre(s, average$fitted[model$A]), average$fitted[model$B] / s$weight)
+  covariance <- lapply(average[c("prediction", "privacy")], `/`, s$weight^2)
+  if (release$privacy$private) {
+    shrunk <- shrink_shift(path[-pre], model$mean_sd^2 * mean(colSums(model$restore_B^2)) / s$weight^2)
+    path[-pre] <- shrunk$shift
+    covariance$privacy <- covariance$privacy * shrunk$factor^2
+    half <- release_scale(release)$half[-pre]
+    path[-pre] <- pmax(pmin(path[-pre] + level, half), -half) - level
+  }
+  c(list(path = path + level, penalty = 2 * average$penalty * release$panel$n), covariance)
 }
 
-choose_penalty <- function(covariance, A, B, n) {
-  spectrum <- eigen(covariance[A, A, drop = FALSE], symmetric = TRUE)
+#' What the estimator needs of the statistics
+#' @return A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance` of the
+#'   features, the rows of `restore` that belong to A and B (transposed: whitened x features), the
+#'   whitened covariance as released, noise sizes and half the noise's edge.
+#' @noRd
+gram_model <- function(s) {
+  d <- length(s$mean)
+  A <- seq_len(s$pre)
+  B <- seq_len(d)[-A]
+  edge <- spectral_edge(s$moment_sd, d)
+  spectrum <- eigen(s$covariance, symmetric = TRUE)
+  # Without noise the covariance is used as it is.
+  covariance <- if (edge > 0) {
+    root <- s$restore %*% spectrum$vectors %*% diag(sqrt(shrink_spectrum(spectrum$values, edge)), d)
+    tcrossprod(root)
+  } else {
+    s$restore %*% s$covariance %*% t(s$restore)
+  }
+  list(
+    A = A, B = B, mean = s$mean, covariance = covariance, whitened = s$covariance,
+    restore_A = t(s$restore[A, , drop = FALSE]), restore_B = t(s$restore[B, , drop = FALSE]),
+    mean_sd = s$mean_sd, moment_sd = s$moment_sd, edge = edge
+  )
+}
+
+#' Ridge prediction at one penalty
+#'
+#' With N the noise of the whitened moments and e that of their mean, the prediction moves by
+#' `g' N h + g' e`, g and h the whitened directions of the residual and of the solution.
+#' @param u (`numeric(p)`)\cr the target's features less the donors' mean.
+#' @param penalty (`number`)\cr per donor, scaled units.
+#' @param shape (`matrix`, p x p)\cr what the penalty multiplies.
+#' @return A list: `fitted` (d), `prediction`, `privacy` (T1 x T1), `penalty`, `evidence`.
+#' @noRd
+fit_penalty <- function(model, u, penalty, shape) {
+  A <- model$A
+  B <- model$B
+  covariance <- model$covariance
+  root <- chol(covariance[A, A, drop = FALSE] + penalty * shape)
+  solve_system <- function(z) backsolve(root, backsolve(root, z, transpose = TRUE))
+  w <- solve_system(u)
+  g <- model$restore_B - model$restore_A %*% solve_system(covariance[A, B, drop = FALSE])
+  h <- drop(model$restore_A %*% w)
+  along <- crossprod(g)
+  list(
+    fitted = model$mean + drop(crossprod(covariance[A, , drop = FALSE], w)),
+    prediction = crossprod(g, model$whitened %*% g),
+    privacy = model$moment_sd^2 / 2 * (along * sum(h^2) + tcrossprod(drop(crossprod(g, h)))) +
+      model$mean_sd^2 * along,
+    penalty = penalty, evidence = -sum(u * w) / 2 - sum(log(diag(root)))
+  )
+}
+
+#' Ridge predictions over a grid of penalties around the noise's edge
+#'
+#' Weighted by how likely they make the target's own pre-period, if it were drawn like the donors, and
+#' by a prior centred at 0.8 of half the edge, one octave wide.
+#' @noRd
+fit_penalties <- function(model, u) {
+  octaves <- seq(-5, 5, by = 0.5)
+  shape <- crossprod(model$restore_A)
+  lapply(octaves, function(octave) {
+    fit <- fit_penalty(model, u, model$edge / 2 * 2^octave, shape)
+    fit$evidence <- fit$evidence - (octave - log2(0.8))^2 / 2
+    fit
+  })
+}
+
+#' The donors' mean: difference-in-differences
+#' @noRd
+fit_mean <- function(model, demean, u) {
+  A <- model$A
+  g <- model$restore_B
+  # Without demeaned rows the target's level is its mean gap to the donors.
+  shift <- if (demean) 0 else mean(u)
+  if (!demean) g <- g - rowMeans(model$restore_A)
+  list(
+    fitted = model$mean + shift, prediction = crossprod(g, model$whitened %*% g),
+    privacy = model$mean_sd^2 * crossprod(g), penalty = Inf, evidence = 0
+  )
+}
+
+#' Average fits by their evidence; disagreement counts as privacy noise
+#' @noRd
+average_fits <- function(fits) {
+  evidence <- vapply(fits, `[[`, 0, "evidence")
+  weights <- exp(evidence - max(evidence))
+  weights <- weights / sum(weights)
+  mean_of <- function(part) Reduce(`+`, Map(function(fit, w) w * fit[[part]], fits, weights))
+  fitted <- mean_of("fitted")
+  T1 <- nrow(fits[[1L]]$privacy)
+  spread <- Reduce(`+`, Map(function(fit, w) {
+    w * tcrossprod(utils::tail(fit$fitted - fitted, T1))
+  }, fits, weights))
+  list(
+    fitted = fitted, prediction = mean_of("prediction"), privacy = mean_of("privacy") + spread,
+    penalty = mean_of("penalty")
+  )
+}
+
+#' From features of the pre-period back to time
+#' @noRd
+lift_pre <- function(s, features) {
+  basis <- s$loadings[seq_len(nrow(s$loadings) - (length(s$mean) - s$pre)), seq_len(s$pre), drop = FALSE]
+  drop(basis %*% solve(crossprod(basis), features))
+}
+
+#' Shrink the predicted shift towards the target's own level where noise is all there is
+#'
+#' Positive-part empirical Bayes (James and Stein, 1961): `variance` is the noise of the mean alone.
+#' @noRd
+shrink_shift <- function(shift, variance) {
+  signal <- min(max(0, mean(shift^2) - variance), 1 / 4)
+  factor <- if (variance > 0) signal / (signal + variance) else 1
+  list(shift = factor * shift, factor = factor)
+}
+
+#' Penalty of the non-private fit: generalised cross-validation over the donors
+#'
+#' Golub, Heath and Wahba (1979), for the regression of the post-period on the pre-period with donors as
+#' samples.
+#' @noRd
+choose_penalty <- function(model, n) {
+  A <- model$A
+  B <- model$B
+  spectrum <- eigen(model$covariance[A, A, drop = FALSE], symmetric = TRUE)
   l <- pmax(spectrum$values, 0)
-  cross <- crossprod(spectrum$vectors, covariance[A, B, drop = FALSE])^2
+  cross <- rowSums(crossprod(spectrum$vectors, model$covariance[A, B, drop = FALSE])^2)
+  total <- sum(diag(model$covariance)[B])
   candidates <- max(l) * 10^seq(-10, 2, by = 0.25)
-  gcv <- vapply(candidates, function(c) {
-    df <- sum(l / (l + c))
-    rss <- sum(diag(covariance)[B]) - sum(rowSums(cross) * (l + 2 * c) / (l + c)^2)
-    if (df >= n - 2) Inf else rss / (1 - (df + 1) / n)^2
+  score <- vapply(candidates, function(penalty) {
+    freedom <- sum(l / (l + penalty)) + 1
+    error <- total - sum(cross * (l + 2 * penalty) / (l + penalty)^2)
+    if (freedom >= n - 1) Inf else error / (1 - freedom / n)^2
   }, 0)
-  candidates[[which.min(gcv)]]
+  candidates[[which.min(score)]]
 }

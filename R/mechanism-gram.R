@@ -1,32 +1,49 @@
 # Method "gram": two joint releases of mean and second moments of the donors' features. The first finds
 # where the donors are and how they are spread; the second looks again from there.
 
+# Found by simulation over public designs (bench/accuracy.R); none depends on data.
+gram_constants <- list(
+  # Shares of the budget: radius, moments; again after whitening.
+  shares = c(radius1 = 0.015, moments1 = 0.24, radius2 = 0.015, moments2 = 0.73),
+  # Number of pre-period features: features * sqrt(n sqrt(rho)).
+  features = 0.6,
+  # Weight of a post-period's value among the features.
+  weight = 0.65,
+  # Rows that each step down of the radius may leave outside, in units of the exponent's inverse.
+  price = 10,
+  # kappa^2 of the first release, and of the second: 26 / (n sqrt(rho)), within limits.
+  kappa1 = 0.5, kappa2 = c(0.2, 26, 1),
+  # Radii of the second release, in units of the whitened spread.
+  spread = c(0.15, 4)
+)
+
 #' Public constants of the gram release
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list of class `dpsc_plan`: features, steps and costs. PUBLIC.
+#' @return A list: `features`, `steps_plan`, `cost`, `steps`, `settings`. PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
+  settings <- list(lambda = public$control$lambda)
   if (!public$private) {
-    return(list(cost = NULL, steps = NULL, settings = list(lambda = public$control$lambda)))
+    return(list(cost = NULL, steps = NULL, settings = settings))
   }
-  features <- public_features(public)
-  d <- ncol(features$loadings)
   gaussian <- public$delta > 0
   budget <- if (gaussian) cdp_rho_cpp(public$epsilon, public$delta) else public$epsilon
-  shares <- gram_shares
-  exponent <- function(share) if (gaussian) sqrt(8 * share * budget) else share * budget
+  signal <- gram_signal(public, budget)
+  features <- gram_features(public, signal)
+  shares <- as.list(gram_constants$shares * budget)
+  exponent <- function(share) if (gaussian) sqrt(8 * share) else share
   moments <- function(share, kappa) {
-    if (gaussian) {
-      plan_moments(d, kappa, rho = share * budget)
-    } else {
-      plan_moments(d, kappa, epsilon = share * budget)
-    }
+    d <- ncol(features$loadings)
+    if (gaussian) plan_moments(d, kappa, rho = share) else plan_moments(d, kappa, epsilon = share)
   }
+  limits <- gram_constants$kappa2
   steps <- list(
-    radius1 = list(exponent = exponent(shares[["radius1"]])),
-    moments1 = moments(shares[["moments1"]], gram_kappa[[1L]]),
-    radius2 = list(exponent = exponent(shares[["radius2"]])),
-    moments2 = moments(shares[["moments2"]], gram_kappa[[2L]])
+    radius1 = plan_radius(exponent(shares$radius1), features$low, features$high, public$n),
+    moments1 = moments(shares$moments1, sqrt(gram_constants$kappa1)),
+    radius2 = exponent(shares$radius2),
+    moments2 = moments(
+      shares$moments2, sqrt(min(max(limits[[2L]] / signal, limits[[1L]]), limits[[3L]]))
+    )
   )
   list(
     features = features, steps_plan = steps,
@@ -36,23 +53,28 @@ plan_gram <- function(public) {
       new_cost("pure", epsilon = public$epsilon)
     },
     steps = rbind(
-      describe_radius("radius", steps$radius1, gaussian),
+      describe_radius("radius", steps$radius1$exponent, gaussian),
       describe_moments("mean and moments", steps$moments1),
-      describe_radius("radius after whitening", steps$radius2, gaussian),
-      describe_moments("mean and moments after whitening", steps$moments2)
+      describe_radius("radius, whitened", steps$radius2, gaussian),
+      describe_moments("mean and moments, whitened", steps$moments2)
     ),
-    settings = list(lambda = public$control$lambda)
+    settings = settings
   )
 }
 
-# Shares of the budget, found by simulation over public designs (bench/).
-gram_shares <- c(radius1 = 0.02, moments1 = 0.25, radius2 = 0.03, moments2 = 0.7)
-gram_kappa <- c(0.7, 0.5)
+#' Donors times the root of the budget: what decides how much the moments can tell
+#'
+#' With Laplace noise on about `T1 + 4` features, the rho of Gaussian noise of the same size.
+#' @noRd
+gram_signal <- function(public, budget) {
+  rho <- if (public$delta > 0) budget else (budget / (2 * (public$T1 + 4)))^2
+  public$n * sqrt(rho)
+}
 
-describe_radius <- function(what, step, gaussian) {
+describe_radius <- function(what, exponent, gaussian) {
   describe_step(what, list(
-    law = "exponential", sensitivity = 1, scale = 1 / step$exponent,
-    epsilon = if (!gaussian) step$exponent, rho = if (gaussian) step$exponent^2 / 8
+    law = "exponential", sensitivity = 1, scale = 1 / exponent,
+    epsilon = if (!gaussian) exponent, rho = if (gaussian) exponent^2 / 8
   ))
 }
 
@@ -60,9 +82,53 @@ describe_moments <- function(what, step) {
   describe_step(what, c(step[c("law", "sensitivity")], scale = step$sigma, step[c("epsilon", "rho")]))
 }
 
+#' The public features of a donor's row
+#'
+#' The pre-period as p averages: along the target's own demeaned path, then along cosines of rising
+#' frequency (orthonormal, over `sqrt(T0)`); the post-period as it is, less the row's own pre-period
+#' mean, times a weight. More donors or budget pay for more features. The origin is the target's own
+#' features with its level continued flat, so that donors like the target are short rows.
+#' @param signal (`number`)\cr from [gram_signal()].
+#' @return A list: `loadings` (T x d), `origin` (d), `pre` (p), `weight`, `low` and `high` (radii to
+#'   search, scaled units). PUBLIC.
+#' @noRd
+gram_features <- function(public, signal) {
+  T0 <- public$T0
+  T1 <- public$T1
+  weight <- gram_constants$weight
+  p <- public$control$features %||% floor(gram_constants$features * sqrt(signal))
+  basis <- public_basis(public$y, max(1, min(T0 - 1, p)))
+  p <- ncol(basis)
+  loadings <- rbind(
+    cbind(basis, matrix(-weight / T0, T0, T1)), cbind(matrix(0, T1, p), diag(weight, T1))
+  )
+  size <- sqrt(1 + weight^2 * T1)
+  high <- 2 * size
+  low <- 0.5 * size * stats::sd(public$y) * sqrt(1 - 1 / T0)
+  list(
+    loadings = loadings, origin = c(drop(crossprod(basis, public$y)), numeric(T1)), pre = p,
+    weight = weight, low = min(max(low, high / 2^10), high / 2), high = high
+  )
+}
+
+#' Orthonormal functions of time with mean zero, over `sqrt(T0)`: the target's own, then cosines
+#' @param y (`numeric(T0)`, PUBLIC).
+#' @noRd
+public_basis <- function(y, p) {
+  T0 <- length(y)
+  own <- y - mean(y)
+  cosines <- cos(pi * outer(seq_len(T0) - 0.5, seq_len(p)) / T0)
+  candidates <- if (sum(own^2) > 1e-16 * T0) cbind(own, cosines) else cosines
+  decomposition <- qr(candidates)
+  qr.Q(decomposition)[, seq_len(min(p, decomposition$rank)), drop = FALSE] / sqrt(T0)
+}
+
 #' Release by method gram
 #' @inheritParams run_output
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).
+#' @return A list, scaled units: the public `loadings`, `pre`, `weight`; `mean` (d) of the features;
+#'   `restore` (d x d), from whitened features to features; `covariance` (d x d) of the whitened
+#'   features; `mean_sd`, `moment_sd`, the noise in whitened units. RELEASED.
 #' @noRd
 run_gram <- function(plan, donors, public) {
   if (!public$private) {
@@ -71,40 +137,46 @@ run_gram <- function(plan, donors, public) {
   rng <- public$control$rng
   n <- public$n
   features <- plan$features
-  loadings <- features$loadings
-  origin <- features$origin
   steps <- plan$steps_plan
 
-  rows <- row_map(public$bounds, loadings, origin, on_grid = TRUE)
-  price <- radius_price(steps$radius1$exponent, n)
-  radius <- release_radius(
-    donors, rows, c(steps$radius1, low = rows$reach / 2^10, high = rows$reach, price = price), n, rng
-  )
+  rows <- row_map(public$bounds, features$loadings, features$origin, on_grid = TRUE)
+  radius <- release_radius(donors, rows, steps$radius1, n, rng)
   first <- release_moments(donors, rows, radius, steps$moments1, n, rng)
 
   frame <- whitening(first, radius)
-  centre <- origin + frame$centre
-  rows <- row_map(
-    public$bounds, loadings %*% frame$whiten, drop(crossprod(frame$whiten, centre)), on_grid = TRUE
+  centre <- features$origin + frame$centre
+  rows <- row_map(public$bounds, features$loadings %*% frame$whiten,
+    drop(crossprod(frame$whiten, centre)), on_grid = TRUE
   )
-  d <- ncol(loadings)
-  price <- radius_price(steps$radius2$exponent, n)
-  radius <- release_radius(donors, rows, c(steps$radius2,
-    low = sqrt(d) / 2, high = 16 * sqrt(d), price = price
-  ), n, rng)
+  limits <- gram_constants$spread * frame$spread
+  step <- plan_radius(steps$radius2, limits[[1L]], limits[[2L]], n)
+  radius <- release_radius(donors, rows, step, n, rng)
   second <- release_moments(donors, rows, radius, steps$moments2, n, rng)
   list(
-    loadings = loadings, pre = features$pre, weight = features$weight, demean = TRUE,
+    loadings = features$loadings, pre = features$pre, weight = features$weight, demean = TRUE,
     mean = centre + drop(frame$restore %*% second$mean), restore = frame$restore,
     covariance = second$moment - tcrossprod(second$mean),
     mean_sd = second$mean_sd, moment_sd = second$moment_sd
   )
 }
 
-#' Rows that a smaller radius may leave outside, for each step of the grid
+#' Centre and whitening transform from the first release
+#'
+#' Directions in which the noise is larger than the donors' spread are kept at the noise's size.
+#' @return A list: `centre` (d), `whiten` (d x d, features to whitened features by `whiten'`), `restore`
+#'   (back), `spread` (root mean square of whitened rows). RELEASED.
 #' @noRd
-radius_price <- function(exponent, n) {
-  max(1, floor(min(1.7 / exponent, n / 3) / 4))
+whitening <- function(first, radius) {
+  d <- length(first$mean)
+  noise <- spectral_edge(first$moment_sd, d)
+  spectrum <- eigen(first$moment - tcrossprod(first$mean), symmetric = TRUE)
+  values <- pmin(shrink_spectrum(spectrum$values, noise) + noise, radius^2)
+  scale <- sqrt(values / max(values))
+  list(
+    centre = first$mean * min(1, radius / sqrt(sum(first$mean^2))),
+    whiten = spectrum$vectors %*% diag(1 / scale, d),
+    restore = spectrum$vectors %*% diag(scale, d), spread = sqrt(d * max(values))
+  )
 }
 
 #' The donors' mean and moments as they are
@@ -127,42 +199,6 @@ raw_moments <- function(donors, public) {
     restore = unit, covariance = centred$gram / public$n - tcrossprod(shift),
     mean_sd = 0, moment_sd = 0
   )
-}
-
-#' The public features of a donor's row
-#' @return A list: `loadings` (T x d), `origin` (d), `pre` (how many describe the pre-period), `weight`
-#'   of the post-period's features. PUBLIC.
-#' @noRd
-public_features <- function(public) {
-  T0 <- public$T0
-  T1 <- public$T1
-  pre <- seq_len(T0)
-  p <- min(4, T0 - 1)
-  cosines <- cos(pi * outer(pre - 0.5, seq_len(p)) / T0) * sqrt(2 / T0)
-  y <- public$y - mean(public$y)
-  basis <- qr.Q(qr(cbind(y, cosines)))[, seq_len(p), drop = FALSE] / sqrt(T0)
-  loadings <- rbind(
-    cbind(basis, matrix(-1 / T0, T0, T1)), cbind(matrix(0, T1, p), diag(T1))
-  )
-  list(loadings = loadings, origin = c(drop(crossprod(basis, public$y)), numeric(T1)), pre = p, weight = 1)
-}
-
-#' Centre and whitening transform from the first release
-#' @noRd
-whitening <- function(first, radius) {
-  d <- length(first$mean)
-  edge <- first$moment_sd * sqrt(d / 2)
-  centre <- first$mean * min(1, radius / sqrt(sum(first$mean^2)))
-  spectrum <- eigen(first$moment - tcrossprod(first$mean), symmetric = TRUE)
-  values <- pmin(shrink_spectrum(spectrum$values, 2 * edge) + 2 * edge, radius^2)
-  list(
-    centre = centre, whiten = spectrum$vectors %*% diag(1 / sqrt(values), d),
-    restore = spectrum$vectors %*% diag(sqrt(values), d)
-  )
-}
-
-shrink_spectrum <- function(values, edge) {
-  ifelse(values > edge, sqrt(pmax(values^2 - edge^2, 0)), 0)
 }
 
 #' What is wrong with the statistics of a gram release, or `NULL`

@@ -1,5 +1,5 @@
-# Method "objective": Algorithm 3 of Rho, Cummings and Misra (2023), as published and repaired. A random
-# linear term is added to the ridge objective, then the donors' post-period outcomes get noise.
+# Method "objective": Algorithm 3 of Rho, Cummings and Misra (2023), as published and repaired. A
+# random linear term is added to the ridge objective, then the post-period outcomes get noise.
 # The repaired version and its proof: inst/proofs/objective.md.
 
 #' Public constants of objective perturbation
@@ -15,7 +15,9 @@
 plan_objective <- function(public) {
   lambda <- public$control$lambda %||% public$T0
   if (!public$private) {
-    weights <- list(lambda = lambda, mu = lambda, cap = objective_cap(public), tolerance = 1e-10)
+    weights <- list(
+      lambda = lambda, mu = lambda, cap = objective_cap(public), tolerance = 1e-10
+    )
     return(list(weights = weights, post = list(), cost = NULL, steps = NULL))
   }
   tight <- public$calibration == "tight"
@@ -219,18 +221,18 @@ objective_tolerance <- function(public, mu, law, scale) {
   rows <- n * sum(half^2)
   linear <- 2 * sqrt(n) * sum(half * abs(public$y)) + largest
   products <- 4 * (n + public$T0 + 8) * rows
-  rounding <- .Machine$double.eps * (products + 8 * (mu + 2.1 * rows) + 2 * linear) / mu
+  rounding <- .Machine$double.eps * (products + (n + 8) * (mu + 2.1 * rows) + 2 * linear) / mu
   1e-9 + 2 * rounding
 }
 
 #' Curvature `mu >= lambda` that minimises a public formula for the prediction's squared error
 #'
 #' Stand-ins for what is private: outcomes uniform within the bounds (mean square m), donors with a
-#' common trend, whose curvature is `2 n T0 m`. Noise in the weights, `n sd^2 / mu^2`, cannot leave C,
-#' whose squared radius is at most the cap. The prediction keeps the share `2 n T0 m / (2 n T0 m + mu)`
-#' of its signal, times the share that noise leaves before it fills C. No more than half of the signal
-#' is traded for lower noise, unless half of epsilon would go to the curvature: otherwise a small
-#' budget would answer "no weights at all".
+#' common trend, whose curvature is `2 n T0 m`. Noise in the weights, `n sd^2 / mu^2`, cannot leave
+#' C, whose squared radius is at most the cap. The prediction keeps the share
+#' `2 n T0 m / (2 n T0 m + mu)` of its signal, times the share that noise leaves before it fills C.
+#' No more than half of the signal is traded for lower noise, unless half of epsilon would go to the
+#' curvature: otherwise a small budget would answer "no weights at all".
 #' @return A list: `mu`, `error`, and `spread`, the squared norm of the weights' noise. PUBLIC.
 #' @noRd
 best_curvature <- function(public, facts) {

@@ -44,11 +44,11 @@ row_map <- function(bounds, loadings, origin, on_grid) {
 #' Each step of the grid down (a factor 2^(-1/4)) must be worth leaving `price` more rows outside it.
 #' @param donors (`matrix` or `dp_chunks`, PRIVATE).
 #' @param rows (`list`)\cr from [row_map()].
-#' @param step (`list`)\cr `low`, `high` (scaled units), `exponent`, `price` (whole number).
+#' @param step (`list`)\cr from [plan_radius()].
 #' @return A radius in scaled units, RELEASED.
 #' @noRd
 release_radius <- function(donors, rows, step, n, rng) {
-  radii <- radius_grid(step$low, step$high)
+  radii <- step$radii
   squared <- floor(radii / rows$unit)^2
   within <- sum_over_donors(donors, function(block) {
     list(counts = radius_counts_cpp(block, rows$map, squared))
@@ -56,9 +56,14 @@ release_radius <- function(donors, rows, step, n, rng) {
   radii[[draw_exponential(within - n - step$price * seq_along(radii), step$exponent, rng)]]
 }
 
-radius_grid <- function(low, high) {
+#' Radii to choose from, and the price of a step down
+#' @param exponent (`number`)\cr of the exponential mechanism.
+#' @param low,high (`number`, scaled units)\cr limits of the radius.
+#' @noRd
+plan_radius <- function(exponent, low, high, n) {
   steps <- max(1, ceiling(4 * log2(high / low)))
-  high * 2^(-(steps:0) / 4)
+  price <- floor(min(gram_constants$price / (4 * exponent), n / steps))
+  list(exponent = exponent, radii = high * 2^(-(steps:0) / 4), price = max(1, price))
 }
 
 #' Sum and Gram matrix of the features, clipped to a radius, released together with one noise
@@ -97,7 +102,7 @@ release_moments <- function(donors, rows, radius, step, n, rng) {
   moment <- matrix(0, d, d)
   moment[upper] <- noisy[entries]
   moment <- moment + t(moment) - diag(diag(moment), d)
-  grid <- radius / step$radius
+  grid <- radius_on_grid * rows$unit / step$radius
   list(
     mean = noisy[-entries] * grid / (step$constant * n), moment = moment * grid^2 / n,
     mean_sd = step$sigma / sqrt(2) * grid / (step$constant * n), moment_sd = step$sigma * grid^2 / n

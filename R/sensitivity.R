@@ -7,8 +7,8 @@
 #' `(X X' + (lambda / 2) I)^-1 X y` of two panels that differ in one donor's row `x`, where
 #' `mean(x^2) <= bound^2` and the target `y` is the same:
 #' `||y|| sqrt(2 / lambda)` if `T0 bound^2 >= lambda / 2`, and
-#' `||y|| sqrt(2 / lambda) 2 sqrt(q) / (1 + q)` with `q = 2 T0 bound^2 / lambda` otherwise. It does not
-#' depend on the number of donors, and is attained for every `y`.
+#' `||y|| sqrt(2 / lambda) 2 sqrt(q) / (1 + q)` with `q = 2 T0 bound^2 / lambda` otherwise. It does
+#' not depend on the number of donors, and is attained for every `y`.
 #'
 #' @param y_norm (`number`)\cr Euclidean norm of the target before treatment, scaled units.
 #' @param T0 (`count`)\cr number of periods before treatment.
@@ -47,15 +47,15 @@ post_sensitivity <- function(T1, bound = 1) {
 
 #' Bound c on the change of curvature: restricted determinants change by at most `1 + c / mu`
 #'
-#' `H = 2 X X' + mu I` is restricted to the directions along a face of the feasible set. With the free
-#' donors' rows `x_j` and signs `s_j`, the determinant is that of a T0 x T0 matrix which one donor
-#' changes by a matrix of rank one:
+#' `H = 2 X X' + mu I` is restricted to the directions along a face of the feasible set. With the
+#' free donors' rows `x_j` and signs `s_j`, the determinant is that of a T0 x T0 matrix which one
+#' donor changes by a matrix of rank one:
 #' * no constraint or a box: by `2 x x'`, so `c = 2 T0 bound^2`;
 #' * a face of the L1 ball (`k` free donors, signed weights with a fixed sum): the scatter of
-#'   `s_j x_j` about their mean changes by `(1 - 1/k) (s x - m)(s x - m)'`, m the mean of the others, so
-#'   `c = 8 T0 bound^2 (1 - 1/n)`.
-#' Both are attained. The published constant is `(1 + sqrt(16 n - 15)) T0`, which is larger for n > 1,
-#' and is squared there.
+#'   `s_j x_j` about their mean changes by `(1 - 1/k) (s x - m)(s x - m)'`, m the others' mean,
+#'   so `c = 8 T0 bound^2 (1 - 1/n)`.
+#' Both are attained. The published constant, `(1 + sqrt(16 n - 15)) T0`, is larger for n > 1 and is
+#' squared there.
 #' @param faces (`string`)\cr `"none"`, `"box"`, or `"l1"` (the L1 ball, with or without a cap).
 #' @return A number. PUBLIC.
 #' @noRd
@@ -73,10 +73,10 @@ published_curvature <- function(n, T0) {
 
 #' Largest difference of the gradients `2 X (X'f - y)` of two neighbours, over f in C
 #'
-#' `C = {||f||_1 <= 1, |f_j| <= cap}`. With u the replaced donor's absolute weight, the others hold at
-#' most `min(1 - u, (n - 1) cap)`. Along the donor's own coordinate the difference is at most
-#' `2 sum(own)`, along each other one `4 u sum(half^2)`. The exact supremum is convex in u between the
-#' kinks, so the ends of the pieces suffice. For the default cap the bound is attained.
+#' `C = {||f||_1 <= 1, |f_j| <= cap}`. With u the replaced donor's absolute weight, the others hold
+#' at most `min(1 - u, (n - 1) cap)`. Along the donor's own coordinate the difference is at most
+#' `2 sum(own)`, along each other one `4 u sum(half^2)`. The exact supremum is convex in u between
+#' the kinks, so the ends of the pieces suffice. For the default cap the bound is attained.
 #' @param cap (`number`, in (0, 1])\cr the cap.
 #' @param y (`numeric(T0)`)\cr target before treatment, any size.
 #' @param half (`numeric(T0)`)\cr donors' values are within `[-half, half]`.

@@ -121,8 +121,8 @@ public_example <- function(n = 2, T0 = 2, T1 = 2, epsilon = 2, delta = 0, calibr
   )
 }
 
-# The exact law of the minimiser over C for two donors: densities on the inside and the edges, masses
-# of the corners. `log_noise(b)` takes a two-column matrix.
+# The exact law of the minimiser over C for two donors: densities on the inside and the edges,
+# masses of the corners. `log_noise(b)` takes a two-column matrix.
 points_of_law <- function(cap, size) {
   axis <- (seq_len(size) - 0.5) / size * 2 * cap - cap
   inside <- as.matrix(expand.grid(axis, axis))
@@ -380,5 +380,19 @@ test_that("the released weights are the minimiser up to the declared accuracy an
   x <- matrix(stats::runif(30 * 7, -1, 1), 30)
   weights <- run_objective(plan, x, public)$weights
   expect_lte(sum(abs(weights)), 1 + 30 * 30 * plan$weights$cover$scale)
+  # The public accuracy covers the solver's own certificate, rounding included.
+  for (epsilon in c(1, 20, 500)) {
+    for (delta in c(0, 1e-6)) {
+      public <- public_example(30, 5, 2, epsilon, delta)
+      step <- plan_objective(public)$weights
+      b <- switch(step$law,
+        gaussian = gaussian_noise_cpp(30, step$scale, "R"),
+        gamma_norm = gamma_norm_noise_cpp(30, step$scale, "R")
+      )
+      linear <- 2 * drop(x[, 1:5] %*% public$y) - b
+      answer <- capped_l1_qp_cpp(x[, 1:5], linear, step$mu, step$cap, step$tolerance)
+      expect_lte(answer$distance, step$tolerance)
+    }
+  }
   expect_lt(plan$weights$tolerance, 1e-7)
 })

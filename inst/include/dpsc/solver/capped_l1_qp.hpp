@@ -1,18 +1,18 @@
-// Minimise F(f) = f'Hf / 2 - g'f with H = 2 XX' + mu I over C = {||f||_1 <= 1, |f_j| <= cap}, and say
-// how far the answer can be from the exact minimiser f*.
+// Minimise F(f) = f'Hf / 2 - g'f with H = 2 XX' + mu I over C = {||f||_1 <= 1, |f_j| <= cap}, and
+// say how far the answer can be from the exact minimiser f*.
 //
 // The certificate. Let v be any point, d = v - p with p = P_C(v - t (Hv - g)), t > 0. By the
 // definition of a projection <v - t (Hv - g) - p, f* - p> <= 0, and f* is optimal:
 // <H f* - g, p - f*> >= 0. The first plus t times the second, with e = p - f*, reads
 //   <d - t H (v - f*), e> >= 0,  and v - f* = d + e, so  t e'He <= <d - t Hd, e>.
-// Since H >= mu I:  ||p - f*|| <= ||d / t - H d|| / mu.  It holds for every v and t, needs no estimate
-// of an eigenvalue, and is linear in the residual (a duality gap would be quadratic, and blind below
-// the square root of the rounding error).
+// Since H >= mu I:  ||p - f*|| <= ||d / t - H d|| / mu.  It holds for every v and t, needs no
+// estimate of an eigenvalue, and is linear in the residual (a duality gap would be quadratic, and
+// blind below the square root of the rounding error).
 //
 // Why it always ends. Nesterov's method with constant momentum has, for t = 1 / L and L >= ||H||,
 // F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu / 2), so a number of iterations that is known
-// beforehand reaches any tolerance (`iteration_bound`). Newton steps on the active set usually end it
-// much earlier; they never replace the main sequence, so they cannot spoil the bound.
+// beforehand reaches any tolerance (`iteration_bound`). Newton steps on the active set usually end
+// it much earlier; they never replace the main sequence, so they cannot spoil the bound.
 #pragma once
 
 #include <Eigen/Dense>
@@ -133,9 +133,9 @@ class capped_l1_qp {
     return best;
   }
 
-  /// Iterations after which the certificate is below `goal`, in exact arithmetic. F(0) - F* <= ||g||
-  /// since ||f*|| <= 1; when the last iterates are within r of f*, then ||v - p|| <= 4 r, and the
-  /// certificate is at most 4 r L / mu.
+  /// Iterations after which the certificate is below `goal` in exact arithmetic:
+  /// F(0) - F* <= ||g||, since ||f*|| <= 1; when the last iterates are within r of f*, then
+  /// ||v - p|| <= 4 r, and the certificate is at most 4 r L / mu.
   double iteration_bound(double goal) const {
     const double distance = goal * mu_ / (6.0 * largest_);
     const double start = 2.0 * g_.norm() / mu_ + 1.0;
@@ -143,12 +143,14 @@ class capped_l1_qp {
                            std::max(0.0, std::log(start) - 2.0 * std::log(distance)));
   }
 
-  /// What rounding may add to a certificate. The residual d/t - Hd is formed from Hv, Hp and g: each
-  /// has relative error below (n + T0 + 8) u of ||X||_F^2, resp. u of the numbers themselves.
+  /// What rounding may add to a certificate. The residual d/t - Hd is made of Hv, Hp and g: each
+  /// has error below (n + T0 + 8) u ||X||_F^2, resp. u times the numbers; the sum that fixes theta
+  /// has n terms.
   double rounding() const {
     constexpr double u = std::numeric_limits<double>::epsilon();
-    const double products = 4.0 * static_cast<double>(x_.rows() + x_.cols() + 8) * spread_;
-    return u * (products + 8.0 * largest_ + 2.0 * g_.norm()) / mu_;
+    const double n = static_cast<double>(x_.rows());
+    const double products = 4.0 * (n + static_cast<double>(x_.cols()) + 8.0) * spread_;
+    return u * (products + (n + 8.0) * largest_ + 2.0 * g_.norm()) / mu_;
   }
 
  private:
