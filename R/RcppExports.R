@@ -25,6 +25,30 @@ cdp_rho_cpp <- function(epsilon, delta) {
     .Call(`_dpsc_cdp_rho_cpp`, epsilon, delta)
 }
 
+simplex_fit_cpp <- function(donors, target, T0, demean, lambda) {
+    .Call(`_dpsc_simplex_fit_cpp`, donors, target, T0, demean, lambda)
+}
+
+simplex_placebos_cpp <- function(donors, T0, demean, lambda) {
+    .Call(`_dpsc_simplex_placebos_cpp`, donors, T0, demean, lambda)
+}
+
+simplex_leave_out_cpp <- function(donors, target, T0, demean, lambda, dropped) {
+    .Call(`_dpsc_simplex_leave_out_cpp`, donors, target, T0, demean, lambda, dropped)
+}
+
+simplex_residuals_cpp <- function(donors, targets, demean, lambda) {
+    .Call(`_dpsc_simplex_residuals_cpp`, donors, targets, demean, lambda)
+}
+
+nested_fit_cpp <- function(predictors, target_predictors, outcomes, target_outcomes, importance, screened, starts, evaluations) {
+    .Call(`_dpsc_nested_fit_cpp`, predictors, target_predictors, outcomes, target_outcomes, importance, screened, starts, evaluations)
+}
+
+nested_placebos_cpp <- function(predictors, donors, judged, importance, screened, starts, evaluations) {
+    .Call(`_dpsc_nested_placebos_cpp`, predictors, donors, judged, importance, screened, starts, evaluations)
+}
+
 radius_counts_cpp <- function(donors, map, squared_radii) {
     .Call(`_dpsc_radius_counts_cpp`, donors, map, squared_radii)
 }

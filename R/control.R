@@ -18,6 +18,9 @@
 #'   `"objective"` with tight calibration. `NULL`: `2 / sqrt(n)`, at most 1.
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
 #'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
+#' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for `"penalised"`
+#'   (required there), `rank` for `"hsvt"`, and for `"predictors"` a list `predictors` of `donors`
+#'   (n x K) and `target` (K), and `v` (K importances; `NULL`: nested search).
 #' @param donor_names (`flag`)\cr declare the donors' names public, so that [coef()] may show them.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
@@ -26,10 +29,13 @@
 #' dp_control(rng = "R", lambda = 10)
 #' @export
 dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, split = NULL,
-                       cap = NULL, curvature = NULL, donor_names = FALSE) {
+                       cap = NULL, curvature = NULL, donor_names = FALSE, settings = list()) {
   call <- public_call("dp_control")
   optional <- function(x, ..., arg) {
     if (is.null(x)) NULL else check_number(x, ..., arg = arg, call = call)
+  }
+  if (!is.list(settings)) {
+    abort(c("{.arg settings} must be a list.", x = "It is {describe(settings)}."), "argument", call)
   }
   structure(list(
     rng = check_choice(rng, c("secure", "R"), call = call),
@@ -38,7 +44,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
     split = optional(split, 0, 1, open = c("min", "max"), arg = "split"),
     cap = optional(cap, 0, open = "min", arg = "cap"),
     curvature = optional(curvature, 0, open = "min", arg = "curvature"),
-    donor_names = check_flag(donor_names, call = call)
+    donor_names = check_flag(donor_names, call = call), settings = settings
   ), class = "dp_control")
 }
 
@@ -46,7 +52,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
 print.dp_control <- function(x, ...) {
   cat("Settings of a private fit (NULL: the public default)\n")
   for (name in names(x)) {
-    cat("  ", formatC(name, width = -12L), " ", describe(x[[name]]), "\n", sep = "")
+    cat("  ", formatC(name, width = -12L), " ", if (is.list(x[[name]])) paste("a list of", length(x[[name]])) else describe(x[[name]]), "\n", sep = "")
   }
   invisible(x)
 }

@@ -1,12 +1,12 @@
 #' Blood pressure of simulated patients before and after a programme
 #'
-#' Two thousand patients who never joined a programme, and one group of 60 patients who did, as its
+#' Three thousand patients who never joined a programme, and one group of 60 patients who did, as its
 #' published monthly mean. All simulated: a personal level, a personal share of the season, of a
 #' common drift and of a slow common factor, and noise. **The programme lowers the group's mean by
-#' 6 mmHg** from the nineteenth month on. Sensible public bounds are `c(80, 220)`, the limits of
+#' 8 mmHg** from the nineteenth month on. Sensible public bounds are `c(80, 200)`, the limits of
 #' plausible readings.
 #'
-#' @format A data frame with 48,024 rows (2,001 units in 24 months) and 4 columns:
+#' @format A data frame with 72,024 rows (3,001 units in 24 months) and 4 columns:
 #' \describe{
 #'   \item{patient}{unit: a patient's number, or `"programme"` for the treated group}
 #'   \item{month}{first day of the month, `Date`, January 2023 to December 2024}
@@ -17,7 +17,7 @@
 #' @examples
 #' fit <- dp_synth(pressure ~ enrolled,
 #'   data = clinic_panel, index = c("patient", "month"),
-#'   epsilon = 1, delta = 1e-6, bounds = c(80, 220)
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200)
 #' )
 #' fit
 "clinic_panel"

@@ -43,10 +43,10 @@ estimate_gram <- function(release, y, estimator = "ridge") {
   path <- c(lift_pre(s, average$fitted[model$A]), average$fitted[model$B] / s$weight)
   covariance <- lapply(average[c("prediction", "privacy")], `/`, s$weight^2)
   if (release$privacy$private) {
-    shrunk <- shrink_shift(path[-pre], model$mean_sd^2 * mean(colSums(model$restore_B^2)) / s$weight^2)
-    path[-pre] <- shrunk$shift
-    covariance$privacy <- covariance$privacy * shrunk$factor^2
+    noise <- model$mean_sd^2 * mean(colSums(model$restore_B^2)) / s$weight^2
     half <- release_scale(release)$half[-pre]
+    flat <- mean(y[pre]) - level
+    path[-pre] <- shrink_shift(path[-pre] - flat, noise) + flat
     path[-pre] <- pmax(pmin(path[-pre] + level, half), -half) - level
   }
   c(list(path = path + level, penalty = 2 * average$penalty * release$panel$n), covariance)
@@ -55,7 +55,7 @@ estimate_gram <- function(release, y, estimator = "ridge") {
 #' What the estimator needs of the statistics
 #' @return A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance` of the
 #'   features, the rows of `restore` that belong to A and B (transposed: whitened x features), the
-#'   whitened covariance as released, noise sizes and half the noise's edge.
+#'   whitened covariance as released, the directions that are `noise`, the noise's sizes and its edge.
 #' @noRd
 gram_model <- function(s) {
   d <- length(s$mean)
@@ -64,6 +64,7 @@ gram_model <- function(s) {
   edge <- spectral_edge(s$moment_sd, d)
   spectrum <- eigen(s$covariance, symmetric = TRUE)
   # Without noise the covariance is used as it is.
+  noise <- spectrum$vectors[, spectrum$values <= edge, drop = FALSE]
   covariance <- if (edge > 0) {
     root <- s$restore %*% spectrum$vectors %*% diag(sqrt(shrink_spectrum(spectrum$values, edge)), d)
     tcrossprod(root)
@@ -73,14 +74,15 @@ gram_model <- function(s) {
   list(
     A = A, B = B, mean = s$mean, covariance = covariance, whitened = s$covariance,
     restore_A = t(s$restore[A, , drop = FALSE]), restore_B = t(s$restore[B, , drop = FALSE]),
-    mean_sd = s$mean_sd, moment_sd = s$moment_sd, edge = edge
+    noise = noise, mean_sd = s$mean_sd, moment_sd = s$moment_sd, edge = edge
   )
 }
 
 #' Ridge prediction at one penalty
 #'
 #' With N the noise of the whitened moments and e that of their mean, the prediction moves by
-#' `g' N h + g' e`, g and h the whitened directions of the residual and of the solution.
+#' `g' N h + g' e`, g and h the whitened directions of the residual and of the solution. Shrinkage takes
+#' away, to first order, the part of N that lies within the directions below the edge.
 #' @param u (`numeric(p)`)\cr the target's features less the donors' mean.
 #' @param penalty (`number`)\cr per donor, scaled units.
 #' @param shape (`matrix`, p x p)\cr what the penalty multiplies.
@@ -95,12 +97,13 @@ fit_penalty <- function(model, u, penalty, shape) {
   w <- solve_system(u)
   g <- model$restore_B - model$restore_A %*% solve_system(covariance[A, B, drop = FALSE])
   h <- drop(model$restore_A %*% w)
-  along <- crossprod(g)
+  # Variance of g' N h for noise on the directions given: |g|^2 |h|^2 + (g'h)^2, times sd^2 / 2.
+  moved <- function(g, h) crossprod(g) * sum(h^2) + tcrossprod(drop(crossprod(g, h)))
+  lost <- moved(crossprod(model$noise, g), crossprod(model$noise, h))
   list(
     fitted = model$mean + drop(crossprod(covariance[A, , drop = FALSE], w)),
-    prediction = crossprod(g, model$whitened %*% g),
-    privacy = model$moment_sd^2 / 2 * (along * sum(h^2) + tcrossprod(drop(crossprod(g, h)))) +
-      model$mean_sd^2 * along,
+    prediction = residual_covariance(model, g),
+    privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g),
     penalty = penalty, evidence = -sum(u * w) / 2 - sum(log(diag(root)))
   )
 }
@@ -129,7 +132,7 @@ fit_mean <- function(model, demean, u) {
   shift <- if (demean) 0 else mean(u)
   if (!demean) g <- g - rowMeans(model$restore_A)
   list(
-    fitted = model$mean + shift, prediction = crossprod(g, model$whitened %*% g),
+    fitted = model$mean + shift, prediction = residual_covariance(model, g),
     privacy = model$mean_sd^2 * crossprod(g), penalty = Inf, evidence = 0
   )
 }
@@ -161,12 +164,28 @@ lift_pre <- function(s, features) {
 
 #' Shrink the predicted shift towards the target's own level where noise is all there is
 #'
-#' Positive-part empirical Bayes (James and Stein, 1961): `variance` is the noise of the mean alone.
+#' Positive-part empirical Bayes (James and Stein, 1961). The variance that is reported stays that of the
+#' shift before it, which is the larger one.
+#' @param variance (`number`)\cr noise of the mean alone.
 #' @noRd
 shrink_shift <- function(shift, variance) {
   signal <- min(max(0, mean(shift^2) - variance), 1 / 4)
-  factor <- if (variance > 0) signal / (signal + variance) else 1
-  list(shift = factor * shift, factor = factor)
+  if (variance > 0) shift * signal / (signal + variance) else shift
+}
+
+#' Prediction error of a unit drawn like the donors: residual moments, cautiously
+#'
+#' The residual moments carry noise of deviation `moment_sd |g|^2`; that much is added, so that an
+#' estimate that noise happened to lower does not promise too much, and what is left below zero is cut.
+#' @param g (`matrix`, d x T1)\cr whitened directions of the residual.
+#' @noRd
+residual_covariance <- function(model, g) {
+  raw <- crossprod(g, model$whitened %*% g)
+  if (model$moment_sd == 0) {
+    return(raw)
+  }
+  spectrum <- eigen(raw + model$moment_sd * crossprod(g), symmetric = TRUE)
+  spectrum$vectors %*% (pmax(spectrum$values, 0) * t(spectrum$vectors))
 }
 
 #' Penalty of the non-private fit: generalised cross-validation over the donors

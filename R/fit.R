@@ -67,7 +67,7 @@
 #' @examples
 #' fit <- dp_synth(pressure ~ enrolled,
 #'   data = clinic_panel, index = c("patient", "month"),
-#'   epsilon = 1, delta = 1e-6, bounds = c(80, 220)
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200)
 #' )
 #' fit
 #' summary(fit)
@@ -91,7 +91,8 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_formula(x, data, index, call, keep_names = control$donor_names)
+  keep_names <- control$donor_names || is_classical(estimator)
+  panel <- panel_from_formula(x, data, index, call, keep_names = keep_names)
   fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
 }
 
@@ -105,7 +106,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   panel <- panel_from_matrix(x, target, T0, times, call)
-  if (control$donor_names) panel$donor_names <- rownames(x)
+  if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
 }
 
@@ -148,7 +149,13 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
 }
 
 check_estimator <- function(estimator, method, call) {
-  estimator <- check_choice(estimator, c("ridge", "did"), call = call)
+  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators), call = call)
+  if (is_classical(estimator)) {
+    abort(c(
+      "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
+      i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
+    ), "argument", call)
+  }
   if (estimator == "did" && method != "gram") {
     abort(c(
       "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
@@ -226,5 +233,3 @@ estimate_vertical <- function(release, target, estimator) {
     penalty = release$settings$lambda
   )
 }
-
-is_classical <- function(estimator) FALSE

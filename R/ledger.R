@@ -11,7 +11,7 @@
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
-#' @param x,object (`dp_ledger`)\cr a ledger.
+#' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge. Everything in it is PUBLIC.

@@ -4,15 +4,17 @@
 # Found by simulation over public designs (bench/accuracy.R); none depends on data.
 gram_constants <- list(
   # Shares of the budget: radius, moments; again after whitening.
-  shares = c(radius1 = 0.015, moments1 = 0.24, radius2 = 0.015, moments2 = 0.73),
-  # Number of pre-period features: features * sqrt(n sqrt(rho)).
-  features = 0.6,
+  shares = c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72),
+  # Number of pre-period features: 1.5 x^(1/3) - 1, where x = n sqrt(rho).
+  features = 1.5,
+  # When the rule gives this many features per period, rows are neither demeaned nor compressed.
+  full = 1.5,
   # Weight of a post-period's value among the features.
   weight = 0.65,
   # Rows that each step down of the radius may leave outside, in units of the exponent's inverse.
   price = 10,
   # kappa^2 of the first release, and of the second: 26 / (n sqrt(rho)), within limits.
-  kappa1 = 0.5, kappa2 = c(0.2, 26, 1),
+  kappa1 = 0.5, kappa2 = c(0.1, 26, 1),
   # Radii of the second release, in units of the whitened spread.
   spread = c(0.15, 4)
 )
@@ -86,7 +88,8 @@ describe_moments <- function(what, step) {
 #'
 #' The pre-period as p averages: along the target's own demeaned path, then along cosines of rising
 #' frequency (orthonormal, over `sqrt(T0)`); the post-period as it is, less the row's own pre-period
-#' mean, times a weight. More donors or budget pay for more features. The origin is the target's own
+#' mean, times a weight. More donors or budget pay for more features, and in the end for all there is:
+#' the level of a row too, and no demeaning. The origin is the target's own
 #' features with its level continued flat, so that donors like the target are short rows.
 #' @param signal (`number`)\cr from [gram_signal()].
 #' @return A list: `loadings` (T x d), `origin` (d), `pre` (p), `weight`, `low` and `high` (radii to
@@ -96,31 +99,35 @@ gram_features <- function(public, signal) {
   T0 <- public$T0
   T1 <- public$T1
   weight <- gram_constants$weight
-  p <- public$control$features %||% floor(gram_constants$features * sqrt(signal))
-  basis <- public_basis(public$y, max(1, min(T0 - 1, p)))
+  p <- public$control$features %||% (floor(gram_constants$features * signal^(1 / 3)) - 1)
+  level <- p >= gram_constants$full * T0
+  basis <- public_basis(public$y, max(1, min(T0 - 1, p)), level)
   p <- ncol(basis)
-  loadings <- rbind(
-    cbind(basis, matrix(-weight / T0, T0, T1)), cbind(matrix(0, T1, p), diag(weight, T1))
-  )
+  demean <- if (level) matrix(0, T0, T1) else matrix(-weight / T0, T0, T1)
+  loadings <- rbind(cbind(basis, demean), cbind(matrix(0, T1, p), diag(weight, T1)))
   size <- sqrt(1 + weight^2 * T1)
   high <- 2 * size
   low <- 0.5 * size * stats::sd(public$y) * sqrt(1 - 1 / T0)
   list(
-    loadings = loadings, origin = c(drop(crossprod(basis, public$y)), numeric(T1)), pre = p,
-    weight = weight, low = min(max(low, high / 2^10), high / 2), high = high
+    loadings = loadings, demean = !level, pre = p, weight = weight,
+    origin = drop(crossprod(loadings, c(public$y, rep(mean(public$y), T1)))),
+    low = min(max(low, high / 2^10), high / 2), high = high
   )
 }
 
-#' Orthonormal functions of time with mean zero, over `sqrt(T0)`: the target's own, then cosines
+#' Orthonormal functions of time over `sqrt(T0)`: the target's own, then cosines
 #' @param y (`numeric(T0)`, PUBLIC).
+#' @param p (`count`)\cr how many, besides the level.
+#' @param level (`flag`)\cr whether the constant is one; if not, all have mean zero.
 #' @noRd
-public_basis <- function(y, p) {
+public_basis <- function(y, p, level) {
   T0 <- length(y)
   own <- y - mean(y)
   cosines <- cos(pi * outer(seq_len(T0) - 0.5, seq_len(p)) / T0)
-  candidates <- if (sum(own^2) > 1e-16 * T0) cbind(own, cosines) else cosines
+  candidates <- cbind(if (level) 1, if (sum(own^2) > 1e-16 * T0) own, cosines)
   decomposition <- qr(candidates)
-  qr.Q(decomposition)[, seq_len(min(p, decomposition$rank)), drop = FALSE] / sqrt(T0)
+  p <- min(p + level, decomposition$rank)
+  qr.Q(decomposition)[, seq_len(p), drop = FALSE] / sqrt(T0)
 }
 
 #' Release by method gram
@@ -153,7 +160,7 @@ run_gram <- function(plan, donors, public) {
   radius <- release_radius(donors, rows, step, n, rng)
   second <- release_moments(donors, rows, radius, steps$moments2, n, rng)
   list(
-    loadings = features$loadings, pre = features$pre, weight = features$weight, demean = TRUE,
+    loadings = features$loadings, pre = features$pre, weight = features$weight, demean = features$demean,
     mean = centre + drop(frame$restore %*% second$mean), restore = frame$restore,
     covariance = second$moment - tcrossprod(second$mean),
     mean_sd = second$mean_sd, moment_sd = second$moment_sd

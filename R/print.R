@@ -110,6 +110,9 @@ estimator_note <- function(fit) {
 }
 
 describe_method <- function(release) {
+  if (is_classical(release$method)) {
+    return(paste0("estimator \"", release$method, "\""))
+  }
   paste0(
     "method \"", release$method, "\"",
     if (release$method != "gram") paste0(", ", release$calibration, " calibration")
@@ -197,7 +200,7 @@ noise_note <- function(fit, averages) {
 privacy_lines <- function(release) {
   privacy <- release$privacy
   if (!privacy$private) {
-    return("  NOT PRIVATE: epsilon = Inf, no noise was added")
+    return(paste("  NOT PRIVATE:", privacy$reason))
   }
   budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
   if (!privacy$holds) {

@@ -1,9 +1,9 @@
 # Makes data/clinic_panel.rda: blood pressure of simulated patients. Run from the package's root.
 set.seed(20261121)
-donors <- 2000L
+donors <- 3000L
 months <- 24L
 before <- 18L
-effect <- -6
+effect <- -8
 
 month <- seq(as.Date("2023-01-01"), by = "month", length.out = months)
 season <- cos(2 * pi * (seq_len(months) - 1) / 12)
@@ -16,9 +16,9 @@ path <- function(level, season_share, drift_share, loading) {
   level + outer(season_share, season) + outer(drift_share, drift) + outer(loading, factor1)
 }
 patients <- path(
-  rnorm(donors, 138, 11), rnorm(donors, 3, 1.5), rnorm(donors, 1, 0.5), rnorm(donors, 0, 3)
-) + matrix(rnorm(donors * months, sd = 6), donors)
-programme <- path(143, 4, 1.4, 2.5) + rnorm(months, sd = 6 / sqrt(60))
+  rnorm(donors, 138, 11), rnorm(donors, 4, 1.5), rnorm(donors, 1, 0.4), rnorm(donors, 0, 2)
+) + matrix(rnorm(donors * months, sd = 3), donors)
+programme <- path(143, 5, 1.2, 2) + rnorm(months, sd = 3 / sqrt(60))
 programme[-seq_len(before)] <- programme[-seq_len(before)] + effect
 
 outcome <- rbind(patients, programme)
@@ -26,7 +26,7 @@ unit <- c(sprintf("patient-%04d", sample.int(9999L, donors)), "programme")
 clinic_panel <- data.frame(
   patient = rep(unit, months),
   month = rep(month, each = donors + 1L),
-  pressure = round(pmin(pmax(as.vector(outcome), 80), 220), 1),
+  pressure = round(pmin(pmax(as.vector(outcome), 80), 200), 1),
   enrolled = as.integer(rep(unit, months) == "programme" & rep(month, each = donors + 1L) > month[before])
 )
 clinic_panel <- clinic_panel[order(clinic_panel$patient, clinic_panel$month), ]

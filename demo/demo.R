@@ -3,7 +3,7 @@ library(dpsc)
 
 fit <- dp_synth(pressure ~ enrolled,
   data = clinic_panel, index = c("patient", "month"),
-  epsilon = 1, delta = 1e-6, bounds = c(80, 220)
+  epsilon = 1, delta = 1e-6, bounds = c(80, 200)
 )
 print(fit)
 

@@ -76,6 +76,94 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// simplex_fit_cpp
+Rcpp::List simplex_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, bool demean, double lambda);
+RcppExport SEXP _dpsc_simplex_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< bool >::type demean(demeanSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(simplex_fit_cpp(donors, target, T0, demean, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// simplex_placebos_cpp
+Rcpp::List simplex_placebos_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, int T0, bool demean, double lambda);
+RcppExport SEXP _dpsc_simplex_placebos_cpp(SEXP donorsSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< bool >::type demean(demeanSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(simplex_placebos_cpp(donors, T0, demean, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// simplex_leave_out_cpp
+Rcpp::List simplex_leave_out_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, bool demean, double lambda, const std::vector<int>& dropped);
+RcppExport SEXP _dpsc_simplex_leave_out_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP, SEXP droppedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< bool >::type demean(demeanSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type dropped(droppedSEXP);
+    rcpp_result_gen = Rcpp::wrap(simplex_leave_out_cpp(donors, target, T0, demean, lambda, dropped));
+    return rcpp_result_gen;
+END_RCPP
+}
+// simplex_residuals_cpp
+Rcpp::List simplex_residuals_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::MatrixXd>& targets, bool demean, double lambda);
+RcppExport SEXP _dpsc_simplex_residuals_cpp(SEXP donorsSEXP, SEXP targetsSEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< bool >::type demean(demeanSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(simplex_residuals_cpp(donors, targets, demean, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// nested_fit_cpp
+Rcpp::List nested_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& predictors, const Eigen::Map<Eigen::VectorXd>& target_predictors, const Eigen::Map<Eigen::MatrixXd>& outcomes, const Eigen::Map<Eigen::VectorXd>& target_outcomes, const Rcpp::NumericVector& importance, int screened, int starts, int evaluations);
+RcppExport SEXP _dpsc_nested_fit_cpp(SEXP predictorsSEXP, SEXP target_predictorsSEXP, SEXP outcomesSEXP, SEXP target_outcomesSEXP, SEXP importanceSEXP, SEXP screenedSEXP, SEXP startsSEXP, SEXP evaluationsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type predictors(predictorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target_predictors(target_predictorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target_outcomes(target_outcomesSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type importance(importanceSEXP);
+    Rcpp::traits::input_parameter< int >::type screened(screenedSEXP);
+    Rcpp::traits::input_parameter< int >::type starts(startsSEXP);
+    Rcpp::traits::input_parameter< int >::type evaluations(evaluationsSEXP);
+    rcpp_result_gen = Rcpp::wrap(nested_fit_cpp(predictors, target_predictors, outcomes, target_outcomes, importance, screened, starts, evaluations));
+    return rcpp_result_gen;
+END_RCPP
+}
+// nested_placebos_cpp
+Rcpp::List nested_placebos_cpp(const Eigen::Map<Eigen::MatrixXd>& predictors, const Eigen::Map<Eigen::MatrixXd>& donors, const std::vector<int>& judged, const Rcpp::NumericVector& importance, int screened, int starts, int evaluations);
+RcppExport SEXP _dpsc_nested_placebos_cpp(SEXP predictorsSEXP, SEXP donorsSEXP, SEXP judgedSEXP, SEXP importanceSEXP, SEXP screenedSEXP, SEXP startsSEXP, SEXP evaluationsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type predictors(predictorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type judged(judgedSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type importance(importanceSEXP);
+    Rcpp::traits::input_parameter< int >::type screened(screenedSEXP);
+    Rcpp::traits::input_parameter< int >::type starts(startsSEXP);
+    Rcpp::traits::input_parameter< int >::type evaluations(evaluationsSEXP);
+    rcpp_result_gen = Rcpp::wrap(nested_placebos_cpp(predictors, donors, judged, importance, screened, starts, evaluations));
+    return rcpp_result_gen;
+END_RCPP
+}
 // radius_counts_cpp
 Eigen::VectorXd radius_counts_cpp(SEXP donors, const Rcpp::List& map, const std::vector<double>& squared_radii);
 RcppExport SEXP _dpsc_radius_counts_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP squared_radiiSEXP) {
@@ -217,6 +305,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_cdp_delta_cpp", (DL_FUNC) &_dpsc_log_cdp_delta_cpp, 2},
     {"_dpsc_cdp_epsilon_cpp", (DL_FUNC) &_dpsc_cdp_epsilon_cpp, 2},
     {"_dpsc_cdp_rho_cpp", (DL_FUNC) &_dpsc_cdp_rho_cpp, 2},
+    {"_dpsc_simplex_fit_cpp", (DL_FUNC) &_dpsc_simplex_fit_cpp, 5},
+    {"_dpsc_simplex_placebos_cpp", (DL_FUNC) &_dpsc_simplex_placebos_cpp, 4},
+    {"_dpsc_simplex_leave_out_cpp", (DL_FUNC) &_dpsc_simplex_leave_out_cpp, 6},
+    {"_dpsc_simplex_residuals_cpp", (DL_FUNC) &_dpsc_simplex_residuals_cpp, 4},
+    {"_dpsc_nested_fit_cpp", (DL_FUNC) &_dpsc_nested_fit_cpp, 8},
+    {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
     {"_dpsc_radius_counts_cpp", (DL_FUNC) &_dpsc_radius_counts_cpp, 3},
     {"_dpsc_clipped_moments_cpp", (DL_FUNC) &_dpsc_clipped_moments_cpp, 5},
     {"_dpsc_row_features_cpp", (DL_FUNC) &_dpsc_row_features_cpp, 2},

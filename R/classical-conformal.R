@@ -1,0 +1,207 @@
+# Conformal inference for counterfactuals (Chernozhukov, Wuthrich and Zhu, 2021). What is refitted,
+# and on what, is a function argument: raw data and private releases share everything here.
+#
+# A residual function takes `effects`, a matrix with one row for each null hypothesis and one column
+# for each of `periods`, and `periods`, positions of periods. It subtracts each row from the target,
+# refits on all those periods, and returns the residuals in the same shape.
+
+#' A residual function from a refit of one path
+#' @param y (`numeric(T)`)\cr the target.
+#' @param refit (`function(path, periods)`)\cr fits `path` on `periods`, returns its residuals.
+#' @return A residual function.
+#' @noRd
+conformal_engine <- function(y, refit) {
+  force(refit)
+  function(effects, periods) {
+    out <- effects
+    for (i in seq_len(nrow(effects))) {
+      out[i, ] <- refit(y[periods] - effects[i, ], periods)
+    }
+    out
+  }
+}
+
+#' The residual function of a fit on raw data; the simplex family refits in one call
+#' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
+#' @noRd
+conformal_engine_classical <- function(fit, call = NULL) {
+  parts <- raw_parts(fit, call)
+  raw <- parts$raw
+  if (parts$estimator == "predictors") {
+    abort(c(
+      "Conformal inference needs an estimator that treats all periods alike.",
+      x = "Estimator {.val predictors} does not: predictors are taken before treatment."
+    ), "argument", call)
+  }
+  if (!parts$estimator %in% simplex_family()) {
+    return(conformal_engine(raw$target, function(path, periods) {
+      donors <- raw$donors[, periods, drop = FALSE]
+      path - fit_checked(donors, path, length(periods), parts$estimator, parts$settings)$
+        counterfactual
+    }))
+  }
+  demean <- parts$estimator == "demeaned"
+  lambda <- simplex_penalty(parts$settings)
+  function(effects, periods) {
+    paths <- rep(raw$target[periods], each = nrow(effects)) - effects
+    simplex_residuals_cpp(raw$donors[, periods, drop = FALSE], paths, demean, lambda)$paths
+  }
+}
+
+#' Conformal p-value of a null effect path
+#'
+#' Residuals of the fit under the null are permuted in time; the statistic is their mean absolute
+#' value over the `T1` last periods (or the absolute value of their mean). With
+#' `permutations = "block"` the periods are rotated, all `T0 + T1` rotations counted, the identity
+#' among them; with `"iid"` the last periods are replaced by `T1` drawn without replacement,
+#' `n_perm` times, and p = (1 + number at least as large) / (1 + n_perm). So p is never 0.
+#'
+#' @param residual_fun (`function(effects, periods)`)\cr see the head of this file.
+#' @param T0,T1 (`count`)\cr numbers of periods before and after treatment.
+#' @param permutations (`string`)\cr `"block"` (valid for dependent errors) or `"iid"`.
+#' @param n_perm (`count`)\cr draws with `"iid"`, from R's generator.
+#' @param effect (`numeric(1 or T1)`)\cr the null effect after treatment.
+#' @param statistic (`string`)\cr `"mean_abs"` or `"abs_mean"`.
+#' @return A list: `p_value`, `statistic`, `n_sets` (permutations counted, with the identity).
+#' @noRd
+conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), n_perm = 999,
+                        effect = 0, statistic = c("mean_abs", "abs_mean"), call = NULL) {
+  permutations <- check_choice(permutations, c("block", "iid"), call = call)
+  statistic <- check_choice(statistic, c("mean_abs", "abs_mean"), call = call)
+  T0 <- check_count(T0, 1, call = call)
+  T1 <- check_count(T1, 1, call = call)
+  if (!(is.numeric(effect) && length(effect) %in% c(1, T1) && all(is.finite(effect)))) {
+    abort(
+      "{.arg effect} must be one number, or one for each period after treatment.", "argument", call
+    )
+  }
+  sets <- permutation_sets(T0, T1, permutations, check_count(n_perm, 1, 1e7, call = call))
+  null <- matrix(c(rep(0, T0), rep_len(effect, T1)), 1L)
+  values <- set_statistics(residual_fun(null, seq_len(T0 + T1)), sets, statistic)
+  list(p_value = share_at_least(values), statistic = values[[1L]], n_sets = ncol(sets))
+}
+
+#' Conformal intervals by inverting the p-value
+#'
+#' For one period after treatment: the effects at which the test on the periods before treatment and
+#' that period does not reject. For the average: constant effects that the test on all periods, with
+#' the absolute mean residual as its statistic, does not reject. That is an interval for the average
+#' effect when the effect is constant (the null must fix every period).
+#'
+#' With `m` permutations no p-value is below 1/m: where `1 - level` is, the interval is infinite.
+#' The set that is not rejected may have holes; its hull is given, to about 1e-4 of its distance to
+#' `centre`. It need not hold the estimate when the estimator fits the periods before treatment
+#' (almost) perfectly: refitting under the null then explains the effect away.
+#'
+#' @inheritParams conformal_p
+#' @param centre (`numeric(T1)`)\cr where the search starts: the estimated effects.
+#' @param level (`number`)\cr confidence level.
+#' @param average (`flag`)\cr whether to add the interval for the average effect.
+#' @return A data frame, one row a period after treatment and last, if asked, the average: `period`
+#'   (position after treatment, `NA` for the average), `estimate`, `conf.low`, `conf.high`.
+#' @noRd
+conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
+                               permutations = c("block", "iid"), n_perm = 999, average = TRUE,
+                               call = NULL) {
+  permutations <- check_choice(permutations, c("block", "iid"), call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  n_perm <- check_count(n_perm, 1, 1e7, call = call)
+  pre <- seq_len(T0)
+  start <- residual_fun(matrix(c(rep(0, T0), centre), 1L), seq_len(T0 + T1))
+  unit <- max(mean(abs(start)), 1e-9 * abs(centre), 1e-300)
+  invert <- function(from, periods, sets, statistic) {
+    length <- length(periods) - T0
+    invert_test(from, unit, ncol(sets), level, function(values) {
+      null <- matrix(0, length(values), T0 + length)
+      null[, T0 + seq_len(length)] <- values
+      share_at_least(set_statistics(residual_fun(null, periods), sets, statistic))
+    })
+  }
+  # Every effect is tested against the same permutations: fresh ones would make the ends ragged.
+  one <- permutation_sets(T0, 1, permutations, n_perm)
+  ends <- lapply(seq_len(T1), function(t) invert(centre[[t]], c(pre, T0 + t), one, "mean_abs"))
+  if (average) {
+    all <- permutation_sets(T0, T1, permutations, n_perm)
+    ends[[T1 + 1L]] <- invert(mean(centre), seq_len(T0 + T1), all, "abs_mean")
+  }
+  ends <- do.call(rbind, ends)
+  data.frame(
+    period = c(seq_len(T1), if (average) NA), estimate = c(centre, if (average) mean(centre)),
+    conf.low = ends[, 1L], conf.high = ends[, 2L]
+  )
+}
+
+#' Hull of the values whose p-value exceeds 1 - level
+#' @param unit (`number`)\cr length of a small step.
+#' @param sets (`count`)\cr number of permutations.
+#' @param test (`function(values)`)\cr p-values of null effects.
+#' @return Two numbers, possibly infinite; `NA` if every value tried was rejected.
+#' @noRd
+invert_test <- function(centre, unit, sets, level, test) {
+  # With a hair of tolerance: p-values and levels are both multiples of small fractions.
+  limit <- (1 - level) * (1 + 1e-9)
+  if (1 / sets > limit) {
+    return(c(-Inf, Inf))
+  }
+  offsets <- c(0, unit * 2^(-4:9))
+  for (attempt in 1:2) {
+    values <- c(centre - offsets, centre + offsets)
+    p <- test(values)
+    if (p[[1L]] > limit) {
+      break
+    }
+    # The estimate itself is rejected, which a refit can do: start where the test is happiest.
+    centre <- values[[which.max(p)]]
+  }
+  if (!any(p > limit)) {
+    return(c(NA_real_, NA_real_))
+  }
+  # Column 1 looks down, column 2 up: each end lies between two offsets.
+  last <- apply(matrix(p > limit, ncol = 2L), 2L, function(ok) max(which(ok), 1L))
+  inner <- offsets[last]
+  outer <- c(offsets[-1L], Inf)[last]
+  sign <- c(-1, 1)
+  inside <- (0:8) / 9
+  for (round in seq_len(if (any(is.finite(outer))) 4L else 0L)) {
+    width <- ifelse(is.finite(outer), outer - inner, 0)
+    steps <- cbind(inner[[1L]] + inside * width[[1L]], inner[[2L]] + inside * width[[2L]])
+    ok <- matrix(test(centre + rep(sign, each = 9L) * as.vector(steps)) > limit, ncol = 2L)
+    for (side in which(is.finite(outer))) {
+      at <- max(which(ok[, side]), 1L)
+      inner[[side]] <- steps[at, side]
+      outer[[side]] <- inner[[side]] + width[[side]] / 9
+    }
+  }
+  # The outer end of each bracket: rounding must not cost coverage.
+  centre + sign * outer
+}
+
+#' Which periods each permutation puts after treatment
+#' @return A 0/1 matrix, periods x permutations; the first column is the identity.
+#' @noRd
+permutation_sets <- function(T0, T1, permutations, n_perm) {
+  periods <- T0 + T1
+  chosen <- if (permutations == "block") {
+    (outer(T0 + seq_len(T1), seq_len(periods), "+") - 2L) %% periods + 1L
+  } else {
+    drawn <- vapply(seq_len(n_perm), function(i) sample.int(periods, T1), integer(T1))
+    cbind(T0 + seq_len(T1), matrix(drawn, T1))
+  }
+  sets <- matrix(0, periods, ncol(chosen))
+  sets[cbind(as.vector(chosen), rep(seq_len(ncol(chosen)), each = T1))] <- 1
+  sets
+}
+
+#' Statistics of all permutations, a row for each row of residuals
+#' @noRd
+set_statistics <- function(residuals, sets, statistic) {
+  T1 <- sum(sets[, 1L])
+  if (statistic == "mean_abs") abs(residuals) %*% sets / T1 else abs(residuals %*% sets) / T1
+}
+
+#' Share of permutations whose statistic is at least the first's, rounding forgiven
+#' @noRd
+share_at_least <- function(values) {
+  own <- values[, 1L]
+  rowMeans(values >= own - 1e-9 * rowMeans(values))
+}

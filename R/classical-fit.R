@@ -1,0 +1,67 @@
+# Fits by the classical estimators, on raw donors: NOT PRIVATE, for comparison and for panels whose
+# donors need no protection. They keep the donors, since placebos need them.
+
+# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a release).
+raw_estimators <- c("simplex", "demeaned", "hsvt", "penalised", "predictors")
+
+is_classical <- function(estimator) {
+  is.character(estimator) && length(estimator) == 1L && estimator %in% raw_estimators
+}
+
+#' Fit a classical estimator to a checked panel
+#' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times: PRIVATE)
+#'   and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.
+#' @noRd
+fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call) {
+  if (missing(epsilon) || !is_number(epsilon) || is.finite(epsilon)) {
+    abort(c(
+      "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
+      i = "The private estimators are {.val ridge} and {.val did}."
+    ), "argument", call)
+  }
+  if (!is.null(check_ledger(ledger, call))) {
+    abort(c(
+      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
+      i = "Drop {.arg ledger}."
+    ), "budget", call)
+  }
+  if (inherits(panel$donors, "dp_chunks")) {
+    abort("The classical estimators need the donors as one matrix.", "argument", call)
+  }
+  k <- nrow(panel$target)
+  label <- if (k == 1L) rownames(panel$target) else paste("mean of", k, "treated units")
+  target <- matrix(colMeans(panel$target), 1L, dimnames = list(label, NULL))
+  donors <- panel$donors
+  storage.mode(donors) <- "double"
+  rownames(donors) <- panel$donor_names %||% seq_len(nrow(donors))
+  fit <- fit_classical(donors, target, panel$T0, estimator, control$settings, call)
+  T1 <- panel$T1
+  unknown <- matrix(NA_real_, T1, T1)
+  structure(list(
+    release = classical_release(panel, fit, estimator), target = target,
+    counterfactual = matrix(fit$counterfactual, 1L, dimnames = list(label, NULL)),
+    variance = list(list(prediction = unknown, privacy = unknown)), estimator = estimator,
+    penalty = fit$settings$lambda %||% NA_real_, weights = fit$weights, intercept = fit$intercept,
+    objective = fit$objective, kkt = fit$kkt, settings = fit$settings,
+    raw = list(donors = donors, target = target, T0 = panel$T0, times = panel$times)
+  ), class = c("dp_synth_classical", "dp_synth"))
+}
+
+#' What stands in for the release of a fit that has none, so that the verbs need not ask
+#' @noRd
+classical_release <- function(panel, fit, estimator) {
+  periods <- panel$T0 + panel$T1
+  structure(list(
+    method = estimator, calibration = "none", statistics = list(weights = unname(fit$weights)),
+    panel = list(
+      n = panel$n, T0 = panel$T0, T1 = panel$T1, times = panel$times, outcome = panel$outcome,
+      donor_names = names(fit$weights)
+    ),
+    bounds = list(lower = rep(-Inf, periods), upper = rep(Inf, periods)), settings = list(),
+    privacy = list(
+      private = FALSE, epsilon = Inf, delta = 0, rho = NA_real_,
+      neighbours = "replace one donor's row", steps = NULL, rng = "none", holds = FALSE,
+      theorem = "", reason = "a classical estimator on raw donors", exact = TRUE
+    )
+  ), class = "dp_release")
+}

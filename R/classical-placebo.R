@@ -1,0 +1,263 @@
+# Placebos in space and leaving donors out: both show donors, so they exist for fits that are not
+# private only.
+
+#' Placebos in space: every donor in the target's place
+#'
+#' Each donor in turn is treated as if it were the target and fitted from all other donors (the
+#' target takes no part in that). If the target's effect is real, few donors should show one as
+#' large, measured against how well they were fitted before treatment.
+#'
+#' @section Not for private fits:
+#' The result holds donors' paths. On a private fit the functions stop with an error; use
+#' [placebo_time()], [conformal()] or [confint()], which need only the release.
+#'
+#' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
+#' @param squared (`flag`)\cr whether the ratio is of mean squared errors, as Abadie, Diamond and
+#'   Hainmueller (2010) report, or of their roots (the default). Ranks and p-value are the same.
+#' @param max_ratio (`number`)\cr placebos whose error before treatment exceeds this multiple of the
+#'   target's are left out of the ranking. Default: none are.
+#' @param ... unused.
+#' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr what to show.
+#' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
+#'   the ranking. For `leave_one_out()`: `"paths"` or `"weights"`.
+#' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
+#'   * `table`: a data frame, one row a unit, the target first: `unit`, `treated`, `rmspe_pre`,
+#'     `rmspe_post` (outcome units), `ratio`, `rank` (`NA` if left out);
+#'   * `gaps`: a matrix, outcome minus counterfactual, one row a unit;
+#'   * `p_value`: the share of ranked units (the target included) with a ratio at least the
+#'     target's; it cannot be below one over their number;
+#'   * `squared`, `times`, `T0`, `estimator`.
+#'
+#'   `tidy()` gives `table` in the order of the ranks, `autoplot()` a ggplot, which `plot()` draws.
+#' @references
+#' Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for Comparative
+#' Case Studies. JASA 105, 493-505.
+#' @export
+placebo_space <- function(fit, ...) {
+  UseMethod("placebo_space")
+}
+
+#' @rdname placebo_space
+#' @export
+placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf, ...) {
+  call <- public_call("placebo_space")
+  check_no_dots(..., call = call)
+  squared <- check_flag(squared, call = call)
+  max_ratio <- check_number(max_ratio, 0, open = "min", infinite = TRUE, call = call)
+  parts <- raw_parts(fit, call)
+  raw <- parts$raw
+  if (nrow(raw$donors) < 2L) {
+    abort("Placebos need at least two donors.", "argument", call)
+  }
+  own <- fit_checked(raw$donors, raw$target, raw$T0, parts$estimator, parts$settings)
+  others <- placebo_counterfactuals(raw, parts$estimator, parts$settings)
+  gaps <- rbind(raw$target - own$counterfactual, raw$donors - others)
+  dimnames(gaps) <- list(c(parts$target_name, rownames(raw$donors)), as.character(parts$times))
+  error <- rmspe(gaps, raw$T0)
+  # An error that is only rounding says nothing: such a fit counts as perfect.
+  error$pre[error$pre < 1e-10 * max(abs(raw$donors), abs(raw$target))] <- 0
+  ratio <- error$post / error$pre
+  ratio[is.nan(ratio)] <- 0
+  ranked <- is.infinite(max_ratio) | error$pre <= max_ratio * error$pre[[1L]]
+  ranked[[1L]] <- TRUE
+  rank <- rep(NA_integer_, length(ratio))
+  # Of equal ratios all get the last place: ties count against the target.
+  rank[ranked] <- rank(-ratio[ranked], ties.method = "max")
+  structure(list(
+    table = data.frame(
+      unit = rownames(gaps), treated = seq_along(ratio) == 1L, rmspe_pre = error$pre,
+      rmspe_post = error$post, ratio = if (squared) ratio^2 else ratio, rank = rank
+    ),
+    gaps = gaps, p_value = rank[[1L]] / sum(ranked), squared = squared, times = parts$times,
+    T0 = raw$T0, estimator = parts$estimator
+  ), class = "dp_placebo_space")
+}
+
+#' Leave one donor out
+#'
+#' The target is fitted again without each donor that carries weight (all donors where every donor
+#' does): an effect that rests on one donor shows. Donors without weight would change nothing.
+#'
+#' @inheritSection placebo_space Not for private fits
+#' @inheritParams placebo_space
+#' @return An object of class `dp_leave_one_out`, a list. NOT PRIVATE:
+#'   * `table`: a data frame, one row a donor left out: `donor`, `weight` (in the full fit),
+#'     `effect` (mean after treatment without that donor), `rmspe_pre`;
+#'   * `paths`: a matrix of counterfactuals, one row a donor left out;
+#'   * `effect`: the mean effect of the full fit; `counterfactual`, `target`: its paths;
+#'   * `times`, `T0`, `estimator`.
+#'
+#'   `tidy()` gives `table`, `autoplot()` a ggplot, which `plot()` draws.
+#' @export
+leave_one_out <- function(fit, ...) {
+  UseMethod("leave_one_out")
+}
+
+#' @rdname leave_one_out
+#' @export
+leave_one_out.dp_synth <- function(fit, ...) {
+  call <- public_call("leave_one_out")
+  check_no_dots(..., call = call)
+  parts <- raw_parts(fit, call)
+  raw <- parts$raw
+  if (nrow(raw$donors) < 2L) {
+    abort("Leaving a donor out needs at least two donors.", "argument", call)
+  }
+  own <- fit_checked(raw$donors, raw$target, raw$T0, parts$estimator, parts$settings)
+  dropped <- which(own$weights != 0)
+  paths <- leave_out_counterfactuals(raw, parts$estimator, parts$settings, dropped)
+  dimnames(paths) <- list(rownames(raw$donors)[dropped], as.character(parts$times))
+  gaps <- rep(raw$target, each = nrow(paths)) - paths
+  post <- seq_len(ncol(gaps)) > raw$T0
+  structure(list(
+    table = data.frame(
+      donor = rownames(paths), weight = unname(own$weights[dropped]),
+      effect = unname(rowMeans(gaps[, post, drop = FALSE])), rmspe_pre = rmspe(gaps, raw$T0)$pre
+    ),
+    paths = paths, effect = mean((raw$target - own$counterfactual)[post]),
+    counterfactual = own$counterfactual, target = raw$target, times = parts$times, T0 = raw$T0,
+    estimator = parts$estimator
+  ), class = "dp_leave_one_out")
+}
+
+#' Placebo dates on raw data: treatment moved to earlier periods
+#'
+#' The fit uses periods before the placebo date only; the effect is taken from there to the true
+#' date.
+#' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
+#' @param dates (`vector`)\cr first periods of the placebo treatment, among the fit's times.
+#' @return A data frame, one row a date: `date`, `T0`, `effect` (mean), `rmspe_pre`, `rmspe_post`,
+#'   `ratio` (not squared).
+#' @noRd
+placebo_time_classical <- function(fit, dates, call = NULL) {
+  parts <- raw_parts(fit, call)
+  raw <- parts$raw
+  first <- match(as.character(dates), as.character(parts$times))
+  if (anyNA(first) || any(first < 3L) || any(first > raw$T0)) {
+    abort(c(
+      "Placebo dates must be periods before treatment.",
+      i = "At least two periods must come before each of them."
+    ), "argument", call)
+  }
+  before <- seq_len(raw$T0)
+  donors <- raw$donors[, before, drop = FALSE]
+  rows <- lapply(first - 1L, function(T0) {
+    fit <- fit_checked(donors, raw$target[before], T0, parts$estimator, parts$settings)
+    gap <- raw$target[before] - fit$counterfactual
+    error <- rmspe(matrix(gap, 1L), T0)
+    data.frame(
+      T0 = T0, effect = mean(gap[-seq_len(T0)]), rmspe_pre = error$pre, rmspe_post = error$post,
+      ratio = error$post / error$pre
+    )
+  })
+  cbind(data.frame(date = parts$times[first]), do.call(rbind, rows))
+}
+
+#' Root mean squared prediction errors of gaps, one row a unit
+#' @noRd
+rmspe <- function(gaps, T0) {
+  pre <- seq_len(ncol(gaps)) <= T0
+  list(
+    pre = unname(sqrt(rowMeans(gaps[, pre, drop = FALSE]^2))),
+    post = unname(sqrt(rowMeans(gaps[, !pre, drop = FALSE]^2)))
+  )
+}
+
+#' The raw data inside a non-private fit, or a refusal
+#' @return A list: `raw` (from `check_raw()`, donors named), `estimator`, `settings` (completed),
+#'   `times`, `target_name`. NOT PRIVATE.
+#' @section Errors: `dpsc_error_private` for a private fit.
+#' @noRd
+raw_parts <- function(fit, call = NULL) {
+  if (is.null(fit$raw)) {
+    abort(c(
+      "This fit is private and holds no donor's data.",
+      x = paste(
+        "{.fn placebo_space} and {.fn leave_one_out} draw donors one by one: they exist for fits",
+        "with {.code epsilon = Inf} only."
+      ),
+      i = "Use {.fn placebo_time}, {.fn conformal} or {.fn confint}, which need only the release."
+    ), "private", call)
+  }
+  raw <- check_raw(fit$raw$donors, fit$raw$target, fit$raw$T0, call)
+  if (raw$T0 >= ncol(raw$donors)) {
+    abort("There is no period after treatment.", "argument", call)
+  }
+  if (is.null(rownames(raw$donors))) {
+    rownames(raw$donors) <- paste("donor", seq_len(nrow(raw$donors)))
+  }
+  estimator <- check_choice(fit$estimator, classical_estimators(), arg = "estimator", call = call)
+  name <- rownames(fit$raw$target)
+  list(
+    raw = raw, estimator = estimator,
+    settings = complete_settings(raw, estimator, fit$settings, call),
+    times = fit$raw$times %||% seq_len(ncol(raw$donors)),
+    target_name = if (is.null(name)) "target" else name[[1L]]
+  )
+}
+
+#' @rdname placebo_space
+#' @export
+format.dp_placebo_space <- function(x, ...) {
+  own <- x$table[1L, ]
+  ranked <- sum(!is.na(x$table$rank))
+  word <- if (x$squared) "squared RMSPE ratio" else "RMSPE ratio (not squared)"
+  c(
+    paste0("NOT PRIVATE: placebos in space, estimator \"", x$estimator, "\""),
+    paste0(
+      "  ", own$unit, ": rank ", own$rank, " of ", ranked, " by ", word, ", p = ",
+      format(x$p_value, digits = 3L)
+    ),
+    paste0(
+      "  ratio ", format(own$ratio, digits = 4L), " (after ", format(own$rmspe_post, digits = 4L),
+      ", before ", format(own$rmspe_pre, digits = 4L), ", both as RMSPE)"
+    ),
+    if (ranked < nrow(x$table)) {
+      paste0("  ", nrow(x$table) - ranked, " placebos left out for a poor fit before treatment")
+    }
+  )
+}
+
+#' @rdname placebo_space
+#' @export
+print.dp_placebo_space <- function(x, ...) {
+  cat(format(x), sep = "\n")
+  invisible(x)
+}
+
+#' @rdname leave_one_out
+#' @export
+format.dp_leave_one_out <- function(x, ...) {
+  range <- range(x$table$effect)
+  largest <- x$table[which.max(abs(x$table$effect - x$effect)), ]
+  c(
+    paste0("NOT PRIVATE: leave one donor out, estimator \"", x$estimator, "\""),
+    paste0(
+      "  mean effect ", format(x$effect, digits = 5L), "; between ",
+      format(range[[1L]], digits = 5L), " and ", format(range[[2L]], digits = 5L),
+      " without one of ", nrow(x$table), " donors"
+    ),
+    paste0("  changes most without ", largest$donor)
+  )
+}
+
+#' @rdname leave_one_out
+#' @export
+print.dp_leave_one_out <- function(x, ...) {
+  cat(format(x), sep = "\n")
+  invisible(x)
+}
+
+#' @rdname placebo_space
+#' @export
+tidy.dp_placebo_space <- function(x, ...) {
+  out <- x$table[order(x$table$rank, -x$table$ratio), ]
+  rownames(out) <- NULL
+  out
+}
+
+#' @rdname leave_one_out
+#' @export
+tidy.dp_leave_one_out <- function(x, ...) {
+  x$table
+}

@@ -1,0 +1,174 @@
+# Plots of what raw data show: placebos, ranks, weights and paths without a donor. Each plot has a
+# function that computes its data, tested on its own.
+
+placebo_colours <- c(target = "#0072B2", others = "grey65")
+
+#' @rdname placebo_space
+#' @importFrom rlang .data
+#' @export
+plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), ...) {
+  picture <- autoplot.dp_placebo_space(x, type = type, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname placebo_space
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot placebos.")
+  type <- check_choice(type, c("gaps", "ratio"), call = call)
+  switch(type, gaps = plot_placebo_gaps(object), ratio = plot_placebo_ratios(object))
+}
+
+#' Effects of all units in long form, the target last so that it is drawn on top
+#' @noRd
+plot_data_gaps <- function(x) {
+  units <- c(seq_len(nrow(x$gaps))[-1L], 1L)
+  kept <- units[!is.na(x$table$rank[units])]
+  data.frame(
+    unit = factor(
+      rep(rownames(x$gaps)[kept], each = ncol(x$gaps)), levels = unique(rownames(x$gaps)[kept])
+    ),
+    role = rep(ifelse(x$table$treated[kept], "target", "others"), each = ncol(x$gaps)),
+    time = rep(plot_periods(x$times), length(kept)),
+    gap = as.vector(t(x$gaps[kept, , drop = FALSE]))
+  )
+}
+
+plot_placebo_gaps <- function(x) {
+  data <- plot_data_gaps(x)
+  name <- x$table$unit[[1L]]
+  labels <- c(target = name, others = paste(nlevels(data$unit) - 1L, "placebos"))
+  ggplot2::ggplot(data, ggplot2::aes(
+    x = .data$time, y = .data$gap, group = .data$unit, colour = .data$role,
+    linewidth = .data$role
+  )) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey30", linewidth = 0.3) +
+    ggplot2::geom_line() +
+    treatment_line(x) +
+    ggplot2::scale_colour_manual(values = placebo_colours, labels = labels, name = NULL) +
+    ggplot2::scale_linewidth_manual(
+      values = c(target = 1.1, others = 0.35), labels = labels, name = NULL
+    ) +
+    ggplot2::labs(
+      x = NULL, y = "Outcome minus counterfactual", title = "Placebos in space",
+      subtitle = paste0(name, ": rank ", x$table$rank[[1L]], " of ", sum(!is.na(x$table$rank)),
+        ", p = ", format(x$p_value, digits = 2L), ". Not private.")
+    ) +
+    classical_theme()
+}
+
+plot_placebo_ratios <- function(x) {
+  data <- x$table[!is.na(x$table$rank), ]
+  data$role <- ifelse(data$treated, "target", "others")
+  data$unit <- factor(data$unit, levels = data$unit[order(data$ratio)])
+  # A perfect fit before treatment has no finite ratio: it stands at the edge.
+  finite <- data$ratio[is.finite(data$ratio)]
+  data$shown <- pmin(data$ratio, if (length(finite)) max(finite) * 1.1 else 1)
+  ggplot2::ggplot(data, ggplot2::aes(x = .data$shown, y = .data$unit, colour = .data$role)) +
+    ggplot2::geom_segment(
+      ggplot2::aes(x = 0, xend = .data$shown, yend = .data$unit), linewidth = 0.4
+    ) +
+    ggplot2::geom_point(size = 1.8) +
+    ggplot2::scale_colour_manual(values = placebo_colours, guide = "none") +
+    ggplot2::scale_x_continuous(expand = ggplot2::expansion(mult = c(0, 0.05))) +
+    ggplot2::labs(
+      x = if (x$squared) "MSPE after / MSPE before" else "RMSPE after / RMSPE before (not squared)",
+      y = NULL, title = "Effect against fit before treatment",
+      subtitle = paste0(x$table$unit[[1L]], ": rank ", x$table$rank[[1L]], " of ", nrow(data),
+        ", p = ", format(x$p_value, digits = 2L), ". Not private.")
+    ) +
+    classical_theme() +
+    ggplot2::theme(
+      panel.grid.major.y = ggplot2::element_blank(),
+      axis.text.y = ggplot2::element_text(size = if (nrow(data) > 25L) 7 else 9)
+    )
+}
+
+#' @rdname leave_one_out
+#' @export
+plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), ...) {
+  picture <- autoplot.dp_leave_one_out(x, type = type, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname leave_one_out
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot fits without a donor.")
+  type <- check_choice(type, c("paths", "weights"), call = call)
+  switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weights(object))
+}
+
+#' Outcome, counterfactual and counterfactuals without one donor, in long form
+#' @noRd
+plot_data_leave_one_out <- function(x) {
+  periods <- length(x$times)
+  donors <- nrow(x$paths)
+  line <- c(paste("without", rownames(x$paths)), "counterfactual", "observed")
+  data.frame(
+    line = factor(rep(line, each = periods), levels = line),
+    role = factor(
+      rep(c("without one donor", "counterfactual", "observed"), periods * c(donors, 1L, 1L)),
+      levels = c("observed", "counterfactual", "without one donor")
+    ),
+    time = rep(plot_periods(x$times), donors + 2L),
+    value = c(t(x$paths), x$counterfactual, x$target)
+  )
+}
+
+plot_leave_one_out_paths <- function(x) {
+  ggplot2::ggplot(plot_data_leave_one_out(x), ggplot2::aes(
+    x = .data$time, y = .data$value, group = .data$line, colour = .data$role,
+    linetype = .data$role, linewidth = .data$role
+  )) +
+    ggplot2::geom_line() +
+    treatment_line(x) +
+    ggplot2::scale_colour_manual(
+      values = c("#000000", unname(placebo_colours)), name = NULL
+    ) +
+    ggplot2::scale_linetype_manual(values = c("solid", "longdash", "solid"), name = NULL) +
+    ggplot2::scale_linewidth_manual(values = c(0.9, 0.9, 0.4), name = NULL) +
+    ggplot2::labs(
+      x = NULL, y = "Outcome", title = "Counterfactual without one donor at a time",
+      subtitle = paste0("Mean effect ", format(x$effect, digits = 4L), ", between ",
+        format(min(x$table$effect), digits = 4L), " and ", format(max(x$table$effect), digits = 4L),
+        ". Not private.")
+    ) +
+    classical_theme()
+}
+
+plot_weights <- function(x) {
+  data <- x$table
+  data$donor <- factor(data$donor, levels = data$donor[order(data$weight)])
+  ggplot2::ggplot(data, ggplot2::aes(x = .data$weight, y = .data$donor)) +
+    ggplot2::geom_col(fill = placebo_colours[["target"]], width = 0.7) +
+    ggplot2::labs(
+      x = "Weight", y = NULL, title = "Donors' weights", subtitle = "Not private."
+    ) +
+    classical_theme() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+}
+
+# Between the last period before and the first after treatment.
+treatment_line <- function(x) {
+  times <- plot_periods(x$times)
+  at <- if (is.factor(times)) x$T0 + 0.5 else mean(as.numeric(times[x$T0 + 0:1]))
+  ggplot2::geom_vline(xintercept = at, linetype = 3, colour = "grey40")
+}
+
+classical_theme <- function() {
+  list(
+    ggplot2::theme_minimal(base_size = 11),
+    ggplot2::theme(
+      legend.position = "bottom", panel.grid.minor = ggplot2::element_blank(),
+      plot.title.position = "plot"
+    ),
+    ggplot2::guides(x = ggplot2::guide_axis(check.overlap = TRUE))
+  )
+}

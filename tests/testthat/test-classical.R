@@ -1,0 +1,147 @@
+# Reference values: see the shared design notes (classical estimators) and sc_reference_values.json.
+
+effect_of <- function(panel, fit) {
+  gap <- drop(panel$target) - fit$counterfactual
+  mean(gap[-seq_len(panel$T0)])
+}
+
+# `expected` is a named list of nonzero weights, rounded to `digits`.
+expect_weights <- function(fit, expected, digits = 8) {
+  expected <- unlist(expected)
+  full <- fit$weights * 0
+  full[names(expected)] <- expected
+  testthat::expect_lt(max(abs(fit$weights - full)), 10^-digits)
+}
+
+for (place in c("california", "basque")) {
+  panel_of <- get(place)
+
+  test_that(paste("the simplex estimator meets its reference values:", place), {
+    panel <- panel_of()
+    ref <- shared_json("sc_reference_values.json")[[place]]$simplex
+    fit <- fit_classical(panel$donors, panel$target, panel$T0)
+    expect_weights(fit, ref$w)
+    expect_equal(fit$objective, ref$pre_ssr, tolerance = 1e-10)
+    expect_lte(fit$objective, ref$pre_ssr * (1 + 1e-9))
+    expect_lt(fit$kkt, 2e-11)
+    expect_equal(effect_of(panel, fit), ref$att, tolerance = 1e-9)
+    gap <- drop(panel$target) - fit$counterfactual
+    expect_lt(max(abs(gap - unlist(ref$gaps)[names(gap)])), 1e-6)
+    expect_equal(fit$ties, 0)
+  })
+
+  test_that(paste("the other estimators meet their reference values:", place), {
+    panel <- panel_of()
+    ref <- shared_json("sc_reference_values.json")[[place]]
+    run <- function(estimator, settings = list()) {
+      fit_classical(panel$donors, panel$target, panel$T0, estimator, settings)
+    }
+    demeaned <- run("demeaned")
+    expect_weights(demeaned, ref$demeaned$w)
+    expect_equal(demeaned$intercept, ref$demeaned$intercept, tolerance = 1e-9)
+    expect_equal(demeaned$objective, ref$demeaned$pre_ssr, tolerance = 1e-9)
+    expect_equal(effect_of(panel, demeaned), ref$demeaned$att, tolerance = 1e-9)
+    expect_equal(effect_of(panel, run("did")), ref$did, tolerance = 1e-9)
+    for (one in ref$penalized) {
+      fit <- run("penalised", list(lambda = one$lambda))
+      expect_weights(fit, one$w, 6)
+      expect_equal(effect_of(panel, fit), one$att, tolerance = 1e-8)
+    }
+    for (one in ref$hsvt) {
+      fit <- run("hsvt", list(rank = one$k))
+      expect_equal(effect_of(panel, fit), one$att, tolerance = 1e-8)
+      pre <- seq_len(panel$T0)
+      error <- drop(panel$target)[pre] - fit$counterfactual[pre]
+      expect_equal(sqrt(mean(error^2)), one$pre_rmse, tolerance = 1e-8)
+    }
+    for (one in ref$ridge) {
+      fit <- run("ridge", list(lambda = one$lambda))
+      expect_equal(effect_of(panel, fit), one$att, tolerance = 1e-8)
+      expect_equal(sqrt(sum(fit$weights^2)), one$norm, tolerance = 1e-8)
+    }
+  })
+
+  test_that(paste("placebos, leave-one-out and conformal meet their references:", place), {
+    panel <- panel_of()
+    ref <- shared_json("sc_reference_values.json")[[place]]$simplex
+    fit <- classical_fit(panel$donors, panel$target, panel$T0, panel$times)
+    space <- placebo_space(fit)
+    ratios <- setNames(space$table$ratio, space$table$unit)
+    expect_equal(space$table$ratio[[1]], ref$rmspe_ratio, tolerance = 1e-9)
+    expect_equal(space$table$rmspe_pre[[1]], ref$pre_rmspe, tolerance = 1e-8)
+    expect_lt(max(abs(ratios[names(ref$placebo_ratios)] - unlist(ref$placebo_ratios))), 1e-6)
+    expect_equal(space$table$rank[[1]], ref$placebo_rank_excl_treated)
+    expect_equal(space$p_value, ref$p_value, tolerance = 1e-10)
+    expect_equal(nrow(space$table), ref$n_units)
+
+    loo <- leave_one_out(fit)$table
+    expect_setequal(loo$donor, names(ref$loo_att))
+    expect_lt(max(abs(loo$effect - unlist(ref$loo_att)[loo$donor])), 1e-6)
+
+    fake <- placebo_time_classical(fit, ref$in_time_placebo$fake_t0)
+    expect_equal(fake$effect, ref$in_time_placebo$att, tolerance = 1e-8)
+
+    T1 <- ncol(panel$donors) - panel$T0
+    test <- conformal_p(conformal_engine_classical(fit), panel$T0, T1)
+    expect_equal(test$p_value, ref$cwz_movingblock_p, tolerance = 1e-9)
+  })
+}
+
+test_that("weights from predictors and given importances meet their reference values", {
+  ref <- shared_json("sc_fixedV_reference.json")
+  panel <- california()
+  settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
+  fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
+  expect_weights(fit, ref$california_equalV_W)
+  # The scale of V is free.
+  settings$v <- rep(3, 7)
+  again <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
+  expect_equal(again$weights, fit$weights, tolerance = 1e-10)
+
+  panel <- basque()
+  settings <- list(predictors = basque_predictors(panel), v = rep(1, 14), judged = 6:15)
+  fit <- fit_classical(panel$donors, panel$target, 15, "predictors", settings)
+  expect_weights(fit, ref$basque_equalV_W)
+  settings$v <- unlist(ref$basque_jss_V)
+  fit <- fit_classical(panel$donors, panel$target, 15, "predictors", settings)
+  expect_weights(fit, ref$basque_exact_W_given_V)
+  expect_equal(fit$loss, 0.0088646, tolerance = 1e-4)
+})
+
+test_that("the search for importances reaches the best known loss", {
+  panel <- california()
+  settings <- list(predictors = california_predictors(panel))
+  fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
+  expect_lte(fit$loss, 3.076664 * 1.01)
+  expect_equal(sum(fit$settings$importance), 1)
+  # What it reports is what those importances give.
+  settings$v <- fit$settings$importance
+  given <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
+  expect_equal(given$loss, fit$loss, tolerance = 1e-6)
+
+  panel <- basque()
+  settings <- list(predictors = basque_predictors(panel), judged = 6:15)
+  fit <- fit_classical(panel$donors, panel$target, 15, "predictors", settings)
+  expect_lte(fit$loss, 0.004286071 * 1.01)
+  # No importances can beat the best mixture for those periods.
+  bound <- fit_classical(panel$donors[, 6:15], panel$target[, 6:15], 10)$objective / 10
+  expect_gte(fit$loss, bound * (1 - 1e-9))
+})
+
+test_that("placebos and leave-one-out work with predictors", {
+  panel <- california()
+  predictors <- california_predictors(panel)
+  fit <- classical_fit(panel$donors, panel$target, 19, panel$times, "predictors",
+    list(predictors = predictors, v = rep(1, 7))
+  )
+  space <- placebo_space(fit)
+  by_hand <- fit_classical(panel$donors[-5, ], panel$donors[5, ], 19, "predictors", list(
+    predictors = list(donors = predictors$donors[-5, ], target = predictors$donors[5, ]),
+    v = rep(1, 7)
+  ))
+  expect_equal(space$gaps[6, ], panel$donors[5, ] - by_hand$counterfactual, tolerance = 1e-8)
+  loo <- leave_one_out(fit)
+  expect_equal(nrow(loo$table), 4)
+  error <- tryCatch(conformal_engine_classical(fit), error = identity)
+  expect_s3_class(error, "dpsc_error_argument")
+})

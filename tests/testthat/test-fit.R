@@ -1,0 +1,362 @@
+# The fit: its verbs' shapes, names and units; the non-private limits against base R.
+
+fit_panel_of <- function(p, ..., epsilon = 1, bounds = c(-1, 1), donors = p$donors,
+                         target = p$target, rng = "R", seed = 1) {
+  withr::local_seed(seed)
+  dp_synth(donors,
+    target = target, T0 = p$T0, epsilon = epsilon, bounds = bounds,
+    control = dp_control(rng = rng), ...
+  )
+}
+
+printed <- function(x) utils::capture.output(print(x))
+
+# Ridge synthetic control with an intercept, twice: weights of donors, and regression over periods.
+# `lambda / 2` multiplies the squared norm, on the scale of the panel.
+ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
+  pre <- seq_len(T0)
+  mean <- if (intercept) colMeans(donors) else rep(0, ncol(donors))
+  x <- sweep(donors, 2, mean)
+  u <- y[pre] - mean[pre]
+  w <- solve(tcrossprod(x[, pre]) + diag(lambda / 2, nrow(x)), x[, pre] %*% u)
+  b <- solve(crossprod(x[, pre]) + diag(lambda / 2, T0), crossprod(x[, pre], x))
+  list(vertical = drop(mean + crossprod(x, w)), horizontal = drop(mean + crossprod(b, u)))
+}
+
+test_that("epsilon = Inf by gram is the ridge synthetic control of the raw donors", {
+  p <- toy_panel(n = 30, T0 = 8, T1 = 3)
+  withr::local_seed(1)
+  for (lambda in c(0.01, 1, 50)) {
+    for (shift in c(0, 1000)) {
+      donors <- p$donors + shift
+      target <- p$target + shift
+      fit <- dp_synth(donors,
+        target = target, T0 = 8, epsilon = Inf, control = dp_control(lambda = lambda)
+      )
+      hand <- ridge_by_hand(donors, target[1, ], 8, lambda)
+      expect_lt(max(abs(hand$vertical - hand$horizontal)), 1e-8)
+      expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
+      expect_equal(fit$penalty, lambda)
+    }
+  }
+  # With bounds, the penalty counts on their scale; nothing is clipped.
+  fit <- dp_synth(p$donors,
+    target = p$target, T0 = 8, epsilon = Inf, control = dp_control(lambda = 2), bounds = c(-0.5, 0.5)
+  )
+  hand <- ridge_by_hand(2 * p$donors, 2 * p$target[1, ], 8, 2)
+  expect_lt(max(abs(predict(fit, "all") - hand$horizontal / 2)), 1e-8)
+  # The penalty that the fit chose is one that gives the fit.
+  fit <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
+  hand <- ridge_by_hand(p$donors, p$target[1, ], 8, fit$penalty)
+  expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
+  expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
+})
+
+test_that("epsilon = Inf with more periods than donors is the same ridge", {
+  p <- toy_panel(n = 6, T0 = 20, T1 = 2)
+  fit <- dp_synth(p$donors,
+    target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
+  )
+  hand <- ridge_by_hand(p$donors, p$target[1, ], 20, 0.1)
+  expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
+})
+
+test_that("chunks and several targets give the same non-private fit", {
+  p <- toy_panel(n = 30, T0 = 8, T1 = 3, k = 2)
+  whole <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
+  chunks <- dp_chunks(list(p$donors[20:30, ], p$donors[1:19, ]))
+  expect_equal(predict(dp_synth(chunks, p$target, 8, Inf), "all"), predict(whole, "all"))
+  second <- dp_synth(p$donors, target = p$target[2, ], T0 = 8, epsilon = Inf)
+  expect_equal(unname(predict(second)[1, ]), unname(predict(whole)[2, ]))
+})
+
+test_that("epsilon = Inf by output and published objective is the ridge without intercept", {
+  p <- toy_panel(n = 30, T0 = 8, T1 = 3)
+  for (lambda in list(NULL, 0.5, 40)) {
+    penalty <- if (is.null(lambda)) 8 else lambda
+    hand <- ridge_by_hand(p$donors, p$target[1, ], 8, penalty, intercept = FALSE)
+    weights <- solve(
+      tcrossprod(p$donors[, 1:8]) + diag(penalty / 2, 30), p$donors[, 1:8] %*% p$target[1, 1:8]
+    )
+    for (method in c("output", "objective")) {
+      fit <- dp_synth(p$donors,
+        target = p$target, T0 = 8, epsilon = Inf, method = method, calibration = "published",
+        bounds = c(-1, 1), control = dp_control(lambda = lambda)
+      )
+      expect_lt(max(abs(predict(fit) - hand$vertical[9:11])), 1e-8)
+      expect_lt(max(abs(coef(fit) - weights)), 1e-8)
+      expect_identical(fit$penalty, penalty)
+    }
+  }
+})
+
+test_that("tight objective perturbation minimises the ridge objective over its bounded set", {
+  p <- toy_panel(n = 30, T0 = 8, T1 = 3)
+  fit <- dp_synth(p$donors,
+    target = p$target, T0 = 8, epsilon = Inf, method = "objective", bounds = c(-1, 1)
+  )
+  f <- unname(coef(fit))
+  cap <- 2 / sqrt(30)
+  expect_lte(sum(abs(f)), 1 + 1e-9)
+  expect_lte(max(abs(f)), cap + 1e-9)
+  value <- function(f) sum((p$target[1, 1:8] - f %*% p$donors[, 1:8])^2) + 8 / 2 * sum(f^2)
+  withr::local_seed(1)
+  for (i in 1:200) {
+    other <- pmax(pmin(f + rnorm(30, sd = 10^-sample(1:6, 1)), cap), -cap)
+    other <- other / max(1, sum(abs(other)))
+    expect_gte(value(other), value(f) - 1e-10)
+  }
+  expect_equal(unname(predict(fit)[1, ]), drop(f %*% p$donors[, 9:11]))
+})
+
+test_that("estimator did at epsilon = Inf is difference-in-differences", {
+  p <- toy_panel(n = 30, T0 = 8, T1 = 3, k = 2)
+  fit <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf, estimator = "did")
+  mean <- colMeans(p$donors)
+  expected <- (p$target[, 9:11] - rowMeans(p$target[, 1:8])) -
+    rep(mean[9:11] - mean(mean[1:8]), each = 2)
+  expect_lt(max(abs(effects(fit) - expected)), 1e-10)
+  expect_match(printed(fit)[[1L]], "difference-in-differences")
+  # The private one comes close with many donors.
+  withr::local_seed(3)
+  panel <- sim_panel(20000, 10, 3, effect = 0.1)
+  fit <- dp_synth(panel$donors,
+    target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1), estimator = "did",
+    control = dp_control(rng = "R")
+  )
+  mean <- colMeans(panel$donors)
+  expected <- panel$target[11:13] - mean(panel$target[1:10]) - (mean[11:13] - mean(mean[1:10]))
+  expect_lt(max(abs(effects(fit) - expected)), 0.02)
+})
+
+test_that("a known effect is recovered on a large panel", {
+  withr::local_seed(2)
+  for (effect in list(0.3, c(0.1, 0.2, 0.3))) {
+    panel <- sim_panel(20000, 20, 3, effect = effect, noise_sd = 0.02)
+    fit <- dp_synth(panel$donors,
+      target = panel$target, T0 = 20, epsilon = 2, bounds = c(-1.3, 1.3),
+      control = dp_control(rng = "R")
+    )
+    expect_lt(max(abs(effects(fit) - panel$effect)), 0.1)
+    expect_lt(abs(mean(effects(fit)) - mean(panel$effect)), 0.06)
+    interval <- confint(fit, "average")
+    expect_true(interval[[1L]] <= mean(effect) && mean(effect) <= interval[[2L]])
+    expect_gt(interval[[1L]], 0)
+    expect_lt(tidy(fit)$p.value[[1L]], 0.01)
+  }
+})
+
+test_that("outcomes and bounds in other units give the same effects in those units", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2)
+  grid <- function(x) round(x * 2^10) / 2^10
+  donors <- grid(p$donors)
+  target <- grid(p$target)
+  for (method in c("gram", "output", "objective")) {
+    for (calibration in c("tight", "published")) {
+      for (epsilon in c(1, Inf)) {
+        fits <- lapply(list(c(1, 0), c(64, 256)), function(unit) {
+          fit_panel_of(p,
+            donors = unit[[1L]] * donors + unit[[2L]], target = unit[[1L]] * target + unit[[2L]],
+            bounds = unit[[1L]] * c(-1, 1) + unit[[2L]], method = method, calibration = calibration,
+            epsilon = epsilon
+          )
+        })
+        label <- paste(method, calibration, epsilon)
+        expect_equal(effects(fits[[2L]]), 64 * effects(fits[[1L]]), tolerance = 1e-12, label = label)
+        expect_equal(confint(fits[[2L]]), 64 * confint(fits[[1L]]), tolerance = 1e-12, label = label)
+        errors <- lapply(fits, function(fit) tidy(fit)$std.error)
+        expect_equal(errors[[2L]], 64 * errors[[1L]], tolerance = 1e-12, label = label)
+        expect_equal(predict(fits[[2L]]), 64 * predict(fits[[1L]]) + 256, tolerance = 1e-12)
+      }
+    }
+  }
+})
+
+test_that("verbs of a fit by gram have their shapes, names and types", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
+  days <- as.Date("2024-01-01") + 7 * 0:7
+  fit <- fit_panel_of(p, times = days)
+  all <- format(days)
+  post <- all[7:8]
+  names <- rownames(p$target)
+
+  expect_identical(dimnames(effects(fit)), list(names, post))
+  expect_identical(dimnames(predict(fit)), list(names, post))
+  expect_identical(dimnames(predict(fit, "pre")), list(names, all[1:6]))
+  expect_identical(dimnames(predict(fit, type = "all")), list(names, all))
+  expect_identical(fitted(fit), predict(fit, "pre"))
+  expect_equal(unname(residuals(fit)), unname(p$target[, 1:6] - fitted(fit)))
+  expect_equal(unname(effects(fit)), unname(p$target[, 7:8] - predict(fit)))
+  expect_identical(nobs(fit), 40L)
+
+  terms <- c("average", post)
+  table <- tidy(fit)
+  expect_named(table, c("target", "term", "estimate", "std.error", "statistic", "p.value"))
+  expect_identical(table$target, rep(names, each = 3))
+  expect_identical(table$term, rep(terms, 2))
+  expect_equal(table$estimate, c(rbind(rowMeans(effects(fit)), t(effects(fit)))))
+  expect_true(all(table$std.error > 0))
+  expect_equal(table$statistic, table$estimate / table$std.error)
+  expect_equal(table$p.value, 2 * pnorm(-abs(table$statistic)))
+
+  wide <- tidy(fit, conf.int = TRUE, conf.level = 0.8)
+  expect_identical(wide[names(table)], table)
+  limits <- confint(fit, level = 0.8)
+  expect_equal(unname(limits), unname(as.matrix(wide[c("conf.low", "conf.high")])))
+  expect_identical(colnames(limits), c("10 %", "90 %"))
+  expect_identical(rownames(limits), paste0(rep(names, each = 3), ": ", terms))
+  expect_equal(unname(limits[, 2] - limits[, 1]), 2 * qnorm(0.9) * table$std.error)
+  both <- confint(fit, level = 0.8, simultaneous = TRUE)
+  expect_equal(both[2, 2] - both[2, 1], 2 * qnorm((1 + 0.8^(1 / 4)) / 2) * table$std.error[[2L]])
+  expect_equal(both[1, 2] - both[1, 1], 2 * qnorm((1 + 0.8^(1 / 2)) / 2) * table$std.error[[1L]])
+
+  expect_identical(dim(glance(fit)), c(1L, 12L))
+  expect_identical(glance(fit)$effect, mean(effects(fit)))
+  expect_equal(glance(fit)$pre.rmse, sqrt(mean(residuals(fit)^2)))
+  expect_identical(glance(fit)[c("method", "estimator", "n.donors")],
+    data.frame(method = "gram", estimator = "ridge", n.donors = 40L)
+  )
+
+  table <- augment(fit)
+  expect_named(table, c("target", "period", "treated", ".observed", ".fitted", ".resid"))
+  expect_identical(table$period, rep(days, 2))
+  expect_identical(table$treated, rep(rep(c(FALSE, TRUE), c(6, 2)), 2))
+  expect_identical(table$.observed, c(t(p$target)))
+  expect_equal(table$.observed - table$.fitted, table$.resid)
+  expect_error(coef(fit), class = "dpsc_error_argument")
+})
+
+test_that("verbs of the vertical methods say what they do not know", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2)
+  for (method in c("output", "objective")) {
+    fit <- fit_panel_of(p, method = method)
+    expect_named(coef(fit), as.character(1:40))
+    expect_true(all(is.na(fitted(fit))))
+    expect_true(all(is.na(residuals(fit))))
+    expect_true(all(is.finite(effects(fit))))
+    table <- tidy(fit, conf.int = TRUE)
+    expect_true(all(is.na(table$statistic)) && all(is.na(table$p.value)))
+    expect_true(all(table$std.error > 0))
+    expect_equal(unname(confint(fit)), unname(as.matrix(table[c("conf.low", "conf.high")])))
+    expect_match(printed(fit), "of the privacy noise alone", all = FALSE)
+    expect_false(any(grepl("; p ", printed(fit), fixed = TRUE)))
+    fit <- fit_panel_of(p, method = method, epsilon = Inf)
+    expect_true(all(is.na(confint(fit))))
+    expect_false(any(grepl("interval", printed(fit))))
+  }
+})
+
+test_that("verbs check their arguments", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2)
+  fit <- fit_panel_of(p)
+  expect_identical(rownames(confint(fit, c("8", "average"))), c("8", "average"))
+  expect_identical(rownames(confint(fit, 7)), "7")
+  expect_error(confint(fit, "6"), class = "dpsc_error_argument")
+  for (bad in list(0, 1, 95, NA, "0.9", c(0.8, 0.9))) {
+    expect_error(confint(fit, level = bad), class = "dpsc_error_argument")
+    expect_error(summary(fit, level = bad), class = "dpsc_error_argument")
+    expect_error(tidy(fit, conf.int = TRUE, conf.level = bad), class = "dpsc_error_argument")
+  }
+  expect_error(confint(fit, simultaneous = NA), class = "dpsc_error_argument")
+  expect_error(tidy(fit, conf.int = "yes"), class = "dpsc_error_argument")
+  expect_error(predict(fit, "both"), class = "dpsc_error_argument")
+  expect_error(fit_panel_of(p, estimator = "lasso"), class = "dpsc_error_argument")
+  skip_if_not_installed("ggplot2")
+  expect_error(plot(fit, type = "placebo"), class = "dpsc_error_argument")
+  expect_error(plot(fit, level = 2), class = "dpsc_error_argument")
+  expect_error(ggplot2::autoplot(fit, donors = TRUE), class = "dpsc_error_argument")
+})
+
+test_that("the formula and the matrix give the same fit; log() means the log", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2)
+  long <- function(formula, data, bounds) {
+    withr::local_seed(8)
+    dp_synth(formula, data, c("unit", "time"), 1,
+      bounds = bounds, control = dp_control(rng = "R")
+    )
+  }
+  data <- p$data
+  fit <- long(y ~ treated, data, c(-1, 1))
+  wide <- fit_panel_of(p, times = p$times, seed = 8)
+  expect_identical(fit$counterfactual, wide$counterfactual)
+  data$e <- exp(data$y)
+  expect_equal(predict(long(log(e) ~ treated, data, c(-1, 1)), "all"), predict(fit, "all"))
+  expect_output(print(long(log(e) ~ treated, data, c(-1, 1))), "log(e): 40 donors", fixed = TRUE)
+  data$unit <- factor(data$unit, levels = rev(unique(data$unit)))
+  expect_equal(predict(long(y ~ treated, data, c(-1, 1))), predict(fit))
+  skip_if_not_installed("tibble")
+  expect_identical(long(y ~ treated, tibble::as_tibble(p$data), c(-1, 1)), fit)
+})
+
+test_that("periods of any kind are kept and plotted", {
+  skip_if_not_installed("ggplot2")
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
+  kinds <- list(
+    1:8, 2000.5 + 1:8, as.Date("2020-01-31") + 30 * 1:8, letters[8:1],
+    as.POSIXct("2020-01-01", tz = "UTC") + 86400 * 1:8, factor(letters[1:8], levels = letters[1:8]),
+    as.difftime(1:8, units = "days")
+  )
+  for (times in kinds) {
+    for (target in list(p$target, p$target[1, ])) {
+      fit <- fit_panel_of(p, times = times, target = target)
+      expect_output(print(summary(fit)))
+      kept <- if (is.factor(times)) as.character(times) else times
+      expect_identical(unique(augment(fit)$period), kept)
+      for (type in c("path", "gap")) {
+        built <- ggplot2::ggplot_build(ggplot2::autoplot(fit, type = type))
+        expect_s3_class(built$plot, "ggplot")
+      }
+    }
+  }
+  # What a plot draws: the target, its counterfactual, the band; one panel for each target.
+  built <- ggplot2::ggplot_build(ggplot2::autoplot(fit))
+  expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
+})
+
+test_that("a plot works for every method, one post-period, and without noise", {
+  skip_if_not_installed("ggplot2")
+  p <- toy_panel(n = 40, T0 = 6, T1 = 1)
+  for (method in c("gram", "output", "objective")) {
+    for (epsilon in c(1, Inf)) {
+      fit <- fit_panel_of(p, method = method, epsilon = epsilon)
+      for (type in c("path", "gap")) {
+        expect_no_warning(built <- ggplot2::ggplot_build(ggplot2::autoplot(fit, type = type)))
+        text <- paste(built$plot$labels$title, built$plot$labels$subtitle)
+        expect_match(text, "NOT PRIVATE")
+      }
+    }
+  }
+  fit <- fit_panel_of(p, rng = "secure")
+  expect_match(ggplot2::autoplot(fit)$labels$subtitle, "private with epsilon = 1, delta = 1e-06")
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  expect_invisible(plot(fit))
+})
+
+test_that("print() and summary() keep their structure", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
+  shape <- function(x) {
+    gsub(" +", " ", gsub("[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?", "#", printed(x)))
+  }
+  for (method in c("gram", "output")) {
+    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 0.5)
+    expect_snapshot(writeLines(shape(fit)))
+    expect_snapshot(writeLines(shape(summary(fit))))
+  }
+  expect_snapshot(writeLines(shape(fit_panel_of(p, epsilon = Inf))))
+})
+
+test_that("print() and summary() return what they print, invisibly", {
+  fit <- fit_panel_of(toy_panel(n = 40, T0 = 6, T1 = 2))
+  for (x in list(fit, fit$release, summary(fit))) {
+    utils::capture.output(out <- withVisible(print(x)))
+    expect_false(out$visible)
+    expect_identical(out$value, x)
+  }
+  summary <- summary(fit, level = 0.9)
+  expect_identical(summary$level, 0.9)
+  expect_equal(unname(as.matrix(summary$effects[c("conf.low", "conf.high")])),
+    unname(confint(fit, level = 0.9))
+  )
+  expect_true(all(summary$effects$privacy.share >= 0 & summary$effects$privacy.share <= 1))
+})

@@ -1,0 +1,278 @@
+# Releases as JSON: what is read is identical; what is damaged is refused; no half-written file.
+
+skip_if_not_installed("jsonlite")
+
+file_release <- function(method = "gram", calibration = "tight", epsilon = 1, delta = 1e-6, ...,
+                         n = 25, T0 = 5, T1 = 2, bounds = c(-1, 1),
+                         control = dp_control(rng = "R")) {
+  p <- toy_panel(n, T0, T1)
+  withr::local_seed(1)
+  dp_release(p$donors,
+    target = p$target, T0 = T0, epsilon = epsilon, delta = delta, bounds = bounds,
+    method = method, calibration = calibration, control = control, ...
+  )
+}
+
+round_trip <- function(release, ...) {
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(release, path, ...)
+  read_release(path)
+}
+
+# Either a classed error or a release that prints.
+read_or_refuse <- function(text, path) {
+  writeBin(text, path)
+  tryCatch(
+    {
+      release <- read_release(path)
+      utils::capture.output(print(release))
+      if (inherits(release, "dp_release")) "release" else "half an object"
+    },
+    dpsc_error_release = function(e) "refused",
+    error = function(e) paste("error:", conditionMessage(e)),
+    warning = function(w) paste("warning:", conditionMessage(w))
+  )
+}
+
+test_that("what is read is identical, for all methods and budgets", {
+  for (method in c("gram", "output", "objective")) {
+    for (calibration in c("tight", "published")) {
+      for (delta in c(0, 1e-6, 1e-300)) {
+        release <- file_release(method, calibration, delta = delta)
+        expect_identical(round_trip(release), release)
+      }
+    }
+    release <- file_release(method, epsilon = Inf)
+    expect_identical(round_trip(release, allow_not_private = TRUE), release)
+    release <- file_release(method, epsilon = Inf, bounds = NULL)
+    expect_identical(round_trip(release, allow_not_private = TRUE), release)
+  }
+  release <- file_release(control = dp_control())
+  expect_identical(round_trip(release), release)
+  release <- file_release("output", control = dp_control(rng = "R", lambda = 1 / 3, split = 0.3))
+  expect_identical(round_trip(release), release)
+  release <- file_release(bounds = cbind(-1 - 1:7 / 7, 2 + 1:7 / 3))
+  expect_identical(round_trip(release), release)
+})
+
+test_that("donors' names that were declared public are read back, odd ones too", {
+  p <- toy_panel(4, 5, 2)
+  rownames(p$donors) <- c("\u00e9\u4e16 \"x\"", "a\\b\n\t", "NA", "</script>")
+  release <- dp_release(p$donors,
+    target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = "output",
+    control = dp_control(rng = "R", donor_names = TRUE)
+  )
+  expect_identical(round_trip(release)$panel$donor_names, release$panel$donor_names)
+  expect_identical(round_trip(release), release)
+})
+
+test_that("periods of any kind are read back", {
+  days <- as.Date("2020-02-27") + 0:6
+  kinds <- list(
+    1:7, 1:7 + 0.1, -7:-1 / 3, days, structure(18000:18006, class = "Date"),
+    as.POSIXct("2020-03-29 00:30:00", tz = "Europe/Berlin") + 3600 * 0:6,
+    as.POSIXct("2020-01-01", tz = "UTC") + 0:6 / 3, letters[1:7], c("2020", "NA", "Inf", "", "a", "b", "\u00e9"),
+    as.difftime(1:7, units = "weeks"), factor(LETTERS[7:1], levels = LETTERS[7:1])
+  )
+  for (times in kinds) {
+    release <- file_release(times = times)
+    again <- round_trip(release)
+    expect_identical(again, release)
+    expect_identical(again$panel$times, release$panel$times)
+  }
+})
+
+test_that("a release that is read serves as the one that was written", {
+  p <- toy_panel(25, 5, 2)
+  for (method in c("gram", "output", "objective")) {
+    release <- file_release(method)
+    again <- round_trip(release)
+    expect_identical(dp_synth(again, p$target), dp_synth(release, p$target))
+    expect_identical(utils::capture.output(print(again)), utils::capture.output(print(release)))
+  }
+})
+
+test_that("a release that is not private is refused unless allowed", {
+  path <- withr::local_tempfile(fileext = ".json")
+  for (method in c("gram", "output", "objective")) {
+    release <- file_release(method, epsilon = Inf)
+    expect_error(write_release(release, path), "NOT PRIVATE", class = "dpsc_error_release")
+    expect_false(file.exists(path))
+    for (bad in list(NA, "yes", 1, NULL)) {
+      expect_error(write_release(release, path, bad), class = "dpsc_error_argument")
+    }
+    expect_false(file.exists(path))
+  }
+  write_release(release, path, allow_not_private = TRUE)
+  expect_output(print(read_release(path)), "NOT PRIVATE")
+})
+
+test_that("bad arguments are refused", {
+  release <- file_release()
+  for (bad in list(1, NULL, NA_character_, "", c("a", "b"), character())) {
+    expect_error(write_release(release, bad), class = "dpsc_error_argument")
+    expect_error(read_release(bad), class = "dpsc_error_argument")
+  }
+  fit <- dp_synth(release, toy_panel(25, 5, 2)$target)
+  for (bad in list(fit, unclass(release), 1, NULL)) {
+    expect_error(write_release(bad, tempfile()), class = "dpsc_error_argument")
+  }
+})
+
+test_that("a file that is absent, a directory or something else is refused", {
+  folder <- withr::local_tempdir()
+  path <- file.path(folder, "x.json")
+  expect_error(read_release(path), "no such file", class = "dpsc_error_release")
+  expect_error(read_release(folder), class = "dpsc_error_release")
+  release <- '{"format": "dpsc-release", "version": %s, "release": %s}'
+  others <- c(
+    "", " ", "null", "true", "1", "\"text\"", "[]", "{}", "[1, 2]", "{\"format\": \"dpsc-release\"}",
+    "{\"format\": [\"dpsc-release\"], \"version\": 1}", "https://example.invalid/x.json", "{", "\"",
+    "{\"format\": \"geojson\", \"version\": 1, \"release\": {}}", strrep("[", 2000),
+    sprintf(release, c("2", "0", "null", "\"1x\"", "[1, 1]", "[[1, 2]]", "{}", "1.5", "1e99"), "{}"),
+    sprintf(release, "1", c(
+      "null", "1", "\"x\"", "[]", "{}", "[1]", "{\"type\": \"list\"}", "{\"type\": \"function\"}",
+      "{\"type\": \"list\", \"names\": [\"method\"], \"values\": [null]}",
+      "{\"type\": \"double\", \"values\": [1]}"
+    ))
+  )
+  for (text in others) {
+    expect_identical(read_or_refuse(charToRaw(text), path), "refused", label = text)
+  }
+})
+
+test_that("a part that is absent, empty or of another type is refused", {
+  path <- withr::local_tempfile(fileext = ".json")
+  good <- file_release("output")
+  refused <- function(release) {
+    write_release(good, path)
+    content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
+    content$release <- dpsc:::to_json(release)
+    writeLines(jsonlite::toJSON(content, auto_unbox = TRUE, null = "null", json_verbatim = TRUE), path)
+    expect_identical(
+      read_or_refuse(readBin(path, "raw", file.size(path)), path), "refused",
+      label = deparse(sys.call())[[1L]]
+    )
+  }
+  plain <- unclass(good)
+  for (part in names(plain)) {
+    refused(plain[names(plain) != part])
+    for (other in list(1, "x", TRUE, list(), c("gram", "output"), character(), NA)) {
+      changed <- plain
+      changed[[part]] <- other
+      refused(changed)
+    }
+    changed <- plain
+    changed[part] <- list(NULL)
+    refused(changed)
+  }
+  for (field in c("private", "holds", "epsilon", "delta", "rho", "neighbours", "theorem")) {
+    changed <- plain
+    changed$privacy[[field]] <- NULL
+    refused(changed)
+    changed$privacy[[field]] <- list(1)
+    refused(changed)
+  }
+  for (field in c("n", "T0", "T1", "times")) {
+    changed <- plain
+    changed$panel[[field]] <- NULL
+    refused(changed)
+    changed$panel[[field]] <- "2"
+    refused(changed)
+  }
+  for (field in c("weights", "counterfactual")) {
+    changed <- plain
+    changed$statistics[[field]] <- as.character(plain$statistics[[field]])
+    refused(changed)
+    changed$statistics[[field]] <- NULL
+    refused(changed)
+  }
+  changed <- plain
+  changed$bounds[c("lower", "upper")] <- plain$bounds[c("upper", "lower")]
+  refused(changed)
+  changed$bounds <- list(lower = rep("a", 7), upper = rep("b", 7))
+  refused(changed)
+})
+
+test_that("a file that is cut short is refused, at whatever length", {
+  path <- withr::local_tempfile(fileext = ".json")
+  for (method in c("gram", "output")) {
+    write_release(file_release(method, n = 8), path)
+    text <- readBin(path, "raw", file.size(path))
+    end <- max(which(text == charToRaw("}")))
+    lengths <- unique(round(c(0:5, seq(6, end - 1, length.out = 60), end - 2:1)))
+    for (length in lengths) {
+      expect_identical(read_or_refuse(text[seq_len(length)], path), "refused", label = length)
+    }
+    expect_identical(read_or_refuse(text[seq_len(end)], path), "release")
+  }
+})
+
+test_that("random damage gives a refusal or a release, never another error", {
+  path <- withr::local_tempfile(fileext = ".json")
+  for (method in c("gram", "objective")) {
+    write_release(file_release(method, n = 8), path)
+    text <- readBin(path, "raw", file.size(path))
+    withr::local_seed(21)
+    results <- replicate(250, {
+      damaged <- text
+      at <- sample.int(length(text), sample.int(3, 1))
+      damaged[at] <- if (runif(1) < 0.5) {
+        xor(damaged[at], as.raw(2^sample(0:7, 1)))
+      } else {
+        charToRaw("\"[]{},:0-.aN")[sample.int(12, length(at), TRUE)]
+      }
+      read_or_refuse(damaged, path)
+    })
+    expect_identical(setdiff(results, c("refused", "release")), character())
+    expect_true("refused" %in% results)
+  }
+})
+
+test_that("whole lines that are lost, doubled or swapped give a refusal or a release", {
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(file_release("output", n = 8), path)
+  lines <- readLines(path)
+  withr::local_seed(22)
+  results <- replicate(200, {
+    i <- sample.int(length(lines), 2)
+    kept <- switch(sample.int(3, 1),
+      lines[-i[[1L]]], lines[c(seq_len(i[[1L]]), i[[1L]]:length(lines))],
+      replace(lines, i, lines[rev(i)])
+    )
+    read_or_refuse(charToRaw(paste(kept, collapse = "\n")), path)
+  })
+  expect_identical(setdiff(results, c("refused", "release")), character())
+})
+
+test_that("a failed write is an error and leaves the old file and no other", {
+  folder <- withr::local_tempdir()
+  path <- file.path(folder, "release.json")
+  release <- file_release()
+  expect_error(write_release(release, file.path(folder, "none", "x.json")),
+    class = "dpsc_error_release"
+  )
+  write_release(release, path)
+  old <- readBin(path, "raw", file.size(path))
+  expect_error(write_release(file_release(epsilon = Inf), path), class = "dpsc_error_release")
+  expect_identical(readBin(path, "raw", file.size(path)), old)
+  # A directory in the way cannot be replaced by a file.
+  full <- file.path(folder, "folder.json")
+  dir.create(file.path(full, "inside"), recursive = TRUE)
+  expect_error(write_release(release, full), class = "dpsc_error_release")
+  expect_true(dir.exists(file.path(full, "inside")))
+  expect_setequal(list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json"))
+  # A write that succeeds replaces the file.
+  other <- file_release("output")
+  expect_invisible(write_release(other, path))
+  expect_identical(read_release(path), other)
+  expect_setequal(list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json"))
+})
+
+test_that("the file is JSON in UTF-8 that says what it is", {
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(file_release(), path)
+  content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
+  expect_identical(content$format, "dpsc-release")
+  expect_identical(content$version, 1L)
+})
