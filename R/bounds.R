@@ -55,6 +55,15 @@ to_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
   sweep(x, 2L, bounds$centre[periods]) / bounds$unit
 }
 
+#' Donors clipped to the bounds, in scaled units, without their names
+#' @param donors (`matrix`, n x T, outcome units, PRIVATE).
+#' @noRd
+clip_to_scale <- function(donors, bounds) {
+  scaled <- unname(to_scale(donors, bounds))
+  limit <- rep(bounds$half, each = nrow(scaled))
+  pmax(pmin(scaled, limit), -limit)
+}
+
 #' Scaled units back to outcome units
 #' @noRd
 from_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {

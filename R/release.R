@@ -103,9 +103,15 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
 mechanisms <- function() {
   list(
     gram = list(plan = plan_gram, run = run_gram),
-    output = list(plan = plan_output, run = run_output),
-    objective = list(plan = plan_objective, run = run_objective)
+    output = list(plan = plan_output, run = on_scaled(run_output)),
+    objective = list(plan = plan_objective, run = on_scaled(run_objective))
   )
+}
+
+#' Let a mechanism that works on scaled rows run on donors as they came
+#' @noRd
+on_scaled <- function(run) {
+  function(plan, donors, public) run(plan, clip_to_scale(donors, public$bounds), public)
 }
 
 #' Everything about a release that is public, checked

@@ -61,7 +61,9 @@ test_that("the detector finds what it looks for", {
 
 for (interface in c("formula", "matrix")) {
   for (how in c("direct", "do.call")) {
-    for (method in methods) {
+    # Every method by one call of each kind; the default by all.
+    chosen <- if ((interface == "formula") == (how == "do.call")) methods else methods[1L]
+    for (method in chosen) {
       label <- paste(c(interface, how, method), collapse = " ")
       test_that(paste("no donor is in any object:", label), {
         p <- canary_panel()

@@ -117,16 +117,19 @@ test_that("estimator did at epsilon = Inf is difference-in-differences", {
     rep(mean[9:11] - mean(mean[1:8]), each = 2)
   expect_lt(max(abs(effects(fit) - expected)), 1e-10)
   expect_match(printed(fit)[[1L]], "difference-in-differences")
-  # The private one comes close with many donors.
+  # The private one comes close with many donors or much budget, however the features are chosen.
   withr::local_seed(3)
   panel <- sim_panel(20000, 10, 3, effect = 0.1)
-  fit <- dp_synth(panel$donors,
-    target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1), estimator = "did",
-    control = dp_control(rng = "R")
-  )
-  mean <- colMeans(panel$donors)
-  expected <- panel$target[11:13] - mean(panel$target[1:10]) - (mean[11:13] - mean(mean[1:10]))
-  expect_lt(max(abs(effects(fit) - expected)), 0.02)
+  for (rows in list(1:500, 1:3000, 1:20000)) {
+    donors <- panel$donors[rows, ]
+    fit <- dp_synth(donors,
+      target = panel$target, T0 = 10, epsilon = 40000 / length(rows), bounds = c(-1, 1),
+      estimator = "did", control = dp_control(rng = "R")
+    )
+    mean <- colMeans(donors)
+    expected <- panel$target[11:13] - mean(panel$target[1:10]) - (mean[11:13] - mean(mean[1:10]))
+    expect_lt(max(abs(effects(fit) - expected)), 0.02)
+  }
 })
 
 test_that("a known effect is recovered on a large panel", {
@@ -301,7 +304,7 @@ test_that("periods of any kind are kept and plotted", {
       fit <- fit_panel_of(p, times = times, target = target)
       expect_output(print(summary(fit)))
       kept <- if (is.factor(times)) as.character(times) else times
-      expect_identical(unique(augment(fit)$period), kept)
+      expect_identical(augment(fit)$period[1:8], kept)
       for (type in c("path", "gap")) {
         built <- ggplot2::ggplot_build(ggplot2::autoplot(fit, type = type))
         expect_s3_class(built$plot, "ggplot")
@@ -335,8 +338,11 @@ test_that("a plot works for every method, one post-period, and without noise", {
 
 test_that("print() and summary() keep their structure", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
+  # The numbers, and the line on swamped data that depends on them, are random.
   shape <- function(x) {
-    gsub(" +", " ", gsub("[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?", "#", printed(x)))
+    text <- gsub("[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", printed(x))
+    text <- gsub(" +", " ", gsub("p [=<] #", "p = #", text))
+    text[!grepl("SWAMPS|cannot support", text)]
   }
   for (method in c("gram", "output")) {
     fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 0.5)

@@ -71,10 +71,16 @@ test_that("Proposition 99 without noise finds the known effect", {
   }
 })
 
+wages_data <- function() {
+  skip_if_not_installed("plm")
+  here <- new.env()
+  utils::data("Wages", package = "plm", envir = here)
+  here$Wages
+}
+
 # 595 workers over 7 years; the treated unit is the mean log wage of a subgroup.
 wages <- function(in_group) {
-  skip_if_not_installed("plm")
-  workers <- plm::Wages
+  workers <- wages_data()
   matrix <- matrix(workers$lwage, ncol = 7, byrow = TRUE)
   group <- in_group(workers[seq(1, nrow(workers), by = 7), ])
   list(donors = matrix[!group, ], target = colMeans(matrix[group, ]))
@@ -105,12 +111,11 @@ test_that("a subgroup's mean log wage is predicted from the other workers", {
 })
 
 test_that("wages as long data print as a private fit of the log wage", {
-  skip_if_not_installed("plm")
-  data <- plm::Wages
+  data <- wages_data()
   data$id <- rep(seq_len(595), each = 7)
   data$year <- rep(1976:1982, 595)
   women <- data$sex == "female"
-  group <- stats::aggregate(exp(lwage) ~ year, transform(data, lwage = lwage)[women, ], mean)
+  group <- stats::aggregate(exp(lwage) ~ year, data[women, ], mean)
   long <- rbind(
     data.frame(id = as.character(data$id), year = data$year, wage = exp(data$lwage))[!women, ],
     data.frame(id = "women", year = group$year, wage = group[[2L]])

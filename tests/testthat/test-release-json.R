@@ -19,13 +19,18 @@ round_trip <- function(release, ...) {
   read_release(path)
 }
 
-# Either a classed error or a release that prints.
+# Either a classed error or a release that prints, and fits a target or says why not.
 read_or_refuse <- function(text, path) {
   writeBin(text, path)
   tryCatch(
     {
       release <- read_release(path)
       utils::capture.output(print(release))
+      fit <- tryCatch(
+        dp_synth(release, seq_along(release$panel$times) / 10),
+        dpsc_error_argument = function(e) NULL
+      )
+      if (!is.null(fit)) utils::capture.output(print(fit))
       if (inherits(release, "dp_release")) "release" else "half an object"
     },
     dpsc_error_release = function(e) "refused",
@@ -214,7 +219,7 @@ test_that("random damage gives a refusal or a release, never another error", {
     write_release(file_release(method, n = 8), path)
     text <- readBin(path, "raw", file.size(path))
     withr::local_seed(21)
-    results <- replicate(250, {
+    results <- replicate(150, {
       damaged <- text
       at <- sample.int(length(text), sample.int(3, 1))
       damaged[at] <- if (runif(1) < 0.5) {

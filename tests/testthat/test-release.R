@@ -69,6 +69,17 @@ test_that("nothing is drawn and nothing is spent when an argument is wrong", {
   expect_refused("argument", epsilon = 1e-15, delta = 0)
 })
 
+test_that("estimators that need raw donors are refused when epsilon is finite", {
+  p <- small_panel()
+  ledger <- dp_ledger(5, 1e-6)
+  for (estimator in c("simplex", "demeaned", "hsvt", "penalised", "predictors", "lasso", NA)) {
+    expect_error(draw(p, dp_synth, estimator = estimator, ledger = ledger),
+      class = "dpsc_error_argument"
+    )
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
 test_that("an unnamed or misspelt argument is refused by every input", {
   p <- small_panel()
   long <- list(y ~ treated, p$data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1))
