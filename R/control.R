@@ -9,8 +9,9 @@
 #'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
 #'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at no
 #'   cost, for `"gram"`.
-#' @param features (`count` or `NULL`)\cr number of features that describe the pre-period in a release by
-#'   method `"gram"`, at most `T0 - 1`. `NULL`: a public rule, more with more donors or budget.
+#' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in a
+#'   release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`: every
+#'   pre-period, which [conformal()] and [placebo_time()] need and few donors pay for in accuracy.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -40,7 +41,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
   structure(list(
     rng = check_choice(rng, c("secure", "R"), call = call),
     lambda = optional(lambda, 0, open = "min", arg = "lambda"),
-    features = if (!is.null(features)) check_count(features, 1, call = call),
+    features = if (!is.null(features)) check_features(features, call),
     split = optional(split, 0, 1, open = c("min", "max"), arg = "split"),
     cap = optional(cap, 0, open = "min", arg = "cap"),
     curvature = optional(curvature, 0, open = "min", arg = "curvature"),
@@ -55,6 +56,10 @@ print.dp_control <- function(x, ...) {
     cat("  ", formatC(name, width = -12L), " ", if (is.list(x[[name]])) paste("a list of", length(x[[name]])) else describe(x[[name]]), "\n", sep = "")
   }
   invisible(x)
+}
+
+check_features <- function(features, call) {
+  if (identical(features, Inf)) Inf else check_count(features, 1, call = call)
 }
 
 check_control <- function(control, call) {

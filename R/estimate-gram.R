@@ -27,8 +27,9 @@ estimate_gram <- function(release, y, estimator = "ridge") {
   s <- release$statistics
   pre <- seq_len(release$panel$T0)
   model <- gram_model(s)
-  level <- if (s$demean) mean(y[pre]) else 0
-  u <- drop(crossprod(s$loadings[pre, model$A, drop = FALSE], y[pre])) - s$mean[model$A]
+  own <- target_features(s, y, length(pre))
+  level <- own$level
+  u <- own$u
   fits <- if (estimator == "did") {
     list(fit_mean(model, s$demean, u))
   } else if (!is.null(release$settings$lambda)) {
@@ -50,6 +51,19 @@ estimate_gram <- function(release, y, estimator = "ridge") {
     path[-pre] <- pmax(pmin(path[-pre] + level, half), -half) - level
   }
   c(list(path = path + level, penalty = 2 * average$penalty * release$panel$n), covariance)
+}
+
+#' The target's pre-period in the release's terms
+#' @return A list: `level` (what demeaned features are relative to), `u` (its features less the donors'
+#'   mean).
+#' @noRd
+target_features <- function(s, y, T0) {
+  pre <- seq_len(T0)
+  A <- seq_len(s$pre)
+  list(
+    level = if (s$demean) mean(y[pre]) else 0,
+    u = drop(crossprod(s$loadings[pre, A, drop = FALSE], y[pre])) - s$mean[A]
+  )
 }
 
 #' What the estimator needs of the statistics
@@ -181,7 +195,7 @@ shrink_shift <- function(shift, variance) {
 #' @noRd
 residual_covariance <- function(model, g) {
   raw <- crossprod(g, model$whitened %*% g)
-  if (model$moment_sd == 0) {
+  if (model$moment_sd == 0 || ncol(g) == 0L) {
     return(raw)
   }
   spectrum <- eigen(raw + model$moment_sd * crossprod(g), symmetric = TRUE)
@@ -200,11 +214,17 @@ choose_penalty <- function(model, n) {
   l <- pmax(spectrum$values, 0)
   cross <- rowSums(crossprod(spectrum$vectors, model$covariance[A, B, drop = FALSE])^2)
   total <- sum(diag(model$covariance)[B])
-  candidates <- max(l) * 10^seq(-10, 2, by = 0.25)
+  candidates <- penalty_candidates(model)
   score <- vapply(candidates, function(penalty) {
     freedom <- sum(l / (l + penalty)) + 1
     error <- total - sum(cross * (l + 2 * penalty) / (l + penalty)^2)
     if (freedom >= n - 1) Inf else error / (1 - freedom / n)^2
   }, 0)
   candidates[[which.min(score)]]
+}
+
+penalty_candidates <- function(model) {
+  top <- eigen(model$covariance[model$A, model$A, drop = FALSE],
+    symmetric = TRUE, only.values = TRUE)$values[[1L]]
+  top * 10^seq(-10, 2, by = 0.25)
 }

@@ -92,14 +92,17 @@ describe_moments <- function(what, step) {
 #' the level of a row too, and no demeaning. The origin is the target's own
 #' features with its level continued flat, so that donors like the target are short rows.
 #' @param signal (`number`)\cr from [gram_signal()].
-#' @return A list: `loadings` (T x d), `origin` (d), `pre` (p), `weight`, `low` and `high` (radii to
-#'   search, scaled units). PUBLIC.
+#' @return A list: `loadings` (T x d), `origin` (d), `pre` (p), `weight`, `demean` (whether features are
+#'   relative to a row's own level), `low` and `high` (radii to search, scaled units). PUBLIC.
 #' @noRd
 gram_features <- function(public, signal) {
   T0 <- public$T0
   T1 <- public$T1
   weight <- gram_constants$weight
   p <- public$control$features %||% (floor(gram_constants$features * signal^(1 / 3)) - 1)
+  if (is.infinite(p)) {
+    return(every_period(public))
+  }
   level <- p >= gram_constants$full * T0
   basis <- public_basis(public$y, max(1, min(T0 - 1, p)), level)
   p <- ncol(basis)
@@ -111,6 +114,21 @@ gram_features <- function(public, signal) {
   list(
     loadings = loadings, demean = !level, pre = p, weight = weight,
     origin = drop(crossprod(loadings, c(public$y, rep(mean(public$y), T1)))),
+    low = min(max(low, high / 2^10), high / 2), high = high
+  )
+}
+
+#' Features that treat all periods alike, for inference that compares periods
+#' @noRd
+every_period <- function(public) {
+  T0 <- public$T0
+  periods <- T0 + public$T1
+  weight <- 1 / sqrt(T0)
+  high <- 2 * sqrt(periods / T0)
+  low <- high / 4 * stats::sd(public$y) * sqrt(1 - 1 / T0)
+  list(
+    loadings = diag(weight, periods), demean = FALSE, pre = T0, weight = weight,
+    origin = weight * c(public$y, rep(mean(public$y), public$T1)),
     low = min(max(low, high / 2^10), high / 2), high = high
   )
 }

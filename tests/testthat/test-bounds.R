@@ -29,8 +29,9 @@ test_that("the scale maps the bounds to at most one and back", {
 test_that("bad bounds are refused, and the message says what is wrong", {
   problems <- list(
     "the wrong way round" = c(1, 0), "the wrong way round" = c(1, 1), "infinite" = c(0, Inf),
-    "missing" = c(0, NA), "has length 3" = 1:3, "has length 0" = numeric(), "2 x 2" = matrix(1:4, 2),
-    "3 x 3" = matrix(1:9, 3), "class data.frame" = data.frame(0, 1), "type character" = c("0", "1"),
+    "missing" = c(0, NA), "has length 3" = 1:3, "has length 0" = numeric(),
+    "2 x 2" = matrix(1:4, 2), "3 x 3" = matrix(1:9, 3), "class data.frame" = data.frame(0, 1),
+    "type character" = c("0", "1"),
     "missing" = c(NA_real_, 1), "too far apart" = c(-1.7e308, 1.7e308)
   )
   for (i in seq_along(problems)) {

@@ -1,4 +1,4 @@
-# No public object holds a donor's value, name, or a statistic without noise (document 06, section 5).
+# No public object holds a donor's value or name, or a statistic without noise.
 
 methods <- list(
   c("gram", "tight"), c("output", "tight"), c("output", "published"), c("objective", "tight"),
@@ -135,7 +135,8 @@ test_that("no donor is in a ledger", {
     seeded_fit(p, "matrix", "direct", method = method, ledger = ledger)
   }
   expect_clean(list(
-    ledger = ledger, environment = mget(ls(ledger, all.names = TRUE), ledger), table = as.data.frame(ledger),
+    ledger = ledger, environment = mget(ls(ledger, all.names = TRUE), ledger),
+    table = as.data.frame(ledger),
     printed = utils::capture.output(print(ledger))
   ), p, "ledger")
 })
@@ -219,7 +220,8 @@ test_that("conditions hold no donor, backtrace, parent or evaluated call", {
     long(ledger = spent), long(delta = 0.5), long(p$data, estimator = p$donors),
     long(secret = p$donors), wide(with_na), wide(data.frame(p$donors)),
     wide(target = p$donors[, 1:3]), wide(T0 = p$donors), wide(times = p$donors),
-    wide(times = rownames(p$donors)), wide(bounds = p$donors[, 1:2]), wide(p$donors[1, , drop = FALSE]),
+    wide(times = rownames(p$donors)), wide(bounds = p$donors[, 1:2]),
+    wide(p$donors[1, , drop = FALSE]),
     wide(epsilon = rownames(p$donors)), wide(estimator = "did", method = "output"),
     wide(bounds = c(499, 501), method = "output", calibration = "published"),
     wide(epsilon = 1e-12), wide(delta = 0.5), wide(method = "objective", delta = 0.5),

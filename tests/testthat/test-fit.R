@@ -41,7 +41,8 @@ test_that("epsilon = Inf by gram is the ridge synthetic control of the raw donor
   }
   # With bounds, the penalty counts on their scale; nothing is clipped.
   fit <- dp_synth(p$donors,
-    target = p$target, T0 = 8, epsilon = Inf, control = dp_control(lambda = 2), bounds = c(-0.5, 0.5)
+    target = p$target, T0 = 8, epsilon = Inf, control = dp_control(lambda = 2),
+    bounds = c(-0.5, 0.5)
   )
   hand <- ridge_by_hand(2 * p$donors, 2 * p$target[1, ], 8, 2)
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal / 2)), 1e-8)
@@ -165,8 +166,9 @@ test_that("outcomes and bounds in other units give the same effects in those uni
           )
         })
         label <- paste(method, calibration, epsilon)
-        expect_equal(effects(fits[[2L]]), 64 * effects(fits[[1L]]), tolerance = 1e-12, label = label)
-        expect_equal(confint(fits[[2L]]), 64 * confint(fits[[1L]]), tolerance = 1e-12, label = label)
+        for (verb in list(effects, confint)) {
+          expect_equal(verb(fits[[2L]]), 64 * verb(fits[[1L]]), tolerance = 1e-12, label = label)
+        }
         errors <- lapply(fits, function(fit) tidy(fit)$std.error)
         expect_equal(errors[[2L]], 64 * errors[[1L]], tolerance = 1e-12, label = label)
         expect_equal(predict(fits[[2L]]), 64 * predict(fits[[1L]]) + 256, tolerance = 1e-12)

@@ -76,7 +76,8 @@ test_that("periods of any kind are read back", {
   kinds <- list(
     1:7, 1:7 + 0.1, -7:-1 / 3, days, structure(18000:18006, class = "Date"),
     as.POSIXct("2020-03-29 00:30:00", tz = "Europe/Berlin") + 3600 * 0:6,
-    as.POSIXct("2020-01-01", tz = "UTC") + 0:6 / 3, letters[1:7], c("2020", "NA", "Inf", "", "a", "b", "\u00e9"),
+    as.POSIXct("2020-01-01", tz = "UTC") + 0:6 / 3, letters[1:7],
+    c("2020", "NA", "Inf", "", "a", "b", "\u00e9"),
     as.difftime(1:7, units = "weeks"), factor(LETTERS[7:1], levels = LETTERS[7:1])
   )
   for (times in kinds) {
@@ -131,10 +132,13 @@ test_that("a file that is absent, a directory or something else is refused", {
   expect_error(read_release(folder), class = "dpsc_error_release")
   release <- '{"format": "dpsc-release", "version": %s, "release": %s}'
   others <- c(
-    "", " ", "null", "true", "1", "\"text\"", "[]", "{}", "[1, 2]", "{\"format\": \"dpsc-release\"}",
+    "", " ", "null", "true", "1", "\"text\"", "[]", "{}", "[1, 2]",
+    "{\"format\": \"dpsc-release\"}",
     "{\"format\": [\"dpsc-release\"], \"version\": 1}", "https://example.invalid/x.json", "{", "\"",
     "{\"format\": \"geojson\", \"version\": 1, \"release\": {}}", strrep("[", 2000),
-    sprintf(release, c("2", "0", "null", "\"1x\"", "[1, 1]", "[[1, 2]]", "{}", "1.5", "1e99"), "{}"),
+    sprintf(
+      release, c("2", "0", "null", "\"1x\"", "[1, 1]", "[[1, 2]]", "{}", "1.5", "1e99"), "{}"
+    ),
     sprintf(release, "1", c(
       "null", "1", "\"x\"", "[]", "{}", "[1]", "{\"type\": \"list\"}", "{\"type\": \"function\"}",
       "{\"type\": \"list\", \"names\": [\"method\"], \"values\": [null]}",
@@ -153,7 +157,8 @@ test_that("a part that is absent, empty or of another type is refused", {
     write_release(good, path)
     content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
     content$release <- dpsc:::to_json(release)
-    writeLines(jsonlite::toJSON(content, auto_unbox = TRUE, null = "null", json_verbatim = TRUE), path)
+    text <- jsonlite::toJSON(content, auto_unbox = TRUE, null = "null", json_verbatim = TRUE)
+    writeLines(text, path)
     expect_identical(
       read_or_refuse(readBin(path, "raw", file.size(path)), path), "refused",
       label = deparse(sys.call())[[1L]]
@@ -266,12 +271,16 @@ test_that("a failed write is an error and leaves the old file and no other", {
   dir.create(file.path(full, "inside"), recursive = TRUE)
   expect_error(write_release(release, full), class = "dpsc_error_release")
   expect_true(dir.exists(file.path(full, "inside")))
-  expect_setequal(list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json"))
+  expect_setequal(
+    list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json")
+  )
   # A write that succeeds replaces the file.
   other <- file_release("output")
   expect_invisible(write_release(other, path))
   expect_identical(read_release(path), other)
-  expect_setequal(list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json"))
+  expect_setequal(
+    list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json")
+  )
 })
 
 test_that("the file is JSON in UTF-8 that says what it is", {

@@ -1,0 +1,374 @@
+# Inference that moves in time: conformal tests, placebo dates, the penalty path. All post-processing of
+# a release; what must look at single pre-periods needs a release that holds them all.
+
+#' The statistics of a gram release in terms of single periods
+#'
+#' A release that describes the pre-period by fewer features than it has periods cannot be taken apart
+#' into periods.
+#' @param alike (`flag`)\cr whether all periods must carry the same noise.
+#' @return Statistics as [run_gram()] gives them, with the identity for loadings.
+#' @section Errors: `dpsc_error_release` if the release does not hold single periods.
+#' @noRd
+period_statistics <- function(release, what, call, alike = FALSE) {
+  s <- release$statistics
+  if (release$method != "gram") {
+    abort(c(
+      "{what} needs the donors' moments, which method {.val {release$method}} does not release.",
+      i = "Use {.code method = \"gram\"} with {.code dp_control(features = Inf)}."
+    ), "release", call)
+  }
+  if (s$pre < release$panel$T0 || (alike && !is_diagonal(s$loadings))) {
+    abort(c(
+      "{what} needs a release that holds every pre-period{if (alike) ', all periods alike'}.",
+      x = "This one describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more accurate.",
+      i = "Make another with {.code dp_control(features = Inf)}; it spends budget again."
+    ), "release", call)
+  }
+  back <- solve(t(s$loadings))
+  s$mean <- drop(back %*% s$mean)
+  s$restore <- back %*% s$restore
+  s$loadings <- diag(length(s$mean))
+  s$weight <- 1
+  s
+}
+
+is_diagonal <- function(x) {
+  all(x[row(x) != col(x)] == 0)
+}
+
+#' The model that predicts some periods from others
+#' @param s (`list`)\cr from [period_statistics()].
+#' @param A,B (`integer`)\cr positions of the periods to predict from, and to predict.
+#' @noRd
+period_model <- function(s, A, B) {
+  model <- gram_model(s)
+  keep <- c(A, B)
+  model$A <- seq_along(A)
+  model$B <- length(A) + seq_along(B)
+  model$mean <- model$mean[keep]
+  model$covariance <- model$covariance[keep, keep, drop = FALSE]
+  model$restore_A <- t(s$restore[A, , drop = FALSE])
+  model$restore_B <- t(s$restore[B, , drop = FALSE])
+  model
+}
+
+#' Fit the periods of a model at one penalty per donor, as [estimate_gram()] would
+#' @noRd
+fit_periods <- function(model, u, penalty, private) {
+  shape <- if (private) crossprod(model$restore_A) else diag(length(u))
+  fit_penalty(model, u, penalty, shape)
+}
+
+#' The penalty that refits keep: the fit's own, which only pre-periods have chosen
+#' @noRd
+kept_penalty <- function(fit, i) {
+  fit$penalty[[i]] / (2 * fit$release$panel$n)
+}
+
+#' Residual function of a release for conformal inference
+#' @noRd
+conformal_engine_release <- function(fit, i, call) {
+  s <- period_statistics(fit$release, "Conformal inference", call, alike = TRUE)
+  y <- drop(to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release)))
+  penalty <- kept_penalty(fit, i)
+  private <- fit$release$privacy$private
+  unit <- release_scale(fit$release)$unit
+  models <- list()
+  conformal_engine(y * unit, function(path, periods) {
+    key <- paste(periods, collapse = " ")
+    if (is.null(models[[key]])) models[[key]] <<- period_model(s, periods, integer())
+    model <- models[[key]]
+    u <- path / unit - model$mean
+    (u + model$mean - fit_periods(model, u, penalty, private)$fitted) * unit
+  })
+}
+
+#' Conformal inference on the effect
+#'
+#' Tests a null effect path by refitting on all periods under the null and permuting the residuals in
+#' time (Chernozhukov, Wuthrich and Zhu, 2021); intervals come from inverting the test. Free: it uses
+#' the release and the target. The p-value is never 0.
+#'
+#' @param object (`dp_synth`)\cr a fit whose release holds every pre-period (made with
+#'   `dp_control(features = Inf)`, which treats all periods alike), or a fit by
+#'   a classical estimator.
+#' @param effect (`number` or `numeric(T1)`)\cr null effect, outcome units.
+#' @param permutations (`string`)\cr `"block"`: all rotations of time, valid for dependent errors;
+#'   `"iid"`: random permutations.
+#' @param n_perm (`count`)\cr permutations drawn with `"iid"`, by R's generator.
+#' @param level (`number`, in (0, 1))\cr coverage of the intervals.
+#' @param intervals (`flag`)\cr whether to invert the test.
+#' @param x (`dp_conformal`)\cr a result.
+#' @param ... unused.
+#' @return An object of class `dp_conformal`: `test` (data frame: `target`, `p.value`, `statistic`,
+#'   `permutations`) and `intervals` (data frame: `target`, `term`, `estimate`, `conf.low`,
+#'   `conf.high`; the row `"average"` assumes a constant effect; infinite where there are too few
+#'   permutations for the level). RELEASED, or NOT PRIVATE for a fit that is not. `tidy()` gives the
+#'   intervals.
+#' @section Errors: `dpsc_error_release` if the release cannot support it; `dpsc_error_argument`.
+#' @references Chernozhukov, V., Wuthrich, K. and Zhu, Y. (2021). An Exact and Robust Conformal
+#'   Inference Method for Counterfactual and Synthetic Controls. JASA 116.
+#' @examples
+#' panel <- sim_panel(n = 2000, T0 = 24, T1 = 3, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 24, epsilon = 4, bounds = c(-1, 1),
+#'   control = dp_control(features = Inf)
+#' )
+#' conformal(fit, level = 0.9)
+#' @export
+conformal <- function(object, ...) {
+  UseMethod("conformal")
+}
+
+#' @rdname conformal
+#' @export
+conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "iid"),
+                               n_perm = 999, level = 0.95, intervals = TRUE, ...) {
+  call <- public_call("conformal")
+  check_no_dots(..., call = call)
+  permutations <- check_choice(permutations, c("block", "iid"), call = call)
+  check_flag(intervals, call = call)
+  T0 <- object$release$panel$T0
+  T1 <- object$release$panel$T1
+  effects <- effects.dp_synth(object)
+  parts <- lapply(seq_len(nrow(effects)), function(i) {
+    engine <- if (is.null(object$raw)) {
+      conformal_engine_release(object, i, call)
+    } else {
+      conformal_engine_classical(object, call)
+    }
+    test <- conformal_p(engine, T0, T1, permutations, n_perm, effect, call = call)
+    target <- rownames(effects)[[i]]
+    list(
+      test = data.frame(
+        target = target, p.value = test$p_value, statistic = test$statistic,
+        permutations = test$n_sets
+      ),
+      intervals = if (intervals) {
+        inverted <- conformal_interval(engine, T0, T1, effects[i, ], level, permutations, n_perm,
+          call = call
+        )
+        data.frame(
+          target = target, term = c(colnames(effects), "average"),
+          inverted[c("estimate", "conf.low", "conf.high")]
+        )
+      }
+    )
+  })
+  structure(list(
+    test = do.call(rbind, lapply(parts, `[[`, "test")),
+    intervals = do.call(rbind, lapply(parts, `[[`, "intervals")), level = level,
+    effect = effect, kind = permutations, private = object$release$privacy$private
+  ), class = "dp_conformal")
+}
+
+#' @rdname conformal
+#' @export
+print.dp_conformal <- function(x, ...) {
+  cat(
+    if (!x$private) "NOT PRIVATE: ", "Conformal test of an effect of ",
+    paste(format(x$effect), collapse = ", "), " (", x$test$permutations[[1L]], " ",
+    if (x$kind == "block") "rotations" else "permutations", ")\n",
+    sep = ""
+  )
+  cat(paste0("  ", x$test$target, ": p = ", formatC(x$test$p.value, digits = 3L)), sep = "\n")
+  if (!is.null(x$intervals)) {
+    cat(format(100 * x$level), "% intervals\n")
+    print(x$intervals, digits = 4L, row.names = FALSE)
+  }
+  invisible(x)
+}
+
+#' @rdname conformal
+#' @export
+tidy.dp_conformal <- function(x, ...) {
+  x$intervals
+}
+
+#' Placebo dates: pretend that the treatment began earlier
+#'
+#' Refits with fewer pre-periods and predicts the periods up to the true treatment, where no effect can
+#' be. Free: nothing is released again.
+#'
+#' @param object (`dp_synth`)\cr a fit whose release holds every pre-period (see [conformal()]), or a
+#'   fit by a classical estimator.
+#' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one with
+#'   two periods at least before them. `NULL`: every one in the second half of the pre-period.
+#' @param x (`dp_placebo_time`)\cr a result.
+#' @param ... unused.
+#' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`, `date`,
+#'   `T0` (periods before it), `effect` (mean gap from it to the true treatment), `std.error`,
+#'   `p.value` (both `NA` for classical estimators), `rmspe_pre`, `rmspe_post`.
+#' @section Errors: `dpsc_error_release`, `dpsc_error_argument`.
+#' @examples
+#' panel <- sim_panel(n = 2000, T0 = 24, T1 = 3, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 24, epsilon = 4, bounds = c(-1, 1),
+#'   control = dp_control(features = Inf)
+#' )
+#' placebo_time(fit, periods = c(16, 20))
+#' @export
+placebo_time <- function(object, ...) {
+  UseMethod("placebo_time")
+}
+
+#' @rdname placebo_time
+#' @export
+placebo_time.dp_synth <- function(object, periods = NULL, ...) {
+  call <- public_call("placebo_time")
+  check_no_dots(..., call = call)
+  panel <- object$release$panel
+  if (is.null(periods)) {
+    periods <- panel$times[seq.int(max(3L, panel$T0 %/% 2L + 1L), panel$T0)]
+  }
+  first <- match(period_text(periods), period_text(panel$times))
+  if (anyNA(first) || any(first < 3L) || any(first > panel$T0)) {
+    abort(c(
+      "{.arg periods} must be before the treatment, each with two periods at least before it.",
+      i = "The pre-period is {period_text(panel$times[[1L]])} to {period_text(panel$times[[panel$T0]])}."
+    ), "argument", call)
+  }
+  rows <- if (is.null(object$raw)) {
+    s <- period_statistics(object$release, "A placebo date", call)
+    unlist(lapply(seq_len(nrow(object$target)), function(i) {
+      lapply(first - 1L, function(T0) placebo_date(object, s, i, T0))
+    }), recursive = FALSE)
+  } else {
+    raw <- placebo_time_classical(object, panel$times[first], call)
+    list(data.frame(
+      target = rownames(object$target), date = raw$date, T0 = raw$T0, effect = raw$effect,
+      std.error = NA_real_, p.value = NA_real_, rmspe_pre = raw$rmspe_pre,
+      rmspe_post = raw$rmspe_post
+    ))
+  }
+  structure(do.call(rbind, rows), class = c("dp_placebo_time", "data.frame"))
+}
+
+placebo_date <- function(fit, s, i, T0) {
+  scale <- release_scale(fit$release)
+  y <- drop(to_scale(fit$target[i, , drop = FALSE], scale))
+  A <- seq_len(T0)
+  B <- seq.int(T0 + 1L, fit$release$panel$T0)
+  model <- period_model(s, A, B)
+  estimate <- fit_periods(model, y[A] - model$mean[model$A], kept_penalty(fit, i),
+    fit$release$privacy$private)
+  gap <- (y[c(A, B)] - estimate$fitted) * scale$unit
+  effect <- mean(gap[model$B])
+  se <- sqrt(max(0, mean(estimate$prediction + estimate$privacy))) * scale$unit
+  data.frame(
+    target = rownames(fit$target)[[i]], date = fit$release$panel$times[[T0 + 1L]], T0 = T0,
+    effect = effect, std.error = se, p.value = normal_p(effect / se),
+    rmspe_pre = sqrt(mean(gap[model$A]^2)), rmspe_post = sqrt(mean(gap[model$B]^2))
+  )
+}
+
+#' @rdname placebo_time
+#' @export
+print.dp_placebo_time <- function(x, ...) {
+  cat("Placebo dates: mean effect from a pretended treatment to the true one\n")
+  print(as.data.frame(unclass(x), stringsAsFactors = FALSE), digits = 4L, row.names = FALSE)
+  invisible(x)
+}
+
+#' The penalty path of a gram fit
+#'
+#' The average effect under every penalty of the grid, and what the grid is weighed by. Free.
+#'
+#' @param object (`dp_synth`)\cr a fit by method `"gram"`.
+#' @param x (`dp_penalty_path`)\cr a result.
+#' @param ... unused.
+#' @return A data frame of class `dp_penalty_path`, one row for each target and penalty: `target`,
+#'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction), `weight` (of
+#'   this penalty in the fit: by the likelihood of the target's pre-period and the prior; for a fit
+#'   without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean squared error of
+#'   one-step forecasts of the target's own pre-period, rolling origin; `NA` if the release does not
+#'   hold every pre-period).
+#' @section Errors: `dpsc_error_release`.
+#' @examples
+#' panel <- sim_panel(n = 1000, T0 = 20, T1 = 3, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 20, epsilon = 4, bounds = c(-1, 1)
+#' )
+#' penalty_path(fit)
+#' @export
+penalty_path <- function(object, ...) {
+  UseMethod("penalty_path")
+}
+
+#' @rdname penalty_path
+#' @export
+penalty_path.dp_synth <- function(object, ...) {
+  call <- public_call("penalty_path")
+  check_no_dots(..., call = call)
+  release <- object$release
+  if (release$method != "gram" || object$estimator != "ridge") {
+    abort(c(
+      "The penalty path exists for {.code method = \"gram\"} with {.code estimator = \"ridge\"}.",
+      i = "The other methods fix the penalty before anything is released."
+    ), "release", call)
+  }
+  rows <- lapply(seq_len(nrow(object$target)), function(i) path_of(object, i))
+  structure(do.call(rbind, rows), class = c("dp_penalty_path", "data.frame"))
+}
+
+path_of <- function(fit, i) {
+  release <- fit$release
+  scale <- release_scale(release)
+  s <- release$statistics
+  T0 <- release$panel$T0
+  y <- drop(to_scale(fit$target[i, , drop = FALSE], scale))
+  model <- gram_model(s)
+  u <- target_features(s, y, T0)$u
+  grid <- if (release$privacy$private) {
+    fit_penalties(model, u)
+  } else {
+    lapply(penalty_candidates(model), function(penalty) {
+      fit_penalty(model, u, penalty, diag(length(u)))
+    })
+  }
+  weight <- if (release$privacy$private) {
+    evidence <- vapply(grid, `[[`, 0, "evidence")
+    exp(evidence - max(evidence)) / sum(exp(evidence - max(evidence)))
+  } else {
+    as.numeric(vapply(grid, `[[`, 0, "penalty") == choose_penalty(model, release$panel$n))
+  }
+  level <- target_features(s, y, T0)$level
+  observed <- mean(y[-seq_len(T0)])
+  penalty <- vapply(grid, `[[`, 0, "penalty")
+  average <- vapply(grid, function(g) mean(g$fitted[model$B] / s$weight) + level, 0)
+  variance <- vapply(grid, function(g) mean(g$prediction + g$privacy) / s$weight^2, 0)
+  data.frame(
+    target = rownames(fit$target)[[i]], penalty = 2 * release$panel$n * penalty,
+    effect = (observed - average) * scale$unit, std.error = sqrt(pmax(variance, 0)) * scale$unit,
+    weight = weight, cv = rolling_error(release, y, penalty) * scale$unit
+  )
+}
+
+#' One-step forecast errors over the target's own pre-period, rolling origin
+#' @noRd
+rolling_error <- function(release, y, penalties) {
+  T0 <- release$panel$T0
+  if (release$statistics$pre < T0) {
+    return(rep(NA_real_, length(penalties)))
+  }
+  s <- period_statistics(release, "The curve", NULL)
+  private <- release$privacy$private
+  origins <- seq.int(max(2L, T0 %/% 2L), T0 - 1L)
+  models <- lapply(origins, function(t) period_model(s, seq_len(t), t + 1L))
+  vapply(penalties, function(penalty) {
+    errors <- vapply(models, function(model) {
+      t <- length(model$A)
+      fit <- fit_periods(model, y[seq_len(t)] - model$mean[model$A], penalty, private)
+      y[[t + 1L]] - fit$fitted[[t + 1L]]
+    }, 0)
+    sqrt(mean(errors^2))
+  }, 0)
+}
+
+#' @rdname penalty_path
+#' @export
+print.dp_penalty_path <- function(x, ...) {
+  cat("Penalty path of method \"gram\" (weight: of this penalty in the fit)\n")
+  print(as.data.frame(unclass(x)), digits = 3L, row.names = FALSE)
+  invisible(x)
+}
