@@ -34,6 +34,7 @@ new_bounds <- function(bounds, periods, call = NULL) {
   }
   half <- (bounds[, 2L] - bounds[, 1L]) / 2
   if (!all(is.finite(half))) fail("The limits are too far apart for double precision.")
+  if (any(half < .Machine$double.xmin)) fail("The limits are too close for double precision.")
   structure(list(
     lower = bounds[, 1L], upper = bounds[, 2L], centre = (bounds[, 1L] + bounds[, 2L]) / 2,
     half = half / max(half), unit = max(half)
@@ -58,8 +59,11 @@ to_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
 #' Donors clipped to the bounds, in scaled units, without their names
 #' @param donors (`matrix`, n x T, outcome units, PRIVATE).
 #' @noRd
-clip_to_scale <- function(donors, bounds) {
+clip_to_scale <- function(donors, bounds, clip = TRUE) {
   scaled <- unname(to_scale(donors, bounds))
+  if (!clip) {
+    return(scaled)
+  }
   limit <- rep(bounds$half, each = nrow(scaled))
   pmax(pmin(scaled, limit), -limit)
 }

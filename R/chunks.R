@@ -58,6 +58,16 @@ read_block <- function(chunks, i, call = NULL) {
       i = "Call the function that reads it with {i} to see its own error."
     ), "panel", call)
   }
+  if (!is.null(chunks$sizes)) {
+    same <- is.numeric(block) && identical(dim(block), chunks$sizes[[i]]) &&
+      (is_finite_for_sure(block) || all(is.finite(block)))
+    if (!same) {
+      abort(c(
+        "Block {i} of the donors changed between two reads.",
+        i = "The function that reads it must return the same rows each time."
+      ), "panel", call)
+    }
+  }
   block
 }
 
@@ -69,6 +79,7 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   n <- 0
+  sizes <- vector("list", x$count)
   for (i in seq_len(x$count)) {
     block <- read_block(x, i, call)
     check_donor_matrix(block, call)
@@ -83,12 +94,14 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
     }
     check_finite_donors(block, design$times, "donors", call)
     n <- n + nrow(block)
+    sizes[[i]] <- dim(block)
   }
   check_donor_count(n, "Rows of the blocks are donors, columns are periods.", call)
   panel <- new_panel_design(
     block, design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "chunks", treated = NULL)
   )
+  x$sizes <- sizes
   panel$donors <- x
   panel$n <- n
   panel

@@ -31,7 +31,7 @@ estimate_gram <- function(release, y, estimator = "ridge") {
   level <- own$level
   u <- own$u
   fits <- if (estimator == "did") {
-    list(fit_mean(model, s$demean, u))
+    list(fit_mean(model, s, u))
   } else if (!is.null(release$settings$lambda)) {
     list(fit_penalty(model, u, release$settings$lambda / (2 * release$panel$n), diag(length(u))))
   } else if (release$privacy$private) {
@@ -49,6 +49,7 @@ estimate_gram <- function(release, y, estimator = "ridge") {
     flat <- mean(y[pre]) - level
     path[-pre] <- shrink_shift(path[-pre] - flat, noise) + flat
     path[-pre] <- pmax(pmin(path[-pre] + level, half), -half) - level
+    covariance <- lapply(covariance, cap_covariance, half)
   }
   c(list(path = path + level, penalty = 2 * average$penalty * release$panel$n), covariance)
 }
@@ -117,7 +118,8 @@ fit_penalty <- function(model, u, penalty, shape) {
   list(
     fitted = model$mean + drop(crossprod(covariance[A, , drop = FALSE], w)),
     prediction = residual_covariance(model, g),
-    privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g),
+    privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g) +
+      moment_margin(model, g),
     penalty = penalty, evidence = -sum(u * w) / 2 - sum(log(diag(root)))
   )
 }
@@ -139,15 +141,20 @@ fit_penalties <- function(model, u) {
 
 #' The donors' mean: difference-in-differences
 #' @noRd
-fit_mean <- function(model, demean, u) {
+fit_mean <- function(model, s, u) {
   A <- model$A
   g <- model$restore_B
-  # Without demeaned rows the target's level is its mean gap to the donors.
-  shift <- if (demean) 0 else mean(u)
-  if (!demean) g <- g - rowMeans(model$restore_A)
+  fitted <- model$mean
+  if (!s$demean) {
+    # Without demeaned rows the target's level is its mean gap to the donors over the pre-period.
+    basis <- s$loadings[seq_len(nrow(s$loadings) - length(model$B)), A, drop = FALSE]
+    level <- solve(crossprod(basis), colSums(basis)) / nrow(basis)
+    fitted <- fitted + sum(level * u) * c(colSums(basis), rep(s$weight, length(model$B)))
+    g <- g - s$weight * drop(model$restore_A %*% level)
+  }
   list(
-    fitted = model$mean + shift, prediction = residual_covariance(model, g),
-    privacy = model$mean_sd^2 * crossprod(g), penalty = Inf, evidence = 0
+    fitted = fitted, prediction = residual_covariance(model, g),
+    privacy = model$mean_sd^2 * crossprod(g) + moment_margin(model, g), penalty = Inf, evidence = 0
   )
 }
 
@@ -187,10 +194,10 @@ shrink_shift <- function(shift, variance) {
   if (variance > 0) shift * signal / (signal + variance) else shift
 }
 
-#' Prediction error of a unit drawn like the donors: residual moments, cautiously
+#' Prediction error of a unit drawn like the donors: the residual moments
 #'
-#' The residual moments carry noise of deviation `moment_sd |g|^2`; that much is added, so that an
-#' estimate that noise happened to lower does not promise too much, and what is left below zero is cut.
+#' They carry noise of deviation `moment_sd |g|^2`. Whatever of it is negative is cut; [moment_margin()]
+#' counts the noise itself.
 #' @param g (`matrix`, d x T1)\cr whitened directions of the residual.
 #' @noRd
 residual_covariance <- function(model, g) {
@@ -198,8 +205,26 @@ residual_covariance <- function(model, g) {
   if (model$moment_sd == 0 || ncol(g) == 0L) {
     return(raw)
   }
-  spectrum <- eigen(raw + model$moment_sd * crossprod(g), symmetric = TRUE)
+  spectrum <- eigen(raw, symmetric = TRUE)
   spectrum$vectors %*% (pmax(spectrum$values, 0) * t(spectrum$vectors))
+}
+
+#' One deviation of the residual moments' noise, counted as privacy noise
+#'
+#' So that an interval that noise happened to shorten still covers.
+#' @noRd
+moment_margin <- function(model, g) {
+  model$moment_sd * crossprod(g)
+}
+
+#' A covariance whose deviations do not exceed a limit
+#'
+#' Nothing that lies within `[-limit, limit]` deviates more (Popoviciu, 1935).
+#' @noRd
+cap_covariance <- function(covariance, limit) {
+  factor <- pmin(1, limit / sqrt(diag(covariance)))
+  factor[!is.finite(factor)] <- 1
+  covariance * tcrossprod(factor)
 }
 
 #' Penalty of the non-private fit: generalised cross-validation over the donors

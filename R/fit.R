@@ -127,6 +127,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
 dp_synth.dp_release <- function(x, target, estimator = "ridge", ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods, call)
   check_finite_target(target, x$panel$times, "target", call)

@@ -28,6 +28,7 @@
 #' @export
 dp_ledger <- function(epsilon, delta = 0) {
   call <- public_call("dp_ledger")
+  check_given(missing(epsilon), "epsilon", "the total privacy loss", call)
   self <- new.env(parent = emptyenv())
   self$epsilon <- check_number(epsilon, 0, open = "min", call = call)
   self$delta <- check_number(delta, 0, 1, open = "max", call = call)
@@ -117,7 +118,7 @@ check_ledger <- function(ledger, call) {
 }
 
 format_epsilon <- function(epsilon) {
-  formatC(epsilon, digits = 4L, format = "g")
+  formatC(epsilon, digits = 4L, format = "g", width = 1L)
 }
 
 #' @rdname dp_ledger
@@ -126,8 +127,8 @@ format.dp_ledger <- function(x, ...) {
   spent <- if (nrow(x$history)) total_epsilon(x$history, x$delta) else 0
   history <- if (nrow(x$history)) {
     cost <- ifelse(x$history$kind == "zcdp",
-      paste0("rho = ", formatC(x$history$rho, digits = 4L, format = "g")),
-      paste0("epsilon = ", formatC(x$history$epsilon, digits = 4L, format = "g"),
+      paste0("rho = ", format_epsilon(x$history$rho)),
+      paste0("epsilon = ", format_epsilon(x$history$epsilon),
         ifelse(x$history$delta > 0, paste0(", delta = ", format(x$history$delta)), ""))
     )
     paste0("  ", seq_len(nrow(x$history)), ". ", x$history$label, ": ", cost)

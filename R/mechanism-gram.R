@@ -230,9 +230,18 @@ raw_moments <- function(donors, public) {
 #' @noRd
 gram_problem <- function(release) {
   s <- release$statistics
+  T1 <- release$panel$T1
   d <- length(s$mean)
-  has_size <- function(x, size) is.numeric(x) && identical(dim(x), as.integer(size))
-  fits <- d > release$panel$T1 && has_size(s$loadings, c(release$panel$T0 + release$panel$T1, d)) &&
-    has_size(s$covariance, c(d, d)) && has_size(s$restore, c(d, d))
+  is_array <- function(x, size) {
+    is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
+  }
+  is_amount <- function(x, positive) is_number(x) && is.finite(x) && x >= 0 && (x > 0 || !positive)
+  lambda <- release$settings$lambda
+  fits <- is.numeric(s$mean) && all(is.finite(s$mean)) && is_number(s$pre) && s$pre >= 1 &&
+    s$pre == d - T1 && is_array(s$loadings, c(release$panel$T0 + T1, d)) &&
+    is_array(s$covariance, c(d, d)) && is_array(s$restore, c(d, d)) &&
+    is.logical(s$demean) && length(s$demean) == 1L && !is.na(s$demean) &&
+    is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
+    (is.null(lambda) || is_amount(lambda, TRUE))
   if (!fits) "The statistics do not fit the sizes of the panel."
 }

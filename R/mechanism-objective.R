@@ -140,7 +140,7 @@ cover_share <- 1e-3
 #' @noRd
 plan_bounded <- function(public, lambda, share) {
   epsilon <- share * public$epsilon
-  cover_epsilon <- cover_share * epsilon
+  cover_epsilon <- min(cover_share * epsilon, 1)
   facts <- bounded_facts(public, lambda, epsilon - cover_epsilon, cover_epsilon)
   step <- bounded_step(public, facts, best_curvature(public, facts)$mu)
   sensitivity <- 2 * step$tolerance
@@ -269,7 +269,7 @@ objective_share <- function(public, lambda) {
   sensitivity <- public_post_sensitivity(public)
   error <- function(share) {
     epsilon <- share * public$epsilon
-    cover <- cover_share * epsilon
+    cover <- min(cover_share * epsilon, 1)
     step1 <- best_curvature(public, bounded_facts(public, lambda, epsilon - cover, cover))
     left <- (1 - share) * public$epsilon
     variance <- if (public$delta > 0) {

@@ -21,7 +21,8 @@ plan_output <- function(public) {
       bound = sqrt(mean(public$half[seq_len(public$T0)]^2))
     )
   }
-  weights <- list(lambda = lambda, sensitivity = sensitivity)
+  # A target that is zero on this scale has weights of zero; any positive bound is one.
+  weights <- list(lambda = lambda, sensitivity = max(sensitivity, 1e-9))
   if (!public$private) {
     return(list(weights = weights, post = list(), cost = NULL, steps = NULL))
   }

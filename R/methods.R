@@ -51,6 +51,7 @@ effects.dp_synth <- function(object, ...) {
 #' @export
 confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...) {
   call <- public_call("confint")
+  check_no_dots(..., call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   table <- effect_table(object)
   width <- interval_width(table, level, check_flag(simultaneous, call = call))
@@ -102,7 +103,9 @@ fitted.dp_synth <- function(object, ...) {
 #' @importFrom stats predict
 #' @export
 predict.dp_synth <- function(object, type = c("post", "pre", "all"), ...) {
-  type <- check_choice(type, c("post", "pre", "all"), call = public_call("predict"))
+  call <- public_call("predict")
+  check_no_dots(..., call = call)
+  type <- check_choice(type, c("post", "pre", "all"), call = call)
   periods <- switch(type,
     post = post_periods(object), pre = seq_len(object$release$panel$T0),
     all = seq_along(object$release$panel$times)

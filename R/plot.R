@@ -60,7 +60,13 @@ plot_data <- function(fit, level, simultaneous) {
 #' Periods as something an axis can show
 #' @noRd
 plot_periods <- function(times) {
-  if (is.character(times)) factor(times, levels = times) else times
+  if (is.character(times)) {
+    factor(times, levels = times)
+  } else if (inherits(times, "difftime")) {
+    as.numeric(times)
+  } else {
+    times
+  }
 }
 
 plot_path <- function(fit, data) {

@@ -44,7 +44,9 @@ print.dp_release <- function(x, ...) {
 #' @rdname print.dp_synth
 #' @export
 summary.dp_synth <- function(object, level = 0.95, ...) {
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = public_call("summary"))
+  call <- public_call("summary")
+  check_no_dots(..., call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   table <- effect_table(object)
   width <- interval_width(table, level)
   effects <- cbind(table[c("target", "term", "estimate")],

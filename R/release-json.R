@@ -11,11 +11,11 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' A release holds noisy statistics and public facts only, so it may be published. It is written as
 #' JSON with 17 significant digits: what is read back is identical.
 #'
-#' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (`epsilon = Inf`) is refused,
-#'   unless `allow_not_private` says otherwise.
+#' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
+#'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves the
 #'   old file or the new one, never half of one.
-#' @param allow_not_private (`flag`)\cr write a release without noise all the same.
+#' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
 #' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut short,
 #'   or whose parts do not fit together; a release that is not private. `dpsc_error_argument`.
@@ -38,10 +38,11 @@ write_release <- function(release, path, allow_not_private = FALSE) {
     ), "argument", call)
   }
   check_path(path, call)
-  if (!release$privacy$private && !check_flag(allow_not_private, call = call)) {
+  if (!release$privacy$holds && !check_flag(allow_not_private, call = call)) {
+    reason <- release$privacy$reason
     abort(c(
-      "This release is NOT PRIVATE: it holds the donors' statistics without noise.",
-      i = "Release with a finite {.arg epsilon}. To write it all the same, say {.code allow_not_private = TRUE}."
+      "This release is NOT PRIVATE.", x = "Because {reason}.",
+      i = "To write it all the same, say {.code allow_not_private = TRUE}."
     ), "release", call)
   }
   text <- jsonlite::toJSON(
@@ -79,14 +80,17 @@ read_release <- function(path) {
   )
   if (is.null(content)) fail("It is not valid JSON; was it cut short?")
   if (!is.list(content) || !identical(content$format, json_format)) fail("It is some other JSON.")
-  if (!identical(as.integer(content$version), json_version)) {
+  if (!(is_number(content$version) && content$version == json_version)) {
     fail("It was written by another version of the package.")
   }
   release <- tryCatch(
-    structure(from_json(content$release), class = "dp_release"),
-    error = function(e) NULL
+    {
+      parts <- from_json(content$release)
+      if (is.list(parts)) structure(parts, class = "dp_release")
+    },
+    error = function(e) NULL, warning = function(w) NULL
   )
-  problem <- if (is.null(release) || !is.list(release)) {
+  problem <- if (is.null(release)) {
     "A value has an unknown type."
   } else {
     release_problem(release)
@@ -172,33 +176,63 @@ as_type <- function(v, type) {
 
 #' What is wrong with a release that was read, in words, or `NULL`
 #'
-#' Sizes must agree, so that a file that was edited or damaged fails here and not in the middle of a
-#' fit.
+#' Sizes and types must agree, so that a file that was edited or damaged fails here and not in the
+#' middle of a fit.
 #' @noRd
 release_problem <- function(release) {
+  tryCatch(find_release_problem(release), error = function(e) "A part has another type than it should.")
+}
+
+find_release_problem <- function(release) {
   parts <- c("method", "calibration", "statistics", "panel", "bounds", "settings", "privacy")
   if (!all(parts %in% names(release))) {
     return("Parts are missing.")
   }
+  if (!all(vapply(release[c("statistics", "panel", "bounds", "settings", "privacy")], is.list, NA))) {
+    return("A part has another type than it should.")
+  }
+  is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
+  is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
   is_size <- function(x, min) is_number(x) && is.finite(x) && x >= min && x == round(x)
+  is_vector <- function(x, size) is.numeric(x) && length(x) == size && !anyNA(x)
   panel <- release$panel
   if (!(is_size(panel$n, 1) && is_size(panel$T0, 2) && is_size(panel$T1, 1))) {
     return("The sizes of the panel are missing or wrong.")
   }
   periods <- panel$T0 + panel$T1
-  lengths <- c(length(panel$times), length(release$bounds$lower), length(release$bounds$upper))
-  if (any(lengths != periods)) {
-    return("The periods and the bounds do not fit the sizes of the panel.")
+  names <- panel$donor_names
+  if (!is_string(panel$outcome) || !is.atomic(panel$times) || length(panel$times) != periods ||
+    !(is.null(names) || (is.character(names) && length(names) == panel$n))) {
+    return("The periods or names do not fit the sizes of the panel.")
   }
-  if (!release$method %in% names(mechanisms())) {
+  bounds <- release$bounds
+  if (!is_vector(bounds$lower, periods) || !is_vector(bounds$upper, periods) ||
+    any(bounds$lower >= bounds$upper)) {
+    return("The bounds do not fit the panel.")
+  }
+  if (!is_string(release$method) || !release$method %in% names(mechanisms()) ||
+    !is_string(release$calibration) || !release$calibration %in% c("tight", "published")) {
     return("The method is unknown.")
   }
-  problem <- switch(release$method,
-    gram = gram_problem(release),
-    if (length(release$statistics$weights) != panel$n ||
-      length(release$statistics$counterfactual) != panel$T1) {
-      "The statistics do not fit the sizes of the panel."
-    }
-  )
-  if (is.null(problem) && !is_number(release$privacy$epsilon)) "The privacy record is wrong." else problem
+  privacy <- release$privacy
+  flags <- vapply(c("private", "holds", "exact"), function(f) is_flag(privacy[[f]]), NA)
+  strings <- vapply(c("neighbours", "theorem", "reason", "rng"), function(f) is_string(privacy[[f]]), NA)
+  columns <- c("step", "law", "sensitivity", "scale", "epsilon", "rho")
+  if (!all(flags, strings) || !is_number(privacy$epsilon) || privacy$epsilon <= 0 ||
+    !is_number(privacy$delta) || privacy$delta < 0 || privacy$delta >= 1 ||
+    !is.numeric(privacy$rho) || length(privacy$rho) != 1L ||
+    privacy$private != is.finite(privacy$epsilon) ||
+    privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
+    return("The privacy record is wrong.")
+  }
+  statistics <- release$statistics
+  settings <- release$settings
+  if (release$method == "gram") {
+    return(gram_problem(release))
+  }
+  if (!is_vector(statistics$weights, panel$n) || !is_vector(statistics$counterfactual, panel$T1) ||
+    !is_vector(settings$target, panel$T0) || !is_number(settings$lambda) ||
+    !is_number(settings$weights_variance) || !is_number(settings$post_variance)) {
+    "The statistics do not fit the sizes of the panel."
+  }
 }

@@ -111,7 +111,9 @@ mechanisms <- function() {
 #' Let a mechanism that works on scaled rows run on donors as they came
 #' @noRd
 on_scaled <- function(run) {
-  function(plan, donors, public) run(plan, clip_to_scale(donors, public$bounds), public)
+  function(plan, donors, public) {
+    run(plan, clip_to_scale(donors, public$bounds, clip = public$private), public)
+  }
 }
 
 #' Everything about a release that is public, checked
@@ -125,6 +127,12 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     abort(c(
       "{.arg epsilon} is required: the privacy loss you accept.",
       i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
+    ), "argument", call)
+  }
+  if (method != "gram" && inherits(panel$donors, "dp_chunks")) {
+    abort(c(
+      "Donors in chunks need {.code method = \"gram\"}.",
+      i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
     ), "argument", call)
   }
   epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)

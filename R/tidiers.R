@@ -43,6 +43,7 @@ NULL
 #' @export
 tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   call <- public_call("tidy")
+  check_no_dots(..., call = call)
   table <- effect_table(x)
   statistic <- table$estimate / table$std.error
   if (!"prediction" %in% known_parts(x)) statistic[] <- NA_real_

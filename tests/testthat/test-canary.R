@@ -120,7 +120,7 @@ test_that("no donor is in a file or in what is read from it", {
       method = method[[1L]], calibration = method[[2L]]
     )
     path <- withr::local_tempfile(fileext = ".json")
-    out <- withVisible(do.call(write_release, list(release, path)))
+    out <- withVisible(do.call(write_release, list(release, path, TRUE)))
     expect_false(out$visible)
     files <- list(text = readLines(path), release = read_release(path), value = out$value)
     expect_clean(files, p, paste(method, collapse = " "))
