@@ -89,7 +89,7 @@ conformal_engine_release <- function(fit, i, call) {
 #' time (Chernozhukov, Wuthrich and Zhu, 2021); intervals come from inverting the test. Free: it uses
 #' the release and the target. The p-value is never 0.
 #'
-#' @param object (`dp_synth`)\cr a fit whose release holds every pre-period (made with
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every pre-period (made with
 #'   `dp_control(features = Inf)`, which treats all periods alike), or a fit by
 #'   a classical estimator.
 #' @param effect (`number` or `numeric(T1)`)\cr null effect, outcome units.
@@ -190,7 +190,7 @@ tidy.dp_conformal <- function(x, ...) {
 #' Refits with fewer pre-periods and predicts the periods up to the true treatment, where no effect can
 #' be. Free: nothing is released again.
 #'
-#' @param object (`dp_synth`)\cr a fit whose release holds every pre-period (see [conformal()]), or a
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every pre-period (see [conformal()]), or a
 #'   fit by a classical estimator.
 #' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one with
 #'   two periods at least before them. `NULL`: every one in the second half of the pre-period.
@@ -274,7 +274,7 @@ print.dp_placebo_time <- function(x, ...) {
 #'
 #' The average effect under every penalty of the grid, and what the grid is weighed by. Free.
 #'
-#' @param object (`dp_synth`)\cr a fit by method `"gram"`.
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
 #' @return A data frame of class `dp_penalty_path`, one row for each target and penalty: `target`,

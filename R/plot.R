@@ -143,7 +143,9 @@ finish_plot <- function(fit, plot) {
     ggplot2::labs(title = plot_title(fit), subtitle = plot_subtitle(fit)) +
     ggplot2::theme_minimal(base_size = 11) +
     ggplot2::theme(legend.position = "bottom", plot.title.position = "plot",
-      panel.grid.minor = ggplot2::element_blank())
+      panel.grid.minor = ggplot2::element_blank(),
+      plot.margin = ggplot2::margin(6, 18, 6, 6)
+    )
   if (nrow(fit$target) > 1L) {
     plot <- plot + ggplot2::facet_wrap(~target)
   }

@@ -1,0 +1,182 @@
+#' Print, summarise and plot donors' privacy losses
+#'
+#' For the curator only: see [pdp()].
+#'
+#' @param x,object (`dp_pdp` or `summary.dp_pdp`)\cr losses from [pdp()].
+#' @param epsilon (`number`, at least 0, or `NULL`)\cr `summary()` gives the share of donors whose
+#'   loss is below it; `NULL`: a tenth, a quarter, a half and all of the release's epsilon.
+#' @param probs (`numeric`, in \[0, 1])\cr quantiles.
+#' @param row.names,optional ignored.
+#' @param ... unused.
+#' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:
+#'   `quantiles`, `mean` and `shares`, by neighbour. `as.data.frame()`: one row a donor.
+#'   `autoplot()`: a ggplot of the share of donors whose loss is at most epsilon, with the release's
+#'   epsilon as a vertical line; `plot()` draws it and returns it invisibly. All PRIVATE.
+#' @section Errors: `dpsc_error_argument`.
+#' @examples
+#' panel <- sim_panel(n = 300, T0 = 10, T1 = 3)
+#' release <- dp_release(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1), method = "output"
+#' )
+#' summary(pdp(release, panel$donors), epsilon = 0.5)
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' plot(pdp(release, panel$donors))
+#' @name print.dp_pdp
+NULL
+
+#' @rdname print.dp_pdp
+#' @export
+print.dp_pdp <- function(x, ...) {
+  cat(pdp_lines(x), "", sep = "\n")
+  print_quantiles(loss_quantiles(x$donors, c(0, 0.5, 1), c("smallest", "median", "largest")))
+  invisible(x)
+}
+
+#' @rdname print.dp_pdp
+#' @export
+summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5, 0.75, 0.95, 1),
+                           ...) {
+  call <- public_call("summary")
+  check_no_dots(..., call = call)
+  if (!is.numeric(probs) || anyNA(probs) || any(probs < 0 | probs > 1)) {
+    abort(c(
+      "{.arg probs} must be numbers from 0 to 1.", x = "It is {describe(probs)}."
+    ), "argument", call)
+  }
+  epsilon <- if (is.null(epsilon)) {
+    c(0.1, 0.25, 0.5, 1) * object$worst
+  } else {
+    check_number(epsilon, 0, infinite = TRUE, call = call)
+  }
+  known <- known_losses(object$donors)
+  shares <- t(vapply(known, function(kind) {
+    vapply(epsilon, function(e) mean(object$donors[[kind]] <= e), 0)
+  }, numeric(length(epsilon))))
+  structure(list(
+    pdp = object, mean = vapply(object$donors[known], mean, 0),
+    quantiles = loss_quantiles(object$donors, probs, paste0(format(100 * probs, trim = TRUE), "%")),
+    shares = matrix(shares, length(known), dimnames = list(known, format(epsilon, trim = TRUE))),
+    epsilon = epsilon
+  ), class = "summary.dp_pdp")
+}
+
+#' @rdname print.dp_pdp
+#' @export
+print.summary.dp_pdp <- function(x, ...) {
+  cat(pdp_lines(x$pdp), "", "Quantiles of the donors' epsilon", sep = "\n")
+  print_quantiles(cbind(x$quantiles, mean = x$mean))
+  cat("\nShare of donors whose epsilon is at most\n")
+  print_quantiles(x$shares)
+  invisible(x)
+}
+
+#' @rdname print.dp_pdp
+#' @export
+as.data.frame.dp_pdp <- function(x, row.names = NULL, optional = FALSE, ...) {
+  x$donors
+}
+
+pdp_lines <- function(x) {
+  c(
+    "CURATOR ONLY - data-dependent, not covered by the guarantee",
+    paste0(
+      "Privacy loss of each of ", count_of(nrow(x$donors), "donor"), ", release by method \"",
+      x$method, "\"", if (x$method != "gram") paste0(", ", x$calibration, " calibration")
+    ),
+    paste0(
+      "  epsilon at delta = ", format(x$delta),
+      "; the release's epsilon, for any donor of any panel: ", format(x$worst)
+    ),
+    if (!"replacement" %in% known_losses(x$donors)) {
+      "  for taking a donor out; what replacing one costs has no bound that is known"
+    },
+    if (!x$holds) {
+      strwrap(paste0(
+        "THE RELEASE'S EPSILON DOES NOT HOLD: ", x$reason,
+        if (x$method == "objective" && x$calibration == "published") {
+          "; these losses are computed from the noise as it is"
+        } else {
+          "; these losses hold only for someone who does not know the seed"
+        }
+      ), 84L, prefix = "  ")
+    }
+  )
+}
+
+# Replacement is not known for the published objective perturbation.
+known_losses <- function(donors) {
+  Filter(function(kind) !anyNA(donors[[kind]]), c("removal", "replacement"))
+}
+
+loss_quantiles <- function(donors, probs, labels) {
+  known <- known_losses(donors)
+  values <- vapply(known, function(kind) {
+    stats::quantile(donors[[kind]], probs, names = FALSE, type = 1L)
+  }, numeric(length(probs)))
+  matrix(t(values), length(known), dimnames = list(known, labels))
+}
+
+print_quantiles <- function(table) {
+  shown <- format(table, digits = 3L)
+  shown[] <- formatC(table, digits = 3L, format = "fg", flag = "#")
+  shown[table == 0] <- "0"
+  print(shown, quote = FALSE, right = TRUE)
+}
+
+#' @rdname print.dp_pdp
+#' @export
+plot.dp_pdp <- function(x, ...) {
+  picture <- autoplot.dp_pdp(x, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname print.dp_pdp
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_pdp <- function(object, ...) {
+  check_no_dots(..., call = public_call("plot"))
+  rlang::check_installed("ggplot2", "to plot privacy losses.")
+  kinds <- known_losses(object$donors)
+  n <- nrow(object$donors)
+  steps <- do.call(rbind, lapply(kinds, function(kind) {
+    loss <- sort(object$donors[[kind]][is.finite(object$donors[[kind]])])
+    data.frame(
+      epsilon = c(utils::head(loss, 1L), loss), share = c(0[length(loss) > 0], seq_along(loss) / n),
+      neighbour = rep(kind, length(loss) + (length(loss) > 0))
+    )
+  }))
+  infinite <- sum(is.infinite(object$donors$removal))
+  worst <- if (object$holds) "the release's epsilon" else "the release's nominal epsilon"
+  ggplot2::ggplot(steps, ggplot2::aes(.data$epsilon, .data$share)) +
+    ggplot2::geom_vline(xintercept = object$worst, linetype = 3, colour = "grey30") +
+    ggplot2::annotate("text",
+      x = object$worst, y = 0.02, label = worst, angle = 90, hjust = 0, vjust = 1.4, size = 3.2,
+      colour = "grey30"
+    ) +
+    ggplot2::geom_step(
+      ggplot2::aes(colour = .data$neighbour, linetype = .data$neighbour),
+      linewidth = 0.8
+    ) +
+    ggplot2::scale_colour_manual(
+      NULL, values = c(removal = "#0072B2", replacement = "#D55E00"), labels = loss_labels
+    ) +
+    ggplot2::scale_linetype_manual(
+      NULL, values = c(removal = 1, replacement = 2), labels = loss_labels
+    ) +
+    ggplot2::scale_y_continuous(
+      limits = c(0, 1), labels = function(x) paste(round(100 * x), "%")
+    ) +
+    ggplot2::scale_x_continuous(limits = c(0, NA), expand = ggplot2::expansion(c(0.02, 0.07))) +
+    ggplot2::labs(
+      x = paste0("privacy loss: epsilon at delta = ", format(object$delta)),
+      y = "donors whose loss is at most that",
+      title = paste0("Privacy loss of ", count_of(nrow(object$donors), "donor")),
+      caption = if (infinite) paste0("not shown: infinite loss of ", count_of(infinite, "donor")),
+      subtitle = "CURATOR ONLY: data-dependent, not covered by the guarantee"
+    ) +
+    ggplot2::theme_minimal(base_size = 11) +
+    ggplot2::theme(legend.position = "bottom", plot.title.position = "plot",
+      panel.grid.minor = ggplot2::element_blank())
+}
+
+loss_labels <- c(removal = "the donor taken out", replacement = "the donor replaced (upper bound)")

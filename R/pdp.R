@@ -1,0 +1,236 @@
+# Per-donor privacy loss: what one release costs each donor. Works on the raw panel, so everything
+# here is PRIVATE and for the curator only; only `pdp_bound()` sees no donor but the one who asks.
+
+#' Privacy loss of each donor
+#'
+#' The guarantee of a release bounds the loss of any donor in any panel. `pdp()` computes, after the
+#' fact, what the release costs each donor of *this* panel (per-instance differential privacy, Wang,
+#' 2019): often far less. The answer depends on the donors' data without noise, so it is for the
+#' **curator only**: it is not covered by the guarantee, and a donor's loss tells about that donor.
+#' Never publish it, never choose the noise by it. [pdp_bound()] is the part that may be published.
+#'
+#' Two neighbours are compared. *Removal*: the donor's contribution is taken out (for `"output"` and
+#' `"objective"` the row becomes the middle of the bounds, which takes it out of the sums; n stays).
+#' *Replacement*: the donor's row is replaced by any row within the bounds, the neighbours of the
+#' guarantee; what is given is a certified upper bound.
+#'
+#' * `"output"`: removal changes the ridge weights by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`,
+#'   exactly, for all donors from one fit (`inst/proofs/ridge.md`), and the outcomes after the
+#'   treatment by the row's norm.
+#' * `"objective"`, tight: the largest gradient difference over the feasible set and the determinant
+#'   term of the proof, for this donor instead of the worst one.
+#' * `"objective"`, published: the Renyi divergence of the two Gaussian laws of the weights (removal
+#'   only); infinite with `delta = 0`, where the published promise fails. Its noise does not keep
+#'   the promised epsilon, so a donor's loss may lie above it.
+#' * `"gram"`: exact shifts of the two releases of moments by the donor's own clipped features,
+#'   given the radii and transforms that were released; the choices of a radius by their exact law
+#'   (removal) or the largest log-ratio there is (replacement). It is what *this run* costs: other
+#'   noise would have led to other radii, and to other losses.
+#'
+#' Losses of the steps add up as if all that the steps gave had been published; for `"output"` and
+#' `"objective"` only a product is, so the true loss may be lower still.
+#' Gaussian steps add up to one Gaussian shift `mu`, from which epsilon follows at the given delta
+#' by the exact trade-off of the Gaussian mechanism. The discrete Gaussian's grid is so fine that
+#' this is its trade-off as well, to about 6 digits.
+#'
+#' @param x (`dp_release` or `dp_synth`)\cr a private release, or a fit that holds it.
+#' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel that was
+#'   released, in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
+#' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target; the release knows
+#'   what it needs of it, so this is only compared with that.
+#' @param T0 (`count`)\cr likewise.
+#' @param data,index see [dp_synth()].
+#' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the release's own.
+#' @param epsilon (`number`, at least 0)\cr privacy loss.
+#' @param ... for methods; an unknown argument is an error.
+#' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list: `donors`, a data frame with one
+#'   row a donor in the panel's order (never a name): `donor` (position), epsilon by `removal` and
+#'   `replacement`, and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` where the loss is
+#'   not that of a Gaussian shift); `worst`, the release's epsilon; `delta`; `method`;
+#'   `calibration`; `holds`, whether the release's guarantee does. [write_release()] refuses it.
+#'
+#'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the one
+#'   that was released. None quotes a donor's value.
+#' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
+#'   Confidentiality 9(1).
+#'
+#'   Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B 84(1).
+#' @examples
+#' panel <- sim_panel(n = 300, T0 = 10, T1 = 3)
+#' release <- dp_release(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1), method = "output"
+#' )
+#' loss <- pdp(release, panel$donors)
+#' loss
+#' summary(loss)
+#' @export
+pdp <- function(x, ...) {
+  UseMethod("pdp")
+}
+
+#' @rdname pdp
+#' @export
+pdp.default <- function(x, ...) {
+  abort(c(
+    "{.arg x} must be a private release or a fit that holds one.", x = "It is {describe(x)}."
+  ), "argument", public_call("pdp"))
+}
+
+#' @rdname pdp
+#' @export
+pdp.dp_synth <- function(x, ...) {
+  pdp.dp_release(x$release, ...)
+}
+
+#' @rdname pdp
+#' @export
+pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, index = NULL,
+                           delta = NULL, ...) {
+  call <- public_call("pdp")
+  check_no_dots(..., call = call)
+  check_private_release(x, call)
+  delta <- if (is.null(delta)) {
+    x$privacy$delta
+  } else {
+    check_number(delta, 0, 1, open = "max", call = call)
+  }
+  check_given(missing(donors), "donors", "the panel that was released", call)
+  donors <- pdp_donors(x, donors, target, T0, data, index, call)
+  loss <- switch(x$method,
+    gram = pdp_gram(x, donors, delta, call),
+    output = pdp_output(x, clip_to_scale(donors, release_scale(x)), delta),
+    objective = pdp_objective(x, clip_to_scale(donors, release_scale(x)), delta, call)
+  )
+  structure(list(
+    donors = data.frame(donor = seq_len(x$panel$n), loss), worst = x$privacy$epsilon,
+    delta = delta, method = x$method, calibration = x$calibration, holds = x$privacy$holds,
+    reason = x$privacy$reason
+  ), class = "dp_pdp")
+}
+
+#' @rdname pdp
+#' @export
+pdp_delta <- function(x, epsilon) {
+  call <- public_call("pdp_delta")
+  if (!inherits(x, "dp_pdp")) {
+    abort(c("{.arg x} must come from {.fn pdp}.", x = "It is {describe(x)}."), "argument", call)
+  }
+  epsilon <- check_number(epsilon, 0, infinite = TRUE, call = call)
+  if (anyNA(x$donors$mu_removal)) {
+    abort(c(
+      "These losses are not those of one Gaussian shift, so there is no delta for every epsilon.",
+      i = "Call {.fn pdp} with another {.arg delta} instead."
+    ), "argument", call)
+  }
+  data.frame(
+    donor = x$donors$donor, removal = shift_delta(x$donors$mu_removal, epsilon),
+    replacement = shift_delta(x$donors$mu_replacement, epsilon)
+  )
+}
+
+check_private_release <- function(release, call) {
+  if (!release$privacy$private) {
+    abort(c(
+      "This release is NOT PRIVATE: no noise was added, every donor's loss is infinite.",
+      i = "Release with a finite {.arg epsilon}."
+    ), "argument", call)
+  }
+}
+
+#' The donors of a release, checked to have its sizes
+#' @return A double matrix (n x T, outcome units) or `dp_chunks`. PRIVATE.
+#' @noRd
+pdp_donors <- function(release, donors, target, T0, data, index, call) {
+  facts <- release$panel
+  periods <- facts$T0 + facts$T1
+  if (inherits(donors, "formula")) {
+    panel <- panel_from_formula(donors, data, index, call)
+    T0 <- panel$T0
+    target <- panel$target
+    donors <- panel$donors
+  } else if (inherits(donors, "dp_chunks")) {
+    if (release$method != "gram") {
+      abort("Chunks of donors are for releases by method {.val gram} only.", "argument", call)
+    }
+    panel <- panel_from_chunks(donors, target %||% numeric(periods), facts$T0, call = call)
+    sizes <- c(panel$n, length(panel$times))
+  } else {
+    check_donor_matrix(donors, call)
+    check_finite_donors(donors, seq_len(ncol(donors)), "donors", call)
+    storage.mode(donors) <- "double"
+  }
+  if (is.matrix(donors)) sizes <- dim(donors)
+  if (!all(sizes == c(facts$n, periods)) || !isTRUE((T0 %||% facts$T0) == facts$T0)) {
+    abort(c(
+      "This panel cannot be the one that was released.",
+      x = paste(
+        "The release has {facts$n} donors, {facts$T0} periods before the treatment and {facts$T1}",
+        "from it on."
+      ),
+      i = "Give the donors as they were given to {.fn dp_release}."
+    ), "panel", call)
+  }
+  if (!is.null(target)) {
+    target <- check_target(target, periods, call)
+    if (release$method != "gram") check_fitted_target(release, target, call)
+  }
+  donors
+}
+
+# Gaussian shifts ----------------------------------------------------------------------------------
+
+#' Delta of a Gaussian shift of mu standard deviations, at epsilon; vectors
+#' @noRd
+shift_delta <- function(mu, epsilon) {
+  exp(log_shift_delta(mu, epsilon))
+}
+
+log_shift_delta <- function(mu, epsilon) {
+  first <- stats::pnorm(mu / 2 - epsilon / mu, log.p = TRUE)
+  second <- epsilon + stats::pnorm(-mu / 2 - epsilon / mu, log.p = TRUE)
+  out <- first + log(pmax(-expm1(pmin(second - first, 0)), 0))
+  ifelse(mu > 0 & is.finite(epsilon), out, -Inf)
+}
+
+#' Epsilon of Gaussian shifts at delta, rounded up: the exact trade-off, by bisection
+#' @param mu (`numeric`)\cr shifts in standard deviations.
+#' @noRd
+shift_epsilon <- function(mu, delta) {
+  if (delta <= 0) {
+    return(ifelse(mu > 0, Inf, 0))
+  }
+  high <- mu^2 / 2 + mu * sqrt(-2 * log(delta))
+  bisect(function(epsilon) log_shift_delta(mu, epsilon), high, log(delta))
+}
+
+#' Smallest values in `[0, high]` at which decreasing functions are at most a level, from above
+#' @param f (`function`)\cr vectors to vectors.
+#' @noRd
+bisect <- function(f, high, level) {
+  low <- numeric(length(high))
+  high[f(low) <= level] <- 0
+  for (i in seq_len(60L)) {
+    middle <- (low + high) / 2
+    enough <- f(middle) <= level
+    high[enough] <- middle[enough]
+    low[!enough] <- middle[!enough]
+  }
+  high
+}
+
+#' Losses as columns
+#' @noRd
+loss_table <- function(removal, replacement, mu_removal = NA_real_, mu_replacement = NA_real_) {
+  data.frame(
+    removal = removal, replacement = replacement, mu_removal = mu_removal,
+    mu_replacement = mu_replacement
+  )
+}
+
+shift_losses <- function(mu_removal, mu_replacement, delta) {
+  loss_table(
+    shift_epsilon(mu_removal, delta), shift_epsilon(mu_replacement, delta), mu_removal,
+    mu_replacement
+  )
+}

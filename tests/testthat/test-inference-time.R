@@ -1,0 +1,124 @@
+# Conformal tests, placebo dates and the penalty path, from a release.
+
+full_fit <- function(epsilon = 4, n = 1000, T0 = 12, T1 = 2, effect = 0, seed = 1, features = Inf) {
+  withr::local_seed(seed)
+  panel <- sim_panel(n, T0, T1, effect = effect)
+  dp_synth(panel$donors,
+    target = panel$target, T0 = T0, epsilon = epsilon, bounds = c(-1, 1),
+    control = dp_control(rng = "R", features = features)
+  )
+}
+
+test_that("without noise, conformal residuals are those of the ridge refitted on all periods", {
+  withr::local_seed(1)
+  panel <- sim_panel(60, 8, 2)
+  fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
+  engine <- dpsc:::conformal_engine_release(fit, 1L, NULL)
+  effect <- c(numeric(8), 0.3, -0.1)
+  residual <- drop(engine(matrix(effect, 1L), 1:10))
+  centred <- sweep(panel$donors, 2L, colMeans(panel$donors))
+  gram <- crossprod(centred)
+  u <- panel$target - effect - colMeans(panel$donors)
+  penalty <- fit$penalty / 2
+  expect_equal(residual, u - drop(gram %*% solve(gram + penalty * diag(10), u)), tolerance = 1e-8)
+})
+
+test_that("conformal p-values are never 0 and have their size; intervals invert the test", {
+  p <- vapply(1:60, function(seed) {
+    conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
+  }, 0)
+  expect_gte(min(p), 1 / 14)
+  # Rejections at 2/14 among 60: above 18 with probability below 1e-3 if the size is right.
+  expect_lte(sum(p <= 2 / 14 + 1e-9), 18L)
+  fit <- full_fit(effect = 0.4)
+  result <- conformal(fit, level = 0.9)
+  expect_s3_class(result, "dp_conformal")
+  expect_named(result$intervals, c("target", "term", "estimate", "conf.low", "conf.high"))
+  expect_identical(result$intervals$term, c("13", "14", "average"))
+  ends <- unlist(result$intervals[3L, c("conf.low", "conf.high")])
+  inside <- conformal(fit, effect = mean(ends), intervals = FALSE)$test$p.value
+  expect_gt(inside, 0.1)
+  expect_output(print(result), "13|14|average")
+  expect_identical(tidy(result), result$intervals)
+  withr::local_seed(2)
+  iid <- conformal(fit, permutations = "iid", n_perm = 199, intervals = FALSE)
+  expect_identical(iid$test$permutations, 200L)
+})
+
+test_that("a release that compresses the pre-period says what it cannot do", {
+  fit <- full_fit(epsilon = 1, n = 200, T0 = 20, features = 3)
+  expect_error(conformal(fit), "features = Inf", class = "dpsc_error_release")
+  expect_error(placebo_time(fit), "features = Inf", class = "dpsc_error_release")
+  expect_true(all(is.na(penalty_path(fit)$cv)))
+  withr::local_seed(1)
+  panel <- sim_panel(40, 6, 2)
+  vertical <- dp_synth(panel$donors,
+    target = panel$target, T0 = 6, epsilon = 5, bounds = c(-1, 1), method = "output"
+  )
+  expect_error(conformal(vertical), class = "dpsc_error_release")
+  expect_error(placebo_time(vertical), class = "dpsc_error_release")
+  expect_error(penalty_path(vertical), class = "dpsc_error_release")
+  expect_error(conformal(fit, levle = 0.9), class = "dpsc_error_argument")
+})
+
+test_that("without noise, a placebo date is the ridge with fewer pre-periods", {
+  withr::local_seed(3)
+  panel <- sim_panel(80, 10, 2)
+  fit <- dp_synth(panel$donors, target = panel$target, T0 = 10, epsilon = Inf)
+  result <- placebo_time(fit, 7)
+  A <- 1:6
+  B <- 7:10
+  mean <- colMeans(panel$donors)
+  gram <- crossprod(sweep(panel$donors, 2L, mean))
+  predicted <- mean[B] +
+    drop(gram[B, A] %*% solve(gram[A, A] + fit$penalty / 2 * diag(6), panel$target[A] - mean[A]))
+  expect_equal(result$effect, mean(panel$target[B] - predicted), tolerance = 1e-8)
+  expect_identical(result$T0, 6)
+  expect_identical(result$date, 7L)
+})
+
+test_that("placebo dates of private fits rarely reject, and cost nothing", {
+  rejected <- vapply(1:40, function(seed) {
+    placebo_time(full_fit(n = 500, seed = seed), 9)$p.value < 0.05
+  }, NA)
+  # Above 9 of 40 with probability below 1e-3 at 5 %.
+  expect_lte(sum(rejected), 9L)
+  fit <- full_fit()
+  expect_identical(placebo_time(fit), placebo_time(fit))
+  expect_error(placebo_time(fit, 2), class = "dpsc_error_argument")
+  expect_error(placebo_time(fit, 13), class = "dpsc_error_argument")
+  expect_error(placebo_time(fit, "x"), class = "dpsc_error_argument")
+  expect_output(print(placebo_time(fit)), "Placebo dates")
+})
+
+test_that("the penalty path averages to the fit and its weights add up", {
+  fit <- full_fit(features = NULL)
+  path <- penalty_path(fit)
+  expect_equal(sum(path$weight), 1)
+  # Shrinkage towards the target's level moves the fit a little.
+  expect_equal(sum(path$weight * path$effect), mean(effects(fit)), tolerance = 0.05)
+  raw <- dp_synth(fit$release, target = fit$target)
+  expect_identical(penalty_path(raw), path)
+  withr::local_seed(4)
+  panel <- sim_panel(60, 8, 2)
+  inf <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
+  path <- penalty_path(inf)
+  chosen <- path[path$weight == 1, ]
+  expect_equal(chosen$effect, mean(effects(inf)), tolerance = 1e-10)
+  expect_equal(chosen$penalty, inf$penalty)
+  expect_true(all(is.finite(path$cv)))
+  expect_output(print(path), "Penalty path")
+})
+
+test_that("the plots draw results", {
+  skip_if_not_installed("ggplot2")
+  fit <- full_fit()
+  for (result in list(conformal(fit, level = 0.9), placebo_time(fit), penalty_path(fit))) {
+    picture <- ggplot2::autoplot(result)
+    expect_s3_class(picture, "ggplot")
+    expect_no_error(ggplot2::ggplot_build(picture))
+  }
+  expect_error(
+    ggplot2::autoplot(conformal(fit, intervals = FALSE)), class = "dpsc_error_argument"
+  )
+})
