@@ -5,7 +5,7 @@
 RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
 
-.PHONY: demo test bench install document clean
+.PHONY: demo test bench reproduce install document clean
 
 demo: ## the main job: prints a fit and writes demo/plot.png
 	@tools/install-missing demo
@@ -23,8 +23,11 @@ install: # into .lib, so that nothing on the machine is replaced
 	@R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
-	@for script in accuracy speed panel classical; do \
+	@for script in accuracy coverage plan speed panel classical reproduction; do \
 	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
+
+reproduce: install ## the paper's section 8: tables and figures in inst/reproduction
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) inst/reproduction/reproduce.R
 
 document: ## NAMESPACE, man/ and the glue that Rcpp writes
 	$(RSCRIPT) tools/document.R

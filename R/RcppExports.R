@@ -93,3 +93,11 @@ project_capped_l1_cpp <- function(point, cap) {
     .Call(`_dpsc_project_capped_l1_cpp`, point, cap)
 }
 
+repeat_linear_cpp <- function(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng) {
+    .Call(`_dpsc_repeat_linear_cpp`, centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng)
+}
+
+repeat_bounded_cpp <- function(pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng) {
+    .Call(`_dpsc_repeat_bounded_cpp`, pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng)
+}
+

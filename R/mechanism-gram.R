@@ -153,7 +153,8 @@ public_basis <- function(y, p, level) {
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).
 #' @return A list, scaled units: the public `loadings`, `pre`, `weight`; `mean` (d) of the features;
 #'   `restore` (d x d), from whitened features to features; `covariance` (d x d) of the whitened
-#'   features; `mean_sd`, `moment_sd`, the noise in whitened units. RELEASED.
+#'   features; `mean_sd`, `moment_sd`, the noise in whitened units; `rounds`, from `gram_round()`,
+#'   what [pdp()] and [pdp_bound()] need. RELEASED.
 #' @noRd
 run_gram <- function(plan, donors, public) {
   if (!public$private) {
@@ -170,9 +171,12 @@ run_gram <- function(plan, donors, public) {
 
   frame <- whitening(first, radius)
   centre <- features$origin + frame$centre
-  rows <- row_map(public$bounds, features$loadings %*% frame$whiten,
-    drop(crossprod(frame$whiten, centre)), on_grid = TRUE
+  rounds <- list(
+    gram_round(features$loadings, features$origin, radius, steps$radius1, steps$moments1)
   )
+  loadings <- features$loadings %*% frame$whiten
+  origin <- drop(crossprod(frame$whiten, centre))
+  rows <- row_map(public$bounds, loadings, origin, on_grid = TRUE)
   limits <- gram_constants$spread * frame$spread
   step <- plan_radius(steps$radius2, limits[[1L]], limits[[2L]], n)
   radius <- release_radius(donors, rows, step, n, rng)
@@ -181,7 +185,8 @@ run_gram <- function(plan, donors, public) {
     loadings = features$loadings, pre = features$pre, weight = features$weight, demean = features$demean,
     mean = centre + drop(frame$restore %*% second$mean), restore = frame$restore,
     covariance = second$moment - tcrossprod(second$mean),
-    mean_sd = second$mean_sd, moment_sd = second$moment_sd
+    mean_sd = second$mean_sd, moment_sd = second$moment_sd,
+    rounds = c(rounds, list(gram_round(loadings, origin, radius, step, steps$moments2)))
   )
 }
 
@@ -242,6 +247,6 @@ gram_problem <- function(release) {
     is_array(s$covariance, c(d, d)) && is_array(s$restore, c(d, d)) &&
     is.logical(s$demean) && length(s$demean) == 1L && !is.na(s$demean) &&
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
-    (is.null(lambda) || is_amount(lambda, TRUE))
+    (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings))
   if (!fits) "The statistics do not fit the sizes of the panel."
 }

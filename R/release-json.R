@@ -18,7 +18,8 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
 #' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut short,
-#'   or whose parts do not fit together; a release that is not private. `dpsc_error_argument`.
+#'   or whose parts do not fit together; a release that is not private; losses from [pdp()].
+#'   `dpsc_error_argument`.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
 #' release <- dp_release(panel$donors,
@@ -30,6 +31,13 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' @export
 write_release <- function(release, path, allow_not_private = FALSE) {
   call <- public_call("write_release")
+  if (inherits(release, "dp_pdp")) {
+    abort(c(
+      "Privacy losses of donors are for the curator only and are not written.",
+      x = "They are computed from the donors' data without noise; no guarantee covers them.",
+      i = "Write the release. {.fn pdp_bound} gives what may be published about losses."
+    ), "release", call)
+  }
   rlang::check_installed("jsonlite", "to write a release.")
   if (!inherits(release, "dp_release")) {
     abort(c(

@@ -210,7 +210,7 @@ vertical_settings <- function(public, plan) {
     }
   }
   list(
-    target = public$target, lambda = plan$weights$lambda,
+    target = public$target, lambda = plan$weights$lambda, cap = plan$weights$cap,
     weights_variance = variance(plan$weights, public$n) / (plan$weights$mu %||% 1)^2,
     post_variance = variance(plan$post, public$n * public$T1)
   )
@@ -226,9 +226,9 @@ guarantee <- function(public, plan) {
   }
   theorem <- switch(paste(public$method, public$calibration),
     "output tight" = "exact sensitivity of ridge weights (leave-one-out identity, vignette \"dpsc\")",
-    "output published" = "Rho, Cummings and Misra (2023), Theorem 5.3, whose noise is larger than needed",
+    "output published" = "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed",
     "objective tight" = "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012, repaired)",
-    "objective published" = "Rho, Cummings and Misra (2023), Theorem 6.3, whose proof fails",
+    "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
     if (public$delta > 0) {
       "adaptive composition of zCDP (Bun and Steinke, 2016; Canonne, Kamath and Steinke, 2020)"
     } else {

@@ -297,6 +297,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// repeat_linear_cpp
+Eigen::VectorXd repeat_linear_cpp(const Eigen::Map<Eigen::VectorXd>& centre, const Eigen::Map<Eigen::VectorXd>& spread, const std::string& law, double scale, const Eigen::Map<Eigen::MatrixXd>& post, const Eigen::Map<Eigen::VectorXd>& truth, const std::string& post_law, double post_scale, int runs, SEXP rng);
+RcppExport SEXP _dpsc_repeat_linear_cpp(SEXP centreSEXP, SEXP spreadSEXP, SEXP lawSEXP, SEXP scaleSEXP, SEXP postSEXP, SEXP truthSEXP, SEXP post_lawSEXP, SEXP post_scaleSEXP, SEXP runsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type spread(spreadSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type law(lawSEXP);
+    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type post(postSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type truth(truthSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type post_law(post_lawSEXP);
+    Rcpp::traits::input_parameter< double >::type post_scale(post_scaleSEXP);
+    Rcpp::traits::input_parameter< int >::type runs(runsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(repeat_linear_cpp(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// repeat_bounded_cpp
+Eigen::VectorXd repeat_bounded_cpp(const Eigen::Map<Eigen::MatrixXd>& pre, const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap, double tolerance, const std::string& law, double scale, const Eigen::Map<Eigen::MatrixXd>& post, const Eigen::Map<Eigen::VectorXd>& truth, const std::string& post_law, double post_scale, int runs, SEXP rng);
+RcppExport SEXP _dpsc_repeat_bounded_cpp(SEXP preSEXP, SEXP linearSEXP, SEXP muSEXP, SEXP capSEXP, SEXP toleranceSEXP, SEXP lawSEXP, SEXP scaleSEXP, SEXP postSEXP, SEXP truthSEXP, SEXP post_lawSEXP, SEXP post_scaleSEXP, SEXP runsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type pre(preSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type law(lawSEXP);
+    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type post(postSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type truth(truthSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type post_law(post_lawSEXP);
+    Rcpp::traits::input_parameter< double >::type post_scale(post_scaleSEXP);
+    Rcpp::traits::input_parameter< int >::type runs(runsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(repeat_bounded_cpp(pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -322,6 +363,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
     {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
+    {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
+    {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {NULL, NULL, 0}
 };
 

@@ -73,7 +73,7 @@ test_that("without noise, a placebo date is the ridge with fewer pre-periods", {
   predicted <- mean[B] +
     drop(gram[B, A] %*% solve(gram[A, A] + fit$penalty / 2 * diag(6), panel$target[A] - mean[A]))
   expect_equal(result$effect, mean(panel$target[B] - predicted), tolerance = 1e-8)
-  expect_identical(result$T0, 6)
+  expect_identical(as.numeric(result$T0), 6)
   expect_identical(result$date, 7L)
 })
 

@@ -1,0 +1,125 @@
+# The accuracy bounds of Rho, Cummings and Misra (2023), as published and with the noise's true
+# size.
+
+#' Accuracy bounds of the published algorithms
+#'
+#' The upper bounds of Rho, Cummings and Misra (2023) on `E||y_hat - m_post|| / sqrt(T1)`, the
+#' error of their two algorithms against the target's signal m after the treatment: Theorem 3.2
+#' (output perturbation) and Theorem 3.5 (objective perturbation), or, when `weights_error` is
+#' not given, Corollaries 5.5 and 7.2. All arguments are PUBLIC or describe a simulated model;
+#' the function looks at no data.
+#'
+#' @section Forms:
+#' `"published"` is the formula of the paper. It takes the expected length of a noise vector of
+#' density `exp(-||v|| / a)` in d dimensions to be `a` (its Eq. 10). The length has a Gamma law
+#' of shape d, so it is `d a`, and simulated errors exceed the published bounds. `"corrected"`
+#' changes what follows from that and from three slips, and nothing else:
+#' * `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with `b = 2 sqrt(T1) /
+#'   epsilon2`;
+#' * the paper's `sqrt(2) / epsilon2` is `b / sqrt(T1) = 2 / epsilon2` before that correction;
+#' * Gaussian noise of standard deviation beta has `E||b|| <= sqrt(n) beta`, not `sqrt(n beta)`;
+#' * the ridge term of Lemma 5.6 is `lambda / 2`, not `lambda / (2 T0)`.
+#'
+#' The corrected bounds hold for the simulated algorithms but stay loose: the factor `2 /
+#' (lambda + Delta)` of Theorem 3.5 could be half of that, and its `T0^2` could be `T0`. Neither
+#' form says that objective perturbation is private: as published it is not.
+#'
+#' @param method (`string`)\cr `"output"` (Algorithm 2) or `"objective"` (Algorithm 3).
+#' @param n (`count`)\cr number of donors.
+#' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
+#' @param lambda (`number`, positive)\cr ridge penalty, the paper's parametrisation.
+#' @param epsilon1,epsilon2 (`number`, positive)\cr budget of the weights and of the outcomes.
+#' @param delta (`number`, in \[0, 1))\cr 0 for Laplace noise in the objective, else Gaussian.
+#'   Must be 0 for `"output"`.
+#' @param form (`string`)\cr `"corrected"` or `"published"`.
+#' @param signal_norm (`number`, scaled units)\cr spectral norm of the donors' signal after the
+#'   treatment, `||M_post||`. Default: its largest value within `[-1, 1]`, `sqrt(n T1)`.
+#' @param noise_sd (`number`, scaled units)\cr standard deviation of the outcomes' noise.
+#' @param largest_weight (`number`)\cr bound on the ridge weights' absolute values (the paper's
+#'   psi).
+#' @param weights_error (`number` or `NULL`)\cr `E||f_reg - f||`, the ridge's own error. `NULL`:
+#'   the bound of Lemma 5.6, which needs a donor matrix that is isotropic in a low-dimensional
+#'   space.
+#' @param noise_max,xi (`number`)\cr for Lemma 5.6: the noise's largest absolute value (the
+#'   paper's s), and its xi in (0, 1).
+#' @param curvature (`number` or `NULL`)\cr the constant c of Algorithm 3. `NULL`: the paper's
+#'   `(1 + sqrt(16 n - 15)) T0`.
+#' @return A number, scaled units (outcomes in `[-1, 1]`). PUBLIC.
+#' @section Errors: `dpsc_error_argument`.
+#' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic
+#'   Control. AISTATS, Theorems 3.2 and 3.5, Corollaries 5.5 and 7.2.
+#' @examples
+#' bound <- function(form) {
+#'   paper_rmse_bound("output",
+#'     n = 10, T0 = 10, T1 = 3, lambda = 10, epsilon1 = 50, epsilon2 = 50, form = form,
+#'     noise_sd = 0.005, largest_weight = 0.1, weights_error = 0.02
+#'   )
+#' }
+#' bound("published")
+#' bound("corrected")
+#' @export
+paper_rmse_bound <- function(method = c("output", "objective"), n, T0, T1, lambda, epsilon1,
+                             epsilon2, delta = 0, form = c("corrected", "published"),
+                             signal_norm = sqrt(n * T1), noise_sd = 0, largest_weight = 1,
+                             weights_error = NULL, noise_max = 1, xi = 0.5, curvature = NULL) {
+  call <- public_call("paper_rmse_bound")
+  method <- check_choice(method, c("output", "objective"), call = call)
+  form <- check_choice(form, c("corrected", "published"), call = call)
+  n <- check_count(n, 1, call = call)
+  T0 <- check_count(T0, 1, call = call)
+  T1 <- check_count(T1, 1, call = call)
+  lambda <- check_number(lambda, 0, open = "min", call = call)
+  epsilon1 <- check_number(epsilon1, 0, open = "min", call = call)
+  epsilon2 <- check_number(epsilon2, 0, open = "min", call = call)
+  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  if (method == "output" && delta > 0) {
+    abort(c(
+      "The published output perturbation has {.code delta = 0}.",
+      x = "{.arg delta} is {delta}."
+    ), "argument", call)
+  }
+  signal_norm <- check_number(signal_norm, 0, call = call)
+  noise_sd <- check_number(noise_sd, 0, call = call)
+  largest_weight <- check_number(largest_weight, 0, call = call)
+  if (!is.null(curvature)) curvature <- check_number(curvature, 0, open = "min", call = call)
+  corrected <- form == "corrected"
+  weights_error <- if (is.null(weights_error)) {
+    lemma_5_6(
+      n, T0, lambda, noise_sd, check_number(noise_max, 0, call = call),
+      check_number(xi, 0, 1, open = c("min", "max"), call = call), corrected
+    )
+  } else {
+    check_number(weights_error, 0, call = call)
+  }
+  moved <- if (method == "output") {
+    (if (corrected) n else 1) * published_ridge_sensitivity(n, T0, lambda) / epsilon1
+  } else {
+    lemma_7_1(n, T0, lambda, epsilon1, delta, curvature, corrected)
+  }
+  outcomes_noise <- (if (corrected) 2 * n * T1 else sqrt(2)) / epsilon2
+  signal_norm / sqrt(T1) * (weights_error + moved) +
+    (sqrt(n) * noise_sd + outcomes_noise) * (sqrt(n) * largest_weight + moved)
+}
+
+#' Lemma 5.6: bound on the ridge's own error
+#' @noRd
+lemma_5_6 <- function(n, T0, lambda, noise_sd, noise_max, xi, corrected) {
+  ridge <- if (corrected) lambda / 2 else lambda / (2 * T0)
+  noise <- sqrt(2 * n) * noise_sd * (1 + noise_max)
+  (noise * T0 + ridge) / ((1 - xi) * T0 + ridge)
+}
+
+#' Lemma 7.1: bound on the expected distance of perturbed and unperturbed minimisers
+#' @noRd
+lemma_7_1 <- function(n, T0, lambda, epsilon, delta, curvature, corrected) {
+  step <- plan_algorithm3(
+    list(n = n, T0 = T0, delta = delta, control = list(curvature = curvature)), lambda, epsilon
+  )
+  length <- if (delta > 0) {
+    if (corrected) sqrt(n) * step$scale else sqrt(n * step$scale)
+  } else {
+    (if (corrected) n else 1) * step$scale
+  }
+  shift <- if (step$mu > lambda) (1 / lambda + 1 / step$mu) * 2 * T0^2 * sqrt(n) else 0
+  2 / step$mu * length + shift
+}

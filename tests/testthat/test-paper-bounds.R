@@ -1,0 +1,100 @@
+bound <- function(method, form, lambda = 10, ...) {
+  arguments <- utils::modifyList(list(
+    n = 10, T0 = 10, T1 = 3, lambda = lambda, epsilon1 = 50, epsilon2 = 50, form = form,
+    signal_norm = 4, noise_sd = 0.005, largest_weight = 0.2, weights_error = 0.05
+  ), list(...))
+  do.call(paper_rmse_bound, c(list(method), arguments))
+}
+
+test_that("the bounds are the formulas, term by term", {
+  moved <- 4 * 10 * sqrt(18) / (10 * 50)
+  expect_equal(
+    bound("output", "published"),
+    4 / sqrt(3) * (0.05 + moved) + (sqrt(10) * 0.005 + sqrt(2) / 50) * (sqrt(10) * 0.2 + moved)
+  )
+  expect_equal(
+    bound("output", "corrected"),
+    4 / sqrt(3) * (0.05 + 10 * moved) +
+      (sqrt(10) * 0.005 + 30 * 2 / 50) * (sqrt(10) * 0.2 + 10 * moved)
+  )
+  # Delta = 0: at lambda = 10 the curvature takes log(1 + 2 c / lambda + (c / lambda)^2) of 50.
+  ratio <- (1 + sqrt(145)) * 10 / 10
+  epsilon0 <- 50 - log(1 + 2 * ratio + ratio^2)
+  moved <- 2 / 10 * 4 * 10 * sqrt(18) / epsilon0
+  expect_equal(
+    bound("objective", "published"),
+    4 / sqrt(3) * (0.05 + moved) + (sqrt(10) * 0.005 + sqrt(2) / 50) * (sqrt(10) * 0.2 + moved)
+  )
+  # Delta > 0 and Gaussian noise.
+  extra <- (1 + sqrt(145)) * 10 / (exp(0.25) - 1)
+  beta <- 40 * sqrt(18) * sqrt(2 * log(2e6) + 0.5) / 0.5
+  moved <- 2 / extra * sqrt(10) * beta + (1 / 10 + 1 / extra) * 200 * sqrt(10)
+  expect_equal(
+    bound("objective", "corrected", epsilon1 = 1, delta = 1e-6),
+    4 / sqrt(3) * (0.05 + moved) + (sqrt(10) * 0.005 + 1.2) * (sqrt(10) * 0.2 + moved)
+  )
+  expect_equal(
+    bound("output", "corrected", weights_error = NULL, noise_max = 1, xi = 0.5) -
+      bound("output", "corrected"),
+    4 / sqrt(3) * ((sqrt(20) * 0.01 * 10 + 5) / 10 - 0.05)
+  )
+})
+
+test_that("corrected bounds exceed published ones, and both fall with the budget", {
+  for (method in c("output", "objective")) {
+    for (lambda in c(1, 10, 1000)) {
+      expect_gt(bound(method, "corrected", lambda), bound(method, "published", lambda))
+      expect_lt(
+        bound(method, "corrected", lambda, epsilon1 = 100, epsilon2 = 100),
+        bound(method, "corrected", lambda)
+      )
+    }
+  }
+})
+
+test_that("one dimension needs no correction of E||v||", {
+  one <- function(form) {
+    paper_rmse_bound("output",
+      n = 1, T0 = 5, T1 = 1, lambda = 5, epsilon1 = 1, epsilon2 = 1e12, form = form,
+      weights_error = 0
+    )
+  }
+  expect_equal(one("corrected"), one("published"), tolerance = 1e-9)
+})
+
+test_that("arguments are checked", {
+  expect_error(bound("output", "published", delta = 1e-6), class = "dpsc_error_argument")
+  expect_error(bound("ridge", "published"), class = "dpsc_error_argument")
+  expect_error(bound("output", "better"), class = "dpsc_error_argument")
+  expect_error(bound("output", "published", lambda = 0), class = "dpsc_error_argument")
+  expect_error(
+    bound("output", "published", weights_error = NULL, xi = 1), class = "dpsc_error_argument"
+  )
+})
+
+# Simulated errors of Algorithm 2 on one panel: above the published bound, below the corrected one.
+test_that("the corrected bound holds where the published one does not", {
+  withr::local_seed(3)
+  n <- 10
+  T0 <- 10
+  T1 <- 3
+  lambda <- 10
+  signal <- outer(stats::runif(n + 1, 3, 5), 1:13) / 66
+  x <- signal[-1, ] + stats::rnorm(130, sd = 0.005)
+  y <- (signal[1, ] + stats::rnorm(13, sd = 0.005))[1:T0]
+  weights <- ridge_weights(x[, 1:T0], y, lambda)
+  off <- (signal[1, 11] - sum(signal[-1, 11] * weights)) / sum(signal[-1, 11]^2) * signal[-1, 11]
+  at <- function(form) {
+    paper_rmse_bound("output",
+      n = n, T0 = T0, T1 = T1, lambda = lambda, epsilon1 = 50, epsilon2 = 50, form = form,
+      signal_norm = norm(signal[-1, 11:13], "2"), noise_sd = 0.005,
+      largest_weight = max(abs(weights)), weights_error = sqrt(sum(off^2))
+    )
+  }
+  errors <- repeat_linear_cpp(
+    weights, rep(1, n), "gamma_norm", 4 * T0 * sqrt(8 + n) / (lambda * 50), x[, 11:13],
+    signal[1, 11:13], "gamma_norm", 2 * sqrt(T1) / 50, 2000L, "R"
+  )
+  expect_gt(mean(errors), at("published"))
+  expect_lt(mean(errors), at("corrected"))
+})
