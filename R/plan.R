@@ -298,8 +298,8 @@ autoplot.dp_plan <- function(object, ...) {
     ggplot2::geom_hline(yintercept = 2 * unit, colour = "grey60") +
     ggplot2::geom_line(linewidth = 0.7) +
     ggplot2::facet_wrap(~panel, scales = "free_x", strip.position = "bottom") +
-    ggplot2::scale_x_log10(labels = function(b) format(b, big.mark = ",", scientific = FALSE, trim = TRUE, drop0trailing = TRUE)) +
-    ggplot2::scale_y_log10(labels = function(b) format(b, scientific = FALSE, trim = TRUE, drop0trailing = TRUE)) +
+    ggplot2::scale_x_log10(labels = plain_labels) +
+    ggplot2::scale_y_log10(labels = plain_labels) +
     ggplot2::scale_colour_manual(NULL, values = c(
       gram = "#0072B2", output = "#D55E00", objective = "#009E73"
     )) +
@@ -310,6 +310,11 @@ autoplot.dp_plan <- function(object, ...) {
     ) +
     ggplot2::theme_minimal(base_size = 11) +
     ggplot2::theme(legend.position = "bottom", strip.placement = "outside",
-      panel.grid.minor = ggplot2::element_blank(), plot.margin = ggplot2::margin(6, 18, 6, 6)
+      panel.grid.minor = ggplot2::element_blank(),
+      panel.spacing.x = ggplot2::unit(24, "pt"), plot.margin = ggplot2::margin(6, 18, 6, 6)
     )
+}
+
+plain_labels <- function(breaks) {
+  format(breaks, big.mark = ",", scientific = FALSE, trim = TRUE, drop0trailing = TRUE)
 }

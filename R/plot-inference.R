@@ -28,6 +28,7 @@ autoplot.dp_placebo_time <- function(object, ...) {
       x = "pretended start of the treatment", y = "mean effect until the true start",
       subtitle = "No effect can be there; bars: pointwise 95 % intervals"
     ) +
+    whole_periods(data$date) +
     inference_theme()
   if (length(unique(data$target)) > 1L) plot <- plot + ggplot2::facet_wrap(~target)
   plot
@@ -48,7 +49,7 @@ autoplot.dp_penalty_path <- function(object, ...) {
   rlang::check_installed("ggplot2", "to plot a penalty path.")
   data <- as.data.frame(unclass(object))
   labels <- c(
-    effect = "average effect (bar: 95 % interval)", weight = "weight in the fit",
+    effect = "average effect (band: 95 % interval)", weight = "weight in the fit",
     cv = "forecast error of the pre-period"
   )
   shown <- names(labels)[c(TRUE, TRUE, !all(is.na(data$cv)))]
@@ -62,7 +63,8 @@ autoplot.dp_penalty_path <- function(object, ...) {
   long$high <- long$value + long$width
   ggplot2::ggplot(long, ggplot2::aes(.data$penalty, .data$value, group = .data$target)) +
     ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high),
-      fill = band_colour, alpha = 0.2, na.rm = TRUE
+      long[!is.na(long$width), ],
+      fill = band_colour, alpha = 0.2
     ) +
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::facet_wrap(~panel, scales = "free_y", ncol = 1L) +
@@ -102,8 +104,8 @@ autoplot.dp_conformal <- function(object, ...) {
     ggplot2::labs(
       x = NULL, y = "effect",
       subtitle = paste0(
-        if (!object$private) "NOT PRIVATE; ", "conformal ", format(100 * object$level),
-        " % intervals, from end to end where there are too few permutations"
+        if (!object$private) "NOT PRIVATE. ", "Conformal ", format(100 * object$level),
+        " % intervals; from edge to edge where permutations are too few"
       )
     ) +
     inference_theme()

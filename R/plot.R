@@ -149,7 +149,17 @@ finish_plot <- function(fit, plot) {
   if (nrow(fit$target) > 1L) {
     plot <- plot + ggplot2::facet_wrap(~target)
   }
-  plot
+  plot + whole_periods(times)
+}
+
+#' Whole numbers on the axis for periods that are whole numbers
+#' @noRd
+whole_periods <- function(times) {
+  if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
+    ggplot2::scale_x_continuous(breaks = function(limits) {
+      unique(round(pretty(limits, min(6, diff(limits)))))
+    })
+  }
 }
 
 plot_title <- function(fit) {

@@ -1,0 +1,287 @@
+# Record and replay: run a mechanism on one panel and write down every noise call; run it on the
+# neighbour with the same outputs, and compare what the noise was added to.
+#
+# Our own mechanisms run unchanged, but for their environment: copies of the functions that lead to
+# noise see noise functions that write things down. The namespace itself is never touched.
+
+#' A recorder of noise calls
+#'
+#' `hook()` stands for one noise call. When recording it draws and writes down; when replaying it
+#' returns what was drawn and writes down the other panel's value.
+#' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
+#'   a replay `other`), `hook`.
+#' @noRd
+new_recorder <- function() {
+  recorder <- new.env(parent = emptyenv())
+  recorder$start <- function(mode) {
+    recorder$mode <- mode
+    recorder$position <- 0L
+    if (mode == "record") recorder$calls <- list()
+  }
+  recorder$hook <- function(law, scale, value, draw, ...) {
+    recorder$position <- recorder$position + 1L
+    i <- recorder$position
+    call <- list(law = law, scale = scale, value = value, ...)
+    if (recorder$mode == "record") {
+      call$output <- draw()
+      recorder$calls[[i]] <- call
+      return(call$output)
+    }
+    known <- if (i <= length(recorder$calls)) recorder$calls[[i]]
+    if (is.null(known) || !identical(known[c("law", "scale")], call[c("law", "scale")]) ||
+          length(known$value) != length(value)) {
+      stop(structure(
+        class = c("dpsc_replay_diverged", "error", "condition"),
+        list(message = "The sequence of noise calls depends on the panel.", call = NULL)
+      ))
+    }
+    recorder$calls[[i]]$other <- call
+    known$output
+  }
+  recorder
+}
+
+#' Record on one panel, replay on the other
+#' @param hooked (`list`)\cr `recorder` and `run`, a function of a panel.
+#' @return The recorded calls, each with `other`; or `NULL` if the sequences differ. Attribute
+#'   `result`: what the mechanism returned. PRIVATE.
+#' @noRd
+record_and_replay <- function(hooked, from, to) {
+  hooked$recorder$start("record")
+  result <- hooked$run(from)
+  hooked$recorder$start("replay")
+  same <- tryCatch(
+    {
+      hooked$run(to)
+      hooked$recorder$position == length(hooked$recorder$calls)
+    },
+    dpsc_replay_diverged = function(e) FALSE
+  )
+  if (same) structure(hooked$recorder$calls, result = result)
+}
+
+#' A mechanism whose noise calls are recorded
+#' @return A list: `recorder`, `run` (function of a panel), `steps` (function of a result: declared
+#'   sensitivities).
+#' @noRd
+as_hooked <- function(mechanism, call, ...) {
+  recorder <- new_recorder()
+  if (is.function(mechanism)) {
+    if (length(formals(mechanism)) < 2L) {
+      abort(c(
+        "To be replayed, {.arg mechanism} must take its noise from its second argument.",
+        i = "Write {.code function(panel, add_noise)}; see {.code ?dp_audit} for its arguments."
+      ), "argument", call)
+    }
+    return(list(
+      recorder = recorder, run = function(panel) mechanism(panel, users_noise(recorder, call), ...)
+    ))
+  }
+  scope <- hooked_namespace(recorder)
+  list(
+    recorder = recorder, ours = TRUE,
+    run = function(panel) run_release(mechanism, panel, scope)$privacy
+  )
+}
+
+#' What a user's mechanism calls to add noise
+#' @noRd
+users_noise <- function(recorder, call) {
+  function(value, scale, sensitivity, law = c("gaussian", "laplace", "gamma_norm")) {
+    law <- check_choice(law, c("gaussian", "laplace", "gamma_norm"), call = call)
+    check_number(scale, 0, open = "min", call = call)
+    check_number(sensitivity, 0, call = call)
+    d <- length(value)
+    recorder$hook(law, scale, as.double(value), function() {
+      value + switch(law,
+        gaussian = stats::rnorm(d, sd = scale),
+        laplace = scale * stats::rexp(d) * sample(c(-1, 1), d, replace = TRUE),
+        gamma_norm = {
+          direction <- stats::rnorm(d)
+          direction / sqrt(sum(direction^2)) * stats::rgamma(1L, d, scale = scale)
+        }
+      )
+    }, sensitivity = sensitivity)
+  }
+}
+
+#' The namespace with recorded noise: copies of the functions that lead to a noise call
+#'
+#' Every noise call must pass one of the hooks; the samplers themselves stop, so that noise which is
+#' drawn elsewhere does not go unaudited. Functions that draw nothing stay as they are (a copy would
+#' be interpreted, not compiled).
+#' @param changes (`list` of functions)\cr further replacements, for tests.
+#' @return An environment whose parent is the namespace.
+#' @noRd
+hooked_namespace <- function(recorder, changes = list()) {
+  namespace <- topenv()
+  unaudited <- function(...) stop("A sampler was called outside the audited noise functions.")
+  replaced <- c(noise_hooks(recorder, namespace), list(
+    discrete_gaussian_cpp = unaudited, discrete_laplace_cpp = unaudited,
+    exponential_mechanism_cpp = unaudited
+  ))
+  replaced[names(changes)] <- changes
+  scope <- new.env(parent = namespace)
+  for (name in functions_that_reach(names(replaced), namespace)) {
+    value <- get(name, envir = namespace)
+    environment(value) <- scope
+    assign(name, value, scope)
+  }
+  for (name in names(replaced)) assign(name, replaced[[name]], scope)
+  scope
+}
+
+#' Names of the namespace's functions that mention these names, directly or through others
+#' @noRd
+functions_that_reach <- function(names, namespace) {
+  all <- mget(ls(namespace, all.names = TRUE), envir = namespace)
+  own <- vapply(all, function(x) {
+    is.function(x) && identical(environment(x), namespace)
+  }, logical(1))
+  mentioned <- lapply(all[own], function(f) unique(all.names(body(f))))
+  reaching <- names
+  repeat {
+    hit <- vapply(mentioned, function(words) any(words %in% reaching), logical(1))
+    more <- setdiff(names(mentioned)[hit], reaching)
+    if (length(more) == 0L) {
+      return(setdiff(reaching, names))
+    }
+    reaching <- c(reaching, more)
+  }
+}
+
+#' @noRd
+noise_hooks <- function(recorder, real) {
+  hook <- recorder$hook
+  # A linear term is drawn before the minimisation, and protects the gradient at the minimiser: the
+  # draw counts as a part of that call.
+  linear <- function(law) {
+    function(dimension, scale, rng) {
+      term <- hook(paste("draw of", law), scale, numeric(dimension), function() {
+        real[[paste0(law, "_noise_cpp")]](dimension, scale, rng)
+      }, part = TRUE)
+      recorder$linear <- list(law = law, scale = scale, term = term)
+      term
+    }
+  }
+  minimise <- function(solve) {
+    function(x, linear, mu, ...) {
+      law <- recorder$linear
+      point <- hook(law$law, law$scale, linear, function() {
+        answer <- solve(x, linear, mu, ...)
+        if (is.list(answer)) answer$solution else answer
+      }, linear = TRUE, x = x, mu = mu, term = law$term)
+      if (...length()) list(solution = point) else point
+    }
+  }
+  list(
+    add_discrete_gaussian = function(values, variance, rng) {
+      hook("discrete_gaussian", variance, values, function() {
+        real$add_discrete_gaussian(values, variance, rng)
+      })
+    },
+    add_discrete_laplace = function(values, scale, rng) {
+      hook("discrete_laplace", scale, values, function() {
+        real$add_discrete_laplace(values, scale, rng)
+      })
+    },
+    add_continuous = function(values, law, scale, rng) {
+      hook(law, scale, values, function() real$add_continuous(values, law, scale, rng))
+    },
+    draw_exponential = function(utility, exponent, rng) {
+      hook("exponential", exponent, utility, function() {
+        real$draw_exponential(utility, exponent, rng)
+      })
+    },
+    gaussian_noise_cpp = linear("gaussian"), gamma_norm_noise_cpp = linear("gamma_norm"),
+    capped_l1_qp_cpp = minimise(real$capped_l1_qp_cpp),
+    minimise_unconstrained = minimise(real$minimise_unconstrained)
+  )
+}
+
+#' How far a replayed call's value moved, in the norm that its noise law prices
+#' @noRd
+call_shift <- function(call) {
+  move <- call_move(call)
+  switch(call$law,
+    # Range of the changes: the utility may move all candidates alike at no cost.
+    exponential = max(move, 0) - min(move, 0),
+    discrete_laplace = , laplace = sum(abs(move)),
+    discrete_gaussian = sqrt(sum(move^2 * max(call$scale) / call$scale)),
+    sqrt(sum(move^2))
+  )
+}
+
+#' @noRd
+call_move <- function(call) {
+  if (!isTRUE(call$linear)) {
+    return(call$other$value - call$value)
+  }
+  f <- call$output
+  gradient <- function(side) {
+    2 * drop(side$x %*% crossprod(side$x, f)) + side$mu * f - side$value
+  }
+  gradient(call$other) - gradient(call)
+}
+
+#' The sensitivity that a call's noise was calibrated for, in the noise's own units
+#' @param step (`data.frame`, one row)\cr of the release's record.
+#' @noRd
+call_declared <- function(call, step) {
+  if (!is.null(call$sensitivity)) {
+    return(call$sensitivity)
+  }
+  switch(call$law,
+    discrete_gaussian = sqrt(2 * step$rho * max(call$scale)),
+    discrete_laplace = step$epsilon * max(call$scale),
+    step$sensitivity
+  )
+}
+
+#' @noRd
+audit_replay <- function(hooked, pair, n_runs) {
+  runs <- repeat_runs(n_runs, function(i) {
+    sides <- if (i %% 2L == 1L) pair else rev(pair)
+    replayed_calls(hooked, sides[[1L]], sides[[2L]])
+  })
+  same <- !vapply(runs, is.null, logical(1))
+  sizes <- vapply(runs[same], nrow, integer(1))
+  steady <- all(same) && length(unique(sizes)) == 1L
+  table <- if (steady) {
+    best <- runs[[1L]]
+    best$observed <- do.call(pmax, lapply(runs, `[[`, "observed"))
+    # Declared sensitivities are public but may follow earlier releases.
+    best$ratio <- do.call(pmax, lapply(runs, `[[`, "ratio"))
+    best
+  }
+  worst <- if (steady) max(0, table$ratio) else Inf
+  list(
+    observed = list(ratio = worst), violated = !(worst <= 1 + 1e-9),
+    note = if (!steady) "The sequence of noise calls depends on the panel.", table = table
+  )
+}
+
+#' One record and replay as a table: a row a noise call
+#' @noRd
+replayed_calls <- function(hooked, from, to) {
+  calls <- record_and_replay(hooked, from, to)
+  if (is.null(calls)) {
+    return(NULL)
+  }
+  steps <- if (isTRUE(hooked$ours)) attr(calls, "result")$steps
+  calls <- Filter(function(call) is.null(call$part), calls)
+  if (!is.null(steps) && !identical(vapply(calls, `[[`, "", "law"), steps$law)) {
+    abort("The release's record does not list the noise calls that were made.", "internal")
+  }
+  rows <- lapply(seq_along(calls), function(k) {
+    call <- calls[[k]]
+    observed <- call_shift(call)
+    declared <- call_declared(call, steps[k, ])
+    data.frame(
+      call = if (is.null(steps)) paste("call", k) else steps$step[[k]], law = call$law,
+      size = length(call$value), declared = declared, observed = observed,
+      ratio = if (observed == 0) 0 else observed / declared
+    )
+  })
+  do.call(rbind, rows)
+}

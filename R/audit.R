@@ -1,0 +1,213 @@
+# Audits: how much privacy loss can be shown for a mechanism, against what it claims. The engine of
+# each mode is in a file of its own: audit-blackbox.R, audit-loss.R, audit-replay.R.
+
+#' Audit a mechanism: claimed against observed privacy loss
+#'
+#' Runs a mechanism on two neighbouring panels and looks for more privacy loss than it claims. An
+#' audit can refute a claim, never prove it: it sees one pair of panels and finitely many runs.
+#'
+#' @section Modes:
+#' * `"blackbox"`: any function of a panel that returns numbers. Half of the runs are used to learn
+#'   events that tell the panels apart (a threshold on a linear discriminant, on single coordinates,
+#'   on distances); the other half counts how often they happen. From Clopper-Pearson limits p and q
+#'   of their probabilities, `epsilon >= log((p - delta) / q)`. A mechanism that gives the same
+#'   output in every run (a fixed seed) is reported as such.
+#' * `"loss"`: the exact privacy loss of each output, from `log_density`, or, for releases of
+#'   ours, from the known law of every noise step. Gives delta(epsilon) with confidence limits.
+#' * `"replay"`: every noise call is recorded on `data` and replayed on `neighbour` with the same
+#'   outputs so far. The distance of what the noise was added to must stay within the declared
+#'   sensitivity, and number, law, size and scale of the calls must not differ.
+#'
+#' @section Keep audits of real data to yourself:
+#' Runs on real donors are computed from them without protection. Audit made-up panels, or treat the
+#' result like the data.
+#'
+#' @param mechanism (`function` or `dp_audit_mechanism`)\cr from a panel to numbers, or one of our
+#'   releases as described by [audit_mechanism()]. With `mode = "replay"` a function takes a second
+#'   argument `add_noise(value, scale, sensitivity, law)`, through which all its noise must go,
+#'   `law` being `"gaussian"` (`scale` is the standard deviation), `"laplace"` or `"gamma_norm"`.
+#' @param data,neighbour (`any`)\cr two neighbouring panels, as `mechanism` takes them (for
+#'   releases of ours: matrices of donors, n x T, that differ in one row).
+#' @param epsilon,delta (`number`)\cr what the mechanism claims. Default for releases of ours: what
+#'   [audit_mechanism()] says.
+#' @param n_runs (`count`)\cr number of runs on each panel.
+#' @param ... further arguments of `mechanism`.
+#' @param mode (`string`)\cr see above. Default: `"loss"` with a `log_density`, else `"blackbox"`.
+#' @param log_density (`function`)\cr `log_density(output, panel)`: log-density of an output, up to
+#'   a constant that is the same for both panels.
+#' @param level (`number`, in (0, 1))\cr confidence that the lower bounds hold, all together.
+#' @return An object of class `dp_audit`, a list: `mode`, `claimed` and `observed` (`epsilon`,
+#'   `delta`: lower bounds at `level`; for `"replay"` the largest ratio of actual to declared
+#'   sensitivity), `violated` (flag), `note`, `table` (what `tidy()` returns), `curve` (mode
+#'   `"loss"`: delta against epsilon), `n_runs`, `level`. It holds no data and no outputs, but
+#'   depends on them.
+#' @section Errors: `dpsc_error_argument`, and whatever `mechanism` signals.
+#' @references
+#' Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing Differentially Private Machine Learning:
+#' How Private is Private SGD? NeurIPS. Maurer, A. and Pontil, M. (2009). Empirical Bernstein Bounds
+#' and Sample Variance Penalization. COLT.
+#' @examples
+#' # A Gaussian mechanism that mistook its variance for its standard deviation.
+#' sigma <- gaussian_sigma(epsilon = 1, delta = 1e-5, sensitivity = 20)
+#' wrong <- function(panel) sum(panel) + rnorm(1, sd = sqrt(sigma))
+#' data <- matrix(0, 5, 4)
+#' neighbour <- rbind(5, matrix(0, 4, 4))
+#' audit <- dp_audit(wrong, data, neighbour, epsilon = 1, delta = 1e-5, n_runs = 500)
+#' audit
+#' tidy(audit)
+#'
+#' # The noise calls of a release of ours.
+#' panel <- sim_panel(n = 30, T0 = 6, T1 = 2)
+#' ours <- audit_mechanism("gram", target = panel$target, T0 = 6, epsilon = 1)
+#' other <- panel$donors
+#' other[1, ] <- -1
+#' dp_audit(ours, panel$donors, other, n_runs = 20, mode = "replay")
+#' @export
+dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
+                     mode = NULL, log_density = NULL, level = 0.95) {
+  call <- public_call("dp_audit")
+  ours <- inherits(mechanism, "dp_audit_mechanism")
+  if (!ours && !is.function(mechanism)) {
+    abort(c(
+      "{.arg mechanism} must be a function of a panel, or come from {.fn audit_mechanism}.",
+      x = "It is {describe(mechanism)}."
+    ), "argument", call)
+  }
+  if (ours) check_no_dots(..., call = call)
+  mode <- check_choice(
+    mode %||% if (is.null(log_density)) "blackbox" else "loss", c("blackbox", "loss", "replay"),
+    call = call
+  )
+  claimed <- check_claim(mechanism, epsilon, delta, mode, call)
+  n_runs <- check_count(n_runs, if (mode == "blackbox") 20 else 1, call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  pair <- list(data = data, neighbour = neighbour)
+  if (ours) check_audit_pair(pair, call)
+  result <- switch(mode,
+    blackbox = audit_blackbox(as_black_box(mechanism, ...), pair, claimed, n_runs, level, call),
+    loss = audit_loss(mechanism, pair, claimed, n_runs, level, log_density, call, ...),
+    replay = audit_replay(as_hooked(mechanism, call, ...), pair, n_runs)
+  )
+  structure(
+    c(list(mode = mode, claimed = claimed, n_runs = n_runs, level = level), result),
+    class = "dp_audit"
+  )
+}
+
+#' Describe one of the package's own releases to [dp_audit()]
+#'
+#' @inheritParams dp_release
+#' @param target (`numeric(T)`)\cr the target, outcome units.
+#' @param control (`dp_control`)\cr settings. `rng = "R"`, the default here, is faster and lets
+#'   [set.seed()] repeat an audit; the noise has the same law.
+#' @return An object of class `dp_audit_mechanism`: what [dp_release()] takes besides the donors.
+#'   PUBLIC. Given to [dp_audit()] it stands for the function from donors to released statistics.
+#' @examples
+#' panel <- sim_panel(n = 20, T0 = 5, T1 = 2)
+#' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)
+#' @export
+audit_mechanism <- function(method = c("gram", "output", "objective"),
+                            calibration = c("tight", "published"), target, T0, epsilon,
+                            delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R")) {
+  call <- public_call("audit_mechanism")
+  structure(list(
+    method = check_choice(method, c("gram", "output", "objective"), call = call),
+    calibration = check_choice(calibration, c("tight", "published"), call = call),
+    target = target, T0 = check_count(T0, 1, call = call),
+    epsilon = check_number(epsilon, 0, open = "min", call = call),
+    delta = check_number(delta, 0, 1, open = "max", call = call), bounds = bounds,
+    control = check_control(control, call)
+  ), class = "dp_audit_mechanism")
+}
+
+#' @export
+print.dp_audit_mechanism <- function(x, ...) {
+  cat(
+    "Release by method \"", x$method, "\" (", x$calibration, "), epsilon = ", format(x$epsilon),
+    ", delta = ", format(x$delta), ", to be audited\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @noRd
+check_claim <- function(mechanism, epsilon, delta, mode, call) {
+  ours <- inherits(mechanism, "dp_audit_mechanism")
+  if (ours) {
+    epsilon <- epsilon %||% mechanism$epsilon
+    delta <- delta %||% mechanism$delta
+  }
+  if (is.null(epsilon)) {
+    # A replay compares sensitivities, whatever the budget.
+    if (mode == "replay") return(list(epsilon = NA_real_, delta = NA_real_))
+    abort("{.arg epsilon} is required: what the mechanism claims.", "argument", call)
+  }
+  list(
+    epsilon = check_number(epsilon, 0, call = call),
+    delta = check_number(delta %||% 0, 0, 1, open = "max", call = call)
+  )
+}
+
+#' @noRd
+check_audit_pair <- function(pair, call) {
+  fits <- function(x) is.matrix(x) && is.numeric(x)
+  if (!fits(pair$data) || !fits(pair$neighbour) ||
+        !identical(dim(pair$data), dim(pair$neighbour))) {
+    abort(c(
+      "{.arg data} and {.arg neighbour} must be matrices of donors of the same size.",
+      i = "Neighbours differ in one donor's row; the number of donors is public."
+    ), "argument", call)
+  }
+  differing <- sum(rowSums(pair$data != pair$neighbour) > 0)
+  if (!identical(differing, 1L)) {
+    abort("{.arg data} and {.arg neighbour} must differ in exactly one row.", "argument", call)
+  }
+}
+
+#' One release of ours, run by the functions of `scope`
+#'
+#' @param scope (`environment`)\cr the namespace, or a copy of it whose noise is recorded.
+#' @return A `dp_release`.
+#' @noRd
+run_release <- function(mechanism, donors, scope = topenv()) {
+  # Warnings about delta say nothing about the mechanism.
+  withCallingHandlers(
+    scope$dp_release.matrix(donors,
+      target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
+      delta = mechanism$delta, bounds = mechanism$bounds, method = mechanism$method,
+      calibration = mechanism$calibration, control = mechanism$control
+    ),
+    dpsc_warning_delta = function(w) invokeRestart("muffleWarning")
+  )
+}
+
+#' A function from a panel to a vector of numbers
+#' @noRd
+as_black_box <- function(mechanism, ...) {
+  if (is.function(mechanism)) {
+    return(function(panel) mechanism(panel, ...))
+  }
+  function(panel) {
+    s <- run_release(mechanism, panel)$statistics
+    if (mechanism$method == "gram") {
+      covariance <- s$restore %*% s$covariance %*% t(s$restore)
+      c(s$mean, covariance[upper.tri(covariance, diag = TRUE)])
+    } else {
+      c(s$weights, s$counterfactual)
+    }
+  }
+}
+
+#' Run something many times, with a progress bar when it takes long
+#' @param run (`function`)\cr of the run's number.
+#' @return A list.
+#' @noRd
+repeat_runs <- function(n_runs, run, what = "Auditing") {
+  bar <- cli::cli_progress_bar(what, total = n_runs)
+  on.exit(cli::cli_progress_done(id = bar))
+  lapply(seq_len(n_runs), function(i) {
+    result <- run(i)
+    cli::cli_progress_update(id = bar)
+    result
+  })
+}

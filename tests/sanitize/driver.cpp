@@ -1,0 +1,401 @@
+// The R-free core alone, under sanitizers: property tests of samplers, passes over donors, solvers
+// and accountant, and a fuzz loop. `tools/sanitize` builds and runs it; the seed is fixed, and the
+// number of fuzz rounds is the first argument.
+#include <Eigen/Dense>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dpsc/accountant/gaussian.hpp>
+#include <dpsc/accountant/zcdp.hpp>
+#include <dpsc/engine.hpp>
+#include <dpsc/moments.hpp>
+#include <dpsc/noise/continuous.hpp>
+#include <dpsc/noise/discrete.hpp>
+#include <dpsc/os_engine.hpp>
+#include <dpsc/solver/capped_l1_qp.hpp>
+#include <dpsc/solver/nested_v.hpp>
+#include <dpsc/solver/simplex_batch.hpp>
+
+#include "harness.hpp"
+
+namespace {
+
+void test_samplers() {
+  for (const std::int64_t t : {1, 2, 7, 1000, 1 << 20}) {
+    const double p = std::exp(-1.0 / static_cast<double>(t));
+    const dpsc::discrete_laplace law(t);
+    check_moments([&] { return static_cast<double>(law(engine)); }, 0.0,
+                  2 * p / ((1 - p) * (1 - p)));
+  }
+  for (const std::int64_t v : {1, 4, 50, 12345, 1 << 30}) {
+    double total = 0.0, second = 0.0;  // moments by the series; equal to v for large v
+    for (int k = -200; k <= 200; ++k) {
+      const double w = std::exp(-0.5 * k * k / static_cast<double>(v));
+      total += w;
+      second += w * k * k;
+    }
+    const double variance = v > 100 ? static_cast<double>(v) : second / total;
+    const dpsc::discrete_gaussian law(v);
+    check_moments([&] { return static_cast<double>(law(engine)); }, 0.0, variance);
+  }
+  // Ends of the allowed ranges: any value will do, as long as nothing overflows.
+  const dpsc::discrete_gaussian widest(dpsc::discrete_gaussian::max_variance);
+  const dpsc::discrete_gaussian small(1, 1 << 20);
+  const dpsc::discrete_gaussian fraction(1 << 30, 1 << 20);
+  const dpsc::discrete_laplace longest(std::int64_t{1} << 52);
+  bool inside = true;
+  for (int i = 0; i < 3000; ++i) {
+    inside = inside && std::abs(static_cast<double>(widest(engine))) < 0x1p36;
+    inside = inside && std::abs(static_cast<double>(longest(engine))) < 0x1p62;
+    inside = inside && small(engine) == 0 && std::abs(static_cast<double>(fraction(engine))) < 4e3;
+  }
+  CHECK(inside);
+  CHECK_THROWS(std::domain_error, dpsc::discrete_gaussian(0));
+  CHECK_THROWS(std::domain_error, dpsc::discrete_gaussian(-5));
+  constexpr std::int64_t above = dpsc::discrete_gaussian::max_variance + 1;
+  CHECK_THROWS(std::domain_error, dpsc::discrete_gaussian(above));
+  CHECK_THROWS(std::domain_error, dpsc::discrete_laplace(0));
+  CHECK_THROWS(std::domain_error, dpsc::discrete_laplace(std::numeric_limits<std::int64_t>::min()));
+  CHECK_THROWS(std::domain_error, dpsc::uniform_below(0, engine));
+  // A tape whose bits are all one or all zero is a hostile one; it may run out, and nothing else.
+  for (const std::uint64_t word : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+    dpsc::tape_engine tape(std::vector<std::uint64_t>(100000, word));
+    try {
+      (void)widest(tape);
+    } catch (const std::out_of_range&) {
+    } catch (const std::overflow_error&) {
+    }
+    ++passed;
+  }
+  check_moments([&] { return dpsc::standard_normal(engine); }, 0.0, 1.0);
+  for (const double shape : {1.0, 1.5, 10.0, 1e5})
+    check_moments([&] { return dpsc::standard_gamma(shape, engine); }, shape, shape);
+  for (const Index d : {1, 2, 10, 100}) {
+    // E||v|| = d a and var ||v|| = d a^2 (the classic error is E||v|| = a).
+    const double a = 0.7, size = static_cast<double>(d);
+    check_moments([&] { return dpsc::gamma_norm_vector(d, a, engine).norm(); }, size * a,
+                  size * a * a, 4000);
+  }
+  CHECK_THROWS(std::domain_error, dpsc::gamma_norm_vector(0, 1.0, engine));
+  CHECK_THROWS(std::domain_error, dpsc::gaussian_vector(3, std::nan(""), engine));
+  CHECK_THROWS(std::domain_error, dpsc::gaussian_vector(3, 0.0, engine));
+}
+
+// Extreme probabilities of the Bernoulli sampler.
+void test_bernoulli() {
+  int count = 0;
+  const int n = 40000;
+  for (int i = 0; i < n; ++i) count += dpsc::bernoulli_exp(3, 2, engine);
+  const double p = std::exp(-1.5);
+  CHECK(std::abs(count - n * p) < 6 * std::sqrt(n * p * (1 - p)));
+  bool always = true, never = true;
+  const dpsc::uint128 huge = ~dpsc::uint128{0};
+  for (int i = 0; i < 1000; ++i) {
+    always = always && dpsc::bernoulli_exp(0, huge, engine);
+    never = never && !dpsc::bernoulli_exp(huge, 1, engine);
+    (void)dpsc::bernoulli_exp(huge, huge, engine);
+  }
+  CHECK(always);
+  CHECK(never);
+  CHECK_THROWS(std::domain_error, dpsc::bernoulli_exp(1, 0, engine));
+}
+
+int failing_calls = 0;
+void failing_source(unsigned char* out, std::size_t size) {
+  if (++failing_calls > 2) throw dpsc::entropy_error();
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<unsigned char>(i * 37 + 11);
+}
+
+void test_engines() {
+  dpsc::os_engine secure;
+  std::uint64_t all = 0, any = ~std::uint64_t{0};
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint64_t word = secure.bits();
+    all |= word;
+    any &= word;
+  }
+  CHECK(all == ~std::uint64_t{0} && any == 0);
+  // No entropy in the middle of a vector of draws: an exception, and no value.
+  dpsc::buffered_engine<failing_source> failing;
+  bool drew = false;
+  try {
+    (void)dpsc::gaussian_vector(5000, 1.0, failing);
+    drew = true;
+  } catch (const dpsc::entropy_error&) {
+  }
+  CHECK(!drew && failing_calls == 3);
+  CHECK_THROWS(dpsc::entropy_error, failing.bits());
+  dpsc::tape_engine tape({1, 2});
+  tape.bits();
+  tape.bits();
+  CHECK_THROWS(std::out_of_range, tape.bits());
+}
+
+dpsc::row_map identity_map(Index T, double limit) {
+  return {VectorXd::Zero(T), 1.0, VectorXd::Constant(T, limit), MatrixXd::Identity(T, T), 1.0,
+          VectorXd::Zero(T), true};
+}
+
+// Random integer tables against naive sums in 128-bit integers.
+void test_moments(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(1, round % 10 == 0 ? 2500 : 40), T = whole(1, 7);
+    const double limit = std::pow(2.0, static_cast<double>(whole(1, 20)));
+    const bool far = whole(0, 3) == 0;
+    MatrixXd table = random_matrix(n, T, far ? 1e300 : 1.5 * limit);
+    for (Index i = 0; i < std::min<Index>(n, 3); ++i)
+      table.row(i).setConstant(i == 0 ? limit : -limit);
+    dpsc::feature_reader<double> reader(table.data(), n, identity_map(T, limit));
+    const double radius = std::floor(limit * uniform(0.2, 3.0)) + 1.0;
+    const double clipped = std::pow(2.0, static_cast<double>(whole(0, 12)));
+    dpsc::clipped_moments moments(T, radius, clipped / radius, clipped, true);
+    // A plain copy of the first pass: integers, clipped, and their norms.
+    std::vector<double> squared;
+    for (int k = -6; k <= 6; ++k)
+      squared.push_back(std::floor(limit * limit * std::pow(2.0, k)));
+    dpsc::radius_counts counts(squared);
+    std::vector<double> naive(squared.size(), 0.0);
+    bool integers = true, short_enough = true;
+    MatrixXd each = MatrixXd::Zero(T, T);
+    VectorXd each_sum = VectorXd::Zero(T);
+    for (Index b = 0; b < reader.blocks(); ++b) {
+      const MatrixXd z = reader.read(b);
+      moments.add(z);
+      counts.add(z);
+      for (Index i = 0; i < z.rows(); ++i) {
+        const Index row = b * dpsc::feature_reader<double>::block_rows + i;
+        __int128 norm = 0;
+        for (Index t = 0; t < T; ++t) {
+          const double x = std::max(-limit, std::min(limit, table(row, t)));
+          integers = integers && z(i, t) == std::nearbyint(x);
+          norm += static_cast<__int128>(z(i, t)) * static_cast<__int128>(z(i, t));
+        }
+        for (std::size_t k = 0; k < squared.size(); ++k)
+          naive[k] += norm <= static_cast<__int128>(squared[k]);
+        // One row alone: its clipped norm must fit, in integers, and rows must add up.
+        dpsc::clipped_moments alone(T, radius, clipped / radius, clipped, true);
+        alone.add(z.row(i));
+        short_enough = short_enough && alone.sum().squaredNorm() <= clipped * clipped;
+        integers = integers && alone.sum() == alone.sum().array().round().matrix();
+        each += alone.gram();
+        each_sum += alone.sum();
+      }
+    }
+    CHECK(integers);
+    CHECK(short_enough);
+    CHECK(each == moments.gram() && each_sum == moments.sum());
+    bool same = true;
+    const VectorXd got = counts.result();
+    for (std::size_t k = 0; k < naive.size(); ++k)
+      same = same && got[static_cast<Index>(k)] == naive[k];
+    CHECK(same);
+  }
+  dpsc::row_map map = identity_map(3, 8.0);
+  map.rescale = 0.3;
+  CHECK_THROWS(std::invalid_argument, map.check());
+  map = identity_map(3, 0x1p60);
+  CHECK_THROWS(std::invalid_argument, map.check());
+  map = identity_map(3, 0x1p40);
+  CHECK_THROWS(std::overflow_error, map.check());
+  map = identity_map(3, 8.0);
+  map.origin = VectorXd::Zero(2);
+  CHECK_THROWS(std::invalid_argument, map.check());
+  map = identity_map(3, 8.0);
+  map.loadings(0, 0) = std::nan("");
+  CHECK_THROWS(std::invalid_argument, map.check());
+  CHECK_THROWS(std::invalid_argument, dpsc::radius_counts({2.0, 1.0}));
+  CHECK_THROWS(std::invalid_argument, dpsc::clipped_moments(2, 0.0, 1.0, 1.0, true));
+}
+
+void test_capped(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(1, 30), T = whole(1, 8);
+    const double mu = std::pow(10.0, uniform(-2, 6)), cap = uniform(0.02, 1.2);
+    MatrixXd x = random_matrix(n, T);
+    if (round % 4 == 0) x.rowwise() = x.row(0).eval();
+    const VectorXd g = random_vector(n, std::pow(10.0, uniform(-3, 5)));
+    const dpsc::capped_l1_qp problem(x, g, mu, cap);
+    const auto answer = problem.solve(1e-7);
+    CHECK(answer.certified);
+    CHECK(answer.point.lpNorm<1>() <= 1.0 + 1e-9);
+    CHECK(answer.point.cwiseAbs().maxCoeff() <= cap + 1e-12);
+    // Optimality as a variational inequality: F'(f)'(q - f) >= 0 at random points q of the set.
+    const VectorXd slope = 2.0 * (x * (x.transpose() * answer.point)) + mu * answer.point - g;
+    const dpsc::capped_l1_ball ball(cap);
+    const double size = slope.norm() + (2.0 * x.squaredNorm() + mu);
+    bool optimal = true;
+    for (int k = 0; k < 20; ++k) {
+      const VectorXd q = ball.project(random_vector(n, std::pow(10.0, uniform(-2, 1))));
+      optimal = optimal && slope.dot(q - answer.point) >= -4.0 * size * (answer.distance + 1e-12);
+    }
+    CHECK(optimal);
+  }
+  const MatrixXd x = MatrixXd::Ones(2, 2);
+  const VectorXd g = VectorXd::Ones(2), bad = VectorXd::Constant(2, std::nan(""));
+  const VectorXd three = VectorXd::Ones(3);
+  CHECK_THROWS(std::domain_error, dpsc::capped_l1_qp(x, g, 0.0, 1.0));
+  CHECK_THROWS(std::domain_error, dpsc::capped_l1_qp(x, bad, 1.0, 1.0));
+  CHECK_THROWS(std::invalid_argument, dpsc::capped_l1_qp(x, three, 1.0, 1.0));
+}
+
+void test_simplex(int rounds) {
+  dpsc::simplex_ls solver;
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(1, 40), m = whole(1, 12);
+    MatrixXd donors = random_matrix(n, m, std::pow(10.0, uniform(-3, 4)));
+    // Degenerate ones: equal donors, all equal, constant columns, the target itself among them.
+    if (round % 5 == 0 && n > 2) donors.row(1) = donors.row(0);
+    if (round % 7 == 0) donors.rowwise() = donors.row(0).eval();
+    if (round % 11 == 0) donors.col(0).setConstant(1.0);
+    VectorXd target = random_vector(m, donors.cwiseAbs().maxCoeff());
+    if (round % 3 == 0) target = donors.row(whole(0, n - 1)).transpose();
+    dpsc::simplex_options options;
+    options.demean = round % 2 == 1;
+    options.lambda = round % 6 == 5 ? uniform(0.0, 1.0) : 0.0;
+    const Index skip = n > 1 && round % 4 == 3 ? whole(0, n - 1) : -1;
+    const dpsc::simplex_solution& fit = solver.solve(donors, target, options, skip);
+    const VectorXd w = fit.dense(n);
+    CHECK(w.allFinite() && w.minCoeff() >= 0.0 && std::abs(w.sum() - 1.0) < 1e-9);
+    CHECK(skip < 0 || w[skip] == 0.0);
+    // No vertex and no mixture does better.
+    MatrixXd d = donors;
+    VectorXd y = target;
+    if (options.demean) {
+      d.colwise() -= donors.rowwise().mean().eval();
+      y.array() -= target.mean();
+    }
+    const VectorXd own = (d.rowwise() - y.transpose()).rowwise().squaredNorm();
+    const auto value = [&](const VectorXd& v) {
+      return (d.transpose() * v - y).squaredNorm() + options.lambda * own.dot(v);
+    };
+    const double at = value(w), slack = 1e-8 * (own.maxCoeff() + 1e-300);
+    bool best = true;
+    for (int k = 0; k < 20; ++k) {
+      VectorXd v = random_vector(n).cwiseAbs();  // a vertex, or any mixture
+      if (k < 10) v = VectorXd::Unit(n, whole(0, n - 1));
+      if (skip >= 0) v[skip] = 0.0;
+      if (v.sum() > 0.0) best = best && at <= value(v / v.sum()) + slack;
+    }
+    CHECK(best);
+  }
+  const MatrixXd donors = random_matrix(9, 6);
+  const auto placebo = dpsc::placebo_paths(solver, donors, 4, {});
+  CHECK(placebo.paths.allFinite());
+  const VectorXd target = donors.row(0).transpose();
+  const auto without = dpsc::leave_out_paths(solver, donors, target, 4, {}, {1, 2});
+  CHECK(without.paths.rows() == 2 && without.paths.allFinite());
+}
+
+void test_accountant(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const double delta = std::pow(10.0, uniform(-250, -0.1));
+    const double epsilon = std::pow(10.0, uniform(-4, 3));
+    const double rho = dpsc::cdp_rho(epsilon, delta);
+    CHECK(rho > 0.0 && dpsc::log_cdp_delta(rho, epsilon) <= std::log(delta));
+    CHECK(std::abs(dpsc::cdp_epsilon(rho, delta) - epsilon) < 1e-6 * epsilon + 1e-9);
+    CHECK(dpsc::log_cdp_delta(rho * 1.01, epsilon) >= dpsc::log_cdp_delta(rho, epsilon));
+    const double mu = dpsc::gaussian_mu(epsilon, delta);
+    CHECK(mu > 0.0 && std::isfinite(mu));
+    // The exact curve of Gaussian noise cannot cost more than its zCDP, mu^2 / 2.
+    CHECK(mu * mu / 2.0 >= rho * (1.0 - 1e-6));
+  }
+  CHECK(std::abs(dpsc::log_normal_cdf(0.0) + std::log(2.0)) < 1e-15);
+  CHECK(std::isfinite(dpsc::log_normal_cdf(-1e150)) && dpsc::log_normal_cdf(40.0) <= 0.0);
+  CHECK_THROWS(std::domain_error, dpsc::cdp_rho(-1.0, 0.1));
+  CHECK_THROWS(std::domain_error, dpsc::cdp_rho(1.0, 0.0));
+  CHECK_THROWS(std::domain_error, dpsc::log_cdp_delta(std::nan(""), 1.0));
+  CHECK_THROWS(std::domain_error, dpsc::gaussian_mu(1.0, 1.0));
+}
+
+// Anything may be thrown, but only std::exception, and nothing may be read out of range.
+double any_number() {
+  static const double odd[] = {0.0,    -0.0,   1.0,    -1.0,    1e300,        -1e300,   5e-324,
+                               0x1p52, 0x1p53, 0x1p62, 0x1p-40, std::nan(""), HUGE_VAL, -HUGE_VAL};
+  if (whole(0, 2) == 0) return odd[whole(0, 13)];
+  return std::ldexp(uniform(), static_cast<int>(whole(-60, 60)));
+}
+
+void fuzz_round() {
+  const Index n = whole(0, 12), T = whole(0, 5), d = whole(0, 5);
+  const auto matrix = [](Index rows, Index columns) -> MatrixXd {
+    return MatrixXd::NullaryExpr(rows, columns, [](Index, Index) { return any_number(); });
+  };
+  const auto vector = [&](Index size) -> VectorXd { return matrix(size, 1).col(0); };
+  switch (whole(0, 4)) {
+    case 0: {
+      const double rescale = std::ldexp(1.0, static_cast<int>(whole(-40, 2)));
+      const VectorXd limit = vector(whole(0, 9) ? T : d).array().abs().floor();
+      const dpsc::row_map map{vector(T), any_number(), limit, matrix(T, d).array().floor(),
+                              rescale, vector(d).array().floor(), whole(0, 3) != 0};
+      const MatrixXd table = matrix(n, T);
+      dpsc::feature_reader<double> reader(table.data(), n, map);
+      dpsc::clipped_moments moments(d, any_number(), any_number(), std::floor(any_number()),
+                                    map.on_grid);
+      for (Index b = 0; b < reader.blocks(); ++b) moments.add(reader.read(b));
+      break;
+    }
+    case 1: {
+      const double bound = any_number();
+      if (!(std::abs(bound) < 0x1p62)) break;
+      (void)dpsc::discrete_gaussian(static_cast<std::int64_t>(bound))(engine);
+      break;
+    }
+    case 2: {
+      const MatrixXd x = matrix(n, T).array().max(-1e3).min(1e3);
+      const VectorXd g = vector(whole(0, 9) ? n : n + 1).array().max(-1e6).min(1e6);
+      const double mu = any_number(), cap = any_number();
+      if (mu > 1e-2 || !(mu > 0.0)) (void)dpsc::capped_l1_qp(x, g, mu, cap).solve(1e-6);
+      break;
+    }
+    case 3: {
+      dpsc::simplex_ls solver;
+      const MatrixXd donors = matrix(n, T);
+      (void)solver.solve(donors, vector(whole(0, 9) ? T : d), {}, whole(-2, n));
+      break;
+    }
+    default:
+      (void)dpsc::log_gaussian_delta(any_number(), any_number());
+      (void)dpsc::cdp_epsilon(any_number(), any_number());
+      (void)dpsc::gaussian_mu(any_number(), any_number());
+  }
+}
+
+void fuzz(int rounds) {
+  int refused = 0;
+  for (int i = 0; i < rounds; ++i) {
+    try {
+      fuzz_round();
+    } catch (const std::exception&) {
+      ++refused;
+    }
+  }
+  std::printf("fuzzing: %d rounds, %d inputs refused\n", rounds, refused);
+  ++passed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 20000;
+  const int properties = rounds < 1000 ? 20 : 200;
+  const std::pair<const char*, std::function<void()>> tests[] = {
+      {"samplers", test_samplers},
+      {"Bernoulli", test_bernoulli},
+      {"engines", test_engines},
+      {"moments", [&] { test_moments(properties); }},
+      {"capped L1 solver", [&] { test_capped(properties); }},
+      {"simplex solver", [&] { test_simplex(properties); }},
+      {"accountant", [&] { test_accountant(properties); }},
+      {"fuzzing", [&] { fuzz(rounds); }}};
+  for (const auto& test : tests) {
+    const int before = failed;
+    test.second();
+    std::printf("%-18s %s\n", test.first, failed == before ? "ok" : "FAILED");
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,341 @@
+# The quick version of the audits; tools/audit.R runs them longer, and more of them.
+
+test_that("the bound from counts is Clopper and Pearson's", {
+  expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
+  expect_equal(epsilon_from_counts(0, 0, 50, 0, 0.95), -Inf)
+  expect_lt(epsilon_from_counts(50, 50, 50, 0, 0.95), 0)
+})
+
+releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1) {
+  one <- function(method, calibration = "tight") {
+    audit_mechanism(method, calibration,
+      target = audit_target(T0 + T1), T0 = T0, epsilon = epsilon, delta = delta
+    )
+  }
+  list(
+    gram = one("gram"), output = one("output"), objective = one("objective"),
+    output_published = one("output", "published")
+  )
+}
+
+test_that("no noise call of ours moves by more than it declares", {
+  worst <- list()
+  for (case in list(c(0, 9), c(1e-6, 2))) {
+    pairs <- audit_pairs(case[[2L]], 6, 4)
+    for (name in names(releases())) {
+      release <- releases(case[[1L]], epsilon = 4)[[name]]
+      for (pair in pairs) {
+        audit <- dp_audit(release, pair$data, pair$neighbour, n_runs = 2, mode = "replay")
+        expect_false(audit$violated, label = paste(name, case))
+        worst[[name]] <- max(worst[[name]], tidy(audit)$ratio)
+      }
+    }
+  }
+  # The audit is not vacuous: some call of each method reaches what it declares.
+  expect_gt(min(unlist(worst)), 0.99)
+})
+
+test_that("joint moments move by at most what they declare, in integers, and reach it", {
+  # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
+  withr::local_seed(1)
+  seen <- c(frobenius = 0, l1 = 0)
+  for (i in 1:60) {
+    d <- sample(2:6, 1)
+    radius <- sample(c(0.3, 0.9, 1, 1.7, 3), 1)
+    rows <- row_map(new_bounds(c(-1, 1), d), diag(d), numeric(d), on_grid = TRUE)
+    on_grid <- floor(radius / rows$unit)
+    R <- 2^sample(6:12, 1)
+    kappa <- sample(c(0.2, 0.7, 1), 1)
+    K <- round(kappa * R)
+    shape <- sample(5, 1)
+    x <- switch(shape,
+      matrix(stats::runif(2 * d, -1, 1), 2), matrix(sample(c(-1, 1), 2 * d, TRUE), 2),
+      # Just beyond and just within the radius.
+      t(apply(matrix(stats::rnorm(2 * d), 2), 1, function(z) {
+        z / sqrt(sum(z^2)) * radius * (1 + stats::runif(1, -1e-6, 1e-6))
+      })),
+      rbind(c(1, numeric(d - 1)), c(numeric(d - 1), 1)) * min(1, radius),
+      matrix(c(0, 1), 2, d)
+    )
+    moments <- lapply(1:2, function(k) {
+      clipped_moments_cpp(x[k, , drop = FALSE], rows$map, on_grid, R / on_grid, R)
+    })
+    expect_true(all(vapply(moments, function(m) {
+      all(m$sum == round(m$sum)) && sum(m$sum^2) <= R^2 && all(m$gram == tcrossprod(m$sum))
+    }, logical(1))))
+    gram <- moments[[1L]]$gram - moments[[2L]]$gram
+    mean <- K * (moments[[1L]]$sum - moments[[2L]]$sum)
+    # All below 2^53: the comparison is exact.
+    expect_lte(sum(gram^2) + 2 * sum(mean^2), 2 * (R^2 + K^2)^2)
+    upper <- gram[upper.tri(gram, diag = TRUE)]
+    expect_lte(sum(abs(upper)) + sum(abs(mean)), (d + 2) * (R^2 + K^2))
+    seen <- pmax(seen, c(
+      sqrt((sum(gram^2) + 2 * sum(mean^2)) / 2) / (R^2 + K^2),
+      (sum(abs(upper)) + sum(abs(mean))) / ((d + 2) * (R^2 + K^2))
+    ))
+  }
+  expect_gt(seen[["frobenius"]], 0.95)
+  # Two rows with v'w = -K^2 reach the Frobenius bound.
+  v <- c(1, 0) * 64
+  w <- c(-1, 0) * 64
+  shift <- tcrossprod(c(v, 64)) - tcrossprod(c(w, 64))
+  expect_equal(sum(shift^2), 2 * (64^2 + 64^2)^2)
+})
+
+test_that("counts within radii move one way and by at most one", {
+  withr::local_seed(2)
+  for (i in 1:30) {
+    d <- 4
+    n <- 5
+    rows <- row_map(new_bounds(c(-1, 1), d), diag(d), 0.1 * stats::rnorm(d), on_grid = TRUE)
+    squared <- floor(2^seq(-3, 1.5, by = 0.25) / rows$unit)^2
+    x <- matrix(stats::runif(n * d, -1.2, 1.2), n)
+    other <- x
+    other[1L, ] <- sample(c(-1, 0, 1, 5), d, TRUE)
+    move <- radius_counts_cpp(other, rows$map, squared) - radius_counts_cpp(x, rows$map, squared)
+    expect_true(all(move %in% c(0, 1)) || all(move %in% c(0, -1)))
+  }
+})
+
+test_that("number, law and size of the noise calls do not depend on the donors", {
+  # The replay checks it for neighbours; here two panels that have nothing in common.
+  for (delta in c(0, 1e-6)) {
+    for (release in releases(delta)) {
+      hooked <- as_hooked(release)
+      far <- record_and_replay(hooked, matrix(0, 9, 6), matrix(rep_len(c(-1, 1, 1), 54), 9))
+      expect_false(is.null(far))
+    }
+  }
+})
+
+test_that("a sequence of calls that does depend on the panel is noticed", {
+  leaky <- function(panel, add_noise) {
+    if (panel[1, 1] > 0) add_noise(0, 1, 1)
+    add_noise(sum(panel), 1, 2)
+  }
+  audit <- dp_audit(leaky, matrix(1, 2, 2), rbind(-1, c(1, 1)), n_runs = 4, mode = "replay")
+  expect_true(audit$violated)
+  expect_match(audit$note, "sequence")
+  skip_if_not_installed("ggplot2")
+  expect_error(ggplot2::autoplot(audit), class = "dpsc_error_argument")
+})
+
+test_that("mechanisms of users are replayed", {
+  mean_of <- function(panel, add_noise, declared) {
+    add_noise(mean(panel), scale = 1, sensitivity = declared, law = "laplace")
+  }
+  pair <- list(matrix(1, 4, 1), matrix(c(-1, 1, 1, 1)))
+  good <- dp_audit(mean_of, pair[[1L]], pair[[2L]], n_runs = 2, mode = "replay", declared = 0.5)
+  expect_false(good$violated)
+  expect_equal(tidy(good)$ratio, 1)
+  bad <- dp_audit(mean_of, pair[[1L]], pair[[2L]], n_runs = 2, mode = "replay", declared = 0.25)
+  expect_equal(tidy(bad)$ratio, 2)
+  expect_true(bad$violated)
+  expect_error(dp_audit(sum, 1, 2, mode = "replay"), class = "dpsc_error_argument")
+})
+
+# A budget whose delta a few hundred runs can resolve.
+test_that("the exact loss of gram and output stays within the claim, on adversarial neighbours", {
+  withr::local_seed(3)
+  largest <- c()
+  for (delta in c(0, 0.05)) {
+    for (name in c("gram", "output")) {
+      release <- releases(delta, epsilon = 1)[[name]]
+      for (shape in c("jump", "outside")) {
+        pair <- audit_pairs(6, 6, 4)[[shape]]
+        audit <- suppressWarnings(
+          dp_audit(release, pair$data, pair$neighbour, n_runs = 30, mode = "loss")
+        )
+        expect_false(audit$violated, label = paste(name, delta, shape))
+        if (delta == 0) expect_lte(audit$observed$loss, 1 + 1e-6)
+        expect_lte(max(tidy(audit)$delta.estimate), max(delta, 1e-9))
+        largest <- c(largest, audit$observed$loss)
+      }
+    }
+  }
+  expect_gt(max(largest), 0.9)
+})
+
+test_that("exact losses average as they must: E exp(-loss) = 1", {
+  withr::local_seed(4)
+  pair <- audit_pairs(6, 6, 4)$jump
+  for (name in c("gram", "output")) {
+    delta <- if (name == "gram") 1e-3 else 0
+    loss <- loss_of_release(releases(delta, epsilon = 0.7)[[name]], NULL)
+    weight <- exp(-replicate(100, loss(pair$data, pair$neighbour)))
+    expect_lt(abs(mean(weight) - 1), 4.5 * stats::sd(weight) / 10)
+  }
+  published <- published_objective(6, 4, 4, 4, 0, "gamma_norm")
+  pair <- swap_pair(6, 4)
+  weight <- replicate(2000, {
+    f <- published$mechanism(pair$data)
+    exp(published$log_density(f, pair$neighbour) - published$log_density(f, pair$data))
+  })
+  expect_lt(abs(mean(weight) - 1), 4.5 * stats::sd(weight) / sqrt(2000))
+})
+
+test_that("the replayed loss of the published objective is that of its density", {
+  release <- audit_mechanism("objective", "published", rep(1, 5), 4,
+    epsilon = 8, delta = 0, control = dp_control(rng = "R", lambda = 4)
+  )
+  fixture <- published_objective(6, 4, 4, 4, 0, "gamma_norm")
+  pair <- lapply(swap_pair(6, 4), cbind, 0)
+  withr::local_seed(5)
+  calls <- record_and_replay(as_hooked(release), pair$data, pair$neighbour)
+  calls <- Filter(function(call) isTRUE(call$linear), calls)
+  f <- calls[[1L]]$output
+  log_density <- function(panel) fixture$log_density(f, panel[, 1:4])
+  expected <- log_density(pair$data) - log_density(pair$neighbour)
+  expect_equal(call_loss(calls[[1L]]), expected, tolerance = 1e-6)
+})
+
+test_that("black-box audits of our releases find nothing", {
+  withr::local_seed(6)
+  pair <- audit_pairs(5, 6, 4)$jump
+  for (name in c("gram", "output", "objective")) {
+    delta <- if (name == "objective") 0 else 1e-6
+    audit <- dp_audit(releases(delta)[[name]], pair$data, pair$neighbour, n_runs = 100)
+    expect_false(audit$violated, label = name)
+  }
+})
+
+# What must be caught -----------------------------------------------------------------------------
+
+test_that("caught: the published objective perturbation, at the rates of the errata", {
+  withr::local_seed(7)
+  rates <- data.frame(
+    n = c(10, 10, 100), T0 = 10, epsilon = c(5, 10, 10), rate = c(0.22, 0.65, 0.9)
+  )
+  for (i in seq_len(nrow(rates))) {
+    case <- rates[i, ]
+    audit <- audit_published(case$n, case$T0, case$T0, case$epsilon, 0, "gamma_norm", 300)
+    expect_true(audit$violated)
+    expect_equal(tidy(audit)$share.above[[1L]], case$rate, tolerance = 0.25)
+    expect_gt(audit$observed$epsilon, 2 * case$epsilon)
+  }
+  release <- audit_mechanism("objective", "published", rep(1, 11), 10, epsilon = 20, delta = 0)
+  pair <- lapply(swap_pair(10, 10), cbind, 0)
+  audit <- dp_audit(release, pair$data, pair$neighbour, n_runs = 100, mode = "loss")
+  expect_true(audit$violated)
+  # The gradient's sensitivity is where it fails.
+  replay <- dp_audit(release, pair$data, pair$neighbour, n_runs = 20, mode = "replay")
+  expect_true(replay$violated)
+})
+
+test_that("caught: radial Laplace noise, and a variance mistaken for a standard deviation", {
+  withr::local_seed(8)
+  # Document: 0.077 for the variance, 0.014 for the published Gaussian.
+  audit <- audit_published(10, 10, 50, 1, 1e-6, "variance", 500)
+  expect_true(audit$violated)
+  expect_equal(mean(tidy(audit)$delta.estimate), 0.077, tolerance = 0.3)
+  audit <- audit_published(10, 10, 50, 1, 1e-6, "radial", 1000)
+  expect_true(audit$violated)
+  # A length drawn from |Laplace| times a direction, sensitivity and scale 1: 0.35, 0.76, 0.93.
+  audits <- lapply(c(2, 10, 38), audit_radial, n_runs = 500)
+  expect_true(all(vapply(audits, `[[`, logical(1), "violated")))
+  found <- vapply(audits, function(audit) mean(tidy(audit)$delta.estimate), numeric(1))
+  expect_equal(found, c(0.35, 0.76, 0.93), tolerance = 0.1)
+  # Without knowing the density.
+  d <- 10
+  radial <- function(panel) {
+    direction <- stats::rnorm(d)
+    panel[1, ] + direction / sqrt(sum(direction^2)) * stats::rexp(1)
+  }
+  zero <- matrix(0, 2, d)
+  one <- rbind(rep(1 / sqrt(d), d), 0)
+  expect_true(dp_audit(radial, zero, one, epsilon = 1, n_runs = 1000)$violated)
+  sigma <- gaussian_sigma(1, 1e-5, sensitivity = 20)
+  gaussian <- function(sd) function(panel) sum(panel) + stats::rnorm(1, sd = sd)
+  neighbour <- rbind(5, matrix(0, 4, 4))
+  wrong <- dp_audit(gaussian(sqrt(sigma)), 0 * neighbour, neighbour, 1, 1e-5, n_runs = 1000)
+  expect_true(wrong$violated)
+  right <- dp_audit(gaussian(sigma), 0 * neighbour, neighbour, 1, 1e-5, n_runs = 1000)
+  expect_false(right$violated)
+  expect_gt(wrong$observed$epsilon, 2)
+})
+
+test_that("caught: a gram release whose clipping is off", {
+  release <- releases()$gram
+  pair <- audit_pairs(6, 6, 4)$jump
+  # Far rows, small radius.
+  pair <- lapply(pair, function(x) rbind(x[1L, ], 0.01 * x[-1L, ]))
+  expect_false(replay_changed(release, pair, list())$violated)
+  withr::local_seed(9)
+  audit <- replay_changed(release, pair, list(clipped_moments_cpp = unclipped_moments), 10)
+  expect_true(audit$violated)
+  expect_gt(audit$observed$ratio, 1.5)
+  # A clip that forgets the rounding: one grid step beyond the radius.
+  sloppy <- function(block, map, radius, zoom, clipped_radius) {
+    moments <- clipped_moments_cpp(block, map, radius, zoom * 1.1, ceiling(clipped_radius * 1.1))
+    moments
+  }
+  expect_true(replay_changed(release, pair, list(clipped_moments_cpp = sloppy), 10)$violated)
+})
+
+test_that("caught: a fixed seed", {
+  seeded <- function(panel) {
+    withr::local_seed(1)
+    sum(panel) + stats::rnorm(1, sd = 1e6)
+  }
+  audit <- dp_audit(seeded, matrix(0, 2, 2), rbind(1, c(0, 0)), epsilon = 50, n_runs = 20)
+  expect_true(audit$violated)
+  expect_match(audit$note, "no fresh noise")
+  # A constant that is the same on both panels tells nothing.
+  constant <- dp_audit(function(panel) 1, matrix(0, 2, 2), rbind(1, c(0, 0)), 1, n_runs = 20)
+  expect_false(constant$violated)
+  expect_null(constant$note)
+})
+
+test_that("noise drawn outside the audited functions is refused, and so is a wrong record", {
+  scope <- hooked_namespace(new_recorder())
+  expect_error(scope$discrete_laplace_cpp(1, "R"), "outside the audited")
+  expect_identical(parent.env(scope), asNamespace("dpsc"))
+  release <- releases()$output
+  pair <- audit_pairs(3, 6, 4)$swap
+  silent <- function(values, step, rng) values
+  expect_error(
+    replay_changed(release, pair, list(add_planned = silent)), class = "dpsc_error_internal"
+  )
+})
+
+test_that("bad arguments are refused", {
+  x <- matrix(0, 2, 2)
+  expect_error(dp_audit(1, x, x, 1), class = "dpsc_error_argument")
+  expect_error(dp_audit(sum, x, x), class = "dpsc_error_argument")
+  expect_error(dp_audit(sum, x, x, 1, n_runs = 3), class = "dpsc_error_argument")
+  expect_error(dp_audit(sum, x, x, 1, mode = "loss"), class = "dpsc_error_argument")
+  expect_error(dp_audit(sum, x, x, 1, level = 1), class = "dpsc_error_argument")
+  expect_error(dp_audit(function(p) numeric(), x, x, 1), class = "dpsc_error_argument")
+  release <- releases()$gram
+  expect_error(dp_audit(release, x, x), class = "dpsc_error_argument")
+  expect_error(dp_audit(release, x, x[1, , drop = FALSE]), class = "dpsc_error_argument")
+  expect_error(dp_audit(release, x, x, typo = 1), class = "dpsc_error_argument")
+  pair <- audit_pairs(3, 6, 4)$swap
+  expect_error(
+    dp_audit(releases()$objective, pair$data, pair$neighbour, mode = "loss"),
+    class = "dpsc_error_argument"
+  )
+  # Two rows differ.
+  pair$data[2L, ] <- 0
+  expect_error(dp_audit(release, pair$data, pair$neighbour), class = "dpsc_error_argument")
+})
+
+test_that("audits print, tidy and plot, and hold no donor", {
+  withr::local_seed(10)
+  release <- releases()$gram
+  pair <- audit_pairs(5, 6, 4)$random
+  audits <- list(
+    dp_audit(release, pair$data, pair$neighbour, n_runs = 20),
+    dp_audit(release, pair$data, pair$neighbour, n_runs = 4, mode = "loss"),
+    dp_audit(release, pair$data, pair$neighbour, n_runs = 2, mode = "replay")
+  )
+  for (audit in audits) {
+    expect_match(paste(format(audit), collapse = "\n"), "audit")
+    expect_s3_class(tidy(audit), "data.frame")
+    expect_false(any(vapply(pair$data, holds_number, logical(1), object = audit)))
+    skip_if_not_installed("ggplot2")
+    expect_s3_class(ggplot2::autoplot(audit), "ggplot")
+    expect_silent(ggplot2::ggplot_build(ggplot2::autoplot(audit)))
+  }
+  expect_output(print(release), "gram")
+})

@@ -1,0 +1,198 @@
+# Faults in the middle of a release: the charge stays, nothing is half released, the error is clear.
+
+fault_panel <- function() toy_panel(n = 12, T0 = 5, T1 = 2)
+
+fault_release <- function(ledger, rng = "R", method = "gram", delta = 1e-6,
+                          donors = fault_panel()$donors, scope = asNamespace("dpsc")) {
+  p <- fault_panel()
+  control <- dp_control(rng = "R")
+  control$rng <- rng
+  arguments <- list(donors,
+    target = p$target, T0 = p$T0, epsilon = 1, delta = delta, bounds = c(-1, 1), ledger = ledger,
+    control = control
+  )
+  if (inherits(donors, "dp_chunks")) {
+    return(do.call(dp_release, arguments))
+  }
+  do.call(scope$dp_release.matrix, c(arguments, method = method))
+}
+
+charges <- function(ledger) nrow(as.data.frame(ledger))
+
+cases <- list(
+  list("gram", 1e-6), list("gram", 0), list("output", 1e-6), list("output", 0),
+  list("objective", 1e-6), list("objective", 0)
+)
+
+test_that("randomness that runs out, wherever it does, leaves the charge and no release", {
+  withr::local_seed(1)
+  bits <- tape(200)
+  for (case in cases) {
+    for (words in c(0, 1, 7, 20)) {
+      ledger <- dp_ledger(10, 1e-3)
+      release <- NULL
+      expect_error(
+        release <- fault_release(ledger, bits[seq_len(8 * words)], case[[1L]], case[[2L]]),
+        "tape is exhausted"
+      )
+      expect_null(release)
+      expect_identical(charges(ledger), 1L)
+    }
+    expect_s3_class(fault_release(ledger, "R", case[[1L]], case[[2L]]), "dp_release")
+    expect_identical(charges(ledger), 2L)
+  }
+})
+
+# A function that counts calls of a noise step and interrupts the k-th, as Ctrl-C would.
+interrupt_at <- function(k, real) {
+  calls <- 0L
+  function(...) {
+    calls <<- calls + 1L
+    if (calls == k) {
+      rlang::cnd_signal(structure(class = c("interrupt", "condition"), list()))
+      stop("not interrupted")
+    }
+    real(...)
+  }
+}
+
+test_that("an interrupt at any noise step leaves the charge and no release", {
+  steps <- list(
+    list("gram", 1e-6, "draw_exponential", 2), list("gram", 1e-6, "add_discrete_gaussian", 2),
+    list("gram", 0, "add_discrete_laplace", 2), list("output", 1e-6, "add_discrete_gaussian", 2),
+    list("output", 0, "add_continuous", 2), list("objective", 1e-6, "gaussian_noise_cpp", 1),
+    list("objective", 0, "add_continuous", 2), list("objective", 0, "capped_l1_qp_cpp", 1)
+  )
+  for (step in steps) {
+    for (k in seq_len(step[[4L]])) {
+      changes <- list(interrupt_at(k, get(step[[3L]], asNamespace("dpsc"))))
+      names(changes) <- step[[3L]]
+      scope <- changed_namespace(changes)
+      ledger <- dp_ledger(10, 1e-3)
+      outcome <- tryCatch(
+        fault_release(ledger, "R", step[[1L]], step[[2L]], scope = scope),
+        interrupt = function(e) "interrupted"
+      )
+      expect_identical(outcome, "interrupted", label = paste(step[[1L]], step[[3L]], k))
+      expect_identical(charges(ledger), 1L)
+    }
+  }
+})
+
+test_that("a real Ctrl-C between two passes over the donors does the same", {
+  skip_on_os("windows")
+  donors <- fault_panel()$donors
+  for (at in 3:9) {
+    reads <- 0L
+    chunks <- dp_chunks(function(i) {
+      reads <<- reads + 1L
+      if (reads == at) {
+        tools::pskill(Sys.getpid(), tools::SIGINT)
+        Sys.sleep(0.1) # where R looks for interrupts
+      }
+      donors[if (i == 1) 1:6 else 7:12, ]
+    }, 2)
+    ledger <- dp_ledger(10, 1e-3)
+    outcome <- tryCatch(
+      fault_release(ledger, donors = chunks), interrupt = function(e) "interrupted"
+    )
+    expect_identical(outcome, "interrupted", label = paste("read", at))
+    expect_identical(reads, at)
+    expect_identical(charges(ledger), 1L)
+    # The ledger works on, and knows.
+    fault_release(ledger)
+    expect_identical(charges(ledger), 2L)
+  }
+})
+
+test_that("a reader of chunks that fails midway leaves the charge and no release", {
+  donors <- fault_panel()$donors
+  reads <- 0L
+  chunks <- dp_chunks(function(i) {
+    reads <<- reads + 1L
+    if (reads == 6L) stop("disk on fire near ", donors[1, 1])
+    donors[if (i == 1) 1:6 else 7:12, ]
+  }, 2)
+  ledger <- dp_ledger(10, 1e-3)
+  failure <- tryCatch(fault_release(ledger, donors = chunks), error = identity)
+  expect_s3_class(failure, "dpsc_error_panel")
+  expect_no_match(conditionMessage(failure), "fire")
+  expect_identical(charges(ledger), 1L)
+})
+
+test_that("without randomness from the operating system nothing is released", {
+  skip_if_not(Sys.info()[["sysname"]] == "Linux", "getrandom is replaced on Linux")
+  skip_if(!nzchar(Sys.which("cc")), "no C compiler")
+  folder <- withr::local_tempdir()
+  source <- file.path(folder, "no_entropy.c")
+  library <- file.path(folder, "no_entropy.so")
+  writeLines(c(
+    "#include <errno.h>", "#include <stdlib.h>", "#include <sys/types.h>",
+    "ssize_t getrandom(void *buffer, size_t size, unsigned flags) {",
+    "  (void)buffer; (void)size; (void)flags; errno = ENOSYS; return -1;", "}"
+  ), source)
+  compiled <- system2("cc", c("-shared", "-fPIC", shQuote(source), "-o", shQuote(library)),
+    stdout = FALSE, stderr = FALSE
+  )
+  skip_if(compiled != 0, "cannot compile")
+  script <- file.path(folder, "script.R")
+  writeLines(c(
+    sprintf(".libPaths(c(%s))", paste(encodeString(.libPaths(), quote = "\""), collapse = ", ")),
+    "library(dpsc)", "ledger <- dp_ledger(10, 1e-3)", "release <- NULL",
+    "e <- tryCatch({",
+    "  release <- dp_release(matrix(0.5, 9, 5), target = 1:5 / 9, T0 = 3, epsilon = 1,",
+    "    bounds = c(-1, 1), ledger = ledger)",
+    "}, error = identity)",
+    "cat('message:', conditionMessage(e), '\\n')",
+    "cat('released:', !is.null(release), 'charges:', nrow(as.data.frame(ledger)), '\\n')"
+  ), script)
+  said <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)),
+    stdout = TRUE, stderr = TRUE, env = paste0("LD_PRELOAD=", library)
+  )
+  expect_match(said, "gave no randomness", all = FALSE)
+  expect_match(said, "released: FALSE charges: 1", all = FALSE)
+})
+
+test_that("a release is not written half: a failed write leaves the old file", {
+  skip_if_not_installed("jsonlite")
+  skip_on_os("windows")
+  folder <- withr::local_tempdir()
+  path <- file.path(folder, "release.json")
+  release <- fault_release(NULL, "secure")
+  write_release(release, path)
+  before <- readLines(path)
+  # The target of the move cannot be replaced: a folder of that name.
+  blocked <- file.path(folder, "blocked.json")
+  dir.create(blocked)
+  expect_error(write_release(release, blocked), class = "dpsc_error")
+  expect_identical(readLines(path), before)
+  expect_setequal(list.files(folder), c("release.json", "blocked.json"))
+})
+
+# A ledger lives in one session: its balance is not shared through files or forks. A copy that
+# turns up in another process refuses to pay: what the original has spent is not known there.
+test_that("a ledger that comes from another process refuses to pay", {
+  skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")
+  skip_on_os("windows")
+  file <- withr::local_tempfile(fileext = ".rds")
+  script <- withr::local_tempfile(fileext = ".R")
+  writeLines(c(
+    sprintf(".libPaths(c(%s))", paste(encodeString(.libPaths(), quote = "\""), collapse = ", ")),
+    "ledger <- dpsc::dp_ledger(10, 1e-3)",
+    sprintf("saveRDS(ledger, %s)", encodeString(file, quote = "\""))
+  ), script)
+  # Two processes write the same file; the last one wins, and the file is whole.
+  for (i in 1:2) system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)))
+  foreign <- readRDS(file)
+  expect_output(print(foreign), "Privacy ledger")
+  expect_error(fault_release(foreign), class = "dpsc_error_budget")
+  expect_identical(charges(foreign), 0L)
+
+  # A fork has a copy, too.
+  own <- dp_ledger(10, 1e-3)
+  job <- parallel::mcparallel(tryCatch(fault_release(own), error = function(e) class(e)))
+  expect_true("dpsc_error_budget" %in% parallel::mccollect(job)[[1L]])
+  expect_identical(charges(own), 0L)
+  fault_release(own)
+  expect_identical(charges(own), 1L)
+})

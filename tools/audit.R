@@ -1,0 +1,141 @@
+# make audit: the audits of tests/testthat/test-audit.R with more runs, panels and mechanisms.
+# Prints claimed against observed and writes bench/results/audit.csv. Exit status 1 if a claim of
+# ours is violated, or if a mechanism that is known to be wrong is not caught.
+library(dpsc)
+internal <- asNamespace("dpsc")
+helpers <- new.env(parent = internal)
+for (file in c("helper-audit.R", "helper-panels.R")) {
+  sys.source(file.path("tests", "testthat", file), envir = helpers)
+}
+# Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
+scale <- as.numeric(Sys.getenv("DPSC_AUDIT_SCALE", "1"))
+runs <- function(n) max(min(n, 20), round(n * scale))
+set.seed(20240607)
+
+rows <- list()
+note <- function(audit, mechanism, panel, expected) {
+  loss <- audit$mode == "loss"
+  replay <- audit$mode == "replay"
+  row <- data.frame(
+    mechanism = mechanism, panel = panel, mode = audit$mode, runs = audit$n_runs,
+    claimed.epsilon = audit$claimed$epsilon, claimed.delta = audit$claimed$delta,
+    observed.epsilon = if (replay) NA else audit$observed$epsilon,
+    observed.delta = if (loss) max(audit$table$delta.estimate) else NA,
+    largest.loss = if (loss) audit$observed$loss else NA,
+    share.above = if (loss) max(audit$table$share.above) else NA,
+    sensitivity.ratio = if (replay) audit$observed$ratio else NA,
+    violated = audit$violated, expected = expected
+  )
+  rows[[length(rows) + 1L]] <<- row
+  cat(sprintf(
+    "%-34s %-9s %-8s claimed %-5s %-7s observed %-8s %s%s\n", mechanism, panel, audit$mode,
+    format(row$claimed.epsilon), format(row$claimed.delta),
+    signif(if (replay) row$sensitivity.ratio else row$observed.epsilon, 4),
+    if (audit$violated) "VIOLATED" else "-", if (audit$violated != expected) "  UNEXPECTED" else ""
+  ))
+}
+
+describe <- function(method, calibration, epsilon, delta, T0 = 4, T1 = 2, lambda = NULL) {
+  audit_mechanism(method, calibration,
+    target = helpers$audit_target(T0 + T1), T0 = T0, epsilon = epsilon, delta = delta,
+    control = dp_control(rng = "R", lambda = lambda)
+  )
+}
+
+cat("Sensitivity of every noise call (ratio of observed to declared)\n")
+for (size in list(c(2, 4, 2), c(12, 10, 3), c(60, 6, 2))) {
+  for (delta in c(0, 1e-6)) {
+    for (method in c("gram", "output", "objective")) {
+      if (method == "objective" && size[[1L]] > 12) next
+      ours <- describe(method, "tight", 2, delta, size[[2L]], size[[3L]])
+      periods <- size[[2L]] + size[[3L]]
+      pairs <- helpers$audit_pairs(size[[1L]], periods, size[[2L]], seed = size[[1L]])
+      audits <- lapply(pairs, function(pair) {
+        dp_audit(ours, pair$data, pair$neighbour, n_runs = runs(6), mode = "replay")
+      })
+      worst <- which.max(vapply(audits, function(a) a$observed$ratio, 0))
+      note(audits[[worst]], sprintf("%s n=%d", method, size[[1L]]), names(pairs)[[worst]], FALSE)
+    }
+  }
+}
+
+cat("Exact loss of our releases\n")
+for (delta in c(0, 0.02)) {
+  for (epsilon in c(0.5, 2)) {
+    for (method in c("gram", "output")) {
+      ours <- describe(method, "tight", epsilon, delta)
+      for (shape in c("jump", "corner")) {
+        pair <- helpers$audit_pairs(6, 6, 4)[[shape]]
+        note(
+          dp_audit(ours, pair$data, pair$neighbour, n_runs = runs(300), mode = "loss"),
+          method, shape, FALSE
+        )
+      }
+    }
+  }
+}
+# Rows that use the whole sensitivity of the ridge weights.
+ridge <- describe("output", "tight", 1, 0, lambda = 8)
+y <- ridge$target[1:4]
+pair <- list(rbind(c(y / sqrt(sum(y^2)), 1, 1), 0, 0), rbind(c(-y / sqrt(sum(y^2)), -1, -1), 0, 0))
+audit <- dp_audit(ridge, pair[[1L]], pair[[2L]], n_runs = runs(1000), mode = "loss")
+note(audit, "output", "extreme", FALSE)
+
+cat("Black box, our releases\n")
+for (method in c("gram", "output", "objective")) {
+  for (delta in c(0, 1e-6)) {
+    if (method == "objective" && delta > 0) next
+    pair <- helpers$audit_pairs(5, 6, 4)$jump
+    ours <- describe(method, "tight", 2, delta)
+    note(dp_audit(ours, pair$data, pair$neighbour, n_runs = runs(600)), method, "jump", FALSE)
+  }
+}
+
+cat("Mechanisms that are wrong\n")
+for (n in c(10, 100)) {
+  for (epsilon in c(1, 2, 5, 10, 25, 50)) {
+    note(helpers$audit_published(n, 10, 10, epsilon, 0, "gamma_norm", runs(2000)),
+      sprintf("published objective n=%d", n), "swap", TRUE)
+  }
+}
+for (noise in c("gaussian", "variance", "radial")) {
+  for (size in list(c(10, 10, 50), c(38, 19, 10))) {
+    audit <- helpers$audit_published(size[[1L]], size[[2L]], size[[3L]], 1, 1e-6, noise, runs(2000))
+    note(audit, sprintf("objective, %s n=%d", noise, size[[1L]]), "swap", TRUE)
+  }
+}
+for (d in c(2, 10, 38)) {
+  note(helpers$audit_radial(d, runs(4000)), sprintf("radial Laplace d=%d", d), "shift", TRUE)
+}
+sigma <- gaussian_sigma(1, 1e-5, sensitivity = 20)
+for (sd in c(sigma, sqrt(sigma))) {
+  gaussian <- function(panel) sum(panel) + rnorm(1, sd = sd)
+  audit <- dp_audit(gaussian, matrix(0, 2, 1), matrix(c(20, 0)), 1, 1e-5, runs(4000))
+  note(audit, if (sd == sigma) "Gaussian" else "Gaussian, variance for sd", "shift", sd != sigma)
+}
+fixed <- function(panel) {
+  set.seed(1)
+  sum(panel) + rnorm(1, sd = 1e3)
+}
+state <- .Random.seed
+note(dp_audit(fixed, matrix(0, 2, 1), matrix(c(1, 0)), 1, 0, 200), "fixed seed", "shift", TRUE)
+assign(".Random.seed", state, globalenv())
+for (pair in helpers$audit_pairs(6, 6, 4)["jump"]) {
+  pair <- lapply(pair, function(x) rbind(x[1L, ], 0.01 * x[-1L, ]))
+  audit <- helpers$replay_changed(describe("gram", "tight", 1, 1e-6), pair,
+    list(clipped_moments_cpp = helpers$unclipped_moments), 20)
+  audit <- c(audit, list(mode = "replay", n_runs = 20, claimed = list(epsilon = 1, delta = 1e-6)))
+  note(audit, "gram, clipping off", "jump", TRUE)
+}
+
+table <- do.call(rbind, rows)
+if (scale >= 1) {
+  dir.create("bench/results", showWarnings = FALSE, recursive = TRUE)
+  shown <- table
+  numbers <- vapply(shown, is.numeric, NA)
+  shown[numbers] <- lapply(shown[numbers], signif, 5)
+  utils::write.csv(shown, "bench/results/audit.csv", row.names = FALSE)
+}
+wrong <- sum(table$violated != table$expected)
+cat(nrow(table) - wrong, " as expected, ", wrong, " not\n", sep = "")
+quit(status = as.integer(wrong > 0))
