@@ -5,7 +5,7 @@
 RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
 
-.PHONY: demo test bench reproduce install document clean
+.PHONY: demo test bench audit sanitize reproduce install document clean
 
 demo: ## the main job: prints a fit and writes demo/plot.png
 	@tools/install-missing demo
@@ -25,6 +25,12 @@ install: # into .lib, so that nothing on the machine is replaced
 bench: install ## accuracy, speed and memory; writes bench/results
 	@for script in accuracy coverage plan speed panel classical reproduction; do \
 	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
+
+audit: install ## privacy audits with many runs; writes bench/results/audit.csv (3 minutes)
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/audit.R
+
+sanitize: ## the C++ core alone under sanitizers and valgrind (2 minutes)
+	@tools/sanitize
 
 reproduce: install ## the paper's section 8: tables and figures in inst/reproduction
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) inst/reproduction/reproduce.R

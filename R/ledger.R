@@ -9,8 +9,14 @@
 #' releases are covered as long as the total is fixed beforehand (Bun and Steinke, 2016, Lemma 2.3;
 #' Whitehouse et al., 2023).
 #'
+#' A ledger lives in one R session. It can be saved, read and printed elsewhere, but a copy in another
+#' process (a file read back later, a fork) refuses to pay: it could not know what the original
+#' has spent since. `dp_ledger(resume = copy)` takes it over, and you vouch that no other copy pays.
+#'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
+#' @param resume (`dp_ledger`)\cr a ledger of another session to take over, with its total and history;
+#'   instead of `epsilon` and `delta`.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
@@ -26,8 +32,11 @@
 #' )
 #' ledger
 #' @export
-dp_ledger <- function(epsilon, delta = 0) {
+dp_ledger <- function(epsilon, delta = 0, resume = NULL) {
   call <- public_call("dp_ledger")
+  if (!is.null(resume)) {
+    return(resume_ledger(resume, missing(epsilon) && missing(delta), call))
+  }
   check_given(missing(epsilon), "epsilon", "the total privacy loss", call)
   self <- new.env(parent = emptyenv())
   self$epsilon <- check_number(epsilon, 0, open = "min", call = call)
@@ -35,8 +44,30 @@ dp_ledger <- function(epsilon, delta = 0) {
   self$history <- data.frame(
     label = character(), kind = character(), epsilon = double(), delta = double(), rho = double()
   )
+  self$session <- session_mark()
   structure(self, class = "dp_ledger")
 }
+
+#' @noRd
+resume_ledger <- function(copy, alone, call) {
+  if (!alone || !inherits(copy, "dp_ledger")) {
+    abort(c(
+      "{.arg resume} must be a ledger, and stands alone.",
+      i = "Its total and history are taken over as they are."
+    ), "argument", call)
+  }
+  self <- list2env(as.list.environment(copy), parent = emptyenv())
+  self$session <- session_mark()
+  structure(self, class = "dp_ledger")
+}
+
+#' What tells this process from all others, forks of it included
+#' @noRd
+session_mark <- function() {
+  if (is.null(session$started)) session$started <- as.numeric(Sys.time())
+  c(process = Sys.getpid(), started = session$started)
+}
+session <- new.env(parent = emptyenv())
 
 #' The price of a release, in the currency of its proof
 #' @param kind (`string`)\cr `"zcdp"`, `"pure"` or `"approximate"`.
@@ -72,6 +103,13 @@ total_epsilon <- function(history, delta) {
 spend <- function(ledger, cost, label, call = NULL) {
   if (is.null(ledger)) {
     return(invisible(NULL))
+  }
+  if (!identical(ledger$session, session_mark())) {
+    abort(c(
+      "This ledger belongs to another R session, and a copy cannot pay.",
+      x = "What the original has spent since is not known here.",
+      i = "Nothing was released and nothing was spent. Use the ledger where it was made, or take it over with {.code dp_ledger(resume = )}."
+    ), "budget", call)
   }
   after <- rbind(ledger$history, data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho")]))
   total <- total_epsilon(after, ledger$delta)

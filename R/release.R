@@ -236,7 +236,7 @@ guarantee <- function(public, plan) {
     }
   )
   false <- public$method == "objective" && public$calibration == "published"
-  seeded <- public$control$rng != "secure"
+  seeded <- !identical(public$control$rng, "secure")
   list(
     holds = !false && !seeded, theorem = theorem,
     reason = if (false) {

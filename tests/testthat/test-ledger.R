@@ -163,3 +163,22 @@ test_that("bad totals are refused", {
   }
   expect_error(dp_ledger(), class = "dpsc_error_argument")
 })
+
+test_that("a ledger of another session cannot pay until it is taken over", {
+  ledger <- dp_ledger(2, 1e-6)
+  dpsc:::spend(ledger, dpsc:::new_cost("pure", epsilon = 0.5), "first")
+  copy <- unserialize(serialize(ledger, NULL))
+  copy$session <- c(process = 1, started = 0)
+  expect_error(
+    dpsc:::spend(copy, dpsc:::new_cost("pure", epsilon = 0.1), "x"), "another R session",
+    class = "dpsc_error_budget"
+  )
+  expect_identical(nrow(as.data.frame(copy)), 1L)
+  resumed <- dp_ledger(resume = copy)
+  expect_identical(as.data.frame(resumed), as.data.frame(ledger))
+  dpsc:::spend(resumed, dpsc:::new_cost("pure", epsilon = 0.1), "second")
+  expect_identical(nrow(as.data.frame(resumed)), 2L)
+  expect_identical(nrow(as.data.frame(copy)), 1L)
+  expect_error(dp_ledger(1, resume = copy), class = "dpsc_error_argument")
+  expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
+})
