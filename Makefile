@@ -23,14 +23,15 @@ install: # into .lib, so that nothing on the machine is replaced
 	@R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
-	@for script in accuracy coverage plan speed panel classical reproduction; do \
+	@for script in accuracy coverage coverage-vertical plan speed panel classical reproduction; do \
 	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
 
 audit: install ## privacy audits with many runs; writes bench/results/audit.csv (3 minutes)
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/audit.R
 
-sanitize: ## the C++ core alone under sanitizers and valgrind (2 minutes)
+sanitize: install ## the C++ core under sanitizers and valgrind, the parsers under fuzz (3 minutes)
 	@tools/sanitize
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/fuzz.R
 
 reproduce: install ## the paper's section 8: tables and figures in inst/reproduction
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) inst/reproduction/reproduce.R

@@ -98,6 +98,8 @@ describe_moments <- function(what, step) {
 gram_features <- function(public, signal) {
   T0 <- public$T0
   T1 <- public$T1
+  # Where donors may be: a target beyond the bounds is no centre for them.
+  public$y <- pmax(pmin(public$y, 1), -1)
   weight <- gram_constants$weight
   p <- public$control$features %||% (floor(gram_constants$features * signal^(1 / 3)) - 1)
   if (is.infinite(p)) {

@@ -160,6 +160,12 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     ), "delta", call)
   }
   target <- to_scale(panel$target, scale)
+  if (private && !all(abs(target) < 1e6)) {
+    abort(c(
+      "A treated unit is more than a million times the bounds' width away from them.",
+      i = "Are {.arg bounds} in the units of the outcome?"
+    ), "bounds", call)
+  }
   if (private && calibration == "published" && method != "gram" &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(

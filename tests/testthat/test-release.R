@@ -474,3 +474,22 @@ test_that("the generator's state is left alone by secure noise and moved by R's"
   expect_false(identical(.Random.seed, state))
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
+
+test_that("a target far from the bounds is refused before anything is spent; one outside is fitted", {
+  p <- toy_panel(20, 5, 2)
+  ledger <- dp_ledger(5, 1e-6)
+  for (method in c("gram", "output", "objective")) {
+    expect_error(
+      dp_release(p$donors,
+        target = 1e300 * p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method,
+        ledger = ledger
+      ),
+      class = "dpsc_error_bounds"
+    )
+    fit <- dp_synth(p$donors,
+      target = 5 + p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+    )
+    expect_true(all(is.finite(predict(fit))))
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
