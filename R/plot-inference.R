@@ -28,7 +28,7 @@ autoplot.dp_placebo_time <- function(object, ...) {
       x = "pretended start of the treatment", y = "mean effect until the true start",
       subtitle = "No effect can be there; bars: pointwise 95 % intervals"
     ) +
-    whole_periods(data$date) +
+    period_axis(data$date) +
     inference_theme()
   if (length(unique(data$target)) > 1L) plot <- plot + ggplot2::facet_wrap(~target)
   plot

@@ -143,19 +143,21 @@ finish_plot <- function(fit, plot) {
     ggplot2::labs(title = plot_title(fit), subtitle = plot_subtitle(fit)) +
     ggplot2::theme_minimal(base_size = 11) +
     ggplot2::theme(legend.position = "bottom", plot.title.position = "plot",
-      panel.grid.minor = ggplot2::element_blank(),
+      panel.grid.minor = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(18, "pt"),
       plot.margin = ggplot2::margin(6, 18, 6, 6)
     )
   if (nrow(fit$target) > 1L) {
     plot <- plot + ggplot2::facet_wrap(~target)
   }
-  plot + whole_periods(times)
+  plot + period_axis(times)
 }
 
-#' Whole numbers on the axis for periods that are whole numbers
+#' An axis of periods: whole numbers where they are, and labels that do not run into each other
 #' @noRd
-whole_periods <- function(times) {
-  if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
+period_axis <- function(times) {
+  if (is.factor(times)) {
+    ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE))
+  } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
     ggplot2::scale_x_continuous(breaks = function(limits) {
       unique(round(pretty(limits, min(6, diff(limits)))))
     })
@@ -164,7 +166,10 @@ whole_periods <- function(times) {
 
 plot_title <- function(fit) {
   names <- rownames(fit$target)
-  paste0(enumerate(utils::head(names, 3L), length(names)), " against its synthetic control")
+  paste0(
+    enumerate(utils::head(names, 3L), length(names)),
+    if (length(names) > 1L) " against their synthetic controls" else " against its synthetic control"
+  )
 }
 
 plot_subtitle <- function(fit) {

@@ -144,10 +144,11 @@ average_lines <- function(fit, level) {
   width <- interval_width(table, level)
   rows <- which(table$term == "average")
   several <- length(rows) > 1L
+  labels <- paste0("average effect", if (several) paste(" on", table$target))
   c(vapply(utils::head(rows, 10L), function(i) {
-    label <- paste0("average effect", if (several) paste(" on", table$target[[i]]))
     paste0(
-      "  ", formatC(label, width = -16L), " ", format_value(table$estimate[[i]]),
+      "  ", formatC(labels[[i]], width = -max(16L, nchar(labels))), " ",
+      format_value(table$estimate[[i]]),
       interval_text(fit, table[i, ], width[[i]], level)
     )
   }, ""), if (length(rows) > 10L) paste("  and", length(rows) - 10L, "more: see tidy()"), noise_note(fit, table[rows, ]))
