@@ -1,18 +1,18 @@
-# The default method, piece by piece: rows on a grid of integers, the radius, the joint moments, and how
-# two rounds share a budget. inst/proofs/gram.md says why each of these must hold.
+# The default method, piece by piece: rows on a grid of integers, the radius, the joint moments, and
+# how two rounds share a budget. inst/proofs/gram.md says why each of these must hold.
 
-gram_public <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6, y = sin(seq_len(T0)) / 2,
-                        bounds = c(-1, 1), ...) {
+gram_public <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
+                        y = sin(seq_len(T0)) / 2, ...) {
   list(
-    method = "gram", private = TRUE, epsilon = epsilon, delta = delta, n = n, T0 = T0, T1 = T1, y = y,
-    bounds = new_bounds(bounds, T0 + T1), control = dp_control(rng = "R", ...)
+    method = "gram", private = TRUE, epsilon = epsilon, delta = delta, n = n, T0 = T0, T1 = T1,
+    y = y, bounds = new_bounds(c(-1, 1), T0 + T1), control = dp_control(rng = "R", ...)
   )
 }
 
 # A random public map: bounds by period, loadings over many orders of magnitude.
 random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
   half <- 10^stats::runif(periods, -sample(c(0, 2, 9, 100), 1), 0)
-  middle <- stats::rnorm(periods) * sample(c(0, 1, 1e4), 1)
+  middle <- stats::rnorm(periods) * half * sample(c(0, 1, 1e4), 1)
   unit <- 10^stats::runif(1, -100, 100)
   bounds <- new_bounds(cbind(middle - 2 * half, middle + 2 * half) * unit, periods)
   loadings <- matrix(stats::rnorm(periods * d), periods) * 10^stats::runif(1, -50, 50)
@@ -164,7 +164,8 @@ test_that("steps add up to the budget and never exceed it", {
     gaussian <- public$delta > 0
     expect_identical(plan$cost$kind, if (gaussian) "zcdp" else "pure")
     budget <- if (gaussian) plan$cost$rho else plan$cost$epsilon
-    expect_identical(budget, if (gaussian) cdp_rho(public$epsilon, public$delta) else public$epsilon)
+    total <- if (gaussian) cdp_rho(public$epsilon, public$delta) else public$epsilon
+    expect_identical(budget, total)
     expect_lte(spent(plan), budget)
     # What is lost is the rounding of exponents to 2^-20, and of small noise to whole numbers.
     expect_gt(spent(plan) / budget, 0.99)
@@ -246,7 +247,8 @@ test_that("the second round is planned from the first one's outputs, not from do
     other <- matrix(sample(c(-1, 1), 160, TRUE), 20)
     moments <- function(scale) {
       list(
-        mean = scale * stats::rnorm(d), moment = scale^2 * crossprod(matrix(stats::rnorm(d * d), d)),
+        mean = scale * stats::rnorm(d),
+        moment = scale^2 * crossprod(matrix(stats::rnorm(d * d), d)),
         mean_sd = 0.01, moment_sd = 0.02
       )
     }
@@ -272,7 +274,8 @@ test_that("whitening and its way back cancel, also when the noise is all there i
   for (i in 1:30) {
     d <- sample(1:6, 1)
     first <- list(
-      mean = stats::rnorm(d), moment = crossprod(matrix(stats::rnorm(d^2), d)) - diag(stats::rexp(1), d),
+      mean = stats::rnorm(d),
+      moment = crossprod(matrix(stats::rnorm(d^2), d)) - diag(stats::rexp(1), d),
       mean_sd = 1, moment_sd = 10^stats::runif(1, -12, 3)
     )
     frame <- whitening(first, radius <- stats::rexp(1))
@@ -332,7 +335,7 @@ test_that("features: one, all but one, every period; the level and the target co
   of <- function(features, ...) plan_gram(gram_public(y = y, features = features, ...))$features
   for (p in c(1, 3, 5)) {
     f <- of(p)
-    expect_identical(c(f$pre, ncol(f$loadings)), c(p, p + 2L) + 0)
+    expect_equal(c(f$pre, ncol(f$loadings)), c(p, p + 2))
     expect_true(f$demean)
     basis <- f$loadings[1:6, seq_len(p), drop = FALSE]
     expect_equal(crossprod(basis), diag(1 / 6, p))
