@@ -27,6 +27,7 @@ new_bounds <- function(bounds, periods, call = NULL) {
   if (!identical(dim(bounds), c(as.integer(periods), 2L))) {
     fail("It is {nrow(bounds)} x {ncol(bounds)}, and the panel has {periods} periods.")
   }
+  storage.mode(bounds) <- "double"
   if (anyNA(bounds)) fail("Some limits are missing.")
   if (!all(is.finite(bounds))) fail("Some limits are infinite.")
   if (any(bounds[, 1L] >= bounds[, 2L])) {
@@ -34,9 +35,11 @@ new_bounds <- function(bounds, periods, call = NULL) {
   }
   half <- (bounds[, 2L] - bounds[, 1L]) / 2
   if (!all(is.finite(half))) fail("The limits are too far apart for double precision.")
-  if (any(half < .Machine$double.xmin)) fail("The limits are too close for double precision.")
+  if (any(half < .Machine$double.xmin) || max(half) < 1e-300) {
+    fail("The limits are too close for double precision.")
+  }
   structure(list(
-    lower = bounds[, 1L], upper = bounds[, 2L], centre = (bounds[, 1L] + bounds[, 2L]) / 2,
+    lower = bounds[, 1L], upper = bounds[, 2L], centre = bounds[, 1L] / 2 + bounds[, 2L] / 2,
     half = half / max(half), unit = max(half)
   ), class = "dpsc_bounds")
 }

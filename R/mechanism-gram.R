@@ -36,7 +36,11 @@ plan_gram <- function(public) {
   exponent <- function(share) if (gaussian) sqrt(8 * share) else share
   moments <- function(share, kappa) {
     d <- ncol(features$loadings)
-    if (gaussian) plan_moments(d, kappa, rho = share) else plan_moments(d, kappa, epsilon = share)
+    if (gaussian) {
+      plan_moments(public$n, d, kappa, rho = share)
+    } else {
+      plan_moments(public$n, d, kappa, epsilon = share)
+    }
   }
   limits <- gram_constants$kappa2
   steps <- list(

@@ -69,9 +69,9 @@ add_continuous <- function(values, law, scale, rng) {
 #' `exponent`: the choice is `exponent`-DP and `exponent^2 / 8`-zCDP (Dong, Durfee and Rogers, 2020;
 #' Cesar and Rogers, 2021, Lemma 3.2). For utilities that may move both ways it would be twice that.
 #' @param utility (`numeric`, whole numbers, PRIVATE).
-#' @param exponent (`number`)\cr rounded down to a multiple of 2^-20.
+#' @param exponent (`number`)\cr rounded down to a multiple of 2^-20, and to 2^33 at most.
 #' @return An index, RELEASED.
 #' @noRd
 draw_exponential <- function(utility, exponent, rng) {
-  exponential_mechanism_cpp(utility, floor(exponent * 2^20), rng)
+  exponential_mechanism_cpp(utility, min(floor(exponent * 2^20), 2^53), rng)
 }

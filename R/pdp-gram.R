@@ -78,7 +78,7 @@ is_gaussian_release <- function(release) {
 #' @noRd
 gram_contributions <- function(round, donors, scale) {
   rows <- row_map(scale, round$loadings, round$origin, on_grid = TRUE)
-  radius <- floor(round$radius / rows$unit)
+  radius <- radius_steps(round$radius, rows)
   zoom <- round$clipped / radius
   one <- function(block) {
     storage.mode(block) <- "double"
@@ -89,7 +89,7 @@ gram_contributions <- function(round, donors, scale) {
     # What rounding carried beyond R is shortened: entries shrink, the norm ends at R or below.
     list(
       squared = pmin(rowSums(w^2), round$clipped^2), absolute = rowSums(abs(w)),
-      index = findInterval(norm2, floor(round$radii / rows$unit)^2, left.open = TRUE) + 1
+      index = findInterval(norm2, radius_steps(round$radii, rows)^2, left.open = TRUE) + 1
     )
   }
   if (!inherits(donors, "dp_chunks")) {

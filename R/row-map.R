@@ -39,6 +39,14 @@ row_map <- function(bounds, loadings, origin, on_grid) {
   )
 }
 
+#' Radii in grid steps: whole numbers, one at least
+#'
+#' Only a target far outside the bounds, or a budget that hides nothing, gets there.
+#' @noRd
+radius_steps <- function(radii, rows) {
+  pmax(1, floor(radii / rows$unit))
+}
+
 #' The smallest radius of a geometric grid that leaves few rows outside, privately
 #'
 #' Each step of the grid down (a factor 2^(-1/4)) must be worth leaving `price` more rows outside it.
@@ -49,7 +57,7 @@ row_map <- function(bounds, loadings, origin, on_grid) {
 #' @noRd
 release_radius <- function(donors, rows, step, n, rng) {
   radii <- step$radii
-  squared <- floor(radii / rows$unit)^2
+  squared <- radius_steps(radii, rows)^2
   within <- sum_over_donors(donors, function(block) {
     list(counts = radius_counts_cpp(block, rows$map, squared))
   })$counts
@@ -82,7 +90,7 @@ plan_radius <- function(exponent, low, high, n) {
 #' @noRd
 release_moments <- function(donors, rows, radius, step, n, rng) {
   d <- ncol(rows$map$loadings)
-  radius_on_grid <- floor(radius / rows$unit)
+  radius_on_grid <- radius_steps(radius, rows)
   sums <- sum_over_donors(donors, function(block) {
     clipped_moments_cpp(
       block, rows$map, radius_on_grid, step$radius / radius_on_grid, step$radius
@@ -110,19 +118,20 @@ release_moments <- function(donors, rows, radius, step, n, rng) {
 }
 
 #' Plan the joint release of sum and Gram matrix
+#' @param n (`count`)\cr number of donors: sums over them, of at most `n radius^2`, must be exact.
 #' @param d (`count`)\cr number of features.
 #' @param rho,epsilon (`number`)\cr the step's budget; `rho` for Gaussian noise, `epsilon` for Laplace.
 #' @param kappa (`number`, in (0, 1])\cr the constant K over the radius.
 #' @return A list: `law`, `radius`, `constant` (grid units), `variance` or `scale`, `sigma`. PUBLIC.
 #' @noRd
-plan_moments <- function(d, kappa, rho = NULL, epsilon = NULL) {
+plan_moments <- function(n, d, kappa, rho = NULL, epsilon = NULL) {
   # The radius in grid units: as fine as the exact sampler allows.
   noise <- function(radius) {
     squared <- radius^2 + round(kappa * radius)^2
     if (is.null(epsilon)) squared / sqrt(rho) else (d + 2) * squared / epsilon
   }
   radius <- 2^seq(12, 6)
-  radius <- radius[noise(radius) <= largest_sigma][1L]
+  radius <- radius[noise(radius) <= largest_sigma & n * radius^2 < 2^53][1L]
   if (is.na(radius)) {
     abort(c(
       "{.arg epsilon} is too small for this panel: the noise would not fit the exact sampler.",

@@ -402,3 +402,51 @@ test_that("estimates of any release stay within the bounds, with finite positive
     }
   }
 })
+
+test_that("sums stay below 2^53 for any number of donors", {
+  radius <- function(n, delta) {
+    steps <- plan_gram(gram_public(n = n, delta = delta, epsilon = 50))$steps_plan
+    vapply(steps[c("moments1", "moments2")], `[[`, 0, "radius")
+  }
+  for (delta in c(0, 1e-6)) {
+    for (n in c(1e3, 2^29 - 1, 2^29, 1e9, 1e12)) expect_true(all(n * radius(n, delta)^2 < 2^53))
+    expect_identical(unname(radius(2^29 - 1, delta)), c(4096, 4096))
+    expect_identical(unname(radius(2^29, delta)), c(2048, 2048))
+  }
+})
+
+test_that("targets far outside the bounds and huge budgets cost a release, not an error", {
+  panel <- toy_panel(n = 30, T0 = 5, T1 = 2)
+  for (far in c(2, 1e3, 9e5)) {
+    for (epsilon in c(1, 1e12, 1e300)) {
+      for (features in list(NULL, Inf)) {
+        release <- withr::with_seed(12, dp_release(panel$donors,
+          target = rep_len(c(far, -far), 7), T0 = 5, epsilon = epsilon, delta = 0,
+          bounds = c(-1, 1), control = dp_control(rng = "R", features = features)
+        ))
+        expect_true(all(is.finite(unlist(release$statistics[c("mean", "covariance", "restore")]))))
+      }
+    }
+  }
+})
+
+test_that("a radius has one grid step at least", {
+  rows <- row_map(new_bounds(c(-1, 1), 2), diag(2), c(2^40, 0), on_grid = TRUE)
+  expect_identical(radius_steps(c(1e-9, 1, 2^38), rows), c(1, 1, floor(2^38 / rows$unit)))
+  out <- release_moments(matrix(0.5, 3, 2), rows, 1e-3,
+    list(law = "discrete_laplace", radius = 64, constant = 64, scale = 1, sigma = 2), 3, "R"
+  )
+  expect_true(all(is.finite(unlist(out))))
+})
+
+test_that("an exponent beyond any budget picks the best", {
+  expect_identical(draw_exponential(c(-3, 0, -1), 1e200, "R"), 2L)
+})
+
+test_that("bounds that doubles cannot scale are refused, whole numbers are not", {
+  expect_error(new_bounds(c(-1, 1) * 1e-302, 3), class = "dpsc_error_bounds")
+  whole <- matrix(c(2000000000L, 2100000000L), 3, 2, byrow = TRUE)
+  expect_no_warning(scale <- new_bounds(whole, 3))
+  expect_identical(scale$centre, rep(2.05e9, 3))
+  expect_identical(new_bounds(c(1e308, 1.5e308), 2)$centre, rep(1.25e308, 2))
+})

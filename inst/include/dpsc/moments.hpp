@@ -12,6 +12,12 @@
 #include <stdexcept>
 #include <vector>
 
+// (x + magic) - magic is x to such a compiler: nothing would be rounded, and sums of donors' values
+// would keep fractions that no noise hides.
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST)
+#error "dpsc needs exact floating-point arithmetic: build it without -ffast-math and -Ofast"
+#endif
+
 namespace dpsc {
 
 /// Nearest integer, for |x| < 2^51, in two additions that vectorise.
@@ -19,6 +25,16 @@ template <typename Derived>
 auto nearest_integer(const Eigen::ArrayBase<Derived>& x) {
   constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
   return (x + magic) - magic;
+}
+
+/// Flags such as -fassociative-math break the above without a trace; then nothing may be released.
+inline void require_exact_rounding() {
+  volatile double given[4] = {0.4, 2.6, -1.3, 1048576.7};
+  Eigen::ArrayXd x(4);
+  for (int i = 0; i < 4; ++i) x[i] = given[i];
+  const Eigen::ArrayXd rounded = nearest_integer(x);
+  if (rounded[0] != 0.0 || rounded[1] != 3.0 || rounded[2] != -1.0 || rounded[3] != 1048577.0)
+    throw std::logic_error("this build of dpsc does not round: compile it without -ffast-math");
 }
 
 /// The public map from a donor's row to its features.
@@ -48,6 +64,7 @@ struct row_map {
     if (!centre.allFinite() || !loadings.allFinite() || !origin.allFinite())
       throw std::invalid_argument("a row map must be finite");
     if (!on_grid) return;
+    require_exact_rounding();
     constexpr double exact = 9007199254740992.0;  // 2^53
     int exponent = 0;
     if (std::frexp(rescale, &exponent) != 0.5)
