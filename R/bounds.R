@@ -4,8 +4,8 @@
 #' `half_t <= 1`. One unit serves all periods, so that differences over time keep their meaning
 #' when the bounds differ by period.
 #'
-#' @param bounds (`numeric(2)` or `matrix`, T x 2, outcome units, PUBLIC)\cr lower and upper limit of
-#'   the outcome, for the panel or for each period (rows in the order of time).
+#' @param bounds (`numeric(2)` or `matrix`, T x 2, outcome units, PUBLIC)\cr lower and upper limit
+#'   of the outcome, for the panel or for each period (rows in the order of time).
 #' @param periods (`count`)\cr number of periods T.
 #' @return A list of class `dpsc_bounds`: `lower`, `upper`, `centre` (length T, outcome units),
 #'   `half` (length T, scaled), `unit` (outcome units). All PUBLIC.
@@ -14,7 +14,10 @@
 new_bounds <- function(bounds, periods, call = NULL) {
   fail <- function(problem) {
     abort(c(
-      "{.arg bounds} must be public limits on the outcome: {.code c(lower, upper)}, or a matrix with one such row for each period.",
+      paste(
+        "{.arg bounds} must be public limits on the outcome: {.code c(lower, upper)}, or a matrix",
+        "with one such row for each period."
+      ),
       x = problem,
       i = "They come from what is known about the outcome, never from the donors' data."
     ), "bounds", call)

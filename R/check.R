@@ -12,7 +12,9 @@
 #' @return Never returns.
 #' @noRd
 abort <- function(message, class, call = NULL, env = parent.frame()) {
-  stop(make_condition(rlang::error_cnd, message, paste0("dpsc_error_", class), "dpsc_error", call, env))
+  stop(make_condition(
+    rlang::error_cnd, message, paste0("dpsc_error_", class), "dpsc_error", call, env
+  ))
 }
 
 #' Signal a classed warning that carries nothing but its text

@@ -3,9 +3,9 @@
 
 #' Donors in chunks
 #'
-#' For panels that do not fit in memory: a list of matrices, or a function that reads block `i` from a
-#' file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks about
-#' five times and give the bit-identical statistics of the whole matrix.
+#' For panels that do not fit in memory: a list of matrices, or a function that reads block `i` from
+#' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks
+#' about five times and give the bit-identical statistics of the whole matrix.
 #'
 #' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each n_i x T in outcome
 #'   units. PRIVATE. A function takes the block's number and returns the block; it must return the
@@ -14,8 +14,8 @@
 #' @param x (`dp_chunks`)\cr donors in chunks.
 #' @param ... unused.
 #' @return An object of class `dp_chunks`, which holds (or can read) donors: PRIVATE.
-#' @section Errors: `dpsc_error_argument`; from the fitting functions `dpsc_error_panel` when a block
-#'   cannot be read or does not fit the others.
+#' @section Errors: `dpsc_error_argument`; from the fitting functions `dpsc_error_panel` when a
+#'   block cannot be read or does not fit the others.
 #' @examples
 #' panel <- sim_panel(n = 900, T0 = 10)
 #' chunks <- dp_chunks(list(panel$donors[1:400, ], panel$donors[401:900, ]))

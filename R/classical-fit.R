@@ -1,7 +1,8 @@
 # Fits by the classical estimators, on raw donors: NOT PRIVATE, for comparison and for panels whose
 # donors need no protection. They keep the donors, since placebos need them.
 
-# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a release).
+# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
+# release).
 raw_estimators <- c("simplex", "demeaned", "hsvt", "penalised", "predictors")
 
 is_classical <- function(estimator) {
@@ -9,8 +10,8 @@ is_classical <- function(estimator) {
 }
 
 #' Fit a classical estimator to a checked panel
-#' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times: PRIVATE)
-#'   and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.
+#' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times:
+#'   PRIVATE) and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.
 #' @noRd
 fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call) {
   if (missing(epsilon) || !is_number(epsilon) || is.finite(epsilon)) {

@@ -3,15 +3,16 @@
 #' All are public and none may be chosen by looking at the donors' data.
 #'
 #' @param rng (`string`)\cr where the noise comes from. `"secure"`: the operating system's
-#'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests only;
-#'   such a release is marked, because whoever knows the seed can remove the noise.
+#'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests
+#'   only; such a release is marked, because whoever knows the seed can remove the noise.
 #' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the paper's parametrisation
 #'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
-#'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at no
-#'   cost, for `"gram"`.
-#' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in a
-#'   release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`: every
-#'   pre-period, which [conformal()] and [placebo_time()] need and few donors pay for in accuracy.
+#'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at
+#'   no cost, for `"gram"`.
+#' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
+#'   a release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`:
+#'   every pre-period, which [conformal()] and [placebo_time()] need and few donors pay for in
+#'   accuracy.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -19,9 +20,9 @@
 #'   `"objective"` with tight calibration. `NULL`: `2 / sqrt(n)`, at most 1.
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
 #'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
-#' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for `"penalised"`
-#'   (required there), `rank` for `"hsvt"`, and for `"predictors"` a list `predictors` of `donors`
-#'   (n x K) and `target` (K), and `v` (K importances; `NULL`: nested search).
+#' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for
+#'   `"penalised"` (required there), `rank` for `"hsvt"`, and for `"predictors"` a list `predictors`
+#'   of `donors` (n x K) and `target` (K), and `v` (K importances; `NULL`: nested search).
 #' @param donor_names (`flag`)\cr declare the donors' names public, so that [coef()] may show them.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
@@ -53,7 +54,9 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
 print.dp_control <- function(x, ...) {
   cat("Settings of a private fit (NULL: the public default)\n")
   for (name in names(x)) {
-    cat("  ", formatC(name, width = -12L), " ", if (is.list(x[[name]])) paste("a list of", length(x[[name]])) else describe(x[[name]]), "\n", sep = "")
+    value <- x[[name]]
+    text <- if (is.list(value)) paste("a list of", length(value)) else describe(value)
+    cat("  ", formatC(name, width = -12L), " ", text, "\n", sep = "")
   }
   invisible(x)
 }

@@ -1,5 +1,5 @@
-# Estimates from a gram release: ridge regression of the post-period on the pre-period with the donors'
-# noisy moments. All post-processing.
+# Estimates from a gram release: ridge regression of the post-period on the pre-period with the
+# donors' noisy moments. All post-processing.
 
 #' Edge of the spectrum of the noise: a d x d symmetric matrix whose diagonal has this deviation
 #'
@@ -55,8 +55,8 @@ estimate_gram <- function(release, y, estimator = "ridge") {
 }
 
 #' The target's pre-period in the release's terms
-#' @return A list: `level` (what demeaned features are relative to), `u` (its features less the donors'
-#'   mean).
+#' @return A list: `level` (what demeaned features are relative to), `u` (its features less the
+#'   donors' mean).
 #' @noRd
 target_features <- function(s, y, T0) {
   pre <- seq_len(T0)
@@ -68,9 +68,10 @@ target_features <- function(s, y, T0) {
 }
 
 #' What the estimator needs of the statistics
-#' @return A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance` of the
-#'   features, the rows of `restore` that belong to A and B (transposed: whitened x features), the
-#'   whitened covariance as released, the directions that are `noise`, the noise's sizes and its edge.
+#' @return A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance`
+#'   of the features, the rows of `restore` that belong to A and B (transposed: whitened x
+#'   features), the whitened covariance as released, the directions that are `noise`, the noise's
+#'   sizes and its edge.
 #' @noRd
 gram_model <- function(s) {
   d <- length(s$mean)
@@ -96,8 +97,8 @@ gram_model <- function(s) {
 #' Ridge prediction at one penalty
 #'
 #' With N the noise of the whitened moments and e that of their mean, the prediction moves by
-#' `g' N h + g' e`, g and h the whitened directions of the residual and of the solution. Shrinkage takes
-#' away, to first order, the part of N that lies within the directions below the edge.
+#' `g' N h + g' e`, g and h the whitened directions of the residual and of the solution. Shrinkage
+#' takes away, to first order, the part of N that lies within the directions below the edge.
 #' @param u (`numeric(p)`)\cr the target's features less the donors' mean.
 #' @param penalty (`number`)\cr per donor, scaled units.
 #' @param shape (`matrix`, p x p)\cr what the penalty multiplies.
@@ -126,8 +127,8 @@ fit_penalty <- function(model, u, penalty, shape) {
 
 #' Ridge predictions over a grid of penalties around the noise's edge
 #'
-#' Weighted by how likely they make the target's own pre-period, if it were drawn like the donors, and
-#' by a prior centred at 0.8 of half the edge, one octave wide.
+#' Weighted by how likely they make the target's own pre-period, if it were drawn like the donors,
+#' and by a prior centred at 0.8 of half the edge, one octave wide.
 #' @noRd
 fit_penalties <- function(model, u) {
   octaves <- seq(-5, 5, by = 0.5)
@@ -179,14 +180,15 @@ average_fits <- function(fits) {
 #' From features of the pre-period back to time
 #' @noRd
 lift_pre <- function(s, features) {
-  basis <- s$loadings[seq_len(nrow(s$loadings) - (length(s$mean) - s$pre)), seq_len(s$pre), drop = FALSE]
+  T0 <- nrow(s$loadings) - (length(s$mean) - s$pre)
+  basis <- s$loadings[seq_len(T0), seq_len(s$pre), drop = FALSE]
   drop(basis %*% solve(crossprod(basis), features))
 }
 
 #' Shrink the predicted shift towards the target's own level where noise is all there is
 #'
-#' Positive-part empirical Bayes (James and Stein, 1961). The variance that is reported stays that of the
-#' shift before it, which is the larger one.
+#' Positive-part empirical Bayes (James and Stein, 1961). The variance that is reported stays that
+#' of the shift before it, which is the larger one.
 #' @param variance (`number`)\cr noise of the mean alone.
 #' @noRd
 shrink_shift <- function(shift, variance) {
@@ -196,8 +198,8 @@ shrink_shift <- function(shift, variance) {
 
 #' Prediction error of a unit drawn like the donors: the residual moments
 #'
-#' They carry noise of deviation `moment_sd |g|^2`. Whatever of it is negative is cut; [moment_margin()]
-#' counts the noise itself.
+#' They carry noise of deviation `moment_sd |g|^2`. Whatever of it is negative is cut;
+#' [moment_margin()] counts the noise itself.
 #' @param g (`matrix`, d x T1)\cr whitened directions of the residual.
 #' @noRd
 residual_covariance <- function(model, g) {
@@ -229,8 +231,8 @@ cap_covariance <- function(covariance, limit) {
 
 #' Penalty of the non-private fit: generalised cross-validation over the donors
 #'
-#' Golub, Heath and Wahba (1979), for the regression of the post-period on the pre-period with donors as
-#' samples.
+#' Golub, Heath and Wahba (1979), for the regression of the post-period on the pre-period with
+#' donors as samples.
 #' @noRd
 choose_penalty <- function(model, n) {
   A <- model$A

@@ -2,16 +2,16 @@
 
 #' Differentially private synthetic control
 #'
-#' Estimates what would have happened to a treated unit without its treatment, from a panel of donors
-#' who are people, so that no donor's row can be singled out. The donors are used once, to make a
-#' private [dp_release()]; the estimate, its interval and everything else come from the release and
-#' the target's own public data.
+#' Estimates what would have happened to a treated unit without its treatment, from a panel of
+#' donors who are people, so that no donor's row can be singled out. The donors are used once, to
+#' make a private [dp_release()]; the estimate, its interval and everything else come from the
+#' release and the target's own public data.
 #'
 #' @section Methods:
 #' * `"gram"` (default): the donors' mean and second moments over time, released once with exact
 #'   integer noise. Privacy error falls with more donors; serves any target.
-#' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023): noise on the ridge weights and on the
-#'   donors' outcomes. Its error does not fall with more donors.
+#' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023): noise on the ridge weights and on
+#'   the donors' outcomes. Its error does not fall with more donors.
 #' * `"objective"`: their Algorithm 3: noise in the objective.
 #'
 #' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` the
@@ -19,17 +19,17 @@
 #' says so). `"gram"` has no published constants and ignores it.
 #'
 #' @section Who is protected:
-#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods, the
-#' bounds and the target's data are public. Values outside the bounds are clipped, silently, because
-#' how many there are is private.
+#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
+#' the bounds and the target's data are public. Values outside the bounds are clipped, silently,
+#' because how many there are is private.
 #'
 #' @section Errors:
-#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come before
-#' anything is spent or drawn, and none quotes a donor's value or name.
+#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
+#' before anything is spent or drawn, and none quotes a donor's value or name.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
-#'   data, evaluated by [stats::model.frame()], where the indicator is 1 exactly for treated units from
-#'   the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
+#'   data, evaluated by [stats::model.frame()], where the indicator is 1 exactly for treated units
+#'   from the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
 #'   (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
 #' @param index (`character(2)`)\cr columns of unit and time.
@@ -37,12 +37,12 @@
 #' @param T0 (`count`)\cr number of periods before the treatment, at least 2.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf` gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
-#' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome, for
-#'   the panel or by period. Required when `epsilon` is finite; never from the donors' data.
+#' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
+#'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
 #' @param method,calibration (`string`)\cr see Methods.
-#' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from the
-#'   same release. With `epsilon = Inf` also a classical estimator on the raw donors: `"simplex"`,
-#'   `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
+#' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
+#'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
+#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
 #' @param control ([dp_control()])\cr settings.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
@@ -202,7 +202,7 @@ check_fitted_target <- function(release, target, call) {
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
       "This release holds weights that were fitted to another target.",
-      i = "Releases by method {.val gram} serve any target; releases by {.val {release$method}} serve one."
+      i = "A release by {.val gram} serves any target, one by {.val {release$method}} only its own."
     ), "argument", call)
   }
   target
@@ -210,9 +210,9 @@ check_fitted_target <- function(release, target, call) {
 
 #' Counterfactual of the vertical methods: the release holds it
 #'
-#' Its privacy variance follows from the two noise laws: weights carry variance a^2 each, outcomes b^2,
-#' so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the noisy
-#' weights less their expected excess and `sum_i x_i^2 <= n` (public bound).
+#' Its privacy variance follows from the two noise laws: weights carry variance a^2 each, outcomes
+#' b^2, so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the
+#' noisy weights less their expected excess and `sum_i x_i^2 <= n` (public bound).
 #' @noRd
 estimate_vertical <- function(release, target, estimator) {
   panel <- release$panel

@@ -1,10 +1,11 @@
-# Inference that moves in time: conformal tests, placebo dates, the penalty path. All post-processing of
-# a release; what must look at single pre-periods needs a release that holds them all.
+# Inference that moves in time: conformal tests, placebo dates, the penalty path. All
+# post-processing of a release; what must look at single pre-periods needs a release that holds them
+# all.
 
 #' The statistics of a gram release in terms of single periods
 #'
-#' A release that describes the pre-period by fewer features than it has periods cannot be taken apart
-#' into periods.
+#' A release that describes the pre-period by fewer features than it has periods cannot be taken
+#' apart into periods.
 #' @param alike (`flag`)\cr whether all periods must carry the same noise.
 #' @return Statistics as [run_gram()] gives them, with the identity for loadings.
 #' @section Errors: `dpsc_error_release` if the release does not hold single periods.
@@ -20,7 +21,10 @@ period_statistics <- function(release, what, call, alike = FALSE) {
   if (s$pre < release$panel$T0 || (alike && !is_diagonal(s$loadings))) {
     abort(c(
       "{what} needs a release that holds every pre-period{if (alike) ', all periods alike'}.",
-      x = "This one describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more accurate.",
+      x = paste(
+        "This one describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more",
+        "accurate."
+      ),
       i = "Make another with {.code dp_control(features = Inf)}; it spends budget again."
     ), "release", call)
   }
@@ -85,13 +89,13 @@ conformal_engine_release <- function(fit, i, call) {
 
 #' Conformal inference on the effect
 #'
-#' Tests a null effect path by refitting on all periods under the null and permuting the residuals in
-#' time (Chernozhukov, Wuthrich and Zhu, 2021); intervals come from inverting the test. Free: it uses
-#' the release and the target. The p-value is never 0.
+#' Tests a null effect path by refitting on all periods under the null and permuting the residuals
+#' in time (Chernozhukov, Wuthrich and Zhu, 2021); intervals come from inverting the test. Free: it
+#' uses the release and the target. The p-value is never 0.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every pre-period (made with
-#'   `dp_control(features = Inf)`, which treats all periods alike), or a fit by
-#'   a classical estimator.
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
+#'   pre-period (made with `dp_control(features = Inf)`, which treats all periods alike), or a fit
+#'   by a classical estimator.
 #' @param effect (`number` or `numeric(T1)`)\cr null effect, outcome units.
 #' @param permutations (`string`)\cr `"block"`: all rotations of time, valid for dependent errors;
 #'   `"iid"`: random permutations.
@@ -187,18 +191,18 @@ tidy.dp_conformal <- function(x, ...) {
 
 #' Placebo dates: pretend that the treatment began earlier
 #'
-#' Refits with fewer pre-periods and predicts the periods up to the true treatment, where no effect can
-#' be. Free: nothing is released again.
+#' Refits with fewer pre-periods and predicts the periods up to the true treatment, where no effect
+#' can be. Free: nothing is released again.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every pre-period (see [conformal()]), or a
-#'   fit by a classical estimator.
-#' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one with
-#'   two periods at least before them. `NULL`: every one in the second half of the pre-period.
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
+#'   pre-period (see [conformal()]), or a fit by a classical estimator.
+#' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one
+#'   with two periods at least before them. `NULL`: every one in the second half of the pre-period.
 #' @param x (`dp_placebo_time`)\cr a result.
 #' @param ... unused.
-#' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`, `date`,
-#'   `T0` (periods before it), `effect` (mean gap from it to the true treatment), `std.error`,
-#'   `p.value` (both `NA` for classical estimators), `rmspe_pre`, `rmspe_post`.
+#' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
+#'   `date`, `T0` (periods before it), `effect` (mean gap from it to the true treatment),
+#'   `std.error`, `p.value` (both `NA` for classical estimators), `rmspe_pre`, `rmspe_post`.
 #' @section Errors: `dpsc_error_release`, `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 2000, T0 = 24, T1 = 3, effect = 0.3)
@@ -223,9 +227,10 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) {
   }
   first <- match(period_text(periods), period_text(panel$times))
   if (anyNA(first) || any(first < 3L) || any(first > panel$T0)) {
+    limits <- period_text(panel$times[c(1L, panel$T0)])
     abort(c(
       "{.arg periods} must be before the treatment, each with two periods at least before it.",
-      i = "The pre-period is {period_text(panel$times[[1L]])} to {period_text(panel$times[[panel$T0]])}."
+      i = "The pre-period is {limits[[1L]]} to {limits[[2L]]}."
     ), "argument", call)
   }
   rows <- if (is.null(object$raw)) {
@@ -278,11 +283,11 @@ print.dp_placebo_time <- function(x, ...) {
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
 #' @return A data frame of class `dp_penalty_path`, one row for each target and penalty: `target`,
-#'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction), `weight` (of
-#'   this penalty in the fit: by the likelihood of the target's pre-period and the prior; for a fit
-#'   without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean squared error of
-#'   one-step forecasts of the target's own pre-period, rolling origin; `NA` if the release does not
-#'   hold every pre-period).
+#'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction), `weight`
+#'   (of this penalty in the fit: by the likelihood of the target's pre-period and the prior; for a
+#'   fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean squared
+#'   error of one-step forecasts of the target's own pre-period, rolling origin; `NA` if the release
+#'   does not hold every pre-period).
 #' @section Errors: `dpsc_error_release`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 20, T1 = 3, effect = 0.3)

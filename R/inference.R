@@ -1,7 +1,8 @@
 # Intervals and p-values from a release: post-processing, no privacy is spent.
 #
-# The counterfactual misses the truth for two reasons that are independent and reported apart: a unit
-# drawn like the donors strays from its own prediction, and the release carries noise of known law.
+# The counterfactual misses the truth for two reasons that are independent and reported apart: a
+# unit drawn like the donors strays from its own prediction, and the release carries noise of known
+# law.
 
 #' Covariance of the estimated effects of one target over the post-period
 #' @param fit (`dp_synth`).
@@ -49,8 +50,8 @@ effect_table <- function(fit) {
 
 #' Normal quantile of an interval
 #'
-#' Simultaneous over m statements by Sidak's inequality (1967), which holds for normal errors however
-#' they are correlated.
+#' Simultaneous over m statements by Sidak's inequality (1967), which holds for normal errors
+#' however they are correlated.
 #' @noRd
 interval_quantile <- function(level, statements = 1) {
   stats::qnorm((1 + level^(1 / statements)) / 2)
@@ -67,8 +68,8 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 
 #' p-value of the moment-based placebo test of no effect in any period
 #'
-#' What in-space placebos estimate by refitting every donor, from moments alone: the squared length of
-#' the effects in units of their covariance, against its chi-squared law.
+#' What in-space placebos estimate by refitting every donor, from moments alone: the squared length
+#' of the effects in units of their covariance, against its chi-squared law.
 #' @return A list with `statistic`, `df`, `p.value`, or `NULL` if the covariance is not known.
 #' @noRd
 moment_test <- function(fit, i) {

@@ -4,19 +4,20 @@
 #' drawn, and a charge that would exceed the total is an error: nothing is released and nothing is
 #' spent. An interrupt after the charge leaves it charged.
 #'
-#' Costs in zCDP add up as zCDP and are converted once; pure and approximate costs are added to that,
-#' or pure costs are turned into zCDP (`epsilon^2 / 2`) when that is cheaper. Adaptive choices between
-#' releases are covered as long as the total is fixed beforehand (Bun and Steinke, 2016, Lemma 2.3;
-#' Whitehouse et al., 2023).
+#' Costs in zCDP add up as zCDP and are converted once; pure and approximate costs are added to
+#' that, or pure costs are turned into zCDP (`epsilon^2 / 2`) when that is cheaper. Adaptive choices
+#' between releases are covered as long as the total is fixed beforehand (Bun and Steinke, 2016,
+#' Lemma 2.3; Whitehouse et al., 2023).
 #'
-#' A ledger lives in one R session. It can be saved, read and printed elsewhere, but a copy in another
-#' process (a file read back later, a fork) refuses to pay: it could not know what the original
-#' has spent since. `dp_ledger(resume = copy)` takes it over, and you vouch that no other copy pays.
+#' A ledger lives in one R session. It can be saved, read and printed elsewhere, but a copy in
+#' another process (a file read back later, a fork) refuses to pay: it could not know what the
+#' original has spent since. `dp_ledger(resume = copy)` takes it over, and you vouch that no other
+#' copy pays.
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
-#' @param resume (`dp_ledger`)\cr a ledger of another session to take over, with its total and history;
-#'   instead of `epsilon` and `delta`.
+#' @param resume (`dp_ledger`)\cr a ledger of another session to take over, with its total and
+#'   history; instead of `epsilon` and `delta`.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
@@ -108,17 +109,27 @@ spend <- function(ledger, cost, label, call = NULL) {
     abort(c(
       "This ledger belongs to another R session, and a copy cannot pay.",
       x = "What the original has spent since is not known here.",
-      i = "Nothing was released and nothing was spent. Use the ledger where it was made, or take it over with {.code dp_ledger(resume = )}."
+      i = paste(
+        "Nothing was released and nothing was spent. Use the ledger where it was made, or take it",
+        "over with {.code dp_ledger(resume = )}."
+      )
     ), "budget", call)
   }
-  after <- rbind(ledger$history, data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho")]))
+  charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho")])
+  after <- rbind(ledger$history, charge)
   total <- total_epsilon(after, ledger$delta)
   if (!(total <= ledger$epsilon * (1 + 1e-9))) {
     left <- format_epsilon(remaining_epsilon(ledger))
     abort(c(
       "The ledger does not hold enough budget for this release.",
-      x = "With it the total would be epsilon = {format_epsilon(total)} at delta = {ledger$delta}; the limit is {ledger$epsilon}.",
-      i = "Nothing was released and nothing was spent. About epsilon = {left} is left for a release accounted like the earlier ones."
+      x = paste(
+        "With it the total would be epsilon = {format_epsilon(total)} at delta = {ledger$delta};",
+        "the limit is {ledger$epsilon}."
+      ),
+      i = paste(
+        "Nothing was released and nothing was spent. About epsilon = {left} is left for a release",
+        "accounted like the earlier ones."
+      )
     ), "budget", call)
   }
   ledger$history <- after

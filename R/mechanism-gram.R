@@ -1,5 +1,5 @@
-# Method "gram": two joint releases of mean and second moments of the donors' features. The first finds
-# where the donors are and how they are spread; the second looks again from there.
+# Method "gram": two joint releases of mean and second moments of the donors' features. The first
+# finds where the donors are and how they are spread; the second looks again from there.
 
 # Found by simulation over public designs (bench/accuracy.R); none depends on data.
 gram_constants <- list(
@@ -85,19 +85,22 @@ describe_radius <- function(what, exponent, gaussian) {
 }
 
 describe_moments <- function(what, step) {
-  describe_step(what, c(step[c("law", "sensitivity")], scale = step$sigma, step[c("epsilon", "rho")]))
+  describe_step(what, c(
+    step[c("law", "sensitivity")],
+    scale = step$sigma, step[c("epsilon", "rho")]
+  ))
 }
 
 #' The public features of a donor's row
 #'
 #' The pre-period as p averages: along the target's own demeaned path, then along cosines of rising
 #' frequency (orthonormal, over `sqrt(T0)`); the post-period as it is, less the row's own pre-period
-#' mean, times a weight. More donors or budget pay for more features, and in the end for all there is:
-#' the level of a row too, and no demeaning. The origin is the target's own
+#' mean, times a weight. More donors or budget pay for more features, and in the end for all there
+#' is: the level of a row too, and no demeaning. The origin is the target's own
 #' features with its level continued flat, so that donors like the target are short rows.
 #' @param signal (`number`)\cr from [gram_signal()].
-#' @return A list: `loadings` (T x d), `origin` (d), `pre` (p), `weight`, `demean` (whether features are
-#'   relative to a row's own level), `low` and `high` (radii to search, scaled units). PUBLIC.
+#' @return A list: `loadings` (T x d), `origin` (d), `pre` (p), `weight`, `demean` (whether features
+#'   are relative to a row's own level), `low` and `high` (radii to search, scaled units). PUBLIC.
 #' @noRd
 gram_features <- function(public, signal) {
   T0 <- public$T0
@@ -188,7 +191,8 @@ run_gram <- function(plan, donors, public) {
   radius <- release_radius(donors, rows, step, n, rng)
   second <- release_moments(donors, rows, radius, steps$moments2, n, rng)
   list(
-    loadings = features$loadings, pre = features$pre, weight = features$weight, demean = features$demean,
+    loadings = features$loadings, pre = features$pre, weight = features$weight,
+    demean = features$demean,
     mean = centre + drop(frame$restore %*% second$mean), restore = frame$restore,
     covariance = second$moment - tcrossprod(second$mean),
     mean_sd = second$mean_sd, moment_sd = second$moment_sd,
@@ -199,8 +203,8 @@ run_gram <- function(plan, donors, public) {
 #' Centre and whitening transform from the first release
 #'
 #' Directions in which the noise is larger than the donors' spread are kept at the noise's size.
-#' @return A list: `centre` (d), `whiten` (d x d, features to whitened features by `whiten'`), `restore`
-#'   (back), `spread` (root mean square of whitened rows). RELEASED.
+#' @return A list: `centre` (d), `whiten` (d x d, features to whitened features by `whiten'`),
+#'   `restore` (back), `spread` (root mean square of whitened rows). RELEASED.
 #' @noRd
 whitening <- function(first, radius) {
   d <- length(first$mean)

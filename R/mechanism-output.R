@@ -5,8 +5,8 @@
 #'
 #' `calibration = "tight"`: ridge weights have the exact sensitivity of [ridge_sensitivity()]. With
 #' `delta > 0` both releases are discrete Gaussian and share one zCDP budget; with `delta = 0` both
-#' are gamma-norm and split epsilon. `calibration = "published"`: the constants of Algorithm 2, which
-#' hold but are many times too large.
+#' are gamma-norm and split epsilon. `calibration = "published"`: the constants of Algorithm 2,
+#' which hold but are many times too large.
 #'
 #' @param public (`list`)\cr from `public_facts()`.
 #' @return A list of class `dpsc_plan`: what each noise step costs. PUBLIC.
@@ -83,14 +83,16 @@ ridge_weights <- function(x, y, lambda) {
 #' Public bound on the rounding error of `ridge_weights()`, for two panels
 #'
 #' A Cholesky solve is backward stable: relative error at most about `4 T0^2 u` times the condition
-#' number, which is at most `1 + 2 n T0 / lambda`; the weights' norm is at most `||y|| / sqrt(2 lambda)`.
+#' number, which is at most `1 + 2 n T0 / lambda`; the weights' norm is at most `||y|| / sqrt(2
+#' lambda)`.
 #' @noRd
 ridge_rounding <- function(public, lambda) {
   condition <- 1 + 2 * public$n * public$T0 / lambda
   2 * 4 * public$T0^2 * .Machine$double.eps * condition * sqrt(sum(public$y^2) / (2 * lambda))
 }
 
-#' Second step of the vertical methods: the donors' post-period outcomes plus noise, times the weights
+#' Second step of the vertical methods: the donors' post-period outcomes plus noise, times the
+#' weights
 #'
 #' Only the product is kept: nothing later needs the noisy outcomes themselves.
 #' @param plan (`list`)\cr the step's plan; ignored when the fit is not private.
@@ -156,8 +158,8 @@ describe_step <- function(what, step) {
 #' Split of the budget that minimises the expected squared privacy error of a prediction
 #'
 #' With noise variances a^2 on a weight and b^2 on an outcome, the error of one prediction is
-#' `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome. Public stand-ins: m = 1/3 (uniform
-#' within the bounds), |f|^2 = 1/n (equal weights).
+#' `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome. Public stand-ins: m = 1/3
+#' (uniform within the bounds), |f|^2 = 1/n (equal weights).
 #' @noRd
 best_share <- function(public, weights_sensitivity, post_sensitivity, budget, gaussian) {
   variance <- function(sensitivity, part, dimension) {

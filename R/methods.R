@@ -16,8 +16,8 @@
 #' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units.
 #' * `confint()`: matrix with one row for the average effect and one for each period (for several
 #'   targets, named `target: period`). It adds the prediction error of a unit drawn like the donors
-#'   and the privacy noise; for methods `"output"` and `"objective"`, which release no moments, **the
-#'   privacy noise alone**.
+#'   and the privacy noise; for methods `"output"` and `"objective"`, which release no moments,
+#'   **the privacy noise alone**.
 #' * `coef()`: noisy weights of the donors by position (methods `"output"` and `"objective"`; names
 #'   only if `dp_control(donor_names = TRUE)` declared them public); an error for `"gram"`.
 #' * `fitted()`: k x T0 matrix of the counterfactual before the treatment; `predict()`: the
@@ -85,7 +85,7 @@ coef.dp_synth <- function(object, ...) {
   if (is.null(weights)) {
     abort(c(
       "A fit by method {.val gram} has no weights of single donors.",
-      i = "It releases sums over donors only. Methods {.val output} and {.val objective} release weights."
+      i = "It releases sums; methods {.val output} and {.val objective} release weights."
     ), "argument", public_call("coef"))
   }
   names(weights) <- release$panel$donor_names %||% seq_along(weights)

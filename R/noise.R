@@ -64,10 +64,11 @@ add_continuous <- function(values, law, scale, rng) {
 
 #' Exponential mechanism for utilities that all move the same way
 #'
-#' When one donor's change moves every utility by 0 or 1 in the same direction (counts of rows beyond a
-#' radius do), probabilities proportional to `exp(exponent * utility)` have log-ratios of range
-#' `exponent`: the choice is `exponent`-DP and `exponent^2 / 8`-zCDP (Dong, Durfee and Rogers, 2020;
-#' Cesar and Rogers, 2021, Lemma 3.2). For utilities that may move both ways it would be twice that.
+#' When one donor's change moves every utility by 0 or 1 in the same direction (counts of rows
+#' beyond a radius do), probabilities proportional to `exp(exponent * utility)` have log-ratios of
+#' range `exponent`: the choice is `exponent`-DP and `exponent^2 / 8`-zCDP (Dong, Durfee and Rogers,
+#' 2020; Cesar and Rogers, 2021, Lemma 3.2). For utilities that may move both ways it would be twice
+#' that.
 #' @param utility (`numeric`, whole numbers, PRIVATE).
 #' @param exponent (`number`)\cr rounded down to a multiple of 2^-20, and to 2^33 at most.
 #' @return An index, RELEASED.

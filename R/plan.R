@@ -2,32 +2,32 @@
 
 #' Plan a release before touching any data
 #'
-#' What error to expect from each method with so many donors, periods and so much budget; how many donors
-#' an error needs; what epsilon. It sees no data: errors are those for donors like [sim_panel()]'s, whose
-#' outcomes use the bounds as a sensible user would give them. Donors that fill the bounds less do
-#' better.
+#' What error to expect from each method with so many donors, periods and so much budget; how many
+#' donors an error needs; what epsilon. It sees no data: errors are those for donors like
+#' [sim_panel()]'s, whose outcomes use the bounds as a sensible user would give them. Donors that
+#' fill the bounds less do better.
 #'
 #' Sources: for `"gram"` and `"objective"` a table of simulated errors that comes with the package,
-#' interpolated on the log scale (`data-raw/plan_table.R`); for `"output"` the known variances of its
-#' two noise laws. Tight calibration throughout.
+#' interpolated on the log scale (`data-raw/plan_table.R`); for `"output"` the known variances of
+#' its two noise laws. Tight calibration throughout.
 #'
 #' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`.
 #' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `error`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
 #' @param method (`character`)\cr methods to compare.
-#' @param error (`number` or `NULL`)\cr error wanted, outcome units; then one of `n` and `epsilon` is
-#'   `NULL`.
+#' @param error (`number` or `NULL`)\cr error wanted, outcome units; then one of `n` and `epsilon`
+#'   is `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
 #' @param design (`string`)\cr donors like which design of [sim_panel()].
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments, and `table`, a data frame with one row a method:
-#'   `method`, `n`, `epsilon`, `error` (root mean squared error of the counterfactual, outcome units),
-#'   `privacy` (its part from noise), `floor` (error without privacy), `noise` (standard deviation of
-#'   the noise on one released weight or moment, scaled units), `penalty` (`NA` where the fit chooses it
-#'   from the release), `recommended`. `n` and `epsilon` are `NA` for a method that cannot reach `error`.
-#'   PUBLIC.
+#' @return A list of class `dp_plan`: the arguments, and `table`, a data frame with one row a
+#'   method: `method`, `n`, `epsilon`, `error` (root mean squared error of the counterfactual,
+#'   outcome units), `privacy` (its part from noise), `floor` (error without privacy), `noise`
+#'   (standard deviation of the noise on one released weight or moment, scaled units), `penalty`
+#'   (`NA` where the fit chooses it from the release), `recommended`. `n` and `epsilon` are `NA` for
+#'   a method that cannot reach `error`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' dp_plan(n = 1000, T0 = 20, T1 = 4, epsilon = 1)
@@ -66,8 +66,7 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
   table <- do.call(rbind, rows)
   table$recommended <- recommend(table, is.null(n), is.null(epsilon))
   structure(c(
-    list(table = table, asked = if (is.null(n)) "n" else if (is.null(epsilon)) "epsilon" else "error"),
-    facts, list(n = n, epsilon = epsilon, error = error, bounds = bounds)
+    list(table = table), facts, list(n = n, epsilon = epsilon, error = error, bounds = bounds)
   ), class = "dp_plan")
 }
 
@@ -112,7 +111,9 @@ solve_plan <- function(method, n, epsilon, error, facts) {
     }, log(10), log(1e7))
     c(ceiling(answer), epsilon)
   } else {
-    answer <- find(function(l) log(plan_error(method, n, exp(l), facts) / error), log(0.01), log(1000))
+    answer <- find(function(l) {
+      log(plan_error(method, n, exp(l), facts) / error)
+    }, log(0.01), log(1000))
     c(n, signif(answer, 4L))
   }
 }
@@ -232,7 +233,8 @@ print.dp_plan <- function(x, ...) {
   known <- c(
     if (!is.null(x$n)) count_of(x$n, "donor"), paste0(x$T0, " + ", x$T1, " periods"),
     if (!is.null(x$epsilon)) paste("epsilon =", format(x$epsilon)),
-    paste("delta =", format(x$delta)), if (!is.null(x$error)) paste("error wanted:", format(x$error))
+    paste("delta =", format(x$delta)),
+    if (!is.null(x$error)) paste("error wanted:", format(x$error))
   )
   cat("Plan (no data were looked at): ", paste(known, collapse = ", "), "\n",
     "  root mean squared error of the counterfactual, bounds ", x$bounds[[1L]], " to ",
@@ -246,7 +248,8 @@ print.dp_plan <- function(x, ...) {
     error = format_value(table$error), `of it noise` = format_value(table$privacy),
     `without privacy` = format_value(table$floor), check.names = FALSE
   )
-  shown[is.na(table$n) | is.na(table$epsilon), c("donors", "epsilon", "error", "of it noise")] <- "-"
+  unknown <- is.na(table$n) | is.na(table$epsilon)
+  shown[unknown, c("donors", "epsilon", "error", "of it noise")] <- "-"
   print(shown, row.names = FALSE, right = FALSE)
   cat("\n  * recommended", if (any(!table$recommended & is.na(table$error))) {
     "; -: cannot reach that error with 10 million donors or epsilon = 1000"

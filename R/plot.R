@@ -7,8 +7,8 @@
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band shall cover all periods together.
 #' @param ... unused.
-#' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly. The dark part of the band
-#'   is the privacy noise, the light part adds the prediction error; for methods `"output"` and
+#' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly. The dark part of the
+#'   band is the privacy noise, the light part adds the prediction error; for methods `"output"` and
 #'   `"objective"` only the former is known. Holds nothing but the fit's public and released values.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 20, T1 = 6, effect = 0.3)
@@ -168,7 +168,7 @@ plot_title <- function(fit) {
   names <- rownames(fit$target)
   paste0(
     enumerate(utils::head(names, 3L), length(names)),
-    if (length(names) > 1L) " against their synthetic controls" else " against its synthetic control"
+    " against ", if (length(names) > 1L) "their synthetic controls" else "its synthetic control"
   )
 }
 

@@ -1,7 +1,7 @@
 #' Print and summarise a fit or a release
 #'
-#' The first lines say what the privacy guarantee is, by which theorem, and whether it holds; where it
-#' does not, they say NOT PRIVATE and why.
+#' The first lines say what the privacy guarantee is, by which theorem, and whether it holds; where
+#' it does not, they say NOT PRIVATE and why.
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr what to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
@@ -151,7 +151,9 @@ average_lines <- function(fit, level) {
       format_value(table$estimate[[i]]),
       interval_text(fit, table[i, ], width[[i]], level)
     )
-  }, ""), if (length(rows) > 10L) paste("  and", length(rows) - 10L, "more: see tidy()"), noise_note(fit, table[rows, ]))
+  }, ""), if (length(rows) > 10L) {
+    paste("  and", length(rows) - 10L, "more: see tidy()")
+  }, noise_note(fit, table[rows, ]))
 }
 
 interval_text <- function(fit, row, width, level) {

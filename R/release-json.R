@@ -13,12 +13,12 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #'
 #' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
 #'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.
-#' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves the
-#'   old file or the new one, never half of one.
+#' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
+#'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
 #' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`.
-#' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut short,
-#'   or whose parts do not fit together; a release that is not private; losses from [pdp()].
+#' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
+#'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
 #'   `dpsc_error_argument`.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
@@ -115,15 +115,18 @@ check_path <- function(path, call) {
 
 # Values -------------------------------------------------------------------------------------------
 
-# Every vector becomes {type, values} and, where it has them, dim, names or class. Doubles are written
-# with 17 significant digits, which determine them.
+# Every vector becomes {type, values} and, where it has them, dim, names or class. Doubles are
+# written with 17 significant digits, which determine them.
 to_json <- function(x) {
   if (is.null(x)) {
     return(NULL)
   }
   if (is.list(x)) {
     kind <- if (is.data.frame(x)) "table" else "list"
-    return(list(type = kind, names = I(names(x) %||% character()), values = unname(lapply(unclass(x), to_json))))
+    return(list(
+      type = kind, names = I(names(x) %||% character()),
+      values = unname(lapply(unclass(x), to_json))
+    ))
   }
   extra <- as.list(attributes(x))
   names(extra) <- sub("^names$", "labels", names(extra))
@@ -188,7 +191,9 @@ as_type <- function(v, type) {
 #' middle of a fit.
 #' @noRd
 release_problem <- function(release) {
-  tryCatch(find_release_problem(release), error = function(e) "A part has another type than it should.")
+  tryCatch(find_release_problem(release), error = function(e) {
+    "A part has another type than it should."
+  })
 }
 
 find_release_problem <- function(release) {
@@ -196,7 +201,8 @@ find_release_problem <- function(release) {
   if (!all(parts %in% names(release))) {
     return("Parts are missing.")
   }
-  if (!all(vapply(release[c("statistics", "panel", "bounds", "settings", "privacy")], is.list, NA))) {
+  lists <- c("statistics", "panel", "bounds", "settings", "privacy")
+  if (!all(vapply(release[lists], is.list, NA))) {
     return("A part has another type than it should.")
   }
   is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
@@ -224,7 +230,9 @@ find_release_problem <- function(release) {
   }
   privacy <- release$privacy
   flags <- vapply(c("private", "holds", "exact"), function(f) is_flag(privacy[[f]]), NA)
-  strings <- vapply(c("neighbours", "theorem", "reason", "rng"), function(f) is_string(privacy[[f]]), NA)
+  strings <- vapply(c("neighbours", "theorem", "reason", "rng"), function(f) {
+    is_string(privacy[[f]])
+  }, NA)
   columns <- c("step", "law", "sensitivity", "scale", "epsilon", "rho")
   if (!all(flags, strings) || !is_number(privacy$epsilon) || privacy$epsilon <= 0 ||
     !is_number(privacy$delta) || privacy$delta < 0 || privacy$delta >= 1 ||

@@ -5,8 +5,8 @@
 #'
 #' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
 #' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
-#' at no further cost: `dp_synth(release, target = y)`. Releases by `"output"` and `"objective"` hold
-#' weights that were fitted to one target.
+#' at no further cost: `dp_synth(release, target = y)`. Releases by `"output"` and `"objective"`
+#' hold weights that were fitted to one target.
 #'
 #' @inheritParams dp_synth
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
@@ -117,7 +117,8 @@ on_scaled <- function(run) {
 }
 
 #' Everything about a release that is public, checked
-#' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target `y`.
+#' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target
+#'   `y`.
 #' @noRd
 public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                          call) {
@@ -143,7 +144,10 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
   if (private && is.null(bounds)) {
     abort(c(
       "{.arg bounds} is required when {.arg epsilon} is finite.",
-      i = "Give public limits on the outcome, {.code bounds = c(lower, upper)}. They must not come from the donors' data, which is why there is no default."
+      i = paste(
+        "Give public limits on the outcome, {.code bounds = c(lower, upper)}. They must not come",
+        "from the donors' data, which is why there is no default."
+      )
     ), "bounds", call)
   }
   if (!private && !is.null(ledger)) {
@@ -193,7 +197,8 @@ new_release <- function(public, plan, statistics, panel) {
     settings = if (public$method == "gram") plan$settings else vertical_settings(public, plan),
     privacy = c(
       list(
-        private = public$private, epsilon = public$epsilon, delta = public$delta, rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
+        private = public$private, epsilon = public$epsilon, delta = public$delta,
+        rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
         steps = plan$steps, rng = public$control$rng
       ),
       guarantee(public, plan)
@@ -228,17 +233,23 @@ vertical_settings <- function(public, plan) {
 #' @noRd
 guarantee <- function(public, plan) {
   if (!public$private) {
-    return(list(holds = FALSE, theorem = "", reason = "epsilon = Inf: no noise was added", exact = TRUE))
+    return(list(
+      holds = FALSE, theorem = "", reason = "epsilon = Inf: no noise was added", exact = TRUE
+    ))
   }
   theorem <- switch(paste(public$method, public$calibration),
-    "output tight" = "exact sensitivity of ridge weights (leave-one-out identity, vignette \"dpsc\")",
-    "output published" = "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed",
-    "objective tight" = "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012, repaired)",
+    "output tight" = "exact sensitivity of ridge weights (leave-one-out identity, proofs/ridge.md)",
+    "output published" =
+      "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed",
+    "objective tight" = paste(
+      "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012,",
+      "repaired, proofs/objective.md)"
+    ),
     "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
     if (public$delta > 0) {
-      "adaptive composition of zCDP (Bun and Steinke, 2016; Canonne, Kamath and Steinke, 2020)"
+      "adaptive composition of zCDP (Bun and Steinke, 2016; proofs/gram.md)"
     } else {
-      "adaptive composition of pure differential privacy (Dwork and Roth, 2014, Theorem 3.16)"
+      "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
     }
   )
   false <- public$method == "objective" && public$calibration == "published"
@@ -247,8 +258,8 @@ guarantee <- function(public, plan) {
     holds = !false && !seeded, theorem = theorem,
     reason = if (false) {
       paste(
-        "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over all",
-        "of R^n, where one donor's influence is unbounded"
+        "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over",
+        "all of R^n, where one donor's influence is unbounded"
       )
     } else if (seeded) {
       "the noise came from R's generator and can be reproduced from its seed"
@@ -265,7 +276,9 @@ abort_unknown_input <- function(x, call) {
   abort(c(
     "The first argument must be a formula, a matrix of donors, chunks of one, or a release.",
     x = "It is {describe(x)}.",
-    i = if (is.data.frame(x)) "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
+    i = if (is.data.frame(x)) {
+      "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
+    }
   ), "argument", call)
 }
 

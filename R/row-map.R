@@ -49,7 +49,8 @@ radius_steps <- function(radii, rows) {
 
 #' The smallest radius of a geometric grid that leaves few rows outside, privately
 #'
-#' Each step of the grid down (a factor 2^(-1/4)) must be worth leaving `price` more rows outside it.
+#' Each step of the grid down (a factor 2^(-1/4)) must be worth leaving `price` more rows outside
+#' it.
 #' @param donors (`matrix` or `dp_chunks`, PRIVATE).
 #' @param rows (`list`)\cr from [row_map()].
 #' @param step (`list`)\cr from [plan_radius()].
@@ -76,12 +77,12 @@ plan_radius <- function(exponent, low, high, n) {
 
 #' Sum and Gram matrix of the features, clipped to a radius, released together with one noise
 #'
-#' What is released is the Gram matrix of the vectors (v, K), K a public constant: its last column is K
-#' times the sum. For two rows with |v| <= R, |u u' - w w'|_F <= sqrt(2) (R^2 + K^2), since
-#' |uu' - ww'|^2 = |u|^4 + |w|^4 - 2 (u'w)^2. Noise of variance s^2 on the diagonal and s^2 / 2 off it
-#' prices a shift by its Frobenius norm: rho = (R^2 + K^2)^2 / s^2. With Laplace noise of one scale on
-#' the entries above and on the diagonal, epsilon = (d + 2) (R^2 + K^2) / scale, since those of uu' add
-#' up to (|u|_1^2 + |u|^2) / 2 <= (d + 2) |u|^2 / 2.
+#' What is released is the Gram matrix of the vectors (v, K), K a public constant: its last column
+#' is K times the sum. For two rows with |v| <= R, |u u' - w w'|_F <= sqrt(2) (R^2 + K^2), since
+#' |uu' - ww'|^2 = |u|^4 + |w|^4 - 2 (u'w)^2. Noise of variance s^2 on the diagonal and s^2 / 2 off
+#' it prices a shift by its Frobenius norm: rho = (R^2 + K^2)^2 / s^2. With Laplace noise of one
+#' scale on the entries above and on the diagonal, epsilon = (d + 2) (R^2 + K^2) / scale, since
+#' those of uu' add up to (|u|_1^2 + |u|^2) / 2 <= (d + 2) |u|^2 / 2.
 #'
 #' @param radius (`number`, scaled units, RELEASED)\cr rows are shortened to it.
 #' @param step (`list`)\cr from [plan_moments()].
@@ -120,7 +121,8 @@ release_moments <- function(donors, rows, radius, step, n, rng) {
 #' Plan the joint release of sum and Gram matrix
 #' @param n (`count`)\cr number of donors: sums over them, of at most `n radius^2`, must be exact.
 #' @param d (`count`)\cr number of features.
-#' @param rho,epsilon (`number`)\cr the step's budget; `rho` for Gaussian noise, `epsilon` for Laplace.
+#' @param rho,epsilon (`number`)\cr the step's budget; `rho` for Gaussian noise, `epsilon` for
+#'   Laplace.
 #' @param kappa (`number`, in (0, 1])\cr the constant K over the radius.
 #' @return A list: `law`, `radius`, `constant` (grid units), `variance` or `scale`, `sigma`. PUBLIC.
 #' @noRd

@@ -1,14 +1,14 @@
 #' Simulate a panel with a known effect
 #'
-#' Two designs, both inside the bounds `c(-1, 1)` before the effect is added, so that no bound has to
-#' be chosen from data:
+#' Two designs, both inside the bounds `c(-1, 1)` before the effect is added, so that no bound has
+#' to be chosen from data:
 #'
 #' * `"factor"`: unit effects, a time effect and `factors` autoregressive factors with random
 #'   loadings, plus noise. Without treatment the outcome of unit i in period t is
 #'   `a_i + d_t + l_i' f_t + e_it`, clipped to `[-1, 1]`.
-#' * `"linear"`: Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t` with slopes from
-#'   N(4, 1) cut to \[3, 5\], the noise N(0, 0.1) cut to \[-1, 1\]. The paper does not say how this
-#'   enters `[-1, 1]`; here it is divided by `5 T + 1`, which bounds it surely.
+#' * `"linear"`: Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t` with slopes
+#'   from N(4, 1) cut to \[3, 5\], the noise N(0, 0.1) cut to \[-1, 1\]. The paper does not say how
+#'   this enters `[-1, 1]`; here it is divided by `5 T + 1`, which bounds it surely.
 #'
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
@@ -20,8 +20,8 @@
 #'   factors of variance 1), the unit effects, the time effect, and the noise.
 #' @return A list of class `sim_panel`, drawn with R's generator:
 #'   `donors` (n x T matrix), `target` (length T), `counterfactual` (length T, the target's signal
-#'   without treatment and noise), `effect` (length T1), `T0`, `design`. `as.data.frame()` gives long
-#'   data with columns `unit`, `time`, `outcome`, `treated`.
+#'   without treatment and noise), `effect` (length T1), `T0`, `design`. `as.data.frame()` gives
+#'   long data with columns `unit`, `time`, `outcome`, `treated`.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
 #'   AISTATS, section 8.

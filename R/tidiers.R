@@ -19,10 +19,10 @@ generics::augment
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
-#' * `tidy()`: one row for the average effect and one for each period (and target): `target`, `term`,
-#'   `estimate`, `std.error`, `statistic`, `p.value` (normal; of no effect), and `conf.low`,
-#'   `conf.high` if asked. For methods `"output"` and `"objective"` the errors are those of the privacy
-#'   noise alone, and `statistic` and `p.value` are `NA`: no prediction error is released.
+#' * `tidy()`: one row for the average effect and one for each period (and target): `target`,
+#'   `term`, `estimate`, `std.error`, `statistic`, `p.value` (normal; of no effect), and `conf.low`,
+#'   `conf.high` if asked. For methods `"output"` and `"objective"` the errors are those of the
+#'   privacy noise alone, and `statistic` and `p.value` are `NA`: no prediction error is released.
 #' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
 #'   over targets and periods), `pre.rmse` (of the targets), `epsilon`, `delta`, `rho`, `private`
 #'   (whether the stated guarantee holds).

@@ -1,6 +1,7 @@
 # Accuracy: root mean squared error of the counterfactual against the target's noise-free path after
 # the treatment, on the [-1, 1] scale, medians over replications.
-#   accuracy.csv: document 04's designs, the default method against private difference-in-differences
+#   accuracy.csv: document 04's designs, the default method against private
+#   difference-in-differences
 #     with the same budget, the ridge without privacy, and the best number known before.
 #   accuracy-published.csv: the paper's design, the default against the published algorithms with
 #     correct noise and their tight versions.
@@ -13,7 +14,11 @@ replications <- function(n) {
 delta <- 1e-6
 
 simulate <- function(design, n, T0) {
-  if (design == "paper") sim_panel(n, T0, 3, design = "linear") else sim_panel(n, T0, 3, time_sd = 0)
+  if (design == "paper") {
+    sim_panel(n, T0, 3, design = "linear")
+  } else {
+    sim_panel(n, T0, 3, time_sd = 0)
+  }
 }
 post <- function(panel, path) {
   T0 <- panel$T0
@@ -76,7 +81,8 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
     )
   })
   cat(cell$design, cell$n, cell$T0, cell$epsilon, signif(apply(errors, 1L, stats::median), 3), "\n")
-  data.frame(cell[c("design", "n", "T0", "epsilon")], as.list(signif(apply(errors, 1L, stats::median), 3)),
+  data.frame(cell[c("design", "n", "T0", "epsilon")],
+    as.list(signif(apply(errors, 1L, stats::median), 3)),
     best_known = cell$best)
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/accuracy.csv", row.names = FALSE, na = "")
@@ -90,11 +96,13 @@ rows <- lapply(seq_len(nrow(published)), function(i) {
   errors <- replicate(max(10, replications(cell$n) %/% 10), {
     panel <- simulate("paper", cell$n, cell$T0)
     error <- function(method, calibration) {
-      post(panel, fit(panel, cell$epsilon, method = method, calibration = calibration)$counterfactual)
+      fitted <- fit(panel, cell$epsilon, method = method, calibration = calibration)
+      post(panel, fitted$counterfactual)
     }
     c(
       dpsc = error("gram", "tight"), output_published = error("output", "published"),
-      output_tight = error("output", "tight"), objective_published = error("objective", "published"),
+      output_tight = error("output", "tight"),
+      objective_published = error("objective", "published"),
       objective_tight = error("objective", "tight"),
       zero = sqrt(mean(panel$counterfactual[-seq_len(panel$T0)]^2))
     )

@@ -1,8 +1,8 @@
 # Coverage of nominal 95 % intervals, size and power of the tests, by simulation.
 # Cells: n x T0 x epsilon x design, DPSC_BENCH_REPLICATIONS replications each (default 400).
-# Writes bench/results/coverage.csv: coverage of the average effect, of single periods, of all periods
-# together; rejection of a true null at 5 % by the z test of the average and by the moment test; power
-# of the z test for an effect of `power_effect`.
+# Writes bench/results/coverage.csv: coverage of the average effect, of single periods, of all
+# periods together; rejection of a true null at 5 % by the z test of the average and by the moment
+# test; power of the z test for an effect of `power_effect`.
 library(dpsc)
 `%||%` <- rlang::`%||%`
 

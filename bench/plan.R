@@ -1,5 +1,6 @@
-# dp_plan() against simulation, over the grid of the coverage table: ratio of planned to simulated root
-# mean squared error, on panels that the plan's table has not seen. Writes bench/results/plan.csv.
+# dp_plan() against simulation, over the grid of the coverage table: ratio of planned to simulated
+# root mean squared error, on panels that the plan's table has not seen. Writes
+# bench/results/plan.csv.
 library(dpsc)
 
 cells <- expand.grid(

@@ -1,6 +1,7 @@
 # Speed and memory of the default method, as ratios measured in one run.
 #   1. 1,000,000 donors x 50 periods: the whole dp_synth() call against one crossprod() of the same
-#      matrix with the same BLAS plus one pass over the data (a sum), and peak memory over the input.
+#      matrix with the same BLAS plus one pass over the data (a sum), and peak memory over the
+#      input.
 #   2. A single fit at n = 100, T = 50.
 library(dpsc)
 

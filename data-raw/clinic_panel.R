@@ -27,7 +27,9 @@ clinic_panel <- data.frame(
   patient = rep(unit, months),
   month = rep(month, each = donors + 1L),
   pressure = round(pmin(pmax(as.vector(outcome), 80), 200), 1),
-  enrolled = as.integer(rep(unit, months) == "programme" & rep(month, each = donors + 1L) > month[before])
+  enrolled = as.integer(
+    rep(unit, months) == "programme" & rep(month, each = donors + 1L) > month[before]
+  )
 )
 clinic_panel <- clinic_panel[order(clinic_panel$patient, clinic_panel$month), ]
 rownames(clinic_panel) <- NULL

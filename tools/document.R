@@ -4,7 +4,8 @@ Rcpp::compileAttributes()
 library <- tempfile()
 dir.create(library)
 .libPaths(c(library, .libPaths()))
-quiet <- system2("R", c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", library), "."),
+arguments <- c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", library), ".")
+quiet <- system2("R", arguments,
   stdout = FALSE, stderr = FALSE
 )
 roxygen2::roxygenise(load_code = roxygen2::load_installed)

@@ -1,4 +1,5 @@
-# Fuzzing of the two parsers, panel and JSON: whatever comes in, either a result or an error of ours.
+# Fuzzing of the two parsers, panel and JSON: whatever comes in, either a result or an error of
+# ours.
 #   R_LIBS=.lib Rscript tools/fuzz.R [rounds]
 # Prints how many inputs were refused and accepted; exit status 1 at the first raw error or warning.
 suppressPackageStartupMessages(library(dpsc))
@@ -41,7 +42,9 @@ broken_panel <- function() {
     value <- pick(strange)
     data <- switch(sample.int(8L, 1L),
       {
-        if (length(value) == 1L && is.atomic(value) && !is.raw(value)) suppressWarnings(data[[column]][[row]] <- value)
+        if (length(value) == 1L && is.atomic(value) && !is.raw(value)) {
+          suppressWarnings(data[[column]][[row]] <- value)
+        }
         data
       },
       data[-row, , drop = FALSE], rbind(data, data[row, , drop = FALSE]),
@@ -55,7 +58,9 @@ broken_panel <- function() {
       },
       data[sample.int(nrow(data)), , drop = FALSE],
       {
-        if (is.numeric(data[[column]])) data[[column]] <- data[[column]] * pick(c(0, -1, 1e300, 0.5))
+        if (is.numeric(data[[column]])) {
+          data[[column]] <- data[[column]] * pick(c(0, -1, 1e300, 0.5))
+        }
         data
       },
       {

@@ -36,7 +36,8 @@ if (!nzchar(Sys.which("qpdf"))) Sys.setenv("_R_CHECK_DOC_SIZES_" = "false")
 checked <- built && run(r, c("CMD", "check", "--as-cran", "--no-manual",
   if (!is.null(vignettes)) "--ignore-vignettes", tarball)) == 0L
 log <- file.path("dpsc.Rcheck", "00check.log")
-status <- if (file.exists(log)) grep("^Status:", readLines(log), value = TRUE) else "Status: not run"
+status <- "Status: not run"
+if (file.exists(log)) status <- grep("^Status:", readLines(log), value = TRUE)
 clean <- checked && !any(grepl("ERROR|WARNING", status))
 if (clean) passed <- passed + 1L else failed <- failed + 1L
 

@@ -13,7 +13,8 @@ file_release <- function(method = "gram", calibration = "tight", epsilon = 1, de
   )
 }
 
-# The releases of these tests come from seeds, so they are not private and must say so to be written.
+# The releases of these tests come from seeds, so they are not private and must say so to be
+# written.
 save_release <- function(release, path) write_release(release, path, allow_not_private = TRUE)
 
 round_trip <- function(release) {

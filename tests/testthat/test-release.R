@@ -475,7 +475,7 @@ test_that("the generator's state is left alone by secure noise and moved by R's"
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target far from the bounds is refused before anything is spent; one outside is fitted", {
+test_that("a target far from the bounds is refused unspent; one outside them is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {
