@@ -33,7 +33,9 @@ estimate_gram <- function(release, y, estimator = "ridge") {
   fits <- if (estimator == "did") {
     list(fit_mean(model, s, u))
   } else if (!is.null(release$settings$lambda)) {
-    list(fit_penalty(model, u, release$settings$lambda / (2 * release$panel$n), diag(length(u))))
+    # Features are linear in the row: the paper's penalty on rows, in their coordinates.
+    shape <- crossprod(s$loadings[pre, seq_len(s$pre), drop = FALSE])
+    list(fit_penalty(model, u, release$settings$lambda / (2 * release$panel$n), shape))
   } else if (release$privacy$private) {
     fit_penalties(model, u)
   } else {

@@ -43,6 +43,8 @@
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
+#' @param lambda (`number` or `NULL`)\cr of a release by method `"gram"`: another penalty, see
+#'   [dp_control()]; `NULL` averages over penalties. Free.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
 #' @param control ([dp_control()])\cr settings.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
@@ -124,14 +126,34 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
 
 #' @rdname dp_synth
 #' @export
-dp_synth.dp_release <- function(x, target, estimator = "ridge", ...) {
+dp_synth.dp_release <- function(x, target, estimator = "ridge",
+                                lambda = x$settings$lambda, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
+  x <- with_penalty(x, lambda, call)
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods, call)
   check_finite_target(target, x$panel$times, "target", call)
   fit_release(x, target, check_estimator(estimator, x$method, call), call)
+}
+
+#' A release whose fits use another penalty: free for method "gram", fixed for the others
+#' @noRd
+with_penalty <- function(release, lambda, call) {
+  if (identical(lambda, release$settings$lambda)) {
+    return(release)
+  }
+  if (release$method != "gram") {
+    abort(c(
+      "The penalty of a release by method {.val {release$method}} is fixed.",
+      i = "Only releases by method {.val gram} can be fitted with another one."
+    ), "argument", call)
+  }
+  release$settings["lambda"] <- list(
+    if (!is.null(lambda)) check_number(lambda, 0, open = "min", call = call)
+  )
+  release
 }
 
 #' From a checked panel to a fit

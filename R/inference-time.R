@@ -312,6 +312,12 @@ penalty_path.dp_synth <- function(object, ...) {
       i = "The other methods fix the penalty before anything is released."
     ), "release", call)
   }
+  if (!is.null(release$settings$lambda)) {
+    abort(c(
+      "This fit has one penalty, fixed by {.code dp_control(lambda = )}, and no path.",
+      i = "Fit the release with {.code lambda = NULL} to weigh penalties: it costs nothing."
+    ), "release", call)
+  }
   rows <- lapply(seq_len(nrow(object$target)), function(i) path_of(object, i))
   structure(do.call(rbind, rows), class = c("dp_penalty_path", "data.frame"))
 }

@@ -169,7 +169,7 @@ autoplot.dp_pdp <- function(object, ...) {
     ggplot2::scale_x_continuous(limits = c(0, NA), expand = ggplot2::expansion(c(0.02, 0.07))) +
     ggplot2::labs(
       x = paste0("privacy loss: epsilon at delta = ", format(object$delta)),
-      y = "donors whose loss is at most that",
+      y = "share of donors",
       title = paste0("Privacy loss of ", count_of(nrow(object$donors), "donor")),
       caption = if (infinite) paste0("not shown: infinite loss of ", count_of(infinite, "donor")),
       subtitle = "CURATOR ONLY: data-dependent, not covered by the guarantee"

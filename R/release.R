@@ -177,6 +177,16 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       i = "Widen {.arg bounds}, or use {.code calibration = \"tight\"}."
     ), "bounds", call)
   }
+  pre <- seq_len(panel$T0)
+  if (private && any(abs(t(target[, pre, drop = FALSE])) > scale$half[pre])) {
+    warn(c(
+      "The target leaves {.arg bounds} before the treatment.",
+      i = paste(
+        "Donors like it are clipped, so the counterfactual is biased by more than its interval",
+        "says. Widen {.arg bounds}."
+      )
+    ), "bounds", call)
+  }
   list(
     method = method, calibration = calibration, private = private, epsilon = epsilon,
     delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,

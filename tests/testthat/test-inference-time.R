@@ -122,3 +122,23 @@ test_that("the plots draw results", {
     ggplot2::autoplot(conformal(fit, intervals = FALSE)), class = "dpsc_error_argument"
   )
 })
+
+test_that("a release takes another penalty at no cost, and a fixed one has no path", {
+  fit <- full_fit(epsilon = 1e5, n = 400, features = NULL)
+  panel <- withr::with_seed(1, sim_panel(400, 12, 2))
+  fixed <- dp_synth(fit$release, fit$target, lambda = 12)
+  raw <- dp_synth(panel$donors,
+    target = panel$target, T0 = 12, epsilon = Inf, control = dp_control(lambda = 12)
+  )
+  # The same parametrisation with and without noise.
+  expect_equal(predict(fixed), predict(raw), tolerance = 0.02, ignore_attr = TRUE)
+  expect_error(penalty_path(fixed), "fixed", class = "dpsc_error_release")
+  expect_equal(dp_synth(fixed$release, fit$target, lambda = NULL), fit)
+  expect_error(dp_synth(fit$release, fit$target, lambda = -1), class = "dpsc_error_argument")
+  vertical <- dp_synth(panel$donors,
+    target = panel$target, T0 = 12, epsilon = 5, bounds = c(-1, 1), method = "output"
+  )
+  expect_error(
+    dp_synth(vertical$release, vertical$target, lambda = 3), class = "dpsc_error_argument"
+  )
+})

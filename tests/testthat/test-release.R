@@ -486,8 +486,12 @@ test_that("a target far from the bounds is refused unspent; one outside them is 
       ),
       class = "dpsc_error_bounds"
     )
-    fit <- dp_synth(p$donors,
-      target = 5 + p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+    # Public, and worth a word: donors like it are clipped.
+    expect_warning(
+      fit <- dp_synth(p$donors,
+        target = 5 + p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+      ),
+      class = "dpsc_warning_bounds"
     )
     expect_true(all(is.finite(predict(fit))))
   }
