@@ -23,6 +23,8 @@
 #' the bounds and the target's data are public. Values outside the bounds are clipped, silently,
 #' because how many there are is private.
 #'
+#' The theorems that prints name are proved in `system.file("proofs", package = "dpsc")`.
+#'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
 #' before anything is spent or drawn, and none quotes a donor's value or name.

@@ -14,6 +14,9 @@
 #' original has spent since. `dp_ledger(resume = copy)` takes it over, and you vouch that no other
 #' copy pays.
 #'
+#' A total counts as exceeded beyond 1e-9 of itself: rounding must not refuse parts that add up to
+#' it.
+#'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
 #' @param resume (`dp_ledger`)\cr a ledger of another session to take over, with its total and

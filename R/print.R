@@ -75,6 +75,8 @@ print.summary.dp_synth <- function(x, ...) {
     )
   )
   names(shown) <- c("effect", interval_names(fit, x$level), "privacy noise")
+  # A column that has nothing to say is not shown.
+  shown <- shown[c(TRUE, rep(length(known_parts(fit)) > 0L, 2L), any(nzchar(shown[[4L]])))]
   several <- nrow(fit$target) > 1L
   rownames(shown) <- if (several) paste0(table$target, ": ", table$term) else table$term
   print(shown)

@@ -113,11 +113,20 @@ test_that("the penalty path averages to the fit and its weights add up", {
 test_that("the plots draw results", {
   skip_if_not_installed("ggplot2")
   fit <- full_fit()
-  for (result in list(conformal(fit, level = 0.9), placebo_time(fit), penalty_path(fit))) {
-    picture <- ggplot2::autoplot(result)
-    expect_s3_class(picture, "ggplot")
-    expect_no_error(ggplot2::ggplot_build(picture))
+  drawn <- function(result, layer) {
+    ggplot2::ggplot_build(ggplot2::autoplot(result))$data[[layer]]
   }
+  intervals <- conformal(fit, level = 0.9)
+  expect_equal(drawn(intervals, 3L)$y, intervals$intervals$estimate)
+  expect_equal(drawn(intervals, 2L)$ymin, intervals$intervals$conf.low)
+  dates <- placebo_time(fit)
+  expect_equal(drawn(dates, 3L)$y, dates$effect)
+  expect_equal(drawn(dates, 2L)$ymax, dates$effect + qnorm(0.975) * dates$std.error)
+  path <- penalty_path(fit)
+  lines <- drawn(path, 2L)
+  expect_equal(lines$y[lines$PANEL == 1], path$effect)
+  expect_equal(lines$y[lines$PANEL == 2], path$weight)
+  expect_equal(lines$x[lines$PANEL == 1], log10(path$penalty))
   expect_error(
     ggplot2::autoplot(conformal(fit, intervals = FALSE)), class = "dpsc_error_argument"
   )

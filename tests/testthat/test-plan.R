@@ -81,7 +81,14 @@ test_that("bad questions are refused", {
 
 test_that("a plan can be drawn", {
   skip_if_not_installed("ggplot2")
-  picture <- ggplot2::autoplot(dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1))
-  expect_s3_class(picture, "ggplot")
-  expect_no_error(ggplot2::ggplot_build(picture))
+  plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
+  picture <- ggplot2::autoplot(plan)
+  # What is drawn at the plan's own n and epsilon is what its table says, in both panels.
+  lines <- picture$data
+  at <- lines$method == "gram" & (abs(lines$against - 1000) < 1e-6 | abs(lines$against - 1) < 1e-9)
+  expect_equal(lines$error[at], rep(plan$table$error[[1L]], 2))
+  # One line a method and panel, on log axes.
+  drawn <- ggplot2::ggplot_build(picture)$data[[2L]]
+  expect_identical(nrow(unique(drawn[c("PANEL", "group")])), 6L)
+  expect_equal(sort(drawn$y), sort(log10(lines$error)))
 })
