@@ -25,6 +25,50 @@ cdp_rho_cpp <- function(epsilon, delta) {
     .Call(`_dpsc_cdp_rho_cpp`, epsilon, delta)
 }
 
+exponential_step_mu_cpp <- function(exponent) {
+    .Call(`_dpsc_exponential_step_mu_cpp`, exponent)
+}
+
+exponential_exponent_cpp <- function(mu) {
+    .Call(`_dpsc_exponential_exponent_cpp`, mu)
+}
+
+gdp_budget_cpp <- function(epsilon, delta) {
+    .Call(`_dpsc_gdp_budget_cpp`, epsilon, delta)
+}
+
+gdp_epsilon_cpp <- function(mu, delta) {
+    .Call(`_dpsc_gdp_epsilon_cpp`, mu, delta)
+}
+
+gdp_compose_cpp <- function(mu) {
+    .Call(`_dpsc_gdp_compose_cpp`, mu)
+}
+
+gaussian_vector_variance_cpp <- function(sensitivity, mu) {
+    .Call(`_dpsc_gaussian_vector_variance_cpp`, sensitivity, mu)
+}
+
+gaussian_step_variance_cpp <- function(bound, mu) {
+    .Call(`_dpsc_gaussian_step_variance_cpp`, bound, mu)
+}
+
+gaussian_vector_mu_cpp <- function(sensitivity, variance) {
+    .Call(`_dpsc_gaussian_vector_mu_cpp`, sensitivity, variance)
+}
+
+gaussian_step_mu_cpp <- function(bound, variance) {
+    .Call(`_dpsc_gaussian_step_mu_cpp`, bound, variance)
+}
+
+laplace_outer_sensitivity_cpp <- function(bound, m) {
+    .Call(`_dpsc_laplace_outer_sensitivity_cpp`, bound, m)
+}
+
+laplace_gram_sensitivity_cpp <- function(radius, constant, d) {
+    .Call(`_dpsc_laplace_gram_sensitivity_cpp`, radius, constant, d)
+}
+
 simplex_fit_cpp <- function(donors, target, T0, demean, lambda) {
     .Call(`_dpsc_simplex_fit_cpp`, donors, target, T0, demean, lambda)
 }

@@ -76,6 +76,125 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// exponential_step_mu_cpp
+double exponential_step_mu_cpp(double exponent);
+RcppExport SEXP _dpsc_exponential_step_mu_cpp(SEXP exponentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    rcpp_result_gen = Rcpp::wrap(exponential_step_mu_cpp(exponent));
+    return rcpp_result_gen;
+END_RCPP
+}
+// exponential_exponent_cpp
+double exponential_exponent_cpp(double mu);
+RcppExport SEXP _dpsc_exponential_exponent_cpp(SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(exponential_exponent_cpp(mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gdp_budget_cpp
+double gdp_budget_cpp(double epsilon, double delta);
+RcppExport SEXP _dpsc_gdp_budget_cpp(SEXP epsilonSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(gdp_budget_cpp(epsilon, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gdp_epsilon_cpp
+double gdp_epsilon_cpp(double mu, double delta);
+RcppExport SEXP _dpsc_gdp_epsilon_cpp(SEXP muSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(gdp_epsilon_cpp(mu, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gdp_compose_cpp
+double gdp_compose_cpp(const Rcpp::NumericVector& mu);
+RcppExport SEXP _dpsc_gdp_compose_cpp(SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(gdp_compose_cpp(mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_vector_variance_cpp
+double gaussian_vector_variance_cpp(double sensitivity, double mu);
+RcppExport SEXP _dpsc_gaussian_vector_variance_cpp(SEXP sensitivitySEXP, SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_vector_variance_cpp(sensitivity, mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_step_variance_cpp
+double gaussian_step_variance_cpp(double bound, double mu);
+RcppExport SEXP _dpsc_gaussian_step_variance_cpp(SEXP boundSEXP, SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_step_variance_cpp(bound, mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_vector_mu_cpp
+double gaussian_vector_mu_cpp(double sensitivity, double variance);
+RcppExport SEXP _dpsc_gaussian_vector_mu_cpp(SEXP sensitivitySEXP, SEXP varianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
+    Rcpp::traits::input_parameter< double >::type variance(varianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_vector_mu_cpp(sensitivity, variance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_step_mu_cpp
+double gaussian_step_mu_cpp(double bound, double variance);
+RcppExport SEXP _dpsc_gaussian_step_mu_cpp(SEXP boundSEXP, SEXP varianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    Rcpp::traits::input_parameter< double >::type variance(varianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_step_mu_cpp(bound, variance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// laplace_outer_sensitivity_cpp
+double laplace_outer_sensitivity_cpp(double bound, double m);
+RcppExport SEXP _dpsc_laplace_outer_sensitivity_cpp(SEXP boundSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    Rcpp::traits::input_parameter< double >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(laplace_outer_sensitivity_cpp(bound, m));
+    return rcpp_result_gen;
+END_RCPP
+}
+// laplace_gram_sensitivity_cpp
+double laplace_gram_sensitivity_cpp(double radius, double constant, double d);
+RcppExport SEXP _dpsc_laplace_gram_sensitivity_cpp(SEXP radiusSEXP, SEXP constantSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
+    Rcpp::traits::input_parameter< double >::type constant(constantSEXP);
+    Rcpp::traits::input_parameter< double >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(laplace_gram_sensitivity_cpp(radius, constant, d));
+    return rcpp_result_gen;
+END_RCPP
+}
 // simplex_fit_cpp
 Rcpp::List simplex_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, bool demean, double lambda);
 RcppExport SEXP _dpsc_simplex_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
@@ -346,6 +465,17 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_cdp_delta_cpp", (DL_FUNC) &_dpsc_log_cdp_delta_cpp, 2},
     {"_dpsc_cdp_epsilon_cpp", (DL_FUNC) &_dpsc_cdp_epsilon_cpp, 2},
     {"_dpsc_cdp_rho_cpp", (DL_FUNC) &_dpsc_cdp_rho_cpp, 2},
+    {"_dpsc_exponential_step_mu_cpp", (DL_FUNC) &_dpsc_exponential_step_mu_cpp, 1},
+    {"_dpsc_exponential_exponent_cpp", (DL_FUNC) &_dpsc_exponential_exponent_cpp, 1},
+    {"_dpsc_gdp_budget_cpp", (DL_FUNC) &_dpsc_gdp_budget_cpp, 2},
+    {"_dpsc_gdp_epsilon_cpp", (DL_FUNC) &_dpsc_gdp_epsilon_cpp, 2},
+    {"_dpsc_gdp_compose_cpp", (DL_FUNC) &_dpsc_gdp_compose_cpp, 1},
+    {"_dpsc_gaussian_vector_variance_cpp", (DL_FUNC) &_dpsc_gaussian_vector_variance_cpp, 2},
+    {"_dpsc_gaussian_step_variance_cpp", (DL_FUNC) &_dpsc_gaussian_step_variance_cpp, 2},
+    {"_dpsc_gaussian_vector_mu_cpp", (DL_FUNC) &_dpsc_gaussian_vector_mu_cpp, 2},
+    {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
+    {"_dpsc_laplace_outer_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_outer_sensitivity_cpp, 2},
+    {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
     {"_dpsc_simplex_fit_cpp", (DL_FUNC) &_dpsc_simplex_fit_cpp, 5},
     {"_dpsc_simplex_placebos_cpp", (DL_FUNC) &_dpsc_simplex_placebos_cpp, 4},
     {"_dpsc_simplex_leave_out_cpp", (DL_FUNC) &_dpsc_simplex_leave_out_cpp, 6},
