@@ -95,7 +95,7 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   })
   if (public$private) {
     label <- paste0("release by method \"", public$method, "\"")
-    spend(ledger, plan$cost, label, call)
+    spend(ledger, plan$cost, label, call, guarantee(public, plan))
   }
   new_release(public, plan, mechanism$run(plan, panel$donors, public), panel)
 }
