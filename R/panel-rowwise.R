@@ -132,7 +132,7 @@ plain_column <- function(x) {
     NULL
   } else if (!is.object(x) || (is.numeric(x) && is_plain_number(x))) {
     as.vector(x)
-  } else if (is.factor(x) && is.integer(x)) {
+  } else if (is.factor(x) && all(class(x) %in% c("ordered", "factor"))) {
     x
   }
 }

@@ -158,7 +158,7 @@ vertical_noise_conflict <- function(release) {
     settings$weights_variance > 0 && at_most(settings$weights_variance, first / settings$lambda^2)
   }
   if (!weights || !about_equal(settings$post_variance, post) || last < 2L ||
-      !at_most(sensitivity, steps$sensitivity[[last]])) {
+      !about_equal(sensitivity, steps$sensitivity[[last]])) {
     "The noise of the statistics is not that of the noise steps."
   }
 }
