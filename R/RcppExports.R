@@ -145,3 +145,11 @@ repeat_bounded_cpp <- function(pre, linear, mu, cap, tolerance, law, scale, post
     .Call(`_dpsc_repeat_bounded_cpp`, pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng)
 }
 
+all_finite_cpp <- function(table) {
+    .Call(`_dpsc_all_finite_cpp`, table)
+}
+
+checksum_cpp <- function(table) {
+    .Call(`_dpsc_checksum_cpp`, table)
+}
+

@@ -77,6 +77,7 @@
 #' summary(fit)
 #' @export
 dp_synth <- function(x, ...) {
+  check_argument_names(...names(), "dp_synth")
   UseMethod("dp_synth")
 }
 
@@ -96,7 +97,9 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   keep_names <- control$donor_names || is_classical(estimator)
-  panel <- panel_from_formula(x, data, index, call, keep_names = keep_names)
+  panel <- panel_from_formula(
+    x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
+  )
   fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
 }
 
@@ -121,9 +124,9 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
                                ledger = NULL, control = dp_control(), times = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
+  control <- check_control(control, call)
   panel <- panel_from_chunks(x, target, T0, times, call)
-  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger,
-    check_control(control, call), call)
+  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
 }
 
 #' @rdname dp_synth

@@ -457,6 +457,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// all_finite_cpp
+bool all_finite_cpp(SEXP table);
+RcppExport SEXP _dpsc_all_finite_cpp(SEXP tableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type table(tableSEXP);
+    rcpp_result_gen = Rcpp::wrap(all_finite_cpp(table));
+    return rcpp_result_gen;
+END_RCPP
+}
+// checksum_cpp
+Rcpp::NumericVector checksum_cpp(SEXP table);
+RcppExport SEXP _dpsc_checksum_cpp(SEXP tableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type table(tableSEXP);
+    rcpp_result_gen = Rcpp::wrap(checksum_cpp(table));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -495,6 +515,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
+    {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
+    {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
     {NULL, NULL, 0}
 };
 

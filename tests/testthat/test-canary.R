@@ -163,14 +163,23 @@ test_that("attributes of public arguments bring no donor along", {
   expect_clean(objects_of(fit), p, "formula")
 })
 
-test_that("data inlined in a formula does not become a label", {
+test_that("data inlined in a formula are refused and do not become a label", {
   p <- canary_panel()
   withr::local_seed(1)
-  formula <- stats::as.formula(bquote(identity(.(p$data$y)) ~ on))
-  fit <- do.call(dp_synth, list(formula, p$data, c("unit", "time"),
-    epsilon = 1, bounds = p$bounds, control = dp_control(rng = "R")
-  ))
-  expect_clean(objects_of(fit), p, "inlined")
+  long <- function(formula) {
+    do.call(dp_synth, list(formula, p$data, c("unit", "time"),
+      epsilon = 1, bounds = p$bounds, control = dp_control(rng = "R")
+    ))
+  }
+  for (code in list(quote(identity(.(p$data$y))), quote(I(.(p$data$y))), quote(.(p$data$y) + 0))) {
+    formula <- stats::as.formula(eval(bquote(bquote(.(code) ~ on), list(code = code))))
+    conditions <- canary_conditions(long(formula))
+    expect_length(conditions, 1L)
+    expect_s3_class(conditions[[1L]], "dpsc_error_panel")
+    expect_no_canary(conditions[[1L]], p$secrets, "inlined column")
+  }
+  formula <- stats::as.formula(bquote(I(y - .(p$donors[[3L]]) + .(p$donors[[3L]])) ~ on))
+  expect_clean(objects_of(long(formula)), p, "inlined value")
 })
 
 test_that("donors' names are released if and only if they are declared public", {

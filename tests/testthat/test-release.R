@@ -527,7 +527,7 @@ test_that("the generator's state is left alone by secure noise and moved by R's"
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target far from the bounds is refused unspent; one outside them is fitted", {
+test_that("a target that the bounds miss is refused unspent; one outside them at times is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {
@@ -538,10 +538,25 @@ test_that("a target far from the bounds is refused unspent; one outside them is 
       ),
       class = "dpsc_error_bounds"
     )
+    # Most of the pre-period outside: one of five inside, two of five.
+    for (target in list(5 + p$target, replace(5 + p$target, 2, 0), replace(5 + p$target, 1:2, 0))) {
+      expect_error(
+        dp_synth(p$donors,
+          target = target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method, ledger = ledger
+        ),
+        "bounds.*miss the target", class = "dpsc_error_bounds"
+      )
+    }
+    # What comes after the treatment may be anywhere: that is the effect.
+    expect_no_warning(
+      dp_synth(p$donors,
+        target = replace(p$target, 6:7, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+      )
+    )
     # Public, and worth a word: donors like it are clipped.
     expect_warning(
       fit <- dp_synth(p$donors,
-        target = 5 + p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+        target = replace(p$target, 1:2, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
       ),
       class = "dpsc_warning_bounds"
     )
