@@ -93,16 +93,40 @@ nested_placebos_cpp <- function(predictors, donors, judged, importance, screened
     .Call(`_dpsc_nested_placebos_cpp`, predictors, donors, judged, importance, screened, starts, evaluations)
 }
 
-radius_counts_cpp <- function(donors, map, squared_radii) {
-    .Call(`_dpsc_radius_counts_cpp`, donors, map, squared_radii)
+gram_plan_cpp <- function(facts) {
+    .Call(`_dpsc_gram_plan_cpp`, facts)
 }
 
-clipped_moments_cpp <- function(donors, map, radius, zoom, clipped_radius) {
-    .Call(`_dpsc_clipped_moments_cpp`, donors, map, radius, zoom, clipped_radius)
+gram_release_cpp <- function(donors, facts, scale, options, rng) {
+    .Call(`_dpsc_gram_release_cpp`, donors, facts, scale, options, rng)
 }
 
-row_features_cpp <- function(donors, map) {
-    .Call(`_dpsc_row_features_cpp`, donors, map)
+gram_audit_cpp <- function(donors, facts, scale, options, rng, outputs, doubled) {
+    .Call(`_dpsc_gram_audit_cpp`, donors, facts, scale, options, rng, outputs, doubled)
+}
+
+raw_statistics_cpp <- function(donors, n, T0, T1, scale) {
+    .Call(`_dpsc_raw_statistics_cpp`, donors, n, T0, T1, scale)
+}
+
+gram_estimate_cpp <- function(statistics, options, targets, size) {
+    .Call(`_dpsc_gram_estimate_cpp`, statistics, options, targets, size)
+}
+
+gram_contributions_cpp <- function(donors, scale, round) {
+    .Call(`_dpsc_gram_contributions_cpp`, donors, scale, round)
+}
+
+row_integers_cpp <- function(donors, scale, loadings, origin, radius, limit) {
+    .Call(`_dpsc_row_integers_cpp`, donors, scale, loadings, origin, radius, limit)
+}
+
+radius_losses_cpp <- function(donors, scale, loadings, origin, radii, bits) {
+    .Call(`_dpsc_radius_losses_cpp`, donors, scale, loadings, origin, radii, bits)
+}
+
+private_choice_cpp <- function(losses, units, log_prior, shift, rng) {
+    .Call(`_dpsc_private_choice_cpp`, losses, units, log_prior, shift, rng)
 }
 
 discrete_gaussian_cpp <- function(variance, rng) {
@@ -115,10 +139,6 @@ discrete_laplace_cpp <- function(scale, rng) {
 
 discrete_gaussian_ratio_cpp <- function(n, numerator, denominator, rng) {
     .Call(`_dpsc_discrete_gaussian_ratio_cpp`, n, numerator, denominator, rng)
-}
-
-exponential_mechanism_cpp <- function(utility, exponent_units, rng) {
-    .Call(`_dpsc_exponential_mechanism_cpp`, utility, exponent_units, rng)
 }
 
 gaussian_noise_cpp <- function(dimension, sigma, rng) {

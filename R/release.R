@@ -89,8 +89,9 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call) {
+                          call, estimator = "ridge") {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  public$estimator <- estimator
   mechanism <- mechanisms()[[public$method]]
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
@@ -277,7 +278,10 @@ guarantee <- function(public, plan) {
     ),
     "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
     if (public$delta > 0) {
-      "adaptive composition of zCDP (Bun and Steinke, 2016; proofs/gram.md)"
+      paste(
+        "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+        "proofs/gram.md)"
+      )
     } else {
       "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
     }

@@ -41,22 +41,17 @@ NULL
 
 #' @rdname tidy.dp_synth
 #' @export
-tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
+                          type = c("overall", "unit"), ...) {
   call <- public_call("tidy")
   check_no_dots(..., call = call)
-  table <- effect_table(x)
-  statistic <- table$estimate / table$std.error
-  if (!"prediction" %in% known_parts(x)) statistic[] <- NA_real_
-  out <- cbind(table[c("target", "term", "estimate", "std.error")],
-    statistic = statistic, p.value = normal_p(statistic)
-  )
-  if (check_flag(conf.int, call = call)) {
-    level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
-    width <- interval_width(table, level)
-    out$conf.low <- out$estimate - width
-    out$conf.high <- out$estimate + width
-  }
-  out
+  level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+  type <- check_choice(type, c("overall", "unit"), call = call)
+  table <- effect_limits(x, level, check_flag(simultaneous, call = call), type)
+  limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
+  table[c(
+    "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value", limits
+  )]
 }
 
 #' @rdname tidy.dp_synth

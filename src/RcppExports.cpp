@@ -283,40 +283,126 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// radius_counts_cpp
-Eigen::VectorXd radius_counts_cpp(SEXP donors, const Rcpp::List& map, const std::vector<double>& squared_radii);
-RcppExport SEXP _dpsc_radius_counts_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP squared_radiiSEXP) {
+// gram_plan_cpp
+Rcpp::List gram_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_gram_plan_cpp(SEXP factsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type squared_radii(squared_radiiSEXP);
-    rcpp_result_gen = Rcpp::wrap(radius_counts_cpp(donors, map, squared_radii));
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_plan_cpp(facts));
     return rcpp_result_gen;
 END_RCPP
 }
-// clipped_moments_cpp
-Rcpp::List clipped_moments_cpp(SEXP donors, const Rcpp::List& map, double radius, double zoom, double clipped_radius);
-RcppExport SEXP _dpsc_clipped_moments_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP radiusSEXP, SEXP zoomSEXP, SEXP clipped_radiusSEXP) {
+// gram_release_cpp
+Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng);
+RcppExport SEXP _dpsc_gram_release_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_release_cpp(donors, facts, scale, options, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_audit_cpp
+Rcpp::List gram_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs, bool doubled);
+RcppExport SEXP _dpsc_gram_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP, SEXP outputsSEXP, SEXP doubledSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< bool >::type doubled(doubledSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled));
+    return rcpp_result_gen;
+END_RCPP
+}
+// raw_statistics_cpp
+Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale);
+RcppExport SEXP _dpsc_raw_statistics_cpp(SEXP donorsSEXP, SEXP nSEXP, SEXP T0SEXP, SEXP T1SEXP, SEXP scaleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type T1(T1SEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    rcpp_result_gen = Rcpp::wrap(raw_statistics_cpp(donors, n, T0, T1, scale));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_estimate_cpp
+Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options, const Eigen::MatrixXd& targets, const Eigen::VectorXd& size);
+RcppExport SEXP _dpsc_gram_estimate_cpp(SEXP statisticsSEXP, SEXP optionsSEXP, SEXP targetsSEXP, SEXP sizeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type size(sizeSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_estimate_cpp(statistics, options, targets, size));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_contributions_cpp
+Rcpp::List gram_contributions_cpp(SEXP donors, const Rcpp::List& scale, const Rcpp::List& round);
+RcppExport SEXP _dpsc_gram_contributions_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP roundSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type round(roundSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_contributions_cpp(donors, scale, round));
+    return rcpp_result_gen;
+END_RCPP
+}
+// row_integers_cpp
+Rcpp::List row_integers_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin, double radius, double limit);
+RcppExport SEXP _dpsc_row_integers_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP, SEXP radiusSEXP, SEXP limitSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
     Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
-    Rcpp::traits::input_parameter< double >::type zoom(zoomSEXP);
-    Rcpp::traits::input_parameter< double >::type clipped_radius(clipped_radiusSEXP);
-    rcpp_result_gen = Rcpp::wrap(clipped_moments_cpp(donors, map, radius, zoom, clipped_radius));
+    Rcpp::traits::input_parameter< double >::type limit(limitSEXP);
+    rcpp_result_gen = Rcpp::wrap(row_integers_cpp(donors, scale, loadings, origin, radius, limit));
     return rcpp_result_gen;
 END_RCPP
 }
-// row_features_cpp
-Eigen::MatrixXd row_features_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Rcpp::List& map);
-RcppExport SEXP _dpsc_row_features_cpp(SEXP donorsSEXP, SEXP mapSEXP) {
+// radius_losses_cpp
+std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin, const std::vector<double>& radii, int bits);
+RcppExport SEXP _dpsc_radius_losses_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP, SEXP radiiSEXP, SEXP bitsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
-    rcpp_result_gen = Rcpp::wrap(row_features_cpp(donors, map));
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type radii(radiiSEXP);
+    Rcpp::traits::input_parameter< int >::type bits(bitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(radius_losses_cpp(donors, scale, loadings, origin, radii, bits));
+    return rcpp_result_gen;
+END_RCPP
+}
+// private_choice_cpp
+int private_choice_cpp(const std::vector<double>& losses, double units, const std::vector<double>& log_prior, int shift, SEXP rng);
+RcppExport SEXP _dpsc_private_choice_cpp(SEXP lossesSEXP, SEXP unitsSEXP, SEXP log_priorSEXP, SEXP shiftSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type losses(lossesSEXP);
+    Rcpp::traits::input_parameter< double >::type units(unitsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type log_prior(log_priorSEXP);
+    Rcpp::traits::input_parameter< int >::type shift(shiftSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(private_choice_cpp(losses, units, log_prior, shift, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -352,18 +438,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type denominator(denominatorSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(discrete_gaussian_ratio_cpp(n, numerator, denominator, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// exponential_mechanism_cpp
-int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double exponent_units, SEXP rng);
-RcppExport SEXP _dpsc_exponential_mechanism_cpp(SEXP utilitySEXP, SEXP exponent_unitsSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type utility(utilitySEXP);
-    Rcpp::traits::input_parameter< double >::type exponent_units(exponent_unitsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(exponential_mechanism_cpp(utility, exponent_units, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -502,13 +576,18 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_simplex_residuals_cpp", (DL_FUNC) &_dpsc_simplex_residuals_cpp, 4},
     {"_dpsc_nested_fit_cpp", (DL_FUNC) &_dpsc_nested_fit_cpp, 8},
     {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
-    {"_dpsc_radius_counts_cpp", (DL_FUNC) &_dpsc_radius_counts_cpp, 3},
-    {"_dpsc_clipped_moments_cpp", (DL_FUNC) &_dpsc_clipped_moments_cpp, 5},
-    {"_dpsc_row_features_cpp", (DL_FUNC) &_dpsc_row_features_cpp, 2},
+    {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
+    {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
+    {"_dpsc_gram_audit_cpp", (DL_FUNC) &_dpsc_gram_audit_cpp, 7},
+    {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
+    {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 4},
+    {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
+    {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},
+    {"_dpsc_radius_losses_cpp", (DL_FUNC) &_dpsc_radius_losses_cpp, 6},
+    {"_dpsc_private_choice_cpp", (DL_FUNC) &_dpsc_private_choice_cpp, 5},
     {"_dpsc_discrete_gaussian_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_cpp, 2},
     {"_dpsc_discrete_laplace_cpp", (DL_FUNC) &_dpsc_discrete_laplace_cpp, 2},
     {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},
-    {"_dpsc_exponential_mechanism_cpp", (DL_FUNC) &_dpsc_exponential_mechanism_cpp, 3},
     {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
     {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
