@@ -1,6 +1,6 @@
 # Point error of the default on eight panels of people: root mean squared error of the release's own
 # target against what was to be expected of it (its signal after T0), over that of epsilon = Inf on
-# the same panels; geometric mean over the panels. DPSC_BENCH_REPLICATIONS (default 20) panels each.
+# the same panels; geometric mean over the panels. DPSC_BENCH_REPLICATIONS (default 60) panels each.
 #
 # From the package's root, with dpsc installed: Rscript bench/rounds.R
 # Writes bench/results/rounds.csv (one row a cell; `signal` is n sqrt(rho)) and rounds-panels.csv
@@ -9,7 +9,7 @@ library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
 
-replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "20"))
+replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "60"))
 panels <- c("factor", "linear", "season", "ar1", "walk", "binary", "costs", "poisson")
 cells <- rbind(
   expand.grid(n = c(300, 1000, 3000, 10000), T0 = 10, T1 = 3, epsilon = 1, wider = 1),
