@@ -37,14 +37,14 @@ tidy_units <- function(fit, simultaneous = FALSE) {
 by_target <- function(table, column, k) matrix(table[[column]], k, byrow = TRUE)
 
 #' What a fit says of each of its targets
-#' @return A list of k x (1 + T1) matrices `estimate`, `se`, `privacy`, `low`, `high`, `p`, of k x T1
-#'   matrices `band_low`, `band_high` (all periods of one target together), and `joint` (k), the
+#' @return A list of k x (1 + T1) matrices `estimate`, `se`, `privacy`, `low`, `high`, `p`, of k x
+#'   T1 matrices `band_low`, `band_high` (all periods of one target together), and `joint` (k), the
 #'   p-value of the test of no effect in any period.
-read_fit <- function(fit) {
+read_fit <- function(fit, size = 1) {
   k <- nrow(fit$target)
   if (unit_rows) {
     table <- tidy_units(fit)
-    bands <- unit_bands(fit)
+    bands <- unit_bands(fit, size)
   } else {
     table <- dpsc:::effect_table(fit)
     table$p.value <- 2 * stats::pnorm(-abs(table$estimate / table$std.error))
@@ -66,7 +66,7 @@ read_fit <- function(fit) {
 
 # The bands of one target hold for its periods together. Should a fit of many targets widen them for
 # the number of targets, they are read from fits of one target.
-unit_bands <- function(fit) {
+unit_bands <- function(fit, size) {
   k <- nrow(fit$target)
   of <- function(fit) {
     table <- tidy_units(fit, simultaneous = TRUE)
@@ -76,10 +76,13 @@ unit_bands <- function(fit) {
     list(low = limits("conf.low"), high = limits("conf.high"))
   }
   one <- function(i) {
-    of(fit_targets(fit$release, fit$target[i, , drop = FALSE], rep_len(fit$size %||% 1, k)[[i]]))
+    of(fit_targets(fit$release, fit$target[i, , drop = FALSE], size))
   }
   together <- of(fit)
-  if (k == 1L || isTRUE(all.equal(one(1L)$high[1L, ], together$high[1L, ]))) return(together)
+  first <- which(!is.na(together$high[, 1L]))
+  if (k == 1L || !length(first)) return(together)
+  alone <- one(first[[1L]])$high[1L, ]
+  if (isTRUE(all.equal(alone, together$high[first[[1L]], ]))) return(together)
   single <- lapply(seq_len(k), one)
   list(
     low = do.call(rbind, lapply(single, `[[`, "low")),
@@ -100,7 +103,7 @@ judge <- function(panel, epsilon, own = 1L) {
   tryCatch({
     first <- fit_donors(panel, epsilon, panel$targets[own, ])
     fresh <- fit_targets(first$release, panel$targets[-own, , drop = FALSE], panel$size)
-    list(own = read_fit(first), fresh = read_fit(fresh))
+    list(own = read_fit(first, panel$size), fresh = read_fit(fresh, panel$size))
   }, dpsc_error = function(e) conditionMessage(e))
 }
 
@@ -250,6 +253,7 @@ print_battery <- function(cells) {
   fails <- acceptance(cells)
   cat(nrow(cells), "cells;", sum(rowSums(fails) == 0), "pass. Failing:",
     paste(names(fails), colSums(fails), collapse = ", "), "\n")
+  cat("More than half of the intervals refused:", sum(cells$refused > 0.5), "cells\n")
   shown <- cells[rowSums(fails) > 0, c(
     "design", "target", "n", "T0", "epsilon", "cover_average", "cover_se", "cover_period",
     "cover_band", "size_average", "size_joint", "width", "se_min", "privacy_ratio", "refused"
@@ -276,7 +280,10 @@ save_results <- function(table, file) {
   if (file.exists(file)) {
     before <- utils::read.csv(file)
     before <- before[before$code != code_label(), , drop = FALSE]
-    if (identical(names(before), names(table))) table <- rbind(before, table)
+    # Columns that a version did not have are NA there.
+    before[setdiff(names(table), names(before))] <- rep(NA, nrow(before))
+    table[setdiff(names(before), names(table))] <- NA
+    table <- rbind(before[names(table)], table)
   }
   utils::write.csv(table, file, row.names = FALSE)
 }

@@ -1,17 +1,17 @@
-# The battery: intervals and errors of dp_synth() on data like people's, with targets without effect.
+# The battery: intervals and errors of dp_synth() on data like people's; no target has an effect.
 #
 # From the package's root, with dpsc installed:
 #   Rscript bench/battery.R            the grid below; about 40 minutes on one core
-#   Rscript bench/battery.R quick      a part of it in less than three minutes; writes battery-quick.csv
+#   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
 #   Rscript bench/battery.R holdout    designs that nothing is tuned on (battery-holdout.R)
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
 # DPSC_BENCH_CORES (default 2): processes. Real data from DPSC_SHARED.
 #
-# A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's path,
-# as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that target
-# itself. Writes bench/results/battery.csv, one row a cell:
-#   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se: Monte Carlo error of
-#                                            the first, between releases); cover_own: own target
+# A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
+# path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
+# target itself. Writes bench/results/battery.csv, one row a cell:
+#   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se: Monte Carlo error
+#                         of the first, between releases); cover_own: of the release's own target
 #   size_average, size_period, size_joint    rejections at 5 %: average, single periods, all periods
 #   width, width_period   median half-width over the 95 % quantile of the same estimator's |error|
 #   se_min, se_median     smallest and median standard error of the average over its true rmse
@@ -19,7 +19,8 @@
 #   rmse, rmse_signal     in half-widths of the bounds, average against the truth, and periods
 #                         against what was to be expected; to_inf, signal_to_inf: over epsilon = Inf
 #                         on the same panels; q95: of |error| of the average
-#   privacy_ratio         privacy SE as reported over the sd of the estimate over releases of one panel
+#   privacy_ratio         privacy SE as reported over the sd of the estimate over releases of one
+#                         panel
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
@@ -34,13 +35,13 @@ grid_rows <- function(design, n, T0, T1, epsilons, releases, people, target = "p
   )
 }
 
-default_grid <- function(names = setdiff(names(designs), "types")) {
+default_grid <- function(chosen = setdiff(names(designs), "types")) {
   rbind(
-    grid_rows(names, 300, 10, 3, "0.5 1 4 Inf", 24, 100),
-    grid_rows(names, 1000, 10, 4, "0.5 1 4 Inf", 20, 100),
-    grid_rows(names, 1000, 5, 2, "1", 12, 100, repeats = 0),
-    grid_rows(names, 3000, 24, 3, "1 4 Inf", 12, 100),
-    grid_rows(names, 10000, 10, 3, "1 Inf", 6, 100, repeats = 0)
+    grid_rows(chosen, 300, 10, 3, "0.5 1 4 Inf", 24, 100),
+    grid_rows(chosen, 1000, 10, 4, "0.5 1 4 Inf", 20, 100),
+    grid_rows(chosen, 1000, 5, 2, "1", 12, 100, repeats = 0),
+    grid_rows(chosen, 3000, 24, 3, "1 4 Inf", 12, 100),
+    grid_rows(chosen, 10000, 10, 3, "1 Inf", 6, 100, repeats = 0)
   )
 }
 
@@ -96,8 +97,9 @@ run_grid <- function(grid, source = designs) {
 
 #' Reported and observed privacy standard errors
 #'
-#' clinic_panel and plm::Wages with the targets of the README: the programme's mean and the mean of
-#' the women. `sd`: of the average effect over releases; `privacy_se`, `se`: root mean squares.
+#' clinic_panel and plm::Wages with the targets of the README: the programme's mean (60 people, see
+#' data-raw) and the mean of the 67 women, each taken for one person and for what it is. `sd`: of
+#' the average effect over releases; `privacy_se`, `se`: root mean squares.
 privacy_table <- function(releases = 200L, epsilons = c(0.25, 1, 4, 16, 64)) {
   clinic <- clinic_panel
   wages <- plm_data("Wages")
@@ -106,29 +108,32 @@ privacy_table <- function(releases = 200L, epsilons = c(0.25, 1, 4, 16, 64)) {
   women <- wages$sex == "female"
   panels <- list(
     clinic = c(real_panels$clinic(), list(
-      target = clinic$pressure[clinic$patient == "programme"], size = 60
+      target = clinic$pressure[clinic$patient == "programme"], people = 60
     )),
     wages = list(
       rows = long_to_rows(wages[!women, ], "person", "year", "lwage", 1:7),
       target = as.numeric(tapply(wages$lwage[women], wages$year[women], mean)),
-      size = sum(women) / 7, T0 = 5, T1 = 2, bounds = c(4, 9)
+      people = sum(women) / 7, T0 = 5, T1 = 2, bounds = c(4, 9)
     )
   )
-  cells <- expand.grid(epsilon = epsilons, data = names(panels), stringsAsFactors = FALSE)
+  cells <- expand.grid(epsilon = epsilons, group = c(FALSE, if (sized) TRUE), data = names(panels),
+    stringsAsFactors = FALSE)
   rows <- lapply(seq_len(nrow(cells)), function(i) {
     panel <- panels[[cells$data[[i]]]]
     panel$donors <- panel$rows
+    size <- if (cells$group[[i]]) panel$people else 1
     set.seed(seed_of("privacy", cells$data[[i]], cells$epsilon[[i]]))
     average <- vapply(seq_len(releases), function(r) {
-      read <- read_fit(fit_donors(panel, cells$epsilon[[i]], panel$target))
+      read <- read_fit(fit_donors(panel, cells$epsilon[[i]], panel$target, size), size)
       c(read$estimate[[1L]], read$privacy[[1L]], read$se[[1L]])
     }, numeric(3L))
     observed <- stats::sd(average[1L, ])
     reported <- sqrt(mean(average[2L, ]^2))
     data.frame(
-      cells[i, c("data", "epsilon")], releases, sd = observed, privacy_se = reported,
-      ratio = reported / observed, se = sqrt(mean(average[3L, ]^2)),
-      se_median = stats::median(average[3L, ])
+      data = cells$data[[i]], size, epsilon = cells$epsilon[[i]], releases, sd = observed,
+      privacy_se = reported,
+      ratio = reported / observed, se = sqrt(mean(average[3L, ]^2, na.rm = TRUE)),
+      se_median = stats::median(average[3L, ], na.rm = TRUE), refused = mean(is.na(average[3L, ]))
     )
   })
   do.call(rbind, rows)
