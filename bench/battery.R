@@ -1,0 +1,159 @@
+# The battery: intervals and errors of dp_synth() on data like people's; no target has an effect.
+#
+# From the package's root, with dpsc installed:
+#   Rscript bench/battery.R            the grid below; about 40 minutes on one core
+#   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
+#   Rscript bench/battery.R holdout    designs that nothing is tuned on (battery-holdout.R)
+#   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
+# DPSC_BENCH_CORES (default 2): processes. Real data from DPSC_SHARED.
+#
+# A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
+# path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
+# target itself. Writes bench/results/battery.csv, one row a cell:
+#   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se: Monte Carlo error
+#                         of the first, between releases); cover_own: of the release's own target
+#   size_average, size_period, size_joint    rejections at 5 %: average, single periods, all periods
+#   width, width_period   median half-width over the 95 % quantile of the same estimator's |error|
+#   se_min, se_median     smallest and median standard error of the average over its true rmse
+#   refused               share of intervals refused
+#   rmse, rmse_signal     in half-widths of the bounds, average against the truth, and periods
+#                         against what was to be expected; to_inf, signal_to_inf: over epsilon = Inf
+#                         on the same panels; q95: of |error| of the average
+#   privacy_ratio         privacy SE as reported over the sd of the estimate over releases of one
+#                         panel
+library(dpsc)
+source("bench/battery-designs.R")
+source("bench/battery-measures.R")
+source("bench/battery-holdout.R")
+
+grid_rows <- function(design, n, T0, T1, epsilons, releases, people, target = "person",
+                      repeats = 12L) {
+  expand.grid(
+    design = design, target = target, n = n, T0 = T0, T1 = T1, epsilons = epsilons,
+    releases = as.integer(releases), people = as.integer(people), repeats = as.integer(repeats),
+    stringsAsFactors = FALSE
+  )
+}
+
+default_grid <- function(chosen = setdiff(names(designs), "types")) {
+  rbind(
+    grid_rows(chosen, 300, 10, 3, "0.5 1 4 Inf", 24, 100),
+    grid_rows(chosen, 1000, 10, 4, "0.5 1 4 Inf", 20, 100),
+    grid_rows(chosen, 1000, 5, 2, "1", 12, 100, repeats = 0),
+    grid_rows(chosen, 3000, 24, 3, "1 4 Inf", 12, 100),
+    grid_rows(chosen, 10000, 10, 3, "1 Inf", 6, 100, repeats = 0)
+  )
+}
+
+special_grid <- function() {
+  rbind(
+    grid_rows("types", c(300, 3000), 10, 3, "1 4 Inf", 12, 100),
+    grid_rows(c("factor", "binary", "costs", "poisson"), 1000, 10, 4, "1", 12, 40,
+      c("edge", "flat"), repeats = 0),
+    grid_rows(c("factor", "binary", "costs", "rare"), 1000, 10, 4, "1", 12, 40,
+      c("mean20", "mean200"), repeats = 0),
+    grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0)
+  )
+}
+
+# `n`, `T0` and `T1` of real panels are their own.
+real_grid <- function() {
+  rbind(
+    grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 10, 100),
+    grid_rows("clinic", 0, 0, 0, "1", 10, 20, "mean20", repeats = 0),
+    grid_rows("clinic", 0, 0, 0, "1 4 Inf", 20, 8, "mean100"),
+    grid_rows(c("wages", "males"), 0, 0, 0, "0.5 1 4 Inf", 16, 60),
+    grid_rows("firms", 0, 0, 0, "4 Inf", 30, 14),
+    grid_rows("smoking", 0, 0, 0, "4 Inf", 60, 1, repeats = 0)
+  )
+}
+
+quick_grid <- function() {
+  rbind(
+    grid_rows(c("factor", "linear", "binary", "rare", "costs", "poisson"), 1000, 10, 3, "1 Inf", 8,
+      60, repeats = 8),
+    grid_rows(c("factor", "binary", "costs", "answers"), 300, 5, 2, "1 Inf", 8, 60, repeats = 8),
+    grid_rows(c("clinic", "wages", "males"), 0, 0, 0, "1 Inf", 8, 50, repeats = 8),
+    grid_rows("clinic", 0, 0, 0, "1", 8, 8, "mean100", repeats = 0),
+    grid_rows("rare", 1000, 10, 4, "1", 8, 20, "mean200", repeats = 0)
+  )
+}
+
+run_grid <- function(grid, source = designs) {
+  # The longest first, so that no core waits for the last.
+  cost <- grid$releases * (grid$n * (grid$T0 + grid$T1) / 100 + grid$people * 3)
+  cells <- parallel::mclapply(order(-cost), function(i) {
+    out <- judge_block(grid[i, ], source)
+    cat(sprintf("%-9s %-8s n = %5d, T0 = %2d: coverage %s (%.0f s)\n", grid$design[[i]],
+      grid$target[[i]], out$n[[1L]], out$T0[[1L]],
+      paste(sprintf("%.3f", out$cover_average), collapse = " "), sum(out$seconds)))
+    out
+  }, mc.cores = min(2L, as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))), mc.preschedule = FALSE)
+  failed <- vapply(cells, inherits, NA, "try-error")
+  if (any(failed)) stop(cells[failed][[1L]])
+  cells <- do.call(rbind, cells)
+  cells[order(cells$design, cells$target, cells$n, cells$T0, cells$epsilon), ]
+}
+
+#' Reported and observed privacy standard errors
+#'
+#' clinic_panel and plm::Wages with the targets of the README: the programme's mean (60 people, see
+#' data-raw) and the mean of the 67 women, each taken for one person and for what it is. `sd`: of
+#' the average effect over releases; `privacy_se`, `se`: root mean squares.
+privacy_table <- function(releases = 200L, epsilons = c(0.25, 1, 4, 16, 64)) {
+  clinic <- clinic_panel
+  wages <- plm_data("Wages")
+  wages$person <- rep(seq_len(nrow(wages) / 7), each = 7)
+  wages$year <- rep(1:7, nrow(wages) / 7)
+  women <- wages$sex == "female"
+  panels <- list(
+    clinic = c(real_panels$clinic(), list(
+      target = clinic$pressure[clinic$patient == "programme"], people = 60
+    )),
+    wages = list(
+      rows = long_to_rows(wages[!women, ], "person", "year", "lwage", 1:7),
+      target = as.numeric(tapply(wages$lwage[women], wages$year[women], mean)),
+      people = sum(women) / 7, T0 = 5, T1 = 2, bounds = c(4, 9)
+    )
+  )
+  cells <- expand.grid(epsilon = epsilons, group = c(FALSE, if (sized) TRUE), data = names(panels),
+    stringsAsFactors = FALSE)
+  rows <- lapply(seq_len(nrow(cells)), function(i) {
+    panel <- panels[[cells$data[[i]]]]
+    panel$donors <- panel$rows
+    size <- if (cells$group[[i]]) panel$people else 1
+    set.seed(seed_of("privacy", cells$data[[i]], cells$epsilon[[i]]))
+    average <- vapply(seq_len(releases), function(r) {
+      read <- read_fit(fit_donors(panel, cells$epsilon[[i]], panel$target, size), size)
+      c(read$estimate[[1L]], read$privacy[[1L]], read$se[[1L]])
+    }, numeric(3L))
+    observed <- stats::sd(average[1L, ])
+    reported <- sqrt(mean(average[2L, ]^2))
+    data.frame(
+      data = cells$data[[i]], size, epsilon = cells$epsilon[[i]], releases, sd = observed,
+      privacy_se = reported,
+      ratio = reported / observed, se = sqrt(mean(average[3L, ]^2, na.rm = TRUE)),
+      se_median = stats::median(average[3L, ], na.rm = TRUE), refused = mean(is.na(average[3L, ]))
+    )
+  })
+  do.call(rbind, rows)
+}
+
+main <- function(what) {
+  if (what == "privacy") {
+    table <- privacy_table()
+    print(table, row.names = FALSE, digits = 3)
+    return(save_results(table, "privacy-se.csv"))
+  }
+  cells <- switch(what,
+    quick = run_grid(quick_grid()),
+    holdout = run_grid(default_grid(names(holdout_designs)), holdout_designs),
+    run_grid(rbind(default_grid(), special_grid(), real_grid()))
+  )
+  print_battery(cells)
+  save_results(cells, switch(what,
+    quick = "battery-quick.csv", holdout = "battery-holdout.csv", "battery.csv"
+  ))
+}
+
+main(c(commandArgs(trailingOnly = TRUE), "all")[[1L]])
