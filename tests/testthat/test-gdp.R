@@ -211,7 +211,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments, and search
       found <- 0
       for (start in seq_len(12)) {
         both <- stats::rnorm(2 * d, sd = R)
-        if (start <= 6) both <- R / sqrt(d) * c(sample(c(-1, 1), d, TRUE), sample(c(-1, 1), d, TRUE))
+        if (start <= 6) both <- R / sqrt(d) * sample(c(-1, 1), 2 * d, TRUE)
         best <- stats::optim(both, value, control = list(fnscale = -1, maxit = 1500))
         found <- max(found, best$value)
         w <- trunc(on_sphere(best$par[seq_len(d)]))
