@@ -22,7 +22,7 @@ gaussian_variance <- function(sensitivity, mu) {
   # The proof that discreteness costs nothing more asks for mu of 1e-90 or above.
   if (!is.finite(variance) || variance > 2^56 || mu < 1e-90) {
     abort(c(
-      "{.arg epsilon} or {.arg delta} is too small here: the noise would not fit the exact sampler.",
+      "{.arg epsilon} or {.arg delta} is too small: the noise would not fit the exact sampler.",
       i = "Nothing was released and nothing was spent."
     ), "argument")
   }
