@@ -132,7 +132,8 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   })
   after_response <- function(pure) {
     up <- stats::plogis(pure)
-    up * pmax(1 - exp(epsilon - loss - pure), 0) + (1 - up) * pmax(1 - exp(epsilon - loss + pure), 0)
+    gain <- function(more) pmax(1 - exp(epsilon - loss - more), 0)
+    up * gain(pure) + (1 - up) * gain(-pure)
   }
   value <- pmax(1 - exp(epsilon - loss), 0)
   for (k in rev(seq_len(steps) - 1L)) {
