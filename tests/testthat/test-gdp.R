@@ -140,8 +140,10 @@ test_that("choices and Gaussians together stay below the budget's curve, and com
     rest <- mu * sqrt(shares[[2L]])
     # Two binary tests before the Gaussian, over places of both: four outcomes, exact.
     total <- function(a, b) {
-      loss <- function(p, x) c(log(p / stats::plogis(stats::qlogis(p) - x)),
-        log((1 - p) / stats::plogis(x - stats::qlogis(p))))
+      loss <- function(p, x) {
+        logit <- stats::qlogis(p)
+        c(log(p / stats::plogis(logit - x)), log((1 - p) / stats::plogis(x - logit)))
+      }
       all <- expand.grid(first = 1:2, second = 1:2)
       mass <- c(a, 1 - a)[all$first] * c(b, 1 - b)[all$second]
       sum(mass * gaussian_curve(

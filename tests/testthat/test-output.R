@@ -29,7 +29,7 @@ accurate_weights <- function(x, y, lambda) {
 
 # The smallest penalty that a plan accepts.
 smallest_lambda <- function(n, T0) {
-  2 * n * T0 / (1e-3 / (2 * (n + 4 * T0^2 + 2) * .Machine$double.eps / 2) - 1)
+  2 * n * T0 / (0.1 / (2 * (n + 4 * T0^2 + 2) * .Machine$double.eps / 2) - 1)
 }
 
 test_that("a penalty too small for doubles is refused before the charge, whatever the donors", {
@@ -39,7 +39,7 @@ test_that("a penalty too small for doubles is refused before the charge, whateve
   bent <- flat
   bent[1, 1:2] <- c(0.9, -0.9)
   ledger <- dp_ledger(100, 1e-3)
-  for (lambda in c(1e-16, 1e-300)) {
+  for (lambda in c(1e-16, 1e-18)) {
     for (delta in c(0, 1e-6)) {
       for (calibration in c("tight", "published")) {
         for (method in c("output", "objective")) {
@@ -64,7 +64,7 @@ test_that("a penalty too small for doubles is refused before the charge, whateve
     class = "dpsc_error_argument"
   )
   # Panels of the sizes that are used are not refused.
-  for (n in c(1e3, 1e5, 1e6)) {
+  for (n in c(1e3, 1e5, 1e7)) {
     expect_type(plan_output(output_public(n, 20, 5, 1, 1e-6)), "list")
   }
 })
@@ -113,7 +113,7 @@ test_that("computed weights of neighbours differ by no more than the plan says",
       claim <- plan$weights$scale * plan$weights$epsilon
       # The slack is part of it, also when delta = 0.
       expect_gt(claim, plan$weights$sensitivity * (1 + 1e-15))
-      expect_lt(claim, plan$weights$sensitivity * 1.003)
+      expect_lt(claim, plan$weights$sensitivity * if (lambda == T0) 1 + 1e-5 else 1.11)
       for (i in seq_len(4)) {
         x <- if (i == 1) matrix(0, n, T0) else tcrossprod(stats::rnorm(n), rep(0.1, T0))
         x <- pmax(pmin(x, 1), -1)
