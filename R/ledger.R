@@ -37,11 +37,13 @@
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
 #'   for a copy that is asked to pay.
-#' @references Rogers, R., Roth, A., Ullman, J. and Vadhan, S. (2016). Privacy Odometers and Filters.
+#' @references Rogers, R., Roth, A., Ullman, J. and Vadhan, S. (2016). Privacy Odometers and
+#'   Filters.
 #'
 #'   Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy.
 #'
-#'   Smith, A. and Thakurta, A. (2022). Fully Adaptive Composition for Gaussian Differential Privacy.
+#'   Smith, A. and Thakurta, A. (2022). Fully Adaptive Composition for Gaussian Differential
+#'   Privacy.
 #' @examples
 #' ledger <- dp_ledger(epsilon = 2, delta = 1e-6)
 #' panel <- sim_panel(n = 200, T0 = 8, T1 = 2)

@@ -280,7 +280,7 @@ objective_share <- function(public, lambda) {
     } else {
       (public$n * public$T1 + 1) * (sensitivity / left)^2
     }
-    log(step1$error + variance * (1 / public$n + step1$spread))
+    min(log(step1$error + variance * (1 / public$n + step1$spread)), 1e4)
   }
   shares <- seq(0.1, 0.9, by = 0.05)
   at <- shares[which.min(vapply(shares, error, numeric(1)))]

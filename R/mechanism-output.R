@@ -108,12 +108,12 @@ ridge_backward_error <- function(n, T0, lambda) {
 
 #' Refuse a ridge penalty at which rounding could tell donors apart
 #'
-#' Up to the limit a Cholesky factorisation cannot fail, whatever the rows (ibid., Theorem 10.7), and
-#' what rounding adds to the sensitivity is about a thousandth of it.
+#' Up to the limit a Cholesky factorisation cannot fail, whatever the rows (ibid., Theorem 10.7),
+#' and what rounding adds to the sensitivity, and to the noise, is about a tenth of it at most.
 #' @param mu (`number`)\cr the penalty, lambda or more.
 #' @noRd
 check_rounding <- function(n, T0, mu) {
-  if (!(2 * ridge_backward_error(n, T0, mu) <= 1e-3)) {
+  if (!(2 * ridge_backward_error(n, T0, mu) <= 0.1)) {
     abort(c(
       "{.arg lambda} is too small for double precision with this many donors and periods.",
       i = paste(
@@ -172,7 +172,7 @@ plan_gaussian <- function(sensitivity, mu, rounding = 0) {
   reach <- sensitivity * 2^grid + rounding
   variance <- gaussian_variance(reach, mu)
   list(
-    law = "discrete_gaussian", grid = grid, variance = variance, mu = mu,
+    law = "discrete_gaussian", grid = grid, variance = variance, shift = mu,
     rho = reach^2 / (2 * variance), scale = sqrt(variance) / 2^grid
   )
 }
@@ -195,12 +195,13 @@ add_planned <- function(values, step, rng) {
 }
 
 #' One line of the record that a release keeps of its noise
+#' @param step (`list`)\cr with `shift`, its mu (Gaussian differential privacy), if it has one.
 #' @noRd
 describe_step <- function(what, step) {
   data.frame(
     step = what, law = step$law, sensitivity = step$sensitivity, scale = step$scale,
     epsilon = step$epsilon %||% NA_real_, rho = step$rho %||% NA_real_,
-    mu = step$mu %||% NA_real_
+    mu = step$shift %||% NA_real_
   )
 }
 
@@ -217,7 +218,8 @@ best_share <- function(public, weights_sensitivity, post_sensitivity, budget, ga
   error <- function(share) {
     a2 <- variance(weights_sensitivity, share * budget, public$n)
     b2 <- variance(post_sensitivity, (1 - share) * budget, public$n * public$T1)
-    log(public$n * a2 * (1 / 3 + b2) + b2 / public$n)
+    # Finite even where a tiny epsilon makes it overflow.
+    min(log(public$n * a2 * (1 / 3 + b2) + b2 / public$n), 1e4)
   }
   stats::optimize(error, c(0.01, 0.99), tol = 1e-4)$minimum
 }

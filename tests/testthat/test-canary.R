@@ -131,8 +131,11 @@ test_that("no donor is in a ledger", {
   p <- canary_panel()
   ledger <- dp_ledger(10, 1e-6)
   for (method in c("gram", "output")) {
-    seeded_fit(p, "formula", "do.call", method = method, ledger = ledger)
-    seeded_fit(p, "matrix", "direct", method = method, ledger = ledger)
+    paid_fit <- function(...) {
+      canary_fit(p, ..., epsilon = 1, bounds = p$bounds, method = method, ledger = ledger)
+    }
+    paid_fit("formula", "do.call")
+    paid_fit("matrix", "direct")
   }
   expect_clean(list(
     ledger = ledger, environment = mget(ls(ledger, all.names = TRUE), ledger),

@@ -140,8 +140,10 @@ test_that("choices and Gaussians together stay below the budget's curve, and com
     rest <- mu * sqrt(shares[[2L]])
     # Two binary tests before the Gaussian, over places of both: four outcomes, exact.
     total <- function(a, b) {
-      loss <- function(p, x) c(log(p / stats::plogis(stats::qlogis(p) - x)),
-        log((1 - p) / stats::plogis(x - stats::qlogis(p))))
+      loss <- function(p, x) {
+        logit <- stats::qlogis(p)
+        c(log(p / stats::plogis(logit - x)), log((1 - p) / stats::plogis(x - logit)))
+      }
       all <- expand.grid(first = 1:2, second = 1:2)
       mass <- c(a, 1 - a)[all$first] * c(b, 1 - b)[all$second]
       sum(mass * gaussian_curve(
@@ -211,7 +213,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments, and search
       found <- 0
       for (start in seq_len(12)) {
         both <- stats::rnorm(2 * d, sd = R)
-        if (start <= 6) both <- R / sqrt(d) * c(sample(c(-1, 1), d, TRUE), sample(c(-1, 1), d, TRUE))
+        if (start <= 6) both <- R / sqrt(d) * sample(c(-1, 1), 2 * d, TRUE)
         best <- stats::optim(both, value, control = list(fnscale = -1, maxit = 1500))
         found <- max(found, best$value)
         w <- trunc(on_sphere(best$par[seq_len(d)]))

@@ -121,6 +121,49 @@ test_that("shifts cover pure charges, summed exactly", {
   }
 })
 
+# An analyst who watches the privacy loss of Gaussian steps, a few at a time, and stops at the best
+# moment to spend what is left on one pure step (randomised response): the delta at epsilon, by
+# backward induction on a grid. `left(mu)` is the pure epsilon that a rule still allows.
+adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
+  step <- total / sqrt(steps)
+  loss <- seq(-8 * total, total^2 / 2 + 9 * total + epsilon, length.out = 1601L)
+  move <- outer(loss, loss, function(from, to) {
+    stats::dnorm(to - from, step^2 / 2, step) * (loss[[2L]] - loss[[1L]])
+  })
+  after_response <- function(pure) {
+    up <- stats::plogis(pure)
+    gain <- function(more) pmax(1 - exp(epsilon - loss - more), 0)
+    up * gain(pure) + (1 - up) * gain(-pure)
+  }
+  value <- pmax(1 - exp(epsilon - loss), 0)
+  for (k in rev(seq_len(steps) - 1L)) {
+    value <- pmax(drop(move %*% value), after_response(left(step * sqrt(k))))
+  }
+  stats::approx(loss, value, 0)$y
+}
+
+test_that("an analyst who chooses the kind of the next charge by what was released gains nothing", {
+  for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
+    epsilon <- case[[1L]]
+    delta <- case[[2L]]
+    total <- gdp_budget_cpp(epsilon, delta)
+    # The ledger's rule: what is left is one shift.
+    ours <- function(mu) exponential_exponent_cpp(sqrt(max(total^2 - mu^2, 0))) / 2
+    for (mu in total * c(0.1, 0.5, 0.9)) {
+      ledger <- dp_ledger(epsilon, delta)
+      pay(ledger, "gdp", mu = mu)
+      expect_silent(pay(ledger, "pure", epsilon = ours(mu)))
+      expect_error(pay(ledger, "pure", epsilon = 1e-4), class = "dpsc_error_budget")
+    }
+    expect_lte(adaptive_delta(epsilon, delta, total, ours), delta * 1.001)
+    # Adding pure epsilons to the conversion, as version 1 did, is no bound: 2 to 1000 times delta.
+    sum_of_both <- function(mu) {
+      max(0, epsilon - if (mu > 0) gdp_epsilon_cpp(mu, delta) else 0)
+    }
+    expect_gt(adaptive_delta(epsilon, delta, total, sum_of_both), 1.8 * delta)
+  }
+})
+
 test_that("a ledger without failure probability takes pure releases only", {
   ledger <- dp_ledger(10, 0)
   expect_error(charge(ledger, 0.1), class = "dpsc_error_budget")

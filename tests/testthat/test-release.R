@@ -15,20 +15,6 @@ draw <- function(p, fun = dp_release, ..., epsilon = 1, bounds = c(-1, 1), rng =
   )
 }
 
-# Another function of the package in place of its own while `code` runs.
-with_internal <- function(name, value, code) {
-  namespace <- asNamespace("dpsc")
-  own <- get(name, namespace)
-  replace <- function(x) {
-    unlockBinding(name, namespace)
-    assign(name, x, namespace)
-    lockBinding(name, namespace)
-  }
-  withr::defer(replace(own))
-  replace(value)
-  code
-}
-
 printed <- function(x) utils::capture.output(print(x))
 statistics_of <- function(x) serialize(x$statistics, NULL)
 

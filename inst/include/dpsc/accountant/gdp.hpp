@@ -72,12 +72,8 @@ inline double gdp_epsilon(double mu, double delta) {
                : value.log + value.error <= target;
   };
   if (is_private(0.0)) return 0.0;
-  double low = 0.0, high = 1.0;
-  while (!is_private(high)) {
-    low = high;
-    high *= 2.0;
-    if (std::isinf(high)) return high;
-  }
+  // The first term alone, as in gaussian_mu(): epsilon = mu z + mu^2 / 2.
+  double low = 0.0, high = (mu * std::sqrt(-2.0 * target) + 0.5 * mu * mu) * (1.0 + 1e-13);
   for (int i = 0; i < 1100 && high - low > 1e-15 * high; ++i) {
     const double mid = low + (high - low) / 2.0;
     if (mid <= low || mid >= high) break;
