@@ -10,7 +10,7 @@ rowwise_functions <- local({
     "(", "+", "-", "*", "/", "^", "%%", "%/%", "<", "<=", ">", ">=", "==", "!=", "!", "&", "|", "xor",
     "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "abs", "sign", "round", "signif", "floor",
     "ceiling", "trunc", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-    "acosh", "atanh", "pmin", "pmax", "is.na", "is.nan", "is.finite", "is.infinite", "as.logical",
+    "acosh", "atanh", "is.na", "is.nan", "is.finite", "is.infinite", "as.logical",
     "as.character"
   )
   functions <- mget(of_base, envir = baseenv())
@@ -20,7 +20,15 @@ rowwise_functions <- local({
     if (is.factor(x)) stop("a factor") else as.double(x)
   }
   functions$as.integer <- function(x) if (is.factor(x)) stop("a factor") else as.integer(x)
-  # Flags such as lower.tail are not taken by place but from the first row.
+  # Flags such as na.rm or lower.tail are not taken by place but from the first row.
+  functions$pmin <- function(..., na.rm = FALSE) {
+    if (!is_single(na.rm)) stop("not one flag")
+    pmin(..., na.rm = na.rm)
+  }
+  functions$pmax <- function(..., na.rm = FALSE) {
+    if (!is_single(na.rm)) stop("not one flag")
+    pmax(..., na.rm = na.rm)
+  }
   functions$plogis <- function(q, location = 0, scale = 1) stats::plogis(q, location, scale)
   functions$qlogis <- function(p, location = 0, scale = 1) stats::qlogis(p, location, scale)
   functions$pnorm <- function(q, mean = 0, sd = 1) stats::pnorm(q, mean, sd)

@@ -102,6 +102,52 @@ test_that("ifelse() whose test has length 1 does not give the first row's value 
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
+test_that("a flag that base R takes from the first row must be one value", {
+  p <- toy_panel()
+  data <- rich_data(p)
+  for (code in alist(
+    pmax(y, z, na.rm = on), pmin(y, z, na.rm = on), plogis(y, 0, 1, on), qlogis(y / 9, 0, 1, TRUE, on),
+    pnorm(y, lower.tail = on), pnorm(y, log.p = on)
+  )) {
+    formula <- stats::as.formula(call("~", code, quote(treated)))
+    expect_error(from(formula, data), class = "dpsc_error_panel")
+  }
+  data$z[[1L]] <- NA
+  expect_identical(
+    from(pmax(y, z, na.rm = TRUE) ~ treated, data),
+    from(pmax(y, z, na.rm = TRUE) ~ treated, data, private = FALSE)
+  )
+})
+
+# Every allowed function, by itself: with rows shuffled the result is shuffled.
+test_that("each allowed function commutes with the order of rows", {
+  withr::local_seed(6)
+  n <- 50
+  one <- c(-2.7, 0.3, runif(n - 5), 1, 0, 7)
+  two <- c(0, 3, runif(n - 4), 2, -1)
+  order <- sample.int(n)
+  for (name in names(rowwise_functions)) {
+    f <- rowwise_functions[[name]]
+    arity <- if (name %in% c("(", "!", "I", "as.numeric", "as.double", "as.integer")) 1L else 1:3
+    tried <- 0L
+    for (k in arity) {
+      run <- function(i) {
+        arguments <- list(one[i], two[i], two[i] + 1)[seq_len(k)]
+        tryCatch(suppressWarnings(do.call(f, arguments)), error = function(e) NULL)
+      }
+      whole <- run(seq_len(n))
+      if (is.null(whole)) next
+      tried <- tried + 1L
+      expect_length(whole, n)
+      expect_identical(run(order), whole[order], label = name)
+      # And each row is what it is alone.
+      alone <- vapply(seq_len(n), function(i) as.character(run(i)), "")
+      expect_identical(alone, as.character(whole), label = name)
+    }
+    expect_gt(tried, 0L, label = name)
+  }
+})
+
 test_that("a user's function with the name of an allowed one is not used", {
   p <- toy_panel()
   data <- transform(p$data, y = y + 2)
