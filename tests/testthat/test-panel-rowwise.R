@@ -22,13 +22,14 @@ mixing <- alist(
   sapply(y, function(v) v), (function(v) v / max(v))(y), local(y / max(y)), with(data, y),
   eval(quote(y / max(y))), do.call("max", list(y)) + y, identity(y), base::identity(y),
   base::max(y) - y, (on && y > 0) + y, (on || y > 0) + y, stats::plogis(max(y)) + y, .data$y,
-  data$y, `[`(y, 1), { y }, if (y > 1) y else 1, y <- 2, base::eval(y), utils::head(y), stats::lag(y)
+  data$y, `[`(y, 1), if (y > 1) y else 1, y <- 2, base::eval(y), utils::head(y),
+  stats::lag(y)
 )
 
 test_that("an outcome that may mix rows is refused under a finite epsilon, before the charge", {
   p <- toy_panel()
   data <- rich_data(p)
-  for (code in mixing) {
+  for (code in c(mixing, call("{", quote(y)))) {
     formula <- stats::as.formula(call("~", code, quote(treated)))
     label <- deparse(code)[[1L]]
     error <- tryCatch(from(formula, data), error = identity)
@@ -106,8 +107,8 @@ test_that("a flag that base R takes from the first row must be one value", {
   p <- toy_panel()
   data <- rich_data(p)
   for (code in alist(
-    pmax(y, z, na.rm = on), pmin(y, z, na.rm = on), plogis(y, 0, 1, on), qlogis(y / 9, 0, 1, TRUE, on),
-    pnorm(y, lower.tail = on), pnorm(y, log.p = on)
+    pmax(y, z, na.rm = on), pmin(y, z, na.rm = on), plogis(y, 0, 1, on),
+    qlogis(y / 9, 0, 1, TRUE, on), pnorm(y, lower.tail = on), pnorm(y, log.p = on)
   )) {
     formula <- stats::as.formula(call("~", code, quote(treated)))
     expect_error(from(formula, data), class = "dpsc_error_panel")
@@ -217,7 +218,10 @@ test_that("columns whose class has arithmetic of its own are refused inside code
 
 test_that("the indicator, which is public, is not computed from the outcome", {
   p <- toy_panel()
-  for (formula in list(y ~ I(y > 0.5), log(y + 2) ~ I(treated * (y > 0)), y ~ (time > 2004 & y > 0))) {
+  from_outcome <- list(
+    y ~ I(y > 0.5), log(y + 2) ~ I(treated * (y > 0)), y ~ (time > 2004 & y > 0)
+  )
+  for (formula in from_outcome) {
     expect_error(from(formula, p$data), "not be computed from the outcome",
       class = "dpsc_error_panel"
     )
