@@ -139,14 +139,19 @@ epsilon_range <- c(1e-9, 1e9)
 #' @noRd
 check_epsilon <- function(epsilon, call = NULL) {
   epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
-  if (is.finite(epsilon) && (epsilon < epsilon_range[[1L]] || epsilon > epsilon_range[[2L]])) {
+  size <- if (epsilon < epsilon_range[[1L]]) {
+    "small"
+  } else if (is.finite(epsilon) && epsilon > epsilon_range[[2L]]) {
+    "large"
+  }
+  if (!is.null(size)) {
     abort(c(
       paste(
-        "{.arg epsilon} must lie between {format(epsilon_range[[1L]])} and",
+        "{.arg epsilon} is too {size}: it must lie between {format(epsilon_range[[1L]])} and",
         "{format(epsilon_range[[2L]])}, or be {.code Inf}."
       ),
       x = "It is {format(epsilon)}.",
-      i = if (epsilon < 1) {
+      i = if (size == "small") {
         "With noise that large, no panel says anything."
       } else {
         "Noise that small hides nothing; {.code epsilon = Inf} says so."
@@ -166,8 +171,8 @@ weak_epsilon <- 10
 weak_budget <- function(epsilon) {
   if (is.finite(epsilon) && epsilon > weak_epsilon) {
     paste0(
-      "epsilon = ", format(epsilon, digits = 4L), " protects little: whoever knows all but one donor ",
-      "may tell two rows of that donor apart with odds of exp(", format(epsilon, digits = 4L),
+      "epsilon = ", format(epsilon, digits = 4L), " protects little: whoever knows all but one ",
+      "donor may tell two rows of that donor apart with odds of exp(", format(epsilon, digits = 4L),
       ") to 1."
     )
   }

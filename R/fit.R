@@ -18,26 +18,40 @@
 #' paper's constants, for reproduction (for `"objective"` its epsilon does not hold, and every print
 #' says so). `"gram"` has no published constants and ignores it.
 #'
-#' @section Who is protected:
-#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
-#' the bounds and the target's data are public. Values outside the bounds are clipped, silently,
-#' because how many there are is private.
+#' @section Who is protected: Neighbours are panels that differ in one donor's whole row. The number
+#' of donors, the periods, the bounds and the target's data are public. Values outside the bounds
+#' are clipped, silently, because how many there are is private. Which units exist, and that each
+#' has one finite value in every period, counts as public: so an error about donors' rows says what
+#' kind of gap there is, but not whose, where or how many.
+#'
+#' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
+#' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
+#' `pmin()`, `ifelse()`, `is.na()` or `qlogis()`, which always mean those of base R. Anything else,
+#' such as `scale(y)` or `y / max(y)`, lets one donor change the rows of others and is refused.
 #'
 #' The theorems that prints name are proved in `system.file("proofs", package = "dpsc")`.
 #'
-#' @section Errors:
-#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
-#' before anything is spent or drawn, and none quotes a donor's value or name.
+#' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
+#' `dpsc_error_budget`. All come before anything is spent or drawn, and none quotes a donor's value
+#' or name. What public facts doom is refused as well: bounds that most of the target's values
+#' before the treatment miss, an `epsilon` out of range. The exception: a [dp_chunks()] reader that
+#' fails after the charge.
+#'
+#' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
+#' are when `index` is the wrong way round.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
-#'   data, evaluated by [stats::model.frame()], where the indicator is 1 exactly for treated units
+#'   data, where either side may be an expression and the indicator is 1 exactly for treated units
 #'   from the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
 #'   (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
+#'   The guarantee starts from these columns: how they were computed from people's data it does not
+#'   cover. `vignette("preparing-data")` says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
 #' @param T0 (`count`)\cr number of periods before the treatment, at least 2.
-#' @param epsilon (`number`, positive)\cr privacy loss. `Inf` gives the non-private fit. No default.
+#' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
+#'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.

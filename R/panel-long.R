@@ -18,9 +18,9 @@
 #' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
 #' @param private (`flag`)\cr is epsilon finite? Then the outcome must be computed row by row.
 #' @return A `dpsc_panel`, see [new_panel_design()].
-#' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else, neither
-#'   who nor where nor how often; that every unit has one finite value a period is public. Treated
-#'   units are named, with the period where it is theirs.
+#' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
+#'   neither who nor where nor how often; that every unit has one finite value a period is public.
+#'   Treated units are named, with the period where it is theirs.
 #' @section Warnings: `dpsc_warning_index` if unit and time may be the wrong way round.
 #' @noRd
 panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
@@ -185,8 +185,8 @@ check_units_recur <- function(units, times, call = NULL) {
       "{.arg data} must follow the same units over time.",
       x = "Every unit in {.code {units$name}} appears once: a repeated cross-section is no panel.",
       i = paste(
-        "Check that {.code {units$name}} tells the units and not the rows apart. Donors may also be",
-        "groups that recur, such as regions; then a region is what is protected, not a person."
+        "Check that {.code {units$name}} tells the units and not the rows apart. Donors may also",
+        "be groups that recur, such as regions; then a region is what is protected, not a person."
       )
     ), "panel", call)
   }
@@ -239,8 +239,8 @@ match_cells <- function(units, times, treated, call = NULL) {
       "{.arg data} must have one row for each unit and period.",
       x = "Some unit has several rows in one period.",
       i = paste(
-        "Check that {.code {units$name}} tells the units apart; combine rows of one person by a rule",
-        "that looks at that person alone."
+        "Check that {.code {units$name}} tells the units apart; combine rows of one person by a",
+        "rule that looks at that person alone."
       )
     ), "panel", call)
   }

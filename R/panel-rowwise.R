@@ -7,11 +7,12 @@
 # table may be a column), `[`, `:` and c().
 rowwise_functions <- local({
   of_base <- c(
-    "(", "+", "-", "*", "/", "^", "%%", "%/%", "<", "<=", ">", ">=", "==", "!=", "!", "&", "|", "xor",
-    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "abs", "sign", "round", "signif", "floor",
-    "ceiling", "trunc", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-    "acosh", "atanh", "pmin", "pmax", "is.na", "is.nan", "is.finite", "is.infinite", "as.logical",
-    "as.character"
+    "(", "+", "-", "*", "/", "^", "%%", "%/%",
+    "<", "<=", ">", ">=", "==", "!=", "!", "&", "|", "xor",
+    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "abs", "sign",
+    "round", "signif", "floor", "ceiling", "trunc",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "is.na", "is.nan", "is.finite", "is.infinite", "as.logical", "as.character"
   )
   functions <- mget(of_base, envir = baseenv())
   functions$I <- function(x) x
@@ -20,7 +21,15 @@ rowwise_functions <- local({
     if (is.factor(x)) stop("a factor") else as.double(x)
   }
   functions$as.integer <- function(x) if (is.factor(x)) stop("a factor") else as.integer(x)
-  # Flags such as lower.tail are not taken by place but from the first row.
+  # Flags such as na.rm or lower.tail are not taken by place but from the first row.
+  functions$pmin <- function(..., na.rm = FALSE) {
+    if (!is_single(na.rm)) stop("not one flag")
+    pmin(..., na.rm = na.rm)
+  }
+  functions$pmax <- function(..., na.rm = FALSE) {
+    if (!is_single(na.rm)) stop("not one flag")
+    pmax(..., na.rm = na.rm)
+  }
   functions$plogis <- function(q, location = 0, scale = 1) stats::plogis(q, location, scale)
   functions$qlogis <- function(p, location = 0, scale = 1) stats::qlogis(p, location, scale)
   functions$pnorm <- function(q, mean = 0, sd = 1) stats::pnorm(q, mean, sd)
@@ -72,8 +81,8 @@ evaluate_rowwise <- function(code, environment, data, call = NULL) {
         "are fine."
       ),
       i = paste(
-        "Anything else: add it to {.arg data} as a column. The guarantee then does not cover how it",
-        "was computed; see {.code vignette(\"preparing-data\")}."
+        "Anything else: add it to {.arg data} as a column. The guarantee then does not cover how",
+        "it was computed; see {.code vignette(\"preparing-data\")}."
       )
     ), "panel", call)
   }
@@ -123,8 +132,8 @@ rowwise_problem <- function(code, environment, data) {
 
 #' A column on which base R's arithmetic acts: numbers, logicals, strings and factors
 #'
-#' Methods of other classes may do anything (compared with a string, dates take their format from the
-#' first); a class on top of plain numbers, such as that of labels, is dropped.
+#' Methods of other classes may do anything (compared with a string, dates take their format from
+#' the first); a class on top of plain numbers, such as that of labels, is dropped.
 #' @return The column, or `NULL`.
 #' @noRd
 plain_column <- function(x) {

@@ -66,8 +66,8 @@ warn_orientation <- function(units, times, n, call = NULL) {
     warn(c(
       "There are fewer donors than periods: is {.arg index} the wrong way round?",
       i = paste(
-        "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; both are",
-        "numbers. The other way round, donors' names would be periods, which are public."
+        "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; both",
+        "are numbers. The other way round, donors' names would be periods, which are public."
       )
     ), "index", call)
   }

@@ -72,8 +72,8 @@ check_donor_count <- function(n, mend, call = NULL) {
 
 #' Check that donors' values are finite; say nothing but that some are not
 #'
-#' Where gaps are, and how many, follows from donors' rows. One pass over memory in C++ that allocates
-#' nothing and whose time does not depend on the values.
+#' Where gaps are, and how many, follows from donors' rows. One pass over memory in C++ that
+#' allocates nothing and whose time does not depend on the values.
 #' @param donors (`matrix`, n x T)\cr PRIVATE.
 #' @param label (`string`)\cr the outcome as the user wrote it.
 #' @noRd
@@ -92,12 +92,12 @@ check_finite_donors <- function(donors, times, label, call = NULL) {
   check_donors_finite(donors, label, call)
 }
 
-# What may be done about gaps: a rule for one row at a time changes no other row. Dropping donors, or
-# filling them in from others, makes rows depend on each other.
+# What may be done about gaps: a rule for one row at a time changes no other row. Dropping donors,
+# or filling them in from others, makes rows depend on each other.
 row_by_row_advice <- paste(
-  "Fill gaps by a rule that looks at one person's row alone: carry that person's own values forward,",
-  "or take the middle of {.arg bounds}. {.code vignette(\"preparing-data\")} says which rules keep the",
-  "guarantee."
+  "Fill gaps by a rule that looks at one person's row alone: carry that person's own values",
+  "forward, or take the middle of {.arg bounds}. {.code vignette(\"preparing-data\")} says which",
+  "rules keep the guarantee."
 )
 
 #' Check that the target's values are finite; name unit and period

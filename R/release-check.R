@@ -1,11 +1,11 @@
 # Do the parts of a release that was read agree with each other? What one part says and another
-# implies is computed again, so that a damaged or doctored file is noticed. It is no proof of origin:
-# whoever recomputes everything cannot be caught without a signature.
+# implies is computed again, so that a damaged or doctored file is noticed. It is no proof of
+# origin: whoever recomputes everything cannot be caught without a signature.
 
 #' What contradicts what in a release, in words, or `NULL`
 #'
-#' Types and sizes were checked before, by `find_release_problem()`. Every check takes the release and
-#' returns a string or `NULL`.
+#' Types and sizes were checked before, by `find_release_problem()`. Every check takes the release
+#' and returns a string or `NULL`.
 #' @param release (`dp_release`)\cr parts of the right types and sizes.
 #' @noRd
 release_conflict <- function(release) {
@@ -22,8 +22,8 @@ release_conflict <- function(release) {
 }
 
 #' What each method adds
-#' @return A list by method of `cost` (of private releases: do the steps add up to what is promised?)
-#'   and `noise` (is the noise that the statistics report that of the steps?).
+#' @return A list by method of `cost` (of private releases: do the steps add up to what is
+#'   promised?) and `noise` (is the noise that the statistics report that of the steps?).
 #' @noRd
 method_checks <- function() {
   list(
@@ -133,8 +133,8 @@ added_conflict <- function(release) {
 
 #' Is the noise that the vertical estimator reckons with that of the steps?
 #'
-#' The first step is that of the weights, the last that of the outcomes. Objective perturbation divides
-#' by a curvature of `lambda` at least.
+#' The first step is that of the weights, the last that of the outcomes. Objective perturbation
+#' divides by a curvature of `lambda` at least.
 #' @noRd
 vertical_noise_conflict <- function(release) {
   settings <- release$settings

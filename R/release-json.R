@@ -11,11 +11,11 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' A release holds noisy statistics and public facts only, so it may be published. It is written as
 #' JSON with 17 significant digits: what is read back is identical.
 #'
-#' `read_release()` checks that the parts agree: what is promised follows from the method, the budget
-#' and where the noise came from; the noise steps cost what the release says; the noise of the
-#' statistics is that of the steps. So damage and careless edits are noticed. **It is no proof of
-#' origin**: somebody who recomputes every part, or invents the statistics, cannot be caught without a
-#' signature. Get releases from somebody you trust, or sign the file.
+#' `read_release()` checks that the parts agree: what is promised follows from the method, the
+#' budget and where the noise came from; the noise steps cost what the release says; the noise of
+#' the statistics is that of the steps. So damage and careless edits are noticed. **It is no proof
+#' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
+#' without a signature. Get releases from somebody you trust, or sign the file.
 #'
 #' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
 #'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.

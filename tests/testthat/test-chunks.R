@@ -19,7 +19,8 @@ changing <- function(k, other) {
 }
 
 changes <- list(
-  function(x) -x, function(x) x[6:1, ], function(x) x[, 7:1], function(x) replace(x, 1, x[[1]] + 1e-12),
+  function(x) -x, function(x) x[6:1, ], function(x) x[, 7:1],
+  function(x) replace(x, 1, x[[1]] + 1e-12),
   function(x) replace(x, 1, NA), function(x) x[1:5, ], function(x) x > 0, function(x) format(x),
   function(x) as.data.frame(x), function(x) stop("gone"), function(x) NULL
 )

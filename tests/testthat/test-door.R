@@ -26,7 +26,7 @@ test_that("an epsilon that is tiny or huge is refused before the charge, whateve
         error <- expect_refused("dpsc_error_argument", "epsilon", p$donors, p$target, 5, epsilon,
           delta = delta, bounds = c(-1, 1), method = method[[1L]], calibration = method[[2L]]
         )
-        expect_match(conditionMessage(error), if (epsilon < 1) "that large" else "that small")
+        expect_match(conditionMessage(error), if (epsilon < 1) "too small" else "too large")
       }
     }
   }
@@ -118,7 +118,7 @@ test_that("settings that were edited are checked again", {
   )
 })
 
-test_that("two numbers as index, with fewer donors than periods, draw a warning before the charge", {
+test_that("two numbers as index and fewer donors than periods: a warning before the charge", {
   # Six people, forty periods, the last person treated: valid either way round.
   withr::local_seed(3)
   data <- expand.grid(id = 1:41, t = 1:7)
@@ -176,7 +176,7 @@ test_that("a note says when epsilon protects little", {
   expect_match(weak_budget(1e6), "protects little")
 })
 
-# What an error says about donors' rows is the kind of problem, whoever has it, wherever and how often.
+# What an error says about donors' rows is the kind of problem, whoever has it, and how often.
 test_that("errors about donors' rows are the same for every donor, period and number of them", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
@@ -209,7 +209,9 @@ test_that("errors about donors' rows are the same for every donor, period and nu
     },
     `no unit` = function(data, at) replace(data, "unit", list(replace(data$unit, at, NA))),
     `no time` = function(data, at) replace(data, "time", list(replace(data$time, at, NA))),
-    `no treatment` = function(data, at) replace(data, "treated", list(replace(data$treated, at, NA)))
+    `no treatment` = function(data, at) {
+      replace(data, "treated", list(replace(data$treated, at, NA)))
+    }
   )
   for (kind in names(changes)) {
     message <- said(changes[[kind]])
@@ -246,7 +248,7 @@ test_that("the target's own rows are public: errors name it", {
     )
   }
   refused(p$data[!own, ], "target02, which is treated, has no row")
-  refused(rbind(p$data, p$data[own, ]), "target02, which is treated, has several rows in period 2003")
+  refused(rbind(p$data, p$data[own, ]), "target02, which is .* has several rows in period 2003")
   refused(transform(p$data, y = replace(y, own, NA)), "target02 in period 2003")
   # Not which period, if it is in the panel because of one donor.
   extra <- rbind(p$data, transform(p$data[p$data$unit == p$units[[1L]], ][1L, ], time = 1999))

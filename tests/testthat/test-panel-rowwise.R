@@ -22,13 +22,14 @@ mixing <- alist(
   sapply(y, function(v) v), (function(v) v / max(v))(y), local(y / max(y)), with(data, y),
   eval(quote(y / max(y))), do.call("max", list(y)) + y, identity(y), base::identity(y),
   base::max(y) - y, (on && y > 0) + y, (on || y > 0) + y, stats::plogis(max(y)) + y, .data$y,
-  data$y, `[`(y, 1), { y }, if (y > 1) y else 1, y <- 2, base::eval(y), utils::head(y), stats::lag(y)
+  data$y, `[`(y, 1), if (y > 1) y else 1, y <- 2, base::eval(y), utils::head(y),
+  stats::lag(y)
 )
 
 test_that("an outcome that may mix rows is refused under a finite epsilon, before the charge", {
   p <- toy_panel()
   data <- rich_data(p)
-  for (code in mixing) {
+  for (code in c(mixing, call("{", quote(y)))) {
     formula <- stats::as.formula(call("~", code, quote(treated)))
     label <- deparse(code)[[1L]]
     error <- tryCatch(from(formula, data), error = identity)
@@ -102,6 +103,52 @@ test_that("ifelse() whose test has length 1 does not give the first row's value 
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
+test_that("a flag that base R takes from the first row must be one value", {
+  p <- toy_panel()
+  data <- rich_data(p)
+  for (code in alist(
+    pmax(y, z, na.rm = on), pmin(y, z, na.rm = on), plogis(y, 0, 1, on),
+    qlogis(y / 9, 0, 1, TRUE, on), pnorm(y, lower.tail = on), pnorm(y, log.p = on)
+  )) {
+    formula <- stats::as.formula(call("~", code, quote(treated)))
+    expect_error(from(formula, data), class = "dpsc_error_panel")
+  }
+  data$z[[1L]] <- NA
+  expect_identical(
+    from(pmax(y, z, na.rm = TRUE) ~ treated, data),
+    from(pmax(y, z, na.rm = TRUE) ~ treated, data, private = FALSE)
+  )
+})
+
+# Every allowed function, by itself: with rows shuffled the result is shuffled.
+test_that("each allowed function commutes with the order of rows", {
+  withr::local_seed(6)
+  n <- 50
+  one <- c(-2.7, 0.3, runif(n - 5), 1, 0, 7)
+  two <- c(0, 3, runif(n - 4), 2, -1)
+  order <- sample.int(n)
+  for (name in names(rowwise_functions)) {
+    f <- rowwise_functions[[name]]
+    arity <- if (name %in% c("(", "!", "I", "as.numeric", "as.double", "as.integer")) 1L else 1:3
+    tried <- 0L
+    for (k in arity) {
+      run <- function(i) {
+        arguments <- list(one[i], two[i], two[i] + 1)[seq_len(k)]
+        tryCatch(suppressWarnings(do.call(f, arguments)), error = function(e) NULL)
+      }
+      whole <- run(seq_len(n))
+      if (is.null(whole)) next
+      tried <- tried + 1L
+      expect_length(whole, n)
+      expect_identical(run(order), whole[order], label = name)
+      # And each row is what it is alone.
+      alone <- vapply(seq_len(n), function(i) as.character(run(i)), "")
+      expect_identical(alone, as.character(whole), label = name)
+    }
+    expect_gt(tried, 0L, label = name)
+  }
+})
+
 test_that("a user's function with the name of an allowed one is not used", {
   p <- toy_panel()
   data <- transform(p$data, y = y + 2)
@@ -171,7 +218,10 @@ test_that("columns whose class has arithmetic of its own are refused inside code
 
 test_that("the indicator, which is public, is not computed from the outcome", {
   p <- toy_panel()
-  for (formula in list(y ~ I(y > 0.5), log(y + 2) ~ I(treated * (y > 0)), y ~ (time > 2004 & y > 0))) {
+  from_outcome <- list(
+    y ~ I(y > 0.5), log(y + 2) ~ I(treated * (y > 0)), y ~ (time > 2004 & y > 0)
+  )
+  for (formula in from_outcome) {
     expect_error(from(formula, p$data), "not be computed from the outcome",
       class = "dpsc_error_panel"
     )

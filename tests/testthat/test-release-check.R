@@ -2,8 +2,8 @@
 
 skip_if_not_installed("jsonlite")
 
-doctored <- function(method = "gram", calibration = "tight", epsilon = 1, delta = 1e-6, rng = "secure",
-                     bounds = c(-1, 1), change = identity) {
+doctored <- function(method = "gram", calibration = "tight", epsilon = 1, delta = 1e-6,
+                     rng = "secure", bounds = c(-1, 1), change = identity) {
   p <- toy_panel(25, 5, 2)
   withr::local_seed(1)
   release <- dp_release(p$donors,
@@ -66,7 +66,9 @@ test_that("a seeded release with `holds` flipped is caught", {
 })
 
 test_that("a promise that fails cannot be made to hold", {
-  expect_caught("objective", "published", change = edit("privacy", "holds", TRUE), regexp = "promise")
+  expect_caught("objective", "published",
+    change = edit("privacy", "holds", TRUE), regexp = "promise"
+  )
   expect_caught("objective", "tight", change = edit("privacy", "exact", TRUE), regexp = "promise")
   expect_caught("gram", epsilon = Inf, change = edit("privacy", "holds", TRUE), regexp = "promise")
 })
