@@ -128,7 +128,7 @@ conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
     all <- permutation_sets(T0, T1, permutations, n_perm)
     ends <- c(ends, list(invert(mean(centre), seq_len(T0 + T1), all, "abs_mean")))
   }
-  ends <- matrix(unlist(ends), ncol = 2L, byrow = TRUE)
+  ends <- matrix(as.double(unlist(ends)), ncol = 2L, byrow = TRUE)
   data.frame(
     period = c(seq_len(T1), NA)[parts], estimate = unname(c(centre, mean(centre)))[parts],
     conf.low = ends[, 1L], conf.high = ends[, 2L]

@@ -206,7 +206,7 @@ refuse_raw <- function(release, call) {
     ), "private", call)
   }
   abort(c(
-    "This fit holds the donors' moments, not the donors.",
+    "This fit is not by a classical estimator: it rests on moments, not on single donors.",
     x = paste(
       "{.fn placebo_space} and {.fn leave_one_out} need a classical estimator, such as",
       "{.code estimator = \"simplex\"}, with {.code epsilon = Inf}."
