@@ -227,3 +227,15 @@ test_that("fresh people of zero-inflated data are covered", {
   })
   expect_gte(mean(covered, na.rm = TRUE), 0.91)
 })
+
+test_that("every state of Proposition 99 as the target is covered as often as promised", {
+  data <- utils::read.csv(shared_data("smoking.csv"))
+  panel <- wide_panel(data, "state", "year", "cigsale")
+  panel <- panel[rownames(panel) != "California", ] / 100
+  covered <- vapply(seq_len(nrow(panel)), function(i) {
+    table <- raw_intervals(raw_release(panel[-i, ], 19L), panel[i, ], simultaneous = TRUE)
+    inside <- table$conf.low <= 0 & 0 <= table$conf.high
+    c(inside[[1L]], all(inside[-1L]))
+  }, logical(2L))
+  expect_true(all(rowSums(covered) >= 36))
+})
