@@ -261,7 +261,9 @@ match_predictors <- function(given, donors, call) {
     abort(c(
       "The predictors cannot be matched with the donors.",
       x = if (!is.null(donor_names)) "The donors have names, the rows of the predictors have none.",
-      x = if (is.null(donor_names)) "There are {nrow(donors)} donors and {nrow(given$donors)} rows.",
+      x = if (is.null(donor_names)) {
+        "There are {nrow(donors)} donors and {nrow(given$donors)} rows."
+      },
       i = "Give {.code predictors$donors} one row a donor, with the donors' names as row names."
     ), "argument", call)
   }

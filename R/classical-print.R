@@ -54,7 +54,7 @@ confint.dp_synth_classical <- function(object, ...) {
     )
   }
   abort(c(
-    "Estimator {.val {object$estimator}} has no standard errors: {.fn confint} has nothing to give.",
+    "Estimator {.val {object$estimator}} has no standard errors and no {.fn confint}.",
     i = instead
   ), "argument", public_call("confint"))
 }
@@ -92,7 +92,7 @@ fit_quality_lines <- function(fit) {
     },
     if (poor) {
       c(
-        "  POOR FIT before the treatment: the donors do not follow the target, and the effect holds",
+        "  POOR FIT before the treatment: donors do not follow the target; the effect holds",
         paste0("  what they miss.", if (fit$estimator == "simplex") {
           " estimator = \"demeaned\" lets the levels differ."
         })
