@@ -93,6 +93,26 @@ nested_placebos_cpp <- function(predictors, donors, judged, importance, screened
     .Call(`_dpsc_nested_placebos_cpp`, predictors, donors, judged, importance, screened, starts, evaluations)
 }
 
+deleted_errors_cpp <- function(rows, T0, penalty) {
+    .Call(`_dpsc_deleted_errors_cpp`, rows, T0, penalty)
+}
+
+deleted_limits_cpp <- function(rows, pre, penalty, softness) {
+    .Call(`_dpsc_deleted_limits_cpp`, rows, pre, penalty, softness)
+}
+
+deleted_target_cpp <- function(moments, pre, penalty, softness) {
+    .Call(`_dpsc_deleted_target_cpp`, moments, pre, penalty, softness)
+}
+
+deleted_counts_cpp <- function(rows, moments, T0, penalty, softness) {
+    .Call(`_dpsc_deleted_counts_cpp`, rows, moments, T0, penalty, softness)
+}
+
+deleted_count_ends_cpp <- function() {
+    .Call(`_dpsc_deleted_count_ends_cpp`)
+}
+
 gram_plan_cpp <- function(facts) {
     .Call(`_dpsc_gram_plan_cpp`, facts)
 }

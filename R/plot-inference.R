@@ -26,7 +26,10 @@ autoplot.dp_placebo_time <- function(object, ...) {
     ggplot2::geom_point(size = 2) +
     ggplot2::labs(
       x = "pretended start of the treatment", y = "mean effect until the true start",
-      subtitle = "No effect can be there; bars: pointwise 95 % intervals"
+      subtitle = paste0(
+        if (!isTRUE(attr(object, "private"))) "NOT PRIVATE. ", "No effect can be there",
+        if (!all(is.na(data$std.error))) "; bars: pointwise 95 % intervals"
+      )
     ) +
     period_axis(data$date) +
     inference_theme()
@@ -87,9 +90,10 @@ autoplot.dp_conformal <- function(object, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot conformal intervals.")
-  if (is.null(object$intervals)) {
+  if (NROW(object$intervals) == 0L) {
     abort(c(
-      "There are no intervals to plot.", i = "Call {.fn conformal} with {.code intervals = TRUE}."
+      "There are no intervals to plot.",
+      i = object$note[2L] %||% "Call {.fn conformal} with {.code intervals = TRUE}."
     ), "argument", call)
   }
   data <- object$intervals
@@ -105,7 +109,7 @@ autoplot.dp_conformal <- function(object, ...) {
       x = NULL, y = "effect",
       subtitle = paste0(
         if (!object$private) "NOT PRIVATE. ", "Conformal ", format(100 * object$level),
-        " % intervals; from edge to edge where permutations are too few"
+        " % intervals"
       )
     ) +
     inference_theme()

@@ -283,6 +283,67 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// deleted_errors_cpp
+Rcpp::List deleted_errors_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, int T0, double penalty);
+RcppExport SEXP _dpsc_deleted_errors_cpp(SEXP rowsSEXP, SEXP T0SEXP, SEXP penaltySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_errors_cpp(rows, T0, penalty));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_limits_cpp
+Rcpp::List deleted_limits_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Eigen::Map<Eigen::VectorXd>& pre, double penalty, double softness);
+RcppExport SEXP _dpsc_deleted_limits_cpp(SEXP rowsSEXP, SEXP preSEXP, SEXP penaltySEXP, SEXP softnessSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type pre(preSEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< double >::type softness(softnessSEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_limits_cpp(rows, pre, penalty, softness));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_target_cpp
+Rcpp::List deleted_target_cpp(const Rcpp::List& moments, const Eigen::Map<Eigen::VectorXd>& pre, double penalty, double softness);
+RcppExport SEXP _dpsc_deleted_target_cpp(SEXP momentsSEXP, SEXP preSEXP, SEXP penaltySEXP, SEXP softnessSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type pre(preSEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< double >::type softness(softnessSEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_target_cpp(moments, pre, penalty, softness));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_counts_cpp
+Rcpp::List deleted_counts_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Rcpp::List& moments, int T0, double penalty, double softness);
+RcppExport SEXP _dpsc_deleted_counts_cpp(SEXP rowsSEXP, SEXP momentsSEXP, SEXP T0SEXP, SEXP penaltySEXP, SEXP softnessSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< double >::type softness(softnessSEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_counts_cpp(rows, moments, T0, penalty, softness));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_count_ends_cpp
+Eigen::VectorXd deleted_count_ends_cpp();
+RcppExport SEXP _dpsc_deleted_count_ends_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(deleted_count_ends_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
 // gram_plan_cpp
 Rcpp::List gram_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_gram_plan_cpp(SEXP factsSEXP) {
@@ -576,6 +637,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_simplex_residuals_cpp", (DL_FUNC) &_dpsc_simplex_residuals_cpp, 4},
     {"_dpsc_nested_fit_cpp", (DL_FUNC) &_dpsc_nested_fit_cpp, 8},
     {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
+    {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
+    {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
+    {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},
+    {"_dpsc_deleted_counts_cpp", (DL_FUNC) &_dpsc_deleted_counts_cpp, 5},
+    {"_dpsc_deleted_count_ends_cpp", (DL_FUNC) &_dpsc_deleted_count_ends_cpp, 0},
     {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
     {"_dpsc_gram_audit_cpp", (DL_FUNC) &_dpsc_gram_audit_cpp, 7},
