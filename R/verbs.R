@@ -263,10 +263,14 @@ announce_classes <- function() {
   options(stats::setNames(list(union(getOption(name), "dp_synth")), name))
 }
 
-#' @exportS3Method marginaleffects::get_coef
-get_coef.dp_synth <- function(model, ...) model$moved %||% coef.dp_synth(model)
-
 # marginaleffects moves coefficients to differentiate; `coef()` itself always says what was fitted.
+
+#' @exportS3Method insight::get_parameters
+get_parameters.dp_synth <- function(x, ...) {
+  moved <- x$moved %||% coef.dp_synth(x)
+  data.frame(Parameter = names(moved), Estimate = unname(moved))
+}
+
 #' @exportS3Method marginaleffects::set_coef
 set_coef.dp_synth <- function(model, coefs, ...) {
   model$moved <- stats::setNames(coefs, names(coef.dp_synth(model)))

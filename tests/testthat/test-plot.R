@@ -193,6 +193,23 @@ test_that("a swamped fit says so on its picture", {
   expect_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
 })
 
+test_that("the funnel is the plan's interval, and narrows with donors and budget", {
+  skip_if_not_installed("ggplot2")
+  plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(80, 200), method = "gram")
+  built <- drawn(ggplot2::autoplot(plan, type = "funnel"))
+  for (panel in 1:2) {
+    band <- built$data[[1L]][built$data[[1L]]$PANEL == panel, ]
+    core <- built$data[[2L]][built$data[[2L]]$PANEL == panel, ]
+    at <- which.min(abs(band$x - log10(c(1000, 1)[[panel]])))
+    expect_equal(band$ymax[[at]], qnorm(0.975) * plan$table$error)
+    expect_equal(core$ymax[[at]], qnorm(0.975) * plan$table$floor)
+    expect_equal(band$ymin, -band$ymax)
+    expect_true(all(core$ymax <= band$ymax))
+    expect_lt(band$ymax[[nrow(band)]], band$ymax[[1L]])
+  }
+  expect_error(plot(plan, type = "tunnel"), class = "dpsc_error_argument")
+})
+
 test_that("plots look as they did", {
   skip_if_not_installed("ggplot2")
   skip_if_not_installed("vdiffr")
