@@ -23,7 +23,8 @@
 #' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for
 #'   `"penalised"` (required there), `rank` for `"hsvt"`, and for `"predictors"` a list `predictors`
 #'   of `donors` (n x K) and `target` (K), and `v` (K importances; `NULL`: nested search).
-#' @param donor_names (`flag`)\cr declare the donors' names public, so that [coef()] may show them.
+#' @param donor_names (`flag`)\cr declare the donors' names public, so that
+#'   [weights()][coef.dp_synth()] may show them.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

@@ -22,7 +22,7 @@ objects_of <- function(fit) {
     printed_summary = printed(summary), structure = utils::capture.output(utils::str(fit)),
     deparsed = deparse(unclass(fit))
   )
-  if (fit$release$method != "gram") objects$coef <- coef(fit)
+  if (fit$release$method != "gram") objects$weights <- weights(fit)
   objects
 }
 
@@ -193,9 +193,9 @@ test_that("donors' names are released if and only if they are declared public", 
       epsilon = 1, bounds = p$bounds, method = "output",
       control = dp_control(rng = "R", donor_names = TRUE)
     )
-    expect_setequal(names(coef(fit)), rownames(p$donors))
+    expect_setequal(names(weights(fit)), rownames(p$donors))
     fit <- canary_fit(p, interface, epsilon = 1, bounds = p$bounds, method = "output")
-    expect_identical(names(coef(fit)), as.character(1:40))
+    expect_identical(names(weights(fit)), as.character(1:40))
   }
 })
 
@@ -245,7 +245,7 @@ test_that("conditions hold no donor, backtrace, parent or evaluated call", {
     do.call(dp_synth, list(fit$release, target = p$donors[, 1:3])),
     do.call(dp_synth, list(output$release, target = p$target + 1)),
     do.call(dp_chunks, list(p$data)), do.call(write_release, list(p$donors, "x")),
-    do.call(coef, list(fit)), do.call(confint, list(fit, "nowhere"))
+    do.call(weights, list(fit)), do.call(confint, list(fit, "nowhere"))
   ))
   for (i in seq_along(cases)[-1L]) {
     code <- cases[[i]]
