@@ -7,11 +7,11 @@
 #' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks
 #' about five times and give the bit-identical statistics of the whole matrix.
 #'
-#' @section A function that reads: It must return the same rows each time: [dp_synth()] keeps a
-#' checksum of every block from its first pass, before the charge, and compares it in every later
-#' pass before it uses the block. Its warnings and messages are not shown and its errors are
-#' replaced, since they may hold data; what it prints by `cat()` is not held back. Call it yourself
-#' to see what it says.
+#' @section A function that reads:
+#' It must return the same rows each time: [dp_synth()] keeps a checksum of every block from its
+#' first pass, before the charge, and compares it in every later pass before it uses the block. Its
+#' warnings and messages are not shown and its errors are replaced, since they may hold data; what
+#' it prints by `cat()` is not held back. Call it yourself to see what it says.
 #'
 #' A block that cannot be read again, or has changed, after the ledger was charged is a
 #' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of

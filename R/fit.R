@@ -18,11 +18,12 @@
 #' paper's constants, for reproduction (for `"objective"` its epsilon does not hold, and every print
 #' says so). `"gram"` has no published constants and ignores it.
 #'
-#' @section Who is protected: Neighbours are panels that differ in one donor's whole row. The number
-#' of donors, the periods, the bounds and the target's data are public. Values outside the bounds
-#' are clipped, silently, because how many there are is private. Which units exist, and that each
-#' has one finite value in every period, counts as public: so an error about donors' rows says what
-#' kind of gap there is, but not whose, where or how many.
+#' @section Who is protected:
+#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
+#' the bounds and the target's data are public. Values outside the bounds are clipped, silently,
+#' because how many there are is private. Which units exist, and that each has one finite value in
+#' every period, counts as public: so an error about donors' rows says what kind of gap there is,
+#' but not whose, where or how many.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
@@ -31,11 +32,11 @@
 #'
 #' The theorems that prints name are proved in `system.file("proofs", package = "dpsc")`.
 #'
-#' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
-#' `dpsc_error_budget`. All come before anything is spent or drawn, and none quotes a donor's value
-#' or name. What public facts doom is refused as well: bounds that most of the target's values
-#' before the treatment miss, an `epsilon` out of range. The exception: a [dp_chunks()] reader that
-#' fails after the charge.
+#' @section Errors:
+#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
+#' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
+#' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
+#' of the target's values before the treatment miss, an `epsilon` out of range.
 #'
 #' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
 #' are when `index` is the wrong way round.
