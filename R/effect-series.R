@@ -13,44 +13,67 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
   data$target <- factor(data$target, levels = unique(data$target))
   times <- fit$release$panel$times
   data$period <- rep(plot_periods(times), nrow(fit$target))
-  table <- effect_table(fit)
-  width <- limit_widths(fit, table, type, level, simultaneous)
-  for (name in c("width", "noise")) {
+  limits <- series_limits(fit, type, level, simultaneous)
+  for (name in names(limits)) {
     data[[name]] <- NA_real_
-    data[[name]][data$treated] <- width[[name]]
+    data[[name]][data$treated] <- limits[[name]]
   }
   data$estimate <- switch(type,
     path = data$.fitted, effect = data$.resid, percent = percent_of(data$.observed, data$.fitted),
     cumulative = cumulative_effect(data)
   )
-  if (type == "percent") {
-    # More counterfactual is less effect: the limits change sides.
-    data$low <- percent_of(data$.observed, data$.fitted + data$width)
-    data$high <- percent_of(data$.observed, data$.fitted - data$width)
-    data$noise_low <- percent_of(data$.observed, data$.fitted + data$noise)
-    data$noise_high <- percent_of(data$.observed, data$.fitted - data$noise)
-    return(data)
+  for (name in names(limits)) {
+    # Limits of the effect so far; a counterfactual is the observed less an effect, and more of it is
+    # less effect.
+    data[[name]] <- switch(type,
+      path = data$.observed - data[[name]],
+      percent = percent_of(data$.observed, data$.observed - data[[name]]), data[[name]]
+    )
   }
-  data$low <- data$estimate - data$width
-  data$high <- data$estimate + data$width
-  data$noise_low <- data$estimate - data$noise
-  data$noise_high <- data$estimate + data$noise
+  if (type == "path") {
+    data[c("low", "high", "noise_low", "noise_high")] <-
+      data[c("high", "low", "noise_high", "noise_low")]
+  }
   data
 }
 
-#' Half-widths of the limits by target and period, and those of the noise alone
+#' Limits of the effects by target and period, `low` and `high`, and those of the noise alone
 #' @noRd
-limit_widths <- function(fit, table, type, level, simultaneous) {
+series_limits <- function(fit, type, level, simultaneous) {
+  table <- effect_limits(fit, level, simultaneous)
   rows <- table$term != "average"
-  noise <- table
-  noise$std.error <- table$privacy.se
+  noise <- interval_quantile(level) * table$privacy.se
   if (type == "cumulative") {
-    table$std.error[rows] <- cumulative_errors(fit, known_parts(fit))
-    noise$std.error[rows] <- cumulative_errors(fit, intersect(known_parts(fit), "privacy"))
+    return(cumulative_limits(fit, table, level))
   }
   list(
-    width = interval_width(table, level, simultaneous)[rows],
-    noise = interval_width(noise, level, simultaneous)[rows]
+    low = table$conf.low[rows], high = table$conf.high[rows],
+    noise_low = (table$estimate - noise)[rows], noise_high = (table$estimate + noise)[rows]
+  )
+}
+
+#' Limits of the sums of the effects: in the proportions of the average's
+#' @noRd
+cumulative_limits <- function(fit, table, level) {
+  rows <- table$term != "average"
+  target <- factor(table$target, levels = unique(table$target))
+  total <- stats::ave(table$estimate[rows], target[rows], FUN = cumsum)
+  average <- table[!rows, ]
+  modelled <- unlist(lapply(seq_len(nrow(fit$target)), function(i) {
+    model_errors(fit, i, c("prediction", "privacy"))[[1L]]
+  }))
+  ratio <- function(limit) rep(abs(average[[limit]] - average$estimate) / modelled,
+    each = fit$release$panel$T1)
+  error <- cumulative_errors(fit, c("prediction", "privacy"))
+  if (!"prediction" %in% known_parts(fit) && fit$release$privacy$private) {
+    error <- cumulative_errors(fit, "privacy")
+    ratio <- function(limit) interval_quantile(level)
+  }
+  noise <- if (fit$release$privacy$private) cumulative_errors(fit, "privacy") else 0
+  list(
+    low = total - ratio("conf.low") * error, high = total + ratio("conf.high") * error,
+    noise_low = total - interval_quantile(level) * noise,
+    noise_high = total + interval_quantile(level) * noise
   )
 }
 

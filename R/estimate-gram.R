@@ -15,7 +15,9 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   scale <- release_scale(release)
   # A penalty chosen by evidence or cross-validation, unless the user fixed one.
   lambda <- if (estimator == "ridge") release$settings$lambda
-  options <- gram_options(private, n, scale, estimator, lambda)
+  # Without noise cross-validation has chosen one.
+  penalty <- if (private) NaN else s$leave_one_out$penalty %||% raw_penalty(s, n)
+  options <- gram_options(private, n, scale, estimator, lambda, penalty)
   lapply(gram_estimate_cpp(s, options, target, size), function(e) {
     e$penalty <- 2 * n * e$penalty
     # Of the mean of so many people, and the donors' own regression error.
@@ -24,6 +26,19 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     e$spread <- interval_spread(release, e, estimator)
     e
   })
+}
+
+#' The penalty of a raw release by cross-validation
+#' @noRd
+raw_penalty <- function(s, n) {
+  A <- seq_len(s$pre)
+  if (all(diag(s$covariance)[A] == 0)) {
+    # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
+    return(1)
+  }
+  choose_penalty(
+    list(A = A, B = seq_along(s$mean)[-A], covariance = s$covariance), n
+  )
 }
 
 #' The errors' variance of one person, for the mean of several: at least the released second moment
@@ -50,7 +65,8 @@ group_variance <- function(intervals, e) {
 #' @noRd
 interval_spread <- function(release, e, estimator) {
   if (!release$privacy$private) {
-    return(list(floor = 1, average = 1, period = 1, band = 1))
+    # The donors' leave-one-out errors say it all: see raw_intervals().
+    return(list(raw = !is.null(release$statistics$leave_one_out)))
   }
   intervals <- release$statistics$intervals
   reason <- no_interval_reason(release, intervals, e$size, estimator)

@@ -24,10 +24,20 @@ known_parts <- function(fit) {
   )
 }
 
+#' Is the noise's all that is known of the errors?
+#' @noRd
+noise_only <- function(fit) {
+  fit$release$privacy$private && !"prediction" %in% known_parts(fit)
+}
+
 #' Why a fit has no interval, or `NULL`
 #' @noRd
-missing_interval <- function(fit, i = 1L) {
-  fit$spread[[i]]$reason
+missing_interval <- function(fit, i = 1L, level = 0.95) {
+  if (!isTRUE(fit$spread[[i]]$raw)) {
+    return(fit$spread[[i]]$reason)
+  }
+  raw <- raw_limits(fit, i, level)
+  if (is.character(raw)) raw
 }
 
 #' Effects with standard errors: one row for each target's average and for each of its periods
@@ -39,27 +49,70 @@ missing_interval <- function(fit, i = 1L) {
 effect_table <- function(fit, type = "overall") {
   fit <- fit_view(fit, type)
   T1 <- fit$release$panel$T1
-  averaging <- rbind(rep(1 / T1, T1), diag(T1))
   effect <- effects.dp_synth(fit)
   rows <- lapply(seq_len(nrow(effect)), function(i) {
-    deviation <- function(parts) {
-      covariance <- effect_covariance(fit, i, parts)
-      sqrt(pmax(rowSums((averaging %*% covariance) * averaging), 0))
-    }
-    spread <- fit$spread[[i]]
-    known <- is.null(spread$reason)
-    total <- if (known) deviation(c("prediction", "privacy")) * sqrt(spread$floor) else NA_real_
-    factors <- if (known) c(spread$average, rep(spread$period, T1)) else 1
+    errors <- effect_errors(fit, i)
     data.frame(
       target = rownames(effect)[[i]], term = c("average", colnames(effect)),
-      estimate = drop(averaging %*% effect[i, ]), std.error = factors * total,
-      band.error = if (known) c(spread$average, rep(spread$band, T1)) * total else NA_real_,
-      privacy.se = if (fit$release$privacy$private) deviation("privacy") else 0
+      estimate = c(mean(effect[i, ]), effect[i, ]), std.error = errors$single,
+      band.error = errors$band,
+      privacy.se = if (fit$release$privacy$private) model_errors(fit, i, "privacy") else 0
     )
   })
   out <- do.call(rbind, rows)
   rownames(out) <- NULL
   out
+}
+
+#' Deviations of the average and of each period by the covariances alone
+#' @noRd
+model_errors <- function(fit, i, parts) {
+  T1 <- fit$release$panel$T1
+  averaging <- rbind(rep(1 / T1, T1), diag(T1))
+  sqrt(pmax(rowSums((averaging %*% effect_covariance(fit, i, parts)) * averaging), 0))
+}
+
+#' Calibrated standard errors: `single` statements, and a `band` over all periods
+#' @noRd
+effect_errors <- function(fit, i) {
+  T1 <- fit$release$panel$T1
+  spread <- fit$spread[[i]]
+  if (!is.null(spread$reason)) {
+    unknown <- rep(NA_real_, T1 + 1L)
+    return(list(single = unknown, band = unknown))
+  }
+  if (isTRUE(spread$raw)) {
+    error <- raw_errors(raw_account(fit$release, raw_path(fit, i), fit$estimator), fit$size[[i]])
+    error <- error * release_scale(fit$release)$unit
+    return(list(single = error, band = error))
+  }
+  total <- model_errors(fit, i, c("prediction", "privacy"))
+  if (is.null(spread$floor)) {
+    return(list(single = total, band = total))
+  }
+  total <- total * sqrt(spread$floor)
+  list(
+    single = c(spread$average, rep(spread$period, T1)) * total,
+    band = c(spread$average, rep(spread$band, T1)) * total
+  )
+}
+
+#' A target in scaled units
+#' @noRd
+raw_path <- function(fit, i) {
+  drop(to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release)))
+}
+
+#' Limits of effects without privacy, outcome units, or why there are none
+#' @noRd
+raw_limits <- function(fit, i, level, simultaneous = FALSE) {
+  limits <- raw_intervals(
+    fit$release, raw_path(fit, i), fit$size[[i]], level, simultaneous, fit$estimator
+  )
+  if (is.character(limits)) {
+    return(limits)
+  }
+  limits[c("conf.low", "conf.high")] * release_scale(fit$release)$unit
 }
 
 #' Normal quantile of an interval
@@ -93,16 +146,31 @@ effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overa
   table <- effect_table(fit)
   table$statistic <- table$estimate / table$std.error
   table$p.value <- normal_p(table$statistic)
-  if (!"prediction" %in% known_parts(fit) && fit$release$privacy$private) {
-    table$std.error <- table$band.error <- table$privacy.se
-  }
+  if (noise_only(fit)) table$std.error <- table$band.error <- table$privacy.se
   width <- interval_width(table, level, simultaneous)
   table$conf.low <- table$estimate - width
   table$conf.high <- table$estimate + width
-  if (fit$release$privacy$private && "prediction" %in% known_parts(fit)) {
+  if (fit$release$privacy$private && !noise_only(fit)) {
     allowed <- allowed_effects(fit)
     table$conf.low <- pmax(table$conf.low, allowed$low)
     table$conf.high <- pmin(table$conf.high, allowed$high)
+  }
+  raw_rows(fit, table, level, simultaneous)
+}
+
+#' Where nothing is private the donors' own errors give limits and p-values
+#' @noRd
+raw_rows <- function(fit, table, level, simultaneous) {
+  size <- fit$release$panel$T1 + 1L
+  for (i in which(vapply(fit$spread, function(spread) isTRUE(spread$raw), NA))) {
+    rows <- (i - 1L) * size + seq_len(size)
+    limits <- raw_limits(fit, i, level, simultaneous)
+    none <- is.character(limits)
+    table$conf.low[rows] <- if (none) NA_real_ else limits$conf.low
+    table$conf.high[rows] <- if (none) NA_real_ else limits$conf.high
+    table$p.value[rows] <- raw_p_value(
+      fit$release, raw_path(fit, i), fit$size[[i]], fit$estimator
+    )
   }
   table
 }
@@ -124,7 +192,7 @@ allowed_effects <- function(fit) {
 #'   or `NULL` without intervals.
 #' @noRd
 any_effect_test <- function(fit, i = 1L) {
-  if (!is.null(missing_interval(fit, i))) {
+  if (!is.null(missing_interval(fit, i)) || isTRUE(fit$spread[[i]]$raw)) {
     return(NULL)
   }
   table <- effect_table(fit)

@@ -23,19 +23,10 @@ variance_known <- 0.6
 #'   `lambda`; up to `leave_one_out_rows` donors `rows` (n x T, scaled), beyond that `moments` and
 #'   `counts`, the distribution of leave-one-out errors for `ridge` and `did`. NOT PRIVATE.
 #' @noRd
-raw_calibration <- function(donors, public, statistics = raw_moments(donors, public)) {
+raw_calibration <- function(donors, public, statistics = raw_statistics(donors, public)) {
   n <- public$n
   lambda <- public$control$lambda
-  A <- seq_len(public$T0)
-  B <- public$T0 + seq_len(public$T1)
-  penalty <- if (!is.null(lambda)) {
-    lambda / (2 * n)
-  } else if (all(diag(statistics$covariance)[A] == 0)) {
-    # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
-    1
-  } else {
-    choose_penalty(list(A = A, B = B, covariance = statistics$covariance), n)
-  }
+  penalty <- if (is.null(lambda)) raw_penalty(statistics, n) else lambda / (2 * n)
   out <- list(n = n, T0 = public$T0, penalty = penalty)
   if (n <= leave_one_out_rows) {
     return(c(out, list(rows = all_rows(donors, public$bounds))))
@@ -48,6 +39,12 @@ raw_calibration <- function(donors, public, statistics = raw_moments(donors, pub
     })
   }
   c(out, list(moments = moments, counts = list(ridge = counts(penalty), did = counts(Inf))))
+}
+
+#' Mean and covariance of the rows as they are, single periods, scaled units. NOT PRIVATE.
+#' @noRd
+raw_statistics <- function(donors, public) {
+  raw_statistics_cpp(donors, public$n, public$T0, public$T1, core_scale(public$bounds))
 }
 
 scaled_rows <- function(block, bounds) {
@@ -109,31 +106,33 @@ raw_intervals <- function(release, y, size = 1, level = 0.95, simultaneous = FAL
   )
 }
 
-#' p-value of no average effect, without privacy
+#' p-values of no effect, on average and in each period, without privacy
 #'
-#' For one person the share of the `n + 1` rows, the target among them, whose leave-one-out error of
-#' the average is at least the target's (each with all others as donors, the target too, under the
+#' For one person the share of the `n + 1` rows, the target among them, whose leave-one-out error
+#' is at least the target's (each with all others as donors, the target too, under the
 #' null): exact for exchangeable rows and a given penalty; at least `1 / (n + 1)`; 0 is in the
 #' interval of a level exactly when p exceeds one less that level. For a group, the level at which
 #' its interval just reaches 0.
 #' @inheritParams raw_intervals
-#' @return A number. NOT PRIVATE.
+#' @return A vector: of the average, then of the periods. NOT PRIVATE.
 #' @noRd
 raw_p_value <- function(release, y, size = 1, estimator = "ridge") {
   account <- raw_account(release, y, estimator)
-  gap <- account$gap[[1L]]
+  gap <- account$gap
   if (size > 1) {
     reach <- group_reach(account, size, 0.95)
     if (is.character(reach)) {
-      return(NA_real_)
+      return(rep(NA_real_, length(gap)))
     }
-    return(normal_p(stats::qnorm(0.975) * gap / reach$high[[1L]]))
+    return(normal_p(stats::qnorm(0.975) * gap / reach$high))
   }
-  at_least <- if (!is.null(account$limits)) {
-    sum(account$limits$low[, 1L] <= gap & gap <= account$limits$high[, 1L])
-  } else {
-    sum(account$counts[account$ends >= abs(gap) / account$unit[[1L]], 1L])
-  }
+  at_least <- vapply(seq_along(gap), function(j) {
+    if (!is.null(account$limits)) {
+      sum(account$limits$low[, j] <= gap[[j]] & gap[[j]] <= account$limits$high[, j])
+    } else {
+      sum(account$counts[account$ends >= abs(gap[[j]]) / account$unit[[j]], j])
+    }
+  }, 0)
   (1 + at_least) / (account$n + 1)
 }
 

@@ -49,11 +49,11 @@ gram_facts <- function(public) {
 #' The estimator in the core's terms
 #' @param scale (`dpsc_bounds`).
 #' @noRd
-gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL) {
+gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, penalty = NaN) {
   list(
-    estimator = estimator, private = private, n = n, half = scale$half,
+    estimator = estimator, private = private, half = scale$half,
     # The paper's lambda is on the sum over donors and halved.
-    penalty = if (is.null(lambda)) NaN else lambda / (2 * n)
+    penalty = if (is.null(lambda)) penalty else lambda / (2 * n)
   )
 }
 
@@ -71,7 +71,9 @@ core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]
 run_gram <- function(plan, donors, public) {
   scale <- core_scale(public$bounds)
   if (!public$private) {
-    return(raw_statistics_cpp(donors, public$n, public$T0, public$T1, scale))
+    statistics <- raw_statistics(donors, public)
+    statistics$leave_one_out <- raw_calibration(donors, public, statistics)
+    return(statistics)
   }
   with_estimator(gram_release_cpp(
     donors, gram_facts(public), scale, release_options(plan, public), public$control$rng

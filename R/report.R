@@ -98,8 +98,7 @@ print.dp_report <- function(x, ...) {
 # Sentences ----------------------------------------------------------------------------------------
 
 result_sentences <- function(fit, level, placebo) {
-  table <- effect_table(fit)
-  width <- interval_width(table, level)
+  table <- effect_limits(fit, level)
   panel <- fit$release$panel
   rows <- which(table$term == "average")
   vapply(rows, function(i) {
@@ -107,16 +106,16 @@ result_sentences <- function(fit, level, placebo) {
       "The estimated average effect of the treatment of ", table$target[[i]], " on ",
       panel$outcome, " over ", count_of(panel$T1, "period"), " is ",
       format_value(table$estimate[[i]]), " (",
-      uncertainty_words(fit, table[i, ], width[[i]], level, placebo), "; ", short_guarantee(fit),
+      uncertainty_words(fit, table[i, ], level, placebo), "; ", short_guarantee(fit),
       ")."
     )
   }, "")
 }
 
-uncertainty_words <- function(fit, row, width, level, placebo) {
+uncertainty_words <- function(fit, row, level, placebo) {
   parts <- known_parts(fit)
   limits <- paste0(
-    format_value(row$estimate - width), " to ", format_value(row$estimate + width)
+    format_value(row$conf.low), " to ", format_value(row$conf.high)
   )
   coverage <- paste(format(100 * level, digits = 4L), "%")
   if (!is.null(placebo)) {
@@ -125,11 +124,11 @@ uncertainty_words <- function(fit, row, width, level, placebo) {
       "rank ", placebo$table$rank[[1L]], " of ", ranked, " in the placebo test in space, p ",
       format_p(placebo$p_value)
     )
-  } else if (!length(parts)) {
-    "no interval is stated by this estimator"
+  } else if (is.na(row$conf.low)) {
+    "no interval is stated: the data or the budget cannot support one"
   } else if ("prediction" %in% parts) {
     paste0(
-      coverage, " interval ", limits, ", p ", format_p(normal_p(row$estimate / row$std.error))
+      coverage, " interval ", limits, ", p ", format_p(row$p.value)
     )
   } else {
     paste0(

@@ -78,6 +78,12 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   for (i in seq_along(rows)) {
     out[rows[[i]], rows[[i]]] <- average_and_periods(known_covariance(object, i, parts))
   }
+  if (type == "total") {
+    # Calibrated as the standard errors are.
+    lift <- table$std.error / sqrt(diag(out))
+    lift[!is.finite(lift) | is.na(table$std.error)] <- if (noise_only(object)) 1 else NA_real_
+    out <- out * tcrossprod(lift)
+  }
   dimnames(out) <- rep(list(effect_names(table)), 2L)
   out
 }

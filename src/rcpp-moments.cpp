@@ -33,7 +33,6 @@ dpsc::estimator_options as_options(const Rcpp::List& x) {
   options.kind = Rcpp::as<std::string>(x["estimator"]) == "did" ? dpsc::estimator_kind::did
                                                                 : dpsc::estimator_kind::ridge;
   options.is_private = Rcpp::as<bool>(x["private"]);
-  options.n = Rcpp::as<double>(x["n"]);
   options.penalty = Rcpp::as<double>(x["penalty"]);
   options.half = Rcpp::as<Eigen::VectorXd>(x["half"]);
   return options;

@@ -20,8 +20,7 @@ enum class estimator_kind { ridge, did };
 struct estimator_options {
   estimator_kind kind = estimator_kind::ridge;
   bool is_private = true;
-  double n = 0.0;
-  // Per donor, on the features' own scale of rows; NaN: by evidence, or without noise by GCV.
+  // Per donor, on rows; NaN: averaged over penalties by evidence, which needs noise.
   double penalty = std::numeric_limits<double>::quiet_NaN();
   Eigen::VectorXd half;  // T: where the bounds are, scaled units
 };
@@ -273,14 +272,12 @@ class counterfactual_estimator {
 
   void prepare() {
     basis_gram_.compute(basis_.transpose() * basis_);
-    const Eigen::Index p = s_.pre;
-    const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(p, p);
     if (options_.kind == estimator_kind::did) {
       add_mean();
     } else if (!std::isnan(options_.penalty)) {
       // The penalty is on rows; features are linear in the row.
       add_ridge(options_.penalty, 0.0, basis_.transpose() * basis_);
-    } else if (options_.is_private) {
+    } else {
       // Around the noise's edge; prior centred at 0.8 of half of it, one octave wide.
       const Eigen::MatrixXd shape = model_.restore_A.transpose() * model_.restore_A;
       for (int step = -10; step <= 10; ++step) {
@@ -288,8 +285,6 @@ class counterfactual_estimator {
         const double away = octave - std::log2(0.8);
         add_ridge(model_.edge / 2.0 * std::pow(2.0, octave), -away * away / 2.0, shape);
       }
-    } else {
-      add_ridge(choose_penalty(model_, options_.n), 0.0, identity);
     }
   }
 

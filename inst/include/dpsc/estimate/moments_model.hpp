@@ -84,33 +84,4 @@ struct moments_model {
   double mean_sd, moment_sd;
 };
 
-/// Generalised cross-validation over donors as samples (Golub, Heath and Wahba, 1979), for the
-/// regression of the post-period on the pre-period: the penalty per donor.
-inline double choose_penalty(const moments_model& model, double n) {
-  const Eigen::Index p = model.pre(), q = model.post();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
-      model.covariance.topLeftCorner(p, p));
-  const Eigen::ArrayXd l = spectrum.eigenvalues().cwiseMax(0.0).array();
-  const Eigen::ArrayXd cross =
-      (spectrum.eigenvectors().transpose() * model.covariance.topRightCorner(p, q))
-          .rowwise()
-          .squaredNorm()
-          .array();
-  const double total = model.covariance.diagonal().tail(q).sum();
-  const double top = spectrum.eigenvalues().maxCoeff();
-  double best = top * 1e-10, least = std::numeric_limits<double>::infinity();
-  for (int step = -40; step <= 8; ++step) {
-    const double penalty = top * std::pow(10.0, step / 4.0);
-    const double freedom = (l / (l + penalty)).sum() + 1.0;
-    if (freedom >= n - 1.0) continue;
-    const double error = total - (cross * (l + 2.0 * penalty) / (l + penalty).square()).sum();
-    const double score = error / std::pow(1.0 - freedom / n, 2.0);
-    if (score < least) {
-      least = score;
-      best = penalty;
-    }
-  }
-  return best;
-}
-
 }  // namespace dpsc
