@@ -61,8 +61,11 @@ inline double two_sided_quantile(double tail, double statements = 1.0) {
   return high;
 }
 
+/// What half an octave more of the clip must be worth, in log-odds.
+constexpr double clip_price = 0.7;
+
 /// Below this many units of exponent times rows, a tail cannot be calibrated.
-constexpr double least_signal = 8.0;
+constexpr double least_signal = 20.0;
 
 inline double factor_share(const total_budget& budget, double m) {
   return budget.share_of_exponent(40.0 / m, 0.005, 0.06);
@@ -86,7 +89,7 @@ inline calibration_shares share_calibration(const total_budget& budget, double m
   // The second moment's noise is a 25th of the squared clip where that is affordable.
   const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
                                           : std::sqrt(2.0) * 24.5 / (m * budget.total());
-  out.second = std::min(0.05, std::max(0.005, wanted));
+  out.second = std::min(0.05, std::max(0.01, wanted));
   return out;
 }
 
@@ -96,7 +99,7 @@ inline calibration_plan plan_calibration(const total_budget& budget,
   out.rows = m;
   out.clip_exponent = budget.exponent(shares.clip);
   out.factor_exponent = budget.exponent(shares.factor);
-  out.tail = std::min(0.5, std::max(0.05, 2.0 / (out.factor_exponent * m)));
+  out.tail = std::min(0.5, std::max(0.05, 1.3 / (out.factor_exponent * m)));
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (out.second_bits = 20; out.second_bits >= 8; --out.second_bits) {
     const double sensitivity = std::ldexp(1.0, out.second_bits);
@@ -173,10 +176,10 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
 
   // A range that holds nearly all errors of the average; each step up must be worth it.
   std::vector<double> clips, clip_prior;
-  for (int k = -7; k <= 1; ++k) {
-    clips.push_back(std::ldexp(1.0, k));
-    clip_prior.push_back(-0.7 * (k + 7));
-  }
+  for (double c = 2.0; clips.empty() || c >= 10.0 / static_cast<double>(m); c /= std::sqrt(2.0))
+    clips.insert(clips.begin(), c);
+  for (std::size_t k = 0; k < clips.size(); ++k)
+    clip_prior.push_back(-clip_price * static_cast<double>(k));
   private_choice clip;
   clip.losses = beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent));
   clip.units = exponent_units(plan.clip_exponent, shift);
@@ -213,27 +216,33 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   const std::vector<double> factors = tail_factors();
   std::vector<double> prior;
   for (std::size_t k = 0; k < factors.size(); ++k) {
-    const double up = std::max(0.0, static_cast<double>(k) - 4.0);
-    prior.push_back(-8.0 * (1.0 - std::exp(-up / 8.0)));
+    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 4.0));
+    const double wide = std::max(0.0, static_cast<double>(k) - 12.0);
+    prior.push_back(-0.55 * fine - 1.1 * wide);
   }
-  const double allowed = std::ceil(plan.tail * static_cast<double>(m));
+  // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
+  const bool few = plan.factor_exponent * static_cast<double>(m) < 45.0;
+  const auto allowed = [&](double reserve) {
+    const double rows = plan.tail * static_cast<double>(m);
+    return std::max(0.0, std::ceil(few ? rows - reserve / plan.factor_exponent : rows));
+  };
   const auto factor = [&](std::size_t record, const Eigen::MatrixXd& values, double statements,
-                          double parts) {
+                          double parts, double reserve) {
     const double quantile = two_sided_quantile(plan.tail, statements);
     std::vector<double> thresholds;
     for (double f : factors) thresholds.push_back(f * quantile);
     private_choice choice;
     // A row has `parts` values: it moves a loss by that many at most.
-    choice.losses = beyond(values, thresholds, parts * allowed);
+    choice.losses = beyond(values, thresholds, parts * allowed(reserve));
     choice.units = exponent_units(plan.factor_exponent / parts, shift);
     choice.offsets = prior_offsets(prior, shift);
     choice.shift = shift;
     return factors[draws.choose(plan.records[record].label, choice)];
   };
   const double periods = static_cast<double>(T1);
-  out.average = factor(2, ratio.col(0), 1.0, 1.0);
-  out.period = factor(3, ratio.rightCols(T1), 1.0, periods);
-  out.band = factor(4, largest, periods, 1.0);
+  out.average = factor(2, ratio.col(0), 1.0, 1.0, 0.5);
+  out.period = factor(3, ratio.rightCols(T1), 1.0, periods, 0.5);
+  out.band = factor(4, largest, periods, 1.0, 1.0);
   return out;
 }
 
