@@ -25,6 +25,50 @@ cdp_rho_cpp <- function(epsilon, delta) {
     .Call(`_dpsc_cdp_rho_cpp`, epsilon, delta)
 }
 
+exponential_step_mu_cpp <- function(exponent) {
+    .Call(`_dpsc_exponential_step_mu_cpp`, exponent)
+}
+
+exponential_exponent_cpp <- function(mu) {
+    .Call(`_dpsc_exponential_exponent_cpp`, mu)
+}
+
+gdp_budget_cpp <- function(epsilon, delta) {
+    .Call(`_dpsc_gdp_budget_cpp`, epsilon, delta)
+}
+
+gdp_epsilon_cpp <- function(mu, delta) {
+    .Call(`_dpsc_gdp_epsilon_cpp`, mu, delta)
+}
+
+gdp_compose_cpp <- function(mu) {
+    .Call(`_dpsc_gdp_compose_cpp`, mu)
+}
+
+gaussian_vector_variance_cpp <- function(sensitivity, mu) {
+    .Call(`_dpsc_gaussian_vector_variance_cpp`, sensitivity, mu)
+}
+
+gaussian_step_variance_cpp <- function(bound, mu) {
+    .Call(`_dpsc_gaussian_step_variance_cpp`, bound, mu)
+}
+
+gaussian_vector_mu_cpp <- function(sensitivity, variance) {
+    .Call(`_dpsc_gaussian_vector_mu_cpp`, sensitivity, variance)
+}
+
+gaussian_step_mu_cpp <- function(bound, variance) {
+    .Call(`_dpsc_gaussian_step_mu_cpp`, bound, variance)
+}
+
+laplace_outer_sensitivity_cpp <- function(bound, m) {
+    .Call(`_dpsc_laplace_outer_sensitivity_cpp`, bound, m)
+}
+
+laplace_gram_sensitivity_cpp <- function(radius, constant, d) {
+    .Call(`_dpsc_laplace_gram_sensitivity_cpp`, radius, constant, d)
+}
+
 simplex_fit_cpp <- function(donors, target, T0, demean, lambda) {
     .Call(`_dpsc_simplex_fit_cpp`, donors, target, T0, demean, lambda)
 }
@@ -49,16 +93,60 @@ nested_placebos_cpp <- function(predictors, donors, judged, importance, screened
     .Call(`_dpsc_nested_placebos_cpp`, predictors, donors, judged, importance, screened, starts, evaluations)
 }
 
-radius_counts_cpp <- function(donors, map, squared_radii) {
-    .Call(`_dpsc_radius_counts_cpp`, donors, map, squared_radii)
+deleted_errors_cpp <- function(rows, T0, penalty) {
+    .Call(`_dpsc_deleted_errors_cpp`, rows, T0, penalty)
 }
 
-clipped_moments_cpp <- function(donors, map, radius, zoom, clipped_radius) {
-    .Call(`_dpsc_clipped_moments_cpp`, donors, map, radius, zoom, clipped_radius)
+deleted_limits_cpp <- function(rows, pre, penalty, softness) {
+    .Call(`_dpsc_deleted_limits_cpp`, rows, pre, penalty, softness)
 }
 
-row_features_cpp <- function(donors, map) {
-    .Call(`_dpsc_row_features_cpp`, donors, map)
+deleted_target_cpp <- function(moments, pre, penalty, softness) {
+    .Call(`_dpsc_deleted_target_cpp`, moments, pre, penalty, softness)
+}
+
+deleted_counts_cpp <- function(rows, moments, T0, penalty, softness) {
+    .Call(`_dpsc_deleted_counts_cpp`, rows, moments, T0, penalty, softness)
+}
+
+deleted_count_ends_cpp <- function() {
+    .Call(`_dpsc_deleted_count_ends_cpp`)
+}
+
+gram_plan_cpp <- function(facts) {
+    .Call(`_dpsc_gram_plan_cpp`, facts)
+}
+
+gram_release_cpp <- function(donors, facts, scale, options, rng) {
+    .Call(`_dpsc_gram_release_cpp`, donors, facts, scale, options, rng)
+}
+
+gram_audit_cpp <- function(donors, facts, scale, options, rng, outputs, doubled) {
+    .Call(`_dpsc_gram_audit_cpp`, donors, facts, scale, options, rng, outputs, doubled)
+}
+
+raw_statistics_cpp <- function(donors, n, T0, T1, scale) {
+    .Call(`_dpsc_raw_statistics_cpp`, donors, n, T0, T1, scale)
+}
+
+gram_estimate_cpp <- function(statistics, options, targets, size) {
+    .Call(`_dpsc_gram_estimate_cpp`, statistics, options, targets, size)
+}
+
+gram_contributions_cpp <- function(donors, scale, round) {
+    .Call(`_dpsc_gram_contributions_cpp`, donors, scale, round)
+}
+
+row_integers_cpp <- function(donors, scale, loadings, origin, radius, limit) {
+    .Call(`_dpsc_row_integers_cpp`, donors, scale, loadings, origin, radius, limit)
+}
+
+radius_losses_cpp <- function(donors, scale, loadings, origin, radii, bits) {
+    .Call(`_dpsc_radius_losses_cpp`, donors, scale, loadings, origin, radii, bits)
+}
+
+private_choice_cpp <- function(losses, units, log_prior, shift, rng) {
+    .Call(`_dpsc_private_choice_cpp`, losses, units, log_prior, shift, rng)
 }
 
 discrete_gaussian_cpp <- function(variance, rng) {
@@ -71,10 +159,6 @@ discrete_laplace_cpp <- function(scale, rng) {
 
 discrete_gaussian_ratio_cpp <- function(n, numerator, denominator, rng) {
     .Call(`_dpsc_discrete_gaussian_ratio_cpp`, n, numerator, denominator, rng)
-}
-
-exponential_mechanism_cpp <- function(utility, exponent_units, rng) {
-    .Call(`_dpsc_exponential_mechanism_cpp`, utility, exponent_units, rng)
 }
 
 gaussian_noise_cpp <- function(dimension, sigma, rng) {
@@ -99,5 +183,13 @@ repeat_linear_cpp <- function(centre, spread, law, scale, post, truth, post_law,
 
 repeat_bounded_cpp <- function(pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng) {
     .Call(`_dpsc_repeat_bounded_cpp`, pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng)
+}
+
+all_finite_cpp <- function(table) {
+    .Call(`_dpsc_all_finite_cpp`, table)
+}
+
+checksum_cpp <- function(table) {
+    .Call(`_dpsc_checksum_cpp`, table)
 }
 

@@ -121,6 +121,89 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = NULL) {
   x
 }
 
+#' Is a fit with this epsilon to be private?
+#'
+#' Anything but `Inf`, an epsilon that is missing or wrong included: its own check comes later.
+#' @noRd
+is_private <- function(epsilon) {
+  missing(epsilon) || !(is_number(epsilon) && epsilon == Inf)
+}
+
+# The range of a finite epsilon. Below it, no panel is large enough for the noise; above it, nothing
+# is protected.
+epsilon_range <- c(1e-9, 1e9)
+
+#' Check the privacy loss of a release
+#' @inheritParams check_number
+#' @return `epsilon` as a double.
+#' @noRd
+check_epsilon <- function(epsilon, call = NULL) {
+  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
+  size <- if (epsilon < epsilon_range[[1L]]) {
+    "small"
+  } else if (is.finite(epsilon) && epsilon > epsilon_range[[2L]]) {
+    "large"
+  }
+  if (!is.null(size)) {
+    abort(c(
+      paste(
+        "{.arg epsilon} is too {size}: it must lie between {format(epsilon_range[[1L]])} and",
+        "{format(epsilon_range[[2L]])}, or be {.code Inf}."
+      ),
+      x = "It is {format(epsilon)}.",
+      i = if (size == "small") {
+        "With noise that large, no panel says anything."
+      } else {
+        "Noise that small hides nothing; {.code epsilon = Inf} says so."
+      }
+    ), "argument", call)
+  }
+  epsilon
+}
+
+# Above this, odds of exp(10) = 22,000 to 1 are allowed.
+weak_epsilon <- 10
+
+#' A note on a finite epsilon that protects little, or `NULL`
+#' @param epsilon (`number`, PUBLIC).
+#' @return A string, for prints.
+#' @noRd
+weak_budget <- function(epsilon) {
+  if (is.finite(epsilon) && epsilon > weak_epsilon) {
+    paste0(
+      "epsilon = ", format(epsilon, digits = 4L), " protects little: whoever knows all but one ",
+      "donor may tell two rows of that donor apart with odds of exp(", format(epsilon, digits = 4L),
+      ") to 1."
+    )
+  }
+}
+
+#' Refuse arguments given twice or cut short, before R does
+#'
+#' R's own error holds the call, and the call of [do.call()] holds the data.
+#' @param given (`character`)\cr names of what the caller's dots hold.
+#' @param name (`string`)\cr the generic.
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_argument_names <- function(given, name) {
+  given <- given[!is.na(given) & nzchar(given)]
+  methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_release"))
+  methods <- Filter(function(method) exists(method, environment(check_argument_names)), methods)
+  known <- unique(unlist(lapply(methods, function(method) names(formals(method)))))
+  known <- setdiff(known, c("x", "..."))
+  short <- vapply(given, function(word) {
+    !word %in% known && any(startsWith(known, word))
+  }, NA)
+  twice <- unique(given[duplicated(given)])
+  if (length(twice) > 0L || any(short)) {
+    abort(c(
+      "Arguments must be given once, with their names in full.",
+      x = if (length(twice)) "Given more than once: {.arg {twice}}.",
+      x = if (any(short)) "Cut short: {.arg {given[short]}}."
+    ), "argument", public_call(name))
+  }
+}
+
 #' Refuse arguments that no method knows
 #'
 #' A misspelt `epsilom = 1` must not fall through to a default.

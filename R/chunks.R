@@ -7,15 +7,25 @@
 #' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks
 #' about five times and give the bit-identical statistics of the whole matrix.
 #'
+#' @section A function that reads:
+#' It must return the same rows each time: [dp_synth()] keeps a checksum of every block from its
+#' first pass, before the charge, and compares it in every later pass before it uses the block. Its
+#' warnings and messages are not shown and its errors are replaced, since they may hold data; what
+#' it prints by `cat()` is not held back. Call it yourself to see what it says.
+#'
+#' A block that cannot be read again, or has changed, after the ledger was charged is a
+#' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of
+#' the block and nothing else, but it is outside the guarantee: a reader that fails because of one
+#' donor's row tells so. Read from something that stands still, a file or a snapshot.
+#'
 #' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each n_i x T in outcome
-#'   units. PRIVATE. A function takes the block's number and returns the block; it must return the
-#'   same rows each time.
+#'   units. PRIVATE. A function takes the block's number and returns the block.
 #' @param count (`count`)\cr number of blocks; needed with a function.
 #' @param x (`dp_chunks`)\cr donors in chunks.
 #' @param ... unused.
 #' @return An object of class `dp_chunks`, which holds (or can read) donors: PRIVATE.
 #' @section Errors: `dpsc_error_argument`; from the fitting functions `dpsc_error_panel` when a
-#'   block cannot be read or does not fit the others.
+#'   block does not fit the others, and `dpsc_error_reader` when one cannot be read or has changed.
 #' @examples
 #' panel <- sim_panel(n = 900, T0 = 10)
 #' chunks <- dp_chunks(list(panel$donors[1:400, ], panel$donors[401:900, ]))
@@ -48,30 +58,61 @@ print.dp_chunks <- function(x, ...) {
   invisible(x)
 }
 
-#' Read one block; an error of the user's reader is replaced, since it may hold data
+#' Read one block: the one place where a reader is called
+#'
+#' The reader is the user's code and may put data into what it signals: its warnings and messages
+#' are muffled and its error is replaced. After the first pass a block is compared with the checksum
+#' of what was read then, before anything is computed from it.
+#' @param chunks (`dp_chunks`)\cr PRIVATE. From the first pass on with `sizes` and `checksums`.
+#' @return The block, a plain numeric matrix after the first pass. PRIVATE.
+#' @section Errors: `dpsc_error_reader`, also a `dpsc_error_panel`.
 #' @noRd
 read_block <- function(chunks, i, call = NULL) {
-  block <- tryCatch(chunks$read(i), error = function(e) NULL)
+  block <- tryCatch(
+    withCallingHandlers(
+      chunks$read(i),
+      warning = function(w) tryInvokeRestart("muffleWarning"),
+      message = function(m) tryInvokeRestart("muffleMessage")
+    ),
+    error = function(e) NULL
+  )
   if (is.null(block)) {
     abort(c(
       "Block {i} of the donors could not be read.",
-      i = "Call the function that reads it with {i} to see its own error."
-    ), "panel", call)
+      i = "Call the function that reads it with {i} to see its own error.",
+      i = if (isTRUE(chunks$charged)) charge_stays
+    ), c("reader", "panel"), call)
   }
-  if (!is.null(chunks$sizes)) {
-    same <- is.numeric(block) && identical(dim(block), chunks$sizes[[i]]) &&
-      (is_finite_for_sure(block) || all(is.finite(block)))
-    if (!same) {
-      abort(c(
-        "Block {i} of the donors changed between two reads.",
-        i = "The function that reads it must return the same rows each time."
-      ), "panel", call)
-    }
+  if (!is.null(chunks$checksums) && !is_same_block(block, chunks, i)) {
+    abort(c(
+      "Block {i} of the donors changed between two reads.",
+      i = "The function that reads it must return the same rows each time.",
+      i = if (isTRUE(chunks$charged)) charge_stays
+    ), c("reader", "panel"), call)
   }
   block
 }
 
+charge_stays <- paste(
+  "The budget of this release was charged before and stays spent; nothing was released."
+)
+
+is_same_block <- function(block, chunks, i) {
+  is_plain_table(block) && identical(dim(block), chunks$sizes[[i]]) &&
+    identical(checksum_cpp(block), chunks$checksums[[i]])
+}
+
+#' Donors from whose passes on an error says that the budget is spent
+#' @param donors (`matrix` or `dp_chunks`, PRIVATE)
+#' @noRd
+after_charge <- function(donors, private) {
+  if (private && inherits(donors, "dp_chunks")) donors$charged <- TRUE
+  donors
+}
+
 #' Build a panel from chunks, after one pass over them that checks every block
+#'
+#' That pass keeps the size and a checksum of every block, which the later passes must meet.
 #' @inheritParams panel_from_matrix
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
@@ -79,7 +120,7 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   n <- 0
-  sizes <- vector("list", x$count)
+  sizes <- checksums <- vector("list", x$count)
   for (i in seq_len(x$count)) {
     block <- read_block(x, i, call)
     check_donor_matrix(block, call)
@@ -92,9 +133,10 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
         x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target)}."
       ), "panel", call)
     }
-    check_finite_donors(block, design$times, "donors", call)
+    check_donors_finite(block, "donors", call)
     n <- n + nrow(block)
     sizes[[i]] <- dim(block)
+    checksums[[i]] <- checksum_cpp(block)
   }
   check_donor_count(n, "Rows of the blocks are donors, columns are periods.", call)
   panel <- new_panel_design(
@@ -102,6 +144,7 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
     layout = list(source = "chunks", treated = NULL)
   )
   x$sizes <- sizes
+  x$checksums <- checksums
   panel$donors <- x
   panel$n <- n
   panel

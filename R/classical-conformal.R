@@ -30,7 +30,8 @@ conformal_engine_classical <- function(fit, call = NULL) {
   if (parts$estimator == "predictors") {
     abort(c(
       "Conformal inference needs an estimator that treats all periods alike.",
-      x = "Estimator {.val predictors} does not: predictors are taken before treatment."
+      x = "Estimator {.val predictors} does not: predictors are taken before treatment.",
+      i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
     ), "argument", call)
   }
   if (!parts$estimator %in% simplex_family()) {
@@ -97,12 +98,13 @@ conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), 
 #' @param centre (`numeric(T1)`)\cr where the search starts: the estimated effects.
 #' @param level (`number`)\cr confidence level.
 #' @param average (`flag`)\cr whether to add the interval for the average effect.
+#' @param parts (`logical(T1 + 1)`)\cr which to compute: periods, average. Others have no row.
 #' @return A data frame, one row a period after treatment and last, if asked, the average: `period`
 #'   (position after treatment, `NA` for the average), `estimate`, `conf.low`, `conf.high`.
 #' @noRd
 conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
                                permutations = c("block", "iid"), n_perm = 999, average = TRUE,
-                               call = NULL) {
+                               parts = rep(c(TRUE, average), c(T1, 1L)), call = NULL) {
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   n_perm <- check_count(n_perm, 1, 1e7, call = call)
@@ -119,14 +121,16 @@ conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
   }
   # Every effect is tested against the same permutations: fresh ones would make the ends ragged.
   one <- permutation_sets(T0, 1, permutations, n_perm)
-  ends <- lapply(seq_len(T1), function(t) invert(centre[[t]], c(pre, T0 + t), one, "mean_abs"))
-  if (average) {
+  ends <- lapply(which(parts[seq_len(T1)]), function(t) {
+    invert(centre[[t]], c(pre, T0 + t), one, "mean_abs")
+  })
+  if (parts[[T1 + 1L]]) {
     all <- permutation_sets(T0, T1, permutations, n_perm)
-    ends[[T1 + 1L]] <- invert(mean(centre), seq_len(T0 + T1), all, "abs_mean")
+    ends <- c(ends, list(invert(mean(centre), seq_len(T0 + T1), all, "abs_mean")))
   }
-  ends <- do.call(rbind, ends)
+  ends <- matrix(as.double(unlist(ends)), ncol = 2L, byrow = TRUE)
   data.frame(
-    period = c(seq_len(T1), if (average) NA), estimate = c(centre, if (average) mean(centre)),
+    period = c(seq_len(T1), NA)[parts], estimate = unname(c(centre, mean(centre)))[parts],
     conf.low = ends[, 1L], conf.high = ends[, 2L]
   )
 }

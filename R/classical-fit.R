@@ -41,9 +41,11 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
   structure(list(
     release = classical_release(panel, fit, estimator), target = target,
     counterfactual = matrix(fit$counterfactual, 1L, dimnames = list(label, NULL)),
-    variance = list(list(prediction = unknown, privacy = unknown)), estimator = estimator,
+    variance = list(list(prediction = unknown, privacy = unknown)),
+    spread = list(list(reason = "a classical estimator has no model of its errors")), size = k,
+    estimator = estimator,
     penalty = fit$settings$lambda %||% NA_real_, weights = fit$weights, intercept = fit$intercept,
-    objective = fit$objective, kkt = fit$kkt, settings = fit$settings,
+    objective = fit$objective, kkt = fit$kkt, ties = fit$ties, settings = fit$settings,
     raw = list(donors = donors, target = target, T0 = panel$T0, times = panel$times)
   ), class = c("dp_synth_classical", "dp_synth"))
 }

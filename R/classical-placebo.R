@@ -8,10 +8,12 @@
 #' large, measured against how well they were fitted before treatment.
 #'
 #' @section Not for private fits:
-#' The result holds donors' paths. On a private fit the functions stop with an error; use
-#' [placebo_time()], [conformal()] or [confint()], which need only the release.
+#' The result holds donors' paths. On a private fit the functions stop with an error that names what
+#' that fit can do at no cost. The placebo test in [summary()][print.dp_synth()] asks the same
+#' question of the released moments; [placebo_time()] and [conformal()] need a release made with
+#' `dp_control(features = Inf)`.
 #'
-#' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
+#' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
 #' @param squared (`flag`)\cr whether the ratio is of mean squared errors, as Abadie, Diamond and
 #'   Hainmueller (2010) report, or of their roots (the default). Ranks and p-value are the same.
 #' @param max_ratio (`number`)\cr placebos whose error before treatment exceeds this multiple of the
@@ -170,30 +172,47 @@ rmspe <- function(gaps, T0) {
 #' @noRd
 raw_parts <- function(fit, call = NULL) {
   if (is.null(fit$raw)) {
-    abort(c(
-      "This fit is private and holds no donor's data.",
-      x = paste(
-        "{.fn placebo_space} and {.fn leave_one_out} draw donors one by one: they exist for fits",
-        "with {.code epsilon = Inf} only."
-      ),
-      i = "Use {.fn placebo_time}, {.fn conformal} or {.fn confint}, which need only the release."
-    ), "private", call)
+    refuse_raw(fit$release, call)
   }
   raw <- check_raw(fit$raw$donors, fit$raw$target, fit$raw$T0, call)
   if (raw$T0 >= ncol(raw$donors)) {
     abort("There is no period after treatment.", "argument", call)
   }
+  estimator <- check_choice(fit$estimator, classical_estimators(), arg = "estimator", call = call)
+  settings <- complete_settings(raw, estimator, fit$settings, call)
   if (is.null(rownames(raw$donors))) {
     rownames(raw$donors) <- paste("donor", seq_len(nrow(raw$donors)))
   }
-  estimator <- check_choice(fit$estimator, classical_estimators(), arg = "estimator", call = call)
   name <- rownames(fit$raw$target)
   list(
     raw = raw, estimator = estimator,
-    settings = complete_settings(raw, estimator, fit$settings, call),
+    settings = settings,
     times = fit$raw$times %||% seq_len(ncol(raw$donors)),
     target_name = if (is.null(name)) "target" else name[[1L]]
   )
+}
+
+#' The refusal of what draws donors one by one, with what this very fit can do instead
+#' @noRd
+refuse_raw <- function(release, call) {
+  if (isTRUE(release$privacy$private)) {
+    abort(c(
+      "This fit is private and holds no donor's data.",
+      x = paste(
+        "{.fn placebo_space} and {.fn leave_one_out} draw donors one by one: they exist for",
+        "classical estimators with {.code epsilon = Inf} only."
+      ),
+      i = free_inference(release)
+    ), "private", call)
+  }
+  abort(c(
+    "This fit is not by a classical estimator: it rests on moments, not on single donors.",
+    x = paste(
+      "{.fn placebo_space} and {.fn leave_one_out} need a classical estimator, such as",
+      "{.code estimator = \"simplex\"}, with {.code epsilon = Inf}."
+    ),
+    i = free_inference(release)
+  ), "private", call)
 }
 
 #' @rdname placebo_space
@@ -212,6 +231,9 @@ format.dp_placebo_space <- function(x, ...) {
       "  ratio ", format(own$ratio, digits = 4L), " (after ", format(own$rmspe_post, digits = 4L),
       ", before ", format(own$rmspe_pre, digits = 4L), ", both as RMSPE)"
     ),
+    if (own$rmspe_pre == 0) {
+      "  the target is fitted perfectly before treatment: its ratio says nothing"
+    },
     if (ranked < nrow(x$table)) {
       paste0("  ", nrow(x$table) - ranked, " placebos left out for a poor fit before treatment")
     }

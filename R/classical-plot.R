@@ -39,31 +39,41 @@ plot_data_gaps <- function(x) {
 
 plot_placebo_gaps <- function(x) {
   data <- plot_data_gaps(x)
-  name <- x$table$unit[[1L]]
+  name <- short_name(x$table$unit[[1L]])
   labels <- c(target = name, others = paste(nlevels(data$unit) - 1L, "placebos"))
   ggplot2::ggplot(data, ggplot2::aes(
     x = .data$time, y = .data$gap, group = .data$unit, colour = .data$role,
     linewidth = .data$role
   )) +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey30", linewidth = 0.3) +
+    zero_line() +
     ggplot2::geom_line() +
-    treatment_line(x) +
+    treatment_line(x) + period_axis(plot_periods(x$times)) +
     ggplot2::scale_colour_manual(values = placebo_colours, labels = labels, name = NULL) +
     ggplot2::scale_linewidth_manual(
       values = c(target = 1.1, others = 0.35), labels = labels, name = NULL
     ) +
     ggplot2::labs(
-      x = NULL, y = "Outcome minus counterfactual", title = "Placebos in space",
+      x = NULL, y = paste("effect on", outcome_label(x)), title = "Placebos in space",
       subtitle = paste0(name, ": rank ", x$table$rank[[1L]], " of ", sum(!is.na(x$table$rank)),
-        ", p = ", format(x$p_value, digits = 2L), ". Not private.")
+        ", p = ", format(x$p_value, digits = 2L), ". NOT PRIVATE")
     ) +
-    classical_theme()
+    dpsc_theme()
 }
+
+# As many rows as a page holds.
+most_ratios <- 50L
 
 plot_placebo_ratios <- function(x) {
   data <- x$table[!is.na(x$table$rank), ]
   data$role <- ifelse(data$treated, "target", "others")
-  data$unit <- factor(data$unit, levels = data$unit[order(data$ratio)])
+  # The first and the treated unit fit on a page, not every one of 1,000 donors.
+  order <- order(-data$ratio)
+  kept <- union(utils::head(order, most_ratios), which(data$treated))
+  left <- nrow(data) - length(kept)
+  ranked <- nrow(data)
+  data <- data[order[order %in% kept], ]
+  labels <- make.unique(short_name(as.character(data$unit)))
+  data$unit <- factor(labels, levels = rev(labels))
   # A perfect fit before treatment has no finite ratio: it stands at the edge.
   finite <- data$ratio[is.finite(data$ratio)]
   data$shown <- pmin(data$ratio, if (length(finite)) max(finite) * 1.1 else 1)
@@ -77,10 +87,11 @@ plot_placebo_ratios <- function(x) {
     ggplot2::labs(
       x = if (x$squared) "MSPE after / MSPE before" else "RMSPE after / RMSPE before (not squared)",
       y = NULL, title = "Effect against fit before treatment",
-      subtitle = paste0(x$table$unit[[1L]], ": rank ", x$table$rank[[1L]], " of ", nrow(data),
-        ", p = ", format(x$p_value, digits = 2L), ". Not private.")
+      subtitle = paste0(short_name(x$table$unit[[1L]]), ": rank ", x$table$rank[[1L]], " of ", ranked,
+        ", p = ", format(x$p_value, digits = 2L), if (left) paste0("; ", left, " units not shown"),
+        ". NOT PRIVATE")
     ) +
-    classical_theme() +
+    dpsc_theme() +
     ggplot2::theme(
       panel.grid.major.y = ggplot2::element_blank(),
       axis.text.y = ggplot2::element_text(size = if (nrow(data) > 25L) 7 else 9)
@@ -128,47 +139,23 @@ plot_leave_one_out_paths <- function(x) {
     linetype = .data$role, linewidth = .data$role
   )) +
     ggplot2::geom_line() +
-    treatment_line(x) +
+    treatment_line(x) + period_axis(plot_periods(x$times)) +
     ggplot2::scale_colour_manual(
       values = c("#000000", unname(placebo_colours)), name = NULL
     ) +
     ggplot2::scale_linetype_manual(values = c("solid", "longdash", "solid"), name = NULL) +
     ggplot2::scale_linewidth_manual(values = c(0.9, 0.9, 0.4), name = NULL) +
     ggplot2::labs(
-      x = NULL, y = "Outcome", title = "Counterfactual without one donor at a time",
+      x = NULL, y = outcome_label(x), title = "Counterfactual without one donor at a time",
       subtitle = paste0("Mean effect ", format(x$effect, digits = 4L), ", between ",
         format(min(x$table$effect), digits = 4L), " and ", format(max(x$table$effect), digits = 4L),
-        ". Not private.")
+        ". NOT PRIVATE")
     ) +
-    classical_theme()
+    dpsc_theme()
 }
 
-plot_weights <- function(x) {
-  data <- x$table
-  data$donor <- factor(data$donor, levels = data$donor[order(data$weight)])
-  ggplot2::ggplot(data, ggplot2::aes(x = .data$weight, y = .data$donor)) +
-    ggplot2::geom_col(fill = placebo_colours[["target"]], width = 0.7) +
-    ggplot2::labs(
-      x = "Weight", y = NULL, title = "Donors' weights", subtitle = "Not private."
-    ) +
-    classical_theme() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
-}
+plot_weights <- function(x) plot_weight_bars(x$table)
 
-# Between the last period before and the first after treatment.
-treatment_line <- function(x) {
-  times <- plot_periods(x$times)
-  at <- if (is.factor(times)) x$T0 + 0.5 else mean(as.numeric(times[x$T0 + 0:1]))
-  ggplot2::geom_vline(xintercept = at, linetype = 3, colour = "grey40")
-}
-
-classical_theme <- function() {
-  list(
-    ggplot2::theme_minimal(base_size = 11),
-    ggplot2::theme(
-      legend.position = "bottom", panel.grid.minor = ggplot2::element_blank(),
-      plot.title.position = "plot"
-    ),
-    ggplot2::guides(x = ggplot2::guide_axis(check.overlap = TRUE))
-  )
-}
+#' Name of the outcome, where the result knows it
+#' @noRd
+outcome_label <- function(x) short_name(x$outcome %||% "outcome", 40L)

@@ -23,7 +23,8 @@
 #' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for
 #'   `"penalised"` (required there), `rank` for `"hsvt"`, and for `"predictors"` a list `predictors`
 #'   of `donors` (n x K) and `target` (K), and `v` (K importances; `NULL`: nested search).
-#' @param donor_names (`flag`)\cr declare the donors' names public, so that [coef()] may show them.
+#' @param donor_names (`flag`)\cr declare the donors' names public, so that
+#'   [weights()][coef.dp_synth()] may show them.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
@@ -65,11 +66,27 @@ check_features <- function(features, call) {
   if (identical(features, Inf)) Inf else check_count(features, 1, call = call)
 }
 
+#' Check settings again, since a list can be edited
+#'
+#' `rng` may also be a tape of random bytes, with which audits replay a release; it is not private.
+#' @noRd
 check_control <- function(control, call) {
   if (!inherits(control, "dp_control")) {
     abort(c(
       "{.arg control} must come from {.fn dp_control}.", x = "It is {describe(control)}."
     ), "argument", call)
   }
+  fields <- unclass(control)
+  if (!is.list(fields) || !setequal(names(fields), names(formals(dp_control))) ||
+      anyDuplicated(names(fields))) {
+    abort(c(
+      "{.arg control} must come from {.fn dp_control}.", x = "Its fields are not those of one."
+    ), "argument", call)
+  }
+  if (is.raw(fields$rng)) fields$rng <- "R"
+  tryCatch(do.call(dp_control, fields), dpsc_error = function(e) {
+    e$call <- call
+    stop(e)
+  })
   control
 }

@@ -1,259 +1,114 @@
-# Estimates from a gram release: ridge regression of the post-period on the pre-period with the
-# donors' noisy moments. All post-processing.
+# Estimates from a gram release, and what may be said of their error. All post-processing.
 
-#' Edge of the spectrum of the noise: a d x d symmetric matrix whose diagonal has this deviation
-#'
-#' Entries off the diagonal have half the variance; by the semicircle law the eigenvalues fill
-#' `[-2 b, 2 b]`, `b = sd sqrt(d / 2)`.
-#' @noRd
-spectral_edge <- function(sd, d) {
-  2 * sd * sqrt(d / 2)
-}
-
-#' Shrink eigenvalues: within the noise's edge they carry nothing
-#' @noRd
-shrink_spectrum <- function(values, edge) {
-  ifelse(values > edge, sqrt(pmax(values^2 - edge^2, 0)), 0)
-}
-
-#' Counterfactual of one target from a gram release
+#' Counterfactuals of targets from a gram release
 #' @param release (`dp_release`)\cr by method gram.
-#' @param y (`numeric(T)`)\cr the target, scaled units; its post-period is not used. PUBLIC.
+#' @param target (`matrix`, k x T, scaled units)\cr their post-periods are not used. PUBLIC.
+#' @param size (`numeric(k)`)\cr people whose mean each target is.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
-#' @return A list, scaled units: `path` (T), `prediction` and `privacy` (T1 x T1 covariances),
-#'   `penalty`. RELEASED.
+#' @return For each target a list, scaled units: `path` (T), `prediction` and `privacy` (T1 x T1
+#'   covariances), `penalty`, `spread` (from `interval_spread()`). RELEASED.
 #' @noRd
-estimate_gram <- function(release, y, estimator = "ridge") {
+estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   s <- release$statistics
-  pre <- seq_len(release$panel$T0)
-  model <- gram_model(s)
-  own <- target_features(s, y, length(pre))
-  level <- own$level
-  u <- own$u
-  fits <- if (estimator == "did") {
-    list(fit_mean(model, s, u))
-  } else if (!is.null(release$settings$lambda)) {
-    # Features are linear in the row: the paper's penalty on rows, in their coordinates.
-    shape <- crossprod(s$loadings[pre, seq_len(s$pre), drop = FALSE])
-    list(fit_penalty(model, u, release$settings$lambda / (2 * release$panel$n), shape))
-  } else if (release$privacy$private) {
-    fit_penalties(model, u)
-  } else {
-    identity <- diag(length(u))
-    list(fit_penalty(model, u, choose_penalty(model, release$panel$n), identity))
-  }
-  average <- average_fits(fits)
-  path <- c(lift_pre(s, average$fitted[model$A]), average$fitted[model$B] / s$weight)
-  covariance <- lapply(average[c("prediction", "privacy")], `/`, s$weight^2)
-  if (release$privacy$private) {
-    noise <- model$mean_sd^2 * mean(colSums(model$restore_B^2)) / s$weight^2
-    half <- release_scale(release)$half[-pre]
-    flat <- mean(y[pre]) - level
-    path[-pre] <- shrink_shift(path[-pre] - flat, noise) + flat
-    path[-pre] <- pmax(pmin(path[-pre] + level, half), -half) - level
-    covariance <- lapply(covariance, cap_covariance, half)
-  }
-  c(list(path = path + level, penalty = 2 * average$penalty * release$panel$n), covariance)
-}
-
-#' The target's pre-period in the release's terms
-#' @return A list: `level` (what demeaned features are relative to), `u` (its features less the
-#'   donors' mean).
-#' @noRd
-target_features <- function(s, y, T0) {
-  pre <- seq_len(T0)
-  A <- seq_len(s$pre)
-  list(
-    level = if (s$demean) mean(y[pre]) else 0,
-    u = drop(crossprod(s$loadings[pre, A, drop = FALSE], y[pre])) - s$mean[A]
-  )
-}
-
-#' What the estimator needs of the statistics
-#' @return A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance`
-#'   of the features, the rows of `restore` that belong to A and B (transposed: whitened x
-#'   features), the whitened covariance as released, the directions that are `noise`, the noise's
-#'   sizes and its edge.
-#' @noRd
-gram_model <- function(s) {
-  d <- length(s$mean)
-  A <- seq_len(s$pre)
-  B <- seq_len(d)[-A]
-  edge <- spectral_edge(s$moment_sd, d)
-  spectrum <- eigen(s$covariance, symmetric = TRUE)
-  # Without noise the covariance is used as it is.
-  noise <- spectrum$vectors[, spectrum$values <= edge, drop = FALSE]
-  covariance <- if (edge > 0) {
-    root <- s$restore %*% spectrum$vectors %*% diag(sqrt(shrink_spectrum(spectrum$values, edge)), d)
-    tcrossprod(root)
-  } else {
-    s$restore %*% s$covariance %*% t(s$restore)
-  }
-  list(
-    A = A, B = B, mean = s$mean, covariance = covariance, whitened = s$covariance,
-    restore_A = t(s$restore[A, , drop = FALSE]), restore_B = t(s$restore[B, , drop = FALSE]),
-    noise = noise, mean_sd = s$mean_sd, moment_sd = s$moment_sd, edge = edge
-  )
-}
-
-#' Ridge prediction at one penalty
-#'
-#' With N the noise of the whitened moments and e that of their mean, the prediction moves by
-#' `g' N h + g' e`, g and h the whitened directions of the residual and of the solution. Shrinkage
-#' takes away, to first order, the part of N that lies within the directions below the edge.
-#' @param u (`numeric(p)`)\cr the target's features less the donors' mean.
-#' @param penalty (`number`)\cr per donor, scaled units.
-#' @param shape (`matrix`, p x p)\cr what the penalty multiplies.
-#' @return A list: `fitted` (d), `prediction`, `privacy` (T1 x T1), `penalty`, `evidence`.
-#' @noRd
-fit_penalty <- function(model, u, penalty, shape) {
-  A <- model$A
-  B <- model$B
-  covariance <- model$covariance
-  root <- chol(covariance[A, A, drop = FALSE] + penalty * shape)
-  solve_system <- function(z) backsolve(root, backsolve(root, z, transpose = TRUE))
-  w <- solve_system(u)
-  g <- model$restore_B - model$restore_A %*% solve_system(covariance[A, B, drop = FALSE])
-  h <- drop(model$restore_A %*% w)
-  # Variance of g' N h for noise on the directions given: |g|^2 |h|^2 + (g'h)^2, times sd^2 / 2.
-  moved <- function(g, h) crossprod(g) * sum(h^2) + tcrossprod(drop(crossprod(g, h)))
-  lost <- moved(crossprod(model$noise, g), crossprod(model$noise, h))
-  list(
-    fitted = model$mean + drop(crossprod(covariance[A, , drop = FALSE], w)),
-    prediction = residual_covariance(model, g),
-    privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g) +
-      moment_margin(model, g),
-    penalty = penalty, evidence = -sum(u * w) / 2 - sum(log(diag(root)))
-  )
-}
-
-#' Ridge predictions over a grid of penalties around the noise's edge
-#'
-#' Weighted by how likely they make the target's own pre-period, if it were drawn like the donors,
-#' and by a prior centred at 0.8 of half the edge, one octave wide.
-#' @noRd
-fit_penalties <- function(model, u) {
-  octaves <- seq(-5, 5, by = 0.5)
-  shape <- crossprod(model$restore_A)
-  lapply(octaves, function(octave) {
-    fit <- fit_penalty(model, u, model$edge / 2 * 2^octave, shape)
-    fit$evidence <- fit$evidence - (octave - log2(0.8))^2 / 2
-    fit
+  n <- release$panel$n
+  private <- release$privacy$private
+  scale <- release_scale(release)
+  # A penalty chosen by evidence or cross-validation, unless the user fixed one.
+  lambda <- if (estimator == "ridge") release$settings$lambda
+  # Without noise cross-validation has chosen one.
+  penalty <- if (private) NaN else s$leave_one_out$penalty %||% raw_penalty(s, n)
+  options <- gram_options(private, n, scale, estimator, lambda, penalty)
+  lapply(gram_estimate_cpp(s, options, target, size), function(e) {
+    e$penalty <- 2 * n * e$penalty
+    # Of the mean of so many people, and the donors' own regression error.
+    own <- group_variance(s$intervals, e)
+    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n)
+    e$spread <- interval_spread(release, e, estimator)
+    e
   })
 }
 
-#' The donors' mean: difference-in-differences
+#' The penalty of a raw release by cross-validation
 #' @noRd
-fit_mean <- function(model, s, u) {
-  A <- model$A
-  g <- model$restore_B
-  fitted <- model$mean
-  if (!s$demean) {
-    # Without demeaned rows the target's level is its mean gap to the donors over the pre-period.
-    basis <- s$loadings[seq_len(nrow(s$loadings) - length(model$B)), A, drop = FALSE]
-    level <- solve(crossprod(basis), colSums(basis)) / nrow(basis)
-    fitted <- fitted + sum(level * u) * c(colSums(basis), rep(s$weight, length(model$B)))
-    g <- g - s$weight * drop(model$restore_A %*% level)
+raw_penalty <- function(s, n) {
+  A <- seq_len(s$pre)
+  if (all(diag(s$covariance)[A] == 0)) {
+    # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
+    return(1)
   }
-  list(
-    fitted = fitted, prediction = residual_covariance(model, g),
-    privacy = model$mean_sd^2 * crossprod(g) + moment_margin(model, g), penalty = Inf, evidence = 0
+  choose_penalty(
+    list(A = A, B = seq_along(s$mean)[-A], covariance = s$covariance), n
   )
 }
 
-#' Average fits by their evidence; disagreement counts as privacy noise
+#' The errors' variance of one person, for the mean of several: at least the released second moment
+#' of placebo errors and its own deviation
 #' @noRd
-average_fits <- function(fits) {
-  evidence <- vapply(fits, `[[`, 0, "evidence")
-  weights <- exp(evidence - max(evidence))
-  weights <- weights / sum(weights)
-  mean_of <- function(part) Reduce(`+`, Map(function(fit, w) w * fit[[part]], fits, weights))
-  fitted <- mean_of("fitted")
-  T1 <- nrow(fits[[1L]]$privacy)
-  spread <- Reduce(`+`, Map(function(fit, w) {
-    w * tcrossprod(utils::tail(fit$fitted - fitted, T1))
-  }, fits, weights))
+group_variance <- function(intervals, e) {
+  if (is.null(intervals) || e$size == 1) {
+    return(e$prediction)
+  }
+  average <- mean(e$prediction)
+  least <- intervals$second + intervals$second_sd
+  if (average <= 0) {
+    return(e$prediction + max(least, 0))
+  }
+  e$prediction * max(1, least / average)
+}
+
+#' From the covariances to intervals: what the donors' placebo errors add
+#'
+#' A standard error is `factor * sqrt(floor * variance)`. `floor` lifts the variance of one person
+#' to the placebo errors' second moment; the factors hold the row's own scale and the tails of the
+#' placebo errors: of the average, of single periods, and of the largest one.
+#' @return A list: `floor`, `average`, `period`, `band`; or `reason`, a string, why there is none.
+#' @noRd
+interval_spread <- function(release, e, estimator) {
+  if (!release$privacy$private) {
+    # The donors' leave-one-out errors say it all: see raw_intervals().
+    return(list(raw = !is.null(release$statistics$leave_one_out)))
+  }
+  intervals <- release$statistics$intervals
+  reason <- no_interval_reason(release, intervals, e$size, estimator)
+  if (!is.null(reason)) {
+    return(list(reason = reason))
+  }
+  if (e$size > 1) {
+    # Tails of a mean of people fade with their number.
+    fade <- if (e$size >= 20) 0 else 1 / sqrt(e$size)
+    lift <- function(factor) 1 + max(0, factor - 1) * fade
+    return(list(
+      floor = 1, average = lift(intervals$average), period = lift(intervals$period),
+      band = lift(intervals$band)
+    ))
+  }
   list(
-    fitted = fitted, prediction = mean_of("prediction"), privacy = mean_of("privacy") + spread,
-    penalty = mean_of("penalty")
+    floor = max(1, intervals$second / mean(e$prediction + e$privacy)),
+    average = e$scale * intervals$average, period = e$scale * intervals$period,
+    band = e$scale * intervals$band
   )
 }
 
-#' From features of the pre-period back to time
+#' Why a release cannot give an honest interval, or `NULL`
 #' @noRd
-lift_pre <- function(s, features) {
-  T0 <- nrow(s$loadings) - (length(s$mean) - s$pre)
-  basis <- s$loadings[seq_len(T0), seq_len(s$pre), drop = FALSE]
-  drop(basis %*% solve(crossprod(basis), features))
-}
-
-#' Shrink the predicted shift towards the target's own level where noise is all there is
-#'
-#' Positive-part empirical Bayes (James and Stein, 1961). The variance that is reported stays that
-#' of the shift before it, which is the larger one.
-#' @param variance (`number`)\cr noise of the mean alone.
-#' @noRd
-shrink_shift <- function(shift, variance) {
-  signal <- min(max(0, mean(shift^2) - variance), 1 / 4)
-  if (variance > 0) shift * signal / (signal + variance) else shift
-}
-
-#' Prediction error of a unit drawn like the donors: the residual moments
-#'
-#' They carry noise of deviation `moment_sd |g|^2`. Whatever of it is negative is cut;
-#' [moment_margin()] counts the noise itself.
-#' @param g (`matrix`, d x T1)\cr whitened directions of the residual.
-#' @noRd
-residual_covariance <- function(model, g) {
-  raw <- crossprod(g, model$whitened %*% g)
-  if (model$moment_sd == 0 || ncol(g) == 0L) {
-    return(raw)
+no_interval_reason <- function(release, intervals, size, estimator) {
+  if (is.null(intervals)) {
+    return(paste0(
+      count_of(release$panel$n, "donor"), " at epsilon = ", format(release$privacy$epsilon),
+      " cannot calibrate an interval"
+    ))
   }
-  spectrum <- eigen(raw, symmetric = TRUE)
-  spectrum$vectors %*% (pmax(spectrum$values, 0) * t(spectrum$vectors))
-}
-
-#' One deviation of the residual moments' noise, counted as privacy noise
-#'
-#' So that an interval that noise happened to shorten still covers.
-#' @noRd
-moment_margin <- function(model, g) {
-  model$moment_sd * crossprod(g)
-}
-
-#' A covariance whose deviations do not exceed a limit
-#'
-#' Nothing that lies within `[-limit, limit]` deviates more (Popoviciu, 1935).
-#' @noRd
-cap_covariance <- function(covariance, limit) {
-  factor <- pmin(1, limit / sqrt(diag(covariance)))
-  factor[!is.finite(factor)] <- 1
-  covariance * tcrossprod(factor)
-}
-
-#' Penalty of the non-private fit: generalised cross-validation over the donors
-#'
-#' Golub, Heath and Wahba (1979), for the regression of the post-period on the pre-period with
-#' donors as samples.
-#' @noRd
-choose_penalty <- function(model, n) {
-  A <- model$A
-  B <- model$B
-  spectrum <- eigen(model$covariance[A, A, drop = FALSE], symmetric = TRUE)
-  l <- pmax(spectrum$values, 0)
-  cross <- rowSums(crossprod(spectrum$vectors, model$covariance[A, B, drop = FALSE])^2)
-  total <- sum(diag(model$covariance)[B])
-  candidates <- penalty_candidates(model)
-  score <- vapply(candidates, function(penalty) {
-    freedom <- sum(l / (l + penalty)) + 1
-    error <- total - sum(cross * (l + 2 * penalty) / (l + penalty)^2)
-    if (freedom >= n - 1) Inf else error / (1 - freedom / n)^2
-  }, 0)
-  candidates[[which.min(score)]]
-}
-
-penalty_candidates <- function(model) {
-  top <- eigen(model$covariance[model$A, model$A, drop = FALSE],
-    symmetric = TRUE, only.values = TRUE)$values[[1L]]
-  top * 10^seq(-10, 2, by = 0.25)
+  if (!identical(intervals$estimator, estimator) ||
+        (estimator == "ridge" && !identical(intervals$lambda, release$settings$lambda))) {
+    return(paste(
+      "the release calibrated the intervals of another",
+      if (identical(intervals$estimator, estimator)) "penalty" else "estimator"
+    ))
+  }
+  if (size > 1 && intervals$second_sd > intervals$second) {
+    return(paste(
+      "the placebo errors are too small against their noise to speak of a mean of", size, "people"
+    ))
+  }
+  NULL
 }

@@ -21,23 +21,38 @@
 #' @section Who is protected:
 #' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
 #' the bounds and the target's data are public. Values outside the bounds are clipped, silently,
-#' because how many there are is private.
+#' because how many there are is private. Which units exist, and that each has one finite value in
+#' every period, counts as public: so an error about donors' rows says what kind of gap there is,
+#' but not whose, where or how many.
+#'
+#' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
+#' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
+#' `pmin()`, `ifelse()`, `is.na()` or `qlogis()`, which always mean those of base R. Anything else,
+#' such as `scale(y)` or `y / max(y)`, lets one donor change the rows of others and is refused.
 #'
 #' The theorems that prints name are proved in `system.file("proofs", package = "dpsc")`.
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
-#' before anything is spent or drawn, and none quotes a donor's value or name.
+#' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
+#' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
+#' of the target's values before the treatment miss, an `epsilon` out of range.
+#'
+#' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
+#' are when `index` is the wrong way round.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
-#'   data, evaluated by [stats::model.frame()], where the indicator is 1 exactly for treated units
+#'   data, where either side may be an expression and the indicator is 1 exactly for treated units
 #'   from the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
 #'   (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
+#'   The guarantee starts from these columns: how they were computed from people's data it does not
+#'   cover. `vignette("preparing-data")` says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
 #' @param T0 (`count`)\cr number of periods before the treatment, at least 2.
-#' @param epsilon (`number`, positive)\cr privacy loss. `Inf` gives the non-private fit. No default.
+#' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
+#'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
@@ -45,6 +60,10 @@
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
+#' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
+#'   is; 1 if `NULL`. The mean of many people strays less than one person: its interval is shorter.
+#'   Several treated units are a group of `sum(size)` people with one average effect; those of its
+#'   members are shown on request, `tidy(fit, type = "unit")`.
 #' @param lambda (`number` or `NULL`)\cr of a release by method `"gram"`: another penalty, see
 #'   [dp_control()]; `NULL` averages over penalties. Free.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
@@ -54,11 +73,17 @@
 #' @return An object of class `dp_synth`, a list of public values and of values computed from the
 #'   release alone:
 #'   * `release`: the [dp_release()].
-#'   * `target`: k x T, outcome units, named by unit. PUBLIC.
-#'   * `counterfactual`: k x T, outcome units; before the treatment the fitted path (`NA` for the
+#'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
+#'   * `size`: the number of people in it. PUBLIC.
+#'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for the
 #'     vertical methods `"output"` and `"objective"`, which release no fitted path). RELEASED.
-#'   * `variance`: for each target a list of T1 x T1 covariances `prediction` and `privacy` of the
-#'     counterfactual, squared outcome units. RELEASED.
+#'   * `variance`: a list with a list of T1 x T1 covariances, squared outcome units: `prediction`, how
+#'     far such a target strays from its own prediction, and `privacy`, of the estimate over
+#'     releases. RELEASED.
+#'   * `spread`: a list with a list of what turns the variance into intervals (`floor`, and factors
+#'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none.
+#'     RELEASED.
+#'   * `units`: the same fields for each of several treated units, or `NULL`.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
 #'
 #'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
@@ -77,6 +102,7 @@
 #' summary(fit)
 #' @export
 dp_synth <- function(x, ...) {
+  check_argument_names(...names(), "dp_synth")
   UseMethod("dp_synth")
 }
 
@@ -91,13 +117,17 @@ dp_synth.default <- function(x, ...) {
 dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                              method = c("gram", "output", "objective"),
                              calibration = c("tight", "published"), estimator = "ridge",
-                             ledger = NULL, control = dp_control(), ...) {
+                             size = NULL, ledger = NULL, control = dp_control(), ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   keep_names <- control$donor_names || is_classical(estimator)
-  panel <- panel_from_formula(x, data, index, call, keep_names = keep_names)
-  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
+  panel <- panel_from_formula(
+    x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
+  )
+  fit_panel(
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+  )
 }
 
 #' @rdname dp_synth
@@ -105,30 +135,36 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
 dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), estimator = "ridge",
-                            ledger = NULL, control = dp_control(), times = NULL, ...) {
+                            size = NULL, ledger = NULL, control = dp_control(), times = NULL,
+                            ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   panel <- panel_from_matrix(x, target, T0, times, call)
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
-  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger, control, call)
+  fit_panel(
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+  )
 }
 
 #' @rdname dp_synth
 #' @export
 dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
-                               ledger = NULL, control = dp_control(), times = NULL, ...) {
+                               size = NULL, ledger = NULL, control = dp_control(), times = NULL,
+                               ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
+  control <- check_control(control, call)
   panel <- panel_from_chunks(x, target, T0, times, call)
-  fit_panel(panel, epsilon, delta, bounds, method, calibration, estimator, ledger,
-    check_control(control, call), call)
+  fit_panel(
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+  )
 }
 
 #' @rdname dp_synth
 #' @export
-dp_synth.dp_release <- function(x, target, estimator = "ridge",
+dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
                                 lambda = x$settings$lambda, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
@@ -137,7 +173,8 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge",
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods, call)
   check_finite_target(target, x$panel$times, "target", call)
-  fit_release(x, target, check_estimator(estimator, x$method, call), call)
+  size <- check_size(size, nrow(target), call)
+  fit_release(x, target, check_estimator(estimator, x$method, call), size, call)
 }
 
 #' A release whose fits use another penalty: free for method "gram", fixed for the others
@@ -160,17 +197,37 @@ with_penalty <- function(release, lambda, call) {
 
 #' From a checked panel to a fit
 #' @noRd
-fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, ledger,
-                      control, call) {
+fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
+                      ledger, control, call) {
+  size <- check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
     return(fit_classical_panel(panel, epsilon, estimator, ledger, control, call))
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)
   release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator
   )
-  fit_release(release, panel$target, estimator, call)
+  fit_release(release, panel$target, estimator, size, call)
+}
+
+#' Check the number of people whose mean each target is
+#' @return A vector of length `k`.
+#' @noRd
+check_size <- function(size, k, call) {
+  if (is.null(size)) {
+    return(rep(1, k))
+  }
+  fits <- is.numeric(size) && length(size) %in% c(1L, k) && all(is.finite(size)) &&
+    all(size >= 1) && all(size == round(size))
+  if (!fits) {
+    abort(c(
+      "{.arg size} must be the number of people whose mean the target is.",
+      x = "It is {describe(size)}.",
+      i = if (k > 1L) "Give one whole number for all {k} treated units, or one for each."
+    ), "argument", call)
+  }
+  rep_len(as.double(size), k)
 }
 
 check_estimator <- function(estimator, method, call) {
@@ -190,38 +247,67 @@ check_estimator <- function(estimator, method, call) {
   estimator
 }
 
-#' Fit a target to a release
+#' Fit targets to a release
+#'
+#' Several targets are one group: the fit is that of their mean. Those of its members are in `units`,
+#' a fit's fields of their own, for whoever asks.
 #' @param release (`dp_release`).
 #' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @param size (`numeric(k)`)\cr people in each target.
 #' @return A `dp_synth`.
 #' @noRd
-fit_release <- function(release, target, estimator, call = NULL) {
-  if (release$method != "gram") {
-    target <- check_fitted_target(release, target, call)
-  }
-  scale <- release_scale(release)
-  scaled <- to_scale(target, scale)
-  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
-  fits <- lapply(seq_len(nrow(target)), function(i) {
-    estimate(release, drop(scaled[i, ]), estimator)
-  })
-  counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
-  rownames(counterfactual) <- rownames(target)
-  structure(list(
-    release = release, target = target, counterfactual = counterfactual,
-    variance = lapply(fits, function(fit) {
-      list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
-    }),
-    estimator = estimator, penalty = vapply(fits, `[[`, 0, "penalty")
+fit_release <- function(release, target, estimator, size, call = NULL) {
+  group <- mean_target(target, size)
+  if (release$method != "gram") check_fitted_target(release, group, call)
+  overall <- fit_targets(release, group, sum(size), estimator)
+  several <- nrow(target) > 1L && release$method == "gram"
+  structure(c(
+    list(release = release), overall, list(
+      estimator = estimator, units = if (several) fit_targets(release, target, size, estimator)
+    )
   ), class = "dp_synth")
 }
 
-#' The mean target, checked to be the one whose weights were released
+#' The mean of the people in several targets
+#' @noRd
+mean_target <- function(target, size) {
+  k <- nrow(target)
+  if (k == 1L) {
+    return(target)
+  }
+  label <- paste("mean of", k, "treated units")
+  matrix(colSums(target * (size / sum(size))), 1L, dimnames = list(label, NULL))
+}
+
+#' What a release says of each target
+#' @noRd
+fit_targets <- function(release, target, size, estimator) {
+  scale <- release_scale(release)
+  scaled <- unname(to_scale(target, scale))
+  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
+  fits <- estimate(release, scaled, size, estimator)
+  counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
+  rownames(counterfactual) <- rownames(target)
+  list(
+    target = target, size = size, counterfactual = counterfactual,
+    variance = lapply(fits, function(fit) {
+      list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
+    }),
+    spread = lapply(fits, `[[`, "spread"), penalty = vapply(fits, `[[`, 0, "penalty")
+  )
+}
+
+#' A fit of the whole group, or of its members one by one
+#' @param type (`string`)\cr `"overall"` or `"unit"`.
+#' @noRd
+fit_view <- function(fit, type = "overall") {
+  if (type == "unit" && !is.null(fit$units)) fit[names(fit$units)] <- fit$units
+  fit
+}
+
+#' Is this the target whose weights were released?
 #' @noRd
 check_fitted_target <- function(release, target, call) {
-  k <- nrow(target)
-  label <- if (k == 1L) rownames(target) else paste("mean of", k, "treated units")
-  target <- matrix(colMeans(target), 1L, dimnames = list(label, NULL))
   pre <- target[1L, seq_len(release$panel$T0)]
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
@@ -229,7 +315,6 @@ check_fitted_target <- function(release, target, call) {
       i = "A release by {.val gram} serves any target, one by {.val {release$method}} only its own."
     ), "argument", call)
   }
-  target
 }
 
 #' Counterfactual of the vertical methods: the release holds it
@@ -238,7 +323,7 @@ check_fitted_target <- function(release, target, call) {
 #' b^2, so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the
 #' noisy weights less their expected excess and `sum_i x_i^2 <= n` (public bound).
 #' @noRd
-estimate_vertical <- function(release, target, estimator) {
+estimate_vertical <- function(release, target, size, estimator) {
   panel <- release$panel
   T1 <- panel$T1
   statistics <- release$statistics
@@ -252,9 +337,11 @@ estimate_vertical <- function(release, target, estimator) {
     privacy <- diag(post_variance * squared, T1) +
       weights_variance * panel$n * tcrossprod(half)
   }
-  list(
+  list(list(
     path = c(rep(NA_real_, panel$T0), statistics$counterfactual),
     prediction = matrix(NA_real_, T1, T1), privacy = privacy,
-    penalty = release$settings$lambda
-  )
+    penalty = release$settings$lambda, spread = list(
+      reason = "this method releases no moments of the donors, which an interval would need"
+    )
+  ))
 }

@@ -15,17 +15,25 @@ period_statistics <- function(release, what, call, alike = FALSE) {
   if (release$method != "gram") {
     abort(c(
       "{what} needs the donors' moments, which method {.val {release$method}} does not release.",
-      i = "Use {.code method = \"gram\"} with {.code dp_control(features = Inf)}."
+      i = free_inference(release),
+      i = paste(
+        "Another release, by {.code method = \"gram\"} with {.code dp_control(features = Inf)},",
+        "can; it spends budget again."
+      )
     ), "release", call)
   }
-  if (s$pre < release$panel$T0 || (alike && !is_diagonal(s$loadings))) {
+  if (!holds_periods(release, alike)) {
     abort(c(
       "{what} needs a release that holds every pre-period{if (alike) ', all periods alike'}.",
       x = paste(
         "This one describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more",
         "accurate."
       ),
-      i = "Make another with {.code dp_control(features = Inf)}; it spends budget again."
+      i = free_inference(release),
+      i = paste(
+        "Another release, with {.code dp_control(features = Inf)}, can; it spends budget again.",
+        "Decide before the first."
+      )
     ), "release", call)
   }
   back <- solve(t(s$loadings))
@@ -34,6 +42,39 @@ period_statistics <- function(release, what, call, alike = FALSE) {
   s$loadings <- diag(length(s$mean))
   s$weight <- 1
   s
+}
+
+#' Whether a release can be taken apart into pre-periods
+#' @inheritParams period_statistics
+#' @noRd
+holds_periods <- function(release, alike = TRUE) {
+  s <- release$statistics
+  release$method == "gram" && s$pre >= release$panel$T0 && (!alike || is_diagonal(s$loadings))
+}
+
+#' What asks a similar question of a fit and costs nothing, in words
+#'
+#' Every refusal names it, so that none sends the user to another refusal.
+#' @param release (`dp_release`).
+#' @return A string for [abort()].
+#' @noRd
+free_inference <- function(release) {
+  if (release$method != "gram") {
+    return(paste(
+      "Free with this fit: {.fn confint}, whose intervals are those of the privacy noise alone.",
+      "There is no test: no prediction error was released."
+    ))
+  }
+  if (holds_periods(release)) {
+    return(paste(
+      "Free with this fit: the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
+      "and {.fn confint}."
+    ))
+  }
+  paste(
+    "Free with this fit: the placebo test in {.fn summary}, which asks whether donors stray as far",
+    "as the target does, and {.fn confint}."
+  )
 }
 
 is_diagonal <- function(x) {
@@ -105,9 +146,11 @@ conformal_engine_release <- function(fit, i, call) {
 #' @param x (`dp_conformal`)\cr a result.
 #' @param ... unused.
 #' @return An object of class `dp_conformal`: `test` (data frame: `target`, `p.value`, `statistic`,
-#'   `permutations`) and `intervals` (data frame: `target`, `term`, `estimate`, `conf.low`,
-#'   `conf.high`; the row `"average"` assumes a constant effect; infinite where there are too few
-#'   permutations for the level). RELEASED, or NOT PRIVATE for a fit that is not. `tidy()` gives the
+#'   `permutations`), `intervals` (data frame: `target`, `term`, `estimate`, `conf.low`,
+#'   `conf.high`; the row `"average"` assumes a constant effect) and `note`. Where there are too few
+#'   permutations for the level there is no row, and `note` names the highest level possible:
+#'   single periods have `T0 + 1` rotations, the average `T0 + T1`, so that 95 % needs 19 periods
+#'   before the treatment. RELEASED, or NOT PRIVATE for a fit that is not. `tidy()` gives the
 #'   intervals.
 #' @section Errors: `dpsc_error_release` if the release cannot support it; `dpsc_error_argument`.
 #' @references Chernozhukov, V., Wuthrich, K. and Zhu, Y. (2021). An Exact and Robust Conformal
@@ -132,8 +175,11 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   check_no_dots(..., call = call)
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
   check_flag(intervals, call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  n_perm <- check_count(n_perm, 1, 1e7, call = call)
   T0 <- object$release$panel$T0
   T1 <- object$release$panel$T1
+  possible <- conformal_possible(T0, T1, permutations, n_perm, level)
   effects <- effects.dp_synth(object)
   parts <- lapply(seq_len(nrow(effects)), function(i) {
     engine <- if (is.null(object$raw)) {
@@ -150,10 +196,11 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
       ),
       intervals = if (intervals) {
         inverted <- conformal_interval(engine, T0, T1, effects[i, ], level, permutations, n_perm,
-          call = call
+          parts = possible$parts, call = call
         )
         data.frame(
-          target = target, term = c(colnames(effects), "average"),
+          target = rep(target, nrow(inverted)),
+          term = c(colnames(effects), "average")[possible$parts],
           inverted[c("estimate", "conf.low", "conf.high")]
         )
       }
@@ -162,8 +209,35 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   structure(list(
     test = do.call(rbind, lapply(parts, `[[`, "test")),
     intervals = do.call(rbind, lapply(parts, `[[`, "intervals")), level = level,
-    effect = effect, kind = permutations, private = object$release$privacy$private
+    note = if (intervals) possible$note, effect = effect, kind = permutations,
+    private = object$release$privacy$private
   ), class = "dp_conformal")
+}
+
+#' Which conformal intervals a level allows, and what to say of those it does not
+#' @return A list: `parts` (`logical(T1 + 1)`: periods, average), `note` (lines or `NULL`).
+#' @noRd
+conformal_possible <- function(T0, T1, permutations, n_perm, level) {
+  sets <- if (permutations == "block") c(T0 + 1, T0 + T1) else rep(n_perm + 1, 2L)
+  enough <- 1 / sets <= (1 - level) * (1 + 1e-9)
+  highest <- vapply(1 - 1 / sets, format_percent, "")
+  needed <- ceiling(1 / (1 - level) - 1e-9) - 1
+  wanted <- format_percent(level)
+  needs <- if (permutations == "block") {
+    paste0(wanted, " needs ", needed, " periods before the treatment, there ",
+      if (T0 == 1) "is " else "are ", T0)
+  } else {
+    paste0(wanted, " needs n_perm = ", needed, ", it is ", n_perm)
+  }
+  note <- if (!enough[[1L]]) {
+    c(
+      paste0("No ", wanted, " intervals of ", if (!enough[[2L]]) "any" else "single", " periods: ",
+        needs, "."),
+      paste0("The highest level possible is ", highest[[1L]], " for a period",
+        if (!enough[[2L]]) paste0(" and ", highest[[2L]], " for the average"), ".")
+    )
+  }
+  list(parts = rep(enough, c(T1, 1L)), note = note)
 }
 
 #' @rdname conformal
@@ -176,10 +250,11 @@ print.dp_conformal <- function(x, ...) {
     sep = ""
   )
   cat(paste0("  ", x$test$target, ": p = ", formatC(x$test$p.value, digits = 3L)), sep = "\n")
-  if (!is.null(x$intervals)) {
+  if (NROW(x$intervals) > 0L) {
     cat(format(100 * x$level), "% intervals\n")
     print(x$intervals, digits = 4L, row.names = FALSE)
   }
+  if (!is.null(x$note)) cat(x$note, sep = "\n")
   invisible(x)
 }
 
@@ -246,8 +321,12 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) {
       rmspe_post = raw$rmspe_post
     ))
   }
-  structure(do.call(rbind, rows), class = c("dp_placebo_time", "data.frame"))
+  structure(do.call(rbind, rows),
+    class = c("dp_placebo_time", "data.frame"), private = is_private_fit(object)
+  )
 }
+
+is_private_fit <- function(fit) isTRUE(fit$release$privacy$private)
 
 placebo_date <- function(fit, s, i, T0) {
   scale <- release_scale(fit$release)
@@ -270,8 +349,15 @@ placebo_date <- function(fit, s, i, T0) {
 #' @rdname placebo_time
 #' @export
 print.dp_placebo_time <- function(x, ...) {
-  cat("Placebo dates: mean effect from a pretended treatment to the true one\n")
-  print(as.data.frame(unclass(x), stringsAsFactors = FALSE), digits = 4L, row.names = FALSE)
+  cat(
+    if (!isTRUE(attr(x, "private"))) "NOT PRIVATE: ",
+    "Placebo dates: mean effect from a pretended treatment to the true one\n",
+    sep = ""
+  )
+  shown <- as.data.frame(unclass(x), stringsAsFactors = FALSE)
+  # A column that has nothing to say is not shown.
+  shown <- shown[!vapply(shown, function(column) all(is.na(column)), NA)]
+  print(shown, digits = 4L, row.names = FALSE)
   invisible(x)
 }
 

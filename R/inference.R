@@ -1,8 +1,8 @@
 # Intervals and p-values from a release: post-processing, no privacy is spent.
 #
 # The counterfactual misses the truth for two reasons that are independent and reported apart: a
-# unit drawn like the donors strays from its own prediction, and the release carries noise of known
-# law.
+# target strays from its own prediction, and the release carries noise of known law. What the donors'
+# placebo errors say on top of that are factors, also released.
 
 #' Covariance of the estimated effects of one target over the post-period
 #' @param fit (`dp_synth`).
@@ -24,28 +24,95 @@ known_parts <- function(fit) {
   )
 }
 
-#' Effects with standard errors: one row for each target's average and for each of its periods
-#' @return A data frame: `target`, `term`, `estimate`, `std.error`, `privacy.se`.
+#' Is the noise's all that is known of the errors?
 #' @noRd
-effect_table <- function(fit) {
+noise_only <- function(fit) {
+  fit$release$privacy$private && !"prediction" %in% known_parts(fit)
+}
+
+#' Why a fit has no interval, or `NULL`
+#' @noRd
+missing_interval <- function(fit, i = 1L, level = 0.95) {
+  if (!isTRUE(fit$spread[[i]]$raw)) {
+    return(fit$spread[[i]]$reason)
+  }
+  raw <- raw_limits(fit, i, level)
+  if (is.character(raw)) raw
+}
+
+#' Effects with standard errors: one row for each target's average and for each of its periods
+#' @param type (`string`)\cr `"overall"`: of the group; `"unit"`: of each treated unit.
+#' @return A data frame: `target`, `term`, `estimate`, `std.error` (calibrated: intervals are normal
+#'   in units of it; `NA` where there is no interval), `band.error` (the same for all periods
+#'   together), `privacy.se` (deviation of the estimate over releases), outcome units.
+#' @noRd
+effect_table <- function(fit, type = "overall") {
+  fit <- fit_view(fit, type)
   T1 <- fit$release$panel$T1
-  parts <- known_parts(fit)
-  averaging <- rbind(rep(1 / T1, T1), diag(T1))
   effect <- effects.dp_synth(fit)
   rows <- lapply(seq_len(nrow(effect)), function(i) {
-    se <- function(parts) {
-      if (!length(parts)) return(rep(NA_real_, T1 + 1L))
-      sqrt(pmax(rowSums((averaging %*% effect_covariance(fit, i, parts)) * averaging), 0))
-    }
+    errors <- effect_errors(fit, i)
     data.frame(
       target = rownames(effect)[[i]], term = c("average", colnames(effect)),
-      estimate = drop(averaging %*% effect[i, ]), std.error = se(parts),
-      privacy.se = se(intersect(parts, "privacy"))
+      estimate = c(mean(effect[i, ]), effect[i, ]), std.error = errors$single,
+      band.error = errors$band,
+      privacy.se = if (fit$release$privacy$private) model_errors(fit, i, "privacy") else 0
     )
   })
   out <- do.call(rbind, rows)
   rownames(out) <- NULL
   out
+}
+
+#' Deviations of the average and of each period by the covariances alone
+#' @noRd
+model_errors <- function(fit, i, parts) {
+  T1 <- fit$release$panel$T1
+  averaging <- rbind(rep(1 / T1, T1), diag(T1))
+  sqrt(pmax(rowSums((averaging %*% effect_covariance(fit, i, parts)) * averaging), 0))
+}
+
+#' Calibrated standard errors: `single` statements, and a `band` over all periods
+#' @noRd
+effect_errors <- function(fit, i) {
+  T1 <- fit$release$panel$T1
+  spread <- fit$spread[[i]]
+  if (!is.null(spread$reason)) {
+    unknown <- rep(NA_real_, T1 + 1L)
+    return(list(single = unknown, band = unknown))
+  }
+  if (isTRUE(spread$raw)) {
+    error <- raw_errors(raw_account(fit$release, raw_path(fit, i), fit$estimator), fit$size[[i]])
+    error <- error * release_scale(fit$release)$unit
+    return(list(single = error, band = error))
+  }
+  total <- model_errors(fit, i, c("prediction", "privacy"))
+  if (is.null(spread$floor)) {
+    return(list(single = total, band = total))
+  }
+  total <- total * sqrt(spread$floor)
+  list(
+    single = c(spread$average, rep(spread$period, T1)) * total,
+    band = c(spread$average, rep(spread$band, T1)) * total
+  )
+}
+
+#' A target in scaled units
+#' @noRd
+raw_path <- function(fit, i) {
+  drop(to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release)))
+}
+
+#' Limits of effects without privacy, outcome units, or why there are none
+#' @noRd
+raw_limits <- function(fit, i, level, simultaneous = FALSE) {
+  limits <- raw_intervals(
+    fit$release, raw_path(fit, i), fit$size[[i]], level, simultaneous, fit$estimator
+  )
+  if (is.character(limits)) {
+    return(limits)
+  }
+  limits[c("conf.low", "conf.high")] * release_scale(fit$release)$unit
 }
 
 #' Normal quantile of an interval
@@ -57,36 +124,83 @@ interval_quantile <- function(level, statements = 1) {
   stats::qnorm((1 + level^(1 / statements)) / 2)
 }
 
-#' Interval half-widths of an effect table
-#' @param simultaneous (`flag`)\cr over all periods and targets; the averages of k targets over k.
+#' Half-widths of intervals, before the bounds' limits
+#' @param table (`data.frame`)\cr from [effect_table()].
 #' @noRd
 interval_width <- function(table, level, simultaneous = FALSE) {
   average <- table$term == "average"
-  m <- if (simultaneous) ifelse(average, sum(average), sum(!average)) else 1
-  interval_quantile(level, m) * table$std.error
+  periods <- sum(!average) / max(1, sum(average))
+  statements <- if (simultaneous) ifelse(average, 1, periods) else 1
+  interval_quantile(level, statements) * (if (simultaneous) table$band.error else table$std.error)
 }
 
-#' p-value of the moment-based placebo test of no effect in any period
+#' Effects with interval limits and p-values
 #'
-#' What in-space placebos estimate by refitting every donor, from moments alone: the squared length
-#' of the effects in units of their covariance, against its chi-squared law.
-#' @return A list with `statistic`, `df`, `p.value`, or `NULL` if the covariance is not known.
+#' Limits do not leave what the bounds allow: a counterfactual lies within them. Where a release
+#' holds no moments of the donors the limits are those of the privacy noise alone.
+#' @param simultaneous (`flag`)\cr over all periods of a target together.
+#' @return The columns of [effect_table()] and `statistic`, `p.value`, `conf.low`, `conf.high`.
 #' @noRd
-moment_test <- function(fit, i) {
-  if (!"prediction" %in% known_parts(fit)) {
+effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overall") {
+  fit <- fit_view(fit, type)
+  table <- effect_table(fit)
+  table$statistic <- table$estimate / table$std.error
+  table$p.value <- normal_p(table$statistic)
+  if (noise_only(fit)) table$std.error <- table$band.error <- table$privacy.se
+  width <- interval_width(table, level, simultaneous)
+  table$conf.low <- table$estimate - width
+  table$conf.high <- table$estimate + width
+  if (fit$release$privacy$private && !noise_only(fit)) {
+    allowed <- allowed_effects(fit)
+    table$conf.low <- pmax(table$conf.low, allowed$low)
+    table$conf.high <- pmin(table$conf.high, allowed$high)
+  }
+  raw_rows(fit, table, level, simultaneous)
+}
+
+#' Where nothing is private the donors' own errors give limits and p-values
+#' @noRd
+raw_rows <- function(fit, table, level, simultaneous) {
+  size <- fit$release$panel$T1 + 1L
+  for (i in which(vapply(fit$spread, function(spread) isTRUE(spread$raw), NA))) {
+    rows <- (i - 1L) * size + seq_len(size)
+    limits <- raw_limits(fit, i, level, simultaneous)
+    none <- is.character(limits)
+    table$conf.low[rows] <- if (none) NA_real_ else limits$conf.low
+    table$conf.high[rows] <- if (none) NA_real_ else limits$conf.high
+    table$p.value[rows] <- raw_p_value(
+      fit$release, raw_path(fit, i), fit$size[[i]], fit$estimator
+    )
+  }
+  table
+}
+
+#' The effects that the bounds allow: what was observed less any counterfactual within them
+#' @noRd
+allowed_effects <- function(fit) {
+  post <- post_periods(fit)
+  bounds <- fit$release$bounds
+  limits <- function(limit) {
+    gap <- sweep(fit$target[, post, drop = FALSE], 2L, limit[post])
+    as.vector(t(cbind(rowMeans(gap), gap)))
+  }
+  list(low = limits(bounds$upper), high = limits(bounds$lower))
+}
+
+#' Is there an effect in any period? The largest standardised effect against its calibrated tail
+#' @return A list with `statistic` (the largest effect in units of its error), `periods`, `p.value`;
+#'   or `NULL` without intervals.
+#' @noRd
+any_effect_test <- function(fit, i = 1L) {
+  if (!is.null(missing_interval(fit, i)) || isTRUE(fit$spread[[i]]$raw)) {
     return(NULL)
   }
-  effect <- effects.dp_synth(fit)[i, ]
-  spectrum <- eigen(effect_covariance(fit, i), symmetric = TRUE)
-  keep <- spectrum$values > max(spectrum$values) * 1e-10
-  if (!any(keep)) {
-    return(NULL)
-  }
-  along <- crossprod(spectrum$vectors[, keep, drop = FALSE], effect)
-  statistic <- sum(along^2 / spectrum$values[keep])
+  table <- effect_table(fit)
+  rows <- table$target == rownames(fit$target)[[i]] & table$term != "average"
+  largest <- max(abs(table$estimate[rows]) / table$band.error[rows])
   list(
-    statistic = statistic, df = sum(keep),
-    p.value = stats::pchisq(statistic, sum(keep), lower.tail = FALSE)
+    statistic = largest, periods = sum(rows),
+    p.value = -expm1(sum(rows) * log1p(-normal_p(largest)))
   )
 }
 

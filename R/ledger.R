@@ -4,29 +4,46 @@
 #' drawn, and a charge that would exceed the total is an error: nothing is released and nothing is
 #' spent. An interrupt after the charge leaves it charged.
 #'
-#' Costs in zCDP add up as zCDP and are converted once; pure and approximate costs are added to
-#' that, or pure costs are turned into zCDP (`epsilon^2 / 2`) when that is cheaper. Adaptive choices
-#' between releases are covered as long as the total is fixed beforehand (Bun and Steinke, 2016,
-#' Lemma 2.3; Whitehouse et al., 2023).
+#' How costs add up is fixed before anything is spent, so that later choices may depend on earlier
+#' results. Charges before the first one with Gaussian noise add their epsilons and deltas (Rogers
+#' et al., 2016). From the first one with Gaussian noise on, Gaussian shifts add up as squares, and
+#' their sum is converted once, at the delta that is left (Dong, Roth and Su, 2022; Smith and
+#' Thakurta, 2022); a pure charge among them counts as the shift that covers it. A charge with a
+#' delta of its own (method `"objective"`) is refused after a Gaussian one: make it first, or keep a
+#' ledger of its own, as budgets of ledgers add up. Charges in zCDP, which older versions made, are
+#' converted as zCDP. Proofs: the package's `proofs/accounting.md`.
 #'
-#' A ledger lives in one R session. It can be saved, read and printed elsewhere, but a copy in
-#' another process (a file read back later, a fork) refuses to pay: it could not know what the
-#' original has spent since. `dp_ledger(resume = copy)` takes it over, and you vouch that no other
-#' copy pays.
+#' A ledger takes only what protects: a release whose guarantee does not hold (`rng = "R"`, the
+#' published calibration of `"objective"`, `epsilon = Inf`) is refused.
+#'
+#' A ledger lives in one R session. It can be saved, read and printed, but a copy refuses to pay,
+#' in the same session or in another process (a file read back, a fork): it could not know what
+#' the original has spent since. `dp_ledger(resume = copy)` takes it over; the original then
+#' refuses, if it is in this session, and its history is used. Otherwise you vouch that no other
+#' copy pays. A checkpoint of a whole machine that is restored twice is not noticed.
 #'
 #' A total counts as exceeded beyond 1e-9 of itself: rounding must not refuse parts that add up to
 #' it.
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
-#' @param resume (`dp_ledger`)\cr a ledger of another session to take over, with its total and
-#'   history; instead of `epsilon` and `delta`.
+#' @param resume (`dp_ledger`)\cr a copy to take over, with its total and history; instead of
+#'   `epsilon` and `delta`.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
-#'   `as.data.frame()` gives one row per charge. Everything in it is PUBLIC.
+#'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
+#'   (`NA` where a charge has none). Everything in it is PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
-#'   functions) for a charge that exceeds it.
+#'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
+#'   for a copy that is asked to pay.
+#' @references Rogers, R., Roth, A., Ullman, J. and Vadhan, S. (2016). Privacy Odometers and
+#'   Filters.
+#'
+#'   Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy.
+#'
+#'   Smith, A. and Thakurta, A. (2022). Fully Adaptive Composition for Gaussian Differential
+#'   Privacy.
 #' @examples
 #' ledger <- dp_ledger(epsilon = 2, delta = 1e-6)
 #' panel <- sim_panel(n = 200, T0 = 8, T1 = 2)
@@ -46,10 +63,10 @@ dp_ledger <- function(epsilon, delta = 0, resume = NULL) {
   self$epsilon <- check_number(epsilon, 0, open = "min", call = call)
   self$delta <- check_number(delta, 0, 1, open = "max", call = call)
   self$history <- data.frame(
-    label = character(), kind = character(), epsilon = double(), delta = double(), rho = double()
+    label = character(), kind = character(), epsilon = double(), delta = double(), rho = double(),
+    mu = double()
   )
-  self$session <- session_mark()
-  structure(self, class = "dp_ledger")
+  register(structure(self, class = "dp_ledger"))
 }
 
 #' @noRd
@@ -60,9 +77,32 @@ resume_ledger <- function(copy, alone, call) {
       i = "Its total and history are taken over as they are."
     ), "argument", call)
   }
+  id <- copy$id
+  if (is.character(id) && !is.null(session$live[[id]])) {
+    # The original is here, and knows what a copy does not.
+    copy <- session$live[[id]]
+    session$live[[id]] <- NULL
+  }
   self <- list2env(as.list.environment(copy), parent = emptyenv())
-  self$session <- session_mark()
-  structure(self, class = "dp_ledger")
+  self$history <- complete_history(copy$history)
+  register(structure(self, class = "dp_ledger"))
+}
+
+#' Give a ledger its name, and remember the environment that bears it: a copy is another one
+#' @noRd
+register <- function(ledger) {
+  ledger$session <- session_mark()
+  session$made <- (session$made %||% 0) + 1
+  ledger$id <- paste(c(format(ledger$session, digits = 17L), session$made), collapse = "-")
+  session$live[[ledger$id]] <- ledger
+  ledger
+}
+
+#' Is this the ledger itself, and not a copy?
+#' @noRd
+is_live <- function(ledger) {
+  identical(ledger$session, session_mark()) && is.character(ledger$id) &&
+    identical(session$live[[ledger$id]], ledger)
 }
 
 #' What tells this process from all others, forks of it included
@@ -74,52 +114,79 @@ session_mark <- function() {
 session <- new.env(parent = emptyenv())
 
 #' The price of a release, in the currency of its proof
-#' @param kind (`string`)\cr `"zcdp"`, `"pure"` or `"approximate"`.
-#' @param epsilon,delta,rho (`number`)\cr what the kind needs.
+#' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
+#' @param epsilon,delta,rho,mu (`number`)\cr what the kind needs. A mu-GDP release is
+#'   (mu^2 / 2)-zCDP: its `rho`, if not given.
 #' @noRd
-new_cost <- function(kind = c("zcdp", "pure", "approximate"), epsilon = NA_real_, delta = 0,
-                     rho = NA_real_) {
-  list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho)
+new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = NA_real_, delta = 0,
+                     rho = if (is.na(mu)) NA_real_ else mu^2 / 2, mu = NA_real_) {
+  list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho, mu = mu)
+}
+
+#' A history with all its columns, also one from an older version
+#' @noRd
+complete_history <- function(history) {
+  if (is.null(history$mu)) history$mu <- rep(NA_real_, nrow(history))
+  history
 }
 
 #' Total epsilon of a history of charges at a given delta
+#'
+#' The rule is a function of the order of kinds alone: basic composition before the first Gaussian
+#' charge, one Gaussian (or zCDP) total from there on. Which of two bounds is smaller is never
+#' asked: a minimum over rules is not a bound when charges are chosen along the way.
 #' @return A number, possibly `Inf` (no budget of failure probability left).
 #' @noRd
 total_epsilon <- function(history, delta) {
-  pure <- history$epsilon[history$kind == "pure"]
-  approximate <- history[history$kind == "approximate", ]
-  rho <- sum(history$rho[history$kind == "zcdp"])
+  basic <- !after_gaussian(history) | history$kind == "approximate"
   # A hair of tolerance, so that parts of a total that was split add up to it again.
-  left <- delta * (1 + 1e-12) - sum(approximate$delta)
+  left <- delta * (1 + 1e-12) - sum(history$delta[basic])
   if (left < 0) {
     return(Inf)
   }
-  convert <- function(rho) {
-    if (rho == 0) 0 else if (left <= 0) Inf else cdp_epsilon_cpp(rho, min(left, delta))
+  sum(history$epsilon[basic]) + gaussian_epsilon(history[!basic, ], min(left, delta))
+}
+
+#' Which charges come with or after the first one that has Gaussian noise?
+#' @noRd
+after_gaussian <- function(history) {
+  cumsum(history$kind %in% c("gdp", "zcdp")) > 0
+}
+
+#' Epsilon of the Gaussian part of a history
+#'
+#' In zCDP if it was ever charged, which no shift covers; in Gaussian shifts otherwise.
+#' @noRd
+gaussian_epsilon <- function(charges, delta) {
+  if (!nrow(charges)) {
+    return(0)
   }
-  sum(approximate$epsilon) + min(sum(pure) + convert(rho), convert(rho + sum(pure^2) / 2))
+  if (delta <= 0) {
+    return(Inf)
+  }
+  pure <- charges$kind == "pure"
+  if (any(charges$kind == "zcdp")) {
+    return(cdp_epsilon_cpp(sum(charges$rho[!pure]) + sum(charges$epsilon[pure]^2) / 2, delta))
+  }
+  # Log-ratios of a pure step lie in [-epsilon, epsilon].
+  covers <- vapply(2 * charges$epsilon[pure], exponential_step_mu_cpp, 0)
+  gdp_epsilon_cpp(gdp_compose_cpp(c(charges$mu[!pure], covers)), delta)
 }
 
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
+#' @param promise (`list`)\cr from `guarantee()`.
 #' @return Invisible `NULL`.
 #' @noRd
-spend <- function(ledger, cost, label, call = NULL) {
+spend <- function(ledger, cost, label, call = NULL, promise = list(holds = TRUE)) {
   if (is.null(ledger)) {
     return(invisible(NULL))
   }
-  if (!identical(ledger$session, session_mark())) {
-    abort(c(
-      "This ledger belongs to another R session, and a copy cannot pay.",
-      x = "What the original has spent since is not known here.",
-      i = paste(
-        "Nothing was released and nothing was spent. Use the ledger where it was made, or take it",
-        "over with {.code dp_ledger(resume = )}."
-      )
-    ), "budget", call)
-  }
-  charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho")])
-  after <- rbind(ledger$history, charge)
+  check_live(ledger, call)
+  check_promise(promise, call)
+  charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho", "mu")])
+  after <- rbind(complete_history(ledger$history), charge)
+  check_order(after, call)
   total <- total_epsilon(after, ledger$delta)
   if (!(total <= ledger$epsilon * (1 + 1e-9))) {
     left <- format_epsilon(remaining_epsilon(ledger))
@@ -131,7 +198,7 @@ spend <- function(ledger, cost, label, call = NULL) {
       ),
       i = paste(
         "Nothing was released and nothing was spent. About epsilon = {left} is left for a release",
-        "accounted like the earlier ones."
+        "by method {.val gram}."
       )
     ), "budget", call)
   }
@@ -139,14 +206,75 @@ spend <- function(ledger, cost, label, call = NULL) {
   invisible(NULL)
 }
 
+#' @noRd
+check_live <- function(ledger, call) {
+  if (is_live(ledger)) {
+    return(invisible(NULL))
+  }
+  here <- identical(ledger$session, session_mark())
+  abort(c(
+    if (here) {
+      "This ledger is a copy, or was taken over, and cannot pay."
+    } else {
+      "This ledger belongs to another R session, and a copy cannot pay."
+    },
+    x = "What the original has spent since is not known here.",
+    i = paste(
+      "Nothing was released and nothing was spent. Use the ledger where it was made, or take it",
+      "over with {.code dp_ledger(resume = )}."
+    )
+  ), "budget", call)
+}
+
+#' @noRd
+check_promise <- function(promise, call) {
+  if (!promise$holds) {
+    abort(c(
+      "A ledger does not pay for a release whose guarantee does not hold.",
+      x = "Here {promise$reason}.",
+      i = paste(
+        "Nothing was released and nothing was spent. Drop {.arg ledger} for such a release, and do",
+        "not make it of data that need protection."
+      )
+    ), "budget", call)
+  }
+}
+
+#' Charges that the ledger's accounting cannot cover where they stand
+#' @param history (`data.frame`)\cr with the new charge as its last row.
+#' @noRd
+check_order <- function(history, call) {
+  new <- nrow(history)
+  earlier <- history$kind[-new]
+  if (!any(earlier %in% c("gdp", "zcdp"))) {
+    return(invisible(NULL))
+  }
+  kind <- history$kind[[new]]
+  if (kind == "approximate" || (kind == "zcdp" && !any(earlier == "zcdp"))) {
+    abort(c(
+      "This ledger holds releases with Gaussian noise: this kind of release had to come before.",
+      x = "How costs add up is fixed when the first of them is charged.",
+      i = paste(
+        "Nothing was released and nothing was spent. Use a ledger of its own for this release:",
+        "the totals of two ledgers on the same donors add up."
+      )
+    ), "budget", call)
+  }
+}
+
 #' Epsilon that one more release by method "gram" could spend
 #' @noRd
 remaining_epsilon <- function(ledger) {
+  history <- complete_history(ledger$history)
+  gaussian <- ledger$delta > 0
   fits <- function(epsilon) {
-    rho <- if (ledger$delta > 0) cdp_rho_cpp(epsilon, ledger$delta) else NA_real_
-    kind <- if (ledger$delta > 0) "zcdp" else "pure"
-    extra <- data.frame(label = "", kind = kind, epsilon = epsilon, delta = 0, rho = rho)
-    total_epsilon(rbind(ledger$history, extra), ledger$delta) <= ledger$epsilon * (1 + 1e-9)
+    extra <- if (gaussian) {
+      new_cost("gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, ledger$delta))
+    } else {
+      new_cost("pure", epsilon = epsilon)
+    }
+    extra <- data.frame(label = "", extra[c("kind", "epsilon", "delta", "rho", "mu")])
+    total_epsilon(rbind(history, extra), ledger$delta) <= ledger$epsilon * (1 + 1e-9)
   }
   if (fits(ledger$epsilon)) {
     return(ledger$epsilon)
@@ -178,12 +306,7 @@ format_epsilon <- function(epsilon) {
 format.dp_ledger <- function(x, ...) {
   spent <- if (nrow(x$history)) total_epsilon(x$history, x$delta) else 0
   history <- if (nrow(x$history)) {
-    cost <- ifelse(x$history$kind == "zcdp",
-      paste0("rho = ", format_epsilon(x$history$rho)),
-      paste0("epsilon = ", format_epsilon(x$history$epsilon),
-        ifelse(x$history$delta > 0, paste0(", delta = ", format(x$history$delta)), ""))
-    )
-    paste0("  ", seq_len(nrow(x$history)), ". ", x$history$label, ": ", cost)
+    paste0("  ", seq_len(nrow(x$history)), ". ", x$history$label, ": ", charge_words(x$history))
   } else {
     "  nothing spent yet"
   }
@@ -193,6 +316,20 @@ format.dp_ledger <- function(x, ...) {
       "; about ", format_epsilon(remaining_epsilon(x)), " left"),
     history
   )
+}
+
+#' What each charge of a history cost, in its own currency
+#' @noRd
+charge_words <- function(history) {
+  history <- complete_history(history)
+  words <- paste0("epsilon = ", format_epsilon(history$epsilon))
+  own <- history$kind == "approximate"
+  words[own] <- paste0(words[own], ", delta = ", format(history$delta[own]))
+  zcdp <- history$kind == "zcdp"
+  words[zcdp] <- paste0("rho = ", format_epsilon(history$rho[zcdp]))
+  gdp <- history$kind == "gdp"
+  words[gdp] <- paste0("mu = ", format_epsilon(history$mu[gdp]))
+  words
 }
 
 #' @rdname dp_ledger
@@ -205,5 +342,5 @@ print.dp_ledger <- function(x, ...) {
 #' @rdname dp_ledger
 #' @export
 as.data.frame.dp_ledger <- function(x, ...) {
-  x$history
+  complete_history(x$history)
 }

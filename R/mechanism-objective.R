@@ -20,6 +20,7 @@ plan_objective <- function(public) {
     )
     return(list(weights = weights, post = list(), cost = NULL, steps = NULL))
   }
+  check_representable(public)
   tight <- public$calibration == "tight"
   share <- public$control$split %||% if (tight) objective_share(public, lambda) else 1 / 2
   weights <- if (tight) {
@@ -112,6 +113,8 @@ plan_algorithm3 <- function(public, lambda, epsilon) {
     gradient <- min(gradient, curvature * sqrt(n) + 4 * T0)
     list(law = "gamma_norm", sensitivity = gradient, scale = gradient / epsilon0)
   }
+  # The Cholesky factorisation of minimise_unconstrained() is not to fail.
+  check_rounding(n, T0, lambda + extra)
   c(noise, list(
     epsilon = epsilon, epsilon0 = epsilon0, lambda = lambda, mu = lambda + extra,
     curvature = curvature
@@ -121,7 +124,7 @@ plan_algorithm3 <- function(public, lambda, epsilon) {
 plan_objective_post <- function(public, sensitivity, share) {
   epsilon <- (1 - share) * public$epsilon
   if (public$calibration == "tight" && public$delta > 0) {
-    plan_gaussian(sensitivity, cdp_rho_cpp(epsilon, public$delta / 2))
+    plan_gaussian(sensitivity, gdp_budget_cpp(epsilon, public$delta / 2))
   } else {
     plan_gamma_norm(sensitivity, epsilon)
   }
@@ -273,11 +276,11 @@ objective_share <- function(public, lambda) {
     step1 <- best_curvature(public, bounded_facts(public, lambda, epsilon - cover, cover))
     left <- (1 - share) * public$epsilon
     variance <- if (public$delta > 0) {
-      sensitivity^2 / (2 * cdp_rho_cpp(left, public$delta / 2))
+      (sensitivity / gdp_budget_cpp(left, public$delta / 2))^2
     } else {
       (public$n * public$T1 + 1) * (sensitivity / left)^2
     }
-    log(step1$error + variance * (1 / public$n + step1$spread))
+    min(log(step1$error + variance * (1 / public$n + step1$spread)), 1e4)
   }
   shares <- seq(0.1, 0.9, by = 0.05)
   at <- shares[which.min(vapply(shares, error, numeric(1)))]

@@ -4,9 +4,9 @@
 #' Public constants of output perturbation
 #'
 #' `calibration = "tight"`: ridge weights have the exact sensitivity of [ridge_sensitivity()]. With
-#' `delta > 0` both releases are discrete Gaussian and share one zCDP budget; with `delta = 0` both
-#' are gamma-norm and split epsilon. `calibration = "published"`: the constants of Algorithm 2,
-#' which hold but are many times too large.
+#' `delta > 0` both releases are discrete Gaussian and share one Gaussian shift (mu); with
+#' `delta = 0` both are gamma-norm and split epsilon. `calibration = "published"`: the constants of
+#' Algorithm 2, which hold but are many times too large.
 #'
 #' @param public (`list`)\cr from `public_facts()`.
 #' @return A list of class `dpsc_plan`: what each noise step costs. PUBLIC.
@@ -26,22 +26,25 @@ plan_output <- function(public) {
   if (!public$private) {
     return(list(weights = weights, post = list(), cost = NULL, steps = NULL))
   }
+  check_representable(public)
   post_sensitivity <- public_post_sensitivity(public)
+  check_rounding(public$n, public$T0, lambda)
+  reach <- weights$sensitivity +
+    ridge_rounding(public$n, public$T0, lambda, sqrt(sum(public$y^2)))
   if (public$calibration == "tight" && public$delta > 0) {
-    rho <- cdp_rho_cpp(public$epsilon, public$delta)
-    slack <- ridge_rounding(public, lambda)
+    mu <- gdp_budget_cpp(public$epsilon, public$delta)
     share <- public$control$split %||%
-      best_share(public, weights$sensitivity, post_sensitivity, rho, gaussian = TRUE)
-    weights <- c(weights, plan_gaussian(weights$sensitivity + slack, share * rho, sqrt(public$n)))
-    post <- plan_gaussian(post_sensitivity, (1 - share) * rho)
-    cost <- new_cost("zcdp", epsilon = public$epsilon, rho = rho)
+      best_share(public, reach, post_sensitivity, mu^2 / 2, gaussian = TRUE)
+    weights <- c(weights, plan_gaussian(reach, mu * sqrt(share), sqrt(public$n)))
+    post <- plan_gaussian(post_sensitivity, mu * sqrt(1 - share))
+    cost <- new_cost("gdp", epsilon = public$epsilon, mu = mu)
   } else {
     share <- public$control$split %||% if (public$calibration == "published") {
       1 / 2
     } else {
-      best_share(public, weights$sensitivity, post_sensitivity, public$epsilon, gaussian = FALSE)
+      best_share(public, reach, post_sensitivity, public$epsilon, gaussian = FALSE)
     }
-    weights <- c(weights, plan_gamma_norm(weights$sensitivity, share * public$epsilon))
+    weights <- c(weights, plan_gamma_norm(reach, share * public$epsilon))
     post <- plan_gamma_norm(post_sensitivity, (1 - share) * public$epsilon)
     cost <- new_cost("pure", epsilon = public$epsilon)
   }
@@ -82,13 +85,55 @@ ridge_weights <- function(x, y, lambda) {
 
 #' Public bound on the rounding error of `ridge_weights()`, for two panels
 #'
-#' A Cholesky solve is backward stable: relative error at most about `4 T0^2 u` times the condition
-#' number, which is at most `1 + 2 n T0 / lambda`; the weights' norm is at most `||y|| / sqrt(2
-#' lambda)`.
+#' The computed weights are the exact ones for `X'X + c I + E`, `c = lambda / 2`. They move by at
+#' most `|X (X'X + c I)^-1| |E| |y| / c`, and the first norm is at most `1 / (2 sqrt(c))` and
+#' `sqrt(n T0) / c` (proofs/ridge.md). Twice that, for safety.
+#' @param y_norm (`number`)\cr norm of the target, scaled units.
 #' @noRd
-ridge_rounding <- function(public, lambda) {
-  condition <- 1 + 2 * public$n * public$T0 / lambda
-  2 * 4 * public$T0^2 * .Machine$double.eps * condition * sqrt(sum(public$y^2) / (2 * lambda))
+ridge_rounding <- function(n, T0, lambda, y_norm) {
+  c <- lambda / 2
+  solve <- min(1 / (2 * sqrt(c)), sqrt(n * T0) / c)
+  2 * 2 * ridge_backward_error(n, T0, lambda) * solve * y_norm
+}
+
+#' `|E| / c` of one panel
+#'
+#' In any order of summation a Gram matrix of n rows is off by at most `n u` times its trace, which
+#' is at most `n T0`; a Cholesky solve is backward stable (Higham, 2002, Theorem 10.4).
+#' @noRd
+ridge_backward_error <- function(n, T0, lambda) {
+  unit <- .Machine$double.eps / 2
+  (n + 4 * T0^2 + 2) * unit * (1 + 2 * n * T0 / lambda)
+}
+
+#' Refuse a ridge penalty at which rounding could tell donors apart
+#'
+#' Up to the limit a Cholesky factorisation cannot fail, whatever the rows (ibid., Theorem 10.7),
+#' and what rounding adds to the sensitivity, and to the noise, is about a tenth of it at most.
+#' @param mu (`number`)\cr the penalty, lambda or more.
+#' @noRd
+check_rounding <- function(n, T0, mu) {
+  if (!(2 * ridge_backward_error(n, T0, mu) <= 0.1)) {
+    abort(c(
+      "{.arg lambda} is too small for double precision with this many donors and periods.",
+      i = paste(
+        "The weights would follow rounding errors. Take a larger {.arg lambda} in",
+        "{.fn dp_control}; nothing was released and nothing was spent."
+      )
+    ), "argument")
+  }
+}
+
+#' Refuse an epsilon whose noise, or the product of two noises, leaves the doubles
+#' @noRd
+check_representable <- function(public) {
+  if (public$epsilon < 1e-100 || public$epsilon > 1e100) {
+    abort(c(
+      "{.arg epsilon} is too {if (public$epsilon < 1) 'small' else 'large'} for this method.",
+      x = "It is {public$epsilon}; noise of such a size cannot be computed with.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument")
+  }
 }
 
 #' Second step of the vertical methods: the donors' post-period outcomes plus noise, times the
@@ -118,14 +163,17 @@ public_post_sensitivity <- function(public) {
 }
 
 #' One discrete Gaussian step: grid, variance and cost
+#' @param mu (`number`)\cr the Gaussian shift that covers the step.
 #' @param rounding (`number`, grid units)\cr what rounding to the grid adds to the sensitivity.
+#' @return A list, with `rho` the cost in zCDP, at most `mu^2 / 2`.
 #' @noRd
-plan_gaussian <- function(sensitivity, rho, rounding = 0) {
-  grid <- gaussian_grid(sensitivity, rho)
-  variance <- gaussian_variance(sensitivity * 2^grid + rounding, rho)
+plan_gaussian <- function(sensitivity, mu, rounding = 0) {
+  grid <- gaussian_grid(sensitivity, mu)
+  reach <- sensitivity * 2^grid + rounding
+  variance <- gaussian_variance(reach, mu)
   list(
-    law = "discrete_gaussian", grid = grid, variance = variance, rho = rho,
-    scale = sqrt(variance) / 2^grid
+    law = "discrete_gaussian", grid = grid, variance = variance, shift = mu,
+    rho = reach^2 / (2 * variance), scale = sqrt(variance) / 2^grid
   )
 }
 
@@ -147,11 +195,13 @@ add_planned <- function(values, step, rng) {
 }
 
 #' One line of the record that a release keeps of its noise
+#' @param step (`list`)\cr with `shift`, its mu (Gaussian differential privacy), if it has one.
 #' @noRd
 describe_step <- function(what, step) {
   data.frame(
     step = what, law = step$law, sensitivity = step$sensitivity, scale = step$scale,
-    epsilon = step$epsilon %||% NA_real_, rho = step$rho %||% NA_real_
+    epsilon = step$epsilon %||% NA_real_, rho = step$rho %||% NA_real_,
+    mu = step$shift %||% NA_real_
   )
 }
 
@@ -168,7 +218,8 @@ best_share <- function(public, weights_sensitivity, post_sensitivity, budget, ga
   error <- function(share) {
     a2 <- variance(weights_sensitivity, share * budget, public$n)
     b2 <- variance(post_sensitivity, (1 - share) * budget, public$n * public$T1)
-    log(public$n * a2 * (1 / 3 + b2) + b2 / public$n)
+    # Finite even where a tiny epsilon makes it overflow.
+    min(log(public$n * a2 * (1 / 3 + b2) + b2 / public$n), 1e4)
   }
   stats::optimize(error, c(0.01, 0.99), tol = 1e-4)$minimum
 }

@@ -18,13 +18,12 @@
 #'   targets, named `target: period`). It adds the prediction error of a unit drawn like the donors
 #'   and the privacy noise; for methods `"output"` and `"objective"`, which release no moments,
 #'   **the privacy noise alone**.
-#' * `coef()`: noisy weights of the donors by position (methods `"output"` and `"objective"`; names
-#'   only if `dp_control(donor_names = TRUE)` declared them public); an error for `"gram"`.
 #' * `fitted()`: k x T0 matrix of the counterfactual before the treatment; `predict()`: the
 #'   counterfactual from it on, or all of it. Outcome units.
 #' * `residuals()`: k x T0 matrix, the *target's* observed minus fitted values; never a donor's.
 #' * `nobs()`: the number of donors.
 #' @section Errors: `dpsc_error_argument`.
+#' @seealso [coef()][coef.dp_synth()], `vcov()`, `weights()` and the verbs of other packages.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,
@@ -53,11 +52,10 @@ confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = F
   call <- public_call("confint")
   check_no_dots(..., call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  table <- effect_table(object)
-  width <- interval_width(table, level, check_flag(simultaneous, call = call))
+  table <- effect_limits(object, level, check_flag(simultaneous, call = call))
   labels <- if (nrow(object$target) > 1L) paste0(table$target, ": ", table$term) else table$term
   percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
-  out <- matrix(c(table$estimate - width, table$estimate + width),
+  out <- matrix(c(table$conf.low, table$conf.high),
     ncol = 2L,
     dimnames = list(labels, percent)
   )
@@ -74,22 +72,6 @@ confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = F
     ), "argument", call)
   }
   out[parm, , drop = FALSE]
-}
-
-#' @rdname effects.dp_synth
-#' @importFrom stats coef
-#' @export
-coef.dp_synth <- function(object, ...) {
-  release <- object$release
-  weights <- release$statistics$weights
-  if (is.null(weights)) {
-    abort(c(
-      "A fit by method {.val gram} has no weights of single donors.",
-      i = "It releases sums; methods {.val output} and {.val objective} release weights."
-    ), "argument", public_call("coef"))
-  }
-  names(weights) <- release$panel$donor_names %||% seq_along(weights)
-  weights
 }
 
 #' @rdname effects.dp_synth

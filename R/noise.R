@@ -5,23 +5,24 @@ largest_sigma <- 2^27
 
 #' Exponent k of the finest grid 2^-k on which a discrete Gaussian can be drawn exactly
 #' @param sensitivity (`number`, scaled units)\cr L2 sensitivity.
-#' @param rho (`number`)\cr zCDP budget of the step.
+#' @param mu (`number`)\cr Gaussian shift that the step may cost.
 #' @return An integer. PUBLIC.
 #' @noRd
-gaussian_grid <- function(sensitivity, rho) {
-  floor(log2(largest_sigma * sqrt(2 * rho) / sensitivity))
+gaussian_grid <- function(sensitivity, mu) {
+  floor(log2(largest_sigma * mu / sensitivity))
 }
 
-#' Variance in grid units that makes a step rho-zCDP, rounded up to an integer
+#' Variance in grid units that makes a step mu-GDP, rounded up to an integer
 #'
-#' Canonne, Kamath and Steinke (2020), Theorem 4: `sensitivity^2 / (2 variance) <= rho`.
+#' `sensitivity^2 / (variance - 16) <= mu^2`: discreteness costs 16 (proofs/accounting.md).
 #' @param sensitivity (`number`, grid units)\cr L2 sensitivity.
 #' @noRd
-gaussian_variance <- function(sensitivity, rho) {
-  variance <- ceiling(sensitivity^2 / (2 * rho) * (1 + 1e-12))
-  if (!is.finite(variance) || variance > 2^56) {
+gaussian_variance <- function(sensitivity, mu) {
+  variance <- gaussian_vector_variance_cpp(sensitivity, mu)
+  # The proof that discreteness costs nothing more asks for mu of 1e-90 or above.
+  if (!is.finite(variance) || variance > 2^56 || mu < 1e-90) {
     abort(c(
-      "{.arg epsilon} is too small for this panel: the noise would not fit the exact sampler.",
+      "{.arg epsilon} or {.arg delta} is too small: the noise would not fit the exact sampler.",
       i = "Nothing was released and nothing was spent."
     ), "argument")
   }

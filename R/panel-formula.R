@@ -59,41 +59,78 @@ formula_problem <- function(formula) {
 #' Evaluate both sides of a checked formula
 #'
 #' Goes through [stats::model.frame()], so that `log(y)` is the log and a variable may live in the
-#' formula's environment. Warnings on the way ("NaNs produced") are muffled, since their call can
-#' hold data: what they announce is found by the check for non-finite values. An error of the user's
-#' code is replaced by one of ours without a parent, for the same reason.
+#' formula's environment; the outcome of a private fit through [evaluate_rowwise()]. Warnings on the
+#' way ("NaNs produced") are muffled, since their call can hold data: what they announce is found by
+#' the check for non-finite values. An error of the user's code is replaced by one of ours without a
+#' parent, for the same reason.
 #'
 #' @param formula (`formula`)\cr from [check_panel_formula()].
 #' @param data (`data.frame`)\cr long data. PRIVATE.
 #' @param n_rows (`integer`)\cr its number of rows.
+#' @param index (`character(2)`)\cr columns of unit and time, which are public.
+#' @param private (`flag`)\cr is epsilon finite?
 #' @return A list with
 #'   `outcome` (`numeric`, one value a row, outcome units): PRIVATE;
 #'   `treated` (`integer`): the rows where the indicator is 1, in increasing order. PUBLIC.
 #' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is
-#'   not numeric, a treatment that is not 0/1.
+#'   not numeric or may mix rows, a treatment that is not 0/1.
 #' @noRd
-evaluate_formula <- function(formula, data, n_rows, call = NULL) {
-  frame <- tryCatch(
+evaluate_formula <- function(formula, data, n_rows, index, private, call = NULL) {
+  if (private) {
+    check_indicator(formula, index, call)
+    outcome <- evaluate_rowwise(formula[[2L]], environment(formula), data, call)
+    # Without a left-hand side.
+    frame <- evaluate_frame(formula[-2L], data)
+    treated <- frame[[1L]]
+    failed <- is.null(outcome) || is.null(frame)
+    sizes <- if (!failed) c(NROW(outcome), nrow(frame))
+  } else {
+    frame <- evaluate_frame(formula, data)
+    outcome <- frame[[1L]]
+    treated <- frame[[2L]]
+    failed <- is.null(frame)
+    sizes <- nrow(frame)
+  }
+  if (failed) {
+    abort_evaluation(formula, data, call)
+  }
+  if (any(sizes != n_rows)) {
+    found <- sizes[sizes != n_rows][[1L]]
+    abort(c(
+      "The variables of {.arg formula} must have one value for each row of {.arg data}.",
+      x = "{.arg data} has {n_rows} row{?s}, the variables have {found}.",
+      i = "Use columns of {.arg data}."
+    ), "panel", call)
+  }
+  list(
+    outcome = check_outcome(outcome, code_label(formula[[2L]], "outcome"), call),
+    treated = check_treated(treated, code_label(formula[[3L]], "treated"), call)
+  )
+}
+
+evaluate_frame <- function(formula, data) {
+  tryCatch(
     withCallingHandlers(
       stats::model.frame.default(formula, data, na.action = stats::na.pass),
       warning = function(w) tryInvokeRestart("muffleWarning")
     ),
     error = function(e) NULL
   )
-  if (is.null(frame)) {
-    abort_evaluation(formula, data, call)
-  }
-  if (nrow(frame) != n_rows) {
+}
+
+#' Check that who is treated, which is public, is not computed from the outcome
+#'
+#' A column by itself is taken as it is, and the index columns are public.
+#' @noRd
+check_indicator <- function(formula, index, call) {
+  shared <- setdiff(intersect(all.vars(formula[[2L]]), all.vars(formula[[3L]])), index)
+  if (length(shared) > 0L && is.call(formula[[3L]])) {
     abort(c(
-      "The variables of {.arg formula} must have one value for each row of {.arg data}.",
-      x = "{.arg data} has {n_rows} row{?s}, the variables have {nrow(frame)}.",
-      i = "Use columns of {.arg data}."
+      "The treatment indicator must not be computed from the outcome: it is public.",
+      x = "Both sides of {.arg formula} name {.code {shared}}.",
+      i = "Use a column that says who was treated and when."
     ), "panel", call)
   }
-  list(
-    outcome = check_outcome(frame[[1L]], code_label(formula[[2L]], "outcome"), call),
-    treated = check_treated(frame[[2L]], code_label(formula[[3L]], "treated"), call)
-  )
 }
 
 #' Say why a formula could not be evaluated, naming what the formula names and nothing else
@@ -184,10 +221,9 @@ check_treated <- function(treated, label, call = NULL) {
     problem <- "{.code {label}} is of class {kind}."
   }
   if (!ok || missing) {
-    count <- sum(is.na(treated))
     abort(c(
       "The treatment indicator must be 0 or 1 in every row.",
-      x = if (ok) "{.code {label}} is missing in {count} row{?s}." else problem,
+      x = if (ok) "{.code {label}} is missing in some row." else problem,
       i = paste(
         "Use 0/1 numbers, FALSE/TRUE, or a factor of these; 1 only for the treated units in",
         "post-treatment periods."
@@ -206,14 +242,18 @@ is_plain_number <- function(x) {
 #' Code as a label, unless it has data inlined
 #'
 #' A formula made by [bquote()] or [do.call()] may hold a whole column; its deparse would print it.
-#' A string may be a donor's name, so it counts as data too.
+#' A string may be a donor's name, and a number with many digits a donor's value, so they count as
+#' data too: the number is shown as three dots.
 #' @param code (`language`)\cr one side of a formula.
 #' @param default (`string`)\cr the label if anything but names, calls and single constants
 #'   (numbers, `TRUE`, `FALSE`, `NULL`) is in it.
 #' @return A string. PUBLIC.
 #' @noRd
 code_label <- function(code, default) {
-  if (is_plain_code(code)) paste(trimws(deparse(code, 500L)), collapse = " ") else default
+  if (!is_plain_code(code)) {
+    return(default)
+  }
+  paste(trimws(deparse(without_long_numbers(code), 500L)), collapse = " ")
 }
 
 is_plain_code <- function(code) {
@@ -228,6 +268,23 @@ is_plain_code <- function(code) {
   }
   is.symbol(code) || is.null(code) ||
     (is.atomic(code) && !is.character(code) && length(code) == 1L && is.null(attributes(code)))
+}
+
+# Enough for 100, 0.01 or 1.5, too few for a reading.
+label_digits <- 2L
+
+without_long_numbers <- function(code) {
+  if (is.call(code)) {
+    parts <- as.list(code)
+    is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
+    parts[!is_empty] <- lapply(parts[!is_empty], without_long_numbers)
+    return(as.call(parts))
+  }
+  if (is.complex(code) || is.raw(code) ||
+      (is.numeric(code) && is.finite(code) && code != signif(code, label_digits))) {
+    return(quote(...))
+  }
+  code
 }
 
 #' Code without `package::name`s, functions written in it, and names after `$` or `@`

@@ -16,11 +16,15 @@
 #'   an error as far as it can be told. If both orders make a design and the columns' types say
 #'   nothing, it cannot, and donors' names would be taken for public periods.
 #' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
+#' @param private (`flag`)\cr is epsilon finite? Then the outcome must be computed row by row.
 #' @return A `dpsc_panel`, see [new_panel_design()].
-#' @section Errors: `dpsc_error_panel`: the kind of problem, and the period, column or count where
-#'   it is. Treated units are named; a donor's name or value never is.
+#' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
+#'   neither who nor where nor how often; that every unit has one finite value a period is public.
+#'   Treated units are named, with the period where it is theirs.
+#' @section Warnings: `dpsc_warning_index` if unit and time may be the wrong way round.
 #' @noRd
-panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE) {
+panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
+                               private = TRUE) {
   check_given(missing(data), "data", "a data frame in long format", call)
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
@@ -29,11 +33,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   keep_names <- check_flag(keep_names, call = call)
   units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
   times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
-  variables <- evaluate_formula(formula, data, n_rows, call)
+  variables <- evaluate_formula(formula, data, n_rows, index, private, call)
 
+  check_units_recur(units, times, call)
   # Before any message may name a period: the periods might be the donors.
   check_orientation(units, times, variables$treated, call)
-  cells <- match_cells(units, times, call)
+  cells <- match_cells(units, times, unique(units$code[variables$treated]), call)
   treatment <- find_treatment(units, times, variables$treated, call)
   # Column-major, so that a whole row of the panel is one unit.
   outcome <- numeric(n_rows)
@@ -42,10 +47,11 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   target <- outcome[treatment$units, , drop = FALSE]
   rownames(target) <- unit_labels(units$values[treatment$units])
   donors <- outcome[-treatment$units, , drop = FALSE]
+  if (private) warn_orientation(units, times, nrow(donors), call)
 
   label <- code_label(formula[[2L]], "outcome")
   check_finite_target(target, times$values, label, call)
-  check_finite_donors(donors, times$values, label, call)
+  check_donors_finite(donors, label, call)
   new_panel_design(
     donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
     layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
@@ -145,11 +151,10 @@ code_index <- function(x, name, call = NULL) {
     attributes(values) <- known_attributes(x)
   }
   if (missing) {
-    count <- sum(is.na(x) | (is.double(x) & is.infinite(x)))
     abort(c(
       "Every row must say its unit and its period.",
-      x = "{.code {name}} is missing or infinite in {count} row{?s}.",
-      i = "Remove these rows or complete them."
+      x = "{.code {name}} is missing or infinite in some row.",
+      i = "Complete the column where the data are made: without it nobody knows whose row it is."
     ), "panel", call)
   }
   list(code = code, values = values, name = name, alphabetical = is.character(x))
@@ -170,12 +175,31 @@ known_attributes <- function(x) {
   }
 }
 
+#' Refuse a repeated cross-section
+#' @inheritParams match_cells
+#' @section Errors: `dpsc_error_panel`; names the unit's column.
+#' @noRd
+check_units_recur <- function(units, times, call = NULL) {
+  if (length(units$values) == length(units$code) && length(times$values) > 1L) {
+    abort(c(
+      "{.arg data} must follow the same units over time.",
+      x = "Every unit in {.code {units$name}} appears once: a repeated cross-section is no panel.",
+      i = paste(
+        "Check that {.code {units$name}} tells the units and not the rows apart. Donors may also",
+        "be groups that recur, such as regions; then a region is what is protected, not a person."
+      )
+    ), "panel", call)
+  }
+}
+
 #' The cell of the unit x period matrix that each row fills
 #' @param units,times (`list`)\cr from [code_index()].
+#' @param treated (`integer`)\cr codes of the treated units, which errors may name.
 #' @return Cell numbers (`integer`, column-major), a permutation of all cells.
-#' @section Errors: `dpsc_error_panel` for duplicate or absent rows.
+#' @section Errors: `dpsc_error_panel` for duplicate or absent rows: the kind of problem, and a
+#'   treated unit that has it.
 #' @noRd
-match_cells <- function(units, times, call = NULL) {
+match_cells <- function(units, times, treated, call = NULL) {
   n_units <- length(units$values)
   n_times <- length(times$values)
   n_rows <- length(units$code)
@@ -188,22 +212,41 @@ match_cells <- function(units, times, call = NULL) {
       return(cells)
     }
   }
-  repeated <- duplicated(units$code + as.double(n_units) * (times$code - 1L))
-  if (any(repeated)) {
-    count <- sum(repeated)
-    period <- period_text(times$values[min(times$code[repeated])])
+  # The target's own rows are public, so they come first and are named.
+  own <- which(units$code %in% treated)
+  twice <- own[duplicated(cbind(units$code, times$code)[own, , drop = FALSE])]
+  if (length(twice) > 0L) {
+    unit <- unit_labels(units$values[units$code[twice[[1L]]]])
+    period <- period_text(times$values[times$code[twice[[1L]]]])
     abort(c(
       "{.arg data} must have one row for each unit and period.",
-      x = "{count} row{?s} repeat{?s/} a unit and period; the first such period is {period}.",
-      i = "Remove the duplicates, or check that {.code {units$name}} tells the units apart."
+      x = "{unit}, which is treated, has several rows in period {period}.",
+      i = "Check that {.code {units$name}} tells the units apart."
     ), "panel", call)
   }
-  incomplete <- which(tabulate(times$code, n_times) < n_units)
-  count <- length(incomplete)
-  periods <- enumerate(period_text(times$values[utils::head(incomplete, 5L)]), count)
+  short <- treated[tabulate(match(units$code[own], treated), length(treated)) < n_times]
+  if (length(short) > 0L) {
+    unit <- unit_labels(units$values[min(short)])
+    abort(c(
+      "The panel must be balanced: every unit in every period.",
+      # Not which period: it may be in the panel because of one donor.
+      x = "{unit}, which is treated, has no row in some period of the panel.",
+      i = "Complete the treated units, which are public."
+    ), "panel", call)
+  }
+  if (anyDuplicated(units$code + as.double(n_units) * (times$code - 1L))) {
+    abort(c(
+      "{.arg data} must have one row for each unit and period.",
+      x = "Some unit has several rows in one period.",
+      i = paste(
+        "Check that {.code {units$name}} tells the units apart; combine rows of one person by a",
+        "rule that looks at that person alone."
+      )
+    ), "panel", call)
+  }
   abort(c(
     "The panel must be balanced: every unit in every period.",
-    x = "{count} of {n_times} period{?s} lack{cli::qty(count)}{?s/} rows: {periods}.",
-    i = "Complete the units, drop the incomplete ones, or drop these periods."
+    x = "Some unit has no row in some period.",
+    i = row_by_row_advice
   ), "panel", call)
 }

@@ -22,7 +22,7 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL) {
   check_donor_matrix(donors, call)
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
   design <- design_public(target, T0, times, ncol(donors), call)
-  check_finite_donors(donors, design$times, "donors", call)
+  check_donors_finite(donors, "donors", call)
   new_panel_design(
     donors, design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "matrix", treated = NULL)
@@ -42,8 +42,14 @@ design_public <- function(target, T0, times, n_times, call = NULL) {
   list(target = target, T0 = T0, times = times)
 }
 
+#' Is it a matrix of plain numbers, of no class?
+#' @noRd
+is_plain_table <- function(x) {
+  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
+}
+
 check_donor_matrix <- function(donors, call = NULL) {
-  if (!is.matrix(donors) || is.object(donors) || !typeof(donors) %in% c("integer", "double")) {
+  if (!is_plain_table(donors)) {
     kind <- if (is.matrix(donors) && !is.object(donors)) {
       paste("a matrix of type", typeof(donors))
     } else {

@@ -53,6 +53,26 @@ check_orientation <- function(units, times, rows, call = NULL) {
   }
 }
 
+#' Warn if unit and time may be the wrong way round and nothing tells
+#'
+#' If both are numbers and the last units are treated, the panel is valid either way. Then "donors"
+#' who are fewer than the periods are more likely the periods themselves.
+#' @param n (`count`)\cr number of donors.
+#' @section Warnings: `dpsc_warning_index`; names the columns only.
+#' @noRd
+warn_orientation <- function(units, times, n, call = NULL) {
+  numbers <- is.numeric(units$values) && is.numeric(times$values)
+  if (numbers && n < length(times$values)) {
+    warn(c(
+      "There are fewer donors than periods: is {.arg index} the wrong way round?",
+      i = paste(
+        "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; both",
+        "are numbers. The other way round, donors' names would be periods, which are public."
+      )
+    ), "index", call)
+  }
+}
+
 #' Are these codes, as a set, the last ones of 1, ..., n?
 #' @noRd
 is_tail <- function(codes, n) {

@@ -70,42 +70,40 @@ check_donor_count <- function(n, mend, call = NULL) {
   }
 }
 
-#' Is every value finite? One pass over memory, nothing allocated
+#' Check that donors' values are finite; say nothing but that some are not
 #'
-#' A finite sum means finite terms. `FALSE` may be a false alarm: finite terms can overflow.
-#' @noRd
-is_finite_for_sure <- function(x) {
-  if (is.integer(x)) !anyNA(x) else is.finite(sum(x))
-}
-
-#' Check that donors' values are finite; name the periods only
-#' @param donors (`matrix`, n x T)\cr PRIVATE. Never copied; at most one column is at hand.
-#' @param times (`vector` of length T)\cr the periods.
+#' Where gaps are, and how many, follows from donors' rows. One pass over memory in C++ that
+#' allocates nothing and whose time does not depend on the values.
+#' @param donors (`matrix`, n x T)\cr PRIVATE.
 #' @param label (`string`)\cr the outcome as the user wrote it.
 #' @noRd
-check_finite_donors <- function(donors, times, label, call = NULL) {
-  if (is_finite_for_sure(donors)) {
-    return(invisible())
-  }
-  is_bad <- function(t) {
-    column <- donors[, t]
-    !is_finite_for_sure(column) && !all(is.finite(column))
-  }
-  bad <- which(vapply(seq_len(ncol(donors)), is_bad, NA))
-  count <- length(bad)
-  if (count > 0L) {
-    periods <- enumerate(period_text(times[utils::head(bad, 5L)]), count)
+check_donors_finite <- function(donors, label, call = NULL) {
+  if (!all_finite_cpp(donors)) {
     abort(c(
       "The outcome must be finite for every donor in every period.",
-      x = "{.code {label}} is missing or not finite for donors in {count} period{?s}: {periods}.",
-      i = "Complete the values, or drop the donors or the periods."
+      x = "{.code {label}} is missing or not finite for some donor.",
+      i = row_by_row_advice
     ), "panel", call)
   }
 }
 
+# As [pdp()] calls it, which names periods.
+check_finite_donors <- function(donors, times, label, call = NULL) {
+  check_donors_finite(donors, label, call)
+}
+
+# What may be done about gaps: a rule for one row at a time changes no other row. Dropping donors,
+# or filling them in from others, makes rows depend on each other.
+row_by_row_advice <- paste(
+  "Fill gaps by a rule that looks at one person's row alone: carry that person's own values",
+  "forward, or take the middle of {.arg bounds}. {.code vignette(\"preparing-data\")} says which",
+  "rules keep the guarantee."
+)
+
 #' Check that the target's values are finite; name unit and period
-#' @inheritParams check_finite_donors
+#' @inheritParams check_donors_finite
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
+#' @param times (`vector` of length T)\cr the periods.
 #' @noRd
 check_finite_target <- function(target, times, label, call = NULL) {
   bad <- which(!is.finite(target), arr.ind = TRUE)

@@ -21,6 +21,9 @@
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
 #' @param design (`string`)\cr donors like which design of [sim_panel()].
 #' @param x,object (`dp_plan`)\cr a plan.
+#' @param type (`string`)\cr of the plot: `"error"`, against donors and epsilon; or `"funnel"`: the
+#'   95 % interval of one period of no effect, for the recommended method, and how much of it more
+#'   donors or more budget would take away.
 #' @param ... unused.
 #' @return A list of class `dp_plan`: the arguments, and `table`, a data frame with one row a
 #'   method: `method`, `n`, `epsilon`, `error` (root mean squared error of the counterfactual,
@@ -255,69 +258,4 @@ print.dp_plan <- function(x, ...) {
     "; -: cannot reach that error with 10 million donors or epsilon = 1000"
   }, "\n", sep = "")
   invisible(x)
-}
-
-#' @rdname dp_plan
-#' @export
-plot.dp_plan <- function(x, ...) {
-  picture <- autoplot.dp_plan(x, ...)
-  print(picture)
-  invisible(picture)
-}
-
-#' @rdname dp_plan
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_plan <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
-  rlang::check_installed("ggplot2", "to plot a plan.")
-  unit <- new_bounds(object$bounds, 1)$unit
-  facts <- object[c("T0", "T1", "delta", "design")]
-  centre <- object$table[object$table$recommended, ][1L, ]
-  if (is.na(centre$n)) centre$n <- 1000
-  if (is.na(centre$epsilon)) centre$epsilon <- 1
-  sweep_of <- function(method, n, epsilon, label, against) {
-    data.frame(
-      method = method, panel = label, against = against,
-      error = mapply(plan_error, method, n, epsilon, MoreArgs = list(facts = facts)) * unit
-    )
-  }
-  n <- 10^seq(1, 5, by = 0.1)
-  epsilon <- 10^seq(-1, 2, by = 0.1)
-  labels <- c(
-    paste("donors, at epsilon =", format(centre$epsilon)),
-    paste("epsilon, with", count_of(centre$n, "donor"))
-  )
-  data <- do.call(rbind, lapply(object$table$method, function(method) {
-    rbind(
-      sweep_of(method, n, centre$epsilon, labels[[1L]], n),
-      sweep_of(method, centre$n, epsilon, labels[[2L]], epsilon)
-    )
-  }))
-  data$panel <- factor(data$panel, levels = labels)
-  ggplot2::ggplot(data, ggplot2::aes(
-    .data$against, .data$error,
-    colour = .data$method, linetype = .data$method
-  )) +
-    ggplot2::geom_hline(yintercept = 2 * unit, colour = "grey60") +
-    ggplot2::geom_line(linewidth = 0.7) +
-    ggplot2::facet_wrap(~panel, scales = "free_x", strip.position = "bottom") +
-    ggplot2::scale_x_log10(labels = plain_labels) +
-    ggplot2::scale_y_log10(labels = plain_labels) +
-    ggplot2::scale_colour_manual(NULL, values = c(
-      gram = "#0072B2", output = "#D55E00", objective = "#009E73"
-    )) +
-    ggplot2::scale_linetype_manual(NULL, values = c(gram = 1, output = 2, objective = 4)) +
-    ggplot2::labs(
-      x = NULL, y = "error of the counterfactual",
-      subtitle = "Expected root mean squared error; grey line: the width of the bounds"
-    ) +
-    ggplot2::theme_minimal(base_size = 11) +
-    ggplot2::theme(legend.position = "bottom", strip.placement = "outside",
-      panel.grid.minor = ggplot2::element_blank(),
-      panel.spacing.x = ggplot2::unit(24, "pt"), plot.margin = ggplot2::margin(6, 18, 6, 6)
-    )
-}
-
-plain_labels <- function(breaks) {
-  format(breaks, big.mark = ",", scientific = FALSE, trim = TRUE, drop0trailing = TRUE)
 }

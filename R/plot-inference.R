@@ -15,23 +15,29 @@ autoplot.dp_placebo_time <- function(object, ...) {
   rlang::check_installed("ggplot2", "to plot placebo dates.")
   data <- as.data.frame(unclass(object))
   data$date <- plot_periods(data$date)
+  data$target <- factor(data$target, levels = unique(data$target))
   width <- interval_quantile(0.95) * data$std.error
   data$low <- data$effect - width
   data$high <- data$effect + width
-  plot <- ggplot2::ggplot(data, ggplot2::aes(.data$date, .data$effect)) +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey60") +
+  # Only classical fits, on raw donors, know no errors.
+  bars <- !all(is.na(width))
+  across <- min(3, length(levels(data$target)))
+  ggplot2::ggplot(data, ggplot2::aes(.data$date, .data$effect)) +
+    zero_line() +
     ggplot2::geom_linerange(ggplot2::aes(ymin = .data$low, ymax = .data$high),
       colour = band_colour, alpha = 0.5, linewidth = 1.2, na.rm = TRUE
     ) +
     ggplot2::geom_point(size = 2) +
     ggplot2::labs(
       x = "pretended start of the treatment", y = "mean effect until the true start",
-      subtitle = "No effect can be there; bars: pointwise 95 % intervals"
+      title = "Placebos in time", subtitle = paste0(
+        if (isFALSE(attr(object, "private")) || !bars) "NOT PRIVATE. ", "No effect can be there",
+        if (bars) "; bars: 95 % interval, each date by itself"
+      )
     ) +
-    period_axis(data$date) +
-    inference_theme()
-  if (length(unique(data$target)) > 1L) plot <- plot + ggplot2::facet_wrap(~target)
-  plot
+    period_axis(data$date, across) +
+    target_panels(data$target, ncol = across) +
+    dpsc_theme()
 }
 
 #' @rdname penalty_path
@@ -61,16 +67,18 @@ autoplot.dp_penalty_path <- function(object, ...) {
   }))
   long$low <- long$value - long$width
   long$high <- long$value + long$width
+  limits <- long[!is.na(long$width), ]
   ggplot2::ggplot(long, ggplot2::aes(.data$penalty, .data$value, group = .data$target)) +
-    ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high),
-      long[!is.na(long$width), ],
-      fill = band_colour, alpha = 0.2
-    ) +
+    (if (nrow(limits)) {
+      ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high), limits,
+        fill = band_colour, alpha = 0.2
+      )
+    }) +
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::facet_wrap(~panel, scales = "free_y", ncol = 1L) +
-    ggplot2::scale_x_log10() +
+    ggplot2::scale_x_log10(labels = plain_labels) +
     ggplot2::labs(x = "penalty", y = NULL) +
-    inference_theme()
+    dpsc_theme()
 }
 
 #' @rdname conformal
@@ -87,35 +95,41 @@ autoplot.dp_conformal <- function(object, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot conformal intervals.")
-  if (is.null(object$intervals)) {
+  if (NROW(object$intervals) == 0L) {
     abort(c(
-      "There are no intervals to plot.", i = "Call {.fn conformal} with {.code intervals = TRUE}."
+      "There are no intervals to plot.",
+      i = object$note[2L] %||% "Call {.fn conformal} with {.code intervals = TRUE}."
     ), "argument", call)
   }
   data <- object$intervals
-  data$term <- factor(data$term, levels = unique(data$term))
+  data$target <- factor(data$target, levels = unique(data$target))
+  across <- min(3, length(levels(data$target)))
+  # An interval without end is no result: an arrow says so, no bar.
+  data$open <- is.infinite(data$conf.low) | is.infinite(data$conf.high)
+  terms <- factor(data$term, levels = unique(data$term))
+  data$term <- terms
   ggplot2::ggplot(data, ggplot2::aes(.data$term, .data$estimate)) +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey60") +
-    ggplot2::geom_linerange(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high),
+    zero_line() +
+    ggplot2::geom_linerange(
+      ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high), data[!data$open, ],
       colour = band_colour, alpha = 0.5, linewidth = 1.2, na.rm = TRUE
     ) +
-    ggplot2::geom_point(size = 2) +
-    ggplot2::facet_wrap(~target) +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$open), size = 2, show.legend = FALSE) +
+    ggplot2::scale_shape_manual(values = c(`FALSE` = 16, `TRUE` = 1)) +
+    period_axis(terms, across) +
+    target_panels(data$target, ncol = across) +
     ggplot2::labs(
       x = NULL, y = "effect",
-      subtitle = paste0(
-        if (!object$private) "NOT PRIVATE. ", "Conformal ", format(100 * object$level),
-        " % intervals; from edge to edge where permutations are too few"
-      )
+      title = paste("Conformal", percent_text(object$level), "intervals"),
+      subtitle = wrap_text(paste0(
+        if (!object$private) "NOT PRIVATE. ", "Each row by itself",
+        if (any(data$open)) {
+          paste0(
+            "; hollow: no interval, since ", percent_text(object$level),
+            " needs more periods before the treatment"
+          )
+        }
+      ))
     ) +
-    inference_theme()
-}
-
-inference_theme <- function() {
-  list(
-    ggplot2::theme_minimal(base_size = 11),
-    ggplot2::theme(
-      panel.grid.minor = ggplot2::element_blank(), plot.margin = ggplot2::margin(6, 18, 6, 6)
-    )
-  )
+    dpsc_theme()
 }

@@ -1,186 +1,395 @@
 #' Plot a fit
 #'
-#' Draws the target and its counterfactual, or the gap between them; never a donor.
+#' Draws the target, its counterfactual and their difference with limits. Donors are never drawn,
+#' but for the weights of a classical fit, which is NOT PRIVATE.
 #'
 #' @param x,object (`dp_synth`)\cr a fit.
-#' @param type (`string`)\cr `"path"`: observed and counterfactual; `"gap"`: their difference.
+#' @param type (`string`)\cr
+#'   * `"path"`: observed and counterfactual.
+#'   * `"effect"` (or `"gap"`): their difference.
+#'   * `"cumulative"`: the sum of the effects from the treatment on.
+#'   * `"percent"`: the effect in per cent of the counterfactual.
+#'   * `"balance"`: how far the target was from the synthetic control before the treatment, and from
+#'     the donors' mean (of a private fit: from difference-in-differences on the same release); for
+#'     `estimator = "predictors"` by predictor, in standard deviations.
+#'   * `"weights"`: the donors' weights; only for classical fits.
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band shall cover all periods together.
-#' @param ... unused.
-#' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly. The dark part of the
-#'   band is the privacy noise, the light part adds the prediction error; for methods `"output"` and
-#'   `"objective"` only the former is known. Holds nothing but the fit's public and released values.
+#' @param targets (`character`, `numeric` or `NULL`)\cr which of several targets, by name or
+#'   position. `NULL`: the first nine.
+#' @param ... nothing else: an unknown argument is an error.
+#' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
+#'   invisibly. The light band is the interval, the dark one what the privacy noise alone would
+#'   make; for methods `"output"` and `"objective"` only the latter is known. Holds nothing but the
+#'   fit's public and released values; its numbers come from [as.data.frame()][coef.dp_synth()].
+#' @section Errors: `dpsc_error_argument`.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 20, T1 = 6, effect = 0.3)
 #' fit <- dp_synth(panel$donors,
 #'   target = panel$target, T0 = 20, epsilon = 2, bounds = c(-1, 1)
 #' )
 #' plot(fit)
-#' plot(fit, type = "gap")
+#' plot(fit, type = "cumulative", simultaneous = TRUE)
 #' @export
-plot.dp_synth <- function(x, type = c("path", "gap"), level = 0.95, simultaneous = FALSE, ...) {
-  picture <- autoplot.dp_synth(x, type = type, level = level, simultaneous = simultaneous)
+plot.dp_synth <- function(x, type = c(
+                            "path", "effect", "cumulative", "percent", "weights", "balance"
+                          ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) {
+  picture <- autoplot.dp_synth(x,
+    type = type, level = level, simultaneous = simultaneous, targets = targets, ...
+  )
   print(picture)
   invisible(picture)
 }
 
 #' @rdname plot.dp_synth
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_synth <- function(object, type = c("path", "gap"), level = 0.95,
-                              simultaneous = FALSE, ...) {
+autoplot.dp_synth <- function(object, type = c(
+                                "path", "effect", "cumulative", "percent", "weights", "balance"
+                              ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  type <- check_choice(type, c("path", "gap"), call = call)
+  if (identical(type, "gap")) type <- "effect"
+  type <- check_choice(
+    type, c("path", "effect", "cumulative", "percent", "weights", "balance"), call = call
+  )
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  data <- plot_data(object, level, check_flag(simultaneous, call = call))
-  switch(type, path = plot_path(object, data), gap = plot_gap(object, data))
+  simultaneous <- check_flag(simultaneous, call = call)
+  shown <- chosen_targets(object, targets, call)
+  switch(type,
+    weights = plot_fit_weights(object, call), balance = plot_balance(object, shown, call),
+    path = plot_path(object, shown, level, simultaneous),
+    plot_effect(object, shown, type, level, simultaneous)
+  )
 }
 
-# Okabe and Ito's blue and vermillion: told apart by the colour-blind, and in grey.
-line_colours <- c(observed = "#000000", counterfactual = "#0072B2")
-band_colour <- "#0072B2"
+# Small multiples stay readable up to three by three.
+most_panels <- 9L
 
-#' Paths and band limits, one row for each target and period
+#' Positions of the targets to draw
 #' @noRd
-plot_data <- function(fit, level, simultaneous) {
-  data <- augment.dp_synth(fit)
-  data$period <- plot_periods(fit$release$panel$times)[seq_along(fit$release$panel$times)]
-  table <- effect_table(fit)
-  post <- data$treated
-  effect_rows <- table$term != "average"
-  data$width <- NA_real_
-  data$noise <- NA_real_
-  data$width[post] <- interval_width(table, level, simultaneous)[effect_rows]
-  table$std.error <- table$privacy.se
-  data$noise[post] <- interval_width(table, level, simultaneous)[effect_rows]
+chosen_targets <- function(fit, targets, call) {
+  names <- rownames(fit$target)
+  if (is.null(targets)) {
+    return(utils::head(seq_along(names), most_panels))
+  }
+  at <- if (is.numeric(targets)) match(targets, seq_along(names)) else match(targets, names)
+  if (anyNA(at) || !length(at)) {
+    abort(c(
+      "{.arg targets} must name targets of the fit, or give their positions.",
+      i = "It has {length(names)}."
+    ), "argument", call)
+  }
+  at
+}
+
+#' The rows of the targets shown, with the targets in that order
+#' @noRd
+rows_shown <- function(fit, data, shown) {
+  names <- rownames(fit$target)[shown]
+  data <- data[data$target %in% names, ]
+  data$target <- factor(data$target, levels = names)
   data
 }
 
-#' Periods as something an axis can show
-#' @noRd
-plot_periods <- function(times) {
-  if (is.character(times)) {
-    factor(times, levels = times)
-  } else if (inherits(times, "difftime")) {
-    as.numeric(times)
-  } else {
-    times
-  }
-}
-
-plot_path <- function(fit, data) {
+plot_path <- function(fit, shown, level, simultaneous) {
+  data <- rows_shown(fit, effect_series(fit, "path", level, simultaneous), shown)
   lines <- rbind(
-    data.frame(data[c("target", "period")], value = data$.observed, line = "observed"),
-    data.frame(data[c("target", "period")], value = data$.fitted, line = "counterfactual")
+    data.frame(data[c("target", "period", "treated")],
+      value = data$.observed, line = "observed"
+    ),
+    data.frame(data[c("target", "period", "treated")],
+      value = data$.fitted, line = "counterfactual"
+    )
   )
   lines$line <- factor(lines$line, levels = names(line_colours))
-  band <- data[!is.na(data$width), ]
-  finish_plot(fit, ggplot2::ggplot() +
-    band_layer(band, band$.fitted, "width", 0.18) + band_layer(band, band$.fitted, "noise", 0.35) +
+  plot <- ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) +
     ggplot2::geom_line(
       ggplot2::aes(.data$period, .data$value,
         colour = .data$line, linetype = .data$line, group = .data$line
       ), lines,
       na.rm = TRUE, linewidth = 0.7
     ) +
-    single_points(lines) +
+    lone_points(lines) +
     ggplot2::scale_colour_manual(NULL, values = line_colours) +
     ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2)) +
-    ggplot2::labs(x = NULL, y = fit$release$panel$outcome))
+    ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
+  finish_plot(fit, plot, data, shown)
 }
 
-plot_gap <- function(fit, data) {
-  band <- data[!is.na(data$width), ]
-  finish_plot(fit, ggplot2::ggplot() +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey60") +
-    band_layer(band, band$.resid, "width", 0.18) + band_layer(band, band$.resid, "noise", 0.35) +
-    ggplot2::geom_line(ggplot2::aes(.data$period, .data$.resid, group = 1), data,
-      na.rm = TRUE, linewidth = 0.7
+plot_effect <- function(fit, shown, type, level, simultaneous) {
+  data <- rows_shown(fit, effect_series(fit, type, level, simultaneous), shown)
+  outcome <- short_name(fit$release$panel$outcome, 40L)
+  plot <- ggplot2::ggplot() + zero_line() + band_layers(fit, data, level, simultaneous) +
+    ggplot2::geom_line(ggplot2::aes(.data$period, .data$estimate, group = 1), data,
+      na.rm = TRUE, linewidth = 0.6
     ) +
-    ggplot2::labs(x = NULL, y = paste("effect on", fit$release$panel$outcome)))
+    ggplot2::geom_point(ggplot2::aes(.data$period, .data$estimate), data,
+      na.rm = TRUE, size = 1.1
+    ) +
+    ggplot2::labs(x = NULL, y = switch(type,
+      effect = paste("effect on", outcome), cumulative = paste("cumulative effect on", outcome),
+      percent = "effect (% of the counterfactual)"
+    ))
+  finish_plot(fit, plot, data, shown)
 }
 
-#' One band around the counterfactual or the gap, from the treatment on
+#' The interval, and inside it what the privacy noise alone would make, from the treatment on
 #' @noRd
-band_layer <- function(band, centre, width, alpha) {
-  band$low <- centre - band[[width]]
-  band$high <- centre + band[[width]]
-  if (nrow(band) && all(table(band$target) == 1L)) {
-    return(ggplot2::geom_linerange(
-      ggplot2::aes(.data$period, ymin = .data$low, ymax = .data$high), band,
-      colour = band_colour, alpha = alpha, linewidth = 3
+band_layers <- function(fit, data, level, simultaneous) {
+  both <- "prediction" %in% known_parts(fit)
+  covers <- if (simultaneous) "all periods together" else "each period by itself"
+  labels <- c(
+    all = paste0(percent_text(level), " interval, ", covers),
+    noise = if (both) {
+      "from privacy noise alone"
+    } else {
+      paste0(percent_text(level), " range of the privacy noise alone, ", covers)
+    }
+  )
+  bands <- list(
+    if (both) data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all"),
+    data.frame(data[c("target", "period")],
+      low = data$noise_low, high = data$noise_high, part = "noise"
+    )
+  )
+  bands <- lapply(bands, function(band) band[!is.na(band$low) & !is.na(band$high), ])
+  bands <- Filter(function(band) NROW(band) > 0L, bands)
+  if (!length(bands)) {
+    return(NULL)
+  }
+  used <- vapply(bands, function(band) band$part[[1L]], "")
+  c(lapply(bands, band_layer, width = bar_width(data$period)), list(
+    ggplot2::scale_fill_manual(NULL,
+      values = stats::setNames(rep(band_colour, length(used)), used), limits = used,
+      labels = unname(labels[used])
+    ),
+    ggplot2::guides(fill = ggplot2::guide_legend(
+      order = 2, override.aes = list(fill = band_colour, alpha = unname(band_alpha[used]))
+    ), colour = ggplot2::guide_legend(order = 1), linetype = ggplot2::guide_legend(order = 1))
+  ))
+}
+
+#' One band; a bar where there is only one period to draw it over
+#' @noRd
+band_layer <- function(band, width) {
+  alpha <- band_alpha[[band$part[[1L]]]]
+  if (all(table(band$target) <= 1L)) {
+    return(ggplot2::geom_tile(
+      ggplot2::aes(.data$period, (.data$low + .data$high) / 2,
+        height = .data$high - .data$low, fill = .data$part
+      ), band,
+      width = width, alpha = alpha
     ))
   }
   ggplot2::geom_ribbon(
-    ggplot2::aes(.data$period, ymin = .data$low, ymax = .data$high, group = 1), band,
-    fill = band_colour, alpha = alpha
+    ggplot2::aes(.data$period,
+      ymin = .data$low, ymax = .data$high, group = .data$part, fill = .data$part
+    ), band,
+    alpha = alpha
   )
 }
 
-#' A line of one period is no line: draw it as a point
+#' Narrower than the way to the neighbouring period, whatever the unit of time
 #' @noRd
-single_points <- function(lines) {
+bar_width <- function(periods) {
+  if (is.factor(periods)) 0.3 else 0.3 * min(diff(sort(unique(as.numeric(periods)))))
+}
+
+#' What a line would not show: a lone period of it, and the ends over a bar
+#' @noRd
+lone_points <- function(lines) {
   known <- lines[!is.na(lines$value), ]
-  alone <- stats::ave(known$value, known$target, known$line, FUN = length) == 1
+  alone <- stats::ave(as.numeric(known$treated), known$target, known$line, known$treated,
+    FUN = length
+  ) == 1 & known$treated
+  if (!any(alone)) {
+    return(NULL)
+  }
   ggplot2::geom_point(
     ggplot2::aes(.data$period, .data$value, colour = .data$line), known[alone, ],
-    show.legend = FALSE
+    size = 2, show.legend = FALSE
   )
 }
 
 #' The marks that every plot of a fit has: the treatment, the panels, the privacy statement
 #' @noRd
-finish_plot <- function(fit, plot) {
+finish_plot <- function(fit, plot, data, shown) {
   panel <- fit$release$panel
-  times <- plot_periods(panel$times)
-  start <- if (is.factor(times)) {
-    panel$T0 + 0.5
-  } else {
-    mean(c(as.numeric(times[[panel$T0]]), as.numeric(times[[panel$T0 + 1L]])))
-  }
-  plot <- plot + ggplot2::geom_vline(xintercept = start, linetype = 3, colour = "grey40") +
-    ggplot2::labs(title = plot_title(fit), subtitle = plot_subtitle(fit)) +
-    ggplot2::theme_minimal(base_size = 11) +
-    ggplot2::theme(legend.position = "bottom", plot.title.position = "plot",
-      panel.grid.minor = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(18, "pt"),
-      plot.margin = ggplot2::margin(6, 18, 6, 6)
-    )
-  if (nrow(fit$target) > 1L) {
-    plot <- plot + ggplot2::facet_wrap(~target)
-  }
-  plot + period_axis(times)
+  across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
+  plot + treatment_line(panel) + dpsc_theme() + target_panels(data$target, ncol = across) +
+    period_axis(plot_periods(panel$times), across) +
+    ggplot2::labs(title = plot_title(fit, shown), subtitle = plot_subtitle(fit, shown))
 }
 
-#' An axis of periods: whole numbers where they are, and labels that do not run into each other
-#' @noRd
-period_axis <- function(times) {
-  if (is.factor(times)) {
-    ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE))
-  } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
-    ggplot2::scale_x_continuous(breaks = function(limits) {
-      unique(round(pretty(limits, min(6, diff(limits)))))
-    })
-  }
-}
-
-plot_title <- function(fit) {
-  names <- rownames(fit$target)
-  paste0(
+plot_title <- function(fit, shown = seq_len(nrow(fit$target))) {
+  names <- short_name(rownames(fit$target)[shown])
+  wrap_text(paste0(
     enumerate(utils::head(names, 3L), length(names)),
     " against ", if (length(names) > 1L) "their synthetic controls" else "its synthetic control"
+  ), 58L)
+}
+
+plot_subtitle <- function(fit, shown = seq_len(nrow(fit$target))) {
+  privacy <- fit$release$privacy
+  budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
+  left <- nrow(fit$target) - length(shown)
+  text <- c(
+    paste0(count_of(fit$release$panel$n, "donor"), "; ", if (!privacy$private) {
+      "NOT PRIVATE (no noise)"
+    } else if (!privacy$holds) {
+      paste0("NOT PRIVATE (nominal ", budget, " does not hold)")
+    } else {
+      paste0("private with ", budget)
+    }, if (left > 0L) paste0("; ", length(shown), " of ", nrow(fit$target), " targets")),
+    if (noise_swamps(fit)) "THE NOISE SWAMPS THE DATA: do not read an effect from this figure"
+  )
+  paste(text, collapse = "\n")
+}
+
+#' Whether the noise of an average is as large as the bounds: see `noise_note()`
+#' @noRd
+noise_swamps <- function(fit) {
+  release <- fit$release
+  table <- effect_table(fit)
+  error <- table$privacy.se[table$term == "average"]
+  half_range <- max(release$bounds$upper - release$bounds$lower) / 2
+  release$privacy$private && !anyNA(error) && max(error) > half_range / 4
+}
+
+# Weights and balance ------------------------------------------------------------------------------
+
+plot_fit_weights <- function(fit, call) {
+  if (!inherits(fit, "dp_synth_classical")) {
+    abort(c(
+      "Only a classical fit has weights of donors to draw.",
+      x = "Donors of a private fit are never drawn.",
+      i = "See {.code plot(fit, type = \"balance\")}."
+    ), "argument", call)
+  }
+  weights <- weights.dp_synth(fit)
+  plot_weight_bars(data.frame(donor = names(weights), weight = weights), fit)
+}
+
+# As many bars as a page holds.
+most_bars <- 25L
+
+plot_weight_bars <- function(table, fit = NULL) {
+  table <- table[order(-abs(table$weight)), ]
+  carrying <- sum(abs(table$weight) > 1e-4)
+  data <- utils::head(table, max(1L, min(carrying, most_bars)))
+  labels <- make.unique(short_name(as.character(data$donor)))
+  data$donor <- factor(labels, levels = rev(labels))
+  ggplot2::ggplot(data, ggplot2::aes(x = .data$weight, y = .data$donor)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey60") +
+    ggplot2::geom_col(fill = band_colour, width = 0.7) +
+    ggplot2::labs(
+      x = "weight", y = NULL, title = "Donors' weights",
+      subtitle = paste0(
+        "NOT PRIVATE. ", carrying, " of ", count_of(nrow(table), "donor"), " carry weight",
+        if (carrying > nrow(data)) paste0("; the largest ", nrow(data))
+      )
+    ) +
+    dpsc_theme() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+}
+
+#' How far the target is from the synthetic control and from a plain mean before the treatment
+#' @return A data frame: `target`, `item` (period or predictor), `against`, `difference`.
+#' @noRd
+balance_data <- function(fit, shown, call) {
+  against <- balance_paths(fit, call)
+  if (identical(fit$release$method, "predictors")) {
+    return(predictor_balance(fit))
+  }
+  pre <- seq_len(fit$release$panel$T0)
+  times <- plot_periods(fit$release$panel$times)[pre]
+  parts <- lapply(names(against), function(name) {
+    do.call(rbind, lapply(shown, function(i) {
+      data.frame(
+        target = rownames(fit$target)[[i]], item = times, against = name,
+        difference = fit$target[i, pre] - against[[name]][i, pre]
+      )
+    }))
+  })
+  data <- do.call(rbind, parts)
+  data$against <- factor(data$against, levels = names(against))
+  data
+}
+
+#' Paths that the target is compared with, k x T each
+#' @noRd
+balance_paths <- function(fit, call) {
+  if (inherits(fit, "dp_synth_classical")) {
+    mean <- matrix(colMeans(fit$raw$donors), 1L)
+    return(list(`donors' mean` = mean, `synthetic control` = fit$counterfactual))
+  }
+  if (fit$release$method != "gram") {
+    abort(c(
+      "Method {.val {fit$release$method}} releases no path before the treatment.",
+      i = "Balance needs {.code method = \"gram\"}."
+    ), "argument", call)
+  }
+  did <- update.dp_synth(fit, estimator = "did")
+  list(
+    `difference-in-differences` = did$counterfactual, `synthetic control` = fit$counterfactual
   )
 }
 
-plot_subtitle <- function(fit) {
-  privacy <- fit$release$privacy
-  budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
-  donors <- count_of(fit$release$panel$n, "donor")
-  if (!privacy$private) {
-    paste0(donors, "; NOT PRIVATE (no noise)")
-  } else if (!privacy$holds) {
-    paste0(donors, "; NOT PRIVATE (nominal ", budget, " does not hold)")
-  } else {
-    paste0(donors, "; private with ", budget, "; dark band: privacy noise")
+#' Differences of predictors in standard deviations over all units
+#' @noRd
+predictor_balance <- function(fit) {
+  given <- fit$settings$predictors
+  labels <- colnames(given$donors) %||% paste("predictor", seq_len(ncol(given$donors)))
+  spread <- apply(rbind(given$target, given$donors), 2L, stats::sd)
+  synthetic <- drop(weights.dp_synth(fit) %*% given$donors)
+  kinds <- c("donors' mean", "synthetic control")
+  data.frame(
+    target = rownames(fit$target)[[1L]], item = factor(rep(labels, 2L), levels = rev(labels)),
+    against = factor(rep(kinds, each = length(labels)), levels = kinds),
+    difference = c(given$target - colMeans(given$donors), given$target - synthetic) / spread
+  )
+}
+
+plot_balance <- function(fit, shown, call) {
+  data <- balance_data(fit, shown, call)
+  kinds <- levels(data$against)
+  size <- vapply(kinds, function(kind) {
+    sqrt(mean(data$difference[data$against == kind]^2))
+  }, 0)
+  labels <- stats::setNames(
+    paste0(kinds, " (root mean square ", formatC(size, digits = 3L, format = "g"), ")"), kinds
+  )
+  scales <- list(
+    ggplot2::scale_colour_manual(NULL,
+      values = stats::setNames(contrast_colours, kinds), labels = labels
+    ),
+    ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds), labels = labels),
+    ggplot2::labs(
+      title = "Target less its comparison, before the treatment",
+      subtitle = plot_subtitle(fit, shown)
+    ),
+    dpsc_theme(), ggplot2::theme(legend.direction = "vertical")
+  )
+  if (is.factor(data$item) && identical(fit$release$method, "predictors")) {
+    return(ggplot2::ggplot(data, ggplot2::aes(
+      .data$difference, .data$item, colour = .data$against, shape = .data$against
+    )) +
+      ggplot2::geom_vline(xintercept = 0, colour = "grey60") +
+      ggplot2::geom_point(size = 2.4) +
+      ggplot2::labs(x = "difference (standard deviations)", y = NULL) + scales)
   }
+  across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
+  data <- rows_shown(fit, data, shown)
+  ggplot2::ggplot(data, ggplot2::aes(
+    .data$item, .data$difference,
+    colour = .data$against, shape = .data$against, group = .data$against
+  )) +
+    zero_line() +
+    ggplot2::geom_line(linewidth = 0.4) +
+    ggplot2::geom_point(size = 1.8) +
+    target_panels(data$target, ncol = across) +
+    period_axis(data$item, across) +
+    ggplot2::labs(x = NULL, y = paste("difference in", short_name(fit$release$panel$outcome))) +
+    scales
 }

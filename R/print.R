@@ -47,17 +47,11 @@ summary.dp_synth <- function(object, level = 0.95, ...) {
   call <- public_call("summary")
   check_no_dots(..., call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  table <- effect_table(object)
-  width <- interval_width(table, level)
-  effects <- cbind(table[c("target", "term", "estimate")],
-    conf.low = table$estimate - width, conf.high = table$estimate + width,
-    privacy.share = (table$privacy.se / table$std.error)^2
-  )
-  targets <- seq_len(nrow(object$target))
+  columns <- c("target", "term", "estimate", "conf.low", "conf.high", "p.value", "privacy.se")
   structure(list(
-    fit = object, level = level, effects = effects,
-    simultaneous = interval_quantile(level, sum(table$term != "average")),
-    test = lapply(targets, function(i) moment_test(object, i))
+    fit = object, level = level, effects = effect_limits(object, level)[columns],
+    simultaneous = effect_limits(object, level, simultaneous = TRUE)[columns[1:5]],
+    test = any_effect_test(object)
   ), class = "summary.dp_synth")
 }
 
@@ -70,33 +64,16 @@ print.summary.dp_synth <- function(x, ...) {
   shown <- data.frame(
     estimate = format_value(table$estimate),
     low = format_value(table$conf.low), high = format_value(table$conf.high),
-    noise = ifelse(is.na(table$privacy.share), "",
-      paste0(formatC(100 * table$privacy.share, digits = 0L, format = "f"), " %")
-    )
+    noise = format_value(table$privacy.se)
   )
-  names(shown) <- c("effect", interval_names(fit, x$level), "privacy noise")
+  names(shown) <- c("effect", interval_names(fit, x$level), "privacy SE")
   # A column that has nothing to say is not shown.
-  shown <- shown[c(TRUE, rep(length(known_parts(fit)) > 0L, 2L), any(nzchar(shown[[4L]])))]
-  several <- nrow(fit$target) > 1L
-  rownames(shown) <- if (several) paste0(table$target, ": ", table$term) else table$term
+  shown <- shown[c(TRUE, rep(!all(is.na(table$conf.low)), 2L), fit$release$privacy$private)]
+  rownames(shown) <- table$term
   print(shown)
-  cat("\n")
-  for (i in seq_along(x$test)) {
-    test <- x$test[[i]]
-    if (!is.null(test)) {
-      cat("Placebo test from moments", if (several) paste0(" (", rownames(fit$target)[[i]], ")"),
-        ": chi-squared = ", format(test$statistic, digits = 4L), " on ", test$df,
-        " df, p ", format_p(test$p.value), "\n",
-        sep = ""
-      )
-    }
-  }
-  if ("prediction" %in% known_parts(fit)) {
-    cat("Intervals are pointwise; to cover all periods together multiply their widths by ",
-      format(x$simultaneous / interval_quantile(x$level), digits = 3L), ".\n",
-      sep = ""
-    )
-  }
+  cat("\n", paste0(c(average_test_line(table), any_test_line(x$test), interval_meaning(fit)), "\n"),
+    sep = ""
+  )
   cat("\n")
   cat(privacy_lines(fit$release), "", step_lines(fit$release), sep = "\n")
   invisible(x)
@@ -136,70 +113,141 @@ count_of <- function(n, noun) {
 }
 
 describe_targets <- function(fit) {
-  names <- rownames(fit$target)
-  shown <- enumerate(utils::head(names, 3L), length(names))
-  c(paste0("  treated: ", shown), panel_line(fit$release))
+  size <- sum(fit$size)
+  people <- if (size > 1 && is.null(fit$units)) paste0(" (a mean of ", size, " people)")
+  c(paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release))
 }
 
 average_lines <- function(fit, level) {
-  table <- effect_table(fit)
-  width <- interval_width(table, level)
-  rows <- which(table$term == "average")
-  several <- length(rows) > 1L
-  labels <- paste0("average effect", if (several) paste(" on", table$target))
-  c(vapply(utils::head(rows, 10L), function(i) {
-    paste0(
-      "  ", formatC(labels[[i]], width = -max(16L, nchar(labels))), " ",
-      format_value(table$estimate[[i]]),
-      interval_text(fit, table[i, ], width[[i]], level)
-    )
-  }, ""), if (length(rows) > 10L) {
-    paste("  and", length(rows) - 10L, "more: see tidy()")
-  }, noise_note(fit, table[rows, ]))
+  table <- effect_limits(fit, level)
+  row <- table[table$term == "average", ]
+  c(
+    paste0("  average effect   ", format_value(row$estimate), interval_text(fit, row, level)),
+    missing_line(fit, level), noise_note(fit, row), carry_note(fit), weak_line(fit)
+  )
 }
 
-interval_text <- function(fit, row, width, level) {
-  if (is.na(width) || !length(known_parts(fit))) {
+interval_text <- function(fit, row, level) {
+  if (is.na(row$conf.low)) {
     return("")
   }
-  limits <- paste0(
-    format_value(row$estimate - width), ", ", format_value(row$estimate + width)
-  )
+  limits <- paste0(format_value(row$conf.low), ", ", format_value(row$conf.high))
   coverage <- paste(format(100 * level, digits = 4L), "% interval")
-  if ("prediction" %in% known_parts(fit)) {
-    paste0(
-      "  [", coverage, ": ", limits, "; p ", format_p(normal_p(row$estimate / row$std.error)), "]"
-    )
-  } else {
+  if (noise_only(fit)) {
     paste0("  [", coverage, " of the privacy noise alone: ", limits, "]")
+  } else {
+    paste0("  [", coverage, ": ", limits, "; p ", format_p(row$p.value), "]")
   }
+}
+
+#' Why there is no interval
+#' @noRd
+missing_line <- function(fit, level) {
+  reason <- if (!noise_only(fit)) missing_interval(fit, 1L, level)
+  if (!is.null(reason)) {
+    paste0("  no interval: ", sub("[.]$", "", reason))
+  }
+}
+
+#' The p-value of the average, and the question it answers
+#' @noRd
+average_test_line <- function(table) {
+  p <- table$p.value[table$term == "average"]
+  if (!is.na(p)) paste0("Is there an effect on average? p ", format_p(p))
+}
+
+#' The p-value of the largest effect
+#' @noRd
+any_test_line <- function(test) {
+  if (is.null(test)) {
+    return(NULL)
+  }
+  paste0(
+    "Is there an effect in any of the ", count_of(test$periods, "period"), "? p ",
+    format_p(test$p.value), " (largest effect: ", format(test$statistic, digits = 3L),
+    " of its standard errors)"
+  )
+}
+
+#' What the intervals cover
+#' @noRd
+interval_meaning <- function(fit) {
+  if (!is.null(missing_interval(fit)) || noise_only(fit)) {
+    return(NULL)
+  }
+  c(
+    paste0(
+      "Intervals are for ", people_words(fit), ", each period by itself; for all together: ",
+      "confint(simultaneous = TRUE)."
+    ),
+    if (fit$release$privacy$private) {
+      "They are calibrated on the donors' own placebo errors, released with noise."
+    } else {
+      "They come from the donors' leave-one-out errors."
+    }
+  )
+}
+
+#' Whose effect it is
+#' @noRd
+people_words <- function(fit) {
+  size <- sum(fit$size)
+  if (size == 1) "one unit drawn like the donors" else paste("the mean of", size, "people")
 }
 
 #' How much of what is shown is noise, and what that means
 #' @noRd
-noise_note <- function(fit, averages) {
+noise_note <- function(fit, row) {
   release <- fit$release
-  if (!release$privacy$private || anyNA(averages$privacy.se)) {
+  if (!release$privacy$private || is.na(row$privacy.se)) {
     return(NULL)
   }
-  share <- max((averages$privacy.se / averages$std.error)^2)
   half_range <- max(release$bounds$upper - release$bounds$lower) / 2
-  swamped <- max(averages$privacy.se) > half_range / 4
+  swamped <- row$privacy.se > half_range / 4
   c(
-    if ("prediction" %in% known_parts(fit)) {
-      paste0("  privacy noise is ", formatC(100 * share, digits = 0L, format = "f"),
-        " % of the interval's variance")
+    if (!is.na(row$std.error) && !noise_only(fit)) {
+      paste0(
+        "  standard error ", format_value(row$std.error), ", of it privacy noise ",
+        format_value(row$privacy.se)
+      )
+    } else {
+      paste0("  standard error of the privacy noise alone ", format_value(row$privacy.se))
     },
     if (swamped) {
       paste0(
         "  THE NOISE SWAMPS THE DATA: its standard error is ",
-        format_value(max(averages$privacy.se)), ", the bounds are ",
+        format_value(row$privacy.se), ", the bounds are ",
         format_value(2 * half_range), " apart.\n",
         "  ", count_of(release$panel$n, "donor"), " at epsilon = ",
-        format(release$privacy$epsilon), " cannot support this method; see the README's table."
+        format(release$privacy$epsilon), " cannot support this method; dp_plan() says what would."
       )
     }
   )
+}
+
+#' Does the counterfactual say more than the target's own past?
+#' @noRd
+carry_note <- function(fit) {
+  release <- fit$release
+  if (!release$privacy$private || release$method != "gram") {
+    return(NULL)
+  }
+  pre <- seq_len(release$panel$T0)
+  own <- mean(fit$target[1L, pre])
+  shift <- max(abs(fit$counterfactual[1L, -pre] - own))
+  if (shift <= 1e-6 * max(release$bounds$upper - release$bounds$lower)) {
+    paste(
+      "  This is the target's own before-after difference: the noise leaves nothing of what the",
+      "donors could say."
+    )
+  }
+}
+
+#' A budget that protects little, and one that is spent again
+#' @noRd
+weak_line <- function(fit) {
+  weak <- weak_budget(fit$release$privacy$epsilon)
+  if (!is.null(weak)) strwrap(weak, 92L, prefix = "  ")
 }
 
 #' What a release promises, in words
@@ -216,15 +264,15 @@ privacy_lines <- function(release) {
       strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
     ))
   }
-  zcdp <- if (!is.na(privacy$rho)) paste0(" (rho = ", format(privacy$rho, digits = 4L), ")")
   c(
-    paste0("  private: ", budget, zcdp, ", neighbours ", privacy$neighbours),
+    paste0("  private: ", budget, ", neighbours ", privacy$neighbours),
     strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
     paste0("    noise from the operating system, ", if (privacy$exact) {
       "exact integer samplers"
     } else {
       "in floating point (rounded; the usual caveat of such noise applies)"
-    })
+    }),
+    "    each run of this call spends that again: keep the result, or pay from a dp_ledger()"
   )
 }
 
@@ -235,9 +283,11 @@ step_lines <- function(release) {
   if (is.null(steps) || !nrow(steps)) {
     return(character())
   }
-  cost <- ifelse(is.na(steps$rho),
-    paste0("epsilon = ", format(steps$epsilon, digits = 3L)),
-    paste0("rho = ", format(steps$rho, digits = 3L))
+  mu <- steps$mu %||% rep(NA_real_, nrow(steps))
+  cost <- ifelse(!is.na(mu), paste0("mu = ", format(mu, digits = 3L)),
+    ifelse(is.na(steps$rho), paste0("epsilon = ", format(steps$epsilon, digits = 3L)),
+      paste0("rho = ", format(steps$rho, digits = 3L))
+    )
   )
   paste0(
     "  ", formatC(steps$step, width = -max(nchar(steps$step))), "  ",

@@ -11,6 +11,12 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' A release holds noisy statistics and public facts only, so it may be published. It is written as
 #' JSON with 17 significant digits: what is read back is identical.
 #'
+#' `read_release()` checks that the parts agree: what is promised follows from the method, the
+#' budget and where the noise came from; the noise steps cost what the release says; the noise of
+#' the statistics is that of the steps. So damage and careless edits are noticed. **It is no proof
+#' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
+#' without a signature. Get releases from somebody you trust, or sign the file.
+#'
 #' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
 #'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
@@ -104,6 +110,8 @@ read_release <- function(path) {
     release_problem(release)
   }
   if (!is.null(problem)) fail(problem)
+  promise <- read_promise(release)
+  release$privacy[names(promise)] <- promise
   release
 }
 
@@ -241,14 +249,19 @@ find_release_problem <- function(release) {
     privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
     return("The privacy record is wrong.")
   }
+  problem <- if (release$method == "gram") gram_problem(release) else vertical_problem(release)
+  problem %||% release_conflict(release)
+}
+
+vertical_problem <- function(release) {
+  is_vector <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
+  is_amount <- function(x) is_number(x) && is.finite(x) && x >= 0
+  panel <- release$panel
   statistics <- release$statistics
   settings <- release$settings
-  if (release$method == "gram") {
-    return(gram_problem(release))
-  }
   if (!is_vector(statistics$weights, panel$n) || !is_vector(statistics$counterfactual, panel$T1) ||
-    !is_vector(settings$target, panel$T0) || !is_number(settings$lambda) ||
-    !is_number(settings$weights_variance) || !is_number(settings$post_variance)) {
+    !is_vector(settings$target, panel$T0) || !is_amount(settings$lambda) ||
+    !is_amount(settings$weights_variance) || !is_amount(settings$post_variance)) {
     "The statistics do not fit the sizes of the panel."
   }
 }

@@ -30,6 +30,7 @@
 #' dp_synth(release, target = panel$target)
 #' @export
 dp_release <- function(x, ...) {
+  check_argument_names(...names(), "dp_release")
   UseMethod("dp_release")
 }
 
@@ -48,7 +49,9 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_formula(x, data, index, call, keep_names = control$donor_names)
+  panel <- panel_from_formula(
+    x, data, index, call, keep_names = control$donor_names, private = is_private(epsilon)
+  )
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
 }
 
@@ -73,9 +76,9 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
                                  control = dp_control(), times = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
+  control <- check_control(control, call)
   panel <- panel_from_chunks(x, target, T0, times, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger,
-    check_control(control, call), call)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
 }
 
 #' From a checked panel to a release: plan, charge, draw
@@ -86,8 +89,9 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call) {
+                          call, estimator = "ridge") {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  public$estimator <- estimator
   mechanism <- mechanisms()[[public$method]]
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
@@ -95,9 +99,10 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   })
   if (public$private) {
     label <- paste0("release by method \"", public$method, "\"")
-    spend(ledger, plan$cost, label, call)
+    spend(ledger, plan$cost, label, call, guarantee(public, plan))
   }
-  new_release(public, plan, mechanism$run(plan, panel$donors, public), panel)
+  donors <- after_charge(panel$donors, public$private)
+  new_release(public, plan, mechanism$run(plan, donors, public), panel)
 }
 
 mechanisms <- function() {
@@ -136,7 +141,7 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
     ), "argument", call)
   }
-  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
+  epsilon <- check_epsilon(epsilon, call)
   delta <- check_number(delta, 0, 1, open = "max", call = call)
   private <- is.finite(epsilon)
   ledger <- check_ledger(ledger, call)
@@ -178,7 +183,22 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     ), "bounds", call)
   }
   pre <- seq_len(panel$T0)
-  if (private && any(abs(t(target[, pre, drop = FALSE])) > scale$half[pre])) {
+  outside <- abs(t(target[, pre, drop = FALSE])) > scale$half[pre]
+  if (private && mean(outside) > 1 / 2) {
+    abort(c(
+      "{.arg bounds} miss the target: most of its values before the treatment lie outside them.",
+      x = paste(
+        "Its values range from {signif(min(panel$target[, pre]), 4)} to",
+        "{signif(max(panel$target[, pre]), 4)}, the bounds from {signif(min(scale$lower), 4)} to",
+        "{signif(max(scale$upper), 4)}."
+      ),
+      i = paste(
+        "Give {.arg bounds} in the units of the outcome as {.arg formula} has it: those of its log",
+        "for a log. Nothing was spent."
+      )
+    ), "bounds", call)
+  }
+  if (private && any(outside)) {
     warn(c(
       "The target leaves {.arg bounds} before the treatment.",
       i = paste(
@@ -222,19 +242,20 @@ new_release <- function(public, plan, statistics, panel) {
 #' @noRd
 vertical_settings <- function(public, plan) {
   variance <- function(step, dimension) {
-    if (is.null(step$law)) {
-      0
-    } else if (step$law == "gamma_norm") {
-      (dimension + 1) * step$scale^2
-    } else {
-      step$scale^2
-    }
+    if (is.null(step$law)) 0 else noise_variance(step$law, step$scale, dimension)
   }
   list(
     target = public$target, lambda = plan$weights$lambda, cap = plan$weights$cap,
     weights_variance = variance(plan$weights, public$n) / (plan$weights$mu %||% 1)^2,
     post_variance = variance(plan$post, public$n * public$T1)
   )
+}
+
+#' Variance of one coordinate of a step's noise
+#' @param dimension (`count`)\cr of what the noise is added to.
+#' @noRd
+noise_variance <- function(law, scale, dimension) {
+  if (law == "gamma_norm") (dimension + 1) * scale^2 else scale^2
 }
 
 #' What a release promises, by which theorem, and whether the promise holds
@@ -257,7 +278,10 @@ guarantee <- function(public, plan) {
     ),
     "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
     if (public$delta > 0) {
-      "adaptive composition of zCDP (Bun and Steinke, 2016; proofs/gram.md)"
+      paste(
+        "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+        "proofs/gram.md)"
+      )
     } else {
       "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
     }

@@ -17,12 +17,13 @@ generics::augment
 #' @param x (`dp_synth`)\cr a fit.
 #' @param conf.int (`flag`)\cr add interval limits.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
-#' @param ... unused.
+#' @param ... swallowed, as broom's verbs do: packages for tables pass arguments of their own.
 #' @return
 #' * `tidy()`: one row for the average effect and one for each period (and target): `target`,
-#'   `term`, `estimate`, `std.error`, `statistic`, `p.value` (normal; of no effect), and `conf.low`,
-#'   `conf.high` if asked. For methods `"output"` and `"objective"` the errors are those of the
-#'   privacy noise alone, and `statistic` and `p.value` are `NA`: no prediction error is released.
+#'   `term`, `estimate`, `std.error`, `privacy.se` (its part from the privacy noise), `statistic`,
+#'   `p.value` (normal; of no effect), and `conf.low`, `conf.high` if asked. For methods `"output"`
+#'   and `"objective"` the errors are those of the privacy noise alone, and `statistic` and
+#'   `p.value` are `NA`: no prediction error is released.
 #' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
 #'   over targets and periods), `pre.rmse` (of the targets), `epsilon`, `delta`, `rho`, `private`
 #'   (whether the stated guarantee holds).
@@ -41,22 +42,16 @@ NULL
 
 #' @rdname tidy.dp_synth
 #' @export
-tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
+                          type = c("overall", "unit"), ...) {
   call <- public_call("tidy")
-  check_no_dots(..., call = call)
-  table <- effect_table(x)
-  statistic <- table$estimate / table$std.error
-  if (!"prediction" %in% known_parts(x)) statistic[] <- NA_real_
-  out <- cbind(table[c("target", "term", "estimate", "std.error")],
-    statistic = statistic, p.value = normal_p(statistic)
-  )
-  if (check_flag(conf.int, call = call)) {
-    level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
-    width <- interval_width(table, level)
-    out$conf.low <- out$estimate - width
-    out$conf.high <- out$estimate + width
-  }
-  out
+  level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+  type <- check_choice(type, c("overall", "unit"), call = call)
+  table <- effect_limits(x, level, check_flag(simultaneous, call = call), type)
+  limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
+  table[c(
+    "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value", limits
+  )]
 }
 
 #' @rdname tidy.dp_synth

@@ -41,7 +41,7 @@ by_target <- function(table, column, k) matrix(table[[column]], k, byrow = TRUE)
 #'   T1 matrices `band_low`, `band_high` (all periods of one target together), and `joint` (k), the
 #'   p-value of the test of no effect in any period.
 read_fit <- function(fit, size = 1) {
-  k <- nrow(fit$target)
+  k <- nrow(unit_targets(fit))
   if (unit_rows) {
     table <- tidy_units(fit)
     bands <- unit_bands(fit, size)
@@ -67,16 +67,17 @@ read_fit <- function(fit, size = 1) {
 # The bands of one target hold for its periods together. Should a fit of many targets widen them for
 # the number of targets, they are read from fits of one target.
 unit_bands <- function(fit, size) {
-  k <- nrow(fit$target)
+  targets <- unit_targets(fit)
+  k <- nrow(targets)
   of <- function(fit) {
     table <- tidy_units(fit, simultaneous = TRUE)
     limits <- function(column) {
-      by_target(table, column, nrow(fit$target))[, -1L, drop = FALSE]
+      by_target(table, column, nrow(unit_targets(fit)))[, -1L, drop = FALSE]
     }
     list(low = limits("conf.low"), high = limits("conf.high"))
   }
   one <- function(i) {
-    of(fit_targets(fit$release, fit$target[i, , drop = FALSE], size))
+    of(fit_targets(fit$release, targets[i, , drop = FALSE], size))
   }
   together <- of(fit)
   first <- which(!is.na(together$high[, 1L]))
@@ -91,10 +92,17 @@ unit_bands <- function(fit, size) {
 }
 
 joint_p <- function(fit, k) {
-  tests <- tryCatch(muffled(summary(fit))$test, error = function(e) NULL)
-  if (length(tests) != k) return(rep(NA_real_, k))
-  vapply(tests, function(test) as.numeric(test$p.value %||% NA_real_), 0)
+  test <- if (unit_rows) {
+    view <- dpsc:::fit_view(fit, "unit")
+    function(i) dpsc:::any_effect_test(view, i)
+  } else {
+    function(i) dpsc:::moment_test(fit, i)
+  }
+  vapply(seq_len(k), function(i) as.numeric(test(i)$p.value %||% NA_real_), 0)
 }
+
+# Version 0.1.0 fitted every target by itself, and had no units.
+unit_targets <- function(fit) fit$units$target %||% fit$target
 
 `%||%` <- rlang::`%||%`
 

@@ -76,6 +76,125 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// exponential_step_mu_cpp
+double exponential_step_mu_cpp(double exponent);
+RcppExport SEXP _dpsc_exponential_step_mu_cpp(SEXP exponentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    rcpp_result_gen = Rcpp::wrap(exponential_step_mu_cpp(exponent));
+    return rcpp_result_gen;
+END_RCPP
+}
+// exponential_exponent_cpp
+double exponential_exponent_cpp(double mu);
+RcppExport SEXP _dpsc_exponential_exponent_cpp(SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(exponential_exponent_cpp(mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gdp_budget_cpp
+double gdp_budget_cpp(double epsilon, double delta);
+RcppExport SEXP _dpsc_gdp_budget_cpp(SEXP epsilonSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(gdp_budget_cpp(epsilon, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gdp_epsilon_cpp
+double gdp_epsilon_cpp(double mu, double delta);
+RcppExport SEXP _dpsc_gdp_epsilon_cpp(SEXP muSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(gdp_epsilon_cpp(mu, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gdp_compose_cpp
+double gdp_compose_cpp(const Rcpp::NumericVector& mu);
+RcppExport SEXP _dpsc_gdp_compose_cpp(SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(gdp_compose_cpp(mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_vector_variance_cpp
+double gaussian_vector_variance_cpp(double sensitivity, double mu);
+RcppExport SEXP _dpsc_gaussian_vector_variance_cpp(SEXP sensitivitySEXP, SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_vector_variance_cpp(sensitivity, mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_step_variance_cpp
+double gaussian_step_variance_cpp(double bound, double mu);
+RcppExport SEXP _dpsc_gaussian_step_variance_cpp(SEXP boundSEXP, SEXP muSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_step_variance_cpp(bound, mu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_vector_mu_cpp
+double gaussian_vector_mu_cpp(double sensitivity, double variance);
+RcppExport SEXP _dpsc_gaussian_vector_mu_cpp(SEXP sensitivitySEXP, SEXP varianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
+    Rcpp::traits::input_parameter< double >::type variance(varianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_vector_mu_cpp(sensitivity, variance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gaussian_step_mu_cpp
+double gaussian_step_mu_cpp(double bound, double variance);
+RcppExport SEXP _dpsc_gaussian_step_mu_cpp(SEXP boundSEXP, SEXP varianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    Rcpp::traits::input_parameter< double >::type variance(varianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(gaussian_step_mu_cpp(bound, variance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// laplace_outer_sensitivity_cpp
+double laplace_outer_sensitivity_cpp(double bound, double m);
+RcppExport SEXP _dpsc_laplace_outer_sensitivity_cpp(SEXP boundSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    Rcpp::traits::input_parameter< double >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(laplace_outer_sensitivity_cpp(bound, m));
+    return rcpp_result_gen;
+END_RCPP
+}
+// laplace_gram_sensitivity_cpp
+double laplace_gram_sensitivity_cpp(double radius, double constant, double d);
+RcppExport SEXP _dpsc_laplace_gram_sensitivity_cpp(SEXP radiusSEXP, SEXP constantSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
+    Rcpp::traits::input_parameter< double >::type constant(constantSEXP);
+    Rcpp::traits::input_parameter< double >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(laplace_gram_sensitivity_cpp(radius, constant, d));
+    return rcpp_result_gen;
+END_RCPP
+}
 // simplex_fit_cpp
 Rcpp::List simplex_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, bool demean, double lambda);
 RcppExport SEXP _dpsc_simplex_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
@@ -164,40 +283,187 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// radius_counts_cpp
-Eigen::VectorXd radius_counts_cpp(SEXP donors, const Rcpp::List& map, const std::vector<double>& squared_radii);
-RcppExport SEXP _dpsc_radius_counts_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP squared_radiiSEXP) {
+// deleted_errors_cpp
+Rcpp::List deleted_errors_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, int T0, double penalty);
+RcppExport SEXP _dpsc_deleted_errors_cpp(SEXP rowsSEXP, SEXP T0SEXP, SEXP penaltySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type squared_radii(squared_radiiSEXP);
-    rcpp_result_gen = Rcpp::wrap(radius_counts_cpp(donors, map, squared_radii));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_errors_cpp(rows, T0, penalty));
     return rcpp_result_gen;
 END_RCPP
 }
-// clipped_moments_cpp
-Rcpp::List clipped_moments_cpp(SEXP donors, const Rcpp::List& map, double radius, double zoom, double clipped_radius);
-RcppExport SEXP _dpsc_clipped_moments_cpp(SEXP donorsSEXP, SEXP mapSEXP, SEXP radiusSEXP, SEXP zoomSEXP, SEXP clipped_radiusSEXP) {
+// deleted_limits_cpp
+Rcpp::List deleted_limits_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Eigen::Map<Eigen::VectorXd>& pre, double penalty, double softness);
+RcppExport SEXP _dpsc_deleted_limits_cpp(SEXP rowsSEXP, SEXP preSEXP, SEXP penaltySEXP, SEXP softnessSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type pre(preSEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< double >::type softness(softnessSEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_limits_cpp(rows, pre, penalty, softness));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_target_cpp
+Rcpp::List deleted_target_cpp(const Rcpp::List& moments, const Eigen::Map<Eigen::VectorXd>& pre, double penalty, double softness);
+RcppExport SEXP _dpsc_deleted_target_cpp(SEXP momentsSEXP, SEXP preSEXP, SEXP penaltySEXP, SEXP softnessSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type pre(preSEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< double >::type softness(softnessSEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_target_cpp(moments, pre, penalty, softness));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_counts_cpp
+Rcpp::List deleted_counts_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Rcpp::List& moments, int T0, double penalty, double softness);
+RcppExport SEXP _dpsc_deleted_counts_cpp(SEXP rowsSEXP, SEXP momentsSEXP, SEXP T0SEXP, SEXP penaltySEXP, SEXP softnessSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< double >::type softness(softnessSEXP);
+    rcpp_result_gen = Rcpp::wrap(deleted_counts_cpp(rows, moments, T0, penalty, softness));
+    return rcpp_result_gen;
+END_RCPP
+}
+// deleted_count_ends_cpp
+Eigen::VectorXd deleted_count_ends_cpp();
+RcppExport SEXP _dpsc_deleted_count_ends_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(deleted_count_ends_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_plan_cpp
+Rcpp::List gram_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_gram_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_release_cpp
+Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng);
+RcppExport SEXP _dpsc_gram_release_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_release_cpp(donors, facts, scale, options, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_audit_cpp
+Rcpp::List gram_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs, bool doubled);
+RcppExport SEXP _dpsc_gram_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP, SEXP outputsSEXP, SEXP doubledSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< bool >::type doubled(doubledSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled));
+    return rcpp_result_gen;
+END_RCPP
+}
+// raw_statistics_cpp
+Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale);
+RcppExport SEXP _dpsc_raw_statistics_cpp(SEXP donorsSEXP, SEXP nSEXP, SEXP T0SEXP, SEXP T1SEXP, SEXP scaleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type T1(T1SEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    rcpp_result_gen = Rcpp::wrap(raw_statistics_cpp(donors, n, T0, T1, scale));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_estimate_cpp
+Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options, const Eigen::MatrixXd& targets, const Eigen::VectorXd& size);
+RcppExport SEXP _dpsc_gram_estimate_cpp(SEXP statisticsSEXP, SEXP optionsSEXP, SEXP targetsSEXP, SEXP sizeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type size(sizeSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_estimate_cpp(statistics, options, targets, size));
+    return rcpp_result_gen;
+END_RCPP
+}
+// gram_contributions_cpp
+Rcpp::List gram_contributions_cpp(SEXP donors, const Rcpp::List& scale, const Rcpp::List& round);
+RcppExport SEXP _dpsc_gram_contributions_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP roundSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type round(roundSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_contributions_cpp(donors, scale, round));
+    return rcpp_result_gen;
+END_RCPP
+}
+// row_integers_cpp
+Rcpp::List row_integers_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin, double radius, double limit);
+RcppExport SEXP _dpsc_row_integers_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP, SEXP radiusSEXP, SEXP limitSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
     Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
-    Rcpp::traits::input_parameter< double >::type zoom(zoomSEXP);
-    Rcpp::traits::input_parameter< double >::type clipped_radius(clipped_radiusSEXP);
-    rcpp_result_gen = Rcpp::wrap(clipped_moments_cpp(donors, map, radius, zoom, clipped_radius));
+    Rcpp::traits::input_parameter< double >::type limit(limitSEXP);
+    rcpp_result_gen = Rcpp::wrap(row_integers_cpp(donors, scale, loadings, origin, radius, limit));
     return rcpp_result_gen;
 END_RCPP
 }
-// row_features_cpp
-Eigen::MatrixXd row_features_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Rcpp::List& map);
-RcppExport SEXP _dpsc_row_features_cpp(SEXP donorsSEXP, SEXP mapSEXP) {
+// radius_losses_cpp
+std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin, const std::vector<double>& radii, int bits);
+RcppExport SEXP _dpsc_radius_losses_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP, SEXP radiiSEXP, SEXP bitsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type map(mapSEXP);
-    rcpp_result_gen = Rcpp::wrap(row_features_cpp(donors, map));
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type radii(radiiSEXP);
+    Rcpp::traits::input_parameter< int >::type bits(bitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(radius_losses_cpp(donors, scale, loadings, origin, radii, bits));
+    return rcpp_result_gen;
+END_RCPP
+}
+// private_choice_cpp
+int private_choice_cpp(const std::vector<double>& losses, double units, const std::vector<double>& log_prior, int shift, SEXP rng);
+RcppExport SEXP _dpsc_private_choice_cpp(SEXP lossesSEXP, SEXP unitsSEXP, SEXP log_priorSEXP, SEXP shiftSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type losses(lossesSEXP);
+    Rcpp::traits::input_parameter< double >::type units(unitsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type log_prior(log_priorSEXP);
+    Rcpp::traits::input_parameter< int >::type shift(shiftSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(private_choice_cpp(losses, units, log_prior, shift, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -233,18 +499,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type denominator(denominatorSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(discrete_gaussian_ratio_cpp(n, numerator, denominator, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// exponential_mechanism_cpp
-int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double exponent_units, SEXP rng);
-RcppExport SEXP _dpsc_exponential_mechanism_cpp(SEXP utilitySEXP, SEXP exponent_unitsSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type utility(utilitySEXP);
-    Rcpp::traits::input_parameter< double >::type exponent_units(exponent_unitsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(exponential_mechanism_cpp(utility, exponent_units, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -338,6 +592,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// all_finite_cpp
+bool all_finite_cpp(SEXP table);
+RcppExport SEXP _dpsc_all_finite_cpp(SEXP tableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type table(tableSEXP);
+    rcpp_result_gen = Rcpp::wrap(all_finite_cpp(table));
+    return rcpp_result_gen;
+END_RCPP
+}
+// checksum_cpp
+Rcpp::NumericVector checksum_cpp(SEXP table);
+RcppExport SEXP _dpsc_checksum_cpp(SEXP tableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type table(tableSEXP);
+    rcpp_result_gen = Rcpp::wrap(checksum_cpp(table));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -346,25 +620,48 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_cdp_delta_cpp", (DL_FUNC) &_dpsc_log_cdp_delta_cpp, 2},
     {"_dpsc_cdp_epsilon_cpp", (DL_FUNC) &_dpsc_cdp_epsilon_cpp, 2},
     {"_dpsc_cdp_rho_cpp", (DL_FUNC) &_dpsc_cdp_rho_cpp, 2},
+    {"_dpsc_exponential_step_mu_cpp", (DL_FUNC) &_dpsc_exponential_step_mu_cpp, 1},
+    {"_dpsc_exponential_exponent_cpp", (DL_FUNC) &_dpsc_exponential_exponent_cpp, 1},
+    {"_dpsc_gdp_budget_cpp", (DL_FUNC) &_dpsc_gdp_budget_cpp, 2},
+    {"_dpsc_gdp_epsilon_cpp", (DL_FUNC) &_dpsc_gdp_epsilon_cpp, 2},
+    {"_dpsc_gdp_compose_cpp", (DL_FUNC) &_dpsc_gdp_compose_cpp, 1},
+    {"_dpsc_gaussian_vector_variance_cpp", (DL_FUNC) &_dpsc_gaussian_vector_variance_cpp, 2},
+    {"_dpsc_gaussian_step_variance_cpp", (DL_FUNC) &_dpsc_gaussian_step_variance_cpp, 2},
+    {"_dpsc_gaussian_vector_mu_cpp", (DL_FUNC) &_dpsc_gaussian_vector_mu_cpp, 2},
+    {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
+    {"_dpsc_laplace_outer_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_outer_sensitivity_cpp, 2},
+    {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
     {"_dpsc_simplex_fit_cpp", (DL_FUNC) &_dpsc_simplex_fit_cpp, 5},
     {"_dpsc_simplex_placebos_cpp", (DL_FUNC) &_dpsc_simplex_placebos_cpp, 4},
     {"_dpsc_simplex_leave_out_cpp", (DL_FUNC) &_dpsc_simplex_leave_out_cpp, 6},
     {"_dpsc_simplex_residuals_cpp", (DL_FUNC) &_dpsc_simplex_residuals_cpp, 4},
     {"_dpsc_nested_fit_cpp", (DL_FUNC) &_dpsc_nested_fit_cpp, 8},
     {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
-    {"_dpsc_radius_counts_cpp", (DL_FUNC) &_dpsc_radius_counts_cpp, 3},
-    {"_dpsc_clipped_moments_cpp", (DL_FUNC) &_dpsc_clipped_moments_cpp, 5},
-    {"_dpsc_row_features_cpp", (DL_FUNC) &_dpsc_row_features_cpp, 2},
+    {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
+    {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
+    {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},
+    {"_dpsc_deleted_counts_cpp", (DL_FUNC) &_dpsc_deleted_counts_cpp, 5},
+    {"_dpsc_deleted_count_ends_cpp", (DL_FUNC) &_dpsc_deleted_count_ends_cpp, 0},
+    {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
+    {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
+    {"_dpsc_gram_audit_cpp", (DL_FUNC) &_dpsc_gram_audit_cpp, 7},
+    {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
+    {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 4},
+    {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
+    {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},
+    {"_dpsc_radius_losses_cpp", (DL_FUNC) &_dpsc_radius_losses_cpp, 6},
+    {"_dpsc_private_choice_cpp", (DL_FUNC) &_dpsc_private_choice_cpp, 5},
     {"_dpsc_discrete_gaussian_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_cpp, 2},
     {"_dpsc_discrete_laplace_cpp", (DL_FUNC) &_dpsc_discrete_laplace_cpp, 2},
     {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},
-    {"_dpsc_exponential_mechanism_cpp", (DL_FUNC) &_dpsc_exponential_mechanism_cpp, 3},
     {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
     {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
+    {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
+    {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
     {NULL, NULL, 0}
 };
 

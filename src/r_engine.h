@@ -5,18 +5,18 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <vector>
-
 #include <dpsc/engine.hpp>
 #include <dpsc/os_engine.hpp>
+#include <string>
+#include <vector>
 
 /// R's generator under set.seed(): for simulation only, never private.
 class r_engine {
  public:
   std::uint64_t bits() {
     std::uint64_t word = 0;  // 16 bits a draw: R's default generator has 32 good ones
-    for (int i = 0; i < 4; ++i) word = (word << 16) | static_cast<std::uint64_t>(unif_rand() * 65536.0);
+    for (int i = 0; i < 4; ++i)
+      word = (word << 16) | static_cast<std::uint64_t>(unif_rand() * 65536.0);
     return word;
   }
 

@@ -1,6 +1,7 @@
 #include <Rcpp.h>
 
 #include <dpsc/accountant/gaussian.hpp>
+#include <dpsc/accountant/gdp.hpp>
 #include <dpsc/accountant/zcdp.hpp>
 
 // [[Rcpp::export(rng = false)]]
@@ -22,3 +23,50 @@ double cdp_epsilon_cpp(double rho, double delta) { return dpsc::cdp_epsilon(rho,
 
 // [[Rcpp::export(rng = false)]]
 double cdp_rho_cpp(double epsilon, double delta) { return dpsc::cdp_rho(epsilon, delta); }
+
+// [[Rcpp::export(rng = false)]]
+double exponential_step_mu_cpp(double exponent) { return dpsc::exponential_step_mu(exponent); }
+
+// [[Rcpp::export(rng = false)]]
+double exponential_exponent_cpp(double mu) { return dpsc::exponential_exponent(mu); }
+
+// [[Rcpp::export(rng = false)]]
+double gdp_budget_cpp(double epsilon, double delta) { return dpsc::gdp_budget(epsilon, delta); }
+
+// [[Rcpp::export(rng = false)]]
+double gdp_epsilon_cpp(double mu, double delta) { return dpsc::gdp_epsilon(mu, delta); }
+
+// [[Rcpp::export(rng = false)]]
+double gdp_compose_cpp(const Rcpp::NumericVector& mu) {
+  return dpsc::gdp_compose(mu.begin(), mu.end());
+}
+
+// [[Rcpp::export(rng = false)]]
+double gaussian_vector_variance_cpp(double sensitivity, double mu) {
+  return dpsc::gaussian_vector_variance(sensitivity, mu);
+}
+
+// [[Rcpp::export(rng = false)]]
+double gaussian_step_variance_cpp(double bound, double mu) {
+  return dpsc::gaussian_step_variance(bound, mu);
+}
+
+// [[Rcpp::export(rng = false)]]
+double gaussian_vector_mu_cpp(double sensitivity, double variance) {
+  return dpsc::gaussian_vector_mu(sensitivity, variance);
+}
+
+// [[Rcpp::export(rng = false)]]
+double gaussian_step_mu_cpp(double bound, double variance) {
+  return dpsc::gaussian_step_mu(bound, variance);
+}
+
+// [[Rcpp::export(rng = false)]]
+double laplace_outer_sensitivity_cpp(double bound, double m) {
+  return dpsc::laplace_outer_sensitivity(bound, m);
+}
+
+// [[Rcpp::export(rng = false)]]
+double laplace_gram_sensitivity_cpp(double radius, double constant, double d) {
+  return dpsc::laplace_gram_sensitivity(radius, constant, d);
+}

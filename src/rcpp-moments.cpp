@@ -1,69 +1,298 @@
-// Passes over the donors. Each returns exact sums for one block of donors; R adds blocks.
+// Method "gram" for R. Sums over people stay in C++ until noise was added to them.
 #include <RcppEigen.h>
 
-#include <dpsc/moments.hpp>
+#include <dpsc/release/gram_release.hpp>
+
+#include "r_engine.h"
+#include "r_source.h"
 
 namespace {
 
-dpsc::row_map as_row_map(const Rcpp::List& map) {
-  return {Rcpp::as<Eigen::VectorXd>(map["centre"]), Rcpp::as<double>(map["scale"]),
-          Rcpp::as<Eigen::VectorXd>(map["limit"]),  Rcpp::as<Eigen::MatrixXd>(map["loadings"]),
-          Rcpp::as<double>(map["rescale"]),         Rcpp::as<Eigen::VectorXd>(map["origin"]),
-          Rcpp::as<bool>(map["on_grid"])};
+using Rcpp::_;
+
+dpsc::panel_facts as_facts(const Rcpp::List& x) {
+  dpsc::panel_facts facts;
+  facts.n = Rcpp::as<double>(x["n"]);
+  facts.T0 = Rcpp::as<int>(x["T0"]);
+  facts.T1 = Rcpp::as<int>(x["T1"]);
+  facts.epsilon = Rcpp::as<double>(x["epsilon"]);
+  facts.delta = Rcpp::as<double>(x["delta"]);
+  facts.y = Rcpp::as<Eigen::VectorXd>(x["y"]);
+  facts.features = Rcpp::as<double>(x["features"]);
+  facts.intervals = Rcpp::as<bool>(x["intervals"]);
+  return facts;
 }
 
-template <typename Scalar, typename Accumulator>
-void accumulate(const Scalar* table, Eigen::Index n, const dpsc::row_map& map, Accumulator& into) {
-  dpsc::feature_reader<Scalar> reader(table, n, map);
-  for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
-    if (b % 16 == 0) Rcpp::checkUserInterrupt();
-    into.add(reader.read(b));
+dpsc::row_scale as_scale(const Rcpp::List& x) {
+  return {Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<double>(x["unit"]),
+          Rcpp::as<Eigen::VectorXd>(x["half"])};
+}
+
+dpsc::estimator_options as_options(const Rcpp::List& x) {
+  dpsc::estimator_options options;
+  options.kind = Rcpp::as<std::string>(x["estimator"]) == "did" ? dpsc::estimator_kind::did
+                                                                : dpsc::estimator_kind::ridge;
+  options.is_private = Rcpp::as<bool>(x["private"]);
+  options.penalty = Rcpp::as<double>(x["penalty"]);
+  options.half = Rcpp::as<Eigen::VectorXd>(x["half"]);
+  return options;
+}
+
+Rcpp::DataFrame as_steps(const std::vector<dpsc::step_record>& records) {
+  const auto rows = static_cast<R_xlen_t>(records.size());
+  Rcpp::CharacterVector step(rows), law(rows);
+  Rcpp::NumericVector sensitivity(rows), scale(rows), epsilon(rows), rho(rows), mu(rows);
+  for (R_xlen_t i = 0; i < rows; ++i) {
+    const dpsc::step_record& record = records[static_cast<std::size_t>(i)];
+    step[i] = record.label;
+    law[i] = record.law;
+    sensitivity[i] = record.sensitivity;
+    scale[i] = record.scale;
+    const bool gaussian = !std::isnan(record.mu);
+    epsilon[i] = gaussian ? NA_REAL : record.epsilon;
+    mu[i] = gaussian ? record.mu : NA_REAL;
+    rho[i] = gaussian ? record.mu * record.mu / 2.0 : NA_REAL;
   }
+  return Rcpp::DataFrame::create(_["step"] = step, _["law"] = law, _["sensitivity"] = sensitivity,
+                                 _["scale"] = scale, _["epsilon"] = epsilon, _["rho"] = rho,
+                                 _["mu"] = mu, _["stringsAsFactors"] = false);
 }
 
-// The table is read in place, whether it holds doubles or integers.
-template <typename Accumulator>
-void accumulate(SEXP donors, const dpsc::row_map& map, Accumulator& into) {
-  if (!Rf_isMatrix(donors) || Rf_ncols(donors) != map.periods())
-    throw std::invalid_argument("the donors do not fit the row map");
-  const Eigen::Index n = Rf_nrows(donors);
-  if (TYPEOF(donors) == REALSXP)
-    accumulate(REAL(donors), n, map, into);
-  else if (TYPEOF(donors) == INTSXP)
-    accumulate(INTEGER(donors), n, map, into);
-  else
-    throw std::invalid_argument("the donors must be numeric");
+Rcpp::List from_statistics(const dpsc::gram_statistics& s) {
+  return Rcpp::List::create(_["loadings"] = s.loadings, _["pre"] = static_cast<int>(s.pre),
+                            _["weight"] = s.weight, _["demean"] = s.demean, _["mean"] = s.mean,
+                            _["restore"] = s.restore, _["covariance"] = s.covariance,
+                            _["mean_sd"] = s.mean_sd, _["moment_sd"] = s.moment_sd);
+}
+
+dpsc::gram_statistics as_statistics(const Rcpp::List& x) {
+  dpsc::gram_statistics s;
+  s.loadings = Rcpp::as<Eigen::MatrixXd>(x["loadings"]);
+  s.pre = Rcpp::as<int>(x["pre"]);
+  s.weight = Rcpp::as<double>(x["weight"]);
+  s.demean = Rcpp::as<bool>(x["demean"]);
+  s.mean = Rcpp::as<Eigen::VectorXd>(x["mean"]);
+  s.restore = Rcpp::as<Eigen::MatrixXd>(x["restore"]);
+  s.covariance = Rcpp::as<Eigen::MatrixXd>(x["covariance"]);
+  s.mean_sd = Rcpp::as<double>(x["mean_sd"]);
+  s.moment_sd = Rcpp::as<double>(x["moment_sd"]);
+  return s;
+}
+
+Rcpp::List from_release(const dpsc::gram_release& release) {
+  Rcpp::List out = from_statistics(release.statistics);
+  Rcpp::List rounds;
+  for (const dpsc::gram_round& round : release.rounds)
+    rounds.push_back(Rcpp::List::create(_["loadings"] = round.loadings, _["origin"] = round.origin,
+                                        _["radius"] = round.radius, _["exponent"] = round.exponent,
+                                        _["clipped"] = round.clipped,
+                                        _["constant"] = round.constant, _["noise"] = round.noise));
+  out["rounds"] = rounds;
+  const dpsc::calibration& c = release.intervals;
+  if (c.made)
+    out["intervals"] = Rcpp::List::create(
+        _["clip"] = c.clip, _["second"] = c.second, _["second_sd"] = c.second_sd,
+        _["average"] = c.average, _["period"] = c.period, _["band"] = c.band, _["tail"] = c.tail);
+  return out;
+}
+
+Rcpp::List from_call(const dpsc::noise_call& call) {
+  const bool choice = call.kind == dpsc::law::exponential;
+  return Rcpp::List::create(_["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
+                            _["scale"] = Rcpp::wrap(call.scale),
+                            _["value"] = Rcpp::wrap(call.exact),
+                            _["offset"] = choice ? Rcpp::wrap(call.offset) : R_NilValue,
+                            _["output"] = Rcpp::wrap(call.output));
+}
+
+/// Rows of which the first is there twice: a planted fault, which audits must notice.
+class doubled_source : public dpsc::row_source {
+ public:
+  explicit doubled_source(const dpsc::row_source& inner) : inner_(inner) {}
+  void pass(const std::function<void(const dpsc::table_view&)>& visit) const override {
+    bool first = true;
+    inner_.pass([&](const dpsc::table_view& table) {
+      visit(table);
+      if (first && table.reals) {
+        const Eigen::MatrixXd row =
+            Eigen::Map<const Eigen::MatrixXd>(table.reals, table.rows, table.columns).row(0);
+        visit({row.data(), nullptr, 1, table.columns});
+      }
+      first = false;
+    });
+  }
+
+ private:
+  const dpsc::row_source& inner_;
+};
+
+dpsc::gram_release release(const Rcpp::List& facts, const Rcpp::List& scale,
+                           const Rcpp::List& options, const dpsc::row_source& source,
+                           dpsc::noise& draws) {
+  const dpsc::panel_facts panel = as_facts(facts);
+  return dpsc::run_gram(dpsc::plan_gram(panel), panel, as_scale(scale), as_options(options), source,
+                        draws, interrupter());
 }
 
 }  // namespace
 
+// What a release will spend and on what; sees no donors.
 // [[Rcpp::export(rng = false)]]
-Eigen::VectorXd radius_counts_cpp(SEXP donors, const Rcpp::List& map,
-                                  const std::vector<double>& squared_radii) {
-  dpsc::radius_counts counts(squared_radii);
-  accumulate(donors, as_row_map(map), counts);
-  return counts.result();
+Rcpp::List gram_plan_cpp(const Rcpp::List& facts) {
+  const dpsc::panel_facts panel = as_facts(facts);
+  const dpsc::gram_plan plan = dpsc::plan_gram(panel);
+  const dpsc::moments_step& last = plan.moments2;
+  return Rcpp::List::create(
+      _["steps"] = as_steps(plan.records), _["rho"] = plan.rho, _["total"] = plan.total,
+      _["calibrated"] = plan.calibration.made(), _["tail"] = plan.calibration.tail,
+      _["pre"] = static_cast<int>(plan.features.pre), _["demean"] = plan.features.demean,
+      _["loadings"] = plan.features.loadings, _["origin"] = plan.features.origin,
+      _["weight"] = plan.features.weight, _["low"] = plan.features.low,
+      _["high"] = plan.features.high,
+      _["moment_noise"] = last.sigma / (last.limit * last.limit * panel.n));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List clipped_moments_cpp(SEXP donors, const Rcpp::List& map, double radius, double zoom,
-                               double clipped_radius) {
-  const dpsc::row_map rows = as_row_map(map);
-  dpsc::clipped_moments moments(rows.dimension(), radius, zoom, clipped_radius, rows.on_grid);
-  accumulate(donors, rows, moments);
-  return Rcpp::List::create(Rcpp::Named("sum") = moments.sum(),
-                            Rcpp::Named("gram") = moments.gram());
+Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale,
+                            const Rcpp::List& options, SEXP rng) {
+  const auto source = as_source(donors);
+  return with_engine(rng, [&](auto& engine) {
+    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+    return from_release(release(facts, scale, options, *source, draws));
+  });
 }
 
-// The mapped and clipped rows themselves, for audits and tests.
+// A release whose sums without noise are written down: for audits, on made-up panels only. With
+// `outputs` those are given instead of noise. `doubled` plants a fault.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd row_features_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Rcpp::List& map) {
-  const dpsc::row_map rows = as_row_map(map);
-  Eigen::MatrixXd out(donors.rows(), rows.dimension());
-  dpsc::feature_reader<double> reader(donors.data(), donors.rows(), rows);
-  for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
-    const Eigen::MatrixXd& z = reader.read(b);
-    out.middleRows(b * dpsc::feature_reader<double>::block_rows, z.rows()) = z;
+Rcpp::List gram_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale,
+                          const Rcpp::List& options, SEXP rng,
+                          const Rcpp::Nullable<Rcpp::List>& outputs, bool doubled) {
+  const auto given = as_source(donors);
+  const doubled_source faulty(*given);
+  const dpsc::row_source& source = doubled ? static_cast<const dpsc::row_source&>(faulty) : *given;
+  const auto run = [&](dpsc::noise& draws) {
+    dpsc::recorded_noise recorder(draws);
+    Rcpp::List statistics = from_release(release(facts, scale, options, source, recorder));
+    Rcpp::List calls;
+    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
+    return Rcpp::List::create(_["calls"] = calls, _["statistics"] = statistics);
+  };
+  if (outputs.isNotNull()) {
+    std::vector<Eigen::VectorXd> known;
+    for (SEXP output : Rcpp::List(outputs)) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
+    dpsc::replayed_noise draws(known);
+    return run(draws);
+  }
+  return with_engine(rng, [&](auto& engine) {
+    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+    return run(draws);
+  });
+}
+
+// Mean and covariance without noise: NOT PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale) {
+  const auto source = as_source(donors);
+  return from_statistics(dpsc::raw_statistics(*source, as_scale(scale), n, T0, T1, interrupter()));
+}
+
+// Counterfactuals of targets (rows, scaled units) from a release's statistics.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options,
+                             const Eigen::MatrixXd& targets, const Eigen::VectorXd& size) {
+  const dpsc::gram_statistics s = as_statistics(statistics);
+  const dpsc::counterfactual_estimator estimator(s, as_options(options));
+  Rcpp::List out(targets.rows());
+  for (Eigen::Index i = 0; i < targets.rows(); ++i) {
+    const Eigen::VectorXd pre = targets.row(i).head(s.T0());
+    const dpsc::target_estimate e = estimator.target(pre, size[i]);
+    out[i] = Rcpp::List::create(
+        _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
+        _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,
+        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation);
   }
   return out;
+}
+
+// What a round's map makes of rows, for the losses of single people (curator only) and for tests:
+// squared norms and sums of absolute values of the clipped integer rows. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List gram_contributions_cpp(SEXP donors, const Rcpp::List& scale, const Rcpp::List& round) {
+  const dpsc::grid_map rows =
+      dpsc::map_on_grid(as_scale(scale), Rcpp::as<Eigen::MatrixXd>(round["loadings"]),
+                        Rcpp::as<Eigen::VectorXd>(round["origin"]));
+  const double radius = dpsc::radius_steps(Rcpp::as<double>(round["radius"]), rows);
+  dpsc::clipped_moments sums(rows.map.dimension(), radius, Rcpp::as<double>(round["clipped"]));
+  std::vector<double> squared, absolute, norm;
+  const auto source = as_source(donors);
+  source->pass([&](const dpsc::table_view& table) {
+    dpsc::block_reader reader(table, rows.map);
+    for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
+      const Eigen::MatrixXd& z = reader.features(b);
+      const Eigen::MatrixXd& w = sums.clip(z);
+      for (Eigen::Index i = 0; i < w.rows(); ++i) {
+        squared.push_back(w.row(i).squaredNorm());
+        absolute.push_back(w.row(i).cwiseAbs().sum());
+        norm.push_back(z.row(i).norm() * rows.unit);
+      }
+    }
+  });
+  return Rcpp::List::create(_["squared"] = squared, _["absolute"] = absolute, _["norm"] = norm);
+}
+
+// Features and clipped rows of a round, integers, for tests. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List row_integers_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
+                            const Eigen::VectorXd& origin, double radius, double limit) {
+  const dpsc::grid_map rows = dpsc::map_on_grid(as_scale(scale), loadings, origin);
+  const dpsc::table_view table = as_table(donors);
+  dpsc::block_reader reader(table, rows.map);
+  Eigen::MatrixXd z(table.rows, loadings.cols()), w(table.rows, loadings.cols());
+  const double steps = dpsc::radius_steps(radius, rows);
+  dpsc::clipped_moments sums(loadings.cols(), steps, limit);
+  for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
+    const Eigen::MatrixXd& block = reader.features(b);
+    z.middleRows(reader.first_row(b), block.rows()) = block;
+    w.middleRows(reader.first_row(b), block.rows()) = sums.clip(block);
+    sums.add(block);
+  }
+  const dpsc::row_map& map = rows.map;
+  return Rcpp::List::create(
+      _["features"] = z, _["clipped"] = w, _["sum"] = sums.sum(), _["gram"] = sums.gram(),
+      _["unit"] = rows.unit, _["reach"] = rows.reach, _["radius"] = steps,
+      _["map"] = Rcpp::List::create(_["centre"] = map.centre, _["scale"] = map.scale,
+                                    _["limit"] = map.limit, _["loadings"] = map.loadings,
+                                    _["rescale"] = map.rescale, _["origin"] = map.origin));
+}
+
+// Losses of the choice of a radius, for tests. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale,
+                                      const Eigen::MatrixXd& loadings,
+                                      const Eigen::VectorXd& origin,
+                                      const std::vector<double>& radii, int bits) {
+  const dpsc::grid_map rows = dpsc::map_on_grid(as_scale(scale), loadings, origin);
+  std::vector<double> squared;
+  for (double r : radii) squared.push_back(std::pow(dpsc::radius_steps(r, rows), 2.0));
+  dpsc::radius_energy energy(squared, dpsc::radius_price, bits);
+  const auto source = as_source(donors);
+  dpsc::add_features(*source, rows.map, energy, [](double) {});
+  const std::vector<std::int64_t> losses = energy.losses();
+  return {losses.begin(), losses.end()};
+}
+
+// An index (from 1) by the exponential mechanism in integers, for tests of its law.
+// [[Rcpp::export(rng = false)]]
+int private_choice_cpp(const std::vector<double>& losses, double units,
+                       const std::vector<double>& log_prior, int shift, SEXP rng) {
+  dpsc::private_choice choice;
+  for (double loss : losses) {
+    if (loss != std::floor(loss)) throw std::invalid_argument("losses must be whole numbers");
+    choice.losses.push_back(static_cast<std::int64_t>(loss));
+  }
+  choice.units = static_cast<std::uint64_t>(units);
+  choice.offsets = dpsc::prior_offsets(log_prior, shift);
+  choice.shift = shift;
+  return with_engine(rng, [&](auto& engine) { return static_cast<int>(choice.draw(engine)) + 1; });
 }

@@ -51,27 +51,6 @@ Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double 
   return out;
 }
 
-// Exponential mechanism on integer utilities: index r (from 1) with probability proportional to
-// exp(x u_r), x = exponent_units / 2^20. Exact: a uniform proposal is accepted with probability
-// exp(-x (u_max - u_r)).
-// [[Rcpp::export(rng = false)]]
-int exponential_mechanism_cpp(const Rcpp::NumericVector& utility, double exponent_units, SEXP rng) {
-  if (utility.size() == 0) throw std::invalid_argument("no candidates");
-  const double best = Rcpp::max(utility);
-  return with_engine(rng, [&](auto& engine) {
-    for (unsigned tries = 0;; ++tries) {
-      if (tries % draws_between_interrupts == 0) Rcpp::checkUserInterrupt();
-      const auto r = static_cast<R_xlen_t>(
-          dpsc::uniform_below(static_cast<dpsc::uint128>(utility.size()), engine));
-      const auto deficit = static_cast<std::uint64_t>(best - utility[r]);
-      if (dpsc::bernoulli_exp(static_cast<dpsc::uint128>(deficit) *
-                                  static_cast<std::uint64_t>(exponent_units),
-                              dpsc::uint128{1} << 20, engine))
-        return static_cast<int>(r) + 1;
-    }
-  });
-}
-
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd gaussian_noise_cpp(int dimension, double sigma, SEXP rng) {
   return with_engine(rng, [&](auto& engine) { return dpsc::gaussian_vector(dimension, sigma, engine); });

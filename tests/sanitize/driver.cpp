@@ -12,6 +12,7 @@
 #include <dpsc/accountant/gaussian.hpp>
 #include <dpsc/accountant/zcdp.hpp>
 #include <dpsc/engine.hpp>
+#include <dpsc/estimate/leave_one_out.hpp>
 #include <dpsc/moments.hpp>
 #include <dpsc/noise/continuous.hpp>
 #include <dpsc/noise/discrete.hpp>
@@ -242,6 +243,43 @@ void test_capped(int rounds) {
   CHECK_THROWS(std::invalid_argument, dpsc::capped_l1_qp(x, three, 1.0, 1.0));
 }
 
+void test_leave_one_out(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(3, 30), T0 = whole(1, 12), T1 = whole(1, 4);
+    MatrixXd rows = random_matrix(n, T0 + T1);
+    if (round % 5 == 0) rows.leftCols(T0).setConstant(0.25);
+    if (round % 7 == 0) rows.row(0).setConstant(50.0);
+    const double penalty = std::pow(10.0, uniform(-6, 2));
+    const double softness = round % 3 ? 4.0 : std::numeric_limits<double>::infinity();
+    const VectorXd pre = random_vector(T0);
+    const auto fit = [&](const MatrixXd& some, double per_donor) {
+      return dpsc::deleted_ridge(dpsc::moments_of(some), T0, per_donor, softness);
+    };
+    const dpsc::deleted_ridge ridge = fit(rows, penalty);
+    const dpsc::deleted_errors own = ridge.errors(rows);
+    // Without row i, at the same penalty on the sum of squares.
+    const Index i = whole(0, n - 1);
+    MatrixXd others(n - 1, T0 + T1);
+    others << rows.topRows(i), rows.bottomRows(n - 1 - i);
+    const dpsc::deleted_ridge without =
+        fit(others, penalty * static_cast<double>(n) / static_cast<double>(n - 1));
+    const VectorXd left = rows.row(i).tail(T1).transpose() -
+                          without.predict(rows.row(i).head(T0).transpose()).tail(T1);
+    CHECK((own.error.row(i).tail(T1).transpose() - left).norm() <= 1e-6 * (1.0 + left.norm()));
+    CHECK(own.leverage.minCoeff() > 0.0 && own.leverage.maxCoeff() < 1.0);
+    const dpsc::deleted_limits limits = ridge.limits(rows, pre);
+    CHECK(limits.low.maxCoeff() <= 0.0 && limits.high.minCoeff() >= 0.0);
+    CHECK(limits.band.minCoeff() >= 0.0);
+    dpsc::deleted_counts counts(ridge);
+    counts.add(rows, T0);
+    CHECK((counts.counts().colwise().sum().array() == static_cast<double>(n)).all());
+  }
+  const dpsc::donor_moments two{VectorXd::Zero(2), MatrixXd::Identity(2, 2), 2.0};
+  CHECK_THROWS(std::domain_error, dpsc::deleted_ridge(two, 1, 0.0, 4.0));
+  CHECK_THROWS(std::domain_error, dpsc::deleted_ridge(two, 1, std::nan(""), 4.0));
+  CHECK_THROWS(std::invalid_argument, dpsc::deleted_ridge(two, 2, 1.0, 4.0));
+}
+
 void test_simplex(int rounds) {
   dpsc::simplex_ls solver;
   for (int round = 0; round < rounds; ++round) {
@@ -388,6 +426,7 @@ int main(int argc, char** argv) {
       {"engines", test_engines},
       {"moments", [&] { test_moments(properties); }},
       {"capped L1 solver", [&] { test_capped(properties); }},
+      {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
       {"accountant", [&] { test_accountant(properties); }},
       {"fuzzing", [&] { fuzz(rounds); }}};

@@ -22,7 +22,7 @@ objects_of <- function(fit) {
     printed_summary = printed(summary), structure = utils::capture.output(utils::str(fit)),
     deparsed = deparse(unclass(fit))
   )
-  if (fit$release$method != "gram") objects$coef <- coef(fit)
+  if (fit$release$method != "gram") objects$weights <- weights(fit)
   objects
 }
 
@@ -131,8 +131,11 @@ test_that("no donor is in a ledger", {
   p <- canary_panel()
   ledger <- dp_ledger(10, 1e-6)
   for (method in c("gram", "output")) {
-    seeded_fit(p, "formula", "do.call", method = method, ledger = ledger)
-    seeded_fit(p, "matrix", "direct", method = method, ledger = ledger)
+    paid_fit <- function(...) {
+      canary_fit(p, ..., epsilon = 1, bounds = p$bounds, method = method, ledger = ledger)
+    }
+    paid_fit("formula", "do.call")
+    paid_fit("matrix", "direct")
   }
   expect_clean(list(
     ledger = ledger, environment = mget(ls(ledger, all.names = TRUE), ledger),
@@ -163,14 +166,23 @@ test_that("attributes of public arguments bring no donor along", {
   expect_clean(objects_of(fit), p, "formula")
 })
 
-test_that("data inlined in a formula does not become a label", {
+test_that("data inlined in a formula are refused and do not become a label", {
   p <- canary_panel()
   withr::local_seed(1)
-  formula <- stats::as.formula(bquote(identity(.(p$data$y)) ~ on))
-  fit <- do.call(dp_synth, list(formula, p$data, c("unit", "time"),
-    epsilon = 1, bounds = p$bounds, control = dp_control(rng = "R")
-  ))
-  expect_clean(objects_of(fit), p, "inlined")
+  long <- function(formula) {
+    do.call(dp_synth, list(formula, p$data, c("unit", "time"),
+      epsilon = 1, bounds = p$bounds, control = dp_control(rng = "R")
+    ))
+  }
+  for (code in list(quote(identity(.(p$data$y))), quote(I(.(p$data$y))), quote(.(p$data$y) + 0))) {
+    formula <- stats::as.formula(eval(bquote(bquote(.(code) ~ on), list(code = code))))
+    conditions <- canary_conditions(long(formula))
+    expect_length(conditions, 1L)
+    expect_s3_class(conditions[[1L]], "dpsc_error_panel")
+    expect_no_canary(conditions[[1L]], p$secrets, "inlined column")
+  }
+  formula <- stats::as.formula(bquote(I(y - .(p$donors[[3L]]) + .(p$donors[[3L]])) ~ on))
+  expect_clean(objects_of(long(formula)), p, "inlined value")
 })
 
 test_that("donors' names are released if and only if they are declared public", {
@@ -181,9 +193,9 @@ test_that("donors' names are released if and only if they are declared public", 
       epsilon = 1, bounds = p$bounds, method = "output",
       control = dp_control(rng = "R", donor_names = TRUE)
     )
-    expect_setequal(names(coef(fit)), rownames(p$donors))
+    expect_setequal(names(weights(fit)), rownames(p$donors))
     fit <- canary_fit(p, interface, epsilon = 1, bounds = p$bounds, method = "output")
-    expect_identical(names(coef(fit)), as.character(1:40))
+    expect_identical(names(weights(fit)), as.character(1:40))
   }
 })
 
@@ -233,7 +245,7 @@ test_that("conditions hold no donor, backtrace, parent or evaluated call", {
     do.call(dp_synth, list(fit$release, target = p$donors[, 1:3])),
     do.call(dp_synth, list(output$release, target = p$target + 1)),
     do.call(dp_chunks, list(p$data)), do.call(write_release, list(p$donors, "x")),
-    do.call(coef, list(fit)), do.call(confint, list(fit, "nowhere"))
+    do.call(weights, list(fit)), do.call(confint, list(fit, "nowhere"))
   ))
   for (i in seq_along(cases)[-1L]) {
     code <- cases[[i]]

@@ -54,13 +54,62 @@ test_that("ranks count ties against the target and squaring changes ratios only"
   expect_identical(placebo_space(fit)$table$ratio[[1]], Inf)
 })
 
-test_that("a private fit is refused, and told what to use instead", {
-  private <- structure(list(estimator = "gram"), class = "dp_synth")
-  expect_error(placebo_space(private), class = "dpsc_error_private")
-  expect_error(leave_one_out(private), "placebo_time")
-  expect_error(placebo_time_classical(private, 1), class = "dpsc_error_private")
-  expect_error(conformal_engine_classical(private), class = "dpsc_error_private")
-  expect_snapshot(error = TRUE, placebo_space(private))
+released_fit <- function(epsilon = 1, features = NULL, method = "gram") {
+  withr::local_seed(1)
+  panel <- sim_panel(200, 12, 2)
+  dp_synth(panel$donors,
+    target = panel$target, T0 = 12, epsilon = epsilon, bounds = c(-1, 1), method = method,
+    control = dp_control(rng = "R", features = features)
+  )
+}
+
+# The functions that a refusal names as free, without those of the refusal itself.
+named_free <- function(message) {
+  line <- grep("Free with this fit", strsplit(message, "\n")[[1L]], value = TRUE)
+  regmatches(line, gregexpr("[a-z_]+(?=\\(\\))", line, perl = TRUE))[[1L]]
+}
+
+test_that("a refusal names only what works for this very fit, so nobody goes in a circle", {
+  fits <- list(
+    compressed = released_fit(), full = released_fit(features = Inf),
+    vertical = released_fit(method = "output"), raw = released_fit(epsilon = Inf)
+  )
+  refusals <- list(
+    placebo_space = placebo_space, leave_one_out = leave_one_out, conformal = conformal,
+    placebo_time = placebo_time
+  )
+  free <- list(
+    compressed = c("summary", "confint"),
+    full = c("summary", "placebo_time", "conformal", "confint"), vertical = "confint",
+    raw = c("summary", "placebo_time", "conformal", "confint")
+  )
+  refused <- 0L
+  for (name in names(fits)) {
+    for (fun in refusals) {
+      error <- tryCatch(fun(fits[[name]]), error = identity)
+      if (!inherits(error, "error")) next
+      refused <- refused + 1L
+      expect_s3_class(error, "dpsc_error")
+      named <- named_free(conditionMessage(error))
+      expect_identical(named, free[[name]])
+      for (works in named) {
+        result <- if (works == "conformal") {
+          conformal(fits[[name]], level = 0.9)
+        } else {
+          get(works)(fits[[name]])
+        }
+        expect_false(is.null(result))
+      }
+    }
+  }
+  # Drawing donors is refused for all four, single periods for two.
+  expect_identical(refused, 12L)
+  expect_error(placebo_space(fits$full), "private", class = "dpsc_error_private")
+  expect_error(placebo_space(fits$raw), "simplex", class = "dpsc_error_private")
+  expect_error(conformal_engine_classical(fits$full), class = "dpsc_error_private")
+  expect_error(placebo_time_classical(fits$full, 1), class = "dpsc_error_private")
+  expect_snapshot(error = TRUE, placebo_space(fits$compressed))
+  expect_snapshot(error = TRUE, conformal(fits$compressed))
 })
 
 test_that("bad settings are refused with their name", {
@@ -179,4 +228,139 @@ test_that("printed, tidied and plotted forms say what they are", {
   named$times <- paste("week", 101:114)
   expect_s3_class(plot(named), "ggplot")
   expect_error(plot(loo, "gaps"), class = "dpsc_error_argument")
+})
+
+simplex_panel_fit <- function(T0 = 12, estimator = "simplex", noise = 0.1, settings = list()) {
+  panel <- toy_panel(n = 30, T0 = T0, T1 = 3)
+  donors <- panel$donors
+  rownames(donors) <- sprintf("unit%02d", 1:30)
+  target <- 0.6 * donors[3, ] + 0.4 * donors[8, ] + noise * panel$target[1, ]
+  dp_synth(donors,
+    target = target, T0 = T0, epsilon = Inf, estimator = estimator,
+    control = dp_control(settings = settings)
+  )
+}
+
+test_that("conformal intervals exist where the level allows, and the rest is said", {
+  fit <- simplex_panel_fit()
+  result <- conformal(fit)
+  expect_identical(nrow(result$intervals), 0L)
+  expect_match(result$note[[1L]], "95 % needs 19 periods before the treatment", fixed = TRUE)
+  expect_match(result$note[[2L]], "92.3 % for a period", fixed = TRUE)
+  expect_identical(nrow(result$test), 1L)
+  expect_output(print(result), "needs 19 periods")
+  # The level that is named works, and nothing is infinite.
+  named <- conformal(fit, level = 0.923)
+  expect_identical(named$intervals$term, c("13", "14", "15", "average"))
+  expect_true(all(is.finite(named$intervals$conf.low)))
+  expect_identical(named$note, NULL)
+  # With 18 periods the average has one more rotation than single periods: it has an interval.
+  some <- conformal(simplex_panel_fit(18))
+  expect_identical(some$intervals$term, "average")
+  all_of_it <- conformal(simplex_panel_fit(19))
+  expect_identical(all_of_it$intervals$term, c("20", "21", "22", "average"))
+  iid <- withr::with_seed(1, conformal(fit, permutations = "iid", n_perm = 9))
+  expect_match(iid$note[[1L]], "needs n_perm = 19", fixed = TRUE)
+  skip_if_not_installed("ggplot2")
+  expect_error(ggplot2::autoplot(result), "92.3 %", class = "dpsc_error_argument")
+  expect_match(ggplot2::autoplot(named)$labels$subtitle, "NOT PRIVATE")
+})
+
+test_that("a classical fit says how good it is, what carries it and what to do next", {
+  fit <- simplex_panel_fit()
+  text <- paste(capture.output(print(fit)), collapse = "\n")
+  rmspe <- sqrt(mean((fit$target - fit$counterfactual)[1:12]^2))
+  expect_match(text, paste("pre-treatment RMSPE", format_value(rmspe)), fixed = TRUE)
+  expect_match(text, "largest weights: unit03", fixed = TRUE)
+  expect_match(text, "placebo_space(fit)", fixed = TRUE)
+  expect_match(text, "conformal(fit, level = 0.92)", fixed = TRUE)
+  expect_match(text, "NOT PRIVATE", fixed = TRUE)
+  expect_no_match(text, "PERFECT|POOR|UNIQUE")
+  expect_identical(nrow(conformal(fit, level = 0.92)$intervals), 4L)
+  expect_output(print(summary(fit)), "RMSPE")
+  expect_output(print(simplex_panel_fit(4, noise = 0)), "PERFECT FIT")
+  expect_output(print(placebo_space(simplex_panel_fit(4, noise = 0))), "says nothing")
+  far <- simplex_panel_fit(noise = 5)
+  expect_output(print(far), "POOR FIT")
+  for (estimator in c("demeaned", "hsvt")) {
+    expect_output(print(simplex_panel_fit(estimator = estimator)), "RMSPE")
+  }
+})
+
+test_that("confint of a classical fit names what gives an interval", {
+  fit <- simplex_panel_fit()
+  expect_error(confint(fit), "conformal\\(fit, level = 0.92\\)", class = "dpsc_error_argument")
+  expect_error(confint(simplex_panel_fit(20)), "conformal\\(fit\\)", class = "dpsc_error_argument")
+})
+
+test_that("placebo dates of a classical fit are marked as not private", {
+  fit <- simplex_panel_fit()
+  dates <- placebo_time(fit)
+  expect_output(print(dates), "NOT PRIVATE: Placebo dates")
+  private <- placebo_time(released_fit(features = Inf))
+  expect_output(print(private), "^Placebo dates")
+  expect_output(print(private), "std.error")
+  expect_no_match(paste(capture.output(print(dates)), collapse = ""), "std.error|p.value")
+  skip_if_not_installed("ggplot2")
+  expect_match(ggplot2::autoplot(dates)$labels$subtitle, "^NOT PRIVATE")
+  expect_no_match(ggplot2::autoplot(dates)$labels$subtitle, "bars")
+  expect_match(ggplot2::autoplot(private)$labels$subtitle, "^No effect.*bars")
+})
+
+test_that("predictors are matched with donors by name, in any order", {
+  panel <- toy_panel(n = 12, T0 = 8, T1 = 2)
+  donors <- panel$donors
+  rownames(donors) <- paste("state", LETTERS[1:12])
+  predictors <- cbind(early = rowMeans(donors[, 1:4]), late = rowMeans(donors[, 5:8]),
+    last = donors[, 8L])
+  own <- c(early = 0.1, late = -0.1, last = 0.2)
+  run <- function(predictors, target = own, donors_given = donors, ...) {
+    dp_synth(donors_given,
+      target = panel$target, T0 = 8, epsilon = Inf, estimator = "predictors",
+      control = dp_control(settings = list(
+        predictors = list(donors = predictors, target = target), v = c(1, 2, 3)
+      ))
+    )
+  }
+  fit <- run(predictors)
+  shuffled <- withr::with_seed(1, sample(12L))
+  expect_false(identical(shuffled, 1:12))
+  again <- run(predictors[shuffled, ])
+  expect_equal(again$weights, fit$weights, tolerance = 1e-10)
+  expect_equal(effects(again), effects(fit), tolerance = 1e-10)
+  expect_equal(placebo_space(again)$table, placebo_space(fit)$table, tolerance = 1e-8)
+  expect_equal(leave_one_out(again)$table, leave_one_out(fit)$table, tolerance = 1e-8)
+  # So are the target's predictors, and rows of units that are no donors do no harm.
+  expect_equal(run(predictors, own[c(3, 1, 2)])$weights, fit$weights, tolerance = 1e-10)
+  expect_equal(run(rbind(treated = 9, predictors))$weights, fit$weights, tolerance = 1e-10)
+  # Through a formula the donors are in an order of their own.
+  data <- data.frame(
+    unit = rep(c(rownames(donors), "treated"), 10L), time = rep(1:10, each = 13L),
+    y = c(rbind(donors, panel$target)),
+    on = as.integer(outer(1:13, 1:10, function(i, t) i == 13L & t > 8L))
+  )
+  long <- dp_synth(y ~ on, data[sample.int(nrow(data)), ], c("unit", "time"),
+    epsilon = Inf, estimator = "predictors", control = dp_control(settings = list(
+      predictors = list(donors = predictors[shuffled, ], target = own), v = c(1, 2, 3)
+    ))
+  )
+  expect_equal(long$weights[names(fit$weights)], fit$weights, tolerance = 1e-8)
+  wrong <- predictors
+  rownames(wrong)[[2L]] <- "elsewhere"
+  expect_error(run(wrong), "1 of 12", class = "dpsc_error_argument")
+  rownames(wrong)[[2L]] <- rownames(wrong)[[1L]]
+  expect_error(run(wrong), "more than once", class = "dpsc_error_argument")
+  expect_error(run(unname(predictors)), "have none", class = "dpsc_error_argument")
+  expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "those of the donors",
+    class = "dpsc_error_argument"
+  )
+  # Without names on both sides position is all there is.
+  expect_equal(unname(run(unname(predictors), unname(own), unname(donors))$weights),
+    unname(fit$weights),
+    tolerance = 1e-10
+  )
+  expect_error(run(predictors, own, unname(donors)), "match", class = "dpsc_error_argument")
+  expect_error(run(unname(predictors)[-1, ], own, unname(donors)), "12 donors and 11 rows",
+    class = "dpsc_error_argument"
+  )
 })

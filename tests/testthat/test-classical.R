@@ -87,12 +87,20 @@ for (place in c("california", "basque")) {
   })
 }
 
+rev_rows <- function(x) x[rev(seq_len(nrow(x))), ]
+
 test_that("weights from predictors and given importances meet their reference values", {
   ref <- shared_json("sc_fixedV_reference.json")
   panel <- california()
   settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
   fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
   expect_weights(fit, ref$california_equalV_W)
+  # Rows of the predictors belong to donors by name, whatever their order.
+  shuffled <- settings
+  shuffled$predictors$donors <- rev_rows(settings$predictors$donors)
+  expect_weights(
+    fit_classical(panel$donors, panel$target, 19, "predictors", shuffled), ref$california_equalV_W
+  )
   # The scale of V is free.
   settings$v <- rep(3, 7)
   again <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)

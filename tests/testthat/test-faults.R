@@ -2,7 +2,7 @@
 
 fault_panel <- function() toy_panel(n = 12, T0 = 5, T1 = 2)
 
-fault_release <- function(ledger, rng = "R", method = "gram", delta = 1e-6,
+fault_release <- function(ledger, rng = "secure", method = "gram", delta = 1e-6,
                           donors = fault_panel()$donors, scope = asNamespace("dpsc")) {
   p <- fault_panel()
   control <- dp_control(rng = "R")
@@ -14,7 +14,9 @@ fault_release <- function(ledger, rng = "R", method = "gram", delta = 1e-6,
   if (inherits(donors, "dp_chunks")) {
     return(do.call(dp_release, arguments))
   }
-  do.call(scope$dp_release.matrix, c(arguments, method = method))
+  release <- function() do.call(scope$dp_release.matrix, c(arguments, method = method))
+  # A ledger does not pay for a tape.
+  if (is.raw(rng)) with_internal("check_promise", function(...) NULL, release()) else release()
 }
 
 charges <- function(ledger) nrow(as.data.frame(ledger))
@@ -38,7 +40,7 @@ test_that("randomness that runs out, wherever it does, leaves the charge and no 
       expect_null(release)
       expect_identical(charges(ledger), 1L)
     }
-    expect_s3_class(fault_release(ledger, "R", case[[1L]], case[[2L]]), "dp_release")
+    expect_s3_class(fault_release(ledger, "secure", case[[1L]], case[[2L]]), "dp_release")
     expect_identical(charges(ledger), 2L)
   }
 })
@@ -70,7 +72,7 @@ test_that("an interrupt at any noise step leaves the charge and no release", {
       scope <- changed_namespace(changes)
       ledger <- dp_ledger(10, 1e-3)
       outcome <- tryCatch(
-        fault_release(ledger, "R", step[[1L]], step[[2L]], scope = scope),
+        fault_release(ledger, "secure", step[[1L]], step[[2L]], scope = scope),
         interrupt = function(e) "interrupted"
       )
       expect_identical(outcome, "interrupted", label = paste(step[[1L]], step[[3L]], k))

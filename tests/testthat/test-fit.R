@@ -85,7 +85,7 @@ test_that("epsilon = Inf by output and published objective is the ridge without 
         bounds = c(-1, 1), control = dp_control(lambda = lambda)
       )
       expect_lt(max(abs(predict(fit) - hand$vertical[9:11])), 1e-8)
-      expect_lt(max(abs(coef(fit) - weights)), 1e-8)
+      expect_lt(max(abs(weights(fit) - weights)), 1e-8)
       expect_identical(fit$penalty, penalty)
     }
   }
@@ -96,7 +96,7 @@ test_that("tight objective perturbation minimises the ridge objective over its b
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 8, epsilon = Inf, method = "objective", bounds = c(-1, 1)
   )
-  f <- unname(coef(fit))
+  f <- unname(weights(fit))
   cap <- 2 / sqrt(30)
   expect_lte(sum(abs(f)), 1 + 1e-9)
   expect_lte(max(abs(f)), cap + 1e-9)
@@ -196,7 +196,9 @@ test_that("verbs of a fit by gram have their shapes, names and types", {
 
   terms <- c("average", post)
   table <- tidy(fit)
-  expect_named(table, c("target", "term", "estimate", "std.error", "statistic", "p.value"))
+  expect_named(table, c(
+    "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value"
+  ))
   expect_identical(table$target, rep(names, each = 3))
   expect_identical(table$term, rep(terms, 2))
   expect_equal(table$estimate, c(rbind(rowMeans(effects(fit)), t(effects(fit)))))
@@ -228,14 +230,14 @@ test_that("verbs of a fit by gram have their shapes, names and types", {
   expect_identical(table$treated, rep(rep(c(FALSE, TRUE), c(6, 2)), 2))
   expect_identical(table$.observed, c(t(p$target)))
   expect_equal(table$.observed - table$.fitted, table$.resid)
-  expect_error(coef(fit), class = "dpsc_error_argument")
+  expect_error(weights(fit), class = "dpsc_error_argument")
 })
 
 test_that("verbs of the vertical methods say what they do not know", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   for (method in c("output", "objective")) {
     fit <- fit_panel_of(p, method = method)
-    expect_named(coef(fit), as.character(1:40))
+    expect_named(weights(fit), as.character(1:40))
     expect_true(all(is.na(fitted(fit))))
     expect_true(all(is.na(residuals(fit))))
     expect_true(all(is.finite(effects(fit))))

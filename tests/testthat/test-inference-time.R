@@ -55,7 +55,7 @@ test_that("a release that compresses the pre-period says what it cannot do", {
   vertical <- dp_synth(panel$donors,
     target = panel$target, T0 = 6, epsilon = 5, bounds = c(-1, 1), method = "output"
   )
-  expect_error(conformal(vertical), class = "dpsc_error_release")
+  expect_error(conformal(vertical), "confint", class = "dpsc_error_release")
   expect_error(placebo_time(vertical), class = "dpsc_error_release")
   expect_error(penalty_path(vertical), class = "dpsc_error_release")
   expect_error(conformal(fit, levle = 0.9), class = "dpsc_error_argument")

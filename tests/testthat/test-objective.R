@@ -323,7 +323,7 @@ test_that("plans add up to the budget and beat the published noise", {
       plan <- plan_objective(public)
       step <- plan$weights
       # The two epsilons of step 1 and that of step 2 make epsilon.
-      post <- if (delta > 0) cdp_epsilon_cpp(plan$post$rho, delta / 2) else plan$post$epsilon
+      post <- if (delta > 0) gdp_epsilon_cpp(plan$post$shift, delta / 2) else plan$post$epsilon
       expect_lte(step$epsilon + step$cover$epsilon + post, epsilon * (1 + 1e-9))
       expect_gt(step$epsilon + step$cover$epsilon + post, epsilon * 0.999)
       expect_equal(step$epsilon0 + log1p(step$curvature / step$mu), step$epsilon)

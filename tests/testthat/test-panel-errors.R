@@ -116,6 +116,17 @@ bad_long_data <- function(p) {
     "rows: unbalanced" = function() long(only(!(data$unit == donor & data$time > 2001))),
     "rows: one duplicate" = function() long(rbind(data, data[1, ])),
     "rows: duplicates" = function() long(rbind(data, data[1:3, ])),
+    "rows: a target's cell missing" = function() {
+      long(only(!(first_target & data$time == 2003)))
+    },
+    "rows: a target's duplicate" = function() {
+      long(rbind(data, data[which(first_target)[[1L]], ]))
+    },
+    "rows: a repeated cross-section" = function() {
+      long(transform(data, unit = sprintf("%s in %d", unit, time)))
+    },
+    "formula: rows mixed" = function() long(data, I(y / max(y)) ~ treated),
+    "formula: outcome as indicator" = function() long(data, y ~ I(y > 0)),
     "rows: a duplicate for another" = function() long(rbind(data[-1, ], data[2, ])),
     "keep_names: NA" = function() long(data, y ~ treated, index, NULL, NA)
   )

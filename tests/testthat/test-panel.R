@@ -71,7 +71,7 @@ test_that("units may be numbers, dates and strings of any locale", {
                    c("A", "B", "a", "b", "\u00e4", "C"))) {
     data <- p$data
     data$unit <- ids[number]
-    panel <- panel_from_formula(y ~ treated, data, index)
+    panel <- panel_from_formula(y ~ treated, data, index, private = FALSE)
     expect_identical(panel$donors, p$donors[order(ids[1:5], method = "radix"), ])
     expect_identical(rownames(panel$target), format(ids[[6]], scientific = FALSE))
   }
@@ -143,17 +143,19 @@ test_that("log(y) is the log", {
   expect_identical(panel$outcome, "log(y)")
 })
 
+# Those of a private fit: test-panel-rowwise.R.
 test_that("variables and functions of the formula's environment are found, and shadowed by data", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
     double <- function(x) 2 * x
     double(y) + shift ~ treated
   }
-  panel <- panel_from_formula(make_formula(3, y = "not this one"), p$data, index)
+  panel <- panel_from_formula(make_formula(3, y = "not this one"), p$data, index, private = FALSE)
   expect_identical(panel$donors, 2 * p$donors + 3)
   expect_identical(panel$outcome, "double(y) + shift")
   outcome <- p$data$y
-  expect_identical(panel_from_formula(outcome ~ treated, p$data, index)$donors, p$donors)
+  panel <- panel_from_formula(outcome ~ treated, p$data, index, private = FALSE)
+  expect_identical(panel$donors, p$donors)
   without <- y ~ treated
   environment(without) <- NULL
   expect_identical(panel_from_formula(without, p$data, index)$donors, p$donors)
@@ -172,7 +174,7 @@ test_that("the panel holds no formula, environment, row name or attribute of the
   expect_false(holds_text(panel, "donor000"))
   # An inlined column or a string, which may name a donor, is no label.
   for (formula in list(bquote(I(.(data$y)) ~ treated), y * (unit != "CANARY") ~ treated)) {
-    panel <- panel_from_formula(stats::as.formula(formula), data, index)
+    panel <- panel_from_formula(stats::as.formula(formula), data, index, private = FALSE)
     expect_identical(panel$outcome, "outcome")
     expect_false(holds_text(panel, "CANARY"))
   }

@@ -102,21 +102,51 @@ test_that("an unnamed or misspelt argument is refused by every input", {
 
 test_that("plan, then charge, then draw: an overspend draws nothing", {
   p <- small_panel()
-  for (method in every_method) {
+  for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
-    withr::with_seed(1, draw(p, method = method[[1L]], calibration = method[[2L]], ledger = ledger))
+    again <- function() {
+      draw(p, method = method[[1L]], calibration = method[[2L]], ledger = ledger, rng = "secure")
+    }
+    again()
     before <- as.data.frame(ledger)
     expect_identical(nrow(before), 1L)
+    ran <- FALSE
     withr::with_seed(1, {
       state <- .Random.seed
-      expect_error(
+      spies <- lapply(mechanisms(), function(one) {
+        list(plan = one$plan, run = function(...) ran <<- TRUE)
+      })
+      with_internal("mechanisms", function() spies, {
+        expect_error(again(), class = "dpsc_error_budget")
+      })
+      expect_identical(.Random.seed, state)
+    })
+    expect_false(ran)
+    expect_identical(as.data.frame(ledger), before)
+  }
+})
+
+test_that("a ledger refuses what does not protect, before anything is drawn", {
+  p <- small_panel()
+  ledger <- dp_ledger(100, 1e-3)
+  for (method in every_method) {
+    withr::with_seed(1, {
+      state <- .Random.seed
+      error <- expect_error(
         draw(p, method = method[[1L]], calibration = method[[2L]], ledger = ledger),
-        class = "dpsc_error_budget"
+        "guarantee does not hold", class = "dpsc_error_budget"
       )
       expect_identical(.Random.seed, state)
     })
-    expect_identical(as.data.frame(ledger), before)
+    expect_match(conditionMessage(error), "Nothing was released and nothing was spent")
   }
+  expect_error(
+    draw(p,
+      method = "objective", calibration = "published", ledger = ledger, rng = "secure"
+    ),
+    "unbounded", class = "dpsc_error_budget"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
 test_that("what cannot be released by a method is refused before the charge", {
@@ -172,11 +202,12 @@ test_that("chunks that change between two reads give an error of ours and no rel
 
 test_that("a ledger is charged what the release says it costs", {
   p <- small_panel()
-  for (method in every_method) {
+  for (method in every_method[1:4]) {
     for (delta in c(0, 1e-6)) {
       ledger <- dp_ledger(1, delta)
       release <- draw(p,
-        method = method[[1L]], calibration = method[[2L]], ledger = ledger, delta = delta
+        method = method[[1L]], calibration = method[[2L]], ledger = ledger, delta = delta,
+        rng = "secure"
       )
       charged <- as.data.frame(ledger)
       expect_identical(nrow(charged), 1L)
@@ -186,6 +217,11 @@ test_that("a ledger is charged what the release says it costs", {
         expect_equal(cdp_epsilon(charged$rho, delta), 1, tolerance = 1e-6)
         expect_lte(sum(steps$rho), charged$rho * (1 + 1e-9))
         expect_identical(release$privacy$rho, charged$rho)
+      } else if (charged$kind == "gdp") {
+        expect_equal(gdp_epsilon_cpp(charged$mu, delta), 1, tolerance = 1e-9)
+        expect_lte(sum(steps$mu^2), charged$mu^2 * (1 + 1e-9))
+        expect_lte(sum(steps$rho), charged$rho * (1 + 1e-9))
+        expect_identical(charged$rho, charged$mu^2 / 2)
       } else if (delta == 0 && !any(is.na(steps$epsilon))) {
         expect_lte(sum(steps$epsilon), 1 + 1e-9)
       }
@@ -350,7 +386,8 @@ test_that("one release by gram serves another target, one by the others does not
   p <- small_panel(k = 2)
   one <- draw(p, target = p$target[1, ])
   ledger <- dp_ledger(1, 1e-6)
-  release <- withr::with_seed(2, draw(p, target = p$target[1, ], ledger = ledger))
+  draw(p, target = p$target[1, ], ledger = ledger, rng = "secure")
+  release <- withr::with_seed(2, draw(p, target = p$target[1, ]))
   fit <- withr::with_seed(2, draw(p, dp_synth, target = p$target[1, ]))
   withr::with_seed(1, {
     state <- .Random.seed
@@ -377,7 +414,8 @@ test_that("one release by gram serves another target, one by the others does not
 test_that("several treated units share one release", {
   p <- small_panel(k = 3)
   ledger <- dp_ledger(1, 1e-6)
-  fit <- withr::with_seed(1, draw(p, dp_synth, ledger = ledger))
+  draw(p, dp_synth, ledger = ledger, rng = "secure")
+  fit <- withr::with_seed(1, draw(p, dp_synth))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
   expect_identical(rownames(effects(fit)), rownames(p$target))
   long <- withr::with_seed(1, dp_synth(y ~ treated, p$data, c("unit", "time"), 1,
@@ -475,7 +513,7 @@ test_that("the generator's state is left alone by secure noise and moved by R's"
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target far from the bounds is refused unspent; one outside them is fitted", {
+test_that("a target that the bounds miss is refused unspent; one outside them at times is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {
@@ -486,10 +524,25 @@ test_that("a target far from the bounds is refused unspent; one outside them is 
       ),
       class = "dpsc_error_bounds"
     )
+    # Most of the pre-period outside: one of five inside, two of five.
+    for (target in list(5 + p$target, replace(5 + p$target, 2, 0), replace(5 + p$target, 1:2, 0))) {
+      expect_error(
+        dp_synth(p$donors,
+          target = target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method, ledger = ledger
+        ),
+        "bounds.*miss the target", class = "dpsc_error_bounds"
+      )
+    }
+    # What comes after the treatment may be anywhere: that is the effect.
+    expect_no_warning(
+      dp_synth(p$donors,
+        target = replace(p$target, 6:7, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+      )
+    )
     # Public, and worth a word: donors like it are clipped.
     expect_warning(
       fit <- dp_synth(p$donors,
-        target = 5 + p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
+        target = replace(p$target, 1:2, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
       ),
       class = "dpsc_warning_bounds"
     )

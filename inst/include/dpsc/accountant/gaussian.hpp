@@ -58,9 +58,18 @@ inline double gaussian_mu(double epsilon, double delta) {
                ? std::log(mu) <= target  // lost in rounding; but delta(epsilon) <= delta(0) < mu
                : value.log + value.error <= target;
   };
-  double low = 1.0, high = 1.0;
-  while (!is_private(low)) low /= 2.0;
-  while (is_private(high)) high *= 2.0;
+  // The first term alone: mu/2 - epsilon/mu = -z with Phi(-z) <= exp(-z^2/2) = delta. Private
+  // without cancellation: the answer where epsilon is huge and rounding hides the difference.
+  const double z = std::sqrt(-2.0 * target);
+  double low = 2.0 * epsilon / (z + std::sqrt(z * z + 2.0 * epsilon)) * (1.0 - 1e-13);
+  double high = 1.0;
+  while (high > low && !is_private(high)) high /= 2.0;
+  low = std::fmax(low, high > low ? high : 0.0);
+  high = 2.0 * low;
+  while (is_private(high)) {
+    low = high;
+    high *= 2.0;
+  }
   while (high - low > 1e-15 * high) {
     const double mid = low + (high - low) / 2.0;
     if (mid <= low || mid >= high) break;

@@ -1,0 +1,136 @@
+# Prints of the classical fits, and what stands in for intervals that they do not have.
+
+#' @rdname print.dp_synth
+#' @export
+print.dp_synth_classical <- function(x, ...) {
+  cat(
+    fit_headline(x), describe_targets(x), "",
+    paste0("  average effect   ", format_value(mean(effects.dp_synth(x)))),
+    fit_quality_lines(x), weight_line(x), "", next_lines(x), "", privacy_lines(x$release),
+    sep = "\n"
+  )
+  invisible(x)
+}
+
+#' @rdname print.dp_synth
+#' @export
+summary.dp_synth_classical <- function(object, ...) {
+  check_no_dots(..., call = public_call("summary"))
+  effect <- effects.dp_synth(object)
+  structure(list(
+    fit = object,
+    effects = data.frame(
+      target = rownames(effect), term = c("average", colnames(effect)),
+      estimate = c(mean(effect), effect)
+    ),
+    rmspe = classical_rmspe(object)
+  ), class = "summary.dp_synth_classical")
+}
+
+#' @rdname print.dp_synth
+#' @export
+print.summary.dp_synth_classical <- function(x, ...) {
+  fit <- x$fit
+  cat(fit_headline(fit), describe_targets(fit), "", sep = "\n")
+  print(data.frame(effect = format_value(x$effects$estimate), row.names = x$effects$term))
+  cat(
+    "", fit_quality_lines(fit), weight_line(fit), "", next_lines(fit), "",
+    privacy_lines(fit$release),
+    sep = "\n"
+  )
+  invisible(x)
+}
+
+#' @rdname effects.dp_synth
+#' @export
+confint.dp_synth_classical <- function(object, ...) {
+  instead <- if (object$estimator == "predictors") {
+    "{.fn placebo_space} ranks the target's effect among placebos on the donors."
+  } else {
+    highest <- classical_level(object)
+    paste0(
+      "{.code conformal(fit", if (highest < 0.95) paste0(", level = ", highest), ")} gives ",
+      "intervals, {.fn placebo_space} a rank among placebos on the donors."
+    )
+  }
+  abort(c(
+    "Estimator {.val {object$estimator}} has no standard errors and no {.fn confint}.",
+    i = instead
+  ), "argument", public_call("confint"))
+}
+
+#' The highest level, up to 95 %, at which conformal() has intervals for single periods
+#' @noRd
+classical_level <- function(fit) {
+  min(0.95, floor(100 * (1 - 1 / (fit$release$panel$T0 + 1)) + 1e-9) / 100)
+}
+
+classical_rmspe <- function(fit) {
+  rmspe(fit$target - fit$counterfactual, fit$release$panel$T0)
+}
+
+#' How well the target is fitted before the treatment, and what is wrong with that
+#' @noRd
+fit_quality_lines <- function(fit) {
+  pre <- seq_len(fit$release$panel$T0)
+  error <- classical_rmspe(fit)$pre
+  own <- fit$target[1L, pre]
+  spread <- sqrt(mean((own - mean(own))^2))
+  perfect <- error < 1e-8 * max(abs(fit$raw$donors), abs(own))
+  poor <- !perfect && error > spread / 2
+  c(
+    paste0("  pre-treatment RMSPE ", format_value(error), " (the target's own deviation ",
+      format_value(spread), ")"),
+    if (perfect) {
+      c(
+        "  PERFECT FIT before the treatment: too many donors for so few periods. The weights need",
+        "  not be unique, and the ratio of placebo_space() says nothing."
+      )
+    },
+    if (!perfect && isTRUE(fit$ties > 0)) {
+      "  THE WEIGHTS ARE NOT UNIQUE: other donors fit as well."
+    },
+    if (poor) {
+      c(
+        "  POOR FIT before the treatment: donors do not follow the target; the effect holds",
+        paste0("  what they miss.", if (fit$estimator == "simplex") {
+          " estimator = \"demeaned\" lets the levels differ."
+        })
+      )
+    }
+  )
+}
+
+#' The largest weights: donors' names, as NOT PRIVATE as the fit
+#' @noRd
+weight_line <- function(fit) {
+  if (fit$estimator == "did") {
+    return(NULL)
+  }
+  weights <- fit$weights[order(-abs(fit$weights))]
+  weights <- weights[abs(weights) > 5e-4]
+  if (!length(weights)) {
+    return("  no donor carries weight")
+  }
+  shown <- utils::head(weights, 5L)
+  strwrap(paste0(
+    "largest weights: ", paste(names(shown), formatC(shown, digits = 3L, format = "f"),
+      collapse = ", "
+    ), if (length(weights) > 5L) paste0(" and ", length(weights) - 5L, " more: see coef()")
+  ), 96L, prefix = "  ", initial = "  ")
+}
+
+#' What gives a classical fit its inference
+#' @noRd
+next_lines <- function(fit) {
+  highest <- classical_level(fit)
+  c(
+    "  next: placebo_space(fit) for a p-value, leave_one_out(fit) for what rests on one donor,",
+    if (fit$estimator == "predictors") {
+      "  placebo_time(fit) for placebo dates"
+    } else {
+      paste0("  conformal(fit", if (highest < 0.95) paste0(", level = ", highest),
+        ") for intervals")
+    }
+  )
+}

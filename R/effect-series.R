@@ -1,0 +1,100 @@
+# The paths that plots draw and `as.data.frame()` gives: one row for each target and period, with
+# limits. Computed from the fit alone.
+
+#' A series of a fit with its limits
+#' @param type (`string`)\cr `"path"` (the counterfactual), `"effect"`, `"cumulative"` or
+#'   `"percent"`.
+#' @return A data frame: `target` (factor in the fit's order), `period` (as on an axis), `treated`,
+#'   `.observed`, `.fitted`, `estimate`, `low`, `high` (all errors), `noise_low`, `noise_high` (the
+#'   privacy noise alone). Limits are `NA` before the treatment and where errors are not known.
+#' @noRd
+effect_series <- function(fit, type, level, simultaneous = FALSE) {
+  data <- augment.dp_synth(fit)
+  data$target <- factor(data$target, levels = unique(data$target))
+  times <- fit$release$panel$times
+  data$period <- rep(plot_periods(times), nrow(fit$target))
+  limits <- series_limits(fit, type, level, simultaneous)
+  for (name in names(limits)) {
+    data[[name]] <- NA_real_
+    data[[name]][data$treated] <- limits[[name]]
+  }
+  data$estimate <- switch(type,
+    path = data$.fitted, effect = data$.resid, percent = percent_of(data$.observed, data$.fitted),
+    cumulative = cumulative_effect(data)
+  )
+  for (name in names(limits)) {
+    # Limits of the effect so far; a counterfactual is the observed less an effect, and more of it is
+    # less effect.
+    data[[name]] <- switch(type,
+      path = data$.observed - data[[name]],
+      percent = percent_of(data$.observed, data$.observed - data[[name]]), data[[name]]
+    )
+  }
+  if (type == "path") {
+    data[c("low", "high", "noise_low", "noise_high")] <-
+      data[c("high", "low", "noise_high", "noise_low")]
+  }
+  data
+}
+
+#' Limits of the effects by target and period, `low` and `high`, and those of the noise alone
+#' @noRd
+series_limits <- function(fit, type, level, simultaneous) {
+  table <- effect_limits(fit, level, simultaneous)
+  rows <- table$term != "average"
+  noise <- interval_quantile(level) * table$privacy.se
+  if (type == "cumulative") {
+    return(cumulative_limits(fit, table, level))
+  }
+  list(
+    low = table$conf.low[rows], high = table$conf.high[rows],
+    noise_low = (table$estimate - noise)[rows], noise_high = (table$estimate + noise)[rows]
+  )
+}
+
+#' Limits of the sums of the effects: in the proportions of the average's
+#' @noRd
+cumulative_limits <- function(fit, table, level) {
+  rows <- table$term != "average"
+  target <- factor(table$target, levels = unique(table$target))
+  total <- stats::ave(table$estimate[rows], target[rows], FUN = cumsum)
+  average <- table[!rows, ]
+  modelled <- unlist(lapply(seq_len(nrow(fit$target)), function(i) {
+    model_errors(fit, i, c("prediction", "privacy"))[[1L]]
+  }))
+  ratio <- function(limit) rep(abs(average[[limit]] - average$estimate) / modelled,
+    each = fit$release$panel$T1)
+  error <- cumulative_errors(fit, c("prediction", "privacy"))
+  if (!"prediction" %in% known_parts(fit) && fit$release$privacy$private) {
+    error <- cumulative_errors(fit, "privacy")
+    ratio <- function(limit) interval_quantile(level)
+  }
+  noise <- if (fit$release$privacy$private) cumulative_errors(fit, "privacy") else 0
+  list(
+    low = total - ratio("conf.low") * error, high = total + ratio("conf.high") * error,
+    noise_low = total - interval_quantile(level) * noise,
+    noise_high = total + interval_quantile(level) * noise
+  )
+}
+
+#' Standard errors of the sums of the effects up to each period, target by target
+#' @noRd
+cumulative_errors <- function(fit, parts) {
+  unlist(lapply(seq_len(nrow(fit$target)), function(i) {
+    covariance <- known_covariance(fit, i, parts)
+    summing <- lower.tri(covariance, diag = TRUE) + 0
+    sqrt(pmax(diag(summing %*% covariance %*% t(summing)), 0))
+  }))
+}
+
+cumulative_effect <- function(data) {
+  effect <- ifelse(data$treated, data$.resid, 0)
+  total <- stats::ave(effect, data$target, FUN = cumsum)
+  ifelse(data$treated, total, NA_real_)
+}
+
+#' Difference in per cent of a base; `NA` where the base is not positive
+#' @noRd
+percent_of <- function(observed, base) {
+  ifelse(!is.na(base) & base > 0, 100 * (observed - base) / base, NA_real_)
+}

@@ -1,0 +1,269 @@
+# Intervals without privacy: how far each donor strays from its own prediction by all the others.
+#
+# With donors as samples and a penalty that does not change, leaving a donor out has a closed form,
+# and so has the set of outcomes that a conformal test accepts for the target: its interval covers
+# whatever the law of the errors, if the target is exchangeable with the donors. NOT PRIVATE.
+
+# Donors whose rows a release keeps; of more it keeps counts of their errors.
+leave_one_out_rows <- 2000
+
+# Weight of the common scale in a row's own: kappa^2 = (4 + v / v_bar) / 5, v the row's variation
+# before the treatment. Narrower where some people vary more than others (bench/few-donors.R).
+row_softness <- 4
+
+# A group's mean: the errors' variance must be known to this share of itself.
+variance_known <- 0.6
+
+#' What intervals without privacy need of the donors
+#'
+#' @param donors (`matrix` or `dp_chunks`, n x T, outcome units).
+#' @param public (`list`)\cr from `public_facts()`: `n`, `T0`, `T1`, `bounds`, `control$lambda`.
+#' @param statistics (`list`)\cr `mean` (T) and `covariance` (T x T, over n) of the scaled rows.
+#' @return A list: `n`, `T0`; `penalty`, per donor, from cross-validation or from the setting
+#'   `lambda`; up to `leave_one_out_rows` donors `rows` (n x T, scaled), beyond that `moments` and
+#'   `counts`, the distribution of leave-one-out errors for `ridge` and `did`. NOT PRIVATE.
+#' @noRd
+raw_calibration <- function(donors, public, statistics = raw_statistics(donors, public)) {
+  n <- public$n
+  lambda <- public$control$lambda
+  penalty <- if (is.null(lambda)) raw_penalty(statistics, n) else lambda / (2 * n)
+  out <- list(n = n, T0 = public$T0, penalty = penalty)
+  if (n <= leave_one_out_rows) {
+    return(c(out, list(rows = all_rows(donors, public$bounds))))
+  }
+  moments <- list(mean = statistics$mean, covariance = statistics$covariance, n = n)
+  counts <- function(penalty) {
+    sum_over_donors(donors, function(block) {
+      deleted_counts_cpp(scaled_rows(block, public$bounds), moments, public$T0, penalty,
+        row_softness)
+    })
+  }
+  c(out, list(moments = moments, counts = list(ridge = counts(penalty), did = counts(Inf))))
+}
+
+#' Mean and covariance of the rows as they are, single periods, scaled units. NOT PRIVATE.
+#' @noRd
+raw_statistics <- function(donors, public) {
+  raw_statistics_cpp(donors, public$n, public$T0, public$T1, core_scale(public$bounds))
+}
+
+scaled_rows <- function(block, bounds) {
+  rows <- clip_to_scale(block, bounds, clip = FALSE)
+  storage.mode(rows) <- "double"
+  rows
+}
+
+all_rows <- function(donors, bounds) {
+  if (!inherits(donors, "dp_chunks")) {
+    return(scaled_rows(donors, bounds))
+  }
+  do.call(rbind, lapply(seq_len(donors$count), function(i) {
+    scaled_rows(read_block(donors, i), bounds)
+  }))
+}
+
+#' Intervals of the effects of a fit without privacy
+#'
+#' For one person (`size = 1`) conformal: of `n + 1` exchangeable rows, the target's error is among
+#' the `level` smallest with probability `level` at least, exactly for the average and for each
+#' period where the penalty does not depend on the donors (nearly where it does); the band over all
+#' periods comes from the largest period in units of the donors' errors and is on the safe side of
+#' that. Errors count in units of a row's own scale. For the mean of `size` people the errors'
+#' variance over `size` plus that of the regression, the variance one standard deviation above its
+#' estimate, normal quantiles, stretched by as much of the tail of single people as their mean can
+#' keep.
+#'
+#' @param release (`dp_release`)\cr not private, with `statistics$leave_one_out` by
+#'   [raw_calibration()].
+#' @param y (`numeric(T)`)\cr the target's outcomes, scaled units.
+#' @param size (`count`)\cr how many people the target is the mean of.
+#' @param level (`number`, in (0, 1))\cr coverage.
+#' @param simultaneous (`flag`)\cr whether the periods' intervals shall cover together.
+#' @param estimator (`string`)\cr `"ridge"` or `"did"`.
+#' @return A data frame, scaled units, one row for the average and one for each period: `term`,
+#'   `estimate` (effect), `conf.low`, `conf.high` (`NA` for a period that has none), `std.error`
+#'   (root mean squared leave-one-out error, at the target's row scale or size). Or a string: why
+#'   there is no interval. NOT PRIVATE.
+#' @references Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic Learning in a Random
+#'   World, section 2.3. Barber, R., Candes, E., Ramdas, A. and Tibshirani, R. (2021). Predictive
+#'   inference with the jackknife+. Annals of Statistics 49.
+#' @noRd
+raw_intervals <- function(release, y, size = 1, level = 0.95, simultaneous = FALSE,
+                          estimator = "ridge") {
+  account <- raw_account(release, y, estimator)
+  reach <- if (size > 1) group_reach(account, size, level) else person_reach(account, level)
+  if (is.character(reach)) {
+    return(reach)
+  }
+  if (simultaneous) {
+    reach$low[-1L] <- -reach$band
+    reach$high[-1L] <- reach$band
+  }
+  # The counterfactual lies in predicted + [low, high].
+  data.frame(
+    term = account$term, estimate = account$gap, conf.low = account$gap - reach$high,
+    conf.high = account$gap - reach$low, std.error = raw_errors(account, size)
+  )
+}
+
+#' p-values of no effect, on average and in each period, without privacy
+#'
+#' For one person the share of the `n + 1` rows, the target among them, whose leave-one-out error
+#' is at least the target's (each with all others as donors, the target too, under the
+#' null): exact for exchangeable rows and a given penalty; at least `1 / (n + 1)`; 0 is in the
+#' interval of a level exactly when p exceeds one less that level. For a group, the level at which
+#' its interval just reaches 0.
+#' @inheritParams raw_intervals
+#' @return A vector: of the average, then of the periods. NOT PRIVATE.
+#' @noRd
+raw_p_value <- function(release, y, size = 1, estimator = "ridge") {
+  account <- raw_account(release, y, estimator)
+  gap <- account$gap
+  if (size > 1) {
+    reach <- group_reach(account, size, 0.95)
+    if (is.character(reach)) {
+      return(rep(NA_real_, length(gap)))
+    }
+    return(normal_p(stats::qnorm(0.975) * gap / reach$high))
+  }
+  at_least <- vapply(seq_along(gap), function(j) {
+    if (!is.null(account$limits)) {
+      sum(account$limits$low[, j] <= gap[[j]] & gap[[j]] <= account$limits$high[, j])
+    } else {
+      sum(account$counts[account$ends >= abs(gap[[j]]) / account$unit[[j]], j])
+    }
+  }, 0)
+  (1 + at_least) / (account$n + 1)
+}
+
+#' The donors' account of one target
+#' @return A list: `n`, `term`, `gap` (effects: average, periods), `leverage`, `scale` (the target's
+#'   row scale), `spread` (root mean squared errors over row scales), `squares` (mean squared
+#'   errors), `doubt` (standard deviation of `squares` over itself), and either `limits` from C++ or
+#'   `counts`, `ends` and `unit`.
+#' @noRd
+raw_account <- function(release, y, estimator) {
+  store <- release$statistics$leave_one_out
+  pre <- seq_len(store$T0)
+  lambda <- release$settings$lambda
+  penalty <- if (estimator == "did") {
+    Inf
+  } else if (is.null(lambda)) {
+    store$penalty
+  } else {
+    lambda / (2 * store$n)
+  }
+  own <- as.double(y[pre])
+  if (!is.null(store$rows)) {
+    limits <- deleted_limits_cpp(store$rows, own, penalty, row_softness)
+    target <- limits$target
+    errors <- deleted_errors_cpp(store$rows, store$T0, penalty)$error^2
+    second <- colMeans(errors)
+    fourth <- colMeans(errors^2)
+    parts <- list(limits = limits, spread = limits$spread, squares = second)
+  } else {
+    counts <- store$counts[[estimator]]
+    target <- deleted_target_cpp(store$moments, own, penalty, row_softness)
+    powers <- counts$powers / store$n
+    second <- powers[2L, ]
+    fourth <- powers[3L, ]
+    parts <- list(
+      counts = counts$counts, ends = deleted_count_ends_cpp(),
+      unit = target$row_scale * target$spread, spread = target$spread * sqrt(powers[1L, ]),
+      squares = target$spread^2 * second
+    )
+  }
+  post <- as.double(y[-pre])
+  doubt <- sqrt(pmax(fourth - second^2, 0) / store$n) / second
+  doubt[!is.finite(doubt)] <- Inf
+  c(parts, list(
+    n = store$n, term = c("average", period_text(release$panel$times[-pre])),
+    gap = c(mean(post), post) - target$predicted, leverage = target$leverage,
+    scale = target$row_scale, doubt = doubt
+  ))
+}
+
+#' Standard errors: root mean squared leave-one-out errors
+#' @noRd
+raw_errors <- function(account, size) {
+  if (size > 1) {
+    return(sqrt(account$squares * (1 / size + account$leverage)))
+  }
+  account$scale * account$spread
+}
+
+#' Number of donors whose account decides at a level: more than all of them when there is none
+#' @noRd
+deciding_rank <- function(n, level) {
+  ceiling(level * (n + 1) - 1e-9)
+}
+
+#' How far one person's outcomes may lie from their prediction
+#' @return A list: `low`, `high` (average, periods), `band` (periods); or a string.
+#' @noRd
+person_reach <- function(account, level) {
+  n <- account$n
+  rank <- deciding_rank(n, level)
+  if (rank > n) {
+    return(paste0(
+      "With ", n, " donors there is no ", format_percent(level), " interval: the highest level ",
+      "possible is ", format_percent(n / (n + 1)), ", and ", format_percent(level), " needs ",
+      ceiling(level / (1 - level) - 1e-9), " donors."
+    ))
+  }
+  reach <- ranked_reach(account, rank)
+  if (!is.finite(reach$high[[1L]] - reach$low[[1L]])) {
+    return(paste(
+      "The target is so unlike the donors that it would decide its own prediction: there is no",
+      format_percent(level), "interval."
+    ))
+  }
+  reach
+}
+
+ranked_reach <- function(account, rank) {
+  if (!is.null(account$limits)) {
+    limits <- account$limits
+    ranked <- function(x) sort(x)[[rank]]
+    return(list(
+      low = -apply(-limits$low, 2L, ranked), high = apply(limits$high, 2L, ranked),
+      band = ranked(limits$band) * limits$spread[-1L]
+    ))
+  }
+  last <- ncol(account$counts)
+  at <- apply(account$counts, 2L, function(x) account$ends[[which(cumsum(x) >= rank)[[1L]]]])
+  high <- at[-last] * account$unit
+  list(low = -high, high = high, band = at[[last]] * account$unit[-1L])
+}
+
+#' How far the mean of a group may lie from its prediction
+#' @inherit person_reach return
+#' @noRd
+group_reach <- function(account, size, level) {
+  if (!(account$doubt[[1L]] <= variance_known)) {
+    return(paste(
+      "The donors' errors are too few or too uneven to know their variance: there is no interval",
+      "for the mean of a group."
+    ))
+  }
+  variance <- account$squares * (1 + account$doubt) * (1 / size + account$leverage)
+  periods <- length(variance) - 1L
+  # The tails of single people, of which a mean keeps a part.
+  single <- ranked_reach(account, min(deciding_rank(account$n, 0.95), account$n))
+  widest <- pmax(single$high, -single$low) / (account$scale * account$spread)
+  tail <- function(widest, statements) {
+    ratio <- ifelse(is.finite(widest), widest, 0) / interval_quantile(0.95, statements)
+    1 + pmax(0, ratio - 1) / sqrt(size)
+  }
+  high <- interval_quantile(level) * sqrt(variance) * tail(widest, 1)
+  band <- single$band / (account$scale * account$spread[-1L])
+  band <- interval_quantile(level, periods) * sqrt(variance[-1L]) * tail(band, periods)
+  unknown <- !(account$doubt <= variance_known)
+  high[unknown] <- NA_real_
+  band[unknown[-1L]] <- NA_real_
+  list(low = -high, high = high, band = band)
+}
+
+format_percent <- function(x) {
+  paste0(format(floor(1000 * x + 1e-6) / 10), " %")
+}

@@ -1,0 +1,128 @@
+# Plots of plans: what more donors or more budget would buy. No data are involved.
+
+#' @rdname dp_plan
+#' @export
+plot.dp_plan <- function(x, type = c("error", "funnel"), ...) {
+  picture <- autoplot.dp_plan(x, type = type, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_plan
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_plan <- function(object, type = c("error", "funnel"), ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a plan.")
+  type <- check_choice(type, c("error", "funnel"), call = call)
+  switch(type, error = plot_plan_error(object), funnel = plot_plan_funnel(object))
+}
+
+#' Errors of methods along donors and along epsilon, through the plan's own point
+#' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor` (outcome units).
+#' @noRd
+plan_sweep <- function(plan, methods) {
+  unit <- new_bounds(plan$bounds, 1)$unit
+  facts <- plan[c("T0", "T1", "delta", "design")]
+  centre <- plan_centre(plan)
+  labels <- c(
+    paste("donors, at epsilon =", format(centre$epsilon)),
+    paste("epsilon, with", count_of(centre$n, "donor"))
+  )
+  sweep_of <- function(method, n, epsilon, label, against) {
+    error <- mapply(plan_error, method, n, epsilon, MoreArgs = list(facts = facts)) * unit
+    data.frame(
+      method = method, panel = factor(label, levels = labels), against = against,
+      error = error, floor = pmin(plan_floor(method, facts) * unit, error)
+    )
+  }
+  n <- 10^seq(1, 5, by = 0.1)
+  epsilon <- 10^seq(-1, 2, by = 0.1)
+  do.call(rbind, lapply(methods, function(method) {
+    rbind(
+      sweep_of(method, n, centre$epsilon, labels[[1L]], n),
+      sweep_of(method, centre$n, epsilon, labels[[2L]], epsilon)
+    )
+  }))
+}
+
+#' The point of a plan that both panels go through
+#' @noRd
+plan_centre <- function(plan) {
+  centre <- plan$table[plan$table$recommended, ][1L, ]
+  if (is.na(centre$n)) centre$n <- 1000
+  if (is.na(centre$epsilon)) centre$epsilon <- 1
+  centre
+}
+
+plan_panels <- function() {
+  list(
+    ggplot2::facet_wrap(~panel, scales = "free_x", strip.position = "bottom"),
+    ggplot2::scale_x_log10(labels = plain_labels, guide = ggplot2::guide_axis(check.overlap = TRUE)),
+    dpsc_theme(),
+    ggplot2::theme(
+      strip.placement = "outside", strip.text = ggplot2::element_text(hjust = 0.5),
+      panel.spacing.x = ggplot2::unit(24, "pt")
+    )
+  )
+}
+
+plot_plan_error <- function(plan) {
+  data <- plan_sweep(plan, plan$table$method)
+  ggplot2::ggplot(data, ggplot2::aes(
+    .data$against, .data$error,
+    colour = .data$method, linetype = .data$method
+  )) +
+    ggplot2::geom_hline(
+      yintercept = 2 * new_bounds(plan$bounds, 1)$unit, colour = "grey60"
+    ) +
+    ggplot2::geom_line(linewidth = 0.7) +
+    ggplot2::scale_y_log10(labels = plain_labels) +
+    ggplot2::scale_colour_manual(NULL, values = c(
+      gram = "#0072B2", output = "#D55E00", objective = "#009E73"
+    )) +
+    ggplot2::scale_linetype_manual(NULL, values = c(gram = 1, output = 2, objective = 4)) +
+    ggplot2::labs(
+      x = NULL, y = "error of the counterfactual",
+      subtitle = "Expected root mean squared error; grey line: the width of the bounds"
+    ) +
+    plan_panels()
+}
+
+plot_plan_funnel <- function(plan) {
+  centre <- plan_centre(plan)
+  data <- plan_sweep(plan, centre$method)
+  width <- interval_quantile(0.95)
+  range <- 2 * new_bounds(plan$bounds, 1)$unit
+  here <- data.frame(panel = levels(data$panel), at = c(centre$n, centre$epsilon))
+  here$panel <- factor(here$panel, levels = levels(data$panel))
+  labels <- c(all = "95 % interval of one period", floor = "without privacy")
+  # Wider than the bounds is as good as nothing: cut there.
+  data$all <- pmin(width * data$error, range)
+  data$least <- pmin(width * data$floor, range)
+  ggplot2::ggplot(data, ggplot2::aes(.data$against)) +
+    ggplot2::geom_ribbon(
+      ggplot2::aes(ymin = -.data$all, ymax = .data$all, fill = "all"), alpha = band_alpha[["all"]]
+    ) +
+    ggplot2::geom_ribbon(
+      ggplot2::aes(ymin = -.data$least, ymax = .data$least, fill = "floor"),
+      alpha = band_alpha[["noise"]]
+    ) +
+    zero_line() +
+    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40") +
+    ggplot2::scale_fill_manual(NULL,
+      values = c(all = band_colour, floor = band_colour), labels = labels
+    ) +
+    ggplot2::guides(fill = ggplot2::guide_legend(
+      override.aes = list(alpha = unname(band_alpha))
+    )) +
+    ggplot2::labs(
+      x = NULL, y = "effect that looks like none",
+      title = "What more donors or more budget would buy",
+      subtitle = paste0(
+        "Method \"", centre$method, "\"; dotted: this plan. An effect inside the band cannot be told ",
+        "from none"
+      )
+    ) +
+    plan_panels()
+}

@@ -1,0 +1,132 @@
+# What all plots share: colours, theme, axes of periods, names that fit.
+
+# Okabe and Ito's black, blue and vermillion: told apart by the colour-blind, and in grey. Line
+# types repeat what colours say.
+line_colours <- c(observed = "#000000", counterfactual = "#0072B2")
+band_colour <- "#0072B2"
+band_alpha <- c(all = 0.18, noise = 0.35)
+contrast_colours <- c("#D55E00", "#0072B2")
+muted_colour <- "grey65"
+
+#' The one theme
+#' @noRd
+dpsc_theme <- function() {
+  list(
+    ggplot2::theme_minimal(base_size = 11),
+    ggplot2::theme(
+      legend.position = "bottom", legend.box = "vertical", legend.margin = ggplot2::margin(0, 0, 0, 0),
+      legend.spacing.y = ggplot2::unit(2, "pt"),
+      plot.title.position = "plot", plot.caption.position = "plot",
+      plot.subtitle = ggplot2::element_text(colour = "grey30", size = 9.5),
+      plot.caption = ggplot2::element_text(colour = "grey30", hjust = 0),
+      panel.grid.minor = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(18, "pt"),
+      strip.text = ggplot2::element_text(hjust = 0), plot.margin = ggplot2::margin(6, 18, 6, 6)
+    )
+  )
+}
+
+zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = "grey60")
+
+#' Periods as something an axis can show
+#' @noRd
+plot_periods <- function(times) {
+  if (is.character(times)) {
+    factor(times, levels = times)
+  } else if (inherits(times, c("yearmon", "yearqtr"))) {
+    first_day(times)
+  } else if (inherits(times, "difftime")) {
+    as.numeric(times)
+  } else {
+    times
+  }
+}
+
+#' First days of zoo's months and quarters, which are years and fractions of years
+#' @noRd
+first_day <- function(times) {
+  months <- round(12 * as.numeric(times))
+  as.Date(sprintf("%04d-%02d-01", as.integer(months %/% 12), as.integer(months %% 12) + 1L))
+}
+
+#' An axis of periods: whole numbers where they are, labels that do not run into each other
+#' @param panels (`count`)\cr panels side by side, which leave less room for each.
+#' @noRd
+period_axis <- function(times, panels = 1) {
+  guide <- ggplot2::guide_axis(check.overlap = TRUE)
+  most <- max(3, floor(7 / panels))
+  if (is.factor(times)) {
+    ggplot2::scale_x_discrete(
+      breaks = spread_labels(levels(times), 66 / panels), drop = FALSE, guide = guide
+    )
+  } else if (inherits(times, "Date")) {
+    ggplot2::scale_x_date(
+      breaks = function(limits) pretty(limits, most - 2), labels = date_labels, guide = guide
+    )
+  } else if (inherits(times, "POSIXct")) {
+    ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most - 2), guide = guide)
+  } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
+    ggplot2::scale_x_continuous(guide = guide, breaks = function(limits) {
+      unique(round(pretty(limits, min(most - 1, diff(limits)))))
+    })
+  } else {
+    ggplot2::scale_x_continuous(n.breaks = most, guide = guide)
+  }
+}
+
+#' Months without their day where all are first days
+#' @noRd
+date_labels <- function(dates) {
+  whole <- all(format(dates, "%d") == "01", na.rm = TRUE)
+  format(dates, if (whole) "%Y-%m" else "%Y-%m-%d")
+}
+
+#' As many labels as a line of text holds, evenly spread, the first among them
+#' @param room (`number`)\cr characters that fit.
+#' @noRd
+spread_labels <- function(labels, room) {
+  most <- max(1, floor(room / (max(nchar(labels)) + 2)))
+  labels[seq(1, length(labels), by = ceiling(length(labels) / most))]
+}
+
+#' Between the last period before the treatment and the first one of it
+#' @noRd
+treatment_line <- function(x) {
+  times <- plot_periods(x$times)
+  at <- if (is.factor(times)) {
+    x$T0 + 0.5
+  } else {
+    mean(c(as.numeric(times[[x$T0]]), as.numeric(times[[x$T0 + 1L]])))
+  }
+  ggplot2::geom_vline(xintercept = at, linetype = 3, colour = "grey40")
+}
+
+#' A name cut to what a strip, a title or an axis holds
+#' @noRd
+short_name <- function(names, width = 28L) {
+  long <- nchar(names) > width
+  names[long] <- paste0(trimws(substr(names[long], 1L, width - 3L)), "...")
+  names
+}
+
+#' Panels in the order of the targets, with names that fit
+#' @noRd
+target_panels <- function(targets, ncol) {
+  if (length(unique(targets)) > 1L) {
+    width <- switch(min(ncol, 3), 60L, 36L, 22L)
+    ggplot2::facet_wrap(~target, ncol = ncol, labeller = ggplot2::as_labeller(
+      function(names) short_name(names, width)
+    ))
+  }
+}
+
+#' Lines of text that fit a figure of 6 inches
+#' @noRd
+wrap_text <- function(text, width = 82L) {
+  paste(strwrap(text, width), collapse = "\n")
+}
+
+plain_labels <- function(breaks) {
+  format(breaks, big.mark = ",", scientific = FALSE, trim = TRUE, drop0trailing = TRUE)
+}
+
+percent_text <- function(level) paste(format(100 * level, digits = 4L), "%")

@@ -1,0 +1,164 @@
+# Do the parts of a release that was read agree with each other? What one part says and another
+# implies is computed again, so that a damaged or doctored file is noticed. It is no proof of
+# origin: whoever recomputes everything cannot be caught without a signature.
+
+#' What contradicts what in a release, in words, or `NULL`
+#'
+#' Types and sizes were checked before, by `find_release_problem()`. Every check takes the release
+#' and returns a string or `NULL`.
+#' @param release (`dp_release`)\cr parts of the right types and sizes.
+#' @noRd
+release_conflict <- function(release) {
+  general <- list(record_conflict, promise_conflict)
+  private <- list(step_conflict, method_checks()[[release$method]]$cost)
+  noise <- list(method_checks()[[release$method]]$noise)
+  checks <- c(general, if (release$privacy$private) private, noise)
+  for (check in checks) {
+    problem <- check(release)
+    if (!is.null(problem)) {
+      return(problem)
+    }
+  }
+}
+
+#' What each method adds
+#' @return A list by method of `cost` (of private releases: do the steps add up to what is
+#'   promised?) and `noise` (is the noise that the statistics report that of the steps?).
+#' @noRd
+method_checks <- function() {
+  list(
+    gram = list(cost = composed_conflict, noise = function(release) NULL),
+    output = list(cost = composed_conflict, noise = vertical_noise_conflict),
+    objective = list(cost = added_conflict, noise = vertical_noise_conflict)
+  )
+}
+
+# Sums and products that are computed again may differ in the last digits.
+read_tolerance <- 1e-9
+at_most <- function(x, limit) isTRUE(x <= limit * (1 + read_tolerance))
+about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
+
+#' The record in itself: where noise came from, whose neighbours, and what a release without has
+#' @noRd
+record_conflict <- function(release) {
+  privacy <- release$privacy
+  finite <- all(is.finite(unlist(release$bounds[c("lower", "upper")])))
+  if (!privacy$rng %in% c("secure", "R") ||
+      !identical(privacy$neighbours, "replace one donor's row")) {
+    return("The privacy record is wrong.")
+  }
+  if (privacy$private && !finite) {
+    return("A private release needs finite bounds.")
+  }
+  empty <- is.null(privacy$steps) && is.na(privacy$rho) && privacy$delta == 0
+  if (!privacy$private && !empty) {
+    "A release without privacy has a budget."
+  }
+}
+
+#' Does the promise follow from method, calibration, steps and source of the noise?
+#'
+#' The words of the promise are the package's own: [read_release()] writes them anew.
+#' @noRd
+promise_conflict <- function(release) {
+  promise <- read_promise(release)
+  if (!identical(promise[c("holds", "exact")], release$privacy[c("holds", "exact")])) {
+    "What the privacy record promises does not follow from the method and the noise."
+  }
+}
+
+read_promise <- function(release) {
+  privacy <- release$privacy
+  public <- list(
+    private = privacy$private, method = release$method, calibration = release$calibration,
+    delta = privacy$delta, control = list(rng = privacy$rng)
+  )
+  guarantee(public, list(steps = privacy$steps))
+}
+
+#' Is every step of a known law, and charged no less than its noise costs?
+#' @noRd
+step_conflict <- function(release) {
+  steps <- release$privacy$steps
+  numbers <- c("sensitivity", "scale", "epsilon", "rho")
+  positive <- function(x) is.numeric(x) && all(is.finite(x)) && all(x > 0)
+  typed <- nrow(steps) > 0L && is.character(steps$step) && is.character(steps$law) &&
+    positive(steps$sensitivity) && positive(steps$scale) &&
+    all(vapply(steps[numbers], function(x) is.numeric(x) || all(is.na(x)), NA)) &&
+    all(steps$epsilon > 0, steps$rho > 0, na.rm = TRUE)
+  if (!typed || !all(steps$law %in% c(exact_laws, "gamma_norm", "gaussian"))) {
+    return("The noise steps are wrong.")
+  }
+  ratio <- steps$sensitivity / steps$scale
+  pure <- steps$law %in% c("discrete_laplace", "gamma_norm") |
+    (steps$law == "exponential" & is.na(steps$rho))
+  rho <- ifelse(steps$law == "exponential", ratio^2 / 8, ratio^2 / 2)
+  composed <- steps$law %in% c("discrete_gaussian", "exponential") & !pure
+  charged <- all(
+    mapply(at_most, ratio[pure], steps$epsilon[pure]),
+    mapply(at_most, rho[composed], steps$rho[composed])
+  )
+  if (!charged) "A noise step has less noise than its cost says."
+}
+
+#' Methods whose steps compose: in zCDP for delta > 0, else by adding epsilons
+#'
+#' Gamma-norm noise (`"output"` as published) is pure whatever delta is.
+#' @noRd
+composed_conflict <- function(release) {
+  privacy <- release$privacy
+  steps <- privacy$steps
+  fits <- if (privacy$delta > 0 && !all(steps$law == "gamma_norm")) {
+    about_equal(privacy$rho, cdp_rho_cpp(privacy$epsilon, privacy$delta)) &&
+      at_most(sum(steps$rho), privacy$rho)
+  } else {
+    is.na(privacy$rho) && at_most(sum(steps$epsilon), privacy$epsilon)
+  }
+  if (!fits) "The cost of the noise steps is not that of the release."
+}
+
+#' Method objective: epsilons add up; a Gaussian step of its own is converted at half of delta
+#' @noRd
+added_conflict <- function(release) {
+  privacy <- release$privacy
+  steps <- privacy$steps
+  rho <- sum(steps$rho, na.rm = TRUE)
+  converted <- if (rho > 0) cdp_epsilon_cpp(rho, privacy$delta / 2) else 0
+  complete <- all(!is.na(steps$epsilon) | !is.na(steps$rho)) && (rho == 0 || privacy$delta > 0)
+  total <- sum(steps$epsilon, na.rm = TRUE) + converted
+  if (!complete || !is.na(privacy$rho) || !at_most(total, privacy$epsilon)) {
+    "The cost of the noise steps is not that of the release."
+  }
+}
+
+#' Is the noise that the vertical estimator reckons with that of the steps?
+#'
+#' The first step is that of the weights, the last that of the outcomes. Objective perturbation
+#' divides by a curvature of `lambda` at least.
+#' @noRd
+vertical_noise_conflict <- function(release) {
+  settings <- release$settings
+  privacy <- release$privacy
+  panel <- release$panel
+  if (!privacy$private) {
+    if (settings$weights_variance != 0 || settings$post_variance != 0) {
+      return("A release without privacy reports noise.")
+    }
+    return(NULL)
+  }
+  steps <- privacy$steps
+  first <- noise_variance(steps$law[[1L]], steps$scale[[1L]], panel$n)
+  last <- nrow(steps)
+  post <- noise_variance(steps$law[[last]], steps$scale[[last]], panel$n * panel$T1)
+  half <- new_bounds(cbind(release$bounds$lower, release$bounds$upper), panel$T0 + panel$T1)$half
+  sensitivity <- post_sensitivity(panel$T1, sqrt(mean(half[-seq_len(panel$T0)]^2)))
+  weights <- if (release$method == "output") {
+    about_equal(settings$weights_variance, first)
+  } else {
+    settings$weights_variance > 0 && at_most(settings$weights_variance, first / settings$lambda^2)
+  }
+  if (!weights || !about_equal(settings$post_variance, post) || last < 2L ||
+      !about_equal(sensitivity, steps$sensitivity[[last]])) {
+    "The noise of the statistics is not that of the noise steps."
+  }
+}

@@ -1,0 +1,320 @@
+# What a paper needs of a fit, in words. Everything said is public, released, or a theorem.
+
+#' A fit in words: the sentence and the methods paragraph of a paper
+#'
+#' Writes what was found, how, and what was promised to whom, with the fit's own numbers. Free.
+#'
+#' @param x (`dp_synth`, `dp_release` or `dp_report`)\cr a fit; a release gives the methods and the
+#'   guarantee only.
+#' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`.
+#' @param level (`number`, in (0, 1))\cr coverage of the interval.
+#' @param placebo (`dp_placebo_space` or `NULL`)\cr of a classical fit, which states no interval:
+#'   its placebos, whose rank and p-value are then reported.
+#' @param ... unused.
+#' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
+#'   `methods`, `guarantee` (in words), `references`, and `format`. Printing writes them out with
+#'   `cat()`, so that `results = "asis"` puts them into a document. A fit that is not private says
+#'   NOT PRIVATE wherever a guarantee would stand.
+#' @section Errors: `dpsc_error_argument`.
+#' @references Kairouz, P., Oh, S. and Viswanath, P. (2015). The Composition Theorem for
+#'   Differential Privacy. ICML. (A test between two neighbours, as likely as each other, is right
+#'   with probability at most `1 - (1 - delta) / (1 + exp(epsilon))`.)
+#' @examples
+#' fit <- dp_synth(pressure ~ enrolled,
+#'   data = clinic_panel, index = c("patient", "month"),
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+#' )
+#' report(fit)
+#' report(fit, format = "latex")$result
+#' @export
+report <- function(x, ...) {
+  UseMethod("report")
+}
+
+#' @rdname report
+#' @export
+report.default <- function(x, ...) {
+  abort(c(
+    "{.fn report} needs a fit or a release.", x = "It is {describe(x)}."
+  ), "argument", public_call("report"))
+}
+
+#' @rdname report
+#' @export
+report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 0.95,
+                            placebo = NULL, ...) {
+  call <- public_call("report")
+  check_no_dots(..., call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  if (!is.null(placebo) && !inherits(placebo, "dp_placebo_space")) {
+    abort("{.arg placebo} must come from {.fn placebo_space}.", "argument", call)
+  }
+  new_report(
+    result = result_sentences(x, level, placebo),
+    methods = methods_paragraph(x$release, x$estimator, known_parts(x), rownames(x$target)),
+    release = x$release, estimator = x$estimator, format = format
+  )
+}
+
+#' @rdname report
+#' @export
+report.dp_release <- function(x, format = c("text", "markdown", "latex"), ...) {
+  call <- public_call("report")
+  check_no_dots(..., call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  new_report(
+    result = NULL, methods = methods_paragraph(x, "", character(), character()),
+    release = x, estimator = "", format = format
+  )
+}
+
+new_report <- function(result, methods, release, estimator, format) {
+  parts <- list(
+    result = result, methods = methods, guarantee = guarantee_words(release),
+    references = report_references(release, estimator)
+  )
+  structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")
+}
+
+#' @rdname report
+#' @export
+print.dp_report <- function(x, ...) {
+  titles <- c(
+    result = "Result", methods = "Methods", guarantee = "Guarantee", references = "References"
+  )
+  for (part in names(titles)) {
+    if (!length(x[[part]])) next
+    title <- titles[[part]]
+    lines <- if (x$format == "text") strwrap(x[[part]], 90L) else x[[part]]
+    cat(switch(x$format,
+      text = paste0(title, "\n"), markdown = paste0("**", title, "**\n\n"),
+      latex = paste0("\\paragraph{", title, "}\n")
+    ), paste0(lines, collapse = if (x$format == "text") "\n" else "\n\n"), "\n\n", sep = "")
+  }
+  invisible(x)
+}
+
+# Sentences ----------------------------------------------------------------------------------------
+
+result_sentences <- function(fit, level, placebo) {
+  table <- effect_limits(fit, level)
+  panel <- fit$release$panel
+  rows <- which(table$term == "average")
+  vapply(rows, function(i) {
+    paste0(
+      "The estimated average effect of the treatment of ", table$target[[i]], " on ",
+      panel$outcome, " over ", count_of(panel$T1, "period"), " is ",
+      format_value(table$estimate[[i]]), " (",
+      uncertainty_words(fit, table[i, ], level, placebo), "; ", short_guarantee(fit),
+      ")."
+    )
+  }, "")
+}
+
+uncertainty_words <- function(fit, row, level, placebo) {
+  parts <- known_parts(fit)
+  limits <- paste0(
+    format_value(row$conf.low), " to ", format_value(row$conf.high)
+  )
+  coverage <- paste(format(100 * level, digits = 4L), "%")
+  if (!is.null(placebo)) {
+    ranked <- sum(!is.na(placebo$table$rank))
+    paste0(
+      "rank ", placebo$table$rank[[1L]], " of ", ranked, " in the placebo test in space, p ",
+      format_p(placebo$p_value)
+    )
+  } else if (is.na(row$conf.low)) {
+    "no interval is stated: the data or the budget cannot support one"
+  } else if ("prediction" %in% parts) {
+    paste0(
+      coverage, " interval ", limits, ", p ", format_p(row$p.value)
+    )
+  } else {
+    paste0(
+      coverage, " range of the privacy noise alone ", limits,
+      "; this is no confidence interval of the effect"
+    )
+  }
+}
+
+short_guarantee <- function(fit) {
+  privacy <- fit$release$privacy
+  if (!privacy$holds) {
+    return("NOT PRIVATE")
+  }
+  paste0(budget_words(privacy), "-differentially private for each donor")
+}
+
+budget_words <- function(privacy) {
+  paste0("(", format(privacy$epsilon), ", ", format(privacy$delta), ")")
+}
+
+methods_paragraph <- function(release, estimator, parts, targets) {
+  panel <- release$panel
+  treated <- if (length(targets)) enumerate(utils::head(targets, 3L), length(targets)) else "a unit"
+  paste(c(
+    paste0(
+      "We estimated what the outcome (", panel$outcome, ") of ", treated, " would have been ",
+      "without the treatment by ", estimator_words(release, estimator), ", with the R package ",
+      "dpsc ", as.character(utils::packageVersion("dpsc")), ". The panel has ",
+      count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"), " before the treatment and ",
+      panel$T1, " from it on."
+    ),
+    bounds_words(release), release_words(release), interval_words(release, parts)
+  ), collapse = " ")
+}
+
+estimator_words <- function(release, estimator) {
+  how <- c(
+    simplex = paste(
+      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to all outcomes",
+      "before the treatment"
+    ),
+    demeaned = "the demeaned synthetic control (Ferman and Pinto, 2021)",
+    penalised = "the penalised synthetic control of Abadie and L'Hour (2021)",
+    predictors = paste(
+      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of the",
+      "outcome"
+    ),
+    hsvt = "the robust synthetic control of Amjad, Shah and Shen (2018)"
+  )
+  if (release$method %in% names(how)) {
+    return(how[[release$method]])
+  }
+  private <- if (release$privacy$holds) "differentially private " else ""
+  base <- if (estimator == "did") "difference-in-differences" else "ridge synthetic control"
+  paste0("a ", private, base, switch(release$method,
+    gram = " from the donors' mean and second moments over time",
+    output = " with noise on the weights (Rho, Cummings and Misra, 2023, Algorithm 2)",
+    objective = " with noise in the objective (Rho, Cummings and Misra, 2023, Algorithm 3)",
+    ""
+  ))
+}
+
+bounds_words <- function(release) {
+  bounds <- release$bounds
+  if (!all(is.finite(c(bounds$lower, bounds$upper)))) {
+    return(NULL)
+  }
+  same <- length(unique(bounds$lower)) == 1L && length(unique(bounds$upper)) == 1L
+  paste0(
+    "Outcomes were clipped to bounds set without looking at the donors' data",
+    if (same) {
+      paste0(" (", format(bounds$lower[[1L]]), " to ", format(bounds$upper[[1L]]), ")")
+    } else {
+      ", one pair for each period"
+    }, "."
+  )
+}
+
+release_words <- function(release) {
+  privacy <- release$privacy
+  if (!privacy$private) {
+    return("Nothing protects the donors in this analysis: it is NOT PRIVATE.")
+  }
+  if (!privacy$holds) {
+    return(paste0(
+      "The nominal budget ", budget_words(privacy), " does not hold, because ", privacy$reason,
+      ": the analysis is NOT PRIVATE."
+    ))
+  }
+  paste0(
+    "Statistics of the donors were released once, with noise from the operating system's ",
+    "generator; estimates, intervals and figures are computed from that release and the treated ",
+    "unit's own data. The release satisfies ", budget_words(privacy), "-differential privacy, ",
+    "for neighbours that ", privacy$neighbours, " (all periods), by ",
+    # The file is for readers of the package, not of the paper.
+    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), "."
+  )
+}
+
+interval_words <- function(release, parts) {
+  if (!"prediction" %in% parts) {
+    return(NULL)
+  }
+  paste0(
+    "Standard errors add the error of predicting a unit drawn like the donors",
+    if (release$privacy$private) " and the known law of the privacy noise", "; p-values are normal."
+  )
+}
+
+#' What the budget means for one person
+#' @noRd
+guarantee_words <- function(release) {
+  privacy <- release$privacy
+  if (!privacy$holds) {
+    return("NOT PRIVATE: nothing is promised to the donors.")
+  }
+  right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
+  paste0(
+    "Somebody who reads everything that was released, and even knows the data of all other ",
+    "donors, decides between two possible records of one donor, as likely as each other ",
+    "beforehand, correctly with probability at most ",
+    formatC(100 * right, digits = 1L, format = "f"),
+    " % (a coin: 50 %). This is the cost of this release alone: further releases from the same ",
+    "donors add to it. Public are the number of donors, the periods, the bounds",
+    if (grepl("donor", privacy$neighbours)) " and the treated unit's own data", ".",
+    if (privacy$epsilon > 10) " With an epsilon above 10 this is a guarantee in name only."
+  )
+}
+
+report_references <- function(release, estimator) {
+  all <- c(
+    rcm = paste(
+      "Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.",
+      "AISTATS."
+    ),
+    zcdp = "Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy. TCC.",
+    exact = paste(
+      "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
+      "Privacy. NeurIPS."
+    ),
+    adh = paste(
+      "Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for",
+      "Comparative Case Studies. JASA 105."
+    ),
+    demeaned = paste(
+      "Ferman, B. and Pinto, C. (2021). Synthetic Controls with Imperfect Pretreatment Fit.",
+      "Quantitative Economics 12."
+    ),
+    penalised = paste(
+      "Abadie, A. and L'Hour, J. (2021). A Penalized Synthetic Control Estimator for",
+      "Disaggregated Data. JASA 116."
+    ),
+    hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19."
+  )
+  wanted <- switch(release$method,
+    gram = , output = , objective = c(
+      if (release$method != "gram" || release$privacy$holds) "rcm",
+      if (!is.na(release$privacy$rho)) "zcdp", if (release$privacy$holds) "exact"
+    ),
+    simplex = , predictors = "adh", release$method
+  )
+  unname(all[intersect(wanted, names(all))])
+}
+
+# Markup -------------------------------------------------------------------------------------------
+
+mark_up <- function(text, format) {
+  if (is.null(text)) {
+    return(NULL)
+  }
+  switch(format,
+    text = text,
+    markdown = gsub("([\\\\`*_#<>|])", "\\\\\\1", text),
+    latex = mark_up_latex(text)
+  )
+}
+
+mark_up_latex <- function(text) {
+  text <- gsub("\\", "\1", text, fixed = TRUE)
+  text <- gsub("([&%$#_{}])", "\\\\\\1", text)
+  text <- gsub("~", "\\textasciitilde{}", text, fixed = TRUE)
+  text <- gsub("^", "\\textasciicircum{}", text, fixed = TRUE)
+  text <- gsub("\1", "\\textbackslash{}", text, fixed = TRUE)
+  # A minus, not a hyphen; and no line break before a per cent sign.
+  text <- gsub("(^|[ (])-([0-9])", "\\1$-$\\2", text)
+  text <- gsub("([<>])", "$\\1$", text)
+  gsub("([0-9]) \\\\%", "\\1~\\\\%", text)
+}

@@ -1,0 +1,301 @@
+# The verbs that tables, tests and papers ask of a model: `coef()` and `vcov()` are a pair, in the
+# order of `tidy()`. All rest on `effect_table()` and `effect_covariance()`, and are free.
+
+#' A fit for other packages: coefficients, their covariance, and a data frame
+#'
+#' `coef()` and `vcov()` describe the effects, average first, so that what takes the two (such as
+#' `marginaleffects::hypotheses()`, `multcomp::glht()`, `car::linearHypothesis()`, `parameters` and
+#' `modelsummary`) works. Free of privacy cost.
+#'
+#' @param object,x,formula (`dp_synth`)\cr a fit.
+#' @param type (`string`)\cr of `vcov()`: `"total"`, or the part that is `"privacy"` noise, or
+#'   `"sampling"`: how far a unit drawn like the donors strays from its own prediction. Of
+#'   `as.data.frame()`: what to give, see Value.
+#' @param level (`number`, in (0, 1))\cr coverage of the limits.
+#' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
+#' @param target,estimator,lambda what the new fit shall have; see [dp_synth()]. Missing: as it was.
+#' @param nsim (`count`)\cr number of draws.
+#' @param seed (`number` or `NULL`)\cr of R's generator, whose state is kept. `NULL`: go on from
+#'   the present state.
+#' @param row.names,optional unused.
+#' @param ... unused; an error for `update()`, since what it cannot change needs a new release.
+#' @return
+#' * `coef()`: named numbers, outcome units: the average effect, then each period's. With several
+#'   targets the names are `target: term`.
+#' * `vcov()`: their covariance, with the same names, squared outcome units. `NA` where a part is
+#'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
+#'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
+#'   targets. It is singular, since the average is made from the periods.
+#' * `weights()`: weights of the donors: those of a classical fit, by name (NOT PRIVATE); the noisy
+#'   ones of methods `"output"` and `"objective"`, by position (names only if
+#'   `dp_control(donor_names = TRUE)` declared them public). An error for `"gram"`, which has none.
+#' * `formula()`: the formula that the fit was made with; an error for a fit made from a matrix.
+#' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
+#'   `"path"` that of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the
+#'   counterfactual) the columns `target`, `period`, `estimate`, `conf.low`, `conf.high`. Limits of
+#'   `"percent"` are those of the counterfactual, transformed; `NA` where they reach zero or below.
+#' * `update()`: a fit of another target, estimator or penalty on the same release. Spends nothing.
+#' * `simulate()`: a data frame of `nsim` columns: draws of the outcome without treatment in the
+#'   periods from the treatment on, from the normal law that the intervals state. One row for each
+#'   target and period.
+#' @section Errors: `dpsc_error_argument`.
+#' @examples
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1)
+#' )
+#' coef(fit)
+#' sqrt(diag(vcov(fit, type = "privacy")))
+#' # Does the last period's effect differ from the first one's?
+#' contrast <- c(0, -1, 0, 1)
+#' sum(contrast * coef(fit)) / sqrt(drop(contrast %*% vcov(fit) %*% contrast))
+#' as.data.frame(fit, type = "cumulative")
+#' update(fit, estimator = "did")
+#' simulate(fit, nsim = 2, seed = 1)
+#' @name coef.dp_synth
+NULL
+
+#' @rdname coef.dp_synth
+#' @importFrom stats coef
+#' @export
+coef.dp_synth <- function(object, ...) {
+  table <- effect_table(object)
+  stats::setNames(table$estimate, effect_names(table))
+}
+
+#' @rdname coef.dp_synth
+#' @importFrom stats vcov
+#' @export
+vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...) {
+  call <- public_call("vcov")
+  type <- check_choice(type, c("total", "privacy", "sampling"), call = call)
+  parts <- switch(type,
+    total = known_parts(object), privacy = "privacy", sampling = "prediction"
+  )
+  table <- effect_table(object)
+  rows <- split(seq_len(nrow(table)), factor(table$target, levels = unique(table$target)))
+  out <- matrix(NA_real_, nrow(table), nrow(table))
+  for (i in seq_along(rows)) {
+    out[rows[[i]], rows[[i]]] <- average_and_periods(known_covariance(object, i, parts))
+  }
+  if (type == "total") {
+    # Calibrated as the standard errors are.
+    lift <- table$std.error / sqrt(diag(out))
+    lift[!is.finite(lift) | is.na(table$std.error)] <- if (noise_only(object)) 1 else NA_real_
+    out <- out * tcrossprod(lift)
+  }
+  dimnames(out) <- rep(list(effect_names(table)), 2L)
+  out
+}
+
+#' Covariance of one target's effects by period; `NA` if no part of it is known
+#' @noRd
+known_covariance <- function(fit, i, parts) {
+  T1 <- fit$release$panel$T1
+  if (length(parts)) effect_covariance(fit, i, parts) else matrix(NA_real_, T1, T1)
+}
+
+#' Covariance of the average and the periods from that of the periods
+#' @noRd
+average_and_periods <- function(covariance) {
+  T1 <- nrow(covariance)
+  averaging <- rbind(rep(1 / T1, T1), diag(T1))
+  out <- averaging %*% covariance %*% t(averaging)
+  (out + t(out)) / 2
+}
+
+#' Names of effects: the term, and the target where there are several
+#' @noRd
+effect_names <- function(table) {
+  if (length(unique(table$target)) > 1L) {
+    paste0(table$target, ": ", table$term)
+  } else {
+    as.character(table$term)
+  }
+}
+
+#' @rdname coef.dp_synth
+#' @importFrom stats weights
+#' @export
+weights.dp_synth <- function(object, ...) {
+  release <- object$release
+  weights <- release$statistics$weights
+  if (is.null(weights)) {
+    abort(c(
+      "A fit by method {.val {release$method}} has no weights of single donors.",
+      i = "It releases sums. Methods {.val output} and {.val objective} release noisy weights."
+    ), "argument", public_call("weights"))
+  }
+  names(weights) <- release$panel$donor_names %||% seq_along(weights)
+  weights
+}
+
+#' @rdname coef.dp_synth
+#' @importFrom stats formula
+#' @export
+formula.dp_synth <- function(x, ...) {
+  if (is.null(x$formula)) {
+    abort(c(
+      "This fit has no formula: it was made from a matrix or from a release.",
+      i = "Its outcome is {.val {x$release$panel$outcome}}."
+    ), "argument", public_call("formula"))
+  }
+  x$formula
+}
+
+#' A formula as a fit may keep it: without the environment, which can hold the panel
+#' @noRd
+bare_formula <- function(formula) {
+  environment(formula) <- baseenv()
+  attributes(formula) <- attributes(formula)[c("class", ".Environment")]
+  formula
+}
+
+#' @rdname coef.dp_synth
+#' @importFrom stats update
+#' @export
+update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, ...) {
+  call <- public_call("update")
+  if (...length() || inherits(target, "formula")) {
+    abort(c(
+      "{.fn update} can change {.arg target}, {.arg estimator} and {.arg lambda}.",
+      i = "They are free. Anything else needs a new release, which spends budget: call \\
+           {.fn dp_synth}."
+    ), "argument", call)
+  }
+  target <- target %||% object$target
+  estimator <- estimator %||% object$estimator
+  if (inherits(object, "dp_synth_classical")) {
+    return(update_classical(object, target, estimator, if (!missing(lambda)) lambda, call))
+  }
+  if (missing(lambda)) {
+    dp_synth(object$release, target = target, estimator = estimator)
+  } else {
+    dp_synth(object$release, target = target, estimator = estimator, lambda = lambda)
+  }
+}
+
+#' @noRd
+update_classical <- function(fit, target, estimator, lambda, call) {
+  settings <- if (estimator == fit$estimator) fit$settings else list()
+  if (!is.null(lambda)) settings$lambda <- lambda
+  raw <- fit$raw
+  dp_synth(raw$donors,
+    target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
+    control = dp_control(settings = settings)
+  )
+}
+
+#' @rdname coef.dp_synth
+#' @importFrom stats simulate
+#' @export
+simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) {
+  call <- public_call("simulate")
+  nsim <- check_count(nsim, 1, call = call)
+  if (!is.null(seed)) seed <- check_number(seed, call = call)
+  parts <- known_parts(object)
+  if (!length(parts)) {
+    abort(c(
+      "This fit states no law of its errors, so there is nothing to draw from.",
+      i = "Classical estimators have {.fn placebo_space} and {.fn conformal}."
+    ), "argument", call)
+  }
+  draws <- with_generator(seed, lapply(seq_len(nrow(object$target)), function(i) {
+    root <- covariance_root(effect_covariance(object, i, parts))
+    centre <- object$counterfactual[i, post_periods(object)]
+    centre + root %*% matrix(stats::rnorm(length(centre) * nsim), length(centre))
+  }))
+  out <- as.data.frame(do.call(rbind, draws))
+  names(out) <- paste0("sim_", seq_len(nsim))
+  periods <- period_text(object$release$panel$times[post_periods(object)])
+  several <- nrow(object$target) > 1L
+  rownames(out) <- if (several) {
+    paste0(rep(rownames(object$target), each = length(periods)), ": ", periods)
+  } else {
+    periods
+  }
+  out
+}
+
+#' A matrix whose product with its transpose is the covariance
+#' @noRd
+covariance_root <- function(covariance) {
+  spectrum <- eigen(covariance, symmetric = TRUE)
+  spectrum$vectors %*% diag(sqrt(pmax(spectrum$values, 0)), nrow(covariance))
+}
+
+#' Evaluate with R's generator at a seed, and put its state back
+#' @noRd
+with_generator <- function(seed, code) {
+  if (is.null(seed)) {
+    return(code)
+  }
+  scope <- globalenv()
+  old <- get0(".Random.seed", scope, inherits = FALSE)
+  on.exit(if (is.null(old)) {
+    rm(".Random.seed", envir = scope)
+  } else {
+    assign(".Random.seed", old, scope)
+  })
+  set.seed(seed)
+  code
+}
+
+#' @rdname coef.dp_synth
+#' @export
+as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
+                                   type = c("path", "effect", "cumulative", "percent"),
+                                   level = 0.95, simultaneous = FALSE, ...) {
+  call <- public_call("as.data.frame")
+  type <- check_choice(type, c("path", "effect", "cumulative", "percent"), call = call)
+  if (type == "path") {
+    return(augment.dp_synth(x))
+  }
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  data <- effect_series(x, type, level, check_flag(simultaneous, call = call))
+  data <- data[data$treated, ]
+  rownames(data) <- NULL
+  data.frame(
+    data[c("target", "period", "estimate")], conf.low = data$low, conf.high = data$high
+  )
+}
+
+# Other packages -----------------------------------------------------------------------------------
+
+#' Let marginaleffects take our fits: it asks for classes by an option
+#' @noRd
+announce_classes <- function() {
+  name <- "marginaleffects_model_classes"
+  options(stats::setNames(list(union(getOption(name), "dp_synth")), name))
+}
+
+# marginaleffects moves coefficients to differentiate; `coef()` itself always says what was fitted.
+
+#' @exportS3Method insight::get_parameters
+get_parameters.dp_synth <- function(x, ...) {
+  moved <- x$moved %||% coef.dp_synth(x)
+  data.frame(Parameter = names(moved), Estimate = unname(moved))
+}
+
+#' @exportS3Method marginaleffects::set_coef
+set_coef.dp_synth <- function(model, coefs, ...) {
+  model$moved <- stats::setNames(coefs, names(coef.dp_synth(model)))
+  model
+}
+
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.dp_synth <- function(model, ...) vcov.dp_synth(model)
+
+#' @exportS3Method parameters::model_parameters
+model_parameters.dp_synth <- function(model, ci = 0.95, ...) {
+  table <- tidy.dp_synth(model, conf.int = TRUE, conf.level = ci)
+  out <- data.frame(
+    Parameter = effect_names(table), Coefficient = table$estimate, SE = table$std.error,
+    CI = ci, CI_low = table$conf.low, CI_high = table$conf.high, z = table$statistic,
+    df_error = Inf, p = table$p.value
+  )
+  attr(out, "ci") <- ci
+  attr(out, "coefficient_name") <- "Effect"
+  class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
+  out
+}

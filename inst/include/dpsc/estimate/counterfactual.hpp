@@ -1,0 +1,316 @@
+// A counterfactual from released moments: ridge regression of the post-period on the pre-period,
+// averaged over penalties by evidence. The same function serves a target and, for calibration,
+// every donor's own row.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "moments_model.hpp"
+
+namespace dpsc {
+
+enum class estimator_kind { ridge, did };
+
+struct estimator_options {
+  estimator_kind kind = estimator_kind::ridge;
+  bool is_private = true;
+  // Per donor, on rows; NaN: averaged over penalties by evidence, which needs noise.
+  double penalty = std::numeric_limits<double>::quiet_NaN();
+  Eigen::VectorXd half;  // T: where the bounds are, scaled units
+};
+
+/// Of one target: path and covariances, scaled units. `prediction` is what a unit drawn like the
+/// donors strays from its own prediction, `regression` the error of the donors' own regression,
+/// `privacy` that of the noise.
+struct target_estimate {
+  Eigen::VectorXd path;        // T, level included
+  Eigen::MatrixXd prediction;  // T1 x T1, of one person
+  Eigen::MatrixXd privacy;     // T1 x T1
+  double leverage = 0.0;       // w' Sigma w: the regression's error is (1 + leverage) / n of that
+  double penalty = 0.0;        // per donor
+  double variation = 0.0;      // of the pre-period about its own level, over the donors'
+};
+
+/// The same for one donor, by form: entry 0 the average, then the periods.
+struct row_estimate {
+  Eigen::VectorXd post;      // T1
+  Eigen::VectorXd variance;  // T1 + 1: prediction + privacy
+  double variation = 0.0;
+};
+
+class counterfactual_estimator {
+ public:
+  counterfactual_estimator(const gram_statistics& s, const estimator_options& options)
+      : s_(s), options_(options), model_(s) {
+    const Eigen::Index T1 = s.T1();
+    forms_.resize(T1, T1 + 1);
+    forms_ << Eigen::VectorXd::Constant(T1, 1.0 / static_cast<double>(T1)),
+        Eigen::MatrixXd::Identity(T1, T1);
+    basis_ = s.loadings.topLeftCorner(s.T0(), s.pre);
+    prepare();
+    prepare_variation();
+  }
+
+  target_estimate target(const Eigen::VectorXd& pre, double size) const {
+    const Eigen::Index T0 = s_.T0(), T1 = s_.T1(), p = s_.pre;
+    const features own = features_of(pre);
+    const Eigen::VectorXd weights = evidence_weights(own.u, size);
+    Eigen::VectorXd fitted = Eigen::VectorXd::Zero(s_.mean.size());
+    target_estimate out;
+    out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
+    Eigen::MatrixXd posts(T1, static_cast<Eigen::Index>(fits_.size()));
+    for (std::size_t k = 0; k < fits_.size(); ++k) {
+      const prepared& fit = fits_[k];
+      const double share = weights[static_cast<Eigen::Index>(k)];
+      const Eigen::VectorXd w = fit.solve * own.u;
+      Eigen::VectorXd at = s_.mean;
+      at.head(p) += fit.lift * own.u;
+      at.tail(T1) += fit.slopes.transpose() * own.u;
+      posts.col(static_cast<Eigen::Index>(k)) = at.tail(T1);
+      fitted += share * at;
+      out.prediction += share * fit.prediction;
+      out.privacy += share * privacy_covariance(fit, model_.restore_A * w);
+      out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
+      out.penalty += share * fit.penalty;
+    }
+    // Disagreement between penalties is noise's doing, too.
+    for (Eigen::Index k = 0; k < posts.cols(); ++k) {
+      const Eigen::VectorXd apart = posts.col(k) - fitted.tail(T1);
+      out.privacy += weights[k] * apart * apart.transpose();
+    }
+    out.path.resize(T0 + T1);
+    out.path.head(T0) = (basis_ * basis_gram_.solve(fitted.head(p))).array() + own.level;
+    const double w2 = s_.weight * s_.weight;
+    out.prediction /= w2;
+    out.privacy /= w2;
+    Eigen::VectorXd post = fitted.tail(T1) / s_.weight;
+    finish(post, own);
+    if (options_.is_private) {
+      cap(out.prediction);
+      cap(out.privacy);
+    }
+    out.path.tail(T1) = post;
+    out.variation = own.variation;
+    return out;
+  }
+
+  /// A donor's own row, on the grid. Nothing but this row and the release enters.
+  void row(const Eigen::VectorXd& pre, row_estimate& out) const {
+    const Eigen::Index T1 = s_.T1(), forms = T1 + 1;
+    const features own = features_of(pre);
+    const Eigen::VectorXd weights = evidence_weights(own.u, 1.0);
+    const double w2 = s_.weight * s_.weight;
+    Eigen::VectorXd post = Eigen::VectorXd::Zero(T1);
+    Eigen::MatrixXd posts(T1, static_cast<Eigen::Index>(fits_.size()));
+    out.variance = Eigen::VectorXd::Zero(forms);
+    for (std::size_t k = 0; k < fits_.size(); ++k) {
+      const prepared& fit = fits_[k];
+      const auto at = static_cast<Eigen::Index>(k);
+      posts.col(at).noalias() = s_.mean.tail(T1) + fit.slopes.transpose() * own.u;
+      post += weights[at] * posts.col(at);
+      const Eigen::VectorXd h = fit.whitened_solve * own.u;
+      const double h2 = h.squaredNorm();
+      const Eigen::VectorXd gh = fit.g_forms.transpose() * h;
+      const Eigen::VectorXd lost_h = model_.noise_directions.transpose() * h;
+      const double lost_h2 = lost_h.squaredNorm();
+      const Eigen::VectorXd lost_gh = fit.lost_forms.transpose() * lost_h;
+      const double half_variance = model_.moment_sd * model_.moment_sd / 2.0;
+      for (Eigen::Index j = 0; j < forms; ++j) {
+        const double moved =
+            fit.g2[j] * h2 + gh[j] * gh[j] - fit.lost2[j] * lost_h2 - lost_gh[j] * lost_gh[j];
+        out.variance[j] += weights[at] * (fit.prediction_forms[j] + half_variance * moved +
+                                          model_.mean_sd * model_.mean_sd * fit.g2[j]);
+      }
+    }
+    for (Eigen::Index k = 0; k < posts.cols(); ++k) {
+      const Eigen::VectorXd apart = posts.col(k) - post;
+      const double mean = apart.mean();
+      out.variance[0] += weights[k] * mean * mean;
+      out.variance.tail(T1) += weights[k] * apart.cwiseAbs2();
+    }
+    out.variance /= w2;
+    out.post = post / s_.weight;
+    finish(out.post, own);
+    if (options_.is_private) {
+      const Eigen::VectorXd half = options_.half.tail(T1);
+      out.variance[0] = std::min(out.variance[0], 2.0 * half.mean() * half.mean());
+      out.variance.tail(T1) = out.variance.tail(T1).cwiseMin(2.0 * half.cwiseAbs2());
+    }
+    out.variation = own.variation;
+  }
+
+  const moments_model& model() const { return model_; }
+
+ private:
+  struct prepared {
+    double penalty, log_prior, log_det;
+    Eigen::MatrixXd solve;       // p x p
+    Eigen::MatrixXd slopes;      // p x T1
+    Eigen::MatrixXd lift;        // p x p: fitted features of the pre-period
+    Eigen::MatrixXd g;           // whitened x T1: directions of the residual
+    Eigen::MatrixXd prediction;  // T1 x T1
+    // By form:
+    Eigen::MatrixXd whitened_solve, g_forms, lost_forms;
+    Eigen::VectorXd g2, lost2, prediction_forms;
+  };
+
+  struct features {
+    double level, mean, variation;
+    Eigen::VectorXd u;
+  };
+
+  features features_of(const Eigen::VectorXd& pre) const {
+    features out;
+    out.mean = pre.mean();
+    out.level = s_.demean ? out.mean : 0.0;
+    const Eigen::VectorXd x = basis_.transpose() * pre;
+    const double along = flat_.dot(x);
+    out.variation = std::max(0.0, x.squaredNorm() - along * along) / typical_variation_;
+    out.u = x - s_.mean.head(s_.pre);
+    return out;
+  }
+
+  // How likely each penalty makes the pre-period, if it was drawn like the donors'.
+  Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u, double size) const {
+    Eigen::VectorXd evidence(static_cast<Eigen::Index>(fits_.size()));
+    for (std::size_t k = 0; k < fits_.size(); ++k)
+      evidence[static_cast<Eigen::Index>(k)] =
+          fits_[k].log_prior - fits_[k].log_det - size * u.dot(fits_[k].solve * u) / 2.0;
+    Eigen::VectorXd out = (evidence.array() - evidence.maxCoeff()).exp();
+    return out / out.sum();
+  }
+
+  // Shrinkage towards the own level where noise is all there is (positive-part empirical Bayes,
+  // James and Stein, 1961); never beyond the bounds.
+  void finish(Eigen::VectorXd& post, const features& own) const {
+    if (options_.is_private) {
+      const double flat = own.mean - own.level;
+      const double noise = model_.mean_sd * model_.mean_sd *
+                           model_.restore_B.colwise().squaredNorm().mean() /
+                           (s_.weight * s_.weight);
+      post.array() -= flat;
+      const double signal = std::min(
+          std::max(0.0, post.squaredNorm() / static_cast<double>(post.size()) - noise), 0.25);
+      if (noise > 0.0) post *= signal / (signal + noise);
+      post.array() += flat + own.level;
+      const Eigen::VectorXd half = options_.half.tail(post.size());
+      post = post.cwiseMin(half).cwiseMax(-half);
+    } else {
+      post.array() += own.level;
+    }
+  }
+
+  // Nothing that lies within [-half, half] deviates more (Popoviciu, 1935).
+  void cap(Eigen::MatrixXd& covariance) const {
+    const Eigen::VectorXd half = options_.half.tail(covariance.rows());
+    Eigen::VectorXd factor(covariance.rows());
+    for (Eigen::Index t = 0; t < factor.size(); ++t) {
+      const double ratio = half[t] / std::sqrt(covariance(t, t));
+      factor[t] = ratio < 1.0 ? ratio : 1.0;
+    }
+    covariance = factor.asDiagonal() * covariance * factor.asDiagonal();
+  }
+
+  // Variance of g' N h + g' e, N the noise of the moments (less its part within the directions that
+  // shrinkage cut) and e that of the mean.
+  Eigen::MatrixXd privacy_covariance(const prepared& fit, const Eigen::VectorXd& h) const {
+    const auto moved = [](const Eigen::MatrixXd& g, const Eigen::VectorXd& h) {
+      const Eigen::VectorXd gh = g.transpose() * h;
+      return Eigen::MatrixXd(g.transpose() * g * h.squaredNorm() + gh * gh.transpose());
+    };
+    const Eigen::MatrixXd lost =
+        moved(model_.noise_directions.transpose() * fit.g, model_.noise_directions.transpose() * h);
+    return model_.moment_sd * model_.moment_sd / 2.0 * (moved(fit.g, h) - lost) +
+           model_.mean_sd * model_.mean_sd * fit.g.transpose() * fit.g;
+  }
+
+  void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,
+               const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& lift) {
+    prepared fit{penalty, log_prior, log_det, solve, slopes, lift, {}, {}, {}, {}, {}, {}, {}, {}};
+    fit.g = model_.restore_B - model_.restore_A * slopes;
+    fit.prediction = fit.g.transpose() * model_.whitened * fit.g;
+    if (model_.moment_sd > 0.0) fit.prediction = positive_part(fit.prediction);
+    fit.whitened_solve = model_.restore_A * solve;
+    fit.g_forms = fit.g * forms_;
+    fit.lost_forms = model_.noise_directions.transpose() * fit.g_forms;
+    fit.g2 = fit.g_forms.colwise().squaredNorm().transpose();
+    fit.lost2 = fit.lost_forms.colwise().squaredNorm().transpose();
+    fit.prediction_forms = (forms_.transpose() * fit.prediction * forms_).diagonal().cwiseMax(0.0);
+    fits_.push_back(std::move(fit));
+  }
+
+  void add_ridge(double penalty, double log_prior, const Eigen::MatrixXd& shape) {
+    const Eigen::Index p = s_.pre, T1 = s_.T1();
+    const Eigen::LLT<Eigen::MatrixXd> root(model_.covariance.topLeftCorner(p, p) + penalty * shape);
+    if (root.info() != Eigen::Success)
+      throw std::runtime_error("the penalised moments are singular: use a larger penalty");
+    const Eigen::MatrixXd solve = root.solve(Eigen::MatrixXd::Identity(p, p));
+    const double log_det = root.matrixLLT().diagonal().array().abs().log().sum();
+    add_fit(penalty, log_prior, solve, log_det, root.solve(model_.covariance.topRightCorner(p, T1)),
+            model_.covariance.topLeftCorner(p, p) * solve);
+  }
+
+  void add_mean() {
+    const Eigen::Index p = s_.pre, T1 = s_.T1();
+    Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(p, T1), lift = Eigen::MatrixXd::Zero(p, p);
+    if (!s_.demean) {
+      // The target's level is its mean gap to the donors over the pre-period.
+      const Eigen::VectorXd level =
+          basis_gram_.solve(basis_.colwise().sum().transpose()) / static_cast<double>(s_.T0());
+      slopes = s_.weight * level.replicate(1, T1);
+      lift = basis_.colwise().sum().transpose() * level.transpose();
+    }
+    add_fit(std::numeric_limits<double>::infinity(), 0.0, Eigen::MatrixXd::Zero(p, p), 0.0, slopes,
+            lift);
+  }
+
+  void prepare() {
+    basis_gram_.compute(basis_.transpose() * basis_);
+    if (options_.kind == estimator_kind::did) {
+      add_mean();
+    } else if (!std::isnan(options_.penalty)) {
+      // The penalty is on rows; features are linear in the row.
+      add_ridge(options_.penalty, 0.0, basis_.transpose() * basis_);
+    } else {
+      // Around the noise's edge; prior centred at 0.8 of half of it, one octave wide.
+      const Eigen::MatrixXd shape = model_.restore_A.transpose() * model_.restore_A;
+      for (int step = -10; step <= 10; ++step) {
+        const double octave = step / 2.0;
+        const double away = octave - std::log2(0.8);
+        add_ridge(model_.edge / 2.0 * std::pow(2.0, octave), -away * away / 2.0, shape);
+      }
+    }
+  }
+
+  // The donors' mean square of the pre-period about each one's level, floored by its own noise.
+  void prepare_variation() {
+    const Eigen::Index p = s_.pre;
+    flat_ = basis_.colwise().sum().transpose();
+    const double norm = flat_.norm();
+    flat_ = norm > 1e-9 * std::sqrt(static_cast<double>(s_.T0())) ? Eigen::VectorXd(flat_ / norm)
+                                                                  : Eigen::VectorXd::Zero(p);
+    const Eigen::VectorXd mean = s_.mean.head(p);
+    const Eigen::MatrixXd second = mean * mean.transpose() + model_.covariance.topLeftCorner(p, p);
+    const double typical = second.trace() - flat_.dot(second * flat_);
+    const double noise = model_.moment_sd * model_.restore_A.squaredNorm();
+    typical_variation_ = std::max({typical, noise, 1e-12});
+  }
+
+  gram_statistics s_;
+  estimator_options options_;
+  moments_model model_;
+  Eigen::MatrixXd forms_;  // T1 x (T1 + 1)
+  Eigen::MatrixXd basis_;  // T0 x p
+  Eigen::LDLT<Eigen::MatrixXd> basis_gram_;
+  std::vector<prepared> fits_;
+  Eigen::VectorXd flat_;
+  double typical_variation_ = 1.0;
+};
+
+}  // namespace dpsc

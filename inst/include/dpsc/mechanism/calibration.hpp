@@ -1,0 +1,240 @@
+// What the donors' own placebo errors say about an interval, privately: their second moment, and by
+// how much the errors' tails exceed what the model says. Proofs: inst/proofs/gram.md, section 5.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "moments.hpp"
+
+namespace dpsc {
+
+/// Placebo errors of people: column 0 the average, then the periods; what the model says of their
+/// variances; and each row's own scale. PRIVATE.
+struct placebo_errors {
+  Eigen::MatrixXd error;     // m x (T1 + 1)
+  Eigen::MatrixXd variance;  // m x (T1 + 1)
+  Eigen::VectorXd scale;     // m
+};
+
+/// Public constants of the calibration's steps.
+struct calibration_plan {
+  double rows = 0.0;  // m: donors whose placebo errors are used
+  double clip_exponent = 0.0;
+  double factor_exponent = 0.0;
+  double tail = 0.05;    // share of errors that may lie outside
+  int second_bits = 20;  // squared errors are multiples of 2^-bits of the clip's square
+  law second_law = law::discrete_gaussian;
+  double second_noise = 0.0;  // variance, or Laplace scale
+  double second_sigma = 0.0;
+  std::vector<step_record> records;
+
+  bool made() const { return rows > 0.0; }
+};
+
+/// RELEASED.
+struct calibration {
+  bool made = false;
+  double clip = 0.0;       // errors beyond it count as if on it, scaled units
+  double second = 0.0;     // mean squared placebo error of the average
+  double second_sd = 0.0;  // deviation of its noise
+  double average = 1.0, period = 1.0, band = 1.0;  // tail factors
+  double tail = 0.05;
+};
+
+/// A row's own scale from its pre-period variation about its own level, over the donors' mean.
+inline double row_scale_factor(double variation) { return std::sqrt((4.0 + variation) / 5.0); }
+
+/// Two-sided normal quantile that leaves `tail` outside m statements together (Sidak, 1967).
+inline double two_sided_quantile(double tail, double statements = 1.0) {
+  const double one = -std::expm1(std::log1p(-tail) / statements);  // tail of each
+  const double target = std::log(one / 2.0);
+  double low = 0.0, high = 40.0;
+  for (int i = 0; i < 200; ++i) {
+    const double mid = (low + high) / 2.0;
+    (log_normal_cdf(-mid) > target ? low : high) = mid;
+  }
+  return high;
+}
+
+/// Below this many units of exponent times rows, a tail cannot be calibrated.
+constexpr double least_signal = 8.0;
+
+inline double factor_share(const total_budget& budget, double m) {
+  return budget.share_of_exponent(40.0 / m, 0.005, 0.06);
+}
+
+/// Can intervals be calibrated at all? A public rule.
+inline bool can_calibrate(const total_budget& budget, double m) {
+  return budget.exponent(factor_share(budget, m)) * m >= least_signal;
+}
+
+/// Shares of the budget: clip, second moment, and three times the factor's.
+struct calibration_shares {
+  double clip = 0.0, second = 0.0, factor = 0.0;
+  double total() const { return clip + second + 3.0 * factor; }
+};
+
+inline calibration_shares share_calibration(const total_budget& budget, double m) {
+  calibration_shares out;
+  out.factor = factor_share(budget, m);
+  out.clip = budget.share_of_exponent(28.0 / m, 0.005, 0.02);
+  // The second moment's noise is a 25th of the squared clip where that is affordable.
+  const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
+                                          : std::sqrt(2.0) * 24.5 / (m * budget.total());
+  out.second = std::min(0.05, std::max(0.005, wanted));
+  return out;
+}
+
+inline calibration_plan plan_calibration(const total_budget& budget,
+                                         const calibration_shares& shares, double m) {
+  calibration_plan out;
+  out.rows = m;
+  out.clip_exponent = budget.exponent(shares.clip);
+  out.factor_exponent = budget.exponent(shares.factor);
+  out.tail = std::min(0.5, std::max(0.05, 2.0 / (out.factor_exponent * m)));
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (out.second_bits = 20; out.second_bits >= 8; --out.second_bits) {
+    const double sensitivity = std::ldexp(1.0, out.second_bits);
+    if (budget.gaussian()) {
+      out.second_law = law::discrete_gaussian;
+      out.second_noise = gaussian_vector_variance(sensitivity, budget.mu(shares.second));
+      out.second_sigma = std::sqrt(out.second_noise);
+    } else {
+      out.second_law = law::discrete_laplace;
+      out.second_noise =
+          std::ceil(sensitivity / budget.epsilon(shares.second) * (1.0 + gdp_margin));
+      out.second_sigma = std::sqrt(2.0) * out.second_noise;
+    }
+    if (out.second_sigma <= largest_sigma) break;
+  }
+  if (!(out.second_sigma <= largest_sigma)) throw budget_too_small();
+  const double sensitivity = std::ldexp(1.0, out.second_bits);
+  const char* what[] = {"tail of the average's error", "tail of a period's error",
+                        "tail of the largest error"};
+  out.records.push_back(budget.choice_record("range of placebo errors", out.clip_exponent));
+  out.records.push_back(
+      {"mean squared placebo error", law_name(out.second_law), sensitivity,
+       budget.gaussian() ? out.second_sigma : out.second_noise,
+       budget.gaussian() ? none : sensitivity / out.second_noise,
+       budget.gaussian() ? gaussian_vector_mu(sensitivity, out.second_noise) : none});
+  for (const char* label : what)
+    out.records.push_back(budget.choice_record(label, out.factor_exponent));
+  return out;
+}
+
+/// Factors to choose from: fine around 1, then by threes.
+inline std::vector<double> tail_factors() {
+  std::vector<double> out;
+  for (int k = -4; k <= 8; ++k) out.push_back(std::pow(1.15, k));
+  for (int k = 0; k < 5; ++k) out.push_back(out.back() * 3.0);
+  return out;
+}
+
+namespace calibration_detail {
+
+constexpr int shift = 20;
+
+/// Losses of thresholds that increase: how many values lie beyond each, less what may.
+/// A value that is not a number lies beyond all.
+inline std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
+                                        const std::vector<double>& thresholds, double allowed) {
+  std::vector<std::int64_t> first(thresholds.size() + 1, 0);
+  for (Eigen::Index j = 0; j < values.cols(); ++j)
+    for (Eigen::Index i = 0; i < values.rows(); ++i) {
+      const double v = values(i, j);
+      const auto at = std::isnan(v) ? thresholds.end()
+                                    : std::lower_bound(thresholds.begin(), thresholds.end(), v);
+      ++first[static_cast<std::size_t>(at - thresholds.begin())];
+    }
+  std::vector<std::int64_t> out(thresholds.size());
+  std::int64_t outside = 0;
+  for (std::size_t k = thresholds.size(); k-- > 0;) {
+    outside += first[k + 1];
+    out[k] = std::max<std::int64_t>(0, outside - static_cast<std::int64_t>(allowed));
+  }
+  return out;
+}
+
+}  // namespace calibration_detail
+
+/// The five draws, one after the other on the same people. Neighbours differ in one row of `rows`.
+inline calibration release_calibration(const placebo_errors& rows, const calibration_plan& plan,
+                                       noise& draws) {
+  using namespace calibration_detail;
+  const Eigen::Index m = rows.error.rows(), T1 = rows.error.cols() - 1;
+  calibration out;
+  out.made = true;
+  out.tail = plan.tail;
+
+  // A range that holds nearly all errors of the average; each step up must be worth it.
+  std::vector<double> clips, clip_prior;
+  for (int k = -7; k <= 1; ++k) {
+    clips.push_back(std::ldexp(1.0, k));
+    clip_prior.push_back(-0.7 * (k + 7));
+  }
+  private_choice clip;
+  clip.losses = beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent));
+  clip.units = exponent_units(plan.clip_exponent, shift);
+  clip.offsets = prior_offsets(clip_prior, shift);
+  out.clip = clips[draws.choose(plan.records[0].label, clip)];
+
+  const double one = std::ldexp(1.0, plan.second_bits);
+  double sum = 0.0;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const double ratio = rows.error(i, 0) / out.clip;
+    const double square = ratio * ratio;
+    sum += square < 1.0 ? std::floor(one * square) : one;  // not a number: one
+  }
+  const double noisy =
+      draws.add(plan.records[1].label, plan.second_law, Eigen::VectorXd::Constant(1, sum),
+                Eigen::VectorXd::Constant(1, plan.second_noise))[0];
+  const double grid = out.clip * out.clip / (one * static_cast<double>(m));
+  out.second = noisy * grid;
+  out.second_sd = plan.second_sigma * grid;
+
+  // Errors in units of what the interval would say of each row, at a factor of one.
+  Eigen::MatrixXd ratio(m, T1 + 1);
+  Eigen::VectorXd largest(m);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const double lift = std::max(1.0, out.second / rows.variance(i, 0));
+    double top = 0.0;  // a value that is not a number stays
+    for (Eigen::Index j = 0; j <= T1; ++j) {
+      const double deviation = rows.scale[i] * std::sqrt(lift * rows.variance(i, j));
+      ratio(i, j) = std::fabs(rows.error(i, j)) / deviation;
+      if (j > 0 && !std::isnan(top) && !(ratio(i, j) <= top)) top = ratio(i, j);
+    }
+    largest[i] = top;
+  }
+  const std::vector<double> factors = tail_factors();
+  std::vector<double> prior;
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    const double up = std::max(0.0, static_cast<double>(k) - 4.0);
+    prior.push_back(-8.0 * (1.0 - std::exp(-up / 8.0)));
+  }
+  const double allowed = std::ceil(plan.tail * static_cast<double>(m));
+  const auto factor = [&](std::size_t record, const Eigen::MatrixXd& values, double statements,
+                          double parts) {
+    const double quantile = two_sided_quantile(plan.tail, statements);
+    std::vector<double> thresholds;
+    for (double f : factors) thresholds.push_back(f * quantile);
+    private_choice choice;
+    // A row has `parts` values: it moves a loss by that many at most.
+    choice.losses = beyond(values, thresholds, parts * allowed);
+    choice.units = exponent_units(plan.factor_exponent / parts, shift);
+    choice.offsets = prior_offsets(prior, shift);
+    choice.shift = shift;
+    return factors[draws.choose(plan.records[record].label, choice)];
+  };
+  const double periods = static_cast<double>(T1);
+  out.average = factor(2, ratio.col(0), 1.0, 1.0);
+  out.period = factor(3, ratio.rightCols(T1), 1.0, periods);
+  out.band = factor(4, largest, periods, 1.0);
+  return out;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,157 @@
+// Two private questions about people's feature vectors: which radius holds them, and what are their
+// mean and second moments within it. Proofs: inst/proofs/gram.md, sections 2 and 3.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../noise/noise.hpp"
+#include "../rows/source.hpp"
+#include "../rows/sums.hpp"
+#include "budget.hpp"
+
+namespace dpsc {
+
+/// Told how much work was done; may throw to stop.
+using ticker = std::function<void(double)>;
+
+/// Standard deviations stay below 2^27 grid units: then 128-bit integers hold every sampler.
+constexpr double largest_sigma = 134217728.0;
+constexpr double exact_integers = 9007199254740992.0;  // 2^53
+
+// A radius ----------------------------------------------------------------------------------------
+
+/// What a row outside costs, against the energy of a row on the radius.
+constexpr int radius_price = 1;
+constexpr int choice_shift = 40;
+
+/// Bits of a row's energy: sums over n rows stay exact.
+inline int energy_bits(double n) {
+  const int bits = 52 - ceil_log2(n * (radius_price + 1));
+  if (bits < 8) throw std::domain_error("too many rows for exact sums");
+  return std::min(20, bits);
+}
+
+/// Radii of a search: from high down by factors of sqrt 2, increasing.
+inline std::vector<double> radius_grid(double low, double high) {
+  const int steps = std::max(1, static_cast<int>(std::ceil(2.0 * std::log2(high / low) - 1e-9)));
+  std::vector<double> out;
+  for (int k = steps; k >= 0; --k) out.push_back(high * std::pow(2.0, -k / 2.0));
+  return out;
+}
+
+/// In grid steps of the features: whole numbers, one at least.
+inline double radius_steps(double radius, const grid_map& rows) {
+  return std::max(1.0, std::floor(radius / rows.unit));
+}
+
+/// The radius at which the rows inside keep most squared norm per squared radius.
+inline double choose_radius(const row_source& source, const grid_map& rows, double n,
+                            const std::vector<double>& radii, double exponent,
+                            const std::string& label, noise& draws, const ticker& tick) {
+  const int bits = energy_bits(n);
+  std::vector<double> squared;
+  for (double r : radii) squared.push_back(std::pow(radius_steps(r, rows), 2.0));
+  radius_energy energy(squared, radius_price, bits);
+  add_features(source, rows.map, energy, tick);
+  private_choice choice;
+  choice.losses = energy.losses();
+  choice.units = exponent_units(exponent / (radius_price + 2), choice_shift - bits);
+  choice.shift = choice_shift;
+  return radii[draws.choose(label, choice)];
+}
+
+// Joint moments -----------------------------------------------------------------------------------
+
+/// The joint release of sum and Gram matrix, before anything is drawn. PUBLIC.
+struct moments_step {
+  law kind;
+  double limit;     // R: whole grid units
+  double constant;  // K
+  double noise;     // variance on the diagonal (half of it off), or Laplace scale
+  double sigma;     // deviation of the noise on the diagonal
+  step_record record;
+};
+
+/// The finest grid whose noise the exact sampler can draw, and whose sums are exact.
+inline moments_step plan_moments(const std::string& label, double n, Eigen::Index d, double kappa,
+                                 const total_budget& budget, double share) {
+  for (int bits = 12; bits >= 6; --bits) {
+    const double R = std::ldexp(1.0, bits);
+    const double K = std::max(1.0, std::nearbyint(kappa * R));
+    const double B = R * R + K * K;
+    if (!(n * R * R < exact_integers)) continue;
+    moments_step step;
+    step.limit = R;
+    step.constant = K;
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    if (budget.gaussian()) {
+      step.kind = law::discrete_gaussian;
+      step.noise = gaussian_step_variance(B, budget.mu(share));
+      step.sigma = std::sqrt(step.noise);
+      step.record = {label,
+                     law_name(step.kind),
+                     std::sqrt(2.0) * B,
+                     step.sigma,
+                     none,
+                     gaussian_step_mu(B, step.noise)};
+    } else {
+      const double sensitivity = laplace_gram_sensitivity(R, K, static_cast<double>(d));
+      step.kind = law::discrete_laplace;
+      step.noise = std::ceil(sensitivity / budget.epsilon(share) * (1.0 + gdp_margin));
+      step.sigma = 2.0 * step.noise;
+      step.record = {label,      law_name(step.kind),      sensitivity,
+                     step.sigma, sensitivity / step.noise, none};
+    }
+    if (step.sigma <= largest_sigma) return step;
+  }
+  throw budget_too_small();
+}
+
+/// Noisy mean and second moments per person, scaled units, and the noise's deviations: of the mean,
+/// and of the diagonal of the second moments (entries off it have half the variance). RELEASED.
+struct noisy_moments {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd second;
+  double mean_sd;
+  double second_sd;
+};
+
+/// Sum and Gram matrix of (w, K), w the rows clipped to a radius, under one noise (Lemma 2).
+inline noisy_moments release_moments(const row_source& source, const grid_map& rows, double n,
+                                     double radius, const moments_step& step, noise& draws,
+                                     const ticker& tick) {
+  const Eigen::Index d = rows.map.dimension();
+  clipped_moments sums(d, radius_steps(radius, rows), step.limit);
+  add_features(source, rows.map, sums, tick);
+  const Eigen::Index entries = d * (d + 1) / 2;
+  Eigen::VectorXd exact(entries + d), scale(entries + d);
+  const Eigen::MatrixXd gram = sums.gram();
+  const double off = step.kind == law::discrete_gaussian ? step.noise / 2.0 : step.noise;
+  Eigen::Index at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
+      exact[at] = gram(i, j);
+      scale[at] = i == j ? step.noise : off;
+    }
+  exact.tail(d) = step.constant * sums.sum();
+  scale.tail(d).setConstant(off);
+  const Eigen::VectorXd noisy = draws.add(step.record.label, step.kind, exact, scale);
+  const double grid = rows.unit / sums.zoom();
+  noisy_moments out;
+  out.second.resize(d, d);
+  at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at)
+      out.second(i, j) = out.second(j, i) = noisy[at] * (grid * grid / n);
+  out.mean = noisy.tail(d) * (grid / (step.constant * n));
+  out.mean_sd = step.sigma / std::sqrt(2.0) * grid / (step.constant * n);
+  out.second_sd = step.sigma * grid * grid / n;
+  return out;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,136 @@
+// The public features of a person's row that method "gram" releases moments of.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace dpsc {
+
+/// Everything about a release that is public. Scaled units: the bounds are [-half, half].
+struct panel_facts {
+  double n = 0.0;
+  Eigen::Index T0 = 0, T1 = 0;
+  double epsilon = 0.0, delta = 0.0;
+  Eigen::VectorXd y;  // T0: the (mean) target before the treatment
+  double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all
+  bool intervals = true;
+};
+
+/// Found by simulation over public designs (bench/accuracy.R); none depends on data.
+namespace gram_constants {
+// Shares of the moments' rounds, and of their radii.
+constexpr double moments1 = 0.25 / 0.97, moments2 = 0.72 / 0.97;
+// Number of pre-period features: 1.5 x^(1/3) - 1, x = n sqrt(rho).
+constexpr double features = 1.5;
+// With so many features per period, rows are neither demeaned nor compressed.
+constexpr double full = 1.5;
+// Weight of a post-period's value among the features.
+constexpr double weight = 0.65;
+// kappa^2 of the first release; of the second 26 / x within limits.
+constexpr double kappa1 = 0.5, kappa2 = 26.0, kappa2_least = 0.1, kappa2_most = 1.0;
+// Radii of the second release, in units of the whitened spread.
+constexpr double spread_low = 0.15, spread_high = 4.0;
+// Donors whose placebo errors calibrate the intervals, at most.
+constexpr double calibration_rows = 10000.0;
+}  // namespace gram_constants
+
+struct gram_features {
+  Eigen::MatrixXd loadings;  // T x d
+  Eigen::VectorXd origin;    // d
+  Eigen::Index pre = 0;
+  double weight = 1.0;
+  bool demean = false;
+  double low = 0.0, high = 0.0;  // radii to search
+};
+
+/// Orthonormal functions of time over sqrt(T0): the target's own path, then cosines.
+/// With `level` the constant comes first; without it all have mean zero.
+inline Eigen::MatrixXd public_basis(const Eigen::VectorXd& y, Eigen::Index p, bool level) {
+  const Eigen::Index T0 = y.size();
+  std::vector<Eigen::VectorXd> candidates;
+  if (level) candidates.push_back(Eigen::VectorXd::Ones(T0));
+  const Eigen::VectorXd own = y.array() - y.mean();
+  if (own.squaredNorm() > 1e-16 * static_cast<double>(T0)) candidates.push_back(own);
+  constexpr double pi = 3.14159265358979323846;
+  for (Eigen::Index k = 1; k <= p; ++k) {
+    Eigen::VectorXd wave(T0);
+    for (Eigen::Index t = 0; t < T0; ++t)
+      wave[t] = std::cos(pi * (static_cast<double>(t) + 0.5) * static_cast<double>(k) /
+                         static_cast<double>(T0));
+    candidates.push_back(wave);
+  }
+  const Eigen::Index wanted = p + (level ? 1 : 0);
+  Eigen::MatrixXd basis(T0, 0);
+  for (const Eigen::VectorXd& candidate : candidates) {
+    if (basis.cols() == wanted) break;
+    Eigen::VectorXd rest = candidate;
+    // Twice: once leaves rounding errors that are not orthogonal.
+    for (int i = 0; i < 2; ++i) rest -= basis * (basis.transpose() * rest);
+    if (!(rest.norm() > 1e-7 * candidate.norm())) continue;
+    basis.conservativeResize(T0, basis.cols() + 1);
+    basis.col(basis.cols() - 1) = rest.normalized();
+  }
+  return basis / std::sqrt(static_cast<double>(T0));
+}
+
+inline double deviation(const Eigen::VectorXd& y) {
+  return std::sqrt((y.array() - y.mean()).square().mean());
+}
+
+/// Features that treat all periods alike, for inference that compares periods.
+inline gram_features every_period(const Eigen::VectorXd& y, Eigen::Index T1) {
+  const Eigen::Index T0 = y.size(), periods = T0 + T1;
+  gram_features out;
+  out.pre = T0;
+  out.weight = 1.0 / std::sqrt(static_cast<double>(T0));
+  out.loadings = Eigen::MatrixXd::Identity(periods, periods) * out.weight;
+  out.origin.resize(periods);
+  out.origin << out.weight * y, Eigen::VectorXd::Constant(T1, out.weight * y.mean());
+  out.high = 2.0 * std::sqrt(static_cast<double>(periods) / static_cast<double>(T0));
+  out.low = out.high / 4.0 * deviation(y);
+  return out;
+}
+
+/// The pre-period as p averages: along the target's own demeaned path, then along cosines of rising
+/// frequency; the post-period less the row's own pre-period mean, times a weight. More donors or
+/// budget pay for more features, and in the end for all there is: the level too, and no demeaning.
+/// The origin is the target's own features with its level continued flat, so that donors like the
+/// target are short rows. `signal` is n sqrt(rho).
+inline gram_features choose_features(const panel_facts& facts, double signal) {
+  using namespace gram_constants;
+  const Eigen::Index T0 = facts.T0, T1 = facts.T1;
+  // Where donors may be: a target beyond the bounds is no centre for them.
+  const Eigen::VectorXd y = facts.y.cwiseMin(1.0).cwiseMax(-1.0);
+  const double asked = std::isnan(facts.features)
+                           ? std::floor(gram_constants::features * std::cbrt(signal)) - 1.0
+                           : facts.features;
+  gram_features out;
+  if (std::isinf(asked)) {
+    out = every_period(y, T1);
+  } else {
+    const bool level = asked >= full * static_cast<double>(T0);
+    const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), asked));
+    const Eigen::MatrixXd basis = public_basis(y, static_cast<Eigen::Index>(p), level);
+    out.pre = basis.cols();
+    out.weight = gram_constants::weight;
+    out.demean = !level;
+    out.loadings = Eigen::MatrixXd::Zero(T0 + T1, out.pre + T1);
+    out.loadings.topLeftCorner(T0, out.pre) = basis;
+    if (out.demean)
+      out.loadings.topRightCorner(T0, T1).setConstant(-out.weight / static_cast<double>(T0));
+    out.loadings.bottomRightCorner(T1, T1).diagonal().setConstant(out.weight);
+    Eigen::VectorXd flat(T0 + T1);
+    flat << y, Eigen::VectorXd::Constant(T1, y.mean());
+    out.origin = out.loadings.transpose() * flat;
+    const double size = std::sqrt(1.0 + out.weight * out.weight * static_cast<double>(T1));
+    out.high = 2.0 * size;
+    out.low = 0.5 * size * deviation(y);
+  }
+  out.low = std::min(std::max(out.low, out.high / 1024.0), out.high / 2.0);
+  return out;
+}
+
+}  // namespace dpsc

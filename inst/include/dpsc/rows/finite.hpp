@@ -1,0 +1,58 @@
+// Two checks of a table of donors, each in one pass whose time does not depend on the values: is
+// every entry finite, and are these the entries that were read before?
+//
+// Both look at the bits of a number and never branch on them. A sum would be as fast, but finite
+// terms can overflow it, and a second look at such tables would tell them from others by the clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace dpsc {
+
+inline std::uint64_t bits_of(double x) {
+  std::uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/// NaN, NA and the infinities are the doubles whose exponent is all ones.
+inline bool all_finite(const double* x, std::size_t size) {
+  constexpr std::uint64_t exponent = 0x7ff0000000000000;
+  std::uint64_t bad = 0;
+  for (std::size_t i = 0; i < size; ++i) bad |= (bits_of(x[i]) & exponent) == exponent;
+  return bad == 0;
+}
+
+/// R's missing integer is the smallest one.
+inline bool all_finite(const int* x, std::size_t size) {
+  unsigned bad = 0;
+  for (std::size_t i = 0; i < size; ++i) bad |= x[i] == std::numeric_limits<int>::min();
+  return bad == 0;
+}
+
+/// Finalizer of SplitMix64 (Steele, Lea and Flood, 2014): a bijection in which every bit moves half
+/// of the others.
+inline std::uint64_t mix_bits(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// A 64-bit checksum of the entries and their places, the same for integers and for doubles of the
+/// same values. Exact: sums of mixed bits modulo 2^64. One changed entry always changes it; other
+/// changes go unnoticed with a chance of about 2^-64. Against accidents, not against a forger.
+template <typename Scalar>
+std::uint64_t checksum(const Scalar* x, std::size_t size) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    // Adding zero makes -0 and 0 one value.
+    const std::uint64_t bits = bits_of(static_cast<double>(x[i]) + 0.0);
+    sum += mix_bits(bits + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(i) + 1));
+  }
+  return sum;
+}
+
+}  // namespace dpsc

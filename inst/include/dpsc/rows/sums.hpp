@@ -1,0 +1,144 @@
+// Sums over people of a function of each person's features, in exact integer arithmetic: blocks,
+// chunks and machines may be added in any order, bit for bit.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "row_map.hpp"
+
+namespace dpsc {
+
+/// Squared norms of the rows; exact when the entries are integers within a checked row map.
+inline Eigen::ArrayXd squared_row_norms(const Eigen::MatrixXd& z) {
+  Eigen::ArrayXd out = Eigen::ArrayXd::Zero(z.rows());
+  for (Eigen::Index j = 0; j < z.cols(); ++j) out += z.col(j).array().square();
+  return out;
+}
+
+/// How much squared norm each radius keeps per squared radius, less a price for rows beyond it.
+///
+/// A row inside radius r (|z|^2 <= r^2, integers) adds round(2^bits |z|^2 / r^2), one outside takes
+/// `price` 2^bits. A row at the origin adds nothing at any radius: a mass of such rows has no vote.
+/// Replacing a row changes the sums, over the radii, within a range of (price + 2) 2^bits.
+class radius_energy {
+ public:
+  radius_energy(std::vector<double> squared_radii, int price, int bits)
+      : squared_radii_(std::move(squared_radii)),
+        price_(std::ldexp(static_cast<double>(price), bits)),
+        one_(std::ldexp(1.0, bits)),
+        kept_(squared_radii_.size(), 0.0),
+        outside_(squared_radii_.size() + 1, 0.0) {
+    if (squared_radii_.empty() || !(squared_radii_.front() >= 1.0) ||
+        !std::is_sorted(squared_radii_.begin(), squared_radii_.end()))
+      throw std::invalid_argument("radii must be positive and increase");
+    for (double r2 : squared_radii_) inverse_.push_back(one_ / r2);
+  }
+
+  void add(const Eigen::MatrixXd& z) {
+    const Eigen::ArrayXd norms = squared_row_norms(z);
+    for (Eigen::Index i = 0; i < norms.size(); ++i) {
+      const auto from = static_cast<std::size_t>(
+          std::lower_bound(squared_radii_.begin(), squared_radii_.end(), norms[i]) -
+          squared_radii_.begin());
+      outside_[from] += 1.0;  // beyond all radii before `from`
+      for (std::size_t k = from; k < kept_.size(); ++k)
+        kept_[k] += std::min(one_, std::nearbyint(norms[i] * inverse_[k]));
+    }
+    rows_ += static_cast<double>(norms.size());
+  }
+
+  /// Losses of the choice: what all rows could add at most, less what they do. Whole, never
+  /// negative.
+  std::vector<std::int64_t> losses() const {
+    std::vector<std::int64_t> out(kept_.size());
+    double beyond = 0.0;
+    for (std::size_t k = kept_.size(); k-- > 0;) {
+      beyond += outside_[k + 1];
+      out[k] = static_cast<std::int64_t>(rows_ * one_ - kept_[k] + beyond * price_);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<double> squared_radii_, inverse_;
+  double price_, one_;
+  std::vector<double> kept_, outside_;
+  double rows_ = 0.0;
+};
+
+/// Sum and Gram matrix of the rows, each clipped to a radius and put on a finer or coarser grid.
+///
+/// w = round(z min(1, radius / |z|) zoom) with zoom = (limit - sqrt(d) / 2)(1 - 2^-40) / radius:
+/// rounding lengthens a row by sqrt(d) / 2 at most, so |w| <= limit holds in integers.
+class clipped_moments {
+ public:
+  clipped_moments(Eigen::Index dimension, double radius, double limit)
+      : radius_(radius),
+        limit2_(limit * limit),
+        zoom_(zoom(dimension, radius, limit)),
+        sum_(Eigen::VectorXd::Zero(dimension)),
+        gram_(Eigen::MatrixXd::Zero(dimension, dimension)) {
+    if (!(radius >= 1.0 && limit == std::floor(limit) && zoom_ > 0.0))
+      throw std::invalid_argument("a clipped row needs a positive radius and a whole limit");
+  }
+
+  /// Grid steps of the clipped row per step of the features.
+  static double zoom(Eigen::Index dimension, double radius, double limit) {
+    return (limit - std::sqrt(static_cast<double>(dimension)) / 2.0) * (1.0 - 0x1.0p-40) / radius;
+  }
+
+  /// The clipped rows: integers, |w| <= limit.
+  const Eigen::MatrixXd& clip(const Eigen::MatrixXd& z) {
+    const Eigen::ArrayXd norms = squared_row_norms(z).sqrt();
+    const Eigen::ArrayXd factor = zoom_ * (norms <= radius_).select(1.0, radius_ / norms);
+    clipped_.resize(z.rows(), z.cols());
+    for (Eigen::Index j = 0; j < z.cols(); ++j)
+      clipped_.col(j).array() = nearest_integer((z.col(j).array() * factor).eval());
+    if (!(squared_row_norms(clipped_) <= limit2_).all())
+      throw std::logic_error("a clipped row is longer than its limit");
+    return clipped_;
+  }
+
+  void add(const Eigen::MatrixXd& z) {
+    clip(z);
+    sum_ += clipped_.colwise().sum().transpose();
+    gram_.selfadjointView<Eigen::Lower>().rankUpdate(clipped_.transpose());
+  }
+
+  double zoom() const { return zoom_; }
+  const Eigen::VectorXd& sum() const { return sum_; }
+  Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
+
+ private:
+  double radius_, limit2_, zoom_;
+  Eigen::VectorXd sum_;
+  Eigen::MatrixXd gram_;
+  Eigen::MatrixXd clipped_;
+};
+
+/// Sum and Gram matrix of the rows as they are: the non-private limit.
+class raw_moments {
+ public:
+  explicit raw_moments(Eigen::Index dimension)
+      : sum_(Eigen::VectorXd::Zero(dimension)),
+        gram_(Eigen::MatrixXd::Zero(dimension, dimension)) {}
+
+  void add(const Eigen::MatrixXd& z) {
+    sum_ += z.colwise().sum().transpose();
+    gram_.selfadjointView<Eigen::Lower>().rankUpdate(z.transpose());
+  }
+
+  const Eigen::VectorXd& sum() const { return sum_; }
+  Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
+
+ private:
+  Eigen::VectorXd sum_;
+  Eigen::MatrixXd gram_;
+};
+
+}  // namespace dpsc

@@ -1,0 +1,269 @@
+# What is refused at the door, from public facts alone: nothing is charged, in any method.
+
+every_method <- list(
+  list("gram", "tight"), list("output", "tight"), list("output", "published"),
+  list("objective", "tight"), list("objective", "published")
+)
+
+# A call with a ledger, which must be as it was after an error of this class.
+expect_refused <- function(class, regexp = NULL, ..., fun = dp_release) {
+  ledger <- dp_ledger(1e12, 0.5)
+  before <- as.list.environment(ledger)
+  conditions <- signalled(fun(..., ledger = ledger))
+  error <- conditions[[length(conditions)]]
+  expect_s3_class(error, c(class, "dpsc_error"))
+  if (!is.null(regexp)) expect_match(conditionMessage(error), regexp)
+  expect_identical(as.list.environment(ledger), before)
+  expect_length(as.list(conditionCall(error)), 1L)
+  invisible(error)
+}
+
+test_that("an epsilon that is tiny or huge is refused before the charge, whatever the method", {
+  p <- toy_panel(20, 5, 2)
+  for (method in every_method) {
+    for (delta in c(0, 1e-6, 1e-300)) {
+      for (epsilon in c(5e-324, 1e-300, 1e-200, 9e-10, 1.1e9, 1e300, .Machine$double.xmax)) {
+        error <- expect_refused("dpsc_error_argument", "epsilon", p$donors, p$target, 5, epsilon,
+          delta = delta, bounds = c(-1, 1), method = method[[1L]], calibration = method[[2L]]
+        )
+        expect_match(conditionMessage(error), if (epsilon < 1) "too small" else "too large")
+      }
+    }
+  }
+})
+
+test_that("within the range a release is made and charged, or refused and not charged", {
+  for (n in c(2, 40)) {
+    p <- toy_panel(n, 5, 2)
+    for (method in every_method) {
+      for (delta in c(0, 1e-6, 1e-300)) {
+        for (epsilon in c(1e-9, 1e-5, 1e-2, 1e4, 1e9)) {
+          ledger <- dp_ledger(1e12, 0.5)
+          result <- tryCatch(
+            suppressWarnings(dp_release(p$donors, p$target, 5, epsilon, delta, c(-1, 1),
+              method[[1L]], method[[2L]], ledger = ledger
+            )),
+            dpsc_error_argument = function(e) NULL
+          )
+          expect_identical(nrow(as.data.frame(ledger)), as.integer(!is.null(result)))
+        }
+      }
+    }
+  }
+})
+
+test_that("bounds that miss the target are refused before the charge", {
+  for (fun in list(dp_release, dp_synth)) {
+    error <- expect_refused("dpsc_error_bounds", "miss the target",
+      log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
+      epsilon = 1, bounds = c(80, 200), fun = fun
+    )
+    expect_match(conditionMessage(error), "log")
+    expect_refused("dpsc_error_bounds", "miss the target",
+      pressure ~ enrolled, clinic_panel, c("patient", "month"),
+      epsilon = 1, bounds = log(c(80, 200)), fun = fun
+    )
+  }
+  p <- toy_panel(20, 5, 2, k = 3)
+  # Of several targets one may lie outside, not most of what there is.
+  one <- replace(p$target, 1, 9)
+  one[1, ] <- 9
+  expect_warning(dp_release(p$donors, one, 5, 1, bounds = c(-1, 1)), class = "dpsc_warning_bounds")
+  two <- one
+  two[2, ] <- 9
+  expect_refused("dpsc_error_bounds", NULL, p$donors, two, 5, 1, bounds = c(-1, 1))
+  # Bounds by period.
+  limits <- cbind(1:7 - 1, 1:7 + 1)
+  expect_no_warning(dp_release(p$donors, 1:7 + 0.1, 5, 1, bounds = limits))
+  expect_refused("dpsc_error_bounds", NULL, p$donors, 7:1 + 0.1, 5, 1, bounds = limits[7:1, ] + 9)
+  # Without privacy there is nothing to spend.
+  expect_s3_class(dp_release(p$donors, two, 5, Inf, bounds = c(-1, 1)), "dp_release")
+})
+
+test_that("settings that were edited are checked again", {
+  p <- toy_panel(20, 5, 2)
+  edited <- function(field, value) {
+    control <- dp_control()
+    control[field] <- list(value)
+    control
+  }
+  bad <- list(
+    edited("split", c(0.99, 0.99)), edited("split", 2), edited("split", NA), edited("lambda", -1),
+    edited("lambda", "1"), edited("rng", "mine"), edited("rng", NULL), edited("features", 0),
+    edited("features", 1.5), edited("cap", Inf), edited("curvature", 0), edited("donor_names", 1),
+    edited("settings", 1), edited("more", 1), structure(list(), class = "dp_control"),
+    structure("x", class = "dp_control"), edited("lambda", c(1, 2)),
+    structure(c(unclass(dp_control()), list(rng = "R")), class = "dp_control")
+  )
+  for (control in bad) {
+    for (fun in list(dp_release, dp_synth)) {
+      error <- expect_refused("dpsc_error_argument", NULL,
+        p$donors, p$target, 5, 1, bounds = c(-1, 1), control = control, fun = fun
+      )
+      expect_identical(as.character(conditionCall(error)),
+        if (identical(fun, dp_release)) "dp_release" else "dp_synth"
+      )
+      expect_refused("dpsc_error_argument", NULL,
+        y ~ treated, p$data, c("unit", "time"),
+        epsilon = 1, bounds = c(-1, 1), control = control, fun = fun
+      )
+      expect_refused("dpsc_error_argument", NULL,
+        dp_chunks(list(p$donors)), p$target, 5, 1, bounds = c(-1, 1), control = control, fun = fun
+      )
+    }
+  }
+  expect_s3_class(
+    dp_release(p$donors, p$target, 5, 1, bounds = c(-1, 1), control = edited("features", Inf)),
+    "dp_release"
+  )
+})
+
+test_that("two numbers as index and fewer donors than periods: a warning before the charge", {
+  # Six people, forty periods, the last person treated: valid either way round.
+  withr::local_seed(3)
+  data <- expand.grid(id = 1:41, t = 1:7)
+  data$y <- stats::runif(nrow(data), -1, 1)
+  data$treated <- as.numeric(data$id == 41 & data$t == 7)
+  ledger <- dp_ledger(5, 1e-6)
+  charged_at_warning <- NA
+  withCallingHandlers(
+    dp_release(y ~ treated, data, c("t", "id"), epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+    dpsc_warning_index = function(w) {
+      charged_at_warning <<- nrow(as.data.frame(ledger))
+      expect_match(conditionMessage(w), "wrong way round")
+      invokeRestart("muffleWarning")
+    }
+  )
+  expect_identical(charged_at_warning, 0L)
+  right <- function(data, ...) {
+    dp_release(y ~ treated, data, c("id", "t"), bounds = c(-1, 1), ...)
+  }
+  expect_no_warning(right(data, epsilon = 1))
+  few <- data[data$id > 36, ]
+  expect_warning(right(few, epsilon = 1), class = "dpsc_warning_index")
+  # Where names could not be taken for periods, or nothing is hidden, few donors are just few.
+  expect_no_warning(right(transform(few, id = paste("unit", id)), epsilon = 1))
+  expect_no_warning(right(transform(few, t = as.Date("2020-01-01") + t), epsilon = 1))
+  expect_no_warning(right(few, epsilon = Inf))
+})
+
+test_that("arguments given twice or cut short are refused before R puts the data into its error", {
+  p <- canary_panel()
+  long <- list(y ~ on, p$data, c("unit", "time"), epsilon = 1, bounds = p$bounds)
+  wide <- list(p$donors, target = p$target, T0 = 6, epsilon = 1, bounds = p$bounds)
+  chunks <- c(list(dp_chunks(list(p$donors))), wide[-1L])
+  for (fun in list(dp_release, dp_synth)) {
+    for (arguments in list(long, wide, chunks)) {
+      for (more in list(
+        list(epsilon = 2), list(eps = 2), list(d = 1e-6, del = 1e-6), list(bounds = p$bounds),
+        list(t = 1), list(meth = "gram")
+      )) {
+        conditions <- canary_conditions(do.call(fun, c(arguments, more)))
+        expect_length(conditions, 1L)
+        expect_s3_class(conditions[[1L]], "dpsc_error_argument")
+        expect_match(conditionMessage(conditions[[1L]]), "more than once|Cut short")
+        expect_no_canary(conditions[[1L]], p$secrets, "twice")
+        expect_length(as.list(conditionCall(conditions[[1L]])), 1L)
+      }
+    }
+  }
+})
+
+test_that("a note says when epsilon protects little", {
+  expect_null(weak_budget(10))
+  expect_null(weak_budget(Inf))
+  expect_match(weak_budget(10.5), "exp(10.5)", fixed = TRUE)
+  expect_match(weak_budget(1e6), "protects little")
+})
+
+# What an error says about donors' rows is the kind of problem, whoever has it, and how often.
+test_that("errors about donors' rows are the same for every donor, period and number of them", {
+  p <- toy_panel(8, 4, 2)
+  donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
+  cells <- list(list(1, 1), list(3, 2), list(8, 6), list(1:4, 3), list(2, 1:5))
+  rows <- lapply(cells, function(cell) {
+    which(p$data$unit %in% p$units[cell[[1L]]] & p$data$time %in% p$times[cell[[2L]]])
+  })
+  said <- function(change) {
+    unique(vapply(rows, function(at) {
+      ledger <- dp_ledger(1, 1e-6)
+      error <- tryCatch(
+        dp_synth(y ~ treated, change(p$data, at), c("unit", "time"),
+          epsilon = 1, bounds = c(-1, 1), ledger = ledger
+        ),
+        dpsc_error_panel = identity
+      )
+      expect_identical(nrow(as.data.frame(ledger)), 0L)
+      conditionMessage(error)
+    }, ""))
+  }
+  changes <- list(
+    absent = function(data, at) data[-at, ],
+    missing = function(data, at) replace(data, "y", list(replace(data$y, at, NA))),
+    infinite = function(data, at) replace(data, "y", list(replace(data$y, at, -Inf))),
+    twice = function(data, at) rbind(data, data[at, ]),
+    # Another donor's row instead.
+    instead = function(data, at) {
+      other <- which(!grepl("target", data$unit) & !seq_len(nrow(data)) %in% at)[[1L]]
+      rbind(data[-at, ], data[rep(other, length(at)), ])
+    },
+    `no unit` = function(data, at) replace(data, "unit", list(replace(data$unit, at, NA))),
+    `no time` = function(data, at) replace(data, "time", list(replace(data$time, at, NA))),
+    `no treatment` = function(data, at) {
+      replace(data, "treated", list(replace(data$treated, at, NA)))
+    }
+  )
+  for (kind in names(changes)) {
+    message <- said(changes[[kind]])
+    expect_length(message, 1L)
+    # Neither a number, nor advice that makes rows depend on each other.
+    if (kind != "no treatment") expect_no_match(message, "[0-9]", label = kind)
+    expect_no_match(message, "drop|[Rr]emove|impute|interpolat|mean of", label = kind)
+  }
+  # Matrices and chunks.
+  said <- vapply(rows, function(at) {
+    donors <- replace(p$donors, at %% length(p$donors) + 1, NA)
+    conditionMessage(tryCatch(
+      dp_synth(donors, p$target, 4, 1, bounds = c(-1, 1)), dpsc_error_panel = identity
+    ))
+  }, "")
+  expect_length(unique(said), 1L)
+  said <- vapply(1:8, function(i) {
+    blocks <- lapply(split(seq_len(8), rep(1:4, 2)), function(rows) {
+      replace(p$donors, cbind(i, 2), NaN)[rows, ]
+    })
+    conditionMessage(tryCatch(
+      dp_synth(dp_chunks(blocks), p$target, 4, 1, bounds = c(-1, 1)), dpsc_error_panel = identity
+    ))
+  }, "")
+  expect_length(unique(said), 1L)
+})
+
+test_that("the target's own rows are public: errors name it", {
+  p <- toy_panel(5, 4, 2, k = 2)
+  own <- p$data$unit == "target02" & p$data$time == 2003
+  refused <- function(data, regexp) {
+    expect_refused("dpsc_error_panel", regexp,
+      y ~ treated, data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1)
+    )
+  }
+  refused(p$data[!own, ], "target02, which is treated, has no row")
+  refused(rbind(p$data, p$data[own, ]), "target02, which is .* has several rows in period 2003")
+  refused(transform(p$data, y = replace(y, own, NA)), "target02 in period 2003")
+  # Not which period, if it is in the panel because of one donor.
+  extra <- rbind(p$data, transform(p$data[p$data$unit == p$units[[1L]], ][1L, ], time = 1999))
+  error <- refused(extra, "which is treated")
+  expect_no_match(conditionMessage(error), "1999")
+})
+
+test_that("a repeated cross-section is called by its name", {
+  withr::local_seed(4)
+  data <- data.frame(person = 1:60, year = rep(2001:2006, each = 10), y = stats::runif(60))
+  data$treated <- as.numeric(data$person %% 10 == 0 & data$year > 2004)
+  for (ids in list(data$person, sprintf("p%02d", data$person), rev(data$person))) {
+    expect_refused("dpsc_error_panel", "repeated cross-section is no panel",
+      y ~ treated, transform(data, person = ids), c("person", "year"),
+      epsilon = 1, bounds = c(0, 1)
+    )
+  }
+})

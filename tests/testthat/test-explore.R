@@ -1,0 +1,135 @@
+# The planning app: its computations, its server, and itself in a browser.
+
+a_design <- function(...) {
+  utils::modifyList(list(
+    n = 400, T0 = 10, T1 = 3, epsilon = 2, delta = 1e-6, effect = -8, spread = 0.1,
+    bounds = c(80, 200), outcome = "pressure"
+  ), list(...))
+}
+
+test_that("simulated people differ as the design says, inside the bounds", {
+  withr::local_seed(3)
+  panel <- explore_panel(a_design(n = 4000, spread = 0.05))
+  expect_equal(dim(panel$donors), c(4000, 13))
+  expect_true(all(panel$donors >= 80 & panel$donors <= 200))
+  # Personal levels, 5 % of 120, and three factors with loadings of .75 times .05 on half of 120,
+  # whose means over ten periods are smaller: between the first and both in full.
+  spread <- stats::sd(rowMeans(panel$donors[, 1:10]))
+  expect_gt(spread, 6)
+  expect_lt(spread, sqrt(6^2 + 3 * (0.75 * 0.05 * 60)^2))
+  withr::local_seed(3)
+  none <- explore_panel(a_design(n = 4000, spread = 0.05, effect = 0))
+  expect_equal(panel$target - none$target, rep(c(0, -8), c(10, 3)))
+})
+
+test_that("what the app says is what the fit says", {
+  design <- a_design()
+  fit <- explore_fit(design)
+  expect_true(fit$release$privacy$holds)
+  limits <- confint(fit, "average")
+  said <- explore_finding(fit, design)
+  expect_match(said, format_value(limits[[1L]]), fixed = TRUE)
+  expect_match(said, format_value(coef(fit)[["average"]]), fixed = TRUE)
+  budget <- explore_budget(fit$release)
+  expect_equal(sum(budget$cost), fit$release$privacy$rho)
+  pure <- explore_budget(explore_fit(a_design(delta = 0))$release)
+  expect_equal(sum(pure$cost), 2)
+  plan <- dp_plan(n = 400, T0 = 10, T1 = 3, epsilon = 2, bounds = c(80, 200))
+  expect_equal(explore_plan(design)$error[[1L]], plan$table$error[[1L]])
+  expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)", fixed = TRUE)
+})
+
+test_that("the server answers, and waits for numbers that are being typed", {
+  skip_if_not_installed("shiny")
+  skip_if_not_installed("ggplot2")
+  shiny::testServer(explore_server("pressure"), {
+    session$setInputs(
+      n = "400", T0 = 10, T1 = 3, epsilon = "1", delta = "1e-06", spread = 10, lower = 80,
+      upper = 200, effect = -8, again = 0
+    )
+    expect_match(output$found, "The true average effect is -8")
+    expect_match(output$attacker, "at most 73.1 %", fixed = TRUE)
+    first <- output$found
+    session$setInputs(again = 1)
+    expect_false(identical(output$found, first))
+    session$setInputs(epsilon = "0.1")
+    expect_match(output$attacker, "at most 52.5 %", fixed = TRUE)
+    session$setInputs(upper = 10)
+    expect_error(output$found, "must be above the lowest")
+    session$setInputs(upper = NA)
+    expect_error(output$found, "Fill in all numbers")
+  })
+})
+
+test_that("the app takes no data", {
+  expect_named(formals(dp_explore), c("outcome", "bounds"))
+  skip_if_not_installed("shiny")
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(dp_explore(), "shiny.appobj")
+  expect_error(dp_explore(clinic_panel), class = "dpsc_error_argument")
+  expect_error(dp_explore(bounds = c(5, 1)), class = "dpsc_error")
+})
+
+# A browser, or a reason to skip. Its user data are its own; it reaches nothing but localhost.
+browser_session <- function(frame = parent.frame()) {
+  skip_on_cran()
+  skip_on_os("windows")
+  for (package in c("shiny", "ggplot2", "chromote")) skip_if_not_installed(package)
+  chromium <- Sys.which(c("chromium", "chromium-browser", "google-chrome"))
+  chromium <- chromium[nzchar(chromium)]
+  skip_if(!length(chromium), "no Chromium is installed")
+  flags <- c(
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync"
+  )
+  chrome <- chromote::Chromote$new(browser = chromote::Chrome$new(chromium[[1L]], flags))
+  withr::defer(chrome$close(), frame)
+  chrome$new_session(width = 1200, height = 1600)
+}
+
+serve_app <- function(app, frame = parent.frame()) {
+  port <- sample(20000:30000, 1L)
+  job <- parallel::mcparallel(
+    shiny::runApp(app, port = port, host = "127.0.0.1", launch.browser = FALSE, quiet = TRUE),
+    silent = TRUE
+  )
+  withr::defer(tools::pskill(job$pid), frame)
+  paste0("http://127.0.0.1:", port)
+}
+
+wait_for <- function(page, script, seconds = 60) {
+  end <- Sys.time() + seconds
+  while (Sys.time() < end) {
+    value <- tryCatch(page$Runtime$evaluate(script)$result$value, error = function(e) NULL)
+    if (isTRUE(value)) {
+      return(TRUE)
+    }
+    Sys.sleep(0.25)
+  }
+  FALSE
+}
+
+test_that("in a browser, changing epsilon changes what the page says", {
+  page <- browser_session()
+  url <- serve_app(dp_explore("pressure", bounds = c(80, 200)))
+  text <- function(id) {
+    script <- paste0("document.getElementById('", id, "').innerText")
+    page$Runtime$evaluate(script)$result$value
+  }
+  for (attempt in 1:40) {
+    page$Page$navigate(url)
+    if (wait_for(page, "document.getElementById('found') !== null", 1)) break
+  }
+  says <- function(id, pattern) {
+    wait_for(page, paste0("/", pattern, "/.test(document.getElementById('", id, "').innerText)"))
+  }
+  expect_true(says("found", "true average effect"))
+  expect_true(wait_for(page, "document.querySelector('#picture img') !== null"))
+  expect_match(text("attacker"), "at most 73.1 %", fixed = TRUE)
+  expect_match(text("budget"), "rho|cost")
+  page$Runtime$evaluate("Shiny.setInputValue('epsilon', '4')")
+  expect_true(says("attacker", "98.2 %"))
+  expect_match(text("code"), "epsilon = 4", fixed = TRUE)
+  picture <- Sys.getenv("DPSC_SCREENSHOT")
+  if (nzchar(picture)) page$screenshot(picture, show = FALSE)
+})

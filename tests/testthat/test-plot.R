@@ -1,0 +1,235 @@
+# What plots draw, by their numbers, and how they look. The fits drawn have fixed numbers, so that
+# pictures change only when plots do.
+
+fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), private = TRUE) {
+  withr::local_seed(5)
+  panel <- sim_panel(60, T0, T1)
+  base <- 0.3 + 0.05 * sin(seq_len(T0 + T1))
+  target <- t(vapply(seq_len(k), function(i) {
+    base + i / 50 + c(0.01 * cos(seq_len(T0)), rep(0.1, T1))
+  }, base))
+  rownames(target) <- if (k > 1) paste("group", seq_len(k)) else "programme"
+  fit <- suppressWarnings(dp_synth(panel$donors,
+    target = target, T0 = T0, epsilon = if (private) 1 else Inf, bounds = c(-1, 1), times = times,
+    control = dp_control(rng = "R")
+  ))
+  fit$counterfactual[] <- rep(base, each = k) + seq_len(k) / 50
+  fit$variance <- rep(list(list(
+    prediction = diag(0.0004, T1) + 0.0002, privacy = matrix(0.0003 * private, T1, T1)
+  )), k)
+  fit
+}
+
+fixed_classical <- function(estimator = "simplex") {
+  withr::local_seed(6)
+  panel <- sim_panel(8, 12, 4, effect = 0.2)
+  donors <- panel$donors
+  rownames(donors) <- c(paste("state", 1:7), "a state with a name that no axis could ever hold")
+  settings <- list()
+  if (estimator == "predictors") {
+    settings <- list(v = c(1, 1, 1), predictors = list(
+      donors = cbind(level = rowMeans(donors[, 1:12]), early = donors[, 1], late = donors[, 12]),
+      target = c(mean(panel$target[1:12]), panel$target[c(1, 12)])
+    ))
+  }
+  dp_synth(donors,
+    target = panel$target, T0 = 12, epsilon = Inf, estimator = estimator, times = 1988 + 1:16,
+    control = dp_control(settings = settings)
+  )
+}
+
+drawn <- function(picture, layer = NULL) {
+  built <- ggplot2::ggplot_build(picture)
+  if (is.null(layer)) built else built$data[[layer]]
+}
+
+texts <- function(picture) gsub("\n", " ", paste(unlist(picture$labels), collapse = " "))
+
+test_that("every type draws the numbers of as.data.frame()", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_fit()
+  for (type in c("effect", "cumulative", "percent")) {
+    numbers <- as.data.frame(fit, type = type, level = 0.9, simultaneous = TRUE)
+    picture <- ggplot2::autoplot(fit, type = type, level = 0.9, simultaneous = TRUE)
+    band <- drawn(picture, 2L)
+    expect_equal(band$ymin, numbers$conf.low, label = type)
+    expect_equal(band$ymax, numbers$conf.high, label = type)
+    line <- drawn(picture, 4L)
+    expect_equal(line$y[line$x > 2008], numbers$estimate, label = type)
+    expect_true(all(drawn(picture, 3L)$ymax < band$ymax), label = type)
+  }
+  expect_identical(
+    drawn(ggplot2::autoplot(fit, type = "gap"))$data,
+    drawn(ggplot2::autoplot(fit, type = "effect"))$data
+  )
+})
+
+test_that("the legend says the level, what the band covers, and which part is noise", {
+  skip_if_not_installed("ggplot2")
+  labels <- function(...) {
+    ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
+  }
+  expect_identical(labels(), c("95 % interval, each period by itself", "from privacy noise alone"))
+  expect_match(labels(level = 0.8, simultaneous = TRUE)[[1L]], "80 % interval, all periods together")
+})
+
+test_that("unknown arguments and targets are refused by plot() too", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_fit(k = 2)
+  expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
+  expect_error(plot(fit, targets = "nobody"), class = "dpsc_error_argument")
+  expect_error(plot(fit, type = "weights"), "never drawn", class = "dpsc_error_argument")
+})
+
+test_that("many targets: the first nine, in the fit's order, and the text says so", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_fit(k = 12)
+  picture <- ggplot2::autoplot(fit)
+  built <- drawn(picture)
+  expect_identical(as.character(built$layout$layout$target), paste("group", 1:9))
+  expect_match(texts(picture), "9 of 12 targets")
+  some <- drawn(ggplot2::autoplot(fit, targets = c("group 12", "group 3")))
+  expect_identical(as.character(some$layout$layout$target), c("group 12", "group 3"))
+  expect_identical(short_name(strrep("ab", 30), 10L), "abababa...")
+})
+
+test_that("one period from the treatment on has a bar of the interval's length", {
+  skip_if_not_installed("ggplot2")
+  for (times in list(1:9, as.Date("2020-01-01") + 7 * 1:9, letters[1:9])) {
+    fit <- fixed_fit(T1 = 1, times = times)
+    bar <- drawn(ggplot2::autoplot(fit), 1L)
+    numbers <- as.data.frame(fit, type = "effect")
+    expect_equal(bar$ymax - bar$ymin, numbers$conf.high - numbers$conf.low)
+    # It stays on its side of the treatment.
+    expect_gt(bar$xmin, drawn(ggplot2::autoplot(fit), 5L)$xintercept)
+  }
+})
+
+test_that("no plot of a fit without noise or errors warns", {
+  skip_if_not_installed("ggplot2")
+  raw <- fixed_fit(private = FALSE)
+  for (fit in list(raw, fixed_classical(), fixed_fit(k = 2))) {
+    for (type in c("path", "effect", "cumulative", "percent", "balance")) {
+      expect_no_warning(built <- drawn(ggplot2::autoplot(fit, type = type)))
+      expect_gt(nrow(built$data[[1L]]), 0)
+    }
+  }
+  expect_match(texts(ggplot2::autoplot(raw)), "NOT PRIVATE")
+})
+
+test_that("axes of months, quarters and long names can be read", {
+  months <- structure(2020 + 0:8 / 12, class = "yearmon")
+  expect_identical(plot_periods(months), seq(as.Date("2020-01-01"), by = "month", length.out = 9))
+  quarters <- structure(2020 + 0:3 / 4, class = "yearqtr")
+  expect_identical(
+    plot_periods(quarters), as.Date(c("2020-01-01", "2020-04-01", "2020-07-01", "2020-10-01"))
+  )
+  labels <- sprintf("period %03d", 1:100)
+  shown <- spread_labels(labels, 66)
+  expect_lte(sum(nchar(shown) + 2), 66)
+  expect_identical(shown[[1L]], labels[[1L]])
+  expect_identical(spread_labels(strrep("x", 1:99), 66), "x")
+  expect_identical(date_labels(as.Date(c("2020-01-01", NA))), c("2020-01", NA))
+})
+
+test_that("balance is the target less the synthetic control and less a mean", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_classical()
+  data <- balance_data(fit, 1L, NULL)
+  pre <- 1:12
+  expect_equal(data$difference, unname(c(
+    fit$target[1, pre] - colMeans(fit$raw$donors)[pre], (fit$target - fit$counterfactual)[1, pre]
+  )))
+  matched <- fixed_classical("predictors")
+  data <- balance_data(matched, 1L, NULL)
+  given <- matched$settings$predictors
+  expect_equal(
+    data$difference[[4L]],
+    (given$target[[1L]] - sum(weights(matched) * given$donors[, 1L])) /
+      stats::sd(c(given$target[[1L]], given$donors[, 1L]))
+  )
+  private <- fixed_fit()
+  data <- balance_data(private, 1L, NULL)
+  expect_equal(data$difference[9:16], unname((private$target - private$counterfactual)[1, 1:8]))
+  expect_error(
+    ggplot2::autoplot(suppressWarnings(
+      dp_synth(matrix(0.1, 20, 4), target = 1:4 / 10, T0 = 3, epsilon = 1, bounds = c(-1, 1),
+        method = "output")
+    ), type = "balance"),
+    class = "dpsc_error_argument"
+  )
+})
+
+test_that("classical plots say NOT PRIVATE", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_classical()
+  space <- placebo_space(fit)
+  loo <- leave_one_out(fit)
+  pictures <- list(
+    ggplot2::autoplot(fit), ggplot2::autoplot(fit, type = "weights"),
+    ggplot2::autoplot(fit, type = "balance"), ggplot2::autoplot(space),
+    ggplot2::autoplot(space, "ratio"), ggplot2::autoplot(loo), ggplot2::autoplot(loo, "weights"),
+    ggplot2::autoplot(placebo_time(fit)), ggplot2::autoplot(conformal(fit, level = 0.8))
+  )
+  for (picture in pictures) {
+    expect_match(texts(picture), "NOT PRIVATE")
+    expect_no_warning(drawn(picture))
+  }
+})
+
+test_that("conformal intervals without end are points, and the text says why", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_classical()
+  picture <- ggplot2::autoplot(conformal(fit, level = 0.99))
+  expect_identical(nrow(drawn(picture, 2L)), 0L)
+  expect_match(texts(picture), "needs more periods")
+})
+
+test_that("a swamped fit says so on its picture", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_fit()
+  expect_no_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
+  fit$variance[[1L]]$privacy[] <- 0.3
+  expect_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
+})
+
+test_that("the funnel is the plan's interval, and narrows with donors and budget", {
+  skip_if_not_installed("ggplot2")
+  plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(80, 200), method = "gram")
+  built <- drawn(ggplot2::autoplot(plan, type = "funnel"))
+  for (panel in 1:2) {
+    band <- built$data[[1L]][built$data[[1L]]$PANEL == panel, ]
+    core <- built$data[[2L]][built$data[[2L]]$PANEL == panel, ]
+    at <- which.min(abs(band$x - log10(c(1000, 1)[[panel]])))
+    expect_equal(band$ymax[[at]], qnorm(0.975) * plan$table$error)
+    expect_equal(core$ymax[[at]], qnorm(0.975) * plan$table$floor)
+    expect_equal(band$ymin, -band$ymax)
+    expect_true(all(core$ymax <= band$ymax))
+    expect_lt(band$ymax[[nrow(band)]], band$ymax[[1L]])
+  }
+  expect_error(plot(plan, type = "tunnel"), class = "dpsc_error_argument")
+})
+
+test_that("plots look as they did", {
+  skip_if_not_installed("ggplot2")
+  skip_if_not_installed("vdiffr")
+  looks <- function(name, picture) vdiffr::expect_doppelganger(name, picture)
+  fit <- fixed_fit()
+  for (type in c("path", "effect", "cumulative", "percent")) {
+    looks(paste("private", type), ggplot2::autoplot(fit, type = type))
+  }
+  looks("three targets", ggplot2::autoplot(fixed_fit(k = 3)))
+  looks("one period", ggplot2::autoplot(fixed_fit(T1 = 1)))
+  looks("characters as periods", ggplot2::autoplot(fixed_fit(times = paste("week", 1:12))))
+  classical <- fixed_classical()
+  looks("classical path", ggplot2::autoplot(classical))
+  looks("classical balance", ggplot2::autoplot(classical, type = "balance"))
+  looks("classical weights", ggplot2::autoplot(classical, type = "weights"))
+  looks("predictors balance", ggplot2::autoplot(fixed_classical("predictors"), type = "balance"))
+  space <- placebo_space(classical)
+  looks("placebos in space", ggplot2::autoplot(space))
+  looks("placebo ratios", ggplot2::autoplot(space, "ratio"))
+  looks("leave one out", ggplot2::autoplot(leave_one_out(classical)))
+  looks("placebo dates", ggplot2::autoplot(placebo_time(classical)))
+  looks("conformal", ggplot2::autoplot(conformal(classical, level = 0.8)))
+})

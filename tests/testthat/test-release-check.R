@@ -1,0 +1,170 @@
+# Releases that are read: parts that do not agree with each other.
+
+skip_if_not_installed("jsonlite")
+
+doctored <- function(method = "gram", calibration = "tight", epsilon = 1, delta = 1e-6,
+                     rng = "secure", bounds = c(-1, 1), change = identity) {
+  p <- toy_panel(25, 5, 2)
+  withr::local_seed(1)
+  release <- dp_release(p$donors,
+    target = p$target, T0 = 5, epsilon = epsilon, delta = delta, bounds = bounds, method = method,
+    calibration = calibration, control = dp_control(rng = rng)
+  )
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(change(release), path, allow_not_private = TRUE)
+  read_release(path)
+}
+
+expect_caught <- function(..., change, regexp = NULL) {
+  expect_error(doctored(..., change = change), regexp, class = "dpsc_error_release")
+}
+
+edit <- function(part, field, value) {
+  function(release) {
+    release[[part]][field] <- list(value)
+    release
+  }
+}
+
+every_kind <- list(
+  list("gram", "tight", 1e-6), list("gram", "tight", 0), list("output", "tight", 1e-6),
+  list("output", "tight", 0), list("output", "published", 1e-6), list("output", "published", 0),
+  list("objective", "tight", 1e-6), list("objective", "tight", 0),
+  list("objective", "published", 1e-6), list("objective", "published", 0)
+)
+
+for_every_kind <- function(run, kinds = every_kind) {
+  for (kind in kinds) {
+    run(function(...) expect_caught(kind[[1L]], kind[[2L]], delta = kind[[3L]], ...))
+  }
+}
+
+test_that("honest releases of every kind are read", {
+  for (kind in every_kind) {
+    for (epsilon in c(1e-2, 1, 50)) {
+      for (rng in c("secure", "R")) {
+        release <- doctored(kind[[1L]], kind[[2L]], epsilon, kind[[3L]], rng)
+        expect_null(release_problem(release))
+      }
+    }
+    expect_null(release_problem(doctored(kind[[1L]], kind[[2L]], Inf, kind[[3L]])))
+  }
+})
+
+test_that("a seeded release with `holds` flipped is caught", {
+  for_every_kind(function(caught) {
+    caught(rng = "R", change = function(release) {
+      release$privacy$holds <- !release$privacy$holds
+      release
+    }, regexp = "promise")
+  }, Filter(function(kind) kind[[2L]] == "tight", every_kind))
+  # With another source of the noise claimed, the record is whole again, but the budget is not.
+  expect_caught(rng = "R", change = function(release) {
+    release$privacy[c("holds", "epsilon")] <- list(TRUE, 0.1)
+    release
+  })
+})
+
+test_that("a promise that fails cannot be made to hold", {
+  expect_caught("objective", "published",
+    change = edit("privacy", "holds", TRUE), regexp = "promise"
+  )
+  expect_caught("objective", "tight", change = edit("privacy", "exact", TRUE), regexp = "promise")
+  expect_caught("gram", epsilon = Inf, change = edit("privacy", "holds", TRUE), regexp = "promise")
+})
+
+test_that("the words of the promise are the package's own", {
+  release <- doctored(change = edit("privacy", "theorem", "perfect secrecy (Shannon, 1949)"))
+  expect_match(release$privacy$theorem, "proofs/gram.md")
+  release <- doctored("objective", "published", change = edit("privacy", "reason", ""))
+  expect_match(release$privacy$reason, "unbounded")
+})
+
+test_that("a smaller budget than was spent is caught, whatever goes with it", {
+  for_every_kind(function(caught) {
+    caught(change = edit("privacy", "epsilon", 0.5), regexp = "cost")
+    caught(change = function(release) {
+      release$privacy$epsilon <- 0.5
+      if (release$privacy$delta > 0 && !is.na(release$privacy$rho)) {
+        release$privacy$rho <- cdp_rho(0.5, release$privacy$delta)
+      }
+      release
+    }, regexp = "cost")
+    # The steps' costs as well, but not their noise.
+    caught(change = function(release) {
+      if ("gaussian" %in% release$privacy$steps$law) {
+        release$privacy$steps$epsilon <- release$privacy$steps$epsilon * 2
+      } else {
+        release$privacy$epsilon <- 0.5
+        release$privacy$steps$epsilon <- release$privacy$steps$epsilon / 2
+        release$privacy$steps$rho <- release$privacy$steps$rho / 2
+        if (!is.na(release$privacy$rho)) release$privacy$rho <- release$privacy$rho / 2
+      }
+      release
+    }, regexp = "cost")
+  })
+  composed <- every_kind[c(1, 3)]
+  for_every_kind(function(caught) {
+    caught(change = edit("privacy", "rho", 1e-3), regexp = "cost")
+    caught(change = edit("privacy", "rho", NA_real_), regexp = "cost")
+    caught(change = edit("privacy", "delta", 1e-9), regexp = "cost")
+  }, composed)
+})
+
+test_that("steps of another law, without noise or without a cost are caught", {
+  step <- function(column, value) {
+    function(release) {
+      release$privacy$steps[[column]][1L] <- value
+      release
+    }
+  }
+  for_every_kind(function(caught) {
+    caught(change = step("law", "none"))
+    for (bad in list(0, -1, Inf, NA_real_)) {
+      caught(change = step("scale", bad))
+      caught(change = step("sensitivity", bad))
+    }
+    caught(change = function(release) {
+      release$privacy$steps[c("epsilon", "rho")] <- NA_real_
+      release
+    })
+    caught(change = function(release) {
+      release$privacy$steps <- release$privacy$steps[0L, ]
+      release
+    })
+  })
+})
+
+test_that("noise that the estimator reckons with is that of the steps", {
+  for_every_kind(function(caught) {
+    for (field in c("weights_variance", "post_variance")) {
+      caught(change = edit("settings", field, 0), regexp = "noise")
+      caught(change = edit("settings", field, -1))
+      caught(change = edit("settings", field, Inf))
+      caught(change = edit("settings", field, 1e9), regexp = "noise")
+    }
+    caught(change = function(release) {
+      release$bounds <- lapply(release$bounds, `*`, rep(c(1, 3), c(6, 1)))
+      release$bounds$lower[1L] <- -100
+      release
+    })
+    caught(change = edit("panel", "n", 1e6))
+  }, Filter(function(kind) kind[[1L]] != "gram" && kind[[3L]] == 0, every_kind))
+  expect_caught("output", epsilon = Inf, change = edit("settings", "post_variance", 1))
+})
+
+test_that("what a release without privacy cannot have is caught, and the reverse", {
+  expect_caught(epsilon = Inf, change = edit("privacy", "rho", 0.02), regexp = "budget")
+  expect_caught(epsilon = Inf, change = edit("privacy", "delta", 1e-6), regexp = "budget")
+  private <- doctored("output")
+  expect_caught("output", epsilon = Inf, change = function(release) {
+    release$privacy <- private$privacy
+    release
+  })
+  expect_caught("output", change = function(release) {
+    release$bounds$upper[2L] <- Inf
+    release
+  }, regexp = "bounds")
+  for (bad in c("none", "mine", "")) expect_caught(change = edit("privacy", "rng", bad))
+  expect_caught(change = edit("privacy", "neighbours", "replace one value"))
+})

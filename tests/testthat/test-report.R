@@ -1,0 +1,110 @@
+# The words of a report, against the fit they are made from.
+
+report_fit <- function(rng = "secure", epsilon = 1, ...) {
+  withr::local_seed(51)
+  panel <- sim_panel(500, 8, 2, effect = 0.3)
+  suppressWarnings(dp_synth(panel$donors,
+    target = panel$target, T0 = 8, epsilon = epsilon, bounds = c(-1, 1),
+    control = dp_control(rng = rng), ...
+  ))
+}
+
+test_that("the sentence holds the estimate, its interval, p-value and budget", {
+  fit <- report_fit()
+  said <- report(fit, level = 0.9)$result
+  limits <- confint(fit, "average", level = 0.9)
+  for (number in c(coef(fit)[["average"]], limits)) {
+    expect_match(said, format_value(number), fixed = TRUE)
+  }
+  expect_match(said, "90 % interval")
+  expect_match(said, format_p(tidy(fit)$p.value[[1L]]), fixed = TRUE)
+  expect_match(said, "(1, 1e-06)-differentially private for each donor", fixed = TRUE)
+})
+
+test_that("the guarantee in words is the best test's success between two neighbours", {
+  # The most powerful test of randomised response at epsilon succeeds with exactly this share.
+  for (epsilon in c(0.1, 1, 3)) {
+    said <- report(report_fit(epsilon = epsilon, delta = 0))$guarantee
+    share <- exp(epsilon) / (1 + exp(epsilon))
+    expect_match(said, sprintf("at most %.1f %%", 100 * share), fixed = TRUE)
+  }
+  # With delta: a brute-force search over all tests inside the (epsilon, delta) region.
+  delta <- 0.1
+  alpha <- seq(0, 1, length.out = 1e5 + 1)
+  beta <- pmax(0, 1 - delta - exp(1) * alpha, exp(-1) * (1 - delta - alpha))
+  said <- report(report_fit(delta = delta))$guarantee
+  expect_match(said, sprintf("at most %.1f %%", 100 * (1 - min(alpha + beta) / 2)), fixed = TRUE)
+  expect_match(report(report_fit(epsilon = 20))$guarantee, "in name only")
+  expect_no_match(said, "in name only")
+})
+
+test_that("what is not private says so wherever a guarantee would stand", {
+  fits <- list(
+    report_fit(epsilon = Inf), report_fit(rng = "R"),
+    report_fit(method = "objective", calibration = "published"),
+    report_fit(epsilon = Inf, estimator = "simplex")
+  )
+  for (fit in fits) {
+    for (part in c("result", "methods", "guarantee")) {
+      expect_match(report(fit)[[part]], "NOT PRIVATE")
+    }
+    expect_no_match(report(fit)$result, "differentially private")
+  }
+})
+
+test_that("a range of the noise alone is not called an interval", {
+  fit <- report_fit(method = "output")
+  expect_match(report(fit)$result, "no confidence interval")
+  expect_no_match(report(fit)$result, "p =")
+  expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
+})
+
+test_that("a classical fit reports its placebos", {
+  fit <- dp_synth(matrix(sin(1:120), 12),
+    target = cos(1:10), T0 = 7, epsilon = Inf, estimator = "simplex"
+  )
+  space <- placebo_space(fit)
+  said <- report(fit, placebo = space)
+  expect_match(said$result, paste("rank", space$table$rank[[1L]], "of 13"))
+  expect_match(said$references, "Abadie", all = FALSE)
+  expect_error(report(fit, placebo = 0.03), class = "dpsc_error_argument")
+})
+
+test_that("markup escapes what a format would read as its own", {
+  text <- "50 % of a_b {x} & #1 ~ ^ \\ <0.1, (-2)"
+  expect_identical(
+    mark_up(text, "latex"),
+    paste0(
+      "50~\\% of a\\_b \\{x\\} \\& \\#1 \\textasciitilde{} \\textasciicircum{} ",
+      "\\textbackslash{} $<$0.1, ($-$2)"
+    )
+  )
+  expect_identical(mark_up("a_b *c* #1 <x>", "markdown"), "a\\_b \\*c\\* \\#1 \\<x\\>")
+  fit <- report_fit()
+  rownames(fit$target) <- "group_1 & co"
+  expect_match(report(fit, "latex")$result, "group\\_1 \\& co", fixed = TRUE)
+  expect_match(report(fit, "text")$result, "group_1 & co", fixed = TRUE)
+})
+
+test_that("reports print in every format, and of a release", {
+  fit <- report_fit()
+  for (format in c("text", "markdown", "latex")) {
+    printed <- utils::capture.output(print(report(fit, format)))
+    expect_match(printed, "Guarantee", all = FALSE)
+    expect_true(format != "text" || max(nchar(printed)) <= 90)
+  }
+  release <- report(fit$release)
+  expect_null(release$result)
+  expect_identical(release$guarantee, report(fit)$guarantee)
+  expect_error(report(1), class = "dpsc_error_argument")
+  expect_error(report(fit, "html"), class = "dpsc_error_argument")
+})
+
+test_that("LaTeX of a report compiles", {
+  skip_if(!nzchar(Sys.which("pdflatex")), "pdflatex is not installed")
+  withr::local_dir(withr::local_tempdir())
+  lines <- utils::capture.output(print(report(report_fit(), "latex")))
+  writeLines(c("\\documentclass{article}\\begin{document}", lines, "\\end{document}"), "r.tex")
+  status <- system2("pdflatex", c("-halt-on-error", "r.tex"), stdout = FALSE)
+  expect_identical(status, 0L)
+})

@@ -1,0 +1,220 @@
+# The verbs of other packages, against the covariances they are made from.
+
+verbs_fit <- function(epsilon = 2, k = 1, method = "gram", T1 = 3) {
+  withr::local_seed(41)
+  panel <- sim_panel(400, 8, T1, effect = 0.3)
+  target <- panel$target + outer(seq_len(k) - 1, seq_len(8 + T1)) / 100
+  rownames(target) <- sprintf("group %d", seq_len(k))
+  suppressWarnings(dp_synth(panel$donors,
+    target = target, T0 = 8, epsilon = epsilon, bounds = c(-1, 1), method = method,
+    control = dp_control(rng = "R")
+  ))
+}
+
+classical_fit <- function(estimator = "simplex") {
+  withr::local_seed(42)
+  panel <- sim_panel(30, 12, 3, effect = 0.3)
+  donors <- panel$donors
+  rownames(donors) <- sprintf("state %02d", 1:30)
+  dp_synth(donors, target = panel$target, T0 = 12, epsilon = Inf, estimator = estimator)
+}
+
+test_that("coef() and vcov() are a pair, and are those of tidy()", {
+  for (k in 1:2) {
+    fit <- verbs_fit(k = k)
+    table <- tidy(fit)
+    expect_identical(unname(coef(fit)), table$estimate)
+    expect_identical(dimnames(vcov(fit)), list(names(coef(fit)), names(coef(fit))))
+    expect_equal(unname(sqrt(diag(vcov(fit)))), table$std.error)
+    expect_equal(unname(sqrt(diag(vcov(fit, type = "privacy")))), table$privacy.se)
+    expect_equal(vcov(fit), vcov(fit, type = "privacy") + vcov(fit, type = "sampling"))
+    expect_true(isSymmetric(vcov(fit)))
+  }
+  # Two targets share the noise: what is between them is not known, and not zero.
+  expect_true(all(is.na(vcov(fit)[1:4, 5:8])))
+  expect_identical(names(coef(fit))[5:6], c("group 2: average", "group 2: 9"))
+})
+
+test_that("the average's row follows from the periods', written out", {
+  fit <- verbs_fit()
+  total <- fit$variance[[1L]]$prediction + fit$variance[[1L]]$privacy
+  v <- vcov(fit)
+  expect_equal(v[["average", "average"]], mean(total))
+  expect_equal(unname(v["average", -1L]), colMeans(total))
+  expect_equal(unname(v[-1L, -1L]), total)
+  expect_equal(unname(coef(fit)["average"]), mean(effects(fit)))
+})
+
+test_that("vcov() knows no more than the fit", {
+  inf <- verbs_fit(epsilon = Inf)
+  expect_equal(vcov(inf), vcov(inf, type = "sampling"))
+  expect_true(all(vcov(inf, type = "privacy") == 0))
+  output <- verbs_fit(method = "output")
+  expect_true(all(is.na(vcov(output, type = "sampling"))))
+  expect_equal(unname(sqrt(diag(vcov(output)))), tidy(output)$std.error)
+  expect_true(all(is.na(vcov(classical_fit()))))
+  expect_error(vcov(inf, type = "HC1"), class = "dpsc_error_argument")
+})
+
+test_that("weights() gives weights where there are any", {
+  classical <- classical_fit()
+  expect_equal(sum(weights(classical)), 1)
+  expect_named(weights(classical), sprintf("state %02d", 1:30))
+  expect_named(weights(verbs_fit(method = "output")), as.character(1:400))
+  expect_error(weights(verbs_fit()), "has no weights", class = "dpsc_error_argument")
+})
+
+test_that("broom's verbs swallow what packages for tables pass", {
+  fit <- verbs_fit()
+  expect_identical(tidy(fit, vcov = NULL, coef_rename = FALSE, exponentiate = FALSE), tidy(fit))
+  expect_identical(glance(fit, vcov = "HC3"), glance(fit))
+  expect_identical(augment(fit, data = NULL), augment(fit))
+  expect_named(tidy(fit, conf.int = TRUE), c(
+    "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value", "conf.low",
+    "conf.high"
+  ))
+  expect_match(knitr::kable(tidy(fit)), "average", all = FALSE)
+})
+
+test_that("a formula is kept without its environment", {
+  secret <- stats::rnorm(10) # nolint: object_usage_linter.
+  bare <- bare_formula(log(y) ~ treated)
+  expect_identical(environment(bare), baseenv())
+  fit <- verbs_fit()
+  expect_error(formula(fit), "no formula", class = "dpsc_error_argument")
+  fit$formula <- bare
+  expect_identical(formula(fit), bare)
+})
+
+test_that("update() changes what is free and refuses the rest", {
+  fit <- verbs_fit()
+  expect_equal(update(fit)$counterfactual, fit$counterfactual)
+  did <- update(fit, estimator = "did")
+  expect_identical(did$release, fit$release)
+  expect_identical(did$estimator, "did")
+  other <- update(fit, target = fit$target + 0.01)
+  expect_equal(other$target, fit$target + 0.01)
+  expect_identical(update(fit, lambda = 3)$release$settings$lambda, 3)
+  expect_error(update(fit, epsilon = 2), "spends budget", class = "dpsc_error_argument")
+  expect_error(update(fit, . ~ . + x), class = "dpsc_error_argument")
+  classical <- classical_fit()
+  expect_equal(weights(update(classical)), weights(classical))
+  expect_identical(update(classical, estimator = "demeaned")$estimator, "demeaned")
+  expect_equal(
+    weights(update(classical, estimator = "demeaned")), weights(classical_fit("demeaned"))
+  )
+})
+
+test_that("simulate() draws from the law that the intervals state", {
+  fit <- verbs_fit()
+  withr::local_seed(9)
+  draws <- simulate(fit, nsim = 4000, seed = 3)
+  expect_identical(dim(draws), c(3L, 4000L))
+  expect_identical(rownames(draws), c("9", "10", "11"))
+  total <- fit$variance[[1L]]$prediction + fit$variance[[1L]]$privacy
+  # 4,000 draws know a mean to .016 of a standard deviation; five times that.
+  error <- (rowMeans(draws) - predict(fit)[1L, ]) / sqrt(diag(total))
+  expect_lt(max(abs(error)), 0.08)
+  expect_equal(unname(cov(t(draws))), total, tolerance = 0.12, ignore_attr = TRUE)
+  expect_identical(simulate(fit, nsim = 2, seed = 3), simulate(fit, nsim = 2, seed = 3))
+  # A seed leaves the caller's random numbers alone.
+  withr::local_seed(9)
+  simulate(fit, seed = 3)
+  expect_identical(stats::runif(1), withr::with_seed(9, stats::runif(1)))
+  expect_error(simulate(classical_fit()), "no law", class = "dpsc_error_argument")
+})
+
+test_that("as.data.frame() gives what plots draw, with the limits worked out by hand", {
+  fit <- verbs_fit(k = 2)
+  expect_identical(as.data.frame(fit), augment(fit))
+  effect <- as.data.frame(fit, type = "effect")
+  expect_equal(effect$estimate, c(t(effects(fit))))
+  limits <- confint(fit)[c(2:4, 6:8), ]
+  expect_equal(unname(cbind(effect$conf.low, effect$conf.high)), unname(limits))
+  wide <- as.data.frame(fit, type = "effect", simultaneous = TRUE)
+  expect_equal(unname(cbind(wide$conf.low, wide$conf.high)),
+    unname(confint(fit, simultaneous = TRUE)[c(2:4, 6:8), ]))
+  total <- as.data.frame(fit, type = "cumulative")
+  covariance <- fit$variance[[2L]]$prediction + fit$variance[[2L]]$privacy
+  for (t in 1:3) {
+    expect_equal(total$estimate[3 + t], sum(effects(fit)[2, 1:t]))
+    expect_equal(
+      total$conf.high[3 + t] - total$estimate[3 + t],
+      qnorm(0.975) * sqrt(sum(covariance[1:t, 1:t]))
+    )
+  }
+})
+
+test_that("limits in per cent are those of the counterfactual, and none beyond zero", {
+  fit <- verbs_fit()
+  fit$target[] <- fit$target + 5
+  fit$counterfactual[] <- fit$counterfactual + 5
+  percent <- as.data.frame(fit, type = "percent")
+  base <- predict(fit)[1L, ]
+  y <- fit$target[1L, 9:11]
+  width <- qnorm(0.975) * tidy(fit)$std.error[-1L]
+  expect_equal(percent$estimate, unname(100 * (y / base - 1)))
+  expect_equal(percent$conf.low, unname(100 * (y / (base + width) - 1)))
+  expect_equal(percent$conf.high, unname(100 * (y / (base - width) - 1)))
+  fit$counterfactual[] <- fit$counterfactual - 20
+  expect_true(all(is.na(as.data.frame(fit, type = "percent")[3:5])))
+  fit$counterfactual[, 9:11] <- width / 2
+  expect_true(all(is.na(as.data.frame(fit, type = "percent")$conf.high)))
+  expect_true(all(is.finite(as.data.frame(fit, type = "percent")$conf.low)))
+})
+
+# Packages for tables and tests: run where they are installed.
+
+test_that("modelsummary tables and plots take our fits", {
+  skip_if_not_installed("modelsummary")
+  fits <- list(Private = verbs_fit(), Raw = verbs_fit(epsilon = Inf))
+  table <- modelsummary::modelsummary(fits, output = "data.frame")
+  estimate <- table[table$term == "average" & table$statistic == "estimate", c("Private", "Raw")]
+  expect_equal(as.numeric(estimate),
+    vapply(fits, function(f) round(coef(f)[["average"]], 3), 0),
+    ignore_attr = TRUE
+  )
+  expect_true("n.donors" %in% table$term)
+  expect_s3_class(
+    modelsummary::modelsummary(list(classical_fit()), output = "data.frame", statistic = NULL),
+    "data.frame"
+  )
+  skip_if_not_installed("ggplot2")
+  picture <- modelsummary::modelplot(fits[[1L]])
+  drawn <- picture$data[picture$data$term == "average", ]
+  expect_equal(drawn$conf.low, confint(fits[[1L]])[["average", 1L]])
+})
+
+test_that("marginaleffects tests hypotheses on the effects", {
+  skip_if_not_installed("marginaleffects")
+  fit <- verbs_fit()
+  withr::local_options(marginaleffects_safe = FALSE)
+  test <- as.data.frame(marginaleffects::hypotheses(fit, "average = 0.1"))
+  expect_equal(test$estimate, coef(fit)[["average"]] - 0.1, ignore_attr = TRUE)
+  expect_equal(test$std.error, tidy(fit)$std.error[[1L]],
+    tolerance = 1e-6, ignore_attr = TRUE
+  )
+  change <- as.data.frame(marginaleffects::hypotheses(fit, "b4 - b2 = 0"))
+  contrast <- c(0, -1, 0, 1)
+  expect_equal(change$std.error, sqrt(drop(contrast %*% vcov(fit) %*% contrast)),
+    tolerance = 1e-6, ignore_attr = TRUE
+  )
+  expect_true("dp_synth" %in% getOption("marginaleffects_model_classes"))
+})
+
+test_that("parameters, multcomp and car take our fits", {
+  fit <- verbs_fit()
+  if (requireNamespace("parameters", quietly = TRUE)) {
+    table <- parameters::parameters(fit)
+    expect_equal(table$Coefficient, tidy(fit)$estimate)
+    expect_equal(table$CI_low, tidy(fit, conf.int = TRUE)$conf.low)
+    expect_output(print(table), "average")
+  }
+  if (requireNamespace("multcomp", quietly = TRUE)) {
+    k <- rbind(`last less first` = c(0, -1, 0, 1))
+    test <- summary(multcomp::glht(multcomp::parm(coef(fit), vcov(fit)), k))
+    expect_equal(test$test$coefficients[[1L]], diff(effects(fit)[c(1, 3)]))
+  }
+  skip_if_not_installed("car")
+  expect_lt(car::linearHypothesis(fit, "average = 0", test = "Chisq")$`Pr(>Chisq)`[[2L]], 1)
+})
