@@ -270,7 +270,7 @@ print_battery <- function(cells) {
   shown[numbers] <- lapply(shown[numbers], signif, 3)
   # Too low by more than chance (two Monte Carlo errors)?
   sure <- with(cells, pmin(cover_average, cover_period, cover_band) + 2 * cover_se < 0.93)
-  shown$sure <- ifelse(sure[rowSums(fails) > 0], "*", "")
+  shown$sure <- ifelse(sure[rowSums(fails) > 0] %in% TRUE, "*", "")
   shown$fails <- apply(fails[rowSums(fails) > 0, , drop = FALSE], 1L, function(row) {
     paste(names(fails)[row], collapse = " ")
   })

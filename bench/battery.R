@@ -98,9 +98,9 @@ run_grid <- function(grid, source = designs) {
     cat(sprintf("%-9s %-8s n = %5d, T0 = %2d: coverage %s (%.0f s)\n", grid$design[[i]],
       grid$target[[i]], out$n[[1L]], out$T0[[1L]],
       paste(sprintf("%.3f", out$cover_average), collapse = " "), sum(out$seconds)))
-    utils::write.table(out, partial,
-      append = TRUE, sep = ",", row.names = FALSE, col.names = !file.exists(partial)
-    )
+    first <- !file.exists(partial)
+    utils::write.table(out, partial, append = !first, sep = ",", row.names = FALSE,
+      col.names = first)
     out
   }, mc.cores = min(2L, as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))), mc.preschedule = FALSE)
   failed <- vapply(cells, inherits, NA, "try-error")
