@@ -53,7 +53,9 @@ special_grid <- function() {
       c("edge", "flat"), repeats = 0),
     grid_rows(c("factor", "binary", "costs", "rare"), 1000, 10, 4, "1", 12, 40,
       c("mean20", "mean200"), repeats = 0),
-    grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0)
+    grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0),
+    grid_rows(c("factor", "ar1", "walk", "poisson"), 1000, 10, 4, "1 4 Inf", 12, 40, "low20",
+      repeats = 0)
   )
 }
 
