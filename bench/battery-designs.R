@@ -193,12 +193,14 @@ real_panels <- list(
   }
 )
 
-# Targets: persons, means of k persons, or persons chosen from batches of 200 because their past is
-# the most extreme or the flattest.
+# Targets: persons ("person"), means of k persons ("mean20"), persons chosen from batches of 200
+# because their past is the most extreme or the flattest ("edge", "flat"), or means of the k whose
+# level is the lowest of 200: a group that is no random sample of the donors ("low20").
 people_per_target <- function(kind) {
-  if (kind == "person") 1L else if (kind %in% c("edge", "flat")) 200L else
-    as.integer(sub("mean", "", kind))
+  if (kind == "person") 1L else if (grepl("^mean", kind)) group_size(kind) else 200L
 }
+
+group_size <- function(kind) as.integer(sub("[a-z]+", "", kind))
 
 choose_targets <- function(people, kind, T0) {
   each <- people_per_target(kind)
@@ -213,7 +215,16 @@ choose_targets <- function(people, kind, T0) {
       signal = if (!is.null(people$signal)) people$signal[keep, , drop = FALSE]
     ))
   }
-  mean_of <- function(x) if (!is.null(x)) unname(rowsum(x, batch)) / each
+  keep <- seq_along(batch)
+  if (grepl("^low", kind)) {
+    each <- group_size(kind)
+    keep <- unlist(lapply(split(keep, batch), function(i) {
+      i[order(rowMeans(pre[i, , drop = FALSE]))[seq_len(each)]]
+    }))
+  }
+  mean_of <- function(x) {
+    if (!is.null(x)) unname(rowsum(x[keep, , drop = FALSE], batch[keep])) / each
+  }
   list(rows = mean_of(people$rows), signal = mean_of(people$signal), size = each)
 }
 

@@ -212,7 +212,8 @@ measure <- function(results, panels, panel) {
     size_average = mean_of(p[, 1L] < 0.05), size_period = mean_of(p[, -1L] < 0.05),
     size_joint = mean_of(unlist(lapply(fresh, `[[`, "joint")) < 0.05),
     width = relative[[1L]], width_period = stats::median(relative[-1L]),
-    se_min = min(se, na.rm = TRUE), se_median = stats::median(se, na.rm = TRUE),
+    se_min = if (all(is.na(se))) NA_real_ else min(se, na.rm = TRUE),
+    se_median = stats::median(se, na.rm = TRUE),
     refused = (sum(refused) + sum(!made) * nrow(fresh[[1L]]$low)) /
       (length(results) * nrow(fresh[[1L]]$low)),
     rmse = sqrt(mean(error[, 1L]^2)) / half,
@@ -243,7 +244,7 @@ privacy_ratio <- function(panel, epsilon, repeats) {
 acceptance <- function(cells) {
   limit <- ifelse(cells$n >= 1000 & cells$epsilon >= 1, 1.3,
     ifelse(cells$n >= 300 & cells$n < 1000, 1.5, NA))
-  limit[cells$target %in% c("edge", "flat")] <- NA
+  limit[grepl("edge|flat|low", cells$target)] <- NA
   worst <- function(columns, combine) {
     suppressWarnings(apply(as.matrix(cells[columns]), 1L, combine, na.rm = TRUE))
   }
@@ -270,7 +271,7 @@ print_battery <- function(cells) {
   shown[numbers] <- lapply(shown[numbers], signif, 3)
   # Too low by more than chance (two Monte Carlo errors)?
   sure <- with(cells, pmin(cover_average, cover_period, cover_band) + 2 * cover_se < 0.93)
-  shown$sure <- ifelse(sure[rowSums(fails) > 0], "*", "")
+  shown$sure <- ifelse(sure[rowSums(fails) > 0] %in% TRUE, "*", "")
   shown$fails <- apply(fails[rowSums(fails) > 0, , drop = FALSE], 1L, function(row) {
     paste(names(fails)[row], collapse = " ")
   })

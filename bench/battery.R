@@ -5,7 +5,8 @@
 #   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
 #   Rscript bench/battery.R holdout    designs that nothing is tuned on (battery-holdout.R)
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
-# DPSC_BENCH_CORES (default 2): processes. Real data from DPSC_SHARED.
+# DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
+# Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
@@ -52,7 +53,9 @@ special_grid <- function() {
       c("edge", "flat"), repeats = 0),
     grid_rows(c("factor", "binary", "costs", "rare"), 1000, 10, 4, "1", 12, 40,
       c("mean20", "mean200"), repeats = 0),
-    grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0)
+    grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0),
+    grid_rows(c("factor", "ar1", "walk", "poisson"), 1000, 10, 4, "1 4 Inf", 12, 40, "low20",
+      repeats = 0)
   )
 }
 
@@ -79,7 +82,17 @@ quick_grid <- function() {
   )
 }
 
+scaled <- function(grid) {
+  scale <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))
+  grid$releases <- as.integer(pmax(1, round(scale * grid$releases)))
+  grid$repeats <- as.integer(pmin(grid$repeats, pmax(6, round(scale * grid$repeats))))
+  grid
+}
+
 run_grid <- function(grid, source = designs) {
+  partial <- "bench/results/battery-partial.csv"
+  unlink(partial)
+  grid <- scaled(grid)
   # The longest first, so that no core waits for the last.
   cost <- grid$releases * (grid$n * (grid$T0 + grid$T1) / 100 + grid$people * 3)
   cells <- parallel::mclapply(order(-cost), function(i) {
@@ -87,11 +100,15 @@ run_grid <- function(grid, source = designs) {
     cat(sprintf("%-9s %-8s n = %5d, T0 = %2d: coverage %s (%.0f s)\n", grid$design[[i]],
       grid$target[[i]], out$n[[1L]], out$T0[[1L]],
       paste(sprintf("%.3f", out$cover_average), collapse = " "), sum(out$seconds)))
+    first <- !file.exists(partial)
+    utils::write.table(out, partial, append = !first, sep = ",", row.names = FALSE,
+      col.names = first)
     out
   }, mc.cores = min(2L, as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))), mc.preschedule = FALSE)
   failed <- vapply(cells, inherits, NA, "try-error")
   if (any(failed)) stop(cells[failed][[1L]])
   cells <- do.call(rbind, cells)
+  unlink(partial)
   cells[order(cells$design, cells$target, cells$n, cells$T0, cells$epsilon), ]
 }
 
