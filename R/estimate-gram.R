@@ -49,9 +49,9 @@ group_variance <- function(intervals, e) {
     return(e$prediction)
   }
   average <- mean(e$prediction)
-  least <- intervals$second + intervals$second_sd
+  least <- max(intervals$second, 0) + intervals$second_sd
   if (average <= 0) {
-    return(e$prediction + max(least, 0))
+    return(e$prediction + least)
   }
   e$prediction * max(1, least / average)
 }
@@ -74,12 +74,13 @@ interval_spread <- function(release, e, estimator) {
     return(list(reason = reason))
   }
   if (e$size > 1) {
-    # Tails of a mean of people fade with their number.
-    fade <- if (e$size >= 20) 0 else 1 / sqrt(e$size)
-    lift <- function(factor) 1 + max(0, factor - 1) * fade
+    # Tails of a mean of people fade with their number; those of one period's, and of the largest
+    # of several, more slowly than the average's.
+    fade <- if (e$size >= group_size) 0 else 1 / sqrt(e$size)
+    lift <- function(factor, rest) 1 + max(0, factor - 1) * fade + rest / e$size
     return(list(
-      floor = 1, average = lift(intervals$average), period = lift(intervals$period),
-      band = lift(intervals$band)
+      floor = 1, average = lift(intervals$average, 1), period = lift(intervals$period, 3),
+      band = lift(intervals$band, 4)
     ))
   }
   list(
@@ -87,6 +88,16 @@ interval_spread <- function(release, e, estimator) {
     average = e$scale * intervals$average, period = e$scale * intervals$period,
     band = e$scale * intervals$band
   )
+}
+
+# From so many people on, the tails of single ones do not matter to their mean.
+group_size <- 20
+
+#' Exponent of the choice that finds the range of the placebo errors
+#' @noRd
+tail_signal <- function(release) {
+  steps <- release$privacy$steps
+  1 / steps$scale[steps$step == "range of placebo errors"]
 }
 
 #' Why a release cannot give an honest interval, or `NULL`
@@ -105,9 +116,13 @@ no_interval_reason <- function(release, intervals, size, estimator) {
       if (identical(intervals$estimator, estimator)) "penalty" else "estimator"
     ))
   }
-  if (size > 1 && intervals$second_sd > intervals$second) {
+  if (size < group_size && isTRUE(intervals$group)) {
+    return(paste("the release calibrated the interval of the mean of", group_size, "people or more"))
+  }
+  if (size >= group_size && !isTRUE(intervals$group) && release$panel$n * tail_signal(release) < 40) {
     return(paste(
-      "the placebo errors are too small against their noise to speak of a mean of", size, "people"
+      "the release calibrated the intervals of single people, and has too few to speak of the mean",
+      "of many: give size when it is made"
     ))
   }
   NULL

@@ -206,7 +206,7 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)
   release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size
   )
   fit_release(release, panel$target, estimator, size, call)
 }

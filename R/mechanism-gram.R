@@ -42,7 +42,7 @@ gram_facts <- function(public) {
   list(
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = public$control$features %||% NaN,
-    intervals = public$control$intervals %||% TRUE
+    intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size
   )
 }
 

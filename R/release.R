@@ -45,14 +45,16 @@ dp_release.default <- function(x, ...) {
 dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                                method = c("gram", "output", "objective"),
                                calibration = c("tight", "published"), ledger = NULL,
-                               control = dp_control(), ...) {
+                               control = dp_control(), size = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   panel <- panel_from_formula(
     x, data, index, call, keep_names = control$donor_names, private = is_private(epsilon)
   )
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+    size = check_size(size, nrow(panel$target), call)
+  )
 }
 
 #' @rdname dp_release
@@ -60,25 +62,29 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
 dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                               method = c("gram", "output", "objective"),
                               calibration = c("tight", "published"), ledger = NULL,
-                              control = dp_control(), times = NULL, ...) {
+                              control = dp_control(), times = NULL, size = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   panel <- panel_from_matrix(x, target, T0, times, call)
   if (control$donor_names) panel$donor_names <- rownames(x)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+    size = check_size(size, nrow(panel$target), call)
+  )
 }
 
 #' @rdname dp_release
 #' @export
 dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                  method = "gram", calibration = "tight", ledger = NULL,
-                                 control = dp_control(), times = NULL, ...) {
+                                 control = dp_control(), times = NULL, size = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   panel <- panel_from_chunks(x, target, T0, times, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+    size = check_size(size, nrow(panel$target), call)
+  )
 }
 
 #' From a checked panel to a release: plan, charge, draw
@@ -89,9 +95,9 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call, estimator = "ridge") {
+                          call, estimator = "ridge", size = 1) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
-  public$estimator <- estimator
+  public[c("estimator", "size")] <- list(estimator, sum(size))
   mechanism <- mechanisms()[[public$method]]
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call

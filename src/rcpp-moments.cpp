@@ -20,6 +20,7 @@ dpsc::panel_facts as_facts(const Rcpp::List& x) {
   facts.y = Rcpp::as<Eigen::VectorXd>(x["y"]);
   facts.features = Rcpp::as<double>(x["features"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
+  facts.group = Rcpp::as<bool>(x["group"]);
   return facts;
 }
 
@@ -92,7 +93,7 @@ Rcpp::List from_release(const dpsc::gram_release& release) {
   if (c.made)
     out["intervals"] = Rcpp::List::create(
         _["clip"] = c.clip, _["second"] = c.second, _["second_sd"] = c.second_sd,
-        _["average"] = c.average, _["period"] = c.period, _["band"] = c.band, _["tail"] = c.tail);
+        _["average"] = c.average, _["period"] = c.period, _["band"] = c.band, _["tail"] = c.tail, _["group"] = c.group);
   return out;
 }
 
@@ -206,7 +207,7 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
   Rcpp::List out(targets.rows());
   for (Eigen::Index i = 0; i < targets.rows(); ++i) {
     const Eigen::VectorXd pre = targets.row(i).head(s.T0());
-    const dpsc::target_estimate e = estimator.target(pre, size[i]);
+    const dpsc::target_estimate e = estimator.target(pre);
     out[i] = Rcpp::List::create(
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
         _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,

@@ -57,10 +57,10 @@ class counterfactual_estimator {
     prepare_variation();
   }
 
-  target_estimate target(const Eigen::VectorXd& pre, double size) const {
+  target_estimate target(const Eigen::VectorXd& pre) const {
     const Eigen::Index T0 = s_.T0(), T1 = s_.T1(), p = s_.pre;
     const features own = features_of(pre);
-    const Eigen::VectorXd weights = evidence_weights(own.u, size);
+    const Eigen::VectorXd weights = evidence_weights(own.u);
     Eigen::VectorXd fitted = Eigen::VectorXd::Zero(s_.mean.size());
     target_estimate out;
     out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
@@ -104,7 +104,7 @@ class counterfactual_estimator {
   void row(const Eigen::VectorXd& pre, row_estimate& out) const {
     const Eigen::Index T1 = s_.T1(), forms = T1 + 1;
     const features own = features_of(pre);
-    const Eigen::VectorXd weights = evidence_weights(own.u, 1.0);
+    const Eigen::VectorXd weights = evidence_weights(own.u);
     const double w2 = s_.weight * s_.weight;
     Eigen::VectorXd post = Eigen::VectorXd::Zero(T1);
     Eigen::MatrixXd posts(T1, static_cast<Eigen::Index>(fits_.size()));
@@ -176,12 +176,13 @@ class counterfactual_estimator {
     return out;
   }
 
-  // How likely each penalty makes the pre-period, if it was drawn like the donors'.
-  Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u, double size) const {
+  // How likely each penalty makes the pre-period, if it was drawn like one donor's. The mean of a
+  // group counts as one draw, too: its people need not be a random sample of the donors.
+  Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const {
     Eigen::VectorXd evidence(static_cast<Eigen::Index>(fits_.size()));
     for (std::size_t k = 0; k < fits_.size(); ++k)
       evidence[static_cast<Eigen::Index>(k)] =
-          fits_[k].log_prior - fits_[k].log_det - size * u.dot(fits_[k].solve * u) / 2.0;
+          fits_[k].log_prior - fits_[k].log_det - u.dot(fits_[k].solve * u) / 2.0;
     Eigen::VectorXd out = (evidence.array() - evidence.maxCoeff()).exp();
     return out / out.sum();
   }

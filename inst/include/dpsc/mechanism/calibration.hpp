@@ -31,6 +31,7 @@ struct calibration_plan {
   law second_law = law::discrete_gaussian;
   double second_noise = 0.0;  // variance, or Laplace scale
   double second_sigma = 0.0;
+  bool group = false;  // second moment only: tails fade in the mean of many people
   std::vector<step_record> records;
 
   bool made() const { return rows > 0.0; }
@@ -44,6 +45,7 @@ struct calibration {
   double second_sd = 0.0;  // deviation of its noise
   double average = 1.0, period = 1.0, band = 1.0;  // tail factors
   double tail = 0.05;
+  bool group = false;  // no tail factors
 };
 
 /// A row's own scale from its pre-period variation about its own level, over the donors' mean.
@@ -67,14 +69,8 @@ constexpr double clip_price = 0.7;
 /// Below this many units of exponent times rows, a tail cannot be calibrated.
 constexpr double least_signal = 20.0;
 
-inline double factor_share(const total_budget& budget, double m) {
-  return budget.share_of_exponent(40.0 / m, 0.005, 0.06);
-}
-
-/// Can intervals be calibrated at all? A public rule.
-inline bool can_calibrate(const total_budget& budget, double m) {
-  return budget.exponent(factor_share(budget, m)) * m >= least_signal;
-}
+/// The same for the second moment that an interval of a group needs.
+constexpr double least_group_signal = 40.0;
 
 /// Shares of the budget: clip, second moment, and three times the factor's.
 struct calibration_shares {
@@ -82,10 +78,12 @@ struct calibration_shares {
   double total() const { return clip + second + 3.0 * factor; }
 };
 
-inline calibration_shares share_calibration(const total_budget& budget, double m) {
+inline calibration_shares share_calibration(const total_budget& budget, double m, bool group) {
   calibration_shares out;
-  out.factor = factor_share(budget, m);
-  out.clip = budget.share_of_exponent(28.0 / m, 0.005, 0.02);
+  // The mean of many people hangs on the rare large errors of single ones: the clip must find them.
+  out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005, 0.06)
+                   : budget.share_of_exponent(28.0 / m, 0.005, 0.02);
+  if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005, 0.06);
   // The second moment's noise is a 25th of the squared clip where that is affordable.
   const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
                                           : std::sqrt(2.0) * 24.5 / (m * budget.total());
@@ -93,13 +91,23 @@ inline calibration_shares share_calibration(const total_budget& budget, double m
   return out;
 }
 
+/// Can intervals be calibrated at all? A public rule.
+inline bool can_calibrate(const total_budget& budget, double m, bool group) {
+  const calibration_shares shares = share_calibration(budget, m, group);
+  return budget.exponent(group ? shares.clip : shares.factor) * m >=
+         (group ? least_group_signal : least_signal);
+}
+
 inline calibration_plan plan_calibration(const total_budget& budget,
-                                         const calibration_shares& shares, double m) {
+                                         const calibration_shares& shares, double m, bool group) {
   calibration_plan out;
   out.rows = m;
+  out.group = group;
   out.clip_exponent = budget.exponent(shares.clip);
-  out.factor_exponent = budget.exponent(shares.factor);
-  out.tail = std::min(0.5, std::max(0.05, 1.3 / (out.factor_exponent * m)));
+  if (!group) {
+    out.factor_exponent = budget.exponent(shares.factor);
+    out.tail = std::min(0.5, std::max(0.05, 1.3 / (out.factor_exponent * m)));
+  }
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (out.second_bits = 20; out.second_bits >= 8; --out.second_bits) {
     const double sensitivity = std::ldexp(1.0, out.second_bits);
@@ -125,8 +133,10 @@ inline calibration_plan plan_calibration(const total_budget& budget,
        budget.gaussian() ? out.second_sigma : out.second_noise,
        budget.gaussian() ? none : sensitivity / out.second_noise,
        budget.gaussian() ? gaussian_vector_mu(sensitivity, out.second_noise) : none});
-  for (const char* label : what)
+  for (const char* label : what) {
+    if (group) break;
     out.records.push_back(budget.choice_record(label, out.factor_exponent));
+  }
   return out;
 }
 
@@ -173,6 +183,7 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   calibration out;
   out.made = true;
   out.tail = plan.tail;
+  out.group = plan.group;
 
   // A range that holds nearly all errors of the average; each step up must be worth it.
   std::vector<double> clips, clip_prior;
@@ -199,6 +210,8 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   const double grid = out.clip * out.clip / (one * static_cast<double>(m));
   out.second = noisy * grid;
   out.second_sd = plan.second_sigma * grid;
+
+  if (plan.group) return out;
 
   // Errors in units of what the interval would say of each row, at a factor of one.
   Eigen::MatrixXd ratio(m, T1 + 1);

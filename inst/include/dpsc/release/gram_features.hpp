@@ -17,6 +17,7 @@ struct panel_facts {
   Eigen::VectorXd y;  // T0: the (mean) target before the treatment
   double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all
   bool intervals = true;
+  bool group = false;  // intervals are for the mean of many people, not for one
 };
 
 /// Found by simulation over public designs (bench/accuracy.R); none depends on data.

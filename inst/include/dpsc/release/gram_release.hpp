@@ -51,9 +51,9 @@ inline gram_plan plan_gram(const panel_facts& facts) {
   out.stride = std::ceil(facts.n / calibration_rows);
   const double m = std::ceil(facts.n / out.stride);
   calibration_shares intervals;
-  if (facts.intervals && can_calibrate(budget, m)) {
-    intervals = share_calibration(budget, m);
-    out.calibration = plan_calibration(budget, intervals, m);
+  if (facts.intervals && can_calibrate(budget, m, facts.group)) {
+    intervals = share_calibration(budget, m, facts.group);
+    out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
   const double rest = 1.0 - intervals.total();
   const double radius = rest * budget.share_of_exponent(60.0 / facts.n, 0.01, 0.06);
