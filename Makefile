@@ -5,7 +5,7 @@
 RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
 
-.PHONY: demo test bench audit sanitize reproduce install document clean
+.PHONY: demo test bench audit sanitize reproduce install document site clean
 
 demo: ## the main job: prints a fit and writes demo/plot.png
 	@tools/install-missing demo
@@ -39,5 +39,9 @@ reproduce: install ## the paper's section 8: tables and figures in inst/reproduc
 document: ## NAMESPACE, man/ and the glue that Rcpp writes
 	$(RSCRIPT) tools/document.R
 
+site: install ## the site in site/, without warnings, and a check of its links
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/build-site.R
+	@$(RSCRIPT) tools/check-links.R site
+
 clean:
-	rm -rf .lib dpsc_*.tar.gz dpsc.Rcheck src/*.o src/*.so
+	rm -rf .lib site dpsc_*.tar.gz dpsc.Rcheck src/*.o src/*.so

@@ -342,6 +342,7 @@ predictor_balance <- function(fit) {
   given <- fit$settings$predictors
   labels <- colnames(given$donors) %||% paste("predictor", seq_len(ncol(given$donors)))
   spread <- apply(rbind(given$target, given$donors), 2L, stats::sd)
+  spread[!is.finite(spread) | spread == 0] <- 1
   synthetic <- drop(weights.dp_synth(fit) %*% given$donors)
   kinds <- c("donors' mean", "synthetic control")
   data.frame(
