@@ -353,6 +353,8 @@ predictor_balance <- function(fit) {
 }
 
 plot_balance <- function(fit, shown, call) {
+  # A plot keeps this frame: an unforced promise in it would lead to the caller's, and its donors.
+  force(call)
   data <- balance_data(fit, shown, call)
   kinds <- levels(data$against)
   size <- vapply(kinds, function(kind) {
