@@ -4,6 +4,8 @@
 
 RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
+# Files compiled at a time.
+JOBS = 2
 
 .PHONY: demo test bench audit sanitize reproduce install document site clean
 
@@ -20,7 +22,7 @@ test: ## unit tests, then R CMD check of the built tarball
 install: # into .lib, so that nothing on the machine is replaced
 	@mkdir -p "$(LIB)"
 	@echo "Compiling and installing dpsc into .lib (a minute)"
-	@R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
+	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
 	@for script in accuracy coverage coverage-vertical plan speed panel classical reproduction; do \

@@ -148,7 +148,9 @@ band_layers <- function(fit, data, level, simultaneous) {
     }
   )
   bands <- list(
-    if (both) data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all"),
+    if (both) {
+      data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all")
+    },
     data.frame(data[c("target", "period")],
       low = data$noise_low, high = data$noise_high, part = "noise"
     )

@@ -175,8 +175,8 @@ estimator_words <- function(release, estimator) {
     demeaned = "the demeaned synthetic control (Ferman and Pinto, 2021)",
     penalised = "the penalised synthetic control of Abadie and L'Hour (2021)",
     predictors = paste(
-      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of the",
-      "outcome"
+      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of",
+      "the outcome"
     ),
     hsvt = "the robust synthetic control of Amjad, Shah and Shen (2018)"
   )

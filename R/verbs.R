@@ -73,10 +73,12 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
     total = known_parts(object), privacy = "privacy", sampling = "prediction"
   )
   table <- effect_table(object)
-  rows <- split(seq_len(nrow(table)), factor(table$target, levels = unique(table$target)))
   out <- matrix(NA_real_, nrow(table), nrow(table))
-  for (i in seq_along(rows)) {
-    out[rows[[i]], rows[[i]]] <- average_and_periods(known_covariance(object, i, parts))
+  # Rows of what is no single target stay unknown.
+  for (target in intersect(table$target, rownames(object$target))) {
+    rows <- which(table$target == target)
+    i <- match(target, rownames(object$target))
+    out[rows, rows] <- average_and_periods(known_covariance(object, i, parts))
   }
   dimnames(out) <- rep(list(effect_names(table)), 2L)
   out

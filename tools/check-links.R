@@ -7,7 +7,9 @@ files <- unlist(lapply(paths, function(path) {
 }))
 if (!length(files)) stop("No files to check in: ", paste(paths, collapse = ", "))
 
-read_text <- function(file) paste(readLines(file, warn = FALSE, encoding = "UTF-8"), collapse = "\n")
+read_text <- function(file) {
+  paste(readLines(file, warn = FALSE, encoding = "UTF-8"), collapse = "\n")
+}
 
 matches <- function(text, pattern) {
   found <- regmatches(text, gregexpr(pattern, text, perl = TRUE))[[1L]]

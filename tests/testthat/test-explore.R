@@ -36,7 +36,8 @@ test_that("what the app says is what the fit says", {
   expect_equal(sum(pure$cost), 2)
   plan <- dp_plan(n = 400, T0 = 10, T1 = 3, epsilon = 2, bounds = c(80, 200))
   expect_equal(explore_plan(design)$error[[1L]], plan$table$error[[1L]])
-  expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)", fixed = TRUE)
+  code <- explore_code(design)
+  expect_match(code, "epsilon = 2, delta = 1e-06, bounds = c(80, 200)", fixed = TRUE)
 })
 
 test_that("the server answers, and waits for numbers that are being typed", {

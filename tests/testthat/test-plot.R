@@ -70,7 +70,8 @@ test_that("the legend says the level, what the band covers, and which part is no
     ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
   }
   expect_identical(labels(), c("95 % interval, each period by itself", "from privacy noise alone"))
-  expect_match(labels(level = 0.8, simultaneous = TRUE)[[1L]], "80 % interval, all periods together")
+  wide <- labels(level = 0.8, simultaneous = TRUE)
+  expect_match(wide[[1L]], "80 % interval, all periods together")
 })
 
 test_that("unknown arguments and targets are refused by plot() too", {
