@@ -13,7 +13,8 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
   data$target <- factor(data$target, levels = unique(data$target))
   times <- fit$release$panel$times
   data$period <- rep(plot_periods(times), nrow(fit$target))
-  width <- limit_widths(fit, unit_effects(fit), type, level, simultaneous)
+  table <- effect_table(fit)
+  width <- limit_widths(fit, table, type, level, simultaneous)
   for (name in c("width", "noise")) {
     data[[name]] <- NA_real_
     data[[name]][data$treated] <- width[[name]]
@@ -36,10 +37,6 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
   data$noise_high <- data$estimate + data$noise
   data
 }
-
-#' Effects of every single target, as plots show them
-#' @noRd
-unit_effects <- function(fit) effect_table(fit)
 
 #' Half-widths of the limits by target and period, and those of the noise alone
 #' @noRd
