@@ -16,7 +16,7 @@
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band shall cover all periods together.
 #' @param targets (`character`, `numeric` or `NULL`)\cr which of several targets, by name or
-#'   position. `NULL`: the first nine.
+#'   position. `NULL`: the group that several treated units are, or the first nine targets.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
 #'   invisibly. The light band is the interval, the dark one what the privacy noise alone would
@@ -55,6 +55,8 @@ autoplot.dp_synth <- function(object, type = c(
   )
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   simultaneous <- check_flag(simultaneous, call = call)
+  # Of several treated units the fit is of the group; who is named is drawn alone.
+  if (!is.null(targets)) object[names(object$units)] <- object$units
   shown <- chosen_targets(object, targets, call)
   switch(type,
     weights = plot_fit_weights(object, call), balance = plot_balance(object, shown, call),

@@ -13,7 +13,8 @@
 #'   `as.data.frame()`: what to give, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
-#' @param target,estimator,lambda what the new fit shall have; see [dp_synth()]. Missing: as it was.
+#' @param target,estimator,lambda,size what the new fit shall have; see [dp_synth()]. Missing: as it
+#'   was; without a `target` of its own, a new `size` is of the same target.
 #' @param nsim (`count`)\cr number of draws.
 #' @param seed (`number` or `NULL`)\cr of R's generator, whose state is kept. `NULL`: go on from
 #'   the present state.
@@ -150,25 +151,27 @@ bare_formula <- function(formula) {
 #' @rdname coef.dp_synth
 #' @importFrom stats update
 #' @export
-update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, ...) {
+update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, size = NULL, ...) {
   call <- public_call("update")
   if (...length() || inherits(target, "formula")) {
     abort(c(
-      "{.fn update} can change {.arg target}, {.arg estimator} and {.arg lambda}.",
+      "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
       i = "They are free. Anything else needs a new release, which spends budget: call \\
            {.fn dp_synth}."
     ), "argument", call)
   }
-  target <- target %||% object$target
+  # Of several treated units the fit is of the group; its members are kept apart.
+  members <- object$units %||% object
+  if (is.null(target)) size <- size %||% members$size
   estimator <- estimator %||% object$estimator
   if (inherits(object, "dp_synth_classical")) {
+    target <- target %||% object$target
     return(update_classical(object, target, estimator, if (!missing(lambda)) lambda, call))
   }
-  if (missing(lambda)) {
-    dp_synth(object$release, target = target, estimator = estimator)
-  } else {
-    dp_synth(object$release, target = target, estimator = estimator, lambda = lambda)
-  }
+  arguments <- list(object$release, target = target %||% members$target, estimator = estimator)
+  arguments$size <- size
+  if (!missing(lambda)) arguments["lambda"] <- list(lambda)
+  do.call("dp_synth", arguments)
 }
 
 #' @noRd
@@ -189,15 +192,18 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) {
   call <- public_call("simulate")
   nsim <- check_count(nsim, 1, call = call)
   if (!is.null(seed)) seed <- check_number(seed, call = call)
-  parts <- known_parts(object)
-  if (!length(parts)) {
+  total <- vcov.dp_synth(object)
+  if (anyNA(diag(total))) {
     abort(c(
       "This fit states no law of its errors, so there is nothing to draw from.",
       i = "Classical estimators have {.fn placebo_space} and {.fn conformal}."
     ), "argument", call)
   }
+  T1 <- object$release$panel$T1
   draws <- with_generator(seed, lapply(seq_len(nrow(object$target)), function(i) {
-    root <- covariance_root(effect_covariance(object, i, parts))
+    # The rows of a target: its average, which is not drawn, and its periods.
+    periods <- (i - 1L) * (T1 + 1L) + 1L + seq_len(T1)
+    root <- covariance_root(total[periods, periods, drop = FALSE])
     centre <- object$counterfactual[i, post_periods(object)]
     centre + root %*% matrix(stats::rnorm(length(centre) * nsim), length(centre))
   }))
