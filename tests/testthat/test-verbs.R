@@ -194,6 +194,14 @@ test_that("modelsummary tables and plots take our fits", {
 
 test_that("marginaleffects tests hypotheses on the effects", {
   skip_if_not_installed("marginaleffects")
+  works <- tryCatch(
+    {
+      marginaleffects::hypotheses(stats::lm(mpg ~ wt, datasets::mtcars), "wt = 0")
+      TRUE
+    },
+    error = function(e) FALSE
+  )
+  skip_if(!works, "this version of marginaleffects does not run on this R, whatever the model")
   fit <- verbs_fit()
   withr::local_options(marginaleffects_safe = FALSE)
   test <- as.data.frame(marginaleffects::hypotheses(fit, "average = 0.1"))
