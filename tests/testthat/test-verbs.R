@@ -196,7 +196,9 @@ test_that("marginaleffects tests hypotheses on the effects", {
   skip_if_not_installed("marginaleffects")
   works <- tryCatch(
     {
-      marginaleffects::hypotheses(stats::lm(mpg ~ wt, datasets::mtcars), "wt = 0")
+      suppressWarnings(
+        marginaleffects::hypotheses(stats::lm(mpg ~ wt, datasets::mtcars), "wt = 0")
+      )
       TRUE
     },
     error = function(e) FALSE
