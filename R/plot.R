@@ -153,12 +153,16 @@ band_layers <- function(fit, data, level, simultaneous) {
     if (both) {
       data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all")
     },
-    data.frame(data[c("target", "period")],
-      low = data$noise_low, high = data$noise_high, part = "noise"
-    )
+    if (fit$release$privacy$private) {
+      data.frame(data[c("target", "period")],
+        low = data$noise_low, high = data$noise_high, part = "noise"
+      )
+    }
   )
-  bands <- lapply(bands, function(band) band[!is.na(band$low) & !is.na(band$high), ])
-  bands <- Filter(function(band) NROW(band) > 0L, bands)
+  bands <- lapply(Filter(Negate(is.null), bands), function(band) {
+    band[!is.na(band$low) & !is.na(band$high), ]
+  })
+  bands <- Filter(nrow, bands)
   if (!length(bands)) {
     return(NULL)
   }

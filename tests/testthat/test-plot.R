@@ -116,6 +116,11 @@ test_that("no plot of a fit without noise or errors warns", {
     }
   }
   expect_match(texts(ggplot2::autoplot(raw)), "NOT PRIVATE")
+  # Nothing about noise where there is none.
+  for (fit in list(raw, fixed_classical())) {
+    labels <- ggplot2::autoplot(fit)$scales$get_scales("fill")$labels
+    expect_false(any(grepl("noise", labels)))
+  }
 })
 
 test_that("axes of months, quarters and long names can be read", {
