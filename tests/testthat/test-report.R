@@ -59,6 +59,17 @@ test_that("a range of the noise alone is not called an interval", {
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })
 
+test_that("the references are those of the theorem that is named", {
+  fit <- report_fit()
+  author <- regmatches(
+    fit$release$privacy$theorem, regexpr("Bun|Dong", fit$release$privacy$theorem)
+  )
+  expect_match(report(fit)$references, paste0("^", author), all = FALSE)
+  pure <- report(report_fit(delta = 0))
+  expect_match(pure$references, "Dwork", all = FALSE)
+  expect_match(pure$result, "; 1-differentially private", fixed = TRUE)
+})
+
 test_that("a classical fit reports its placebos", {
   fit <- dp_synth(matrix(sin(1:120), 12),
     target = cos(1:10), T0 = 7, epsilon = Inf, estimator = "simplex"
