@@ -26,7 +26,7 @@
 #' * `vcov()`: their covariance, with the same names, squared outcome units. `NA` where a part is
 #'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
 #'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
-#'   targets. It is singular, since the average is made from the periods.
+#'   targets. A joint test takes the periods without the average, which they determine.
 #' * `weights()`: weights of the donors: those of a classical fit, by name (NOT PRIVATE); the noisy
 #'   ones of methods `"output"` and `"objective"`, by position (names only if
 #'   `dp_control(donor_names = TRUE)` declared them public). An error for `"gram"`, which has none.
