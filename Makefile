@@ -4,8 +4,10 @@
 
 RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
+# Files compiled at a time.
+JOBS = 2
 
-.PHONY: demo test bench audit sanitize reproduce install document clean
+.PHONY: demo test bench audit sanitize reproduce install document site clean
 
 demo: ## the main job: prints a fit and writes demo/plot.png
 	@tools/install-missing demo
@@ -20,7 +22,7 @@ test: ## unit tests, then R CMD check of the built tarball
 install: # into .lib, so that nothing on the machine is replaced
 	@mkdir -p "$(LIB)"
 	@echo "Compiling and installing dpsc into .lib (a minute)"
-	@R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
+	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
 	@for script in accuracy coverage coverage-vertical plan speed panel classical reproduction; do \
@@ -39,5 +41,9 @@ reproduce: install ## the paper's section 8: tables and figures in inst/reproduc
 document: ## NAMESPACE, man/ and the glue that Rcpp writes
 	$(RSCRIPT) tools/document.R
 
+site: install ## the site in site/, without warnings, and a check of its links
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/build-site.R
+	@$(RSCRIPT) tools/check-links.R site
+
 clean:
-	rm -rf .lib dpsc_*.tar.gz dpsc.Rcheck src/*.o src/*.so
+	rm -rf .lib site dpsc_*.tar.gz dpsc.Rcheck src/*.o src/*.so

@@ -4,6 +4,15 @@
 placebo_colours <- c(target = "#0072B2", others = "grey65")
 
 #' @rdname placebo_space
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' panel <- sim_panel(n = 20, T0 = 15, T1 = 4, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 15, epsilon = Inf, estimator = "simplex"
+#' )
+#' space <- placebo_space(fit)
+#' space
+#' head(tidy(space), 3)
+#' plot(space)
 #' @importFrom rlang .data
 #' @export
 plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), ...) {
@@ -99,6 +108,14 @@ plot_placebo_ratios <- function(x) {
 }
 
 #' @rdname leave_one_out
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' panel <- sim_panel(n = 20, T0 = 15, T1 = 4, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 15, epsilon = Inf, estimator = "simplex"
+#' )
+#' without <- leave_one_out(fit)
+#' without
+#' plot(without)
 #' @export
 plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), ...) {
   picture <- autoplot.dp_leave_one_out(x, type = type, ...)

@@ -141,9 +141,17 @@ explore_fit <- function(design) {
 explore_finding <- function(fit, design) {
   row <- tidy.dp_synth(fit, conf.int = TRUE)[1L, ]
   half <- (row$conf.high - row$conf.low) / 2
-  paste0(
+  found <- paste0(
     "The true average effect is ", format_value(design$effect), ". The private estimate is ",
-    format_value(row$estimate), ", with the 95 % interval ", format_value(row$conf.low), " to ",
+    format_value(row$estimate)
+  )
+  if (is.na(half)) {
+    return(paste0(
+      found, ", without an interval: so few donors or so little budget cannot support one."
+    ))
+  }
+  paste0(
+    found, ", with the 95 % interval ", format_value(row$conf.low), " to ",
     format_value(row$conf.high), ". ",
     if (abs(design$effect) > half) {
       "An effect of this size is larger than the interval's half width: it would mostly be found."

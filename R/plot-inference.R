@@ -1,4 +1,7 @@
 # Plots of inference that moves in time. Drawn from the result, never from donors.
+#
+# A ggplot keeps the frame that made it, and the frame of an S3 method holds its caller's
+# environment, where a user may have the donors. So methods call functions that draw.
 
 #' @rdname placebo_time
 #' @export
@@ -13,6 +16,10 @@ plot.dp_placebo_time <- function(x, ...) {
 autoplot.dp_placebo_time <- function(object, ...) {
   check_no_dots(..., call = public_call("plot"))
   rlang::check_installed("ggplot2", "to plot placebo dates.")
+  draw_placebo_dates(object)
+}
+
+draw_placebo_dates <- function(object) {
   data <- as.data.frame(unclass(object))
   data$date <- plot_periods(data$date)
   data$target <- factor(data$target, levels = unique(data$target))
@@ -53,6 +60,10 @@ plot.dp_penalty_path <- function(x, ...) {
 autoplot.dp_penalty_path <- function(object, ...) {
   check_no_dots(..., call = public_call("plot"))
   rlang::check_installed("ggplot2", "to plot a penalty path.")
+  draw_penalty_path(object)
+}
+
+draw_penalty_path <- function(object) {
   data <- as.data.frame(unclass(object))
   labels <- c(
     effect = "average effect (band: 95 % interval)", weight = "weight in the fit",
@@ -101,6 +112,10 @@ autoplot.dp_conformal <- function(object, ...) {
       i = object$note[2L] %||% "Call {.fn conformal} with {.code intervals = TRUE}."
     ), "argument", call)
   }
+  draw_conformal(object)
+}
+
+draw_conformal <- function(object) {
   data <- object$intervals
   data$target <- factor(data$target, levels = unique(data$target))
   across <- min(3, length(levels(data$target)))

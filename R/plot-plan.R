@@ -58,7 +58,9 @@ plan_centre <- function(plan) {
 plan_panels <- function() {
   list(
     ggplot2::facet_wrap(~panel, scales = "free_x", strip.position = "bottom"),
-    ggplot2::scale_x_log10(labels = plain_labels, guide = ggplot2::guide_axis(check.overlap = TRUE)),
+    ggplot2::scale_x_log10(
+      labels = plain_labels, guide = ggplot2::guide_axis(check.overlap = TRUE)
+    ),
     dpsc_theme(),
     ggplot2::theme(
       strip.placement = "outside", strip.text = ggplot2::element_text(hjust = 0.5),
@@ -109,7 +111,9 @@ plot_plan_funnel <- function(plan) {
       alpha = band_alpha[["noise"]]
     ) +
     zero_line() +
-    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40") +
+    ggplot2::geom_vline(
+      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40"
+    ) +
     ggplot2::scale_fill_manual(NULL,
       values = c(all = band_colour, floor = band_colour), labels = labels
     ) +
@@ -120,8 +124,8 @@ plot_plan_funnel <- function(plan) {
       x = NULL, y = "effect that looks like none",
       title = "What more donors or more budget would buy",
       subtitle = paste0(
-        "Method \"", centre$method, "\"; dotted: this plan. An effect inside the band cannot be told ",
-        "from none"
+        "Method \"", centre$method, "\"; dotted: this plan. An effect inside the band cannot be ",
+        "told from none"
       )
     ) +
     plan_panels()

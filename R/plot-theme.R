@@ -14,7 +14,8 @@ dpsc_theme <- function() {
   list(
     ggplot2::theme_minimal(base_size = 11),
     ggplot2::theme(
-      legend.position = "bottom", legend.box = "vertical", legend.margin = ggplot2::margin(0, 0, 0, 0),
+      legend.position = "bottom", legend.box = "vertical",
+      legend.margin = ggplot2::margin(0, 0, 0, 0),
       legend.spacing.y = ggplot2::unit(2, "pt"),
       plot.title.position = "plot", plot.caption.position = "plot",
       plot.subtitle = ggplot2::element_text(colour = "grey30", size = 9.5),

@@ -16,7 +16,7 @@
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band shall cover all periods together.
 #' @param targets (`character`, `numeric` or `NULL`)\cr which of several targets, by name or
-#'   position. `NULL`: the first nine.
+#'   position. `NULL`: the group that several treated units are, or the first nine targets.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
 #'   invisibly. The light band is the interval, the dark one what the privacy noise alone would
@@ -55,6 +55,8 @@ autoplot.dp_synth <- function(object, type = c(
   )
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   simultaneous <- check_flag(simultaneous, call = call)
+  # Of several treated units the fit is of the group; who is named is drawn alone.
+  if (!is.null(targets)) object[names(object$units)] <- object$units
   shown <- chosen_targets(object, targets, call)
   switch(type,
     weights = plot_fit_weights(object, call), balance = plot_balance(object, shown, call),
@@ -148,13 +150,19 @@ band_layers <- function(fit, data, level, simultaneous) {
     }
   )
   bands <- list(
-    if (both) data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all"),
-    data.frame(data[c("target", "period")],
-      low = data$noise_low, high = data$noise_high, part = "noise"
-    )
+    if (both) {
+      data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all")
+    },
+    if (fit$release$privacy$private) {
+      data.frame(data[c("target", "period")],
+        low = data$noise_low, high = data$noise_high, part = "noise"
+      )
+    }
   )
-  bands <- lapply(bands, function(band) band[!is.na(band$low) & !is.na(band$high), ])
-  bands <- Filter(function(band) NROW(band) > 0L, bands)
+  bands <- lapply(Filter(Negate(is.null), bands), function(band) {
+    band[!is.na(band$low) & !is.na(band$high), ]
+  })
+  bands <- Filter(nrow, bands)
   if (!length(bands)) {
     return(NULL)
   }
@@ -342,6 +350,7 @@ predictor_balance <- function(fit) {
   given <- fit$settings$predictors
   labels <- colnames(given$donors) %||% paste("predictor", seq_len(ncol(given$donors)))
   spread <- apply(rbind(given$target, given$donors), 2L, stats::sd)
+  spread[!is.finite(spread) | spread == 0] <- 1
   synthetic <- drop(weights.dp_synth(fit) %*% given$donors)
   kinds <- c("donors' mean", "synthetic control")
   data.frame(
@@ -352,6 +361,8 @@ predictor_balance <- function(fit) {
 }
 
 plot_balance <- function(fit, shown, call) {
+  # A plot keeps this frame: an unforced promise in it would lead to the caller's, and its donors.
+  force(call)
   data <- balance_data(fit, shown, call)
   kinds <- levels(data$against)
   size <- vapply(kinds, function(kind) {

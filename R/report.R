@@ -147,6 +147,9 @@ short_guarantee <- function(fit) {
 }
 
 budget_words <- function(privacy) {
+  if (privacy$delta == 0) {
+    return(format(privacy$epsilon))
+  }
   paste0("(", format(privacy$epsilon), ", ", format(privacy$delta), ")")
 }
 
@@ -174,8 +177,8 @@ estimator_words <- function(release, estimator) {
     demeaned = "the demeaned synthetic control (Ferman and Pinto, 2021)",
     penalised = "the penalised synthetic control of Abadie and L'Hour (2021)",
     predictors = paste(
-      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of the",
-      "outcome"
+      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of",
+      "the outcome"
     ),
     hsvt = "the robust synthetic control of Amjad, Shah and Shen (2018)"
   )
@@ -233,9 +236,19 @@ interval_words <- function(release, parts) {
   if (!"prediction" %in% parts) {
     return(NULL)
   }
-  paste0(
-    "Standard errors add the error of predicting a unit drawn like the donors",
-    if (release$privacy$private) " and the known law of the privacy noise", "; p-values are normal."
+  if (!release$privacy$private) {
+    return("Intervals rest on the donors' errors when each is predicted without itself.")
+  }
+  if (any(grepl("placebo", release$privacy$steps$step))) {
+    return(paste(
+      "Standard errors add the error of prediction and the known law of the privacy noise, and are",
+      "calibrated by the tails of the donors' own placebo errors, which were released under the",
+      "same budget."
+    ))
+  }
+  paste(
+    "Standard errors add the error of predicting a unit drawn like the donors and the known law of",
+    "the privacy noise; p-values are normal."
   )
 }
 
@@ -266,6 +279,14 @@ report_references <- function(release, estimator) {
       "AISTATS."
     ),
     zcdp = "Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy. TCC.",
+    gdp = paste(
+      "Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal",
+      "Statistical Society B 84."
+    ),
+    pure = paste(
+      "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
+      "Foundations and Trends in Theoretical Computer Science 9."
+    ),
     exact = paste(
       "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
       "Privacy. NeurIPS."
@@ -284,10 +305,13 @@ report_references <- function(release, estimator) {
     ),
     hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19."
   )
+  # The theorem names whose work it is.
+  named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")
+  of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
   wanted <- switch(release$method,
     gram = , output = , objective = c(
-      if (release$method != "gram" || release$privacy$holds) "rcm",
-      if (!is.na(release$privacy$rho)) "zcdp", if (release$privacy$holds) "exact"
+      if (release$method != "gram" || release$privacy$holds) "rcm", of_theorem,
+      if (release$privacy$holds) "exact"
     ),
     simplex = , predictors = "adh", release$method
   )

@@ -13,7 +13,8 @@
 #'   `as.data.frame()`: what to give, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
-#' @param target,estimator,lambda what the new fit shall have; see [dp_synth()]. Missing: as it was.
+#' @param target,estimator,lambda,size what the new fit shall have; see [dp_synth()]. Missing: as it
+#'   was; without a `target` of its own, a new `size` is of the same target.
 #' @param nsim (`count`)\cr number of draws.
 #' @param seed (`number` or `NULL`)\cr of R's generator, whose state is kept. `NULL`: go on from
 #'   the present state.
@@ -25,7 +26,7 @@
 #' * `vcov()`: their covariance, with the same names, squared outcome units. `NA` where a part is
 #'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
 #'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
-#'   targets. It is singular, since the average is made from the periods.
+#'   targets. A joint test takes the periods without the average, which they determine.
 #' * `weights()`: weights of the donors: those of a classical fit, by name (NOT PRIVATE); the noisy
 #'   ones of methods `"output"` and `"objective"`, by position (names only if
 #'   `dp_control(donor_names = TRUE)` declared them public). An error for `"gram"`, which has none.
@@ -73,10 +74,12 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
     total = known_parts(object), privacy = "privacy", sampling = "prediction"
   )
   table <- effect_table(object)
-  rows <- split(seq_len(nrow(table)), factor(table$target, levels = unique(table$target)))
   out <- matrix(NA_real_, nrow(table), nrow(table))
-  for (i in seq_along(rows)) {
-    out[rows[[i]], rows[[i]]] <- average_and_periods(known_covariance(object, i, parts))
+  # Rows of what is no single target stay unknown.
+  for (target in intersect(table$target, rownames(object$target))) {
+    rows <- which(table$target == target)
+    i <- match(target, rownames(object$target))
+    out[rows, rows] <- average_and_periods(known_covariance(object, i, parts))
   }
   if (type == "total") {
     # Calibrated as the standard errors are.
@@ -154,25 +157,27 @@ bare_formula <- function(formula) {
 #' @rdname coef.dp_synth
 #' @importFrom stats update
 #' @export
-update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, ...) {
+update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, size = NULL, ...) {
   call <- public_call("update")
   if (...length() || inherits(target, "formula")) {
     abort(c(
-      "{.fn update} can change {.arg target}, {.arg estimator} and {.arg lambda}.",
+      "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
       i = "They are free. Anything else needs a new release, which spends budget: call \\
            {.fn dp_synth}."
     ), "argument", call)
   }
-  target <- target %||% object$target
+  # Of several treated units the fit is of the group; its members are kept apart.
+  members <- object$units %||% object
+  if (is.null(target)) size <- size %||% members$size
   estimator <- estimator %||% object$estimator
   if (inherits(object, "dp_synth_classical")) {
+    target <- target %||% object$target
     return(update_classical(object, target, estimator, if (!missing(lambda)) lambda, call))
   }
-  if (missing(lambda)) {
-    dp_synth(object$release, target = target, estimator = estimator)
-  } else {
-    dp_synth(object$release, target = target, estimator = estimator, lambda = lambda)
-  }
+  arguments <- list(object$release, target = target %||% members$target, estimator = estimator)
+  arguments$size <- size
+  if (!missing(lambda)) arguments["lambda"] <- list(lambda)
+  do.call("dp_synth", arguments)
 }
 
 #' @noRd
@@ -193,15 +198,18 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) {
   call <- public_call("simulate")
   nsim <- check_count(nsim, 1, call = call)
   if (!is.null(seed)) seed <- check_number(seed, call = call)
-  parts <- known_parts(object)
-  if (!length(parts)) {
+  total <- vcov.dp_synth(object)
+  if (anyNA(diag(total))) {
     abort(c(
       "This fit states no law of its errors, so there is nothing to draw from.",
       i = "Classical estimators have {.fn placebo_space} and {.fn conformal}."
     ), "argument", call)
   }
+  T1 <- object$release$panel$T1
   draws <- with_generator(seed, lapply(seq_len(nrow(object$target)), function(i) {
-    root <- covariance_root(effect_covariance(object, i, parts))
+    # The rows of a target: its average, which is not drawn, and its periods.
+    periods <- (i - 1L) * (T1 + 1L) + 1L + seq_len(T1)
+    root <- covariance_root(total[periods, periods, drop = FALSE])
     centre <- object$counterfactual[i, post_periods(object)]
     centre + root %*% matrix(stats::rnorm(length(centre) * nsim), length(centre))
   }))

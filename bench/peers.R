@@ -37,7 +37,9 @@ by_tidysynth <- function() {
     )))
   }
   control <- generate_weights(control,
-    optimization_window = before, custom_variable_weights = rep(1, length(before))
+    optimization_window = before, custom_variable_weights = rep(1, length(before)),
+    # As in its README: with the defaults its solver stops for some placebos.
+    margin_ipop = 0.02, sigf_ipop = 7, bound_ipop = 6
   )
   control <- generate_control(control)
   paths <- grab_synthetic_control(control)
@@ -63,7 +65,10 @@ by_synth <- function() {
     # Its solver stops with a singular system for some states: these count as without effect.
     fit <- NULL
     utils::capture.output(try(suppressMessages(
-      fit <- Synth::synth(prepared, custom.v = rep(1, length(before)))
+      fit <- Synth::synth(prepared,
+        custom.v = rep(1, length(before)), Margin.ipop = 0.02, Sigf.ipop = 7,
+        Bound.ipop = 6
+      )
     ), silent = TRUE))
     if (is.null(fit)) {
       failed <<- failed + 1L

@@ -59,6 +59,17 @@ test_that("a range of the noise alone is not called an interval", {
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })
 
+test_that("the references are those of the theorem that is named", {
+  fit <- report_fit()
+  author <- regmatches(
+    fit$release$privacy$theorem, regexpr("Bun|Dong", fit$release$privacy$theorem)
+  )
+  expect_match(report(fit)$references, paste0("^", author), all = FALSE)
+  pure <- report(report_fit(delta = 0))
+  expect_match(pure$references, "Dwork", all = FALSE)
+  expect_match(pure$result, "; 1-differentially private", fixed = TRUE)
+})
+
 test_that("a classical fit reports its placebos", {
   fit <- dp_synth(matrix(sin(1:120), 12),
     target = cos(1:10), T0 = 7, epsilon = Inf, estimator = "simplex"
@@ -107,4 +118,52 @@ test_that("LaTeX of a report compiles", {
   writeLines(c("\\documentclass{article}\\begin{document}", lines, "\\end{document}"), "r.tex")
   status <- system2("pdflatex", c("-halt-on-error", "r.tex"), stdout = FALSE)
   expect_identical(status, 0L)
+})
+
+test_that("no donor is in what the verbs of papers give, nor in the plots", {
+  p <- canary_panel()
+  for (method in c("gram", "output")) {
+    fit <- suppressWarnings(canary_fit(p,
+      how = "do.call", epsilon = 1, bounds = p$bounds, method = method,
+      control = dp_control(rng = "R")
+    ))
+    objects <- list(
+      coef = coef(fit), vcov = vcov(fit), privacy = vcov(fit, type = "privacy"),
+      report = report(fit), latex = report(fit, "latex"), update = update(fit),
+      cumulative = as.data.frame(fit, type = "cumulative"),
+      percent = as.data.frame(fit, type = "percent"), parameters = get_parameters.dp_synth(fit)
+    )
+    if (!anyNA(diag(vcov(fit)))) objects$simulate <- simulate(fit, 3, seed = 1)
+    if (requireNamespace("ggplot2", quietly = TRUE)) {
+      types <- c("path", "effect", "cumulative", "percent", if (method == "gram") "balance")
+      for (type in types) {
+        objects[[type]] <- ggplot2::ggplot_build(ggplot2::autoplot(fit, type = type))
+      }
+    }
+    for (name in names(objects)) {
+      expect_no_canary(objects[[name]], p$secrets, paste(method, name))
+    }
+    refused <- list(quote(weights(fit)), quote(update(fit, epsilon = 2)), quote(formula(fit)),
+      quote(plot(fit, type = "weights")), quote(plot(fit, targets = "x")))
+    for (code in refused[c(method == "gram", rep(TRUE, 4L))]) {
+      for (condition in canary_conditions(eval(code))) {
+        expect_no_canary(condition, p$secrets, deparse(code))
+      }
+    }
+  }
+})
+
+test_that("plots of inference in time keep nothing of the frame that made them", {
+  skip_if_not_installed("ggplot2")
+  p <- canary_panel()
+  draw <- function(verb, ...) {
+    secret <- p$donors # nolint: object_usage_linter.
+    fit <- suppressWarnings(canary_fit(p,
+      epsilon = 5, bounds = p$bounds, control = dp_control(rng = "R", features = Inf)
+    ))
+    ggplot2::ggplot_build(ggplot2::autoplot(verb(fit, ...)))
+  }
+  expect_no_canary(draw(placebo_time), p$secrets, "placebo_time")
+  expect_no_canary(draw(conformal, level = 0.6), p$secrets, "conformal")
+  expect_no_canary(draw(penalty_path), p$secrets, "penalty_path")
 })

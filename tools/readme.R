@@ -1,0 +1,20 @@
+# The print and the picture of the README's example, of one and the same run.
+# Rscript tools/readme.R, from the package's top folder, with dpsc installed.
+library(dpsc)
+
+fit <- dp_synth(pressure ~ enrolled,
+  data = clinic_panel, index = c("patient", "month"),
+  epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+)
+dir.create("man/figures", showWarnings = FALSE, recursive = TRUE)
+grDevices::png("man/figures/clinic.png", width = 1300, height = 860, res = 190)
+plot(fit)
+invisible(grDevices::dev.off())
+
+lines <- readLines("README.md")
+start <- grep("^Private synthetic control by", lines)
+fences <- grep("^```", lines)
+stopifnot(length(start) == 1L, lines[[start - 1L]] == "```")
+end <- min(fences[fences > start])
+printed <- utils::capture.output(print(fit))
+writeLines(c(lines[seq_len(start - 1L)], printed, lines[end:length(lines)]), "README.md")
