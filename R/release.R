@@ -277,13 +277,19 @@ guarantee <- function(public, plan) {
       "repaired, proofs/objective.md)"
     ),
     "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
-    if (public$delta > 0) {
+    if (public$delta == 0) {
+      "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
+    } else if (in_shifts(plan$steps)) {
       paste(
         "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
         "proofs/gram.md)"
       )
     } else {
-      "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
+      # Version 0.1.0.
+      paste(
+        "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
+        "proofs/gram.md)"
+      )
     }
   )
   false <- public$method == "objective" && public$calibration == "published"
