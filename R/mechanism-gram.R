@@ -134,7 +134,10 @@ leave_one_out_fit <- function(x, panel) {
     if (is.null(x$rows)) {
       is.list(x$moments) && length(x$moments$mean) == periods && is.list(x$counts) &&
         is_table(x$moments$covariance, periods, periods) && is.numeric(x$moments$mean) &&
-        all(vapply(x$counts[c("ridge", "did")], is.numeric, NA))
+        all(vapply(x$counts[c("ridge", "did")], function(one) {
+          is.list(one) && is.matrix(one$counts) && is.numeric(one$counts) &&
+            is_table(one$powers, 3, 3)
+        }, NA))
     } else {
       is_table(x$rows, panel$n, periods)
     })

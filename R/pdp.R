@@ -173,7 +173,9 @@ pdp_donors <- function(release, donors, target, T0, data, index, call) {
   }
   if (!is.null(target)) {
     target <- check_target(target, periods, call)
-    if (release$method != "gram") check_fitted_target(release, target, call)
+    if (release$method != "gram") {
+      check_fitted_target(release, mean_target(target, rep(1, nrow(target))), call)
+    }
   }
   donors
 }

@@ -98,7 +98,7 @@ step_conflict <- function(release) {
     shift <- ratio[composed]
     shift[choice] <- vapply(shift[choice], exponential_step_mu_cpp, 0)
     all(mapply(at_most, shift, steps$mu[composed])) &&
-      all(mapply(about_equal, steps$mu[composed]^2 / 2, steps$rho[composed]))
+      all(mapply(at_most, steps$rho[composed], steps$mu[composed]^2 / 2))
   } else {
     rho <- ifelse(steps$law == "exponential", ratio^2 / 8, ratio^2 / 2)
     all(mapply(at_most, rho[composed], steps$rho[composed]))
@@ -135,7 +135,13 @@ added_conflict <- function(release) {
   privacy <- release$privacy
   steps <- privacy$steps
   rho <- sum(steps$rho, na.rm = TRUE)
-  converted <- if (rho > 0) cdp_epsilon_cpp(rho, privacy$delta / 2) else 0
+  converted <- if (rho > 0 && in_shifts(steps)) {
+    gdp_epsilon_cpp(sqrt(sum(steps$mu^2, na.rm = TRUE)), privacy$delta / 2)
+  } else if (rho > 0) {
+    cdp_epsilon_cpp(rho, privacy$delta / 2)
+  } else {
+    0
+  }
   complete <- all(!is.na(steps$epsilon) | !is.na(steps$rho)) && (rho == 0 || privacy$delta > 0)
   total <- sum(steps$epsilon, na.rm = TRUE) + converted
   if (!complete || !is.na(privacy$rho) || !at_most(total, privacy$epsilon)) {
