@@ -80,11 +80,12 @@ call_loss <- function(call) {
     discrete_laplace = , laplace = sum((abs(there) - abs(here)) / call$scale),
     gamma_norm = (size(there) - size(here)) / call$scale,
     exponential = {
-      exponent <- floor(call$scale * 2^20) / 2^20
-      chosen <- call$output
-      log_sum <- function(u) max(u) * exponent + log(sum(exp(exponent * (u - max(u)))))
-      exponent * (call$value[[chosen]] - call$other$value[[chosen]]) -
-        log_sum(call$value) + log_sum(call$other$value)
+      log_law <- function(losses) {
+        log_mass <- call$offset - call$scale * losses
+        log_mass - max(log_mass) - log(sum(exp(log_mass - max(log_mass))))
+      }
+      # Choices count from 0.
+      log_law(call$value)[[call$output + 1]] - log_law(call$other$value)[[call$output + 1]]
     }
   )
 }

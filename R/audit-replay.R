@@ -2,14 +2,16 @@
 # neighbour with the same outputs, and compare what the noise was added to.
 #
 # Our own mechanisms run unchanged, but for their environment: copies of the functions that lead to
-# noise see noise functions that write things down. The namespace itself is never touched.
+# noise see noise functions that write things down. The namespace itself is never touched. Method
+# "gram" draws in C++, where a noise object of the same mechanism writes things down.
 
 #' A recorder of noise calls
 #'
 #' `hook()` stands for one noise call. When recording it draws and writes down; when replaying it
-#' returns what was drawn and writes down the other panel's value.
+#' returns what was drawn and writes down the other panel's value. `batch()` stands for a run in C++
+#' that writes its own calls down: a function of the outputs to give, `NULL` to draw them.
 #' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
-#'   a replay `other`), `hook`.
+#'   a replay `other`), `hook`, `batch`.
 #' @noRd
 new_recorder <- function() {
   recorder <- new.env(parent = emptyenv())
@@ -27,18 +29,42 @@ new_recorder <- function() {
       recorder$calls[[i]] <- call
       return(call$output)
     }
+    recorder$match(i, call)$output
+  }
+  recorder$match <- function(i, call) {
     known <- if (i <= length(recorder$calls)) recorder$calls[[i]]
-    if (is.null(known) || !identical(known[c("law", "scale")], call[c("law", "scale")]) ||
-          length(known$value) != length(value)) {
-      stop(structure(
-        class = c("dpsc_replay_diverged", "error", "condition"),
-        list(message = "The sequence of noise calls depends on the panel.", call = NULL)
-      ))
+    public <- c("law", "scale", "offset")
+    if (is.null(known) || !identical(known[public], call[public]) ||
+          length(known$value) != length(call$value)) {
+      stop_diverged()
     }
     recorder$calls[[i]]$other <- call
-    known$output
+    known
+  }
+  recorder$batch <- function(run) {
+    if (recorder$mode == "record") {
+      result <- run(NULL)
+      recorder$calls <- c(recorder$calls, lapply(result$calls, c, core = TRUE))
+    } else {
+      later <- recorder$calls[seq_along(recorder$calls) > recorder$position]
+      result <- tryCatch(
+        run(lapply(later, `[[`, "output")), `dpsc::replay_diverged` = function(e) stop_diverged()
+      )
+      for (i in seq_along(result$calls)) {
+        recorder$match(recorder$position + i, result$calls[[i]])
+      }
+    }
+    recorder$position <- recorder$position + length(result$calls)
+    result
   }
   recorder
+}
+
+stop_diverged <- function() {
+  stop(structure(
+    class = c("dpsc_replay_diverged", "error", "condition"),
+    list(message = "The sequence of noise calls depends on the panel.", call = NULL)
+  ))
 }
 
 #' Record on one panel, replay on the other
@@ -117,8 +143,7 @@ hooked_namespace <- function(recorder, changes = list()) {
   namespace <- topenv()
   unaudited <- function(...) stop("A sampler was called outside the audited noise functions.")
   replaced <- c(noise_hooks(recorder, namespace), list(
-    discrete_gaussian_cpp = unaudited, discrete_laplace_cpp = unaudited,
-    exponential_mechanism_cpp = unaudited
+    discrete_gaussian_cpp = unaudited, discrete_laplace_cpp = unaudited
   ))
   replaced[names(changes)] <- changes
   scope <- new.env(parent = namespace)
@@ -188,15 +213,24 @@ noise_hooks <- function(recorder, real) {
     add_continuous = function(values, law, scale, rng) {
       hook(law, scale, values, function() real$add_continuous(values, law, scale, rng))
     },
-    draw_exponential = function(utility, exponent, rng) {
-      hook("exponential", exponent, utility, function() {
-        real$draw_exponential(utility, exponent, rng)
-      })
-    },
+    gram_release_cpp = core_hook(recorder),
     gaussian_noise_cpp = linear("gaussian"), gamma_norm_noise_cpp = linear("gamma_norm"),
     capped_l1_qp_cpp = minimise(real$capped_l1_qp_cpp),
     minimise_unconstrained = minimise(real$minimise_unconstrained)
   )
+}
+
+#' What stands for a release by method gram: the same in C++, its noise calls written down
+#' @param doubled (`flag`)\cr plant a fault: the first row is there twice.
+#' @param tamper (`function`)\cr of the facts and the recorder's mode; for planted faults.
+#' @noRd
+core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) facts) {
+  function(donors, facts, scale, options, rng) {
+    facts <- tamper(facts, recorder$mode)
+    recorder$batch(function(outputs) {
+      gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled)
+    })$statistics
+  }
 }
 
 #' How far a replayed call's value moved, in the norm that its noise law prices
@@ -204,8 +238,8 @@ noise_hooks <- function(recorder, real) {
 call_shift <- function(call) {
   move <- call_move(call)
   switch(call$law,
-    # Range of the changes: the utility may move all candidates alike at no cost.
-    exponential = max(move, 0) - min(move, 0),
+    # Range of the log-ratios: losses may move all candidates alike at no cost.
+    exponential = call$scale * (max(move) - min(move)),
     discrete_laplace = , laplace = sum(abs(move)),
     discrete_gaussian = sqrt(sum(move^2 * max(call$scale) / call$scale)),
     sqrt(sum(move^2))
@@ -225,16 +259,38 @@ call_move <- function(call) {
 }
 
 #' The sensitivity that a call's noise was calibrated for, in the noise's own units
+#'
+#' Of what a step says of itself and of what its noise pays for at its cost, the smaller.
 #' @param step (`data.frame`, one row)\cr of the release's record.
 #' @noRd
 call_declared <- function(call, step) {
   if (!is.null(call$sensitivity)) {
     return(call$sensitivity)
   }
+  if (isTRUE(call$core)) {
+    return(core_declared(call, step))
+  }
   switch(call$law,
     discrete_gaussian = sqrt(2 * step$rho * max(call$scale)),
     discrete_laplace = step$epsilon * max(call$scale),
     step$sensitivity
+  )
+}
+
+#' The same for a step of the core (proofs/accounting.md, sections 1 and 2)
+#' @noRd
+core_declared <- function(call, step) {
+  largest <- max(call$scale)
+  gaussian <- !is.na(step$mu)
+  switch(call$law,
+    # Each entry's variance must cover 16 more than the shift needs.
+    discrete_gaussian = min(
+      step$sensitivity, step$mu * sqrt(max(0, largest - 16 * largest / min(call$scale)))
+    ),
+    discrete_laplace = min(step$sensitivity, step$epsilon * min(call$scale)),
+    exponential = min(
+      1 / step$scale, if (gaussian) exponential_exponent_cpp(step$mu) else step$epsilon
+    )
   )
 }
 

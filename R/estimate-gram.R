@@ -104,6 +104,9 @@ tail_signal <- function(release) {
 #' @noRd
 no_interval_reason <- function(release, intervals, size, estimator) {
   if (is.null(intervals)) {
+    if (!is.null(release$statistics$rounds[[1L]]$radii)) {
+      return("the release was made by version 0.1.0, which calibrated none")
+    }
     return(paste0(
       count_of(release$panel$n, "donor"), " at epsilon = ", format(release$privacy$epsilon),
       " cannot calibrate an interval"

@@ -205,6 +205,8 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)
+  # The release is for the group's mean.
+  panel$size <- size
   release <- release_panel(
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size
   )

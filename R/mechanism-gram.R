@@ -113,7 +113,7 @@ gram_problem <- function(release) {
     is.logical(s$demean) && length(s$demean) == 1L && !is.na(s$demean) &&
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
     (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
-    intervals_fit(s$intervals)
+    intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel)
   if (!fits) "The statistics do not fit the sizes of the panel."
 }
 
@@ -121,4 +121,24 @@ intervals_fit <- function(x) {
   amounts <- c("clip", "second_sd", "average", "period", "band", "tail")
   is.null(x) || (is.list(x) && is_number(x$second) && is.finite(x$second) &&
     all(vapply(x[amounts], function(v) is_number(v) && is.finite(v) && v > 0, NA)))
+}
+
+leave_one_out_fit <- function(x, panel) {
+  is_table <- function(x, rows, columns) {
+    is.matrix(x) && is.numeric(x) && identical(dim(x), as.integer(c(rows, columns))) &&
+      all(is.finite(x))
+  }
+  periods <- panel$T0 + panel$T1
+  is.null(x) || (is.list(x) && isTRUE(x$n == panel$n) && isTRUE(x$T0 == panel$T0) &&
+    is_number(x$penalty) && x$penalty > 0 &&
+    if (is.null(x$rows)) {
+      is.list(x$moments) && length(x$moments$mean) == periods && is.list(x$counts) &&
+        is_table(x$moments$covariance, periods, periods) && is.numeric(x$moments$mean) &&
+        all(vapply(x$counts[c("ridge", "did")], function(one) {
+          is.list(one) && is.matrix(one$counts) && is.numeric(one$counts) &&
+            is_table(one$powers, 3, 3)
+        }, NA))
+    } else {
+      is_table(x$rows, panel$n, periods)
+    })
 }

@@ -62,18 +62,3 @@ add_continuous <- function(values, law, scale, rng) {
   grid <- 2^(floor(log2(scale)) - 20)
   round((values + noise) / grid) * grid
 }
-
-#' Exponential mechanism for utilities that all move the same way
-#'
-#' When one donor's change moves every utility by 0 or 1 in the same direction (counts of rows
-#' beyond a radius do), probabilities proportional to `exp(exponent * utility)` have log-ratios of
-#' range `exponent`: the choice is `exponent`-DP and `exponent^2 / 8`-zCDP (Dong, Durfee and Rogers,
-#' 2020; Cesar and Rogers, 2021, Lemma 3.2). For utilities that may move both ways it would be twice
-#' that.
-#' @param utility (`numeric`, whole numbers, PRIVATE).
-#' @param exponent (`number`)\cr rounded down to a multiple of 2^-20, and to 2^33 at most.
-#' @return An index, RELEASED.
-#' @noRd
-draw_exponential <- function(utility, exponent, rng) {
-  exponential_mechanism_cpp(utility, min(floor(exponent * 2^20), 2^53), rng)
-}

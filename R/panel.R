@@ -87,11 +87,6 @@ check_donors_finite <- function(donors, label, call = NULL) {
   }
 }
 
-# As [pdp()] calls it, which names periods.
-check_finite_donors <- function(donors, times, label, call = NULL) {
-  check_donors_finite(donors, label, call)
-}
-
 # What may be done about gaps: a rule for one row at a time changes no other row. Dropping donors,
 # or filling them in from others, makes rows depend on each other.
 row_by_row_advice <- paste(

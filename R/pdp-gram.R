@@ -1,41 +1,29 @@
 # Per-donor loss of method "gram": the donor's own contributions to the two rounds of the release.
 #
-# In a round, a donor's features z (whole numbers) are clipped to w, |w| <= R; released are a
-# radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise of
+# In a round, a donor's features z (whole numbers) are shrunk and rounded to w, |w| <= R; released
+# are a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise of
 # variance v on the diagonal and v / 2 off it. Given the radius and the transforms, which were
 # released, the shift that a donor causes is known:
 # * taken out:        |ww'|^2 + 2 K^2 |w|^2 = |w|^4 + 2 K^2 |w|^2;
 # * replaced by w':   |uu' - u'u''|^2 = |u|^4 + |u'|^4 - 2 (u.u')^2, u = (w, K). Over |w'| <= R it
 #   is largest at |w'| = R and w.w' as close to -K^2 as can be:
 #   (|w|^2 + K^2)^2 + (R^2 + K^2)^2 - 2 max(0, K^2 - |w| R)^2.
-# Divided by v they are squared Gaussian shifts. The choice of a radius moves the odds of one set of
-# radii by e^exponent, no more: a test of one bit, covered by the Gaussian shift
-# probit(q) - probit(q'), logit(q) - logit(q') = exponent, largest at q = 1 - q'.
+# Divided by v - 32 they are squared Gaussian shifts (proofs/accounting.md, Theorem 3). The other
+# steps (radii, and what calibrates the intervals) count at the cost that they were charged.
 
-#' What a round of the release was made with
-#' @param loadings,origin,radius what [row_map()] and [release_moments()] got.
-#' @param step (`list`)\cr from [plan_radius()].
-#' @param moments (`list`)\cr from [plan_moments()].
-#' @return A list of numbers, RELEASED or PUBLIC. `radii`, `price`, `exponent`: of the choice of the
-#'   radius; `clipped`, `constant` (R and K), `noise` (v, or the Laplace scale), whole grid units.
-#' @noRd
-gram_round <- function(loadings, origin, radius, step, moments) {
-  list(
-    loadings = loadings, origin = origin, radius = radius, radii = step$radii, price = step$price,
-    exponent = floor(step$exponent * 2^20) / 2^20, clipped = moments$radius,
-    constant = moments$constant, noise = moments$variance %||% moments$scale
-  )
-}
+# Pays for the noise being discrete (proofs/accounting.md, section 2).
+discrete_margin <- 1 + 1e-12
 
 #' Do the rounds of a release, if it has any, fit its sizes?
 #' @param size (`integer(2)`)\cr periods and features.
 #' @noRd
 rounds_fit <- function(rounds, size) {
-  numbers <- c("radius", "price", "clipped", "constant", "noise")
+  numbers <- c("radius", "clipped", "constant", "noise")
   fits <- function(round) {
     is.list(round) && is.numeric(round$loadings) && identical(dim(round$loadings), size) &&
       is.numeric(round$origin) && length(round$origin) == size[[2L]] &&
-      all(is.finite(c(round$loadings, round$origin))) && is.numeric(round$radii) &&
+      all(is.finite(c(round$loadings, round$origin))) &&
+      (is.null(round$radii) || is.numeric(round$radii)) &&
       is_number(round$exponent) && round$exponent >= 0 &&
       all(vapply(round[numbers], function(x) is_number(x) && is.finite(x) && x > 0, NA))
   }
@@ -61,129 +49,94 @@ gram_rounds <- function(release, call) {
 pdp_gram <- function(release, donors, delta, call = NULL) {
   scale <- release_scale(release)
   rounds <- lapply(gram_rounds(release, call), function(round) {
-    contribution <- gram_contributions(round, donors, scale)
-    c(round, contribution, list(odds = radius_odds(round, contribution$index)))
+    c(round, gram_contributions(round, donors, scale))
   })
-  gram_losses(rounds, is_gaussian_release(release), delta)
+  gram_losses(rounds, release, delta)
 }
 
-is_gaussian_release <- function(release) {
-  all(release$privacy$steps$law != "discrete_laplace")
-}
-
-#' Norms of the donors' clipped features in one round, and where they stand among the radii
-#' @return A list of vectors of length n: `squared` (|w|^2) and `absolute` (|w|_1), grid units,
-#'   never too small; `index`, the first radius that holds the donor (one more than there are: none
-#'   does).
+#' Norms of the donors' clipped features in one round
+#' @return A list of vectors of length n, grid units, never too small: `squared` (|w|^2) and
+#'   `absolute` (|w|_1). PRIVATE.
 #' @noRd
 gram_contributions <- function(round, donors, scale) {
-  rows <- row_map(scale, round$loadings, round$origin, on_grid = TRUE)
-  radius <- radius_steps(round$radius, rows)
-  zoom <- round$clipped / radius
-  one <- function(block) {
-    storage.mode(block) <- "double"
-    z <- row_features_cpp(block, rows$map)
-    norm2 <- rowSums(z^2)
-    factor <- ifelse(norm2 <= radius^2, 1, radius / sqrt(norm2)) * zoom
-    w <- round(z * factor)
-    # What rounding carried beyond R is shortened: entries shrink, the norm ends at R or below.
-    list(
-      squared = pmin(rowSums(w^2), round$clipped^2), absolute = rowSums(abs(w)),
-      index = findInterval(norm2, radius_steps(round$radii, rows)^2, left.open = TRUE) + 1
-    )
+  own <- gram_contributions_cpp(donors, core_scale(scale), round)[c("squared", "absolute")]
+  if (is.null(round$radii)) {
+    return(own)
   }
-  if (!inherits(donors, "dp_chunks")) {
-    return(one(donors))
-  }
-  blocks <- lapply(seq_len(donors$count), function(i) one(read_block(donors, i)))
-  lapply(c(squared = "squared", absolute = "absolute", index = "index"), function(part) {
-    unlist(lapply(blocks, `[[`, part))
-  })
+  # Version 0.1.0 did not shrink rows before rounding them: undo that, and allow for the rounding.
+  d <- length(round$origin)
+  rounding <- sqrt(d) / 2
+  shrunk <- (round$clipped - rounding) * (1 - 2^-40)
+  length <- (sqrt(own$squared) + rounding) * (round$clipped / shrunk) + rounding
+  length <- pmin(length, round$clipped)
+  list(squared = length^2, absolute = sqrt(d) * length)
 }
 
-#' Log-odds that the chosen radius holds a donor, for each donor
-#' @param index (`integer(n)`)\cr from [gram_contributions()].
+#' What the steps cost that are not releases of moments: choices, and one mean of squared errors
+#' @return A number: squared Gaussian shifts, or epsilons, added up.
 #' @noRd
-radius_odds <- function(round, index) {
-  steps <- seq_along(round$radii)
-  within <- cumsum(tabulate(index, length(steps)))
-  utility <- round$exponent * (within - round$price * steps)
-  mass <- exp(utility - max(utility))
-  above <- c(rev(cumsum(rev(mass))), 0)
-  below <- c(0, cumsum(mass))
-  log(above[index]) - log(below[index])
+other_costs <- function(release) {
+  steps <- release$privacy$steps
+  moments <- which(steps$law != "exponential")[1:2]
+  other <- steps[-moments, ]
+  if (release$privacy$delta == 0) {
+    return(sum(other$epsilon))
+  }
+  if (!is.null(other$mu)) {
+    return(sum(other$mu^2))
+  }
+  # Version 0.1.0 charged choices in zCDP; there are no others.
+  sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 
 #' Losses from contributions
-#' @param rounds (`list`)\cr rounds with `squared`, `absolute` and `odds` (`NULL`: the worst there
-#'   are).
+#' @param rounds (`list`)\cr rounds with `squared` and `absolute`.
 #' @noRd
-gram_losses <- function(rounds, gaussian, delta) {
-  total <- function(part) Reduce(`+`, lapply(rounds, part))
-  if (!gaussian) {
-    return(loss_table(
-      total(function(r) laplace_removal(r) + radius_loss(r$odds, r$exponent)),
-      total(function(r) laplace_replacement(r) + r$exponent)
-    ))
+gram_losses <- function(rounds, release, delta) {
+  total <- function(part) Reduce(`+`, lapply(rounds, part)) + other_costs(release)
+  if (release$privacy$delta == 0) {
+    return(loss_table(total(laplace_removal), total(laplace_replacement)))
   }
-  removal <- total(function(r) removal_shift2(r) + radius_shift(r$odds, r$exponent)^2)
-  replacement <- total(function(r) replacement_shift2(r) + radius_shift(NULL, r$exponent)^2)
-  shift_losses(sqrt(removal), sqrt(replacement), delta)
+  shift <- function(part) sqrt(total(part)) * discrete_margin
+  shift_losses(shift(removal_shift2), shift(replacement_shift2), delta)
 }
 
 #' Squared Gaussian shifts of the moments' release
 #' @noRd
 removal_shift2 <- function(round) {
-  (round$squared^2 + 2 * round$constant^2 * round$squared) / round$noise
+  (round$squared^2 + 2 * round$constant^2 * round$squared) / shift_variance(round)
 }
 
 #' @noRd
 replacement_shift2 <- function(round) {
   K2 <- round$constant^2
   overlap <- pmax(0, K2 - sqrt(round$squared) * round$clipped)
-  ((round$squared + K2)^2 + (round$clipped^2 + K2)^2 - 2 * overlap^2) / round$noise
+  ((round$squared + K2)^2 + (round$clipped^2 + K2)^2 - 2 * overlap^2) / shift_variance(round)
 }
+
+#' Variance of the normal noise that the discrete noise is an image of (twice 16 less)
+#' @noRd
+shift_variance <- function(round) max(round$noise - 32, 0)
 
 #' Losses of the moments' release with Laplace noise
 #'
 #' The entries on and above the diagonal of ww' have absolute values that add up to
-#' `(|w|_1^2 + |w|^2) / 2`, at most `(d + 1) R^2 / 2`.
+#' `(|w|_1^2 + |w|^2) / 2`, at most `(d + 1) R^2 / 2`. Two rows differ by no more than the step's
+#' sensitivity.
 #' @noRd
 laplace_removal <- function(round) {
-  d <- length(round$origin)
-  most <- (d + 1) * round$clipped^2 / 2 + sqrt(d) * round$constant * round$clipped
   shift <- (round$absolute^2 + round$squared) / 2 + round$constant * round$absolute
-  pmin(shift, most) / round$noise
+  pmin(shift, laplace_most(round)) / round$noise
 }
 
 laplace_replacement <- function(round) {
+  apart <- laplace_gram_sensitivity_cpp(round$clipped, round$constant, length(round$origin))
+  pmin(laplace_removal(round) + laplace_most(round) / round$noise, apart / round$noise)
+}
+
+laplace_most <- function(round) {
   d <- length(round$origin)
-  most <- (d + 1) * round$clipped^2 / 2 + sqrt(d) * round$constant * round$clipped
-  laplace_removal(round) + most / round$noise
-}
-
-#' Gaussian shift that covers the choice of a radius
-#' @param odds (`numeric(n)` or `NULL`)\cr log-odds with the donor; `NULL`: the worst.
-#' @noRd
-radius_shift <- function(odds, exponent) {
-  probit <- function(logit) {
-    -sign(logit) * stats::qnorm(stats::plogis(-abs(logit), log.p = TRUE), log.p = TRUE)
-  }
-  if (is.null(odds)) {
-    return(2 * probit(exponent / 2))
-  }
-  ifelse(is.finite(odds), probit(odds) - probit(odds - exponent), 0)
-}
-
-#' Largest log-ratio of the probabilities of a radius, with and without a donor
-#' @noRd
-radius_loss <- function(odds, exponent) {
-  if (is.null(odds)) {
-    return(exponent)
-  }
-  # P(held) / P'(held) and P(not held) / P'(not held)
-  held <- stats::plogis(odds, log.p = TRUE) - stats::plogis(odds - exponent, log.p = TRUE)
-  ifelse(is.finite(odds), pmax(held, exponent - held), 0)
+  (d + 1) * round$clipped^2 / 2 + sqrt(d) * round$constant * round$clipped
 }
 
 #' Bound on a donor's loss from the donor's own row alone
@@ -235,7 +188,7 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = N
     rounds_at_row(release, rounds, row, call)
   }
   share <- lapply(rounds, function(round) sqrt(round$squared) / round$clipped)
-  loss <- gram_losses(rounds, is_gaussian_release(release), delta)
+  loss <- gram_losses(rounds, release, delta)
   data.frame(
     norm1 = share[[1L]], norm2 = share[[2L]], removal = loss$removal, replacement = loss$replacement
   )
@@ -249,7 +202,7 @@ rounds_at_norm <- function(rounds, norm, call) {
   }
   lapply(rounds, function(round) {
     length <- pmin(norm, 1) * round$clipped
-    # The largest absolute values of a row of that length; the odds of the radius are not known.
+    # The largest absolute values of a row of that length.
     c(round, list(squared = length^2, absolute = sqrt(length(round$origin)) * length))
   })
 }
@@ -265,6 +218,6 @@ rounds_at_row <- function(release, rounds, row, call) {
   }
   scale <- release_scale(release)
   lapply(rounds, function(round) {
-    c(round, gram_contributions(round, unname(row), scale)[c("squared", "absolute")])
+    c(round, gram_contributions(round, unname(row), scale))
   })
 }

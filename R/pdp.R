@@ -23,15 +23,15 @@
 #'   only); infinite with `delta = 0`, where the published promise fails. Its noise does not keep
 #'   the promised epsilon, so a donor's loss may lie above it.
 #' * `"gram"`: exact shifts of the two releases of moments by the donor's own clipped features,
-#'   given the radii and transforms that were released; the choices of a radius by their exact law
-#'   (removal) or the largest log-ratio there is (replacement). It is what *this run* costs: other
-#'   noise would have led to other radii, and to other losses.
+#'   given the radii and transforms that were released; the other steps (choices of a radius, and
+#'   what calibrates the intervals) at the cost that any donor may have. It is what *this run*
+#'   costs: other noise would have led to other radii, and to other losses.
 #'
 #' Losses of the steps add up as if all that the steps gave had been published; for `"output"` and
 #' `"objective"` only a product is, so the true loss may be lower still.
 #' Gaussian steps add up to one Gaussian shift `mu`, from which epsilon follows at the given delta
-#' by the exact trade-off of the Gaussian mechanism. The discrete Gaussian's grid is so fine that
-#' this is its trade-off as well, to about 6 digits.
+#' by the exact trade-off of the Gaussian mechanism. Discrete Gaussian noise of variance V counts as
+#' normal noise of V - 16, of which it is an image (`inst/proofs/accounting.md`).
 #'
 #' @param x (`dp_release` or `dp_synth`)\cr a private release, or a fit that holds it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel that was
@@ -157,7 +157,7 @@ pdp_donors <- function(release, donors, target, T0, data, index, call) {
     sizes <- c(panel$n, length(panel$times))
   } else {
     check_donor_matrix(donors, call)
-    check_finite_donors(donors, seq_len(ncol(donors)), "donors", call)
+    check_donors_finite(donors, "donors", call)
     storage.mode(donors) <- "double"
   }
   if (is.matrix(donors)) sizes <- dim(donors)
@@ -173,7 +173,9 @@ pdp_donors <- function(release, donors, target, T0, data, index, call) {
   }
   if (!is.null(target)) {
     target <- check_target(target, periods, call)
-    if (release$method != "gram") check_fitted_target(release, target, call)
+    if (release$method != "gram") {
+      check_fitted_target(release, mean_target(target, rep(1, nrow(target))), call)
+    }
   }
   donors
 }

@@ -27,7 +27,7 @@ release_conflict <- function(release) {
 #' @noRd
 method_checks <- function() {
   list(
-    gram = list(cost = composed_conflict, noise = function(release) NULL),
+    gram = list(cost = composed_conflict, noise = gram_noise_conflict),
     output = list(cost = composed_conflict, noise = vertical_noise_conflict),
     objective = list(cost = added_conflict, noise = vertical_noise_conflict)
   )
@@ -92,27 +92,39 @@ step_conflict <- function(release) {
   ratio <- steps$sensitivity / steps$scale
   pure <- steps$law %in% c("discrete_laplace", "gamma_norm") |
     (steps$law == "exponential" & is.na(steps$rho))
-  rho <- ifelse(steps$law == "exponential", ratio^2 / 8, ratio^2 / 2)
   composed <- steps$law %in% c("discrete_gaussian", "exponential") & !pure
-  charged <- all(
-    mapply(at_most, ratio[pure], steps$epsilon[pure]),
-    mapply(at_most, rho[composed], steps$rho[composed])
-  )
+  charged <- all(mapply(at_most, ratio[pure], steps$epsilon[pure])) && if (in_shifts(steps)) {
+    choice <- steps$law[composed] == "exponential"
+    shift <- ratio[composed]
+    shift[choice] <- vapply(shift[choice], exponential_step_mu_cpp, 0)
+    all(mapply(at_most, shift, steps$mu[composed])) &&
+      all(mapply(at_most, steps$rho[composed], steps$mu[composed]^2 / 2))
+  } else {
+    rho <- ifelse(steps$law == "exponential", ratio^2 / 8, ratio^2 / 2)
+    all(mapply(at_most, rho[composed], steps$rho[composed]))
+  }
   if (!charged) "A noise step has less noise than its cost says."
 }
 
-#' Methods whose steps compose: in zCDP for delta > 0, else by adding epsilons
+#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
+#' @noRd
+in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
+
+#' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
 #'
 #' Gamma-norm noise (`"output"` as published) is pure whatever delta is.
 #' @noRd
 composed_conflict <- function(release) {
   privacy <- release$privacy
   steps <- privacy$steps
-  fits <- if (privacy$delta > 0 && !all(steps$law == "gamma_norm")) {
+  fits <- if (privacy$delta == 0 || all(steps$law == "gamma_norm")) {
+    is.na(privacy$rho) && at_most(sum(steps$epsilon), privacy$epsilon)
+  } else if (in_shifts(steps)) {
+    mu <- gdp_budget_cpp(privacy$epsilon, privacy$delta)
+    about_equal(privacy$rho, mu^2 / 2) && at_most(sum(steps$mu^2), mu^2)
+  } else {
     about_equal(privacy$rho, cdp_rho_cpp(privacy$epsilon, privacy$delta)) &&
       at_most(sum(steps$rho), privacy$rho)
-  } else {
-    is.na(privacy$rho) && at_most(sum(steps$epsilon), privacy$epsilon)
   }
   if (!fits) "The cost of the noise steps is not that of the release."
 }
@@ -123,7 +135,13 @@ added_conflict <- function(release) {
   privacy <- release$privacy
   steps <- privacy$steps
   rho <- sum(steps$rho, na.rm = TRUE)
-  converted <- if (rho > 0) cdp_epsilon_cpp(rho, privacy$delta / 2) else 0
+  converted <- if (rho > 0 && in_shifts(steps)) {
+    gdp_epsilon_cpp(sqrt(sum(steps$mu^2, na.rm = TRUE)), privacy$delta / 2)
+  } else if (rho > 0) {
+    cdp_epsilon_cpp(rho, privacy$delta / 2)
+  } else {
+    0
+  }
   complete <- all(!is.na(steps$epsilon) | !is.na(steps$rho)) && (rho == 0 || privacy$delta > 0)
   total <- sum(steps$epsilon, na.rm = TRUE) + converted
   if (!complete || !is.na(privacy$rho) || !at_most(total, privacy$epsilon)) {
@@ -159,6 +177,105 @@ vertical_noise_conflict <- function(release) {
   }
   if (!weights || !about_equal(settings$post_variance, post) || last < 2L ||
       !about_equal(sensitivity, steps$sensitivity[[last]])) {
+    "The noise of the statistics is not that of the noise steps."
+  }
+}
+
+#' Is the noise that a gram release reports that of its steps?
+#' @noRd
+gram_noise_conflict <- function(release) {
+  s <- release$statistics
+  noise <- c(s$mean_sd, s$moment_sd)
+  if (!release$privacy$private) {
+    if (any(noise != 0) || !is.null(s$rounds) || !is.null(s$intervals)) {
+      return("A release without privacy reports noise.")
+    }
+    return(NULL)
+  }
+  if (any(noise == 0) || !is.null(s$leave_one_out)) {
+    return("A private release holds statistics without noise.")
+  }
+  # Some releases of version 0.1.0 hold no rounds.
+  if (!is.null(s$rounds) && !rounds_agree(release)) {
+    return("The noise of the statistics is not that of the noise steps.")
+  }
+  intervals_conflict(release)
+}
+
+rounds_agree <- function(release) {
+  s <- release$statistics
+  steps <- release$privacy$steps
+  moments <- steps[which(steps$law != "exponential")[1:2], ]
+  made <- vapply(1:2, function(i) round_of_step(s$rounds[[i]], moments[i, ]), NA)
+  noise <- round_noise(s$rounds[[2L]], release)
+  all(made) && about_equal(s$mean_sd, noise$mean) && about_equal(s$moment_sd, noise$moment)
+}
+
+#' Does a step's record say what the round was made with?
+#' @noRd
+round_of_step <- function(round, step) {
+  bound <- round$clipped^2 + round$constant^2
+  d <- length(round$origin)
+  old <- !is.null(round$radii)
+  if (step$law == "discrete_gaussian") {
+    least <- if (old) sqrt(2) * bound / sqrt(round$noise) else shift_of_round(round)
+    cost <- if (old) sqrt(2 * step$rho) else step$mu
+    return(about_equal(step$sensitivity, sqrt(2) * bound) &&
+      about_equal(step$scale, sqrt(round$noise)) && at_most(least, cost))
+  }
+  sensitivity <- if (old) {
+    (d + 2) * bound
+  } else {
+    laplace_gram_sensitivity_cpp(round$clipped, round$constant, d)
+  }
+  about_equal(step$sensitivity, sensitivity) && at_most(sensitivity / round$noise, step$epsilon) &&
+    about_equal(step$scale, if (old) 2 * round$noise else round$noise)
+}
+
+shift_of_round <- function(round) {
+  if (round$noise <= 32) {
+    return(Inf)
+  }
+  gaussian_step_mu_cpp(round$clipped^2 + round$constant^2, round$noise)
+}
+
+#' Deviations that a round's noise has in the statistics: of the mean, and on the diagonal
+#' @noRd
+round_noise <- function(round, release) {
+  empty <- matrix(0, 0L, nrow(round$loadings))
+  grid <- row_integers_cpp(
+    empty, core_scale(release_scale(release)), round$loadings, round$origin, round$radius,
+    round$clipped
+  )
+  shrunk <- if (is.null(round$radii)) {
+    (round$clipped - sqrt(length(round$origin)) / 2) * (1 - 2^-40)
+  } else {
+    round$clipped
+  }
+  step <- grid$unit * grid$radius / shrunk
+  sigma <- if (release$privacy$delta > 0) sqrt(round$noise) else 2 * round$noise
+  n <- release$panel$n
+  list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
+}
+
+#' Are calibrated intervals those of five steps?
+#' @noRd
+intervals_conflict <- function(release) {
+  x <- release$statistics$intervals
+  steps <- release$privacy$steps
+  count <- nrow(steps)
+  if (is.null(x)) {
+    if (count > 4L) return("Noise steps were paid for of which nothing is there.")
+    return(NULL)
+  }
+  if (count != 9L || x$tail > 0.5) {
+    return("The intervals are not those of the noise steps.")
+  }
+  # The second moment's noise is a share of the clip's square that follows from its step.
+  step <- steps[steps$law != "exponential", ][3L, ]
+  sigma <- step$scale * if (step$law == "discrete_laplace") sqrt(2) else 1
+  rows <- ceiling(release$panel$n / ceiling(release$panel$n / 10000))
+  if (!about_equal(x$second_sd, sigma / step$sensitivity * x$clip^2 / rows)) {
     "The noise of the statistics is not that of the noise steps."
   }
 }

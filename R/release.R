@@ -213,11 +213,12 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       )
     ), "bounds", call)
   }
+  size <- panel$size %||% rep(1, nrow(target))
   list(
     method = method, calibration = calibration, private = private, epsilon = epsilon,
     delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
-    bounds = scale, half = scale$half, y = colMeans(target)[seq_len(panel$T0)],
-    target = colMeans(panel$target)[seq_len(panel$T0)], control = control
+    bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
+    target = unname(mean_target(panel$target, size)[1L, pre]), control = control
   )
 }
 
@@ -283,13 +284,19 @@ guarantee <- function(public, plan) {
       "repaired, proofs/objective.md)"
     ),
     "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
-    if (public$delta > 0) {
+    if (public$delta == 0) {
+      "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
+    } else if (in_shifts(plan$steps)) {
       paste(
         "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
         "proofs/gram.md)"
       )
     } else {
-      "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
+      # Version 0.1.0.
+      paste(
+        "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
+        "proofs/gram.md)"
+      )
     }
   )
   false <- public$method == "objective" && public$calibration == "published"

@@ -4,7 +4,7 @@
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
-for (file in c("helper-audit.R", "helper-panels.R")) {
+for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
 # Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
@@ -59,6 +59,22 @@ for (size in list(c(2, 4, 2), c(12, 10, 3), c(60, 6, 2))) {
   }
 }
 
+cat("The steps that calibrate intervals\n")
+for (delta in c(0, 1e-6)) {
+  ours <- describe("gram", "tight", 2, delta)
+  for (shape in c("appears", "outside", "tiny", "random")) {
+    pair <- helpers$audit_pairs(500, 6, 4)[[shape]]
+    audit <- dp_audit(ours, pair$data, pair$neighbour, n_runs = runs(40), mode = "replay")
+    table <- tidy(audit)
+    for (step in table$call[-(1:4)]) {
+      one <- audit
+      one$observed$ratio <- table$ratio[table$call == step]
+      one$violated <- one$observed$ratio > 1 + 1e-9
+      note(one, step, shape, FALSE)
+    }
+  }
+}
+
 cat("Exact loss of our releases\n")
 for (delta in c(0, 0.02)) {
   for (epsilon in c(0.5, 2)) {
@@ -73,6 +89,14 @@ for (delta in c(0, 0.02)) {
       }
     }
   }
+}
+for (delta in c(0, 0.02)) {
+  pair <- helpers$audit_pairs(300, 6, 4)$appears
+  ours <- describe("gram", "tight", 1, delta)
+  note(
+    dp_audit(ours, pair$data, pair$neighbour, n_runs = runs(300), mode = "loss"),
+    "gram, calibrated", "appears", FALSE
+  )
 }
 # Rows that use the whole sensitivity of the ridge weights.
 ridge <- describe("output", "tight", 1, 0, lambda = 8)
@@ -120,12 +144,13 @@ fixed <- function(panel) {
 state <- .Random.seed
 note(dp_audit(fixed, matrix(0, 2, 1), matrix(c(1, 0)), 1, 0, 200), "fixed seed", "shift", TRUE)
 assign(".Random.seed", state, globalenv())
-for (pair in helpers$audit_pairs(6, 6, 4)["jump"]) {
-  pair <- lapply(pair, function(x) rbind(x[1L, ], 0.01 * x[-1L, ]))
-  audit <- helpers$replay_changed(describe("gram", "tight", 1, 1e-6), pair,
-    list(clipped_moments_cpp = helpers$unclipped_moments), 20)
-  audit <- c(audit, list(mode = "replay", n_runs = 20, claimed = list(epsilon = 1, delta = 1e-6)))
-  note(audit, "gram, clipping off", "jump", TRUE)
+for (name in names(helpers$planted_faults())) {
+  pair <- helpers$audit_pairs(300, 6, 4)$jump
+  audit <- do.call(helpers$replay_faulty, c(
+    list(describe("gram", "tight", 1, 1e-6), pair, n_runs = 10), helpers$planted_faults()[[name]]
+  ))
+  audit <- c(audit, list(mode = "replay", n_runs = 10, claimed = list(epsilon = 1, delta = 1e-6)))
+  note(audit, paste("gram,", name), "jump", TRUE)
 }
 
 table <- do.call(rbind, rows)

@@ -108,10 +108,43 @@ replay_changed <- function(mechanism, pair, changes, n_runs = 3) {
   ), pair, n_runs)
 }
 
-# A release whose clipping is off: rows as they are, at the declared scale.
-unclipped_moments <- function(block, map, radius, zoom, clipped_radius) {
-  rows <- round(row_features_cpp(block, map) * zoom)
-  list(sum = colSums(rows), gram = crossprod(rows))
+# Replays of a gram release with a planted fault in the core.
+replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
+  recorder <- new_recorder()
+  scope <- hooked_namespace(recorder, list(gram_release_cpp = core_hook(recorder, ...)))
+  audit_replay(list(
+    recorder = recorder, ours = TRUE,
+    run = function(panel) record(run_release(mechanism, panel, scope)$privacy)
+  ), pair, n_runs)
+}
+
+# Faults that audits must notice: name, and arguments of replay_faulty().
+planted_faults <- function() {
+  list(
+    "first row counted twice" = list(doubled = TRUE),
+    # Where the panel decides on the budget, noise and radii follow.
+    "budget from the panel" = list(tamper = function(facts, mode) {
+      if (mode == "replay") facts$epsilon <- facts$epsilon * 1.1
+      facts
+    }),
+    "features from the panel" = list(tamper = function(facts, mode) {
+      if (mode == "replay") facts$y <- rev(facts$y)
+      facts
+    }),
+    "calibration from the panel" = list(tamper = function(facts, mode) {
+      if (mode == "replay") facts$intervals <- FALSE
+      facts
+    }),
+    # More is drawn than is charged: the core is given twice the budget.
+    "half of the cost told" = list(record = function(privacy) {
+      privacy$steps[c("mu", "epsilon")] <- privacy$steps[c("mu", "epsilon")] / 2
+      privacy
+    }),
+    "half of the sensitivity told" = list(record = function(privacy) {
+      privacy$steps$sensitivity <- privacy$steps$sensitivity / 2
+      privacy
+    })
+  )
 }
 
 # The namespace with some functions replaced, those that lead to them included.

@@ -1,6 +1,6 @@
 # Sampler tests share one budget of false alarms: 1e-3 over all of them, divided equally. Seeds are
 # fixed, so a failure is a change of code and not bad luck.
-n_sampler_tests <- 16
+n_sampler_tests <- 18
 expect_not_rejected <- function(p_value) {
   testthat::expect_gt(p_value, 1e-3 / n_sampler_tests)
 }

@@ -39,42 +39,38 @@ test_that("joint moments move by at most what they declare, in integers, and rea
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)
-  for (i in 1:60) {
-    d <- sample(2:6, 1)
+  for (i in 1:300) {
+    d <- sample(1:6, 1)
     radius <- sample(c(0.3, 0.9, 1, 1.7, 3), 1)
-    rows <- row_map(new_bounds(c(-1, 1), d), diag(d), numeric(d), on_grid = TRUE)
-    on_grid <- floor(radius / rows$unit)
+    bounds <- new_bounds(c(-1, 1), d)
     R <- 2^sample(6:12, 1)
-    kappa <- sample(c(0.2, 0.7, 1), 1)
-    K <- round(kappa * R)
-    shape <- sample(5, 1)
-    x <- switch(shape,
+    K <- round(sample(c(0.2, 0.7, 1), 1) * R)
+    x <- switch(sample(5, 1),
       matrix(stats::runif(2 * d, -1, 1), 2), matrix(sample(c(-1, 1), 2 * d, TRUE), 2),
       # Just beyond and just within the radius.
-      t(apply(matrix(stats::rnorm(2 * d), 2), 1, function(z) {
+      t(apply(matrix(stats::rnorm(2 * d), 2, d), 1, function(z) {
         z / sqrt(sum(z^2)) * radius * (1 + stats::runif(1, -1e-6, 1e-6))
       })),
       rbind(c(1, numeric(d - 1)), c(numeric(d - 1), 1)) * min(1, radius),
       matrix(c(0, 1), 2, d)
     )
-    moments <- lapply(1:2, function(k) {
-      clipped_moments_cpp(x[k, , drop = FALSE], rows$map, on_grid, R / on_grid, R)
-    })
-    expect_true(all(vapply(moments, function(m) {
-      all(m$sum == round(m$sum)) && sum(m$sum^2) <= R^2 && all(m$gram == tcrossprod(m$sum))
-    }, logical(1))))
-    gram <- moments[[1L]]$gram - moments[[2L]]$gram
-    mean <- K * (moments[[1L]]$sum - moments[[2L]]$sum)
+    if (nrow(x) != 2L) x <- t(x)
+    w <- row_integers_cpp(x, core_scale(bounds), diag(d), numeric(d), radius, R)$clipped
+    expect_true(all(w == round(w)) && all(rowSums(w^2) <= R^2))
+    gram <- tcrossprod(w[1L, ]) - tcrossprod(w[2L, ])
+    mean <- K * (w[1L, ] - w[2L, ])
     # All below 2^53: the comparison is exact.
     expect_lte(sum(gram^2) + 2 * sum(mean^2), 2 * (R^2 + K^2)^2)
     upper <- gram[upper.tri(gram, diag = TRUE)]
-    expect_lte(sum(abs(upper)) + sum(abs(mean)), (d + 2) * (R^2 + K^2))
+    sensitivity <- laplace_gram_sensitivity_cpp(R, K, d)
+    expect_lte(sum(abs(upper)) + sum(abs(mean)), sensitivity)
     seen <- pmax(seen, c(
       sqrt((sum(gram^2) + 2 * sum(mean^2)) / 2) / (R^2 + K^2),
-      (sum(abs(upper)) + sum(abs(mean))) / ((d + 2) * (R^2 + K^2))
+      (sum(abs(upper)) + sum(abs(mean))) / sensitivity
     ))
   }
   expect_gt(seen[["frobenius"]], 0.95)
+  expect_gt(seen[["l1"]], 0.85)
   # Two rows with v'w = -K^2 reach the Frobenius bound.
   v <- c(1, 0) * 64
   w <- c(-1, 0) * 64
@@ -82,19 +78,94 @@ test_that("joint moments move by at most what they declare, in integers, and rea
   expect_equal(sum(shift^2), 2 * (64^2 + 64^2)^2)
 })
 
-test_that("counts within radii move one way and by at most one", {
+# Exact law of a choice as the sampler has it: exp(-(loss units + offset) 2^-shift).
+choice_law <- function(losses, units, log_prior, shift) {
+  offset <- round((max(log_prior) - log_prior) * 2^shift)
+  log_mass <- -(losses * units + offset) * 2^-shift
+  mass <- exp(log_mass - max(log_mass))
+  mass / sum(mass)
+}
+
+test_that("counts beyond thresholds less what is allowed move log-ratios by the exponent at most", {
   withr::local_seed(2)
-  for (i in 1:30) {
-    d <- 4
-    n <- 5
-    rows <- row_map(new_bounds(c(-1, 1), d), diag(d), 0.1 * stats::rnorm(d), on_grid = TRUE)
-    squared <- floor(2^seq(-3, 1.5, by = 0.25) / rows$unit)^2
-    x <- matrix(stats::runif(n * d, -1.2, 1.2), n)
-    other <- x
-    other[1L, ] <- sample(c(-1, 0, 1, 5), d, TRUE)
-    move <- radius_counts_cpp(other, rows$map, squared) - radius_counts_cpp(x, rows$map, squared)
-    expect_true(all(move %in% c(0, 1)) || all(move %in% c(0, -1)))
+  hinge <- function(outside, allowed) pmax(0, outside - allowed)
+  largest <- 0
+  for (i in 1:2000) {
+    periods <- sample.int(4, 1)
+    thresholds <- sort(stats::rexp(sample(2:9, 1)))
+    rows <- matrix(stats::rexp(5 * periods), 5)
+    other <- rows
+    other[1L, ] <- sample(c(0, Inf, stats::rexp(1)), periods, TRUE)
+    allowed <- sample(0:4, 1) * sample(c(1, periods), 1)
+    of <- function(x) {
+      hinge(vapply(thresholds, function(at) sum(is.nan(x) | x > at), 0), allowed)
+    }
+    move <- of(rows) - of(other)
+    # A row has that many values; the exponent is divided by it.
+    expect_lte(max(move) - min(move), periods)
+    largest <- max(largest, (max(move) - min(move)) / periods)
+    exponent <- stats::runif(1, 0.01, 3)
+    units <- floor(exponent / periods * 2^20)
+    prior <- -stats::rexp(length(thresholds))
+    ratio <- log(choice_law(of(rows), units, prior, 20) / choice_law(of(other), units, prior, 20))
+    expect_lte(max(ratio) - min(ratio), exponent * (1 + 1e-9) + 1e-12)
+    expect_lte(max(abs(ratio)), exponent * (1 + 1e-9) + 1e-12)
   }
+  expect_identical(largest, 1)
+})
+
+test_that("the core's five calibration draws move by at most what they declare, and reach it", {
+  withr::local_seed(13)
+  facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
+  donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
+  steps <- gram_plan_cpp(facts)$steps
+  worst <- numeric(9)
+  for (i in 1:25) {
+    other <- donors
+    other[1L, ] <- sample(c(-1, 1, 0, 0.05), 7, TRUE)
+    run <- gram_core(donors, facts)
+    outputs <- call_parts(run$calls, "output")
+    # Also after answers that are not likely.
+    if (i %% 2 == 0) outputs[[5L]] <- sample(0:8, 1)
+    run <- gram_core(donors, facts, outputs = outputs)
+    again <- gram_core(other, facts, outputs = outputs)
+    for (k in 1:9) {
+      call <- c(run$calls[[k]], list(core = TRUE, other = again$calls[[k]]))
+      worst[[k]] <- max(worst[[k]], call_shift(call) / call_declared(call, steps[k, ]))
+    }
+  }
+  expect_true(all(worst <= 1 + 1e-9))
+  expect_true(all(worst[5:9] > 0.5))
+  expect_gt(max(worst[5:9]), 0.999)
+})
+
+test_that("the integer sampler has the law of the choice, far candidates included", {
+  withr::local_seed(14)
+  cases <- list(
+    list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
+    list(losses = c(2, 0, 5), units = floor(0.4 * 2^20), prior = c(0, -0.7, -1.4), shift = 20),
+    list(
+      losses = c(3, 5, 4) * 2^20, units = floor(0.9 / 3 * 2^20), prior = numeric(3), shift = 40
+    ),
+    list(losses = c(0, 2e4), units = 2^20, prior = c(0, 0), shift = 20)
+  )
+  for (case in cases) {
+    x <- replicate(4000, private_choice_cpp(
+      case$losses, case$units, case$prior, case$shift, "R"
+    ))
+    law <- choice_law(case$losses, case$units, case$prior, case$shift)
+    seen <- tabulate(x, length(law))
+    likely <- law > 1e-6
+    expect_identical(sum(seen[!likely]), 0L)
+    if (sum(likely) > 1L) {
+      expect_not_rejected(suppressWarnings(
+        stats::chisq.test(seen[likely], p = law[likely] / sum(law[likely]))
+      )$p.value)
+    }
+  }
+  expect_identical(private_choice_cpp(c(3, 0, 1), 2^53, numeric(3), 20, "R"), 2L)
+  expect_error(private_choice_cpp(c(0.5, 1), 1, c(0, 0), 20, "R"), "whole")
+  expect_error(private_choice_cpp(c(-1, 1), 1, c(0, 0), 20, "R"), "negative")
 })
 
 test_that("number, law and size of the noise calls do not depend on the donors", {
@@ -254,22 +325,21 @@ test_that("caught: radial Laplace noise, and a variance mistaken for a standard 
   expect_gt(wrong$observed$epsilon, 2)
 })
 
-test_that("caught: a gram release whose clipping is off", {
-  release <- releases()$gram
-  pair <- audit_pairs(6, 6, 4)$jump
-  # Far rows, small radius.
-  pair <- lapply(pair, function(x) rbind(x[1L, ], 0.01 * x[-1L, ]))
-  expect_false(replay_changed(release, pair, list())$violated)
+test_that("caught: faults planted in a gram release", {
   withr::local_seed(9)
-  audit <- replay_changed(release, pair, list(clipped_moments_cpp = unclipped_moments), 10)
-  expect_true(audit$violated)
-  expect_gt(audit$observed$ratio, 1.5)
-  # A clip that forgets the rounding: one grid step beyond the radius.
-  sloppy <- function(block, map, radius, zoom, clipped_radius) {
-    moments <- clipped_moments_cpp(block, map, radius, zoom * 1.1, ceiling(clipped_radius * 1.1))
-    moments
+  # Enough donors for all steps. A far row counts fully: nothing is hidden by a small shift.
+  pair <- audit_pairs(300, 6, 4)$jump
+  for (delta in c(0, 1e-6)) {
+    release <- releases(delta, epsilon = 1)$gram
+    expect_false(replay_faulty(release, pair, n_runs = 2)$violated)
+    for (name in names(planted_faults())) {
+      n_runs <- if (grepl("panel", name)) 1 else 8
+      audit <- do.call(
+        replay_faulty, c(list(release, pair, n_runs = n_runs), planted_faults()[[name]])
+      )
+      expect_true(audit$violated, label = paste(name, delta))
+    }
   }
-  expect_true(replay_changed(release, pair, list(clipped_moments_cpp = sloppy), 10)$violated)
 })
 
 test_that("caught: a fixed seed", {
@@ -288,6 +358,7 @@ test_that("caught: a fixed seed", {
 
 test_that("noise drawn outside the audited functions is refused, and so is a wrong record", {
   scope <- hooked_namespace(new_recorder())
+  expect_error(scope$discrete_gaussian_cpp(1, "R"), "outside the audited")
   expect_error(scope$discrete_laplace_cpp(1, "R"), "outside the audited")
   expect_identical(parent.env(scope), asNamespace("dpsc"))
   release <- releases()$output

@@ -78,6 +78,60 @@ for (interface in c("formula", "matrix")) {
   }
 }
 
+# Whatever compiled code gives back to R during a release.
+crossings_of <- function(run) {
+  namespace <- asNamespace("dpsc")
+  names <- grep("_cpp$", ls(namespace, all.names = TRUE), value = TRUE)
+  results <- list()
+  changes <- lapply(stats::setNames(names, names), function(name) {
+    real <- get(name, namespace)
+    function(...) {
+      out <- real(...)
+      results[[length(results) + 1L]] <<- out
+      out
+    }
+  })
+  run(changed_namespace(changes))
+  results
+}
+
+test_that("nothing that crosses from compiled code into R holds a donor or a sum without noise", {
+  p <- canary_panel(n = 300)
+  for (delta in c(0, 1e-6)) {
+    for (chunked in c(FALSE, TRUE)) {
+      donors <- p$donors
+      if (chunked) donors <- dp_chunks(list(donors[1:100, ], donors[-(1:100), ]))
+      results <- crossings_of(function(scope) {
+        withr::local_seed(17)
+        scope[[if (chunked) "dp_release.dp_chunks" else "dp_release.matrix"]](donors,
+          target = p$target, T0 = p$T0, epsilon = 2, delta = delta, bounds = p$bounds,
+          control = dp_control(rng = "R")
+        )
+      })
+      expect_gt(length(results), 2)
+      expect_no_canary(results, p$secrets, paste("crossings", delta, chunked))
+      # The same draws, with their sums written down: they came to something, and none is there.
+      released <- Filter(function(x) is.list(x) && !is.null(x$rounds), results)
+      expect_length(released, 1L)
+      scale <- new_bounds(p$bounds, 8)
+      public <- list(
+        n = 300, T0 = 6, T1 = 2, epsilon = 2, delta = delta,
+        y = (p$target[1:6] - 500) / 500, features = NaN, intervals = TRUE
+      )
+      audit <- withr::with_seed(17, gram_audit_cpp(
+        p$donors, public, core_scale(scale), gram_options(TRUE, 300, scale), "R", NULL, FALSE
+      ))
+      expect_equal(audit$statistics$mean, released[[1L]]$mean, tolerance = 1e-12)
+      expect_length(audit$calls, 9L)
+      exact <- unlist(lapply(audit$calls, function(call) call$value))
+      exact <- exact[abs(exact) > 1000]
+      expect_gt(length(exact), 40)
+      expect_null(canary_found(results, exact))
+      expect_match(canary_found(audit, exact), "a number")
+    }
+  }
+})
+
 test_that("no donor is in a plot, its data or its environments", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()

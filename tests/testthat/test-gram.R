@@ -1,13 +1,5 @@
 # The default method, piece by piece: rows on a grid of integers, the radius, the joint moments, and
-# how two rounds share a budget. inst/proofs/gram.md says why each of these must hold.
-
-gram_public <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
-                        y = sin(seq_len(T0)) / 2, ...) {
-  list(
-    method = "gram", private = TRUE, epsilon = epsilon, delta = delta, n = n, T0 = T0, T1 = T1,
-    y = y, bounds = new_bounds(c(-1, 1), T0 + T1), control = dp_control(rng = "R", ...)
-  )
-}
+# how the rounds share a budget. inst/proofs/gram.md says why each of these must hold.
 
 # A random public map: bounds by period, loadings over many orders of magnitude.
 random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
@@ -18,23 +10,32 @@ random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
   loadings <- matrix(stats::rnorm(periods * d), periods) * 10^stats::runif(1, -50, 50)
   loadings <- loadings %*% diag(10^stats::runif(d, 0, sample(c(1, 7, 12), 1)), d)
   origin <- stats::rnorm(d) * max(abs(loadings)) * sample(c(0, 1, 1e3), 1)
-  list(bounds = bounds, rows = row_map(bounds, loadings, origin, on_grid = TRUE))
+  list(bounds = bounds, loadings = loadings, origin = origin)
 }
 
 # Rows inside, at and far beyond the bounds, and those that push a feature furthest.
-random_rows <- function(bounds, loadings, n = 12) {
+random_rows <- function(map, n = 12) {
+  bounds <- map$bounds
   periods <- length(bounds$half)
   width <- rep(bounds$upper - bounds$lower, each = n)
   x <- matrix(rep(bounds$lower, each = n) + stats::runif(n * periods) * width, n)
   x[1:3, ] <- sample(c(-1, 1), 3 * periods, TRUE) * .Machine$double.xmax
   x[4, ] <- bounds$upper
   x[5, ] <- bounds$centre
-  x[6, ] <- ifelse(loadings[, 1] < 0, -1, 1) * .Machine$double.xmax
+  x[6, ] <- ifelse(map$loadings[, 1] < 0, -1, 1) * .Machine$double.xmax
   x[7, ] <- -x[6, ]
   x
 }
 
-# The documented formula, one step a line. Everything below 2^53, so these are the integers.
+integers_of <- function(x, map, radius = 1, limit = 4096) {
+  row_integers_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radius, limit)
+}
+
+identity_map <- function(d) {
+  list(bounds = new_bounds(c(-1, 1), d), loadings = diag(d), origin = numeric(d))
+}
+
+# The documented formulas, one step a line. Everything below 2^53, so these are the integers.
 naive_features <- function(x, map) {
   q <- sweep(x, 2L, map$centre) * map$scale
   limit <- rep(map$limit, each = nrow(x))
@@ -42,8 +43,10 @@ naive_features <- function(x, map) {
   sweep(round(q %*% map$loadings * map$rescale), 2L, map$origin)
 }
 
-one_row <- function(x, rows, on_grid, clipped) {
-  clipped_moments_cpp(matrix(x, 1L), rows$map, on_grid, clipped / on_grid, clipped)
+naive_clipped <- function(z, radius, limit) {
+  zoom <- (limit - sqrt(ncol(z)) / 2) * (1 - 2^-40) / radius
+  norms <- sqrt(rowSums(z^2))
+  round(z * (zoom * ifelse(norms <= radius, 1, radius / norms)))
 }
 
 test_that("features are the documented integers, and their squared norms below 2^53", {
@@ -51,151 +54,235 @@ test_that("features are the documented integers, and their squared norms below 2
   largest <- 0
   for (i in 1:300) {
     map <- random_map()
-    x <- random_rows(map$bounds, map$rows$map$loadings)
-    z <- row_features_cpp(x, map$rows$map)
-    expect_identical(z, naive_features(x, map$rows$map))
+    x <- random_rows(map)
+    got <- integers_of(x, map)
+    z <- got$features
+    expect_identical(z, naive_features(x, got$map))
     norm2 <- rowSums(z^2)
     expect_true(all(z == round(z)) && all(norm2 < 2^53))
     # The public reach holds, up to the rounding of d entries.
-    expect_true(all(sqrt(norm2) * map$rows$unit <= map$rows$reach + 2 * ncol(z) * map$rows$unit))
+    expect_true(all(sqrt(norm2) * got$unit <= got$reach + 2 * ncol(z) * got$unit))
     largest <- max(largest, norm2)
   }
   # Not much finer would fit.
   expect_gt(largest, 2^46)
 })
 
-test_that("a row map that could leave the exact integers is refused", {
-  rows <- row_map(new_bounds(c(-1, 1), 3), diag(3), numeric(3), on_grid = TRUE)
-  refused <- function(...) {
-    map <- utils::modifyList(rows$map, list(...))
-    expect_error(row_features_cpp(matrix(0, 1, 3), map))
-    expect_error(radius_counts_cpp(matrix(0, 1, 3), map, 1))
-    expect_error(clipped_moments_cpp(matrix(0, 1, 3), map, 1, 1, 1))
-  }
-  refused(loadings = diag(3) / 2)
-  refused(loadings = diag(3) * 2^31)
-  refused(limit = c(1, 1, 2^51))
-  refused(limit = c(1, 1, 0.5))
-  refused(origin = c(0, 0, 0.25))
-  refused(origin = c(0, 0, 2^27))
-  refused(rescale = 3)
-  refused(rescale = 2^20)
-  refused(scale = Inf)
-  refused(centre = c(0, 0, NaN))
-  expect_error(one_row(numeric(3), rows, 0, 64))
-  expect_error(one_row(numeric(3), rows, 10, 64.5))
-  expect_error(radius_counts_cpp(matrix(0, 1, 3), rows$map, c(4, 1)))
+test_that("a row's integers do not depend on other rows, on blocks or on the type", {
+  withr::local_seed(12)
+  map <- random_map(6, 3)
+  x <- random_rows(map, 2500)
+  whole <- integers_of(x, map, 1e-3 * max(abs(map$loadings)))
+  some <- c(1, 7, 1024, 1025, 2048, 2500)
+  alone <- integers_of(x[some, ], map, 1e-3 * max(abs(map$loadings)))
+  expect_identical(alone$features, whole$features[some, ])
+  expect_identical(alone$clipped, whole$clipped[some, ])
+  expect_identical(colSums(whole$clipped), whole$sum)
+  expect_identical(crossprod(whole$clipped), whole$gram)
+  counts <- matrix(sample.int(50, 60, TRUE), 10)
+  bounds <- list(bounds = new_bounds(c(0, 40), 6), loadings = diag(6), origin = numeric(6))
+  expect_identical(integers_of(counts, bounds), integers_of(counts + 0, bounds))
 })
 
-test_that("clipped rows are integers within the radius, whatever the row", {
+test_that("a map that could leave the exact integers is refused", {
+  map <- identity_map(3)
+  refused <- function(..., radius = 1, limit = 64) {
+    expect_error(integers_of(matrix(0, 1, 3), utils::modifyList(map, list(...)), radius, limit))
+  }
+  refused(loadings = diag(3) * Inf)
+  refused(loadings = diag(c(1, 1, NaN)))
+  refused(origin = c(0, 0, Inf))
+  refused(origin = c(0, 0))
+  refused(loadings = diag(2))
+  refused(limit = 64.5)
+  refused(limit = 0)
+  refused(bounds = list(centre = c(0, 0, NaN), unit = 1, half = rep(1, 3)))
+  refused(bounds = list(centre = numeric(3), unit = 0, half = rep(1, 3)))
+  refused(bounds = list(centre = numeric(3), unit = 1, half = c(1, 1, 2^40)))
+})
+
+test_that("clipped rows are the documented integers, within the limit whatever the row", {
   withr::local_seed(2)
-  within <- function(x, rows, on_grid, clipped) {
-    m <- one_row(x, rows, on_grid, clipped)
-    all(m$sum == round(m$sum)) && sum(m$sum^2) <= clipped^2 && identical(m$gram, tcrossprod(m$sum))
+  within <- function(got, limit) {
+    w <- got$clipped
+    all(w == round(w)) && all(rowSums(w^2) <= limit^2) &&
+      identical(w, naive_clipped(got$features, got$radius, limit))
   }
   for (i in 1:150) {
     map <- random_map()
-    x <- random_rows(map$bounds, map$rows$map$loadings)
-    size <- sqrt(rowSums(row_features_cpp(x, map$rows$map)^2))
-    on_grid <- max(1, floor(sample(c(size, 1), 1) * sample(c(0.01, 0.5, 1, 3), 1)))
-    clipped <- 2^sample(6:12, 1)
-    for (k in seq_len(nrow(x))) expect_true(within(x[k, ], map$rows, on_grid, clipped))
+    x <- random_rows(map)
+    z <- integers_of(x, map)
+    size <- sqrt(rowSums(z$features^2)) * z$unit
+    radius <- sample(c(size, z$unit), 1) * sample(c(0.01, 0.5, 1, 3), 1)
+    limit <- 2^sample(6:12, 1)
+    expect_true(within(integers_of(x, map, radius, limit), limit))
   }
-  # Entries that all round up: the row must be shortened.
-  for (d in c(2, 7, 40, 120)) {
-    rows <- row_map(new_bounds(c(-1, 1), d), diag(d), numeric(d), on_grid = TRUE)
-    for (clipped in 2^c(6, 9, 12)) {
-      entry <- (floor(clipped / sqrt(d)) + 0.5) / clipped
-      x <- entry * sample(c(-1, 1), d, TRUE)
-      on_grid <- floor(1 / rows$unit)
-      expect_true(within(x, rows, on_grid, clipped))
-      expect_true(within(x * (1 - 1e-9), rows, on_grid, clipped))
-      expect_true(within(100 * x, rows, on_grid, clipped))
+  # Entries that all round up, by a half: what shrinking must allow for.
+  closest <- 0
+  for (d in c(1, 2, 7, 40, 120)) {
+    map <- identity_map(d)
+    for (limit in 2^c(6, 9, 12)) {
+      entry <- (floor(limit / sqrt(d)) + c(0.5, 0.5 + 1e-6, -0.5, 0)) / limit
+      x <- outer(entry, sample(c(-1, 1), d, TRUE))
+      got <- integers_of(rbind(x, x * (1 - 1e-9), 100 * x), map, 1, limit)
+      expect_true(within(got, limit))
+      closest <- max(closest, sqrt(max(rowSums(got$clipped^2))) / limit)
     }
   }
+  expect_gt(closest, 0.9995)
 })
 
-test_that("a row inside the radius is only rounded, one outside keeps its direction", {
-  rows <- row_map(new_bounds(c(-1, 1), 4), diag(4), numeric(4), on_grid = TRUE)
-  on_grid <- floor(0.9 / rows$unit)
+test_that("a row inside the radius is only shrunk and rounded, one outside keeps its direction", {
+  map <- identity_map(4)
   inside <- c(0.3, -0.2, 0.1, 0.7)
-  expect_equal(one_row(inside, rows, on_grid, 4096)$sum, inside / 0.9 * 4096, tolerance = 2e-4)
+  one <- function(x) drop(integers_of(matrix(x, 1L), map, 0.9)$clipped)
+  expect_equal(one(inside), inside / 0.9 * (4096 - 1), tolerance = 3e-4)
   outside <- c(1, -0.8, 0.9, 0.2)
-  cut <- outside / sqrt(sum(outside^2)) * 4096
-  expect_lte(max(abs(one_row(outside, rows, on_grid, 4096)$sum - cut)), 2)
+  cut <- outside / sqrt(sum(outside^2)) * (4096 - 1)
+  expect_lte(max(abs(one(outside) - cut)), 1)
 })
 
-test_that("counts within radii are those of the rows, ties included", {
+# Losses of the radii, one row at a time in the order of the documentation.
+naive_losses <- function(z, squared, bits) {
+  norm2 <- rowSums(z^2)
+  each <- vapply(squared, function(r2) {
+    kept <- pmin(2^bits, round(norm2 * (2^bits / r2)))
+    sum(ifelse(norm2 <= r2, 2^bits - kept, 2 * 2^bits))
+  }, 0)
+  each
+}
+
+test_that("losses of the radii are those of the rows, ties included", {
   withr::local_seed(3)
   for (i in 1:100) {
     map <- random_map()
-    x <- random_rows(map$bounds, map$rows$map$loadings, 30)
-    norm2 <- rowSums(row_features_cpp(x, map$rows$map)^2)
-    squared <- sort(c(sample(norm2, 3), floor(stats::runif(3) * max(norm2)), 0))
-    counts <- drop(radius_counts_cpp(x, map$rows$map, squared))
-    expect_identical(counts, vapply(squared, function(s) as.double(sum(norm2 <= s)), 0))
+    x <- random_rows(map, 30)
+    got <- integers_of(x, map)
+    norm <- sqrt(rowSums(got$features^2))
+    radii <- sort(c(sample(norm, 3), stats::runif(3) * max(norm), 0)) * got$unit
+    squared <- pmax(1, floor(radii / got$unit))^2
+    bits <- sample(8:20, 1)
+    losses <- radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radii, bits)
+    expect_identical(losses, naive_losses(got$features, squared, bits))
+    expect_true(all(losses >= 0) && all(losses <= 2 * 30 * 2^bits))
   }
 })
 
-# What a plan spends, from the noise it will draw and the shifts that are proved.
-spent <- function(plan) {
-  steps <- plan$steps_plan
-  d <- ncol(plan$features$loadings)
-  exponents <- floor(c(steps$radius1$exponent, steps$radius2) * 2^20) / 2^20
-  moments <- steps[c("moments1", "moments2")]
-  squared <- vapply(moments, function(m) m$radius^2 + m$constant^2, 0)
-  if (plan$cost$kind == "zcdp") {
-    sum(exponents^2) / 8 + sum(squared^2 / vapply(moments, `[[`, 0, "variance"))
-  } else {
-    sum(exponents) + sum((d + 2) * squared / vapply(moments, `[[`, 0, "scale"))
+test_that("a replaced row moves the losses of the radii within a range of 3 units, and reaches it", {
+  withr::local_seed(4)
+  largest <- 0
+  for (i in 1:400) {
+    d <- sample.int(4, 1)
+    map <- identity_map(d)
+    x <- matrix(stats::runif(4 * d, -1, 1), 4)
+    other <- x
+    # Short rows against long ones, with radii in between.
+    x[1L, ] <- stats::runif(d, -1, 1) * 10^stats::runif(1, -4, 0)
+    other[1L, ] <- sample(c(-1, 1), d, TRUE) * stats::runif(1, 0.5, 1)
+    short <- sqrt(sum(x[1L, ]^2))
+    long <- sqrt(sum(other[1L, ]^2))
+    # Just holding the short row, just not holding the long one, just holding it.
+    radii <- sort(c(short * c(1, 1.5, 30), long * c(0.5, 1 - 1e-4, 1 + 1e-4, 2)))
+    bits <- sample(8:20, 1)
+    of <- function(x) {
+      radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radii, bits)
+    }
+    move <- of(x) - of(other)
+    expect_lte(max(move) - min(move), 3 * 2^bits)
+    largest <- max(largest, (max(move) - min(move)) / 2^bits)
   }
+  expect_gt(largest, 2.99)
+})
+
+test_that("a mass of rows at the origin has no vote on the radius", {
+  map <- identity_map(3)
+  of <- function(x) {
+    radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, c(0.01, 0.1, 1), 20)
+  }
+  rows <- matrix(0.2, 5, 3)
+  expect_identical(of(rbind(rows, matrix(0, 40, 3))) - of(rows), rep(40 * 2^20, 3))
+})
+
+# What the steps cost by their noise, from the shifts that are proved.
+proved_cost <- function(steps, delta) {
+  choice <- steps$law == "exponential"
+  sensitivity <- steps$sensitivity
+  if (delta == 0) {
+    return(ifelse(choice, 1 / steps$scale, sensitivity / steps$scale))
+  }
+  joint <- grepl("^mean and moments", steps$step)
+  covered <- pmax(steps$scale^2 - ifelse(joint, 32, 16), 0)
+  ifelse(choice, vapply(1 / steps$scale, exponential_step_mu_cpp, 0), sensitivity / sqrt(covered))
 }
 
 test_that("steps add up to the budget and never exceed it", {
-  withr::local_seed(4)
-  expect_equal(sum(gram_constants$shares), 1)
+  withr::local_seed(5)
+  calibrated <- 0
   for (i in 1:200) {
     T0 <- sample(2:30, 1)
-    public <- gram_public(T0, sample(1:9, 1), round(10^stats::runif(1, 0.4, 7)),
-      epsilon = 10^stats::runif(1, -1, 3), delta = sample(c(0, 1e-6, 1e-40, 0.1), 1),
-      features = sample(list(NULL, 1, T0 - 1, Inf), 1)[[1L]]
+    facts <- gram_facts_of(T0, sample(1:9, 1), round(10^stats::runif(1, 0.4, 7)),
+      epsilon = 10^stats::runif(1, 0, 3), delta = sample(c(0, 1e-6, 1e-40, 0.1), 1),
+      features = sample(c(NaN, 1, T0 - 1, Inf), 1), intervals = sample(c(TRUE, FALSE), 1)
     )
-    plan <- plan_gram(public)
-    gaussian <- public$delta > 0
-    expect_identical(plan$cost$kind, if (gaussian) "zcdp" else "pure")
-    budget <- if (gaussian) plan$cost$rho else plan$cost$epsilon
-    total <- if (gaussian) cdp_rho(public$epsilon, public$delta) else public$epsilon
-    expect_identical(budget, total)
-    expect_lte(spent(plan), budget)
-    # What is lost is the rounding of exponents to 2^-20, and of small noise to whole numbers.
-    expect_gt(spent(plan) / budget, 0.99)
-    # The steps as they are told say the same.
-    told <- plan$steps[[if (gaussian) "rho" else "epsilon"]]
-    expect_equal(sum(told), budget)
-    for (step in plan$steps_plan[c("moments1", "moments2")]) {
-      expect_true(step$radius %in% 2^(6:12))
-      expect_true(step$constant == round(step$constant) && step$constant >= 1)
-      expect_lte(step$constant, step$radius)
-      if (gaussian) {
-        # Half of it is the variance off the diagonal, a whole number too.
-        expect_true(step$variance %% 2 == 0 && step$variance >= 2 && step$variance <= 2^55)
-      } else {
-        expect_true(step$scale == round(step$scale) && step$scale >= 1 && step$scale <= 2^52)
-      }
-    }
+    plan <- gram_plan_cpp(facts)
+    gaussian <- facts$delta > 0
+    total <- if (gaussian) gdp_budget_cpp(facts$epsilon, facts$delta) else facts$epsilon
+    expect_identical(plan$total, total)
+    expect_identical(nrow(plan$steps), if (plan$calibrated) 9L else 4L)
+    expect_true(!plan$calibrated || facts$intervals)
+    calibrated <- calibrated + plan$calibrated
+    told <- plan$steps[[if (gaussian) "mu" else "epsilon"]]
+    proved <- proved_cost(plan$steps, facts$delta)
+    # No step costs more than it says, and together no more than the budget.
+    expect_true(all(proved <= told * (1 + 1e-12)))
+    power <- if (gaussian) 2 else 1
+    expect_lte(sum(told^power), total^power * (1 + 1e-14))
+    # What is lost is the rounding of noise to whole numbers: little, but for huge budgets.
+    if (facts$epsilon < 100) expect_gt(sum(told^power) / total^power, 0.999)
+    if (gaussian) expect_equal(plan$steps$rho, told^2 / 2) else expect_true(all(is.na(plan$steps$mu)))
+    expect_true(all(is.na(plan$steps$epsilon)) == gaussian)
   }
+  expect_gt(calibrated, 30)
 })
 
-test_that("prices and radii of a search are whole and increasing", {
-  withr::local_seed(5)
-  for (i in 1:100) {
-    low <- 10^stats::runif(1, -5, 0)
-    step <- plan_radius(10^stats::runif(1, -8, 3), low, low * 2^stats::runif(1, 0.1, 10),
-      round(10^stats::runif(1, 0.4, 9))
-    )
-    expect_true(step$price >= 1 && step$price == round(step$price))
-    expect_false(is.unsorted(step$radii, strictly = TRUE))
-    expect_lte(step$radii[[1L]], low * (1 + 1e-9))
+test_that("noise is drawn as the steps say: whole numbers, V on the diagonal and V / 2 off it", {
+  withr::local_seed(6)
+  for (delta in c(0, 1e-6)) {
+    for (n in c(30, 400)) {
+      facts <- gram_facts_of(n = n, delta = delta, epsilon = 2)
+      donors <- matrix(stats::runif(8 * n, -1, 1), n)
+      run <- gram_core(donors, facts)
+      steps <- gram_plan_cpp(facts)$steps
+      expect_identical(unlist(call_parts(run$calls, "label")), steps$step)
+      expect_identical(unlist(call_parts(run$calls, "law")), steps$law)
+      for (k in seq_along(run$calls)) {
+        call <- run$calls[[k]]
+        scale <- call$scale
+        if (call$law == "exponential") {
+          # A radius: a third of the exponent a unit, units of 2^-20. A period's share: a T1-th.
+          parts <- if (grepl("radius", call$label)) 3 * 2^20 else if (grepl("period", call$label)) 2
+          expect_lte(scale * (parts %||% 1), 1 / steps$scale[[k]])
+          expect_equal(scale * (parts %||% 1), 1 / steps$scale[[k]], tolerance = 1e-3)
+        } else if (call$label == "mean squared placebo error") {
+          expect_identical(scale, if (delta > 0) steps$scale[[k]]^2 else steps$scale[[k]],
+            tolerance = 1e-12
+          )
+        } else {
+          d <- ncol(run$statistics$loadings)
+          diagonal <- cumsum(seq_len(d))
+          full <- if (delta > 0) steps$scale[[k]]^2 else steps$scale[[k]]
+          off <- if (delta > 0) full / 2 else full
+          expected <- rep(off, d * (d + 1) / 2 + d)
+          expected[diagonal] <- full
+          expect_equal(scale, expected, tolerance = 1e-12)
+          expect_true(all(scale == round(scale)))
+          round <- run$statistics$rounds[[if (k == 2L) 1L else 2L]]
+          expect_identical(round$noise, max(scale))
+          expect_true(round$clipped %in% 2^(6:12))
+          expect_true(round$constant >= 1 && round$constant <= round$clipped)
+        }
+      }
+    }
   }
 })
 
@@ -220,119 +307,105 @@ test_that("an epsilon that is too small is refused before the charge, with no no
   expect_identical(.Random.seed, state)
 })
 
-# A run with the noisy steps replaced by given answers; what the steps were asked is kept.
-scripted_run <- function(public, donors, pick, moments) {
-  asked <- list()
-  keep <- function(...) asked <<- c(asked, list(list(...)))
-  scope <- changed_namespace(list(
-    release_radius = function(donors, rows, step, n, rng) {
-      keep("radius", rows, step, n)
-      step$radii[[pick]]
-    },
-    release_moments = function(donors, rows, radius, step, n, rng) {
-      keep("moments", rows, radius, step, n)
-      moments
-    }
-  ))
-  released <- scope$run_gram(plan_gram(public), donors, public)
-  list(asked = asked, released = released)
-}
-
-test_that("the second round is planned from the first one's outputs, not from donors", {
+test_that("everything after a draw is planned from outputs, not from donors", {
   withr::local_seed(7)
   for (delta in c(0, 1e-6)) {
-    public <- gram_public(delta = delta, n = 20)
-    d <- ncol(plan_gram(public)$features$loadings)
-    one <- matrix(stats::runif(160, -1, 1), 20)
-    other <- matrix(sample(c(-1, 1), 160, TRUE), 20)
-    moments <- function(scale) {
-      list(
-        mean = scale * stats::rnorm(d),
-        moment = scale^2 * crossprod(matrix(stats::rnorm(d * d), d)),
-        mean_sd = 0.01, moment_sd = 0.02
-      )
-    }
+    facts <- gram_facts_of(delta = delta, n = 400, epsilon = 2)
+    one <- matrix(stats::runif(3200, -1, 1), 400)
+    other <- matrix(sample(c(-1, 1), 3200, TRUE), 400)
+    run <- gram_core(one, facts)
+    expect_length(run$calls, 9L)
+    again <- gram_core(other, facts, outputs = call_parts(run$calls, "output"))
+    expect_identical(public_parts(again), public_parts(run))
+    expect_identical(again$statistics, run$statistics)
+    # What the noise hid did differ.
+    expect_false(identical(call_parts(again$calls, "value"), call_parts(run$calls, "value")))
     # Released moments that no donors have, too: not positive, far beyond the radius, all zero.
-    for (given in list(moments(0.3), moments(1e6), lapply(moments(0), abs))) {
-      given$moment <- given$moment - diag(0.1 * sample(0:1, 1), d)
-      run <- scripted_run(public, one, 3, given)
-      expect_identical(scripted_run(public, other, 3, given), run)
-      expect_identical(vapply(run$asked, `[[`, "", 1L), rep(c("radius", "moments"), 2))
-      # Budgets of both rounds are those of the plan.
-      plan <- plan_gram(public)$steps_plan
-      expect_identical(run$asked[[3L]][[3L]]$exponent, plan$radius2)
-      expect_identical(run$asked[[4L]][[4L]], plan$moments2)
-      # And its map is one the passes accept.
-      z <- row_features_cpp(one, run$asked[[3L]][[2L]]$map)
-      expect_true(all(z == round(z)) && all(rowSums(z^2) < 2^53))
+    for (factor in list(0, -1, 1e6)) {
+      outputs <- call_parts(run$calls, "output")
+      outputs[[2L]] <- outputs[[2L]] * factor
+      first <- gram_core(one, facts, outputs = outputs)
+      second <- gram_core(other, facts, outputs = outputs)
+      expect_identical(public_parts(second), public_parts(first))
+      expect_identical(second$statistics, first$statistics)
     }
   }
 })
 
-test_that("whitening and its way back cancel, also when the noise is all there is", {
+test_that("a replay that asks for other noise stops", {
   withr::local_seed(8)
-  for (i in 1:30) {
-    d <- sample(1:6, 1)
-    first <- list(
-      mean = stats::rnorm(d),
-      moment = crossprod(matrix(stats::rnorm(d^2), d)) - diag(stats::rexp(1), d),
-      mean_sd = 1, moment_sd = 10^stats::runif(1, -12, 3)
-    )
-    frame <- whitening(first, radius <- stats::rexp(1))
-    expect_equal(frame$whiten %*% t(frame$restore), diag(d), tolerance = 1e-6)
-    expect_lte(sqrt(sum(frame$centre^2)), radius * (1 + 1e-12))
-    expect_true(frame$spread > 0 && frame$spread <= radius * sqrt(d) * (1 + 1e-12))
+  facts <- gram_facts_of(n = 20)
+  donors <- matrix(stats::runif(160, -1, 1), 20)
+  outputs <- call_parts(gram_core(donors, facts)$calls, "output")
+  wrong <- list(outputs[-4L], outputs[c(1, 1, 3, 4)], replace(outputs, 1L, 1e9), list())
+  for (given in wrong) {
+    expect_error(gram_core(donors, facts, outputs = given), class = "dpsc::replay_diverged")
   }
-  # A mean of exactly zero has no direction.
-  zero <- whitening(list(mean = c(0, 0), moment = matrix(0, 2, 2), moment_sd = 1), 1)
-  expect_identical(zero$centre, c(0, 0))
 })
 
-test_that("with noise of one grid step, released moments are those of the clipped rows", {
+test_that("whitening and its way back cancel, and the centre is within the first radius", {
   withr::local_seed(9)
-  d <- 3
-  x <- matrix(stats::runif(40 * d, -1, 1), 40)
-  rows <- row_map(new_bounds(c(-1, 1), d), diag(d), c(0.1, 0, -0.2), on_grid = TRUE)
-  z <- sweep(x, 2L, c(0.1, 0, -0.2))
-  z <- z * pmin(1, 1.2 / sqrt(rowSums(z^2)))
-  step <- list(radius = 4096, constant = 2896, sigma = sqrt(2))
-  for (noise in list(
-    list(law = "discrete_gaussian", variance = 2), list(law = "discrete_laplace", scale = 1)
-  )) {
-    out <- release_moments(x, rows, 1.2, c(step, noise), 40, "R")
-    expect_equal(out$mean, colMeans(z), tolerance = 1e-3)
-    expect_equal(out$moment, crossprod(z) / 40, tolerance = 1e-3)
-    expect_identical(out$moment, t(out$moment))
-    expect_equal(out$moment_sd, sqrt(2) * (1.2 / 4096)^2 / 40, tolerance = 1e-5)
-    expect_equal(out$mean_sd, 1.2 / 4096 / 2896 / 40, tolerance = 1e-5)
+  for (i in 1:20) {
+    n <- sample(c(10, 300), 1)
+    facts <- gram_facts_of(n = n, epsilon = 10^stats::runif(1, -0.5, 2))
+    s <- gram_core(matrix(stats::runif(8 * n, -1, 1), n), facts)$statistics
+    first <- s$rounds[[1L]]
+    second <- s$rounds[[2L]]
+    expect_identical(first$loadings, s$loadings)
+    expect_equal(second$loadings %*% t(s$restore), s$loadings, tolerance = 1e-6)
+    centre <- drop(s$restore %*% second$origin)
+    expect_lte(sqrt(sum((centre - first$origin)^2)), first$radius * (1 + 1e-9))
   }
 })
 
-test_that("noise has the declared size: V on the diagonal, V / 2 off it and on the sums", {
+test_that("without noise the release is the moments of the clipped rows", {
   withr::local_seed(10)
-  rows <- row_map(new_bounds(c(-1, 1), 2), diag(2), c(0, 0), on_grid = TRUE)
-  x <- matrix(0, 5, 2)
-  for (step in list(
-    list(law = "discrete_gaussian", variance = 1e6, sigma = 1e3),
-    list(law = "discrete_laplace", scale = 500, sigma = 1e3)
-  )) {
-    step <- c(list(radius = 64, constant = 64), step)
-    draws <- t(replicate(4000, unlist(release_moments(x, rows, 1, step, 5, "R"))))
+  facts <- gram_facts_of(n = 60)
+  donors <- matrix(stats::runif(480, -0.8, 0.8), 60)
+  outputs <- call_parts(gram_core(donors, facts)$calls, "output")
+  # The largest radius, and sums as they are: one round after the other.
+  plan <- gram_plan_cpp(facts)
+  choices <- c(1L, 3L)
+  for (k in seq_along(outputs)) {
+    run <- gram_core(donors, facts, outputs = outputs)
+    exact <- run$calls[[k]]$value
+    outputs[[k]] <- if (k %in% choices) length(exact) - 1 else exact
+  }
+  s <- gram_core(donors, facts, outputs = outputs)$statistics
+  features <- donors %*% plan$loadings
+  centred <- sweep(features, 2L, colMeans(features))
+  restored <- s$restore %*% s$covariance %*% t(s$restore)
+  # Rows are whole numbers of grid steps: a step is at most this.
+  step <- s$rounds[[2L]]$radius / s$rounds[[2L]]$clipped * max(abs(s$restore))
+  expect_lt(max(abs(s$mean - colMeans(features))), step)
+  expect_lt(max(abs(restored - crossprod(centred) / 60)), step)
+  expect_lt(step, 0.01)
+})
+
+test_that("noise has the declared size in the statistics", {
+  withr::local_seed(11)
+  donors <- matrix(0.1, 5, 8)
+  for (delta in c(0, 1e-6)) {
+    facts <- gram_facts_of(n = 5, delta = delta, epsilon = 3, features = 1)
+    first <- gram_core(donors, facts)
+    d <- ncol(first$statistics$loadings)
+    draws <- t(replicate(1500, {
+      # The same first round: one law of the second.
+      run <- gram_core(donors, facts)
+      (run$calls[[2L]]$output - run$calls[[2L]]$value) / sqrt(run$calls[[2L]]$scale)
+    }))
     sd <- apply(draws, 2L, stats::sd)
-    known <- draws[1L, c("mean_sd", "moment_sd")]
-    off <- known[["moment_sd"]] / sqrt(2)
-    diagonal <- if (step$law == "discrete_gaussian") known[["moment_sd"]] else off
-    expected <- c(rep(known[["mean_sd"]], 2), diagonal, off, off, diagonal)
-    expect_equal(unname(sd[1:6]), expected, tolerance = 0.08)
-    # Independent, but for the two sides of the diagonal.
-    correlation <- stats::cor(draws[, c(1:4, 6)])
-    expect_lt(max(abs(correlation - diag(5))), 0.08)
+    # In units of the root of the scale: a variance is one, a Laplace scale s gives sqrt(2 s).
+    unit <- if (delta > 0) 1 else sqrt(2 * first$calls[[2L]]$scale)
+    expect_equal(sd / unit, rep(1, ncol(draws)), tolerance = 0.1)
+    correlation <- stats::cor(draws)
+    expect_lt(max(abs(correlation - diag(ncol(draws)))), 0.13)
   }
 })
 
 test_that("features: one, all but one, every period; the level and the target come first", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
-  of <- function(features, ...) plan_gram(gram_public(y = y, features = features, ...))$features
+  of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {
     f <- of(p)
     expect_equal(c(f$pre, ncol(f$loadings)), c(p, p + 2))
@@ -348,13 +421,13 @@ test_that("features: one, all but one, every period; the level and the target co
   expect_identical(full$loadings, diag(1 / sqrt(6), 8))
   expect_false(full$demean)
   # As many as periods, by the rule: the level too, and nothing is demeaned.
-  rich <- of(NULL, n = 1e6)
+  rich <- of(NaN, n = 1e6)
   expect_identical(rich$pre, 6L)
   expect_false(rich$demean)
   expect_equal(crossprod(rich$loadings[1:6, 1:6]), diag(1 / 6, 6))
-  expect_identical(of(NULL, n = 2, epsilon = 0.5)$pre, 1L)
+  expect_identical(of(NaN, n = 2, epsilon = 0.5)$pre, 1L)
   # A constant target has no path of its own.
-  flat <- plan_gram(gram_public(y = rep(0.3, 6), features = 2))$features
+  flat <- gram_plan_cpp(gram_facts_of(y = rep(0.3, 6), features = 2))
   expect_equal(crossprod(flat$loadings[1:6, 1:2]), diag(1 / 6, 2))
   for (f in list(full, rich, flat, of(1))) {
     expect_true(all(is.finite(f$loadings)) && 0 < f$low && f$low <= f$high / 2)
@@ -367,7 +440,7 @@ test_that("an estimate is the ridge regression of the released moments, written 
     target = panel$target, T0 = 5, epsilon = 1e7, bounds = c(-1, 1),
     control = dp_control(rng = "R", lambda = 8)
   ))
-  fit <- estimate_gram(release, drop(panel$target))
+  fit <- estimate_gram(release, unname(panel$target))[[1L]]
   x <- panel$donors
   centred <- sweep(x, 2L, colMeans(x))
   s <- crossprod(centred) / 400
@@ -391,11 +464,13 @@ test_that("estimates of any release stay within the bounds, with finite positive
         target = panel$target, T0 = 5, epsilon = 0.05, delta = delta, bounds = c(-1, 1),
         control = dp_control(rng = "R", features = list(NULL, 1, 4, Inf)[[seed %% 4 + 1]])
       ))
-      for (y in list(drop(panel$target), drop(far), numeric(8))) {
-        for (estimator in c("ridge", "did")) {
-          fit <- estimate_gram(release, y, estimator)
+      for (estimator in c("ridge", "did")) {
+        targets <- unname(rbind(panel$target, far, 0))
+        for (fit in estimate_gram(release, targets, estimator = estimator)) {
           expect_true(all(abs(fit$path[6:8]) <= 1 + 1e-9) && all(is.finite(fit$path)))
-          variances <- c(diag(fit$prediction), diag(fit$privacy))
+          # Of one person like the donors; the regression's own error comes on top.
+          person <- diag(fit$prediction) / (1 + (1 + fit$leverage) / 12)
+          variances <- c(person, diag(fit$privacy))
           expect_true(all(is.finite(variances) & variances >= 0 & variances <= 1 + 1e-9))
         }
       }
@@ -404,15 +479,15 @@ test_that("estimates of any release stay within the bounds, with finite positive
 })
 
 test_that("sums stay below 2^53 for any number of donors", {
-  radius <- function(n, delta) {
-    steps <- plan_gram(gram_public(n = n, delta = delta, epsilon = 50))$steps_plan
-    vapply(steps[c("moments1", "moments2")], `[[`, 0, "radius")
+  # K is between 1 and R, so the sensitivity sqrt(2) (R^2 + K^2) tells R, a power of two.
+  limits <- function(n) {
+    steps <- gram_plan_cpp(gram_facts_of(n = n, epsilon = 50))$steps
+    bound <- steps$sensitivity[steps$step %in% c("mean and moments", "mean and moments, whitened")]
+    2^floor(log2(bound / sqrt(2)) / 2)
   }
-  for (delta in c(0, 1e-6)) {
-    for (n in c(1e3, 2^29 - 1, 2^29, 1e9, 1e12)) expect_true(all(n * radius(n, delta)^2 < 2^53))
-    expect_identical(unname(radius(2^29 - 1, delta)), c(4096, 4096))
-    expect_identical(unname(radius(2^29, delta)), c(2048, 2048))
-  }
+  for (n in c(1e3, 2^29 - 1, 2^29, 1e9, 1e12)) expect_true(all(n * limits(n)^2 < 2^53))
+  expect_identical(limits(2^29 - 1), c(4096, 4096))
+  expect_identical(limits(2^29), c(2048, 2048))
 })
 
 test_that("targets far outside the bounds at times and huge budgets do no harm", {
@@ -422,7 +497,7 @@ test_that("targets far outside the bounds at times and huge budgets do no harm",
       for (features in list(NULL, Inf)) {
         expect_warning(
           release <- withr::with_seed(12, dp_release(panel$donors,
-            target = c(far, 0.5, -far, 0, -0.5, far, 0), T0 = 5, epsilon = epsilon, delta = 0,
+            target = c(far, 0.5, 0.2, 0, -0.5, far, 0), T0 = 5, epsilon = epsilon, delta = 0,
             bounds = c(-1, 1), control = dp_control(rng = "R", features = features)
           )),
           class = "dpsc_warning_bounds"
@@ -434,16 +509,13 @@ test_that("targets far outside the bounds at times and huge budgets do no harm",
 })
 
 test_that("a radius has one grid step at least", {
-  rows <- row_map(new_bounds(c(-1, 1), 2), diag(2), c(2^40, 0), on_grid = TRUE)
-  expect_identical(radius_steps(c(1e-9, 1, 2^38), rows), c(1, 1, floor(2^38 / rows$unit)))
-  out <- release_moments(matrix(0.5, 3, 2), rows, 1e-3,
-    list(law = "discrete_laplace", radius = 64, constant = 64, scale = 1, sigma = 2), 3, "R"
-  )
-  expect_true(all(is.finite(unlist(out))))
-})
-
-test_that("an exponent beyond any budget picks the best", {
-  expect_identical(draw_exponential(c(-3, 0, -1), 1e200, "R"), 2L)
+  map <- identity_map(2)
+  map$origin <- c(2^40, 0)
+  for (radius in c(1e-9, 1, 2^38)) {
+    got <- integers_of(matrix(0.5, 3, 2), map, radius, 64)
+    expect_identical(got$radius, max(1, floor(radius / got$unit)))
+    expect_true(all(is.finite(got$clipped)))
+  }
 })
 
 test_that("bounds that doubles cannot scale are refused, whole numbers are not", {

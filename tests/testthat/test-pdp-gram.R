@@ -1,11 +1,13 @@
 # Losses of a gram release against the integer rows that it added up.
 
-# The integers that a round adds up, row by row, by the package's own pass.
-clipped_row <- function(row, round, bounds) {
-  rows <- row_map(bounds, round$loadings, round$origin, on_grid = TRUE)
-  radius <- floor(round$radius / rows$unit)
-  clipped_moments_cpp(matrix(row, 1), rows$map, radius, round$clipped / radius, round$clipped)
+# The integers that a round adds up, row by row.
+clipped_rows <- function(rows, round, bounds) {
+  row_integers_cpp(rows, core_scale(bounds), round$loadings, round$origin, round$radius,
+    round$clipped
+  )$clipped
 }
+
+moments_of_row <- function(w) list(gram = tcrossprod(w), sum = w)
 
 gram_shift <- function(a, b, constant) {
   sqrt(sum((a$gram - b$gram)^2) + 2 * constant^2 * sum((a$sum - b$sum)^2))
@@ -15,29 +17,36 @@ test_that("contributions are those of the integer rows", {
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   bounds <- new_bounds(c(-1, 1), 8)
   release <- release_of(panel, "gram", epsilon = 3)
-  nothing <- function(round) list(gram = 0, sum = 0)
+  withr::local_seed(4)
   for (round in release$statistics$rounds) {
+    w <- clipped_rows(panel$donors, round, bounds)
     got <- gram_contributions(round, panel$donors, bounds)
+    expect_identical(got$squared, rowSums(w^2))
+    expect_identical(got$absolute, rowSums(abs(w)))
+    chunks <- panel_from_chunks(
+      dp_chunks(list(panel$donors[1:9, ], panel$donors[-(1:9), ])), panel$target, 6
+    )$donors
+    expect_identical(gram_contributions(round, chunks, bounds), got)
+    mirrored <- clipped_rows(-panel$donors, round, bounds)
     for (i in seq_len(60)) {
-      w <- clipped_row(panel$donors[i, ], round, bounds)
+      own <- moments_of_row(w[i, ])
       mine <- c(round, lapply(got, `[[`, i))
-      brute <- gram_shift(w, list(gram = 0, sum = 0), round$constant)
-      # Equal, but for rows that the pass shortened after rounding.
-      expect_gte(sqrt(removal_shift2(mine) * round$noise), brute * (1 - 1e-12))
-      expect_equal(sqrt(removal_shift2(mine) * round$noise), brute, tolerance = 0.02)
-      absolute <- sum(abs(w$gram[upper.tri(w$gram, TRUE)])) + round$constant * sum(abs(w$sum))
-      expect_gte(laplace_removal(mine) * round$noise, absolute * (1 - 1e-12))
+      brute <- gram_shift(own, list(gram = 0, sum = 0), round$constant)
+      # Equal, but for what discreteness takes off the variance.
+      covered <- round$noise - 32
+      expect_equal(sqrt(removal_shift2(mine) * covered), brute, tolerance = 1e-12)
+      absolute <- sum(abs(own$gram[upper.tri(own$gram, TRUE)])) + round$constant * sum(abs(own$sum))
+      expect_equal(laplace_removal(mine) * round$noise, absolute, tolerance = 1e-12)
       for (j in sample.int(60, 5)) {
-        other <- clipped_row(panel$donors[j, ] * sample(c(-1, 1), 1), round, bounds)
-        expect_lte(
-          gram_shift(w, other, round$constant), sqrt(replacement_shift2(mine) * round$noise)
-        )
+        other <- moments_of_row(if (j %% 2) w[j, ] else mirrored[j, ])
+        apart <- gram_shift(own, other, round$constant)
+        expect_lte(apart, sqrt(replacement_shift2(mine) * covered) * (1 + 1e-12))
+        change <- own$gram - other$gram
+        l1 <- sum(abs(change[upper.tri(change, TRUE)])) +
+          round$constant * sum(abs(own$sum - other$sum))
+        expect_lte(l1, laplace_replacement(mine) * round$noise * (1 + 1e-12))
       }
     }
-    rows <- row_map(bounds, round$loadings, round$origin, on_grid = TRUE)
-    squared <- floor(round$radii / rows$unit)^2
-    within <- radius_counts_cpp(panel$donors, rows$map, squared)
-    expect_equal(cumsum(tabulate(got$index, length(squared))), within)
   }
 })
 
@@ -53,8 +62,9 @@ test_that("the largest shift of a replacement in a ball is the closed form", {
       v <- v / max(1, sqrt(sum(v^2)) / R)
       sum((tcrossprod(c(w, K)) - tcrossprod(c(v, K)))^2)
     }
+    # A variance of 33 counts as one.
     bound <- replacement_shift2(
-      list(squared = sum(w^2), constant = K, clipped = R, noise = 1)
+      list(squared = sum(w^2), constant = K, clipped = R, noise = 33)
     )
     starts <- c(list(-w * R / sqrt(sum(w^2))), replicate(6, stats::rnorm(d) * R, simplify = FALSE))
     found <- max(vapply(starts, function(v) {
@@ -65,31 +75,51 @@ test_that("the largest shift of a replacement in a ball is the closed form", {
   }
 })
 
-test_that("the choice of a radius costs what its two laws say", {
-  withr::local_seed(3)
-  for (case in 1:20) {
-    index <- sample.int(9, 30, TRUE)
-    round <- list(radii = 1:8, price = sample(0:4, 1), exponent = stats::runif(1, 0.01, 2))
-    law <- function(index) {
-      within <- cumsum(tabulate(index, 8))
-      mass <- exp(round$exponent * (within - round$price * 1:8))
-      mass / sum(mass)
+test_that("steps that are no release of moments count at what they were charged", {
+  panel <- toy_panel(n = 400, T0 = 6, T1 = 2)
+  for (delta in c(0, 1e-6)) {
+    release <- release_of(panel, "gram", epsilon = 2, delta = delta)
+    steps <- release$privacy$steps
+    expect_identical(nrow(steps), 9L)
+    column <- if (delta > 0) steps$mu^2 else steps$epsilon
+    expect_equal(other_costs(release), sum(column[c(1, 3, 5:9)]))
+    # A row that adds nothing to any sum still pays for them.
+    least <- pdp_bound(release, norm = 0)$removal
+    mu <- sqrt(other_costs(release))
+    expect_equal(least, if (delta > 0) shift_epsilon(mu, delta) else other_costs(release),
+      tolerance = 1e-9
+    )
+    # The loss of a row at both radii is the release's own.
+    expect_equal(pdp_bound(release, norm = 1)$replacement, 2, tolerance = 1e-3)
+  }
+})
+
+test_that("releases by version 0.1.0 give losses, on the safe side", {
+  skip_if_not_installed("jsonlite")
+  withr::local_seed(31)
+  panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
+  bounds <- new_bounds(c(-1, 1), 8)
+  for (name in c("gaussian", "pure")) {
+    release <- read_release(test_path("fixtures", paste0("gram-0.1.0-", name, ".json")))
+    loss <- pdp(release, panel$donors)$donors
+    expect_true(all(loss$removal > 0 & loss$removal <= loss$replacement))
+    expect_true(all(loss$replacement <= 2))
+    for (round in release$statistics$rounds) {
+      got <- gram_contributions(round, panel$donors, bounds)
+      # What that version added up: rows at full length, rounded.
+      now <- row_integers_cpp(panel$donors, core_scale(bounds), round$loadings, round$origin,
+        round$radius, round$clipped
+      )
+      z <- now$features
+      norms <- sqrt(rowSums(z^2))
+      w <- round(z * ifelse(norms <= now$radius, 1, now$radius / norms) *
+        round$clipped / now$radius)
+      expect_true(all(got$squared >= pmin(rowSums(w^2), round$clipped^2)))
+      expect_true(all(got$absolute >= rowSums(abs(w)) * (1 - 1e-2)))
+      expect_true(all(got$squared <= round$clipped^2))
     }
-    odds <- radius_odds(round, index)
-    for (i in seq_len(30)) {
-      ratio <- log(law(index) / law(index[-i]))
-      loss <- radius_loss(odds[[i]], round$exponent)
-      expect_equal(loss, max(abs(ratio)), tolerance = 1e-9)
-      expect_lte(loss, round$exponent + 1e-12)
-      # The Gaussian shift covers it at every epsilon, in both directions.
-      mu <- radius_shift(odds[[i]], round$exponent)
-      expect_lte(mu, radius_shift(NULL, round$exponent) + 1e-12)
-      for (epsilon in c(0, 0.05, 0.3, 1)) {
-        forth <- sum(pmax(law(index) - exp(epsilon) * law(index[-i]), 0))
-        back <- sum(pmax(law(index[-i]) - exp(epsilon) * law(index), 0))
-        expect_lte(max(forth, back), shift_delta(mu, epsilon) + 1e-12)
-      }
-    }
+    own <- pdp_bound(release, row = panel$donors)
+    expect_equal(own$replacement, loss$replacement)
   }
 })
 

@@ -168,3 +168,98 @@ test_that("what a release without privacy cannot have is caught, and the reverse
   for (bad in c("none", "mine", "")) expect_caught(change = edit("privacy", "rng", bad))
   expect_caught(change = edit("privacy", "neighbours", "replace one value"))
 })
+
+test_that("noise of a gram release that is not that of its rounds or steps is caught", {
+  calibrated <- function(change, delta, regexp = NULL) {
+    p <- toy_panel(400, 5, 2)
+    withr::local_seed(1)
+    release <- dp_release(p$donors,
+      target = p$target, T0 = 5, epsilon = 2, delta = delta, bounds = c(-1, 1)
+    )
+    path <- withr::local_tempfile(fileext = ".json")
+    write_release(change(release), path)
+    expect_error(read_release(path), regexp, class = "dpsc_error_release")
+  }
+  statistic <- function(field, factor) {
+    function(release) {
+      release$statistics[[field]] <- release$statistics[[field]] * factor
+      release
+    }
+  }
+  in_round <- function(i, field, value) {
+    function(release) {
+      release$statistics$rounds[[i]][[field]] <- value(release$statistics$rounds[[i]][[field]])
+      release
+    }
+  }
+  for (delta in c(0, 1e-6)) {
+    for (field in c("mean_sd", "moment_sd")) {
+      for (factor in c(0.5, 1 + 1e-6, 0)) {
+        calibrated(statistic(field, factor), delta, "noise")
+      }
+    }
+    for (i in 1:2) {
+      for (field in c("noise", "clipped", "constant")) {
+        calibrated(in_round(i, field, function(x) 2 * x), delta, "noise")
+      }
+    }
+    calibrated(in_round(2L, "radius", function(x) 2 * x), delta, "noise")
+    calibrated(function(release) {
+      release$panel$n <- 500
+      release
+    }, delta, "noise")
+    # The intervals' second moment has the noise of its step, and five steps were paid for them.
+    calibrated(function(release) {
+      release$statistics$intervals$second_sd <- release$statistics$intervals$second_sd / 3
+      release
+    }, delta, "noise")
+    calibrated(function(release) {
+      release$statistics$intervals <- NULL
+      release
+    }, delta, "paid for")
+    calibrated(function(release) {
+      release$privacy$steps <- release$privacy$steps[1:4, ]
+      release
+    }, delta, "intervals")
+    # Less noise in a choice than its cost says.
+    calibrated(function(release) {
+      release$privacy$steps$scale[5L] <- release$privacy$steps$scale[5L] / 2
+      release
+    }, delta, "cost")
+    calibrated(function(release) {
+      release$privacy$epsilon <- 1
+      release
+    }, delta, "cost")
+  }
+  calibrated(function(release) {
+    release$privacy$steps$mu <- release$privacy$steps$mu / 2
+    release
+  }, 1e-6, "cost")
+  calibrated(function(release) {
+    release$privacy$rho <- release$privacy$rho / 2
+    release
+  }, 1e-6, "cost")
+})
+
+test_that("raw statistics under a private record are caught, and the reverse", {
+  raw <- doctored(epsilon = Inf)
+  expect_caught(change = function(release) {
+    release$statistics <- raw$statistics
+    release
+  }, regexp = "without noise")
+  expect_caught(change = function(release) {
+    release$statistics$leave_one_out <- raw$statistics$leave_one_out
+    release
+  }, regexp = "without noise")
+  private <- doctored()
+  expect_caught(epsilon = Inf, change = function(release) {
+    release$statistics <- private$statistics
+    release
+  }, regexp = "reports noise")
+  for (field in c("penalty", "n", "rows")) {
+    expect_caught(epsilon = Inf, change = function(release) {
+      release$statistics$leave_one_out[[field]] <- NULL
+      release
+    }, regexp = "statistics")
+  }
+})

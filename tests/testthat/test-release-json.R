@@ -64,6 +64,46 @@ test_that("what is read is identical, for all methods and budgets", {
   expect_identical(round_trip(release), release)
 })
 
+test_that("calibrated intervals and what a release without privacy keeps are read back", {
+  for (delta in c(0, 1e-6)) {
+    for (lambda in list(NULL, 3)) {
+      control <- dp_control(rng = "R", lambda = lambda)
+      release <- file_release(n = 400, delta = delta, control = control, epsilon = 2)
+      intervals <- release$statistics$intervals
+      expect_true("lambda" %in% names(intervals))
+      expect_identical(intervals$lambda, lambda)
+      again <- round_trip(release)
+      expect_identical(again, release)
+      p <- toy_panel(400, 5, 2)
+      expect_identical(confint(dp_synth(again, p$target)), confint(dp_synth(release, p$target)))
+    }
+  }
+  # Rows of few donors, counts of many: seventeen digits each.
+  for (n in c(25, 2100)) {
+    release <- file_release(n = n, epsilon = Inf)
+    kept <- release$statistics$leave_one_out
+    expect_identical(is.null(kept$rows), n > 2000)
+    again <- round_trip(release)
+    expect_identical(again, release)
+    p <- toy_panel(n, 5, 2)
+    expect_identical(confint(dp_synth(again, p$target)), confint(dp_synth(release, p$target)))
+  }
+})
+
+test_that("releases by version 0.1.0 are read, printed and fitted, without an interval", {
+  for (name in c("gaussian", "pure")) {
+    release <- read_release(test_path("fixtures", paste0("gram-0.1.0-", name, ".json")))
+    expect_true(release$privacy$holds)
+    expect_match(release$privacy$theorem, if (name == "pure") "pure" else "zero-concentrated")
+    expect_output(print(release), "radius, whitened")
+    fit <- dp_synth(release, sin(1:8) / 3)
+    expect_true(all(is.finite(effects(fit))))
+    expect_true(all(is.na(confint(fit))))
+    expect_output(print(fit), "no interval: the release was made by version 0.1.0")
+    expect_identical(round_trip(release), release)
+  }
+})
+
 test_that("donors' names that were declared public are read back, odd ones too", {
   p <- toy_panel(4, 5, 2)
   rownames(p$donors) <- c("\u00e9\u4e16 \"x\"", "a\\b\n\t", "NA", "</script>")

@@ -105,7 +105,7 @@ inline moments_step plan_moments(const std::string& label, double n, Eigen::Inde
       step.noise = std::ceil(sensitivity / budget.epsilon(share) * (1.0 + gdp_margin));
       step.sigma = 2.0 * step.noise;
       step.record = {label,      law_name(step.kind),      sensitivity,
-                     step.sigma, sensitivity / step.noise, none};
+                     step.noise, sensitivity / step.noise, none};
     }
     if (step.sigma <= largest_sigma) return step;
   }

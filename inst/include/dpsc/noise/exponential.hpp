@@ -44,10 +44,8 @@ struct private_choice {
     const uint128 one = static_cast<uint128>(1) << shift;
     for (;;) {  // the best candidate is always accepted: at most size() proposals on average
       const std::size_t k = static_cast<std::size_t>(uniform_below(gamma.size(), engine));
-      const uint128 deficit = gamma[k] - best;
-      // Beyond 2^13 the chance is below exp(-8191): as the exact algorithm, but for that.
-      if (deficit >> (shift + 13)) continue;
-      if (bernoulli_exp(deficit, one, engine)) return k;
+      // Unit steps that fail end it at once: a large deficit takes no longer than a small one.
+      if (bernoulli_exp(gamma[k] - best, one, engine)) return k;
     }
   }
 };
