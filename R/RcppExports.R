@@ -193,3 +193,11 @@ checksum_cpp <- function(table) {
     .Call(`_dpsc_checksum_cpp`, table)
 }
 
+simulate_gram_cpp <- function(people, facts, targets, size, releases, calibrated, seed) {
+    .Call(`_dpsc_simulate_gram_cpp`, people, facts, targets, size, releases, calibrated, seed)
+}
+
+simulate_people_cpp <- function(people, n, T0, T1, targets, size, seed) {
+    .Call(`_dpsc_simulate_people_cpp`, people, n, T0, T1, targets, size, seed)
+}
+

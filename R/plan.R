@@ -1,58 +1,99 @@
-# Planning before any data is touched: expected errors from closed forms and committed simulations.
+# Planning before any data are touched: the questions a plan answers, and its words.
 
 #' Plan a release before touching any data
 #'
-#' What error to expect from each method with so many donors, periods and so much budget; how many
-#' donors an error needs; what epsilon. It sees no data: errors are those for donors like
-#' [sim_panel()]'s, whose outcomes use the bounds as a sensible user would give them. Donors that
-#' fill the bounds less do better.
+#' What error to expect with so many donors, periods and so much budget; whether there will be an
+#' interval, and how wide; how many donors an error needs, or what epsilon. It sees no protected
+#' data: it makes up panels of people who differ as you say, and releases and estimates them as
+#' [dp_synth()] would, with the same code. Made-up people have their own fixed random numbers, so
+#' a plan answers the same question always alike and leaves R's generator as it is.
 #'
-#' Sources: for `"gram"` and `"objective"` a table of simulated errors that comes with the package,
-#' interpolated on the log scale (`data-raw/plan_table.R`); for `"output"` the known variances of
-#' its two noise laws. Tight calibration throughout.
+#' Say what you know about people, the more the better:
+#' * `pilot`, rows of other people, which must be PUBLIC: an old survey, another clinic's published
+#'   table, a synthetic panel. **Never the donors who shall be protected, nor a part of them**: a
+#'   plan shows what it was computed from, without noise.
+#' * `sd_between` and `sd_within`: by how much people's levels differ, and by how much a person
+#'   strays from the own level from period to period, besides what all people do alike. From
+#'   experience, from the literature, or from another public source.
+#' * Neither: people like those of [sim_panel()], who fill the bounds as a sensible user would give
+#'   them. Real people rarely do, and fare better.
+#'
+#' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
+#' from a table of simulated ones (`data-raw/plan_table.R`), with the tight calibration. More than
+#' 1,000 donors are made up by 1,000 and by as much more budget as makes the noise the same.
 #'
 #' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`.
 #' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `error`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
 #' @param method (`character`)\cr methods to compare.
-#' @param error (`number` or `NULL`)\cr error wanted, outcome units; then one of `n` and `epsilon`
-#'   is `NULL`.
+#' @param error (`number` or `NULL`)\cr error of a period that is wanted, outcome units; then one of
+#'   `n` and `epsilon` is `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
-#' @param design (`string`)\cr donors like which design of [sim_panel()].
+#' @param design (`string`)\cr people like which design of [sim_panel()], where neither spreads nor a
+#'   pilot are given.
+#' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviations of
+#'   people's levels, and of a person about the own level over time.
+#' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows
+#'   patterns which other people have as well (seasons, trends, shocks that hit some more than
+#'   others), so that donors help to foretell it. 0 where people vary by themselves, such as by
+#'   events or measurement error; with `sd_within` only.
+#' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
+#'   people who are like the donors but need no protection; at least 20.
+#' @param size (`count`)\cr number of people whose mean the target is.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr of the plot: `"error"`, against donors and epsilon; or `"funnel"`: the
-#'   95 % interval of one period of no effect, for the recommended method, and how much of it more
-#'   donors or more budget would take away.
+#'   range within which 95 % of the effects of one period lie that are none, for the recommended
+#'   method, and how much of it more donors or more budget would take away.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments, and `table`, a data frame with one row a
-#'   method: `method`, `n`, `epsilon`, `error` (root mean squared error of the counterfactual,
-#'   outcome units), `privacy` (its part from noise), `floor` (error without privacy), `noise`
-#'   (standard deviation of the noise on one released weight or moment, scaled units), `penalty`
-#'   (`NA` where the fit chooses it from the release), `recommended`. `n` and `epsilon` are `NA` for
-#'   a method that cannot reach `error`. PUBLIC.
+#' @return A list of class `dp_plan`: the arguments, `interval` (`calibrated`: will there be a 95 %
+#'   interval; and the least `n`, at this epsilon, and the least `epsilon`, at this n, from which
+#'   there is one), and `table`, a data frame with one row a method, errors in outcome units:
+#'   * `method`, `n`, `epsilon`: `NA` for a method that cannot reach `error`.
+#'   * `error`: root mean squared error of one period's counterfactual, against the outcome that the
+#'     target (the mean of `size` people) would have had. So much an estimated effect strays from
+#'     the true one.
+#'   * `privacy`: its part from noise; `floor`: the error without privacy.
+#'   * `average`: the error of the average effect over the T1 periods.
+#'   * `half_width`: of the 95 % interval of the average effect, the median to expect; `NA` where
+#'     there will be none.
+#'   * `person`: as `error`, were the target one person.
+#'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
+#'   * `penalty`: `NA` where the fit chooses it from the release.
+#'   * `recommended`.
+#'
+#'   PUBLIC, if the pilot is.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
-#' dp_plan(n = 1000, T0 = 20, T1 = 4, epsilon = 1)
-#' # How many donors for an error of 3 mmHg, and what epsilon for 2,000 of them?
-#' dp_plan(T0 = 18, T1 = 6, epsilon = 1, error = 3, bounds = c(80, 200))
-#' dp_plan(n = 2000, T0 = 18, T1 = 6, error = 3, bounds = c(80, 200))
+#' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
+#' dp_plan(
+#'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 4,
+#'   method = "gram"
+#' )
+#' # The programme's group has 60 people; and what if a public panel of other people is at hand?
+#' pilot <- 140 + 60 * sim_panel(n = 200, T0 = 18, T1 = 6)$donors
+#' dp_plan(
+#'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), pilot = pilot, size = 60,
+#'   method = "gram"
+#' )
 #' @export
 dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
                     method = c("gram", "output", "objective"), error = NULL, bounds = c(-1, 1),
-                    design = c("factor", "linear")) {
+                    design = c("factor", "linear"), sd_between = NULL, sd_within = NULL,
+                    shared = 0.5, pilot = NULL, size = 1) {
   call <- public_call("dp_plan")
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   T0 <- check_count(T0, 2, call = call)
   T1 <- check_count(T1, 1, call = call)
   delta <- check_number(delta, 0, 1, open = "max", call = call)
-  design <- check_choice(design, c("factor", "linear"), call = call)
+  size <- check_count(size, 1, call = call)
   method <- vapply(method, check_choice, "", c("gram", "output", "objective"),
     arg = "method", call = call, USE.NAMES = FALSE
   )
-  unit <- new_bounds(bounds, 1, call)$unit
+  scale <- new_bounds(bounds, 1, call)
   n <- if (!is.null(n)) check_count(n, 2, call = call)
   epsilon <- if (!is.null(epsilon)) check_number(epsilon, 0, open = "min", call = call)
+  if (!is.null(epsilon)) epsilon <- check_number(epsilon, 1e-9, 1e9, call = call)
   error <- if (!is.null(error)) check_number(error, 0, open = "min", call = call)
   unknown <- is.null(n) + is.null(epsilon)
   if (unknown != !is.null(error)) {
@@ -61,16 +102,32 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
       i = "The one that is missing is what the plan answers."
     ), "argument", call)
   }
-  facts <- list(T0 = T0, T1 = T1, delta = delta, design = design)
+  design <- check_choice(design, c("factor", "linear"), call = call)
+  shared <- check_number(shared, 0, 1, open = "max", call = call)
+  spreads <- list(between = sd_between, within = sd_within, shared = shared)
+  people <- plan_people(design, spreads, pilot, scale, T0 + T1, call)
+  facts <- list(T0 = T0, T1 = T1, delta = delta, people = people, size = size)
+  table <- plan_table_rows(method, n, epsilon, error, facts, scale$unit)
+  structure(c(
+    list(table = table, interval = plan_interval(table, facts)), facts, list(
+      n = n, epsilon = epsilon, error = error, bounds = bounds,
+      design = if (people$kind %in% c("factor", "linear")) people$kind
+    )
+  ), class = "dp_plan")
+}
+
+plan_table_rows <- function(method, n, epsilon, error, facts, unit) {
   rows <- lapply(method, function(method) {
-    at <- if (unknown == 0) c(n, epsilon) else solve_plan(method, n, epsilon, error / unit, facts)
+    at <- if (is.null(error)) {
+      c(n, epsilon)
+    } else {
+      solve_plan(method, n, epsilon, error / unit, facts)
+    }
     plan_row(method, at[[1L]], at[[2L]], facts, unit)
   })
   table <- do.call(rbind, rows)
   table$recommended <- recommend(table, is.null(n), is.null(epsilon))
-  structure(c(
-    list(table = table), facts, list(n = n, epsilon = epsilon, error = error, bounds = bounds)
-  ), class = "dp_plan")
+  table
 }
 
 recommend <- function(table, asks_n, asks_epsilon) {
@@ -79,156 +136,65 @@ recommend <- function(table, asks_n, asks_epsilon) {
 }
 
 plan_row <- function(method, n, epsilon, facts, unit) {
-  if (is.na(n) || is.na(epsilon)) {
-    return(data.frame(
-      method = method, n = n, epsilon = epsilon, error = NA_real_, privacy = NA_real_,
-      floor = plan_floor(method, facts) * unit, noise = NA_real_, penalty = NA_real_
-    ))
+  known <- !is.na(n) && !is.na(epsilon)
+  at <- if (known) {
+    plan_errors(method, n, epsilon, facts)
+  } else {
+    list(error = NA_real_, floor = NA_real_, average = NA_real_, half_width = NA_real_)
   }
-  error <- plan_error(method, n, epsilon, facts)
-  floor <- min(plan_floor(method, facts), error)
+  person <- if (known && facts$size > 1) {
+    plan_errors(method, n, epsilon, utils::modifyList(facts, list(size = 1)))$error
+  } else {
+    at$error
+  }
+  floor <- min(at$floor, at$error)
   data.frame(
-    method = method, n = n, epsilon = epsilon, error = error * unit,
-    privacy = sqrt(error^2 - floor^2) * unit, floor = floor * unit,
-    noise = plan_noise(method, n, epsilon, facts),
+    method = method, n = n, epsilon = epsilon, error = at$error * unit,
+    privacy = sqrt(at$error^2 - floor^2) * unit, floor = floor * unit, average = at$average * unit,
+    half_width = at$half_width * unit, person = person * unit,
+    noise = if (known) plan_noise(method, n, epsilon, facts) else NA_real_,
     penalty = if (method == "gram") NA_real_ else facts$T0
   )
 }
 
-#' The donors or the epsilon at which a method's error falls to what is wanted
-#' @return `c(n, epsilon)`, `NA` where no value up to 10^7 donors, or from 0.01 to 1000, does.
+#' Will method gram give an interval, and if not: what would?
+#' @return A list: `calibrated` (flag or `NA`), `n`, `epsilon` (`NA` where nothing would).
 #' @noRd
-solve_plan <- function(method, n, epsilon, error, facts) {
-  find <- function(excess, low, high) {
-    if (excess(low) <= 0) {
-      return(exp(low))
-    }
-    if (excess(high) > 0) {
-      return(NA_real_)
-    }
-    exp(stats::uniroot(excess, c(low, high), tol = 1e-6)$root)
+plan_interval <- function(table, facts) {
+  row <- table[table$method == "gram", ]
+  if (!nrow(row) || is.na(row$n) || is.na(row$epsilon)) {
+    return(list(calibrated = NA, n = NA_real_, epsilon = NA_real_))
   }
-  if (is.null(n)) {
-    answer <- find(function(l) {
-      log(plan_error(method, exp(l), epsilon, facts) / error)
-    }, log(10), log(1e7))
-    c(ceiling(answer), epsilon)
-  } else {
-    answer <- find(function(l) {
-      log(plan_error(method, n, exp(l), facts) / error)
-    }, log(0.01), log(1000))
-    c(n, signif(answer, 4L))
-  }
-}
-
-# Errors, on the scale where the bounds are [-1, 1] -----------------------------------------------
-
-plan_error <- function(method, n, epsilon, facts) {
-  switch(method,
-    gram = {
-      x <- gram_signal(
-        list(n = n, T1 = facts$T1, delta = facts$delta),
-        if (facts$delta > 0) cdp_rho_cpp(epsilon, facts$delta) else epsilon
-      )
-      interpolate(plan_table$gram, list(x = x, T0 = facts$T0, T1 = facts$T1), facts$design)
-    },
-    output = output_error(n, epsilon, facts),
-    objective = objective_error(n, epsilon, facts)
-  )
-}
-
-plan_floor <- function(method, facts) {
-  reference <- plan_table$reference
-  reference$error <- if (method == "gram") reference$gram else reference$output
-  interpolate(reference, list(T0 = facts$T0), facts$design)
-}
-
-#' Public facts of a release that has not been made, with an ordinary target
-#' @noRd
-plan_facts <- function(method, n, epsilon, facts) {
-  reference <- plan_table$reference
-  reference$error <- reference$y
-  norm <- interpolate(reference, list(T0 = facts$T0), facts$design)
+  works <- function(n, epsilon) isTRUE(gram_plan_of(n, epsilon, facts)$calibrated)
   list(
-    method = method, calibration = "tight", private = TRUE, epsilon = epsilon, delta = facts$delta,
-    n = n, T0 = facts$T0, T1 = facts$T1, half = rep(1, facts$T0 + facts$T1),
-    y = rep(norm / sqrt(facts$T0), facts$T0), control = dp_control()
+    calibrated = works(row$n, row$epsilon),
+    n = ceiling(first_that(function(x) works(ceiling(x), row$epsilon), 2, 1e9)),
+    epsilon = signif_up(first_that(function(x) works(row$n, x), 1e-6, 1e6))
   )
 }
 
-step_deviation <- function(step, dimension) {
-  if (step$law == "gamma_norm") sqrt(dimension + 1) * step$scale else step$scale
-}
-
-#' Noise variances a^2 of a weight and b^2 of an outcome give a prediction the variance
-#' `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome, |f|^2 about 1/n.
+#' The least number for which something holds that holds for all larger ones; `NA`: none
 #' @noRd
-output_error <- function(n, epsilon, facts) {
-  plan <- plan_output(plan_facts("output", n, epsilon, facts))
-  a <- step_deviation(plan$weights, n)
-  b <- step_deviation(plan$post, n * facts$T1)
-  reference <- plan_table$reference
-  reference$error <- reference$square
-  square <- interpolate(reference, list(T0 = facts$T0), facts$design)
-  sqrt(plan_floor("output", facts)^2 + n * a^2 * (square + b^2) + b^2 / n)
-}
-
-#' Tabulated at delta = 1e-6 and T1 = 3; elsewhere in proportion to the noise on the outcomes
-#' @noRd
-objective_error <- function(n, epsilon, facts) {
-  tabulated <- interpolate(plan_table$objective, list(
-    n = n, epsilon = epsilon, T0 = facts$T0
-  ), facts$design)
-  if (facts$delta == 1e-6 && facts$T1 == 3) {
-    return(tabulated)
+first_that <- function(holds, low, high) {
+  if (!holds(high)) {
+    return(NA_real_)
   }
-  noise <- function(facts) {
-    plan <- plan_objective(plan_facts("objective", n, epsilon, facts))
-    step_deviation(plan$post, n * facts$T1)
+  if (holds(low)) {
+    return(low)
   }
-  standard <- facts
-  standard$delta <- 1e-6
-  standard$T1 <- 3
-  tabulated * noise(facts) / noise(standard)
-}
-
-#' Standard deviation of the noise on one weight, or on one moment of the donors
-#' @noRd
-plan_noise <- function(method, n, epsilon, facts) {
-  public <- plan_facts(method, n, epsilon, facts)
-  switch(method,
-    gram = {
-      public$bounds <- new_bounds(c(-1, 1), facts$T0 + facts$T1)
-      step <- plan_gram(public)$steps_plan$moments2
-      step$sigma / (step$radius^2 * n)
-    },
-    output = step_deviation(plan_output(public)$weights, n),
-    objective = {
-      step <- plan_objective(public)$weights
-      step_deviation(step, n) / step$mu
-    }
-  )
-}
-
-#' Multilinear interpolation of log errors in the logs of the coordinates, held constant outside
-#' @param table (`data.frame`)\cr a full grid with a column `error`, and `design`.
-#' @param at (`list`)\cr one number for each coordinate.
-#' @noRd
-interpolate <- function(table, at, design) {
-  table <- table[table$design == design, ]
-  weight <- rep(1, nrow(table))
-  for (name in names(at)) {
-    knots <- sort(unique(table[[name]]))
-    position <- min(max(log(at[[name]]), log(knots[[1L]])), log(knots[[length(knots)]]))
-    hat <- vapply(seq_along(knots), function(i) {
-      stats::approx(log(knots), as.numeric(seq_along(knots) == i), position)$y
-    }, 0)
-    weight <- weight * hat[match(table[[name]], knots)]
+  while (high / low > 1.0005) {
+    middle <- sqrt(low * high)
+    if (holds(middle)) high <- middle else low <- middle
   }
-  exp(sum(weight * log(table$error)))
+  high
 }
 
-# Methods ------------------------------------------------------------------------------------------
+signif_up <- function(x, digits = 2L) {
+  rounded <- signif(x, digits)
+  if (is.na(x) || rounded >= x) rounded else rounded + 10^(floor(log10(x)) - digits + 1)
+}
+
+# Words --------------------------------------------------------------------------------------------
 
 #' @rdname dp_plan
 #' @export
@@ -239,23 +205,98 @@ print.dp_plan <- function(x, ...) {
     paste("delta =", format(x$delta)),
     if (!is.null(x$error)) paste("error wanted:", format(x$error))
   )
-  cat("Plan (no data were looked at): ", paste(known, collapse = ", "), "\n",
-    "  root mean squared error of the counterfactual, bounds ", x$bounds[[1L]], " to ",
-    x$bounds[[2L]], ", donors like sim_panel(\"", x$design, "\")\n\n",
+  cat("Plan (no data were looked at", if (x$people$kind == "pilot") " but the pilot", "): ",
+    paste(known, collapse = ", "), "\n",
     sep = ""
   )
+  cat(paste0("  ", strwrap(plan_assumption(x), 95), "\n"), sep = "")
+  cat("  ", plan_target_words(x), "\n\n", sep = "")
+  print(plan_shown(x), row.names = FALSE, right = FALSE)
+  unreachable <- any(!x$table$recommended & is.na(x$table$error))
+  cat("\n  * recommended", if (unreachable) {
+    "; -: cannot reach that error with 10 million donors or epsilon = 1000"
+  }, "\n", sep = "")
+  for (line in plan_advice(x)) cat(paste0("  ", strwrap(line, 95), "\n"), sep = "")
+  invisible(x)
+}
+
+#' What a plan takes people to be like
+#' @noRd
+plan_assumption <- function(x) {
+  people <- x$people
+  range <- paste0("bounds ", format(x$bounds[[1L]]), " to ", format(x$bounds[[2L]]))
+  switch(people$kind,
+    pilot = paste0(
+      "Assumed: donors and target are like the pilot's ", count_of(nrow(people$rows), "person"),
+      "; ", range, "."
+    ),
+    spreads = paste0(
+      "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
+      "person strays from the own level by ", format(people$within), ", ",
+      round(100 * people$shared), " % of its variance in patterns that other people have as well; ",
+      range, "."
+    ),
+    paste0(
+      "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
+      ". They fill the bounds more than most real people do: give sd_between and sd_within, or a ",
+      "public pilot."
+    )
+  )
+}
+
+plan_target_words <- function(x) {
+  target <- if (x$size > 1) paste("the mean of", count_of(x$size, "person")) else "one person"
+  paste0("Errors (root mean square) of the effect on ", target, ", in outcome units")
+}
+
+plan_shown <- function(x) {
   table <- x$table
   shown <- data.frame(
     method = paste0(table$method, ifelse(table$recommended, " *", "")),
     donors = formatC(table$n, format = "d", big.mark = ","), epsilon = format_value(table$epsilon),
-    error = format_value(table$error), `of it noise` = format_value(table$privacy),
-    `without privacy` = format_value(table$floor), check.names = FALSE
+    `one period` = format_value(table$error), `of it noise` = format_value(table$privacy),
+    `without privacy` = format_value(table$floor), average = format_value(table$average),
+    check.names = FALSE
   )
-  unknown <- is.na(table$n) | is.na(table$epsilon)
-  shown[unknown, c("donors", "epsilon", "error", "of it noise")] <- "-"
-  print(shown, row.names = FALSE, right = FALSE)
-  cat("\n  * recommended", if (any(!table$recommended & is.na(table$error))) {
-    "; -: cannot reach that error with 10 million donors or epsilon = 1000"
-  }, "\n", sep = "")
-  invisible(x)
+  if (x$size > 1) shown$`one person` <- format_value(table$person)
+  shown[-(1:3)][is.na(table$error), ] <- "-"
+  shown$donors[is.na(table$n)] <- "-"
+  shown$epsilon[is.na(table$epsilon)] <- "-"
+  shown
+}
+
+#' Whether an interval can be had, how wide it will be, and what to make of it
+#' @noRd
+plan_advice <- function(x) {
+  row <- x$table[x$table$method == "gram", ]
+  if (!nrow(row) || is.na(x$interval$calibrated)) {
+    return(character())
+  }
+  half <- diff(x$bounds) / 2
+  if (!x$interval$calibrated) {
+    instead <- c(
+      if (!is.na(x$interval$n)) paste(count_of(x$interval$n, "donor"), "at this epsilon"),
+      if (!is.na(x$interval$epsilon)) paste("epsilon =", format(x$interval$epsilon), "here")
+    )
+    return(paste0(
+      "No 95 % interval: ", count_of(row$n, "donor"), " at epsilon = ", format(row$epsilon),
+      " are too few to tell how far estimates stray. It takes ",
+      paste(instead, collapse = ", or "), "."
+    ))
+  }
+  if (is.na(row$half_width)) {
+    return("There will mostly be no 95 % interval for a mean of so many people.")
+  }
+  c(
+    paste0(
+      "95 % interval of the average effect: about +- ", format_value(row$half_width),
+      ". An effect smaller than that would mostly be missed."
+    ),
+    if (row$half_width > 0.5 * half) {
+      paste0(
+        "That is of the size of the bounds: the release would hardly say more than they do. Take ",
+        "more donors, more budget, or narrower bounds that are still sure."
+      )
+    }
+  )
 }

@@ -19,29 +19,42 @@ autoplot.dp_plan <- function(object, type = c("error", "funnel"), ...) {
 }
 
 #' Errors of methods along donors and along epsilon, through the plan's own point
+#'
+#' Simulated errors are those of a few points and of the plan's own, joined by straight lines of
+#' their logs.
 #' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor` (outcome units).
 #' @noRd
 plan_sweep <- function(plan, methods) {
   unit <- new_bounds(plan$bounds, 1)$unit
-  facts <- plan[c("T0", "T1", "delta", "design")]
+  facts <- plan[c("T0", "T1", "delta", "people", "size")]
   centre <- plan_centre(plan)
   labels <- c(
     paste("donors, at epsilon =", format(centre$epsilon)),
     paste("epsilon, with", count_of(centre$n, "donor"))
   )
-  sweep_of <- function(method, n, epsilon, label, against) {
-    error <- mapply(plan_error, method, n, epsilon, MoreArgs = list(facts = facts)) * unit
+  sweep_of <- function(method, along, centre, label, errors) {
+    knots <- if (method == "gram") along[seq.int(1L, length(along), by = 5L)] else along
+    knots <- sort(unique(c(knots, centre)))
+    found <- lapply(knots, errors, method = method)
+    line <- function(part) {
+      value <- vapply(found, `[[`, 0, part)
+      exp(stats::approx(log(knots), log(value), log(against))$y) * unit
+    }
+    against <- sort(unique(c(along, centre)))
+    error <- line("error")
     data.frame(
       method = method, panel = factor(label, levels = labels), against = against,
-      error = error, floor = pmin(plan_floor(method, facts) * unit, error)
+      error = error, floor = pmin(line("floor"), error)
     )
   }
-  n <- 10^seq(1, 5, by = 0.1)
-  epsilon <- 10^seq(-1, 2, by = 0.1)
   do.call(rbind, lapply(methods, function(method) {
     rbind(
-      sweep_of(method, n, centre$epsilon, labels[[1L]], n),
-      sweep_of(method, centre$n, epsilon, labels[[2L]], epsilon)
+      sweep_of(method, 10^seq(1, 5, by = 0.1), centre$n, labels[[1L]], function(n, method) {
+        plan_errors(method, n, centre$epsilon, facts)
+      }),
+      sweep_of(method, 10^seq(-1, 2, by = 0.1), centre$epsilon, labels[[2L]], function(e, method) {
+        plan_errors(method, centre$n, e, facts)
+      })
     )
   }))
 }

@@ -612,6 +612,38 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// simulate_gram_cpp
+Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, int targets, int size, int releases, int calibrated, double seed);
+RcppExport SEXP _dpsc_simulate_gram_cpp(SEXP peopleSEXP, SEXP factsSEXP, SEXP targetsSEXP, SEXP sizeSEXP, SEXP releasesSEXP, SEXP calibratedSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type people(peopleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< int >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< int >::type releases(releasesSEXP);
+    Rcpp::traits::input_parameter< int >::type calibrated(calibratedSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(simulate_gram_cpp(people, facts, targets, size, releases, calibrated, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// simulate_people_cpp
+Rcpp::List simulate_people_cpp(const Rcpp::List& people, int n, int T0, int T1, int targets, int size, double seed);
+RcppExport SEXP _dpsc_simulate_people_cpp(SEXP peopleSEXP, SEXP nSEXP, SEXP T0SEXP, SEXP T1SEXP, SEXP targetsSEXP, SEXP sizeSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type people(peopleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type T1(T1SEXP);
+    Rcpp::traits::input_parameter< int >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(simulate_people_cpp(people, n, T0, T1, targets, size, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -662,6 +694,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
     {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
+    {"_dpsc_simulate_gram_cpp", (DL_FUNC) &_dpsc_simulate_gram_cpp, 7},
+    {"_dpsc_simulate_people_cpp", (DL_FUNC) &_dpsc_simulate_people_cpp, 7},
     {NULL, NULL, 0}
 };
 

@@ -1,0 +1,285 @@
+# Errors to expect of a release that has not been made, scaled units: the bounds are [-1, 1].
+
+# Made-up panels of a plan; the first so many with intervals.
+plan_releases <- 96L
+plan_intervals <- 16L
+# More donors than these are made up by so many, and more budget.
+plan_donors <- 1000
+
+#' Errors of a method at n donors and epsilon
+#' @param facts (`list`)\cr `T0`, `T1`, `delta`, `people`, `size`.
+#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`.
+#' @noRd
+plan_errors <- function(method, n, epsilon, facts) {
+  if (method == "gram") gram_errors(n, epsilon, facts) else vertical_errors(method, n, epsilon, facts)
+}
+
+plan_error <- function(method, n, epsilon, facts) plan_errors(method, n, epsilon, facts)$error
+
+#' Do not simulate the same question twice
+#' @noRd
+remembered <- function(key, value) {
+  key <- rlang::hash(key)
+  if (is.null(plan_memory[[key]])) {
+    if (length(plan_memory) > 2000L) rm(list = ls(plan_memory), envir = plan_memory)
+    plan_memory[[key]] <- value
+  }
+  plan_memory[[key]]
+}
+plan_memory <- new.env(parent = emptyenv())
+
+# Method gram --------------------------------------------------------------------------------------
+
+#' The core's plan for an ordinary target, or `NULL` where it cannot serve so small a budget
+#' @noRd
+gram_plan_of <- function(n, epsilon, facts) {
+  y <- cos(pi * (seq_len(facts$T0) - 0.5) / facts$T0) / 10
+  tryCatch(
+    gram_plan_cpp(list(
+      n = n, T0 = facts$T0, T1 = facts$T1, epsilon = epsilon, delta = facts$delta, y = y,
+      features = NaN, intervals = TRUE
+    )),
+    `dpsc::budget_too_small` = function(e) NULL
+  )
+}
+
+gram_errors <- function(n, epsilon, facts) {
+  remembered(list("gram", n, epsilon, facts), {
+    plan <- gram_plan_of(n, epsilon, facts)
+    if (is.null(plan)) {
+      # Nothing but the bounds is known then.
+      list(error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_)
+    } else {
+      simulated_errors(n, epsilon, facts, plan$calibrated)
+    }
+  })
+}
+
+simulated_errors <- function(n, epsilon, facts, calibrated) {
+  people <- min(n, plan_donors)
+  # Groups are dear to make up.
+  targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
+  sim <- simulate_gram_cpp(
+    facts$people, list(
+      n = people, T0 = facts$T0, T1 = facts$T1, epsilon = same_noise(epsilon, n / people, facts$delta),
+      delta = facts$delta
+    ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
+  )
+  # Releases are judged by their own target, the first. How lucky it was with its past, all targets
+  # without privacy tell.
+  own <- seq.int(1L, nrow(sim$error), by = targets)
+  error <- function(of) {
+    floor <- mean(of(sim$raw)^2)
+    lucky <- mean(of(sim$raw[own, , drop = FALSE])^2)
+    released <- floor + mean(of(sim$error[own, , drop = FALSE])^2) - lucky
+    c(error = sqrt(max(released, floor / 2)), floor = sqrt(floor))
+  }
+  period <- error(identity)
+  average <- error(rowMeans)
+  list(
+    error = period[["error"]], floor = period[["floor"]], average = average[["error"]],
+    half_width = if (calibrated) plan_half_width(sim$intervals, n, epsilon) else NA_real_
+  )
+}
+
+#' The epsilon at which fewer donors, by a factor, have the same noise on their mean
+#' @noRd
+same_noise <- function(epsilon, factor, delta) {
+  if (factor == 1) {
+    return(epsilon)
+  }
+  if (delta == 0) epsilon * factor else cdp_epsilon_cpp(cdp_rho_cpp(epsilon, delta) * factor^2, delta)
+}
+
+#' Half the width of the 95 % interval of the average effect: the median of simulated ones
+#' @noRd
+plan_half_width <- function(intervals, n, epsilon) {
+  widths <- vapply(intervals, function(e) {
+    # The parts of a release that intervals are made of.
+    release <- list(
+      panel = list(n = n), privacy = list(private = TRUE, epsilon = epsilon),
+      settings = list(lambda = NULL), statistics = list(
+        intervals = c(e$intervals, list(estimator = "ridge"))
+      )
+    )
+    own <- group_variance(e$intervals, e)
+    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n)
+    spread <- interval_spread(release, e, "ridge")
+    if (!is.null(spread$reason)) {
+      return(NA_real_)
+    }
+    # A counterfactual does not leave the bounds.
+    min(1, interval_quantile(0.95) * spread$average *
+      sqrt(spread$floor * mean(e$prediction + e$privacy)))
+  }, 0)
+  if (mean(is.na(widths)) > 0.5) NA_real_ else stats::median(widths, na.rm = TRUE)
+}
+
+# Methods output and objective ---------------------------------------------------------------------
+
+#' @noRd
+vertical_errors <- function(method, n, epsilon, facts) {
+  truth <- plan_scene(facts)
+  noise <- if (method == "output") {
+    output_noise(n, epsilon, facts, truth)
+  } else {
+    c(objective_noise(n, epsilon, facts, truth), NA_real_)
+  }
+  list(
+    error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
+    # The noise of weights is that of a whole path; where nothing is known, take that of a period.
+    average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
+    half_width = NA_real_
+  )
+}
+
+#' What made-up people are like: errors without privacy, mean squares of outcomes after the
+#' treatment, and the size of a pre-period
+#' @noRd
+plan_scene <- function(facts) {
+  remembered(list("scene", facts[c("T0", "T1", "people", "size")]), {
+    without <- simulate_gram_cpp(facts$people, list(
+      n = 300, T0 = facts$T0, T1 = facts$T1, epsilon = 1, delta = 1e-6
+    ), 10L, facts$size, 40L, 0L, 2)$raw
+    rows <- simulate_people_cpp(facts$people, 400L, facts$T0, facts$T1, 0L, 1L, 3)$donors
+    pre <- seq_len(facts$T0)
+    list(
+      floor = sqrt(mean(without^2)), average = sqrt(mean(rowMeans(without)^2)),
+      square = mean(rows[, -pre]^2), average_square = mean(rowMeans(rows[, -pre, drop = FALSE])^2),
+      norm = sqrt(mean(rowSums(rows[, pre]^2)))
+    )
+  })
+}
+
+#' Public facts of a release that has not been made, with an ordinary target
+#' @noRd
+plan_facts <- function(method, n, epsilon, facts) {
+  norm <- plan_scene(facts)$norm
+  list(
+    method = method, calibration = "tight", private = TRUE, epsilon = epsilon, delta = facts$delta,
+    n = n, T0 = facts$T0, T1 = facts$T1, half = rep(1, facts$T0 + facts$T1),
+    y = rep(norm / sqrt(facts$T0), facts$T0), control = dp_control()
+  )
+}
+
+step_deviation <- function(step, dimension) {
+  if (step$law == "gamma_norm") sqrt(dimension + 1) * step$scale else step$scale
+}
+
+#' Noise variances a^2 of a weight and b^2 of an outcome give a prediction the variance
+#' `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome, |f|^2 about 1/n.
+#' @return Deviations for a period and for the average of the periods.
+#' @noRd
+output_noise <- function(n, epsilon, facts, truth) {
+  plan <- plan_output(plan_facts("output", n, epsilon, facts))
+  a <- step_deviation(plan$weights, n)
+  b <- step_deviation(plan$post, n * facts$T1)
+  of <- function(square, b2) sqrt(n * a^2 * (square + b2) + b2 / n)
+  c(of(truth$square, b^2), of(truth$average_square, b^2 / facts$T1))
+}
+
+#' Tabulated at delta = 1e-6 and T1 = 3; elsewhere in proportion to the noise on the outcomes
+#' @noRd
+objective_noise <- function(n, epsilon, facts, truth) {
+  tabulated <- interpolate(plan_table$objective, list(
+    n = n, epsilon = epsilon, T0 = facts$T0
+  ), if (facts$people$kind == "linear") "linear" else "factor")
+  if (facts$delta == 1e-6 && facts$T1 == 3) {
+    return(tabulated)
+  }
+  noise <- function(facts) {
+    plan <- plan_objective(plan_facts("objective", n, epsilon, facts))
+    step_deviation(plan$post, n * facts$T1)
+  }
+  tabulated * noise(facts) / noise(utils::modifyList(facts, list(delta = 1e-6, T1 = 3)))
+}
+
+#' Standard deviation of the noise on one weight, or on one moment of the donors
+#' @noRd
+plan_noise <- function(method, n, epsilon, facts) {
+  switch(method,
+    gram = gram_plan_of(n, epsilon, facts)$moment_noise %||% NA_real_,
+    output = step_deviation(plan_output(plan_facts(method, n, epsilon, facts))$weights, n),
+    objective = {
+      step <- plan_objective(plan_facts(method, n, epsilon, facts))$weights
+      step_deviation(step, n) / step$mu
+    }
+  )
+}
+
+#' Multilinear interpolation of log errors in the logs of the coordinates, held constant outside
+#' @param table (`data.frame`)\cr a full grid with a column `error`, and `design`.
+#' @param at (`list`)\cr one number for each coordinate.
+#' @noRd
+interpolate <- function(table, at, design) {
+  table <- table[table$design == design, ]
+  weight <- rep(1, nrow(table))
+  for (name in names(at)) {
+    knots <- sort(unique(table[[name]]))
+    position <- min(max(log(at[[name]]), log(knots[[1L]])), log(knots[[length(knots)]]))
+    hat <- vapply(seq_along(knots), function(i) {
+      stats::approx(log(knots), as.numeric(seq_along(knots) == i), position)$y
+    }, 0)
+    weight <- weight * hat[match(table[[name]], knots)]
+  }
+  exp(sum(weight * log(table$error)))
+}
+
+# Asked the other way round ------------------------------------------------------------------------
+
+#' The donors or the epsilon at which a method's error falls to what is wanted
+#' @return `c(n, epsilon)`, `NA` where no value up to 10^7 donors, or from 0.01 to 1000, does.
+#' @noRd
+solve_plan <- function(method, n, epsilon, error, facts) {
+  asks_n <- is.null(n)
+  at <- function(x) {
+    if (asks_n) plan_error(method, round(x), epsilon, facts) else plan_error(method, n, x, facts)
+  }
+  limits <- if (asks_n) c(10, 1e7) else c(0.01, 1000)
+  progress <- plan_progress(method)
+  answer <- solve_decreasing(function(x) {
+    progress$step()
+    at(x)
+  }, error, limits, steps = if (method == "gram") 7L else 40L)
+  progress$close()
+  if (asks_n) c(ceiling(answer), epsilon) else c(n, signif(answer, 3L))
+}
+
+#' Where a decreasing function falls to a value: halving on the log scale, then a straight line of
+#' logs. Simulated errors wobble by a few per cent, so more steps would buy nothing.
+#' @noRd
+solve_decreasing <- function(f, value, limits, steps) {
+  x <- log(limits)
+  y <- log(c(f(limits[[1L]]), f(limits[[2L]]))) - log(value)
+  if (y[[1L]] <= 0) {
+    return(limits[[1L]])
+  }
+  if (y[[2L]] > 0) {
+    return(NA_real_)
+  }
+  for (i in seq_len(steps)) {
+    middle <- mean(x)
+    found <- log(f(exp(middle))) - log(value)
+    at <- if (found > 0) 1L else 2L
+    x[[at]] <- middle
+    y[[at]] <- found
+  }
+  if (!is.finite(y[[1L]])) exp(x[[2L]]) else exp(x[[1L]] + diff(x) * y[[1L]] / (y[[1L]] - y[[2L]]))
+}
+
+#' A bar for those who wait at a console
+#' @noRd
+plan_progress <- function(method, steps = 9L) {
+  if (method != "gram" || !interactive()) {
+    return(list(step = function() NULL, close = function() NULL))
+  }
+  bar <- utils::txtProgressBar(max = steps, style = 3)
+  done <- 0L
+  list(
+    step = function() {
+      done <<- done + 1L
+      utils::setTxtProgressBar(bar, min(done, steps))
+    },
+    close = function() close(bar)
+  )
+}

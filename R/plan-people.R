@@ -1,0 +1,106 @@
+# The people whom a plan makes up: like a design, with given spreads, or like a public pilot's.
+
+#' What people to make up, from what the user knows
+#' @param spreads (`list`)\cr `between`, `within` (outcome units, or `NULL`), `shared`.
+#' @param pilot (`matrix`, outcome units, PUBLIC, or `NULL`).
+#' @param scale (`dpsc_bounds`)\cr of one period.
+#' @return A list: `kind` and what `simulate_gram_cpp()` needs of it, scaled units.
+#' @noRd
+plan_people <- function(design, spreads, pilot, scale, periods, call) {
+  given <- !vapply(spreads[c("between", "within")], is.null, NA)
+  if (!is.null(pilot)) {
+    if (any(given)) {
+      abort(c(
+        "{.arg pilot} stands alone: it says what {.arg sd_between} and {.arg sd_within} would.",
+        i = "Give the one or the others."
+      ), "argument", call)
+    }
+    return(pilot_people(pilot, scale, periods, call))
+  }
+  if (all(given)) {
+    return(spread_people(spreads, scale, call))
+  }
+  if (any(given)) {
+    abort(c(
+      "{.arg sd_between} and {.arg sd_within} belong together.",
+      x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
+      i = "How much do people's levels differ, and how much does a person stray over time?"
+    ), "argument", call)
+  }
+  design_people(design)
+}
+
+design_people <- function(design) {
+  if (design == "linear") {
+    return(list(kind = "linear"))
+  }
+  list(kind = "factor", level = 0.2, loading = 0.075, time = 0.05, noise = 0.05, shift = 0)
+}
+
+#' @noRd
+pilot_people <- function(pilot, scale, periods, call) {
+  if (is.data.frame(pilot)) pilot <- as.matrix(pilot)
+  if (!is.matrix(pilot) || !is.numeric(pilot) || !all(is.finite(pilot)) || ncol(pilot) != periods) {
+    abort(c(
+      "{.arg pilot} must be a matrix of finite numbers, one row a person, one column a period.",
+      x = "It is {describe(pilot)}; the plan has {periods} periods.",
+      i = "It must be public: never the donors who shall be protected."
+    ), "argument", call)
+  }
+  if (nrow(pilot) < 20) {
+    abort(c(
+      "{.arg pilot} must hold at least 20 people.",
+      x = "It holds {nrow(pilot)}.", i = "With fewer give {.arg sd_between} and {.arg sd_within}."
+    ), "argument", call)
+  }
+  rows <- (unname(pilot) - scale$centre[[1L]]) / scale$unit
+  list(kind = "pilot", rows = pmin(pmax(rows, -1), 1))
+}
+
+#' @noRd
+spread_people <- function(spreads, scale, call) {
+  between <- check_number(spreads$between, 0, open = "min", arg = "sd_between", call = call)
+  within <- check_number(spreads$within, 0, open = "min", arg = "sd_within", call = call)
+  largest <- 0.999 * scale$unit
+  if (sqrt(between^2 + within^2) > largest) {
+    abort(c(
+      "People cannot differ by so much within {.arg bounds}.",
+      x = paste(
+        "{.arg sd_between} and {.arg sd_within} come to {signif(sqrt(between^2 + within^2), 3)};",
+        "half the width of {.arg bounds} is {signif(scale$unit, 3)}."
+      ),
+      i = "Are all in the units of the outcome?"
+    ), "argument", call)
+  }
+  latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
+  list(
+    kind = "spreads", level = latent[[1L]], loading = latent[[2L]] * sqrt(spreads$shared / 3),
+    time = latent[[2L]] * sqrt(1 - spreads$shared) / 2,
+    noise = latent[[2L]] * sqrt(1 - spreads$shared), shift = 0,
+    between = between, within = within, shared = spreads$shared
+  )
+}
+
+#' Spreads of a normal that has those asked for once it is cut at the bounds
+#'
+#' By repeated correction on made-up people; where the bounds are far, nothing is cut.
+#' @return `c(between, within)`, scaled units.
+#' @noRd
+latent_spreads <- function(between, within, shared) {
+  wanted <- c(between, within)
+  latent <- wanted
+  if (3 * sqrt(sum(wanted^2)) < 1) {
+    return(latent)
+  }
+  periods <- 40L
+  for (i in seq_len(25L)) {
+    rows <- simulate_people_cpp(list(
+      kind = "spreads", level = latent[[1L]], loading = 0, time = 0, noise = latent[[2L]], shift = 0
+    ), 400L, periods - 1L, 1L, 0L, 1L, 1)$donors
+    level <- rowMeans(rows)
+    inside <- mean(rowSums((rows - level)^2)) / (periods - 1)
+    found <- sqrt(c(max(stats::var(level) - inside / periods, 1e-8), max(inside, 1e-8)))
+    latent <- pmin(latent * pmin(pmax(wanted / found, 0.5), 2), 30)
+  }
+  latent
+}
