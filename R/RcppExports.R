@@ -101,3 +101,43 @@ repeat_bounded_cpp <- function(pre, linear, mu, cap, tolerance, law, scale, post
     .Call(`_dpsc_repeat_bounded_cpp`, pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng)
 }
 
+stream_plan_cpp <- function(facts) {
+    .Call(`_dpsc_stream_plan_cpp`, facts)
+}
+
+stream_open_cpp <- function(plan, learner) {
+    .Call(`_dpsc_stream_open_cpp`, plan, learner)
+}
+
+stream_advance_cpp <- function(pointer, table, batch, predict, rng) {
+    .Call(`_dpsc_stream_advance_cpp`, pointer, table, batch, predict, rng)
+}
+
+stream_released_cpp <- function(pointer) {
+    .Call(`_dpsc_stream_released_cpp`, pointer)
+}
+
+stream_save_cpp <- function(pointer, path, id, meta, is_public, rng, crash_at) {
+    invisible(.Call(`_dpsc_stream_save_cpp`, pointer, path, id, meta, is_public, rng, crash_at))
+}
+
+stream_peek_cpp <- function(path) {
+    .Call(`_dpsc_stream_peek_cpp`, path)
+}
+
+stream_load_cpp <- function(path, id, rng) {
+    .Call(`_dpsc_stream_load_cpp`, path, id, rng)
+}
+
+stream_replay_cpp <- function(plan, learner, table, other, rng) {
+    .Call(`_dpsc_stream_replay_cpp`, plan, learner, table, other, rng)
+}
+
+stream_path_cpp <- function(plan, learner, table, rng) {
+    .Call(`_dpsc_stream_path_cpp`, plan, learner, table, rng)
+}
+
+whole_sigma_gaussian_cpp <- function(n, sigma, rng) {
+    .Call(`_dpsc_whole_sigma_gaussian_cpp`, n, sigma, rng)
+}
+

@@ -338,6 +338,127 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// stream_plan_cpp
+Rcpp::List stream_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_stream_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_open_cpp
+SEXP stream_open_cpp(const Rcpp::List& plan, const Rcpp::List& learner);
+RcppExport SEXP _dpsc_stream_open_cpp(SEXP planSEXP, SEXP learnerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_open_cpp(plan, learner));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_advance_cpp
+Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& table, bool batch, bool predict, SEXP rng);
+RcppExport SEXP _dpsc_stream_advance_cpp(SEXP pointerSEXP, SEXP tableSEXP, SEXP batchSEXP, SEXP predictSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< bool >::type batch(batchSEXP);
+    Rcpp::traits::input_parameter< bool >::type predict(predictSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_advance_cpp(pointer, table, batch, predict, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_released_cpp
+Rcpp::List stream_released_cpp(SEXP pointer);
+RcppExport SEXP _dpsc_stream_released_cpp(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_released_cpp(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_save_cpp
+void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVector& id, const Rcpp::RawVector& meta, bool is_public, SEXP rng, int crash_at);
+RcppExport SEXP _dpsc_stream_save_cpp(SEXP pointerSEXP, SEXP pathSEXP, SEXP idSEXP, SEXP metaSEXP, SEXP is_publicSEXP, SEXP rngSEXP, SEXP crash_atSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::RawVector& >::type id(idSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::RawVector& >::type meta(metaSEXP);
+    Rcpp::traits::input_parameter< bool >::type is_public(is_publicSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< int >::type crash_at(crash_atSEXP);
+    stream_save_cpp(pointer, path, id, meta, is_public, rng, crash_at);
+    return R_NilValue;
+END_RCPP
+}
+// stream_peek_cpp
+Rcpp::List stream_peek_cpp(const std::string& path);
+RcppExport SEXP _dpsc_stream_peek_cpp(SEXP pathSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_peek_cpp(path));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_load_cpp
+SEXP stream_load_cpp(const std::string& path, const Rcpp::RawVector& id, SEXP rng);
+RcppExport SEXP _dpsc_stream_load_cpp(SEXP pathSEXP, SEXP idSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::RawVector& >::type id(idSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_load_cpp(path, id, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_replay_cpp
+Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, const Eigen::Map<Eigen::MatrixXd>& other, SEXP rng);
+RcppExport SEXP _dpsc_stream_replay_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP otherSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type other(otherSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_replay_cpp(plan, learner, table, other, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_path_cpp
+Rcpp::List stream_path_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, SEXP rng);
+RcppExport SEXP _dpsc_stream_path_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_path_cpp(plan, learner, table, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// whole_sigma_gaussian_cpp
+Rcpp::NumericVector whole_sigma_gaussian_cpp(int n, double sigma, SEXP rng);
+RcppExport SEXP _dpsc_whole_sigma_gaussian_cpp(SEXP nSEXP, SEXP sigmaSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type sigma(sigmaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(whole_sigma_gaussian_cpp(n, sigma, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -365,6 +486,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
+    {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
+    {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
+    {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},
+    {"_dpsc_stream_released_cpp", (DL_FUNC) &_dpsc_stream_released_cpp, 1},
+    {"_dpsc_stream_save_cpp", (DL_FUNC) &_dpsc_stream_save_cpp, 7},
+    {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},
+    {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},
+    {"_dpsc_stream_replay_cpp", (DL_FUNC) &_dpsc_stream_replay_cpp, 5},
+    {"_dpsc_stream_path_cpp", (DL_FUNC) &_dpsc_stream_path_cpp, 4},
+    {"_dpsc_whole_sigma_gaussian_cpp", (DL_FUNC) &_dpsc_whole_sigma_gaussian_cpp, 3},
     {NULL, NULL, 0}
 };
 
