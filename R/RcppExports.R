@@ -109,6 +109,14 @@ stream_open_cpp <- function(plan, learner) {
     .Call(`_dpsc_stream_open_cpp`, plan, learner)
 }
 
+stream_here_cpp <- function(pointer) {
+    .Call(`_dpsc_stream_here_cpp`, pointer)
+}
+
+state_id_cpp <- function() {
+    .Call(`_dpsc_state_id_cpp`)
+}
+
 stream_advance_cpp <- function(pointer, table, batch, predict, rng) {
     .Call(`_dpsc_stream_advance_cpp`, pointer, table, batch, predict, rng)
 }
@@ -131,6 +139,14 @@ stream_load_cpp <- function(path, id, rng) {
 
 stream_replay_cpp <- function(plan, learner, table, other, rng) {
     .Call(`_dpsc_stream_replay_cpp`, plan, learner, table, other, rng)
+}
+
+stream_shown_nodes_cpp <- function(path) {
+    .Call(`_dpsc_stream_shown_nodes_cpp`, path)
+}
+
+stream_exposed_cpp <- function(pointer, row, rng) {
+    .Call(`_dpsc_stream_exposed_cpp`, pointer, row, rng)
 }
 
 stream_path_cpp <- function(plan, learner, table, rng) {

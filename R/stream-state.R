@@ -155,6 +155,12 @@ live_state <- function(stream, call) {
       i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
     ), "stream", call)
   }
+  if (!stream_here_cpp(stream$state)) {
+    abort(c(
+      "The state of this stream is not here: this is a copy from a file.",
+      i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
+    ), "stream", call)
+  }
   stream$state
 }
 

@@ -359,6 +359,25 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// stream_here_cpp
+bool stream_here_cpp(SEXP pointer);
+RcppExport SEXP _dpsc_stream_here_cpp(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_here_cpp(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// state_id_cpp
+Rcpp::RawVector state_id_cpp();
+RcppExport SEXP _dpsc_state_id_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(state_id_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_advance_cpp
 Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& table, bool batch, bool predict, SEXP rng);
 RcppExport SEXP _dpsc_stream_advance_cpp(SEXP pointerSEXP, SEXP tableSEXP, SEXP batchSEXP, SEXP predictSEXP, SEXP rngSEXP) {
@@ -434,6 +453,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// stream_shown_nodes_cpp
+std::vector<double> stream_shown_nodes_cpp(const std::string& path);
+RcppExport SEXP _dpsc_stream_shown_nodes_cpp(SEXP pathSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_shown_nodes_cpp(path));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_exposed_cpp
+std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row, SEXP rng);
+RcppExport SEXP _dpsc_stream_exposed_cpp(SEXP pointerSEXP, SEXP rowSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type row(rowSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_exposed_cpp(pointer, row, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_path_cpp
 Rcpp::List stream_path_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, SEXP rng);
 RcppExport SEXP _dpsc_stream_path_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP rngSEXP) {
@@ -488,12 +529,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
+    {"_dpsc_stream_here_cpp", (DL_FUNC) &_dpsc_stream_here_cpp, 1},
+    {"_dpsc_state_id_cpp", (DL_FUNC) &_dpsc_state_id_cpp, 0},
     {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},
     {"_dpsc_stream_released_cpp", (DL_FUNC) &_dpsc_stream_released_cpp, 1},
     {"_dpsc_stream_save_cpp", (DL_FUNC) &_dpsc_stream_save_cpp, 7},
     {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},
     {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},
     {"_dpsc_stream_replay_cpp", (DL_FUNC) &_dpsc_stream_replay_cpp, 5},
+    {"_dpsc_stream_shown_nodes_cpp", (DL_FUNC) &_dpsc_stream_shown_nodes_cpp, 1},
+    {"_dpsc_stream_exposed_cpp", (DL_FUNC) &_dpsc_stream_exposed_cpp, 3},
     {"_dpsc_stream_path_cpp", (DL_FUNC) &_dpsc_stream_path_cpp, 4},
     {"_dpsc_whole_sigma_gaussian_cpp", (DL_FUNC) &_dpsc_whole_sigma_gaussian_cpp, 3},
     {NULL, NULL, 0}

@@ -97,6 +97,19 @@ SEXP stream_open_cpp(const Rcpp::List& plan, const Rcpp::List& learner) {
   return stream_pointer(stream.release(), true);
 }
 
+// [[Rcpp::export(rng = false)]]
+bool stream_here_cpp(SEXP pointer) {
+  return TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer) && stream_pointer(pointer)->core;
+}
+
+// A name for a state that no other has.
+// [[Rcpp::export(rng = false)]]
+Rcpp::RawVector state_id_cpp() {
+  Rcpp::RawVector out(16);
+  dpsc::os_random_bytes(RAW(out), 16);
+  return out;
+}
+
 // Rows of a table, one step each, or all of them one step. Returns how many rows were taken (fewer
 // than there are after an interrupt) and, if asked, each row's score before it was used.
 // [[Rcpp::export(rng = false)]]
@@ -266,6 +279,30 @@ Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
       Rcpp::Named("squared") = replay.squared,
       Rcpp::Named("released") = static_cast<double>(record.values.size()),
       Rcpp::Named("same") = (first.theta() - second.theta()).cwiseAbs().maxCoeff() == 0.0);
+}
+
+// The open nodes that a checkpoint of a tree shows, in order of level.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> stream_shown_nodes_cpp(const std::string& path) {
+  const dpsc::checkpoint_file file = dpsc::parse_checkpoint(dpsc::read_whole(path));
+  dpsc::state_reader in(file.core);
+  dpsc::learner core;
+  core.read(in);
+  recorder record;
+  if (dpsc::tree_sums* tree = core.sums().tree()) tree->show_open(record);
+  return {record.values.begin(), record.values.end()};
+}
+
+// One step of a live stream, and every integer that left with it.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row, SEXP rng) {
+  dpsc::learner& core = *alive(pointer).core;
+  recorder record;
+  with_engine(rng, [&](auto& engine) {
+    core.step(row.data(), row.rows(), 0, row.rows(), engine, &record);
+    return 0;
+  });
+  return {record.values.begin(), record.values.end()};
 }
 
 // Estimates after each row, and their variances in units of a node's noise: for tests of accuracy.
