@@ -109,6 +109,18 @@ stream_open_cpp <- function(plan, learner) {
     .Call(`_dpsc_stream_open_cpp`, plan, learner)
 }
 
+iterates_open_cpp <- function(facts) {
+    .Call(`_dpsc_iterates_open_cpp`, facts)
+}
+
+iterates_plan_cpp <- function(facts) {
+    .Call(`_dpsc_iterates_plan_cpp`, facts)
+}
+
+iterates_clean_cpp <- function(facts, table) {
+    .Call(`_dpsc_iterates_clean_cpp`, facts, table)
+}
+
 stream_here_cpp <- function(pointer) {
     .Call(`_dpsc_stream_here_cpp`, pointer)
 }

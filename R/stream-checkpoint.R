@@ -51,6 +51,9 @@ checkpoint <- function(stream, file, kind = c("private", "public")) {
   kind <- check_choice(kind, c("private", "public"), call = call)
   state <- live_state(stream, call)
   public <- kind == "public"
+  if (stream$learner$method %in% chapter_five) {
+    abort("Streams by {.val {chapter_five}} have no checkpoints.", "checkpoint", call)
+  }
   if (public && stream$plan$facts$noise != "tree") {
     abort(c(
       "Only streams with {.code noise = \"tree\"} have a state that can be published.",

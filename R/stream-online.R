@@ -17,6 +17,13 @@
 #' are private for every loss and for streams that react to what was released (proofs/streams.md,
 #' Theorem 1). Neighbours differ in one entry; the number of entries is public.
 #'
+#' For reproduction, four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md,
+#' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (here with the
+#' exact leader of the squared loss) release every clean iterate with noise of its own; `"poffl"` releases
+#' one average at the horizon. `psi` is then the weight of a ridge that is part of the loss. They need a
+#' finite horizon and a stream that does not react to what is released, and lose to the default by
+#' factors (bench/streams.R).
+#'
 #' @section Noise:
 #' * `"toeplitz"` (default up to 1,024 steps; at most 4,096): the square-root factorisation of
 #'   prefix sums; keeps the stream in the (secret) state.
@@ -47,6 +54,8 @@
 #'   times that for logistic models.
 #' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
 #'   `NULL`: `1.5 radius^2 / p`, `0.22 radius^2 / p` for logistic models.
+#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or `"published"`, the
+#'   printed constants, for which no guarantee is given.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged once, here, for the whole horizon.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @return An object of class `dp_online` with reference semantics. It holds RELEASED values and
@@ -55,6 +64,9 @@
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @seealso [update.dp_stream()], [checkpoint()], [dp_stream_sum()].
 #' @references
+#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization and
+#' High-Dimensional Regression. Dissertation, Pennsylvania State University.
+#'
 #' Denisov, S., McMahan, B., Rush, K., Smith, A. and Thakurta, A. (2022). Improved Differential
 #' Privacy for SGD via Optimal Private Linear Operators on Adaptive Streams. NeurIPS.
 #'
@@ -77,7 +89,8 @@
 dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
                       family = c("gaussian", "binomial"), method = NULL, noise = NULL,
                       batch = FALSE, participation = c(times = 1, apart = 1), radius = NULL,
-                      ball = NULL, psi = NULL, ledger = NULL, control = dp_control()) {
+                      ball = NULL, psi = NULL, calibration = c("tight", "published"),
+                      ledger = NULL, control = dp_control()) {
   call <- public_call("dp_online")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
   check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf", call)
@@ -102,7 +115,15 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
       budget, call)
   }
   if (!is.null(method)) {
-    method <- check_choice(method, c("gram", "ftal", "ftrl"), call = call)
+    method <- check_choice(method, c("gram", "ftal", "ftrl", chapter_five), call = call)
+  }
+  calibration <- check_choice(calibration, c("tight", "published"), call = call)
+  if (!is.null(method) && method %in% chapter_five) {
+    return(open_iterates(method, calibration, columns, learner, horizon, participation, batch, budget,
+      ledger, is.null(psi), call))
+  }
+  if (calibration == "published") {
+    abort("{.code calibration = \"published\"} is for {.val {chapter_five}}.", "argument", call)
   }
   if (identical(method, "gram") && family == "binomial") {
     abort("{.code method = \"gram\"} is for linear models.", "argument", call)

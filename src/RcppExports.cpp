@@ -359,6 +359,37 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// iterates_open_cpp
+SEXP iterates_open_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_iterates_open_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(iterates_open_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// iterates_plan_cpp
+Rcpp::List iterates_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_iterates_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(iterates_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// iterates_clean_cpp
+Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts, const Eigen::Map<Eigen::MatrixXd>& table);
+RcppExport SEXP _dpsc_iterates_clean_cpp(SEXP factsSEXP, SEXP tableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    rcpp_result_gen = Rcpp::wrap(iterates_clean_cpp(facts, table));
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_here_cpp
 bool stream_here_cpp(SEXP pointer);
 RcppExport SEXP _dpsc_stream_here_cpp(SEXP pointerSEXP) {
@@ -529,6 +560,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
+    {"_dpsc_iterates_open_cpp", (DL_FUNC) &_dpsc_iterates_open_cpp, 1},
+    {"_dpsc_iterates_plan_cpp", (DL_FUNC) &_dpsc_iterates_plan_cpp, 1},
+    {"_dpsc_iterates_clean_cpp", (DL_FUNC) &_dpsc_iterates_clean_cpp, 2},
     {"_dpsc_stream_here_cpp", (DL_FUNC) &_dpsc_stream_here_cpp, 1},
     {"_dpsc_state_id_cpp", (DL_FUNC) &_dpsc_state_id_cpp, 0},
     {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <dpsc/stream/files.hpp>
+#include <dpsc/stream/iterates.hpp>
 #include <dpsc/stream/learner.hpp>
 #include <memory>
 
@@ -13,6 +14,8 @@ namespace {
 
 struct live_stream {
   std::unique_ptr<dpsc::learner> core;  // none once the state was moved to a file
+  std::unique_ptr<dpsc::perturbed_iterates> iterates;
+  std::vector<double> trace;  // of the iterates
 };
 using stream_pointer = Rcpp::XPtr<live_stream>;
 
@@ -20,7 +23,7 @@ live_stream& alive(SEXP pointer) {
   if (TYPEOF(pointer) != EXTPTRSXP || !R_ExternalPtrAddr(pointer))
     throw dpsc::state_error("the state of this stream is not here");
   live_stream& stream = *stream_pointer(pointer);
-  if (!stream.core) throw dpsc::state_error("the state of this stream is not here");
+  if (!stream.core && !stream.iterates) throw dpsc::state_error("the state of this stream is not here");
   return stream;
 }
 
@@ -53,6 +56,23 @@ dpsc::learner_facts as_learner(const Rcpp::List& list) {
   out.psi = field<double>(list, "psi");
   out.lambda = field<double>(list, "lambda");
   out.damping = field<double>(list, "damping");
+  return out;
+}
+
+dpsc::iterate_facts as_iterates(const Rcpp::List& list) {
+  dpsc::iterate_facts out;
+  out.method = field<std::string>(list, "method");
+  out.family = field<std::string>(list, "family");
+  out.published = field<bool>(list, "published");
+  out.columns = static_cast<std::int64_t>(field<double>(list, "columns"));
+  out.horizon = static_cast<std::int64_t>(field<double>(list, "horizon"));
+  out.radius = field<double>(list, "radius");
+  out.clip = field<double>(list, "clip");
+  out.ball = field<double>(list, "ball");
+  out.psi = field<double>(list, "psi");
+  out.rho = field<double>(list, "rho");
+  out.epsilon = field<double>(list, "epsilon");
+  out.delta = field<double>(list, "delta");
   return out;
 }
 
@@ -97,9 +117,43 @@ SEXP stream_open_cpp(const Rcpp::List& plan, const Rcpp::List& learner) {
   return stream_pointer(stream.release(), true);
 }
 
+// Clean iterates with noise of their own (Thakurta, 2013, chapter 5).
+// [[Rcpp::export(rng = false)]]
+SEXP iterates_open_cpp(const Rcpp::List& facts) {
+  auto stream = std::make_unique<live_stream>();
+  stream->iterates = std::make_unique<dpsc::perturbed_iterates>(as_iterates(facts));
+  return stream_pointer(stream.release(), true);
+}
+
+// Sensitivities and standard deviations by step. PUBLIC.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List iterates_plan_cpp(const Rcpp::List& facts) {
+  const dpsc::perturbed_iterates iterates(as_iterates(facts));
+  const std::int64_t last = iterates.facts().horizon - 1;
+  Eigen::VectorXd moved(last), sd(last);
+  for (std::int64_t t = 1; t <= last; ++t) {
+    moved[t - 1] = iterates.sensitivity(t);
+    sd[t - 1] = iterates.sd(t);
+  }
+  return Rcpp::List::create(Rcpp::Named("sensitivity") = moved, Rcpp::Named("sd") = sd);
+}
+
+// Clean iterates of a made-up stream, for audits.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts, const Eigen::Map<Eigen::MatrixXd>& table) {
+  dpsc::perturbed_iterates iterates(as_iterates(facts));
+  Eigen::MatrixXd out(table.rows(), iterates.facts().columns);
+  dpsc::tape_engine none({});
+  for (std::int64_t i = 0; i < table.rows(); ++i) {
+    iterates.step(table.data() + i, table.rows(), none);
+    out.row(i) = (iterates.once() ? iterates.theta() : iterates.clean()).transpose();
+  }
+  return out;
+}
+
 // [[Rcpp::export(rng = false)]]
 bool stream_here_cpp(SEXP pointer) {
-  return TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer) && stream_pointer(pointer)->core;
+  return TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer) && (stream_pointer(pointer)->core || stream_pointer(pointer)->iterates);
 }
 
 // A name for a state that no other has.
@@ -110,12 +164,54 @@ Rcpp::RawVector state_id_cpp() {
   return out;
 }
 
+namespace {
+
+Rcpp::List advance_iterates(live_stream& stream, const Eigen::Map<Eigen::MatrixXd>& table,
+                            bool predict, SEXP rng) {
+  dpsc::perturbed_iterates& core = *stream.iterates;
+  const std::int64_t n = table.rows();
+  if (table.cols() != core.facts().columns + 1)
+    throw std::invalid_argument("the table does not fit the stream");
+  Eigen::VectorXd scores(predict ? n : 0);
+  std::int64_t taken = 0;
+  with_engine(rng, [&](auto& engine) {
+    for (; taken < n; ++taken) {
+      if (taken % 1024 == 1023 && interrupted()) break;
+      if (predict) scores[taken] = core.score(table.data() + taken, n);
+      core.step(table.data() + taken, n, engine);
+      const auto t = static_cast<double>(core.steps());
+      const double last = stream.trace.empty()
+                              ? 0.0
+                              : stream.trace[stream.trace.size() - core.facts().columns - 3];
+      if (t < 500.0 || t > 1.01 * last) {
+        stream.trace.insert(stream.trace.end(), {t, t, 0.0});
+        stream.trace.insert(stream.trace.end(), core.theta().data(),
+                            core.theta().data() + core.theta().size());
+      }
+    }
+    return 0;
+  });
+  return Rcpp::List::create(Rcpp::Named("taken") = static_cast<double>(taken),
+                            Rcpp::Named("scores") = scores);
+}
+
+Eigen::MatrixXd trace_table(const std::vector<double>& trace, Eigen::Index width) {
+  Eigen::MatrixXd table(static_cast<Eigen::Index>(trace.size()) / width, width);
+  for (Eigen::Index i = 0; i < table.rows(); ++i)
+    for (Eigen::Index j = 0; j < width; ++j) table(i, j) = trace[static_cast<std::size_t>(i * width + j)];
+  return table;
+}
+
+}  // namespace
+
 // Rows of a table, one step each, or all of them one step. Returns how many rows were taken (fewer
 // than there are after an interrupt) and, if asked, each row's score before it was used.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& table, bool batch,
                               bool predict, SEXP rng) {
-  dpsc::learner& core = *alive(pointer).core;
+  live_stream& stream = alive(pointer);
+  if (stream.iterates) return advance_iterates(stream, table, predict, rng);
+  dpsc::learner& core = *stream.core;
   if (table.cols() != core.table_columns())
     throw std::invalid_argument("the table does not fit the stream");
   const std::int64_t n = table.rows();
@@ -143,12 +239,23 @@ Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& t
 // What has left the stream so far: all of it RELEASED or PUBLIC.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_released_cpp(SEXP pointer) {
-  const dpsc::learner& core = *alive(pointer).core;
-  const auto width = static_cast<Eigen::Index>(core.facts().columns + 3);
-  const std::vector<double>& trace = core.trace();
-  Eigen::MatrixXd table(static_cast<Eigen::Index>(trace.size()) / width, width);
-  for (Eigen::Index i = 0; i < table.rows(); ++i)
-    for (Eigen::Index j = 0; j < width; ++j) table(i, j) = trace[static_cast<std::size_t>(i * width + j)];
+  const live_stream& stream = alive(pointer);
+  if (stream.iterates) {
+    const dpsc::perturbed_iterates& core = *stream.iterates;
+    const Eigen::Index p = core.facts().columns;
+    const double sd = core.steps() > 0 && core.steps() < core.facts().horizon
+                          ? core.sd(core.steps())
+                          : core.sd(core.facts().horizon - 1);
+    return Rcpp::List::create(
+        Rcpp::Named("steps") = static_cast<double>(core.steps()),
+        Rcpp::Named("rows") = static_cast<double>(core.steps()),
+        Rcpp::Named("estimate") = core.theta(),
+        Rcpp::Named("noise") = Eigen::MatrixXd(Eigen::MatrixXd::Identity(p, p) * sd * sd),
+        Rcpp::Named("total") = Eigen::MatrixXd(), Rcpp::Named("trace") = trace_table(stream.trace, p + 3));
+  }
+  const dpsc::learner& core = *stream.core;
+  const Eigen::MatrixXd table =
+      trace_table(core.trace(), static_cast<Eigen::Index>(core.facts().columns + 3));
   return Rcpp::List::create(
       Rcpp::Named("steps") = static_cast<double>(core.steps()), Rcpp::Named("rows") = core.rows(),
       Rcpp::Named("estimate") = core.estimate(), Rcpp::Named("noise") = core.noise_covariance(),
@@ -163,6 +270,7 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
 void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVector& id,
                      const Rcpp::RawVector& meta, bool is_public, SEXP rng, int crash_at) {
   live_stream& stream = alive(pointer);
+  if (!stream.core) throw std::invalid_argument("this method has no checkpoints");
   dpsc::checkpoint_file file;
   file.is_public = is_public;
   file.id.assign(id.begin(), id.end());
@@ -296,7 +404,9 @@ std::vector<double> stream_shown_nodes_cpp(const std::string& path) {
 // One step of a live stream, and every integer that left with it.
 // [[Rcpp::export(rng = false)]]
 std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row, SEXP rng) {
-  dpsc::learner& core = *alive(pointer).core;
+  live_stream& stream = alive(pointer);
+  if (!stream.core) throw std::invalid_argument("not a stream of running sums");
+  dpsc::learner& core = *stream.core;
   recorder record;
   with_engine(rng, [&](auto& engine) {
     core.step(row.data(), row.rows(), 0, row.rows(), engine, &record);
