@@ -101,6 +101,30 @@ repeat_bounded_cpp <- function(pre, linear, mu, cap, tolerance, law, scale, post
     .Call(`_dpsc_repeat_bounded_cpp`, pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng)
 }
 
+select_pick_cpp <- function(table, method, facts, rng) {
+    .Call(`_dpsc_select_pick_cpp`, table, method, facts, rng)
+}
+
+select_stable_cpp <- function(table, method, facts, epsilon, delta, rng) {
+    .Call(`_dpsc_select_stable_cpp`, table, method, facts, epsilon, delta, rng)
+}
+
+select_distance_cpp <- function(table, method, facts, rng) {
+    .Call(`_dpsc_select_distance_cpp`, table, method, facts, rng)
+}
+
+select_passes_cpp <- function(distance, sensitivity, epsilon, delta, rng) {
+    .Call(`_dpsc_select_passes_cpp`, distance, sensitivity, epsilon, delta, rng)
+}
+
+select_omp_cpp <- function(gram, cross, size, forced, ridge) {
+    .Call(`_dpsc_select_omp_cpp`, gram, cross, size, forced, ridge)
+}
+
+select_choose_cpp <- function(loss, exponent, unit, rng) {
+    .Call(`_dpsc_select_choose_cpp`, loss, exponent, unit, rng)
+}
+
 stream_plan_cpp <- function(facts) {
     .Call(`_dpsc_stream_plan_cpp`, facts)
 }

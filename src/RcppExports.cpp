@@ -338,6 +338,88 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// select_pick_cpp
+std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_select_pick_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_pick_cpp(table, method, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_stable_cpp
+SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, double epsilon, double delta, SEXP rng);
+RcppExport SEXP _dpsc_select_stable_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_stable_cpp(table, method, facts, epsilon, delta, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_distance_cpp
+Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_select_distance_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_distance_cpp(table, method, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_passes_cpp
+bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta, SEXP rng);
+RcppExport SEXP _dpsc_select_passes_cpp(SEXP distanceSEXP, SEXP sensitivitySEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type distance(distanceSEXP);
+    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_passes_cpp(distance, sensitivity, epsilon, delta, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_omp_cpp
+std::vector<int> select_omp_cpp(const Eigen::Map<Eigen::MatrixXd>& gram, const Eigen::Map<Eigen::VectorXd>& cross, int size, int forced, double ridge);
+RcppExport SEXP _dpsc_select_omp_cpp(SEXP gramSEXP, SEXP crossSEXP, SEXP sizeSEXP, SEXP forcedSEXP, SEXP ridgeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type cross(crossSEXP);
+    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< int >::type forced(forcedSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_omp_cpp(gram, cross, size, forced, ridge));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_choose_cpp
+int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng);
+RcppExport SEXP _dpsc_select_choose_cpp(SEXP lossSEXP, SEXP exponentSEXP, SEXP unitSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_choose_cpp(loss, exponent, unit, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_plan_cpp
 Rcpp::List stream_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_stream_plan_cpp(SEXP factsSEXP) {
@@ -558,6 +640,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
+    {"_dpsc_select_pick_cpp", (DL_FUNC) &_dpsc_select_pick_cpp, 4},
+    {"_dpsc_select_stable_cpp", (DL_FUNC) &_dpsc_select_stable_cpp, 6},
+    {"_dpsc_select_distance_cpp", (DL_FUNC) &_dpsc_select_distance_cpp, 4},
+    {"_dpsc_select_passes_cpp", (DL_FUNC) &_dpsc_select_passes_cpp, 5},
+    {"_dpsc_select_omp_cpp", (DL_FUNC) &_dpsc_select_omp_cpp, 5},
+    {"_dpsc_select_choose_cpp", (DL_FUNC) &_dpsc_select_choose_cpp, 4},
     {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
     {"_dpsc_iterates_open_cpp", (DL_FUNC) &_dpsc_iterates_open_cpp, 1},

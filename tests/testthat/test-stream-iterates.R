@@ -54,7 +54,10 @@ worst_ratio <- function(facts, tries = 60) {
     other <- table
     at <- if (k %% 5 == 0) sample.int(n, 1L) else if (k %% 5 < 3) 1L else max(1L, n %/% 3L)
     # Rows without curvature contract least.
-    if (k %% 4 == 0) x[-at, ] <- 0
+    if (k %% 4 == 0) {
+      x[-at, ] <- 0
+      x[at, ] <- c(facts$radius, numeric(p - 1L))
+    }
     table <- cbind(x, table[, p + 1L])
     other <- table
     table[at, p + 1L] <- 1
