@@ -117,8 +117,12 @@ select_passes_cpp <- function(distance, sensitivity, epsilon, delta, rng) {
     .Call(`_dpsc_select_passes_cpp`, distance, sensitivity, epsilon, delta, rng)
 }
 
-select_omp_cpp <- function(gram, cross, size, forced, ridge) {
-    .Call(`_dpsc_select_omp_cpp`, gram, cross, size, forced, ridge)
+select_moments_cpp <- function(moments, size, forced, sd) {
+    .Call(`_dpsc_select_moments_cpp`, moments, size, forced, sd)
+}
+
+fit_moments_cpp <- function(moments, used, sd, rows) {
+    .Call(`_dpsc_fit_moments_cpp`, moments, used, sd, rows)
 }
 
 select_choose_cpp <- function(loss, exponent, unit, rng) {
@@ -159,6 +163,10 @@ stream_advance_cpp <- function(pointer, table, batch, predict, rng) {
 
 stream_released_cpp <- function(pointer) {
     .Call(`_dpsc_stream_released_cpp`, pointer)
+}
+
+stream_moments_cpp <- function(pointer) {
+    .Call(`_dpsc_stream_moments_cpp`, pointer)
 }
 
 stream_save_cpp <- function(pointer, path, id, meta, is_public, rng, crash_at) {

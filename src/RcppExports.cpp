@@ -393,17 +393,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// select_omp_cpp
-std::vector<int> select_omp_cpp(const Eigen::Map<Eigen::MatrixXd>& gram, const Eigen::Map<Eigen::VectorXd>& cross, int size, int forced, double ridge);
-RcppExport SEXP _dpsc_select_omp_cpp(SEXP gramSEXP, SEXP crossSEXP, SEXP sizeSEXP, SEXP forcedSEXP, SEXP ridgeSEXP) {
+// select_moments_cpp
+std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size, int forced, double sd);
+RcppExport SEXP _dpsc_select_moments_cpp(SEXP momentsSEXP, SEXP sizeSEXP, SEXP forcedSEXP, SEXP sdSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type cross(crossSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
     Rcpp::traits::input_parameter< int >::type forced(forcedSEXP);
-    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
-    rcpp_result_gen = Rcpp::wrap(select_omp_cpp(gram, cross, size, forced, ridge));
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_moments_cpp(moments, size, forced, sd));
+    return rcpp_result_gen;
+END_RCPP
+}
+// fit_moments_cpp
+Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std::vector<int>& used, double sd, double rows);
+RcppExport SEXP _dpsc_fit_moments_cpp(SEXP momentsSEXP, SEXP usedSEXP, SEXP sdSEXP, SEXP rowsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type used(usedSEXP);
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    rcpp_result_gen = Rcpp::wrap(fit_moments_cpp(moments, used, sd, rows));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -512,6 +524,16 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
     rcpp_result_gen = Rcpp::wrap(stream_released_cpp(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_moments_cpp
+Rcpp::List stream_moments_cpp(SEXP pointer);
+RcppExport SEXP _dpsc_stream_moments_cpp(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_moments_cpp(pointer));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -644,7 +666,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_select_stable_cpp", (DL_FUNC) &_dpsc_select_stable_cpp, 6},
     {"_dpsc_select_distance_cpp", (DL_FUNC) &_dpsc_select_distance_cpp, 4},
     {"_dpsc_select_passes_cpp", (DL_FUNC) &_dpsc_select_passes_cpp, 5},
-    {"_dpsc_select_omp_cpp", (DL_FUNC) &_dpsc_select_omp_cpp, 5},
+    {"_dpsc_select_moments_cpp", (DL_FUNC) &_dpsc_select_moments_cpp, 4},
+    {"_dpsc_fit_moments_cpp", (DL_FUNC) &_dpsc_fit_moments_cpp, 4},
     {"_dpsc_select_choose_cpp", (DL_FUNC) &_dpsc_select_choose_cpp, 4},
     {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
@@ -655,6 +678,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_state_id_cpp", (DL_FUNC) &_dpsc_state_id_cpp, 0},
     {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},
     {"_dpsc_stream_released_cpp", (DL_FUNC) &_dpsc_stream_released_cpp, 1},
+    {"_dpsc_stream_moments_cpp", (DL_FUNC) &_dpsc_stream_moments_cpp, 1},
     {"_dpsc_stream_save_cpp", (DL_FUNC) &_dpsc_stream_save_cpp, 7},
     {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},
     {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},

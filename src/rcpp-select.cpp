@@ -103,11 +103,21 @@ bool select_passes_cpp(double distance, double sensitivity, double epsilon, doub
   });
 }
 
-// Matching pursuit on released moments.
+// Matching pursuit on released moments, and a fit: post-processing.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> select_omp_cpp(const Eigen::Map<Eigen::MatrixXd>& gram, const Eigen::Map<Eigen::VectorXd>& cross,
-                                int size, int forced, double ridge) {
-  return from_one(dpsc::omp(gram, cross, size, forced, ridge));
+std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size, int forced,
+                                    double sd) {
+  return from_one(dpsc::pursue_moments(moments, size, forced, sd));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std::vector<int>& used, double sd,
+                           double rows) {
+  std::vector<Eigen::Index> from_zero;
+  for (const int j : used) from_zero.push_back(j - 1);
+  const dpsc::moment_fit fit = dpsc::fit_moments(moments, from_zero, sd, rows);
+  return Rcpp::List::create(Rcpp::Named("theta") = fit.theta, Rcpp::Named("privacy") = fit.privacy,
+                            Rcpp::Named("total") = fit.total);
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -262,6 +262,17 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
       Rcpp::Named("total") = core.total_covariance(), Rcpp::Named("trace") = table);
 }
 
+// Released running moments of a gram stream, and the noise of a diagonal entry.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List stream_moments_cpp(SEXP pointer) {
+  const live_stream& stream = alive(pointer);
+  if (!stream.core || stream.core->facts().method != "gram")
+    throw std::invalid_argument("not a stream of moments");
+  return Rcpp::List::create(Rcpp::Named("moments") = stream.core->moments(),
+                            Rcpp::Named("sd") = stream.core->moment_sd(),
+                            Rcpp::Named("rows") = stream.core->rows());
+}
+
 // Writes the state. A private one is moved: afterwards it is in the file and nowhere else. A public
 // one (trees only) stays: before anything is written, every open node of the live state gets fresh
 // noise, so that nothing released later can be told from what the file shows by subtraction.

@@ -76,7 +76,7 @@ test_that("no iterate moves by more than is declared, and the bounds are near", 
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
       for (method in c("pigd", "pgiga", "poffl", if (family == "gaussian") "pocp")) {
-        facts <- iterate_facts(method, 12, columns = p, family = family, psi = 0.3, ball = 3)
+        facts <- iterate_facts(method, 12, columns = p, family = family, psi = 0.3, ball = 3, clip = 0.3)
         ratio <- worst_ratio(facts)
         expect_lte(ratio, 1 + 1e-9)
         if (p == 1 && family == "gaussian") expect_gt(ratio, if (method == "pocp") 0.1 else 0.6)

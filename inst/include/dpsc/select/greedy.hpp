@@ -252,4 +252,52 @@ inline std::vector<Eigen::Index> omp(const Eigen::MatrixXd& gram, const Eigen::V
   return order;
 }
 
+/// The part of a symmetric matrix with positive eigenvalues.
+inline Eigen::MatrixXd positive_part(const Eigen::MatrixXd& m) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(m);
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).asDiagonal() *
+         eigen.eigenvectors().transpose();
+}
+
+struct moment_fit {
+  Eigen::VectorXd theta;
+  Eigen::MatrixXd privacy, total;  // covariances
+};
+
+/// Ridge on released moments of (x, y): `used` are the regressors, the outcome is the last variable,
+/// `sd` is the noise of a diagonal entry. Post-processing.
+inline moment_fit fit_moments(const Eigen::MatrixXd& all, const std::vector<Eigen::Index>& used,
+                              double sd, double rows) {
+  const auto k = static_cast<Eigen::Index>(used.size());
+  const Eigen::Index last = all.rows() - 1;
+  Eigen::MatrixXd g(k, k);
+  Eigen::VectorXd h(k);
+  for (Eigen::Index i = 0; i < k; ++i) {
+    h[i] = all(used[static_cast<std::size_t>(i)], last);
+    for (Eigen::Index j = 0; j < k; ++j)
+      g(i, j) = all(used[static_cast<std::size_t>(i)], used[static_cast<std::size_t>(j)]);
+  }
+  moment_fit out;
+  const double ridge = std::max(0.7 * sd * std::sqrt(static_cast<double>(k)), 1e-9 * rows);
+  const Eigen::MatrixXd inverse =
+      (positive_part(g) + ridge * Eigen::MatrixXd::Identity(k, k)).ldlt().solve(Eigen::MatrixXd::Identity(k, k));
+  out.theta = inverse * h;
+  // To first order noise moves theta by A^{-1} (n - N theta); see stream/learner.hpp.
+  const Eigen::VectorXd direct = inverse * out.theta;
+  out.privacy = sd * sd / 2.0 *
+                ((1.0 + out.theta.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
+  const double residual = all(last, last) - 2.0 * out.theta.dot(h) + out.theta.dot(g * out.theta);
+  out.total = out.privacy +
+              std::max(residual, 0.0) / std::max(rows - static_cast<double>(k), 1.0) * inverse;
+  return out;
+}
+
+/// Matching pursuit on released moments. Post-processing.
+inline std::vector<Eigen::Index> pursue_moments(const Eigen::MatrixXd& all, Eigen::Index size,
+                                                Eigen::Index forced, double sd) {
+  const Eigen::Index p = all.rows() - 1;
+  return omp(positive_part(all.topLeftCorner(p, p)), all.col(p).head(p), size, forced,
+             0.7 * sd * std::sqrt(static_cast<double>(p)) + 1e-9);
+}
+
 }  // namespace dpsc

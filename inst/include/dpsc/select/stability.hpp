@@ -149,22 +149,24 @@ inline stable_support lasso_stability(const people& rows, const stability_facts&
   if (!fit.converged() || static_cast<Eigen::Index>(out.support.size()) > f.size) return out;
   const double a = 2.0 * std::pow(s, 1.5) / (f.psi * n);
   const double delta1 = 2.0 * s * s / f.psi + 4.0 * s;
-  const double slack = fit.error() + 1e-9 * n;
   const Eigen::VectorXd scores = fit.scores();
-  double off = 0.0;
+  double off = fit.error() + 1e-9 * n;
   for (Eigen::Index j = 0; j < rows.p(); ++j)
-    if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]));
-  double distance = (f.penalty - off - slack) / delta1 - 1.0;
+    if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]) + fit.error() + 1e-9 * n);
+  double distance = std::numeric_limits<double>::infinity();
   if (!out.support.empty()) {
     const double curvature = detail::least(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
-    distance = std::min(distance, (curvature - 2.0 * f.psi * n - 1e-9 * n) / s);
-    const double inexact = slack * std::sqrt(s) / std::max(curvature, 1.0);
+    distance = (curvature - 2.0 * f.psi * n - 1e-9 * n) / s;
+    if (!(distance > 0.0)) return out;
+    // The minimiser on the support is as near as this, and its gradients accordingly.
+    const double inexact = (fit.error() + 1e-9 * n) * std::sqrt(s) / curvature;
+    off += n * std::sqrt(s) * inexact;
     for (const Eigen::Index j : out.support) {
       distance = std::min(distance, (std::fabs(fit.theta()[j]) - inexact) / a - 1.0);
       distance = std::min(distance, (1.0 - std::fabs(fit.theta()[j]) - inexact) / a - 1.0);
     }
-    distance -= std::sqrt(n) * inexact * n / delta1 * 1e-3;
   }
+  distance = std::min(distance, (f.penalty - off) / delta1 - 1.0);
   out.distance = detail::on_grid(distance - 1e-6);
   return out;
 }
