@@ -193,11 +193,111 @@ checksum_cpp <- function(table) {
     .Call(`_dpsc_checksum_cpp`, table)
 }
 
+select_pick_cpp <- function(table, method, facts, rng) {
+    .Call(`_dpsc_select_pick_cpp`, table, method, facts, rng)
+}
+
+select_stable_cpp <- function(table, method, facts, epsilon, delta, rng) {
+    .Call(`_dpsc_select_stable_cpp`, table, method, facts, epsilon, delta, rng)
+}
+
+select_distance_cpp <- function(table, method, facts, rng) {
+    .Call(`_dpsc_select_distance_cpp`, table, method, facts, rng)
+}
+
+select_passes_cpp <- function(distance, sensitivity, epsilon, delta, rng) {
+    .Call(`_dpsc_select_passes_cpp`, distance, sensitivity, epsilon, delta, rng)
+}
+
+select_moments_cpp <- function(moments, size, forced, sd) {
+    .Call(`_dpsc_select_moments_cpp`, moments, size, forced, sd)
+}
+
+fit_moments_cpp <- function(moments, used, sd, rows) {
+    .Call(`_dpsc_fit_moments_cpp`, moments, used, sd, rows)
+}
+
+select_choose_cpp <- function(loss, exponent, unit, rng) {
+    .Call(`_dpsc_select_choose_cpp`, loss, exponent, unit, rng)
+}
+
 simulate_gram_cpp <- function(people, facts, targets, size, releases, calibrated, seed) {
     .Call(`_dpsc_simulate_gram_cpp`, people, facts, targets, size, releases, calibrated, seed)
 }
 
 simulate_people_cpp <- function(people, n, T0, T1, targets, size, seed) {
     .Call(`_dpsc_simulate_people_cpp`, people, n, T0, T1, targets, size, seed)
+}
+
+stream_plan_cpp <- function(facts) {
+    .Call(`_dpsc_stream_plan_cpp`, facts)
+}
+
+stream_open_cpp <- function(plan, learner) {
+    .Call(`_dpsc_stream_open_cpp`, plan, learner)
+}
+
+iterates_open_cpp <- function(facts) {
+    .Call(`_dpsc_iterates_open_cpp`, facts)
+}
+
+iterates_plan_cpp <- function(facts) {
+    .Call(`_dpsc_iterates_plan_cpp`, facts)
+}
+
+iterates_clean_cpp <- function(facts, table) {
+    .Call(`_dpsc_iterates_clean_cpp`, facts, table)
+}
+
+stream_here_cpp <- function(pointer) {
+    .Call(`_dpsc_stream_here_cpp`, pointer)
+}
+
+state_id_cpp <- function() {
+    .Call(`_dpsc_state_id_cpp`)
+}
+
+stream_advance_cpp <- function(pointer, table, batch, predict, rng) {
+    .Call(`_dpsc_stream_advance_cpp`, pointer, table, batch, predict, rng)
+}
+
+stream_released_cpp <- function(pointer) {
+    .Call(`_dpsc_stream_released_cpp`, pointer)
+}
+
+stream_moments_cpp <- function(pointer) {
+    .Call(`_dpsc_stream_moments_cpp`, pointer)
+}
+
+stream_save_cpp <- function(pointer, path, id, meta, is_public, rng, crash_at) {
+    invisible(.Call(`_dpsc_stream_save_cpp`, pointer, path, id, meta, is_public, rng, crash_at))
+}
+
+stream_peek_cpp <- function(path) {
+    .Call(`_dpsc_stream_peek_cpp`, path)
+}
+
+stream_load_cpp <- function(path, id, rng) {
+    .Call(`_dpsc_stream_load_cpp`, path, id, rng)
+}
+
+stream_replay_cpp <- function(plan, learner, table, other, rng) {
+    .Call(`_dpsc_stream_replay_cpp`, plan, learner, table, other, rng)
+}
+
+stream_shown_nodes_cpp <- function(path) {
+    .Call(`_dpsc_stream_shown_nodes_cpp`, path)
+}
+
+stream_exposed_cpp <- function(pointer, row, rng) {
+    .Call(`_dpsc_stream_exposed_cpp`, pointer, row, rng)
+}
+
+stream_path_cpp <- function(plan, learner, table, rng) {
+    .Call(`_dpsc_stream_path_cpp`, plan, learner, table, rng)
+}
+
+whole_sigma_gaussian_cpp <- function(n, sigma, rng) {
+    .Call(`_dpsc_whole_sigma_gaussian_cpp`, n, sigma, rng)
 }
 

@@ -612,6 +612,100 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// select_pick_cpp
+std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_select_pick_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_pick_cpp(table, method, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_stable_cpp
+SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, double epsilon, double delta, SEXP rng);
+RcppExport SEXP _dpsc_select_stable_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_stable_cpp(table, method, facts, epsilon, delta, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_distance_cpp
+Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_select_distance_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_distance_cpp(table, method, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_passes_cpp
+bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta, SEXP rng);
+RcppExport SEXP _dpsc_select_passes_cpp(SEXP distanceSEXP, SEXP sensitivitySEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type distance(distanceSEXP);
+    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_passes_cpp(distance, sensitivity, epsilon, delta, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_moments_cpp
+std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size, int forced, double sd);
+RcppExport SEXP _dpsc_select_moments_cpp(SEXP momentsSEXP, SEXP sizeSEXP, SEXP forcedSEXP, SEXP sdSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< int >::type forced(forcedSEXP);
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_moments_cpp(moments, size, forced, sd));
+    return rcpp_result_gen;
+END_RCPP
+}
+// fit_moments_cpp
+Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std::vector<int>& used, double sd, double rows);
+RcppExport SEXP _dpsc_fit_moments_cpp(SEXP momentsSEXP, SEXP usedSEXP, SEXP sdSEXP, SEXP rowsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type used(usedSEXP);
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    rcpp_result_gen = Rcpp::wrap(fit_moments_cpp(moments, used, sd, rows));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_choose_cpp
+int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng);
+RcppExport SEXP _dpsc_select_choose_cpp(SEXP lossSEXP, SEXP exponentSEXP, SEXP unitSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_choose_cpp(loss, exponent, unit, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
 // simulate_gram_cpp
 Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, int targets, int size, int releases, int calibrated, double seed);
 RcppExport SEXP _dpsc_simulate_gram_cpp(SEXP peopleSEXP, SEXP factsSEXP, SEXP targetsSEXP, SEXP sizeSEXP, SEXP releasesSEXP, SEXP calibratedSEXP, SEXP seedSEXP) {
@@ -641,6 +735,209 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(simulate_people_cpp(people, n, T0, T1, targets, size, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_plan_cpp
+Rcpp::List stream_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_stream_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_open_cpp
+SEXP stream_open_cpp(const Rcpp::List& plan, const Rcpp::List& learner);
+RcppExport SEXP _dpsc_stream_open_cpp(SEXP planSEXP, SEXP learnerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_open_cpp(plan, learner));
+    return rcpp_result_gen;
+END_RCPP
+}
+// iterates_open_cpp
+SEXP iterates_open_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_iterates_open_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(iterates_open_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// iterates_plan_cpp
+Rcpp::List iterates_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_iterates_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(iterates_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// iterates_clean_cpp
+Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts, const Eigen::Map<Eigen::MatrixXd>& table);
+RcppExport SEXP _dpsc_iterates_clean_cpp(SEXP factsSEXP, SEXP tableSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    rcpp_result_gen = Rcpp::wrap(iterates_clean_cpp(facts, table));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_here_cpp
+bool stream_here_cpp(SEXP pointer);
+RcppExport SEXP _dpsc_stream_here_cpp(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_here_cpp(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// state_id_cpp
+Rcpp::RawVector state_id_cpp();
+RcppExport SEXP _dpsc_state_id_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(state_id_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_advance_cpp
+Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& table, bool batch, bool predict, SEXP rng);
+RcppExport SEXP _dpsc_stream_advance_cpp(SEXP pointerSEXP, SEXP tableSEXP, SEXP batchSEXP, SEXP predictSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< bool >::type batch(batchSEXP);
+    Rcpp::traits::input_parameter< bool >::type predict(predictSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_advance_cpp(pointer, table, batch, predict, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_released_cpp
+Rcpp::List stream_released_cpp(SEXP pointer);
+RcppExport SEXP _dpsc_stream_released_cpp(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_released_cpp(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_moments_cpp
+Rcpp::List stream_moments_cpp(SEXP pointer);
+RcppExport SEXP _dpsc_stream_moments_cpp(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_moments_cpp(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_save_cpp
+void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVector& id, const Rcpp::RawVector& meta, bool is_public, SEXP rng, int crash_at);
+RcppExport SEXP _dpsc_stream_save_cpp(SEXP pointerSEXP, SEXP pathSEXP, SEXP idSEXP, SEXP metaSEXP, SEXP is_publicSEXP, SEXP rngSEXP, SEXP crash_atSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::RawVector& >::type id(idSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::RawVector& >::type meta(metaSEXP);
+    Rcpp::traits::input_parameter< bool >::type is_public(is_publicSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< int >::type crash_at(crash_atSEXP);
+    stream_save_cpp(pointer, path, id, meta, is_public, rng, crash_at);
+    return R_NilValue;
+END_RCPP
+}
+// stream_peek_cpp
+Rcpp::List stream_peek_cpp(const std::string& path);
+RcppExport SEXP _dpsc_stream_peek_cpp(SEXP pathSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_peek_cpp(path));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_load_cpp
+SEXP stream_load_cpp(const std::string& path, const Rcpp::RawVector& id, SEXP rng);
+RcppExport SEXP _dpsc_stream_load_cpp(SEXP pathSEXP, SEXP idSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::RawVector& >::type id(idSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_load_cpp(path, id, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_replay_cpp
+Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, const Eigen::Map<Eigen::MatrixXd>& other, SEXP rng);
+RcppExport SEXP _dpsc_stream_replay_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP otherSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type other(otherSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_replay_cpp(plan, learner, table, other, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_shown_nodes_cpp
+std::vector<double> stream_shown_nodes_cpp(const std::string& path);
+RcppExport SEXP _dpsc_stream_shown_nodes_cpp(SEXP pathSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_shown_nodes_cpp(path));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_exposed_cpp
+std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row, SEXP rng);
+RcppExport SEXP _dpsc_stream_exposed_cpp(SEXP pointerSEXP, SEXP rowSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type row(rowSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_exposed_cpp(pointer, row, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_path_cpp
+Rcpp::List stream_path_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, SEXP rng);
+RcppExport SEXP _dpsc_stream_path_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_path_cpp(plan, learner, table, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// whole_sigma_gaussian_cpp
+Rcpp::NumericVector whole_sigma_gaussian_cpp(int n, double sigma, SEXP rng);
+RcppExport SEXP _dpsc_whole_sigma_gaussian_cpp(SEXP nSEXP, SEXP sigmaSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type sigma(sigmaSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(whole_sigma_gaussian_cpp(n, sigma, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -694,8 +991,33 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
     {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
+    {"_dpsc_select_pick_cpp", (DL_FUNC) &_dpsc_select_pick_cpp, 4},
+    {"_dpsc_select_stable_cpp", (DL_FUNC) &_dpsc_select_stable_cpp, 6},
+    {"_dpsc_select_distance_cpp", (DL_FUNC) &_dpsc_select_distance_cpp, 4},
+    {"_dpsc_select_passes_cpp", (DL_FUNC) &_dpsc_select_passes_cpp, 5},
+    {"_dpsc_select_moments_cpp", (DL_FUNC) &_dpsc_select_moments_cpp, 4},
+    {"_dpsc_fit_moments_cpp", (DL_FUNC) &_dpsc_fit_moments_cpp, 4},
+    {"_dpsc_select_choose_cpp", (DL_FUNC) &_dpsc_select_choose_cpp, 4},
     {"_dpsc_simulate_gram_cpp", (DL_FUNC) &_dpsc_simulate_gram_cpp, 7},
     {"_dpsc_simulate_people_cpp", (DL_FUNC) &_dpsc_simulate_people_cpp, 7},
+    {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
+    {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
+    {"_dpsc_iterates_open_cpp", (DL_FUNC) &_dpsc_iterates_open_cpp, 1},
+    {"_dpsc_iterates_plan_cpp", (DL_FUNC) &_dpsc_iterates_plan_cpp, 1},
+    {"_dpsc_iterates_clean_cpp", (DL_FUNC) &_dpsc_iterates_clean_cpp, 2},
+    {"_dpsc_stream_here_cpp", (DL_FUNC) &_dpsc_stream_here_cpp, 1},
+    {"_dpsc_state_id_cpp", (DL_FUNC) &_dpsc_state_id_cpp, 0},
+    {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},
+    {"_dpsc_stream_released_cpp", (DL_FUNC) &_dpsc_stream_released_cpp, 1},
+    {"_dpsc_stream_moments_cpp", (DL_FUNC) &_dpsc_stream_moments_cpp, 1},
+    {"_dpsc_stream_save_cpp", (DL_FUNC) &_dpsc_stream_save_cpp, 7},
+    {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},
+    {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},
+    {"_dpsc_stream_replay_cpp", (DL_FUNC) &_dpsc_stream_replay_cpp, 5},
+    {"_dpsc_stream_shown_nodes_cpp", (DL_FUNC) &_dpsc_stream_shown_nodes_cpp, 1},
+    {"_dpsc_stream_exposed_cpp", (DL_FUNC) &_dpsc_stream_exposed_cpp, 3},
+    {"_dpsc_stream_path_cpp", (DL_FUNC) &_dpsc_stream_path_cpp, 4},
+    {"_dpsc_whole_sigma_gaussian_cpp", (DL_FUNC) &_dpsc_whole_sigma_gaussian_cpp, 3},
     {NULL, NULL, 0}
 };
 

@@ -1,0 +1,343 @@
+#' Select variables privately, then regress on them
+#'
+#' Which few of many variables predict an outcome, and by how much, from a table of people under
+#' differential privacy: a support is chosen with most of the budget, and a linear regression on it is
+#' released with the rest. Neighbours differ in one person's row; the number of rows is public.
+#'
+#' @section Methods:
+#' | `method` | what it does | when |
+#' |---|---|---|
+#' | `"pursuit"` (default) | one variable at a time by the exponential mechanism on clipped residual correlations, each followed by its noisy step | always; needs about `n sqrt(rho) >= 250` |
+#' | `"gram"` (default if `p^1.5 <= 0.5 n sqrt(rho)`) | noisy moments of all variables once; selection, any other size and the fit are free | few variables |
+#' | `"screening"` | the largest correlations at once | uncorrelated variables only |
+#' | `"votes"` | disjoint blocks vote for variables | large n |
+#' | `"frank-wolfe"` | Frank and Wolfe on an l1 ball | many variables, small effects |
+#' | `"exhaustive"` | exponential mechanism over all supports | small p; loses to the others |
+#' | `"blocks"` | the support most blocks name, if that is stable | one clear support |
+#' | `"stability"` | support of a Huberised LASSO, if certified stable for several replaced people | n in the thousands, nearly orthogonal supports |
+#' | `"lasso"` | the stability test of Thakurta (2013), repaired | n near a million |
+#'
+#' The last three propose, test and release: they may abstain, which is an output like any other
+#' and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
+#'
+#' For synthetic control: features of the pre-period are chosen for free from a release; covariates of
+#' donors by `"pursuit"`; donors themselves must never be selected, since being in a support is the secret.
+#'
+#' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in `bounds`),
+#'   or a selection by `"gram"`, of which any other `size` is free.
+#' @param data (`data.frame`, PRIVATE)\cr one row a person. A row with a missing value counts as zeros.
+#' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT PRIVATE.
+#' @param size (`count`)\cr how many variables, at most. Public: choosing it by looking is not free.
+#' @param bounds (`list`, PUBLIC)\cr as in [dp_online()].
+#' @param method (`string` or `NULL`)\cr see Methods.
+#' @param refit (`flag`)\cr whether to release a regression on what was selected.
+#' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
+#' @param radius (`number` or `NULL`)\cr longest row of scaled variables in a release of moments.
+#'   `NULL`: as in [dp_online()].
+#' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over 50, `"blocks"`:
+#'   80), `ball` (l1 radius of scaled coefficients; default size/2), `iterations` of `"frank-wolfe"`
+#'   (12), and for `"stability"`, `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` (.16),
+#'   `kappa` (c(.27, .4)).
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param control (`dp_control`)\cr only `rng` is used.
+#' @param ... unused.
+#' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
+#'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`. All of it is
+#'   RELEASED or PUBLIC; scores, counts, gaps and distances are not in it.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`.
+#' @references
+#' Dwork, C. and Lei, J. (2009). Differential Privacy and Robust Statistics. STOC.
+#'
+#' Talwar, K., Thakurta, A. and Zhang, L. (2015). Nearly-Optimal Private LASSO. NeurIPS.
+#'
+#' Thakurta, A. and Smith, A. (2013). Differentially Private Feature Selection via Stability Arguments,
+#' and the Robustness of the Lasso. COLT.
+#' @examples
+#' n <- 4000
+#' rows <- as.data.frame(matrix(runif(n * 30, -1, 1), n))
+#' rows$y <- 0.5 * rows$V3 - 0.4 * rows$V7 + rnorm(n, sd = 0.2)
+#' bounds <- c(list(y = c(-1.5, 1.5)), stats::setNames(rep(list(c(-1, 1)), 30), paste0("V", 1:30)))
+#' found <- dp_select(y ~ ., rows, epsilon = 2, size = 2, bounds = bounds)
+#' found
+#' tidy(found, conf.int = TRUE)
+#' @export
+dp_select <- function(x, ...) {
+  UseMethod("dp_select")
+}
+
+#' @rdname dp_select
+#' @export
+dp_select.default <- function(x, ...) {
+  abort(c(
+    "The first argument must be a formula or a selection.", x = "It is {describe(x)}."
+  ), "argument", public_call("dp_select"))
+}
+
+#' @rdname dp_select
+#' @export
+dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, method = NULL,
+                              refit = TRUE, share = 0.8, radius = NULL, settings = list(),
+                              ledger = NULL, control = dp_control(), ...) {
+  call <- public_call("dp_select")
+  check_no_dots(..., call = call)
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
+  check_given(missing(size), "size", "how many variables to select at most", call)
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  columns <- new_columns(x, bounds, "gaussian", call)
+  table <- table_of_rows(columns, data, call = call)
+  if (nrow(table) < 2L) abort("There must be two rows at least.", "data", call)
+  facts <- list(
+    n = nrow(table), p = length(columns$names) - columns$intercept, intercept = columns$intercept,
+    share = check_number(share, 0, 1, open = c("min", "max"), call = call),
+    refit = check_flag(refit, call = call)
+  )
+  facts$size <- check_count(size, 1, facts$p, call = call)
+  budget <- stream_budget(epsilon, delta, ledger, control, call)
+  if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument", call)
+  method <- choose_selection(method, facts, budget, call)
+  constants <- selection_constants(settings, facts, method, call)
+  radius <- if (!is.null(radius)) check_number(radius, 0, open = "min", call = call)
+  shares <- selection_shares(method, facts, budget)
+  # All that can fail for a public reason has to fail before the charge.
+  plans <- list(
+    select = if (method == "gram") moments_plan(facts$p + facts$intercept, shares$fit_rho, budget, call),
+    fit = if (facts$refit) moments_plan(facts$size + facts$intercept, shares$fit_rho, budget, call)
+  )
+  if (budget$private) {
+    spend(ledger, shares$cost, paste0("selection by method \"", method, "\""), call)
+  }
+  run_selection(table, columns, facts, method, constants, shares, plans, radius, budget)
+}
+
+#' @rdname dp_select
+#' @export
+dp_select.dp_selection <- function(x, size, ...) {
+  call <- public_call("dp_select")
+  check_no_dots(..., call = call)
+  if (is.null(x$moments)) {
+    abort(c(
+      "Only a selection by {.code method = \"gram\"} holds moments to select from.",
+      i = "This one is by {.val {x$method}}."
+    ), "argument", call)
+  }
+  x$facts$size <- check_count(size, 1, x$facts$p, call = call)
+  select_from_moments(x)
+}
+
+selection_methods <- c(
+  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "stability", "lasso"
+)
+testing_methods <- c("blocks", "stability", "lasso")
+
+choose_selection <- function(method, facts, budget, call) {
+  if (is.null(method)) {
+    few <- facts$p^1.5 <= 0.5 * facts$n * sqrt(min(budget$rho, 1e9))
+    return(if (few && facts$p <= 200) "gram" else "pursuit")
+  }
+  method <- check_choice(method, selection_methods, call = call)
+  if (method == "exhaustive" && choose(facts$p, facts$size) > 1e6) {
+    abort(c(
+      "{.code method = \"exhaustive\"} would list more than a million supports.",
+      i = "{.val pursuit} needs no list and finds more."
+    ), "argument", call)
+  }
+  if (method == "gram" && facts$p > 400) {
+    abort("{.code method = \"gram\"} is for 400 candidates at most.", "argument", call)
+  }
+  method
+}
+
+selection_constants <- function(settings, facts, method, call) {
+  known <- c("blocks", "ball", "iterations", "penalty", "tau", "psi", "kappa")
+  if (!is.list(settings) || !all(rlang::names2(settings) %in% known)) {
+    abort("{.arg settings} must be a list with names among {.val {known}}.", "argument", call)
+  }
+  number <- function(name, default, ...) {
+    check_number(settings[[name]] %||% default, 0, open = "min", arg = name, call = call)
+  }
+  kappa <- settings$kappa %||% c(0.27, 0.4)
+  if (!is.numeric(kappa) || length(kappa) != 2L || !all(is.finite(kappa) & kappa > 0)) {
+    abort("{.arg kappa} must be two positive numbers.", "argument", call)
+  }
+  blocks <- if (method == "blocks") 80 else max(2, floor(facts$n / 50))
+  out <- list(
+    size = facts$size, intercept = facts$intercept,
+    blocks = check_count(settings$blocks %||% min(blocks, facts$n), 2, facts$n, arg = "blocks", call = call),
+    ball = number("ball", facts$size / 2),
+    iterations = check_count(settings$iterations %||% 12, 1, 1000, arg = "iterations", call = call),
+    penalty = facts$n * number("penalty", 0.035), tau = number("tau", 0.6),
+    psi = number("psi", 0.16), kappa1 = kappa[[1L]], kappa2 = kappa[[2L]]
+  )
+  if (method %in% c("stability", "lasso") && out$psi * facts$n <= facts$size) {
+    abort("{.arg psi} times the number of rows must exceed {.arg size}.", "argument", call)
+  }
+  out
+}
+
+#' Who gets what of the budget
+#' @return A list: `exponent` (epsilon of one choice), `rho_step`, `epsilon`, `delta` (of a test),
+#'   `fit_rho`, `cost`, `steps`. PUBLIC.
+#' @noRd
+selection_shares <- function(method, facts, budget) {
+  share <- if (facts$refit) facts$share else 1
+  rho <- budget$rho
+  if (!budget$private) {
+    return(list(exponent = Inf, rho_step = Inf, epsilon = Inf, delta = 0, fit_rho = Inf,
+      cost = budget$cost, rho = NA_real_))
+  }
+  if (method %in% testing_methods) {
+    fit <- cdp_rho_cpp((1 - share) * budget$epsilon, (1 - share) * budget$delta)
+    return(list(
+      exponent = 0, rho_step = 0, epsilon = share * budget$epsilon, delta = share * budget$delta,
+      fit_rho = if (facts$refit) fit else 0, rho = NA_real_,
+      cost = new_cost("approximate", epsilon = budget$epsilon, delta = budget$delta)
+    ))
+  }
+  if (method == "gram") {
+    return(list(exponent = 0, rho_step = 0, epsilon = 0, delta = 0, fit_rho = rho, rho = rho,
+      cost = budget$cost))
+  }
+  picks <- switch(method, "frank-wolfe" = NA, exhaustive = 1, facts$size)
+  list(
+    picks = picks, select_rho = share * rho, epsilon = 0, delta = 0, fit_rho = (1 - share) * rho,
+    rho = rho, cost = budget$cost
+  )
+}
+
+#' Exponents of single choices: rho = picks (exponent^2 / 8) + sums rho_step
+#' @noRd
+choice_budget <- function(method, shares, constants) {
+  if (is.null(shares$select_rho)) {
+    return(shares[c("exponent", "rho_step")])
+  }
+  picks <- if (method == "frank-wolfe") constants$iterations else shares$picks
+  # Steps that release sums next to the choices.
+  sums <- switch(method,
+    pursuit = constants$size + constants$intercept, screening = as.numeric(constants$intercept), 0
+  )
+  for_sums <- if (sums) 0.15 else 0
+  list(
+    exponent = sqrt(8 * (1 - for_sums) * shares$select_rho / picks),
+    rho_step = if (sums) for_sums * shares$select_rho / sums else 0
+  )
+}
+
+run_selection <- function(table, columns, facts, method, constants, shares, plans, radius, budget) {
+  first <- if (facts$intercept) 1L else integer()
+  result <- list(
+    method = method, facts = facts, columns = columns, abstained = FALSE,
+    privacy = selection_privacy(budget, method, shares), rng = budget$rng
+  )
+  if (method == "gram") {
+    result$moments <- release_moments(table, columns, plans$select, radius, budget$rng)
+    return(select_from_moments(structure(result, class = "dp_selection")))
+  }
+  candidates <- if (length(first)) table[, -1L, drop = FALSE] else table
+  picked <- if (method %in% testing_methods) {
+    select_stable_cpp(candidates, method, constants, shares$epsilon, shares$delta, budget$rng)
+  } else {
+    constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
+    if (method == "frank-wolfe") constants$size <- constants$iterations
+    utils::head(select_pick_cpp(candidates, method, constants, budget$rng), facts$size)
+  }
+  result$abstained <- is.null(picked)
+  used <- as.integer(picked) + length(first)
+  result$selected <- columns$names[used]
+  if (facts$refit && length(c(first, used))) {
+    part <- c(first, used, ncol(table))
+    moments <- release_moments(table[, part, drop = FALSE], sub_columns(columns, used),
+      if (length(used) == facts$size) plans$fit else NULL, radius, budget$rng, shares$fit_rho, budget)
+    result <- add_fit(result, moments, seq_len(length(part) - 1L), c(first, used))
+  }
+  structure(result, class = "dp_selection")
+}
+
+select_from_moments <- function(selection) {
+  forced <- as.integer(selection$facts$intercept)
+  moments <- selection$moments
+  used <- select_moments_cpp(moments$moments, selection$facts$size, forced, moments$sd)
+  selection$selected <- selection$columns$names[used]
+  if (selection$facts$refit) {
+    all <- c(seq_len(forced), used)
+    selection <- add_fit(selection, moments, all, all)
+  }
+  selection
+}
+
+#' Sums of products of some people's scaled variables, released once
+#' @noRd
+release_moments <- function(table, columns, plan, radius, rng, rho = NULL, budget = NULL) {
+  p <- ncol(table) - 1L
+  if (is.null(plan)) plan <- moments_plan(p, rho, budget, NULL)
+  learner <- list(
+    method = "gram", family = "gaussian", columns = as.double(p),
+    radius = radius %||% usual_length(columns), clip = 1, ball = 1e6, psi = 1, lambda = 0, damping = 1
+  )
+  state <- stream_open_cpp(plan, learner)
+  stream_advance_cpp(state, table, TRUE, FALSE, rng)
+  stream_moments_cpp(state)
+}
+
+#' One release of moments is a stream of one step that takes all rows
+#' @noRd
+moments_plan <- function(p, rho, budget, call) {
+  budget$rho <- rho
+  plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget, call)
+}
+
+#' The columns of a part of the table, as far as their length goes
+#' @noRd
+sub_columns <- function(columns, used) {
+  numbers <- unlist(lapply(columns$regressors, function(column) {
+    rep(is.null(column$levels), length(column_names(column, columns$intercept)))
+  }))
+  shown <- numbers[used - columns$intercept]
+  list(
+    intercept = columns$intercept,
+    regressors = lapply(shown, function(number) list(levels = if (!number) "factor"))
+  )
+}
+
+#' @param rows (`integer`)\cr places in the moments; `places` those among all columns.
+#' @noRd
+add_fit <- function(selection, moments, rows, places) {
+  fit <- fit_moments_cpp(moments$moments, rows, moments$sd, moments$rows)
+  units <- unscaling(selection$columns)
+  map <- units$map[places, places, drop = FALSE]
+  selection$coefficients <- stats::setNames(
+    drop(map %*% fit$theta) + units$shift[places], selection$columns$names[places]
+  )
+  selection$covariance <- list(
+    privacy = map %*% fit$privacy %*% t(map), total = map %*% fit$total %*% t(map)
+  )
+  selection$scaled <- list(places = places, theta = fit$theta)
+  selection
+}
+
+selection_privacy <- function(budget, method, shares) {
+  seeded <- !identical(budget$rng, "secure")
+  theorem <- switch(method,
+    pursuit = "exponential mechanism on clipped residual correlations, Theorem 1",
+    screening = "peeling by the exponential mechanism, Theorem 1",
+    `frank-wolfe` = "exponential mechanism on vertices, Theorem 1",
+    votes = "exponential mechanism on votes of disjoint blocks, Theorem 2",
+    exhaustive = "exponential mechanism over supports, Theorem 5",
+    gram = "moments with Gaussian noise; selection is post-processing",
+    blocks = "propose, test, release on votes of disjoint blocks, Theorem 2",
+    stability = "propose, test, release with the k-step certificate, Theorem 4",
+    lasso = "propose, test, release with the repaired LASSO test, Theorem 3"
+  )
+  list(
+    private = budget$private, holds = budget$private && !seeded,
+    reason = if (!budget$private) {
+      "epsilon = Inf: no noise was added"
+    } else if (seeded) {
+      "the noise came from R's generator and can be reproduced from its seed"
+    } else {
+      ""
+    },
+    epsilon = budget$epsilon, delta = budget$delta, rho = shares$rho,
+    neighbours = "replace one person's row",
+    theorem = paste0(theorem, " (proofs/selection.md)"), rng = budget$rng, exact = TRUE
+  )
+}

@@ -1,0 +1,164 @@
+# States on disk. A private one is in one place at a time; a public one may be anywhere, since every
+# continuation adds noise of its own.
+
+#' Move a stream to a file, or publish its state
+#'
+#' @section Private checkpoints:
+#' `kind = "private"` *moves* the state: afterwards it is in the file and this stream no longer runs.
+#' The file holds sums without noise and the noise itself: whoever has it and the released values can
+#' subtract. It is AS SECRET AS THE DATA, readable by its owner only (mode 0600), and can be resumed
+#' once: `resume_stream()` claims its identity, atomically, in a folder of your account (the environment
+#' variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes the file. A copy is
+#' refused there. *What cannot be seen*: a copy that is run by another account or on another machine;
+#' two continuations of one state can be subtracted from each other, which shows sums without noise.
+#'
+#' The file is written under another name, made durable, and then moved to its own in one step. A
+#' crash before that leaves no file under that name, and the state dies with its process; a failed
+#' write leaves the stream running. A crash between claim and removal leaves a file that is refused:
+#' its state is lost rather than run twice.
+#'
+#' @section Public checkpoints:
+#' `kind = "public"` (only `noise = "tree"`) publishes the state: what it shows is covered by the
+#' stream's own budget, for any number of publications (proofs/streams.md, Theorem 4). The
+#' stream runs on, and fresh noise is added to every open node, here and in every continuation: a node
+#' that was open at m publications has m + 1 times the variance. Continuations must take *different*
+#' rows: a row that is given again, after a crash for instance, is a second exposure of its person.
+#'
+#' @param stream (`dp_stream`)\cr a stream that runs here.
+#' @param file (`path`)\cr where to; for private states a file that does not exist.
+#' @param kind (`string`)\cr `"private"` or `"public"`.
+#' @param x (`dp_state`)\cr what `checkpoint()` returns.
+#' @param ... unused.
+#' @return `checkpoint()`: an object of class `dp_secret_state` or `dp_public_state` with `file`,
+#'   `kind` and `steps`, invisibly. `resume_stream()`: the stream.
+#' @section Errors: `dpsc_error_checkpoint` for a file that cannot be written, cannot be read, is
+#'   damaged or exists already; `dpsc_error_stream` for a state that was resumed before or is not here.
+#' @examples
+#' visits <- dp_stream_count(epsilon = 1, horizon = 100, noise = "tree")
+#' update(visits, c(TRUE, FALSE, TRUE))
+#' file <- tempfile()
+#' checkpoint(visits, file, kind = "public")
+#' elsewhere <- resume_stream(file)
+#' update(elsewhere, c(FALSE, TRUE))
+#' elsewhere
+#' @export
+checkpoint <- function(stream, file, kind = c("private", "public")) {
+  call <- public_call("checkpoint")
+  if (!inherits(stream, "dp_stream")) {
+    abort("{.arg stream} must be a stream. It is {describe(stream)}.", "argument", call)
+  }
+  file <- check_file(file, call)
+  kind <- check_choice(kind, c("private", "public"), call = call)
+  state <- live_state(stream, call)
+  public <- kind == "public"
+  if (stream$learner$method %in% chapter_five) {
+    abort("Streams by {.val {chapter_five}} have no checkpoints.", "checkpoint", call)
+  }
+  if (public && stream$plan$facts$noise != "tree") {
+    abort(c(
+      "Only streams with {.code noise = \"tree\"} have a state that can be published.",
+      i = "This one has {.val {stream$plan$facts$noise}}: its state is as secret as the data."
+    ), "checkpoint", call)
+  }
+  if (public && !stream$privacy$holds) {
+    abort("A stream that is not private cannot be published.", "checkpoint", call)
+  }
+  if (!public && file.exists(file)) {
+    abort(c(
+      "{.file {file}} exists already.", i = "A secret state is never written over another file."
+    ), "checkpoint", call)
+  }
+  meta <- serialize(as.list.environment(stream)[stream_public_parts], NULL)
+  reading(call, stream_save_cpp(
+    state, path.expand(file), state_id_cpp(), meta, public, stream$rng, 0L
+  ))
+  if (!public) stream$gone <- paste0("it was moved to ", basename(file))
+  invisible(structure(
+    list(file = file, kind = kind, steps = stream$released$steps),
+    class = c(if (public) "dp_public_state" else "dp_secret_state", "dp_state")
+  ))
+}
+
+# What a file says about its stream besides the state: public facts and the guarantee.
+stream_public_parts <- c("what", "columns", "learner", "plan", "batch", "rng", "privacy")
+
+#' @rdname checkpoint
+#' @export
+resume_stream <- function(file) {
+  call <- public_call("resume_stream")
+  file <- check_file(file, call)
+  path <- path.expand(file)
+  known <- reading(call, stream_peek_cpp(path))
+  parts <- tryCatch(unserialize(known$meta), error = function(e) NULL)
+  if (!identical(names(parts), stream_public_parts)) {
+    abort("The public part of the checkpoint is damaged.", "checkpoint", call)
+  }
+  # First everything that can fail, then the claim: nothing was released in between.
+  state <- reading(call, stream_load_cpp(path, known$id, parts$rng))
+  if (!known$public) {
+    claim_state(known$id, call)
+    unlink(path)
+  }
+  stream <- list2env(parts, parent = emptyenv())
+  stream$session <- session_mark()
+  stream$state <- state
+  stream$released <- stream_released_cpp(state)
+  online <- !parts$learner$method %in% c("sum", "count")
+  structure(stream, class = c(if (online) "dp_online" else "dp_stream_sum", "dp_stream"))
+}
+
+check_file <- function(file, call) {
+  if (!(is.character(file) && length(file) == 1L && !is.na(file) && nzchar(file))) {
+    abort("{.arg file} must be a path. It is {describe(file)}.", "argument", call)
+  }
+  file
+}
+
+#' Errors of the core about files, in our class
+#' @noRd
+reading <- function(call, expression) {
+  tryCatch(expression, error = function(e) {
+    text <- conditionMessage(e)
+    abort("The file cannot be used: {text}.", "checkpoint", call)
+  })
+}
+
+#' Say once and for all that this state runs here
+#' @noRd
+claim_state <- function(id, call) {
+  registry <- Sys.getenv("DPSC_REGISTRY", file.path(
+    Sys.getenv("XDG_DATA_HOME", path.expand(file.path("~", ".local", "share"))), "dpsc", "resumed"
+  ))
+  dir.create(registry, FALSE, recursive = TRUE, mode = "0700")
+  mark <- file.path(registry, paste(format(id), collapse = ""))
+  # One system call that either makes the folder or says that it exists.
+  if (dir.create(mark, FALSE, mode = "0700")) {
+    return(invisible(NULL))
+  }
+  if (dir.exists(mark)) {
+    abort(c(
+      "This state was resumed before, and a state must not run twice.",
+      x = "Two continuations under one noise can be subtracted from each other.",
+      i = "Start a new stream; it needs a budget of its own for people who are in both."
+    ), "stream", call)
+  }
+  abort(c(
+    "The folder {.file {registry}} cannot be written.",
+    x = "It holds which states have been resumed; without it a state could run twice.",
+    i = "Set the environment variable {.envvar DPSC_REGISTRY} to a folder of yours that stays."
+  ), "checkpoint", call)
+}
+
+#' @rdname checkpoint
+#' @export
+print.dp_state <- function(x, ...) {
+  cat("State of a stream after ", x$steps, " steps, in ", x$file, "\n", sep = "")
+  cat(if (inherits(x, "dp_secret_state")) {
+    c("  AS SECRET AS THE DATA: whoever has it can remove the noise.\n",
+      "  Do not copy it. It can be resumed once; the stream it came from no longer runs.\n")
+  } else {
+    c("  Public: covered by the stream's budget. Every continuation adds noise of its own,\n",
+      "  and must take different rows.\n")
+  }, sep = "")
+  invisible(x)
+}

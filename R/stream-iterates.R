@@ -1,0 +1,83 @@
+# The online algorithms of Thakurta (2013), chapter 5, for reproduction.
+
+chapter_five <- c("pocp", "pigd", "pgiga", "poffl")
+
+#' A stream of clean iterates with noise of their own
+#' @noRd
+open_iterates <- function(method, calibration, columns, learner, horizon, participation, batch,
+                          budget, ledger, default_psi, call) {
+  if (!is.finite(horizon) || horizon < 2 || horizon > 1e7) {
+    abort("{.val {method}} needs a finite {.arg horizon}, from 2 to 10 million.", "argument", call)
+  }
+  if (batch || participation[["times"]] > 1) {
+    abort("{.val {method}} takes one row a step, and each person once.", "argument", call)
+  }
+  if (method == "pocp" && columns$family != "gaussian") {
+    abort("{.val pocp} is for linear models here.", "argument", call)
+  }
+  if (default_psi) learner$psi <- learner$psi / 20
+  facts <- list(
+    method = method, family = learner$family, published = calibration == "published",
+    columns = learner$columns, horizon = as.double(horizon), radius = learner$radius,
+    clip = learner$clip, ball = learner$ball, psi = learner$psi, rho = budget$rho,
+    epsilon = if (budget$private) budget$epsilon else 0, delta = budget$delta
+  )
+  if (facts$published && budget$private && method != "poffl" &&
+      facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
+    abort("The printed constants need a smaller {.arg epsilon}.", "argument", call)
+  }
+  sizes <- iterates_plan_cpp(facts)
+  if (budget$private) spend(ledger, budget$cost, paste0("stream by method \"", method, "\""), call)
+  learner$method <- method
+  stream <- new.env(parent = emptyenv())
+  stream$what <- paste0("stream by method \"", method, "\"")
+  stream$columns <- columns
+  stream$learner <- learner
+  stream$plan <- list(
+    facts = list(noise = "by iterate", horizon = facts$horizon), calibration = calibration,
+    iterates = facts
+  )
+  stream$batch <- FALSE
+  stream$rng <- budget$rng
+  stream$privacy <- iterates_privacy(budget, facts, sizes)
+  stream$session <- session_mark()
+  stream$state <- iterates_open_cpp(facts)
+  stream$released <- stream_released_cpp(stream$state)
+  structure(stream, class = c("dp_online", "dp_stream"))
+}
+
+iterates_privacy <- function(budget, facts, sizes) {
+  seeded <- !identical(budget$rng, "secure")
+  printed <- switch(facts$method,
+    pocp = , pigd = "its proof errs (Azuma's constant, a density ratio), though the noise is ample",
+    pgiga = "its sensitivity loses a factor 2 (Lemma 5.12)",
+    poffl = "its sensitivity loses the factor 1/psi (equation 5.23)"
+  )
+  once <- facts$method == "poffl"
+  list(
+    private = budget$private, holds = budget$private && !seeded && !facts$published,
+    reason = if (!budget$private) {
+      "epsilon = Inf: no noise was added"
+    } else if (facts$published) {
+      paste("the constants are those printed in Thakurta (2013), and", printed)
+    } else if (seeded) {
+      "the noise came from R's generator and can be reproduced from its seed"
+    } else {
+      ""
+    },
+    epsilon = budget$epsilon, delta = budget$delta,
+    rho = if (budget$private && !facts$published) budget$rho else NA_real_,
+    neighbours = "replace one entry of the stream, which may not react to what is released",
+    theorem = if (facts$published) {
+      "Thakurta (2013), chapter 5, as printed"
+    } else {
+      "clean iterates as one Gaussian mechanism (proofs/streams.md, Theorem 5)"
+    },
+    steps = data.frame(
+      step = if (once) "average" else "iterates", law = "discrete_gaussian",
+      sensitivity = max(sizes$sensitivity), scale = max(sizes$sd), epsilon = NA_real_,
+      rho = if (facts$published || !budget$private) NA_real_ else budget$rho
+    ),
+    rng = budget$rng, exact = TRUE
+  )
+}

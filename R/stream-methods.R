@@ -1,0 +1,254 @@
+# What people read off a stream: released values and public facts, all of it free.
+
+#' Read a stream
+#'
+#' Everything here is computed from released values and costs nothing.
+#'
+#' @param x,object (`dp_online` or `dp_stream_sum`)\cr a stream.
+#' @param newdata (`data.frame`)\cr rows to predict; the outcome is not needed.
+#' @param type (`string`)\cr `"response"`: the outcome's scale, within its bounds; `"link"`: the
+#'   linear predictor, in the outcome's units for linear models.
+#' @param conf.int (`flag`)\cr add limits.
+#' @param conf.level (`number`, in (0, 1))\cr their coverage.
+#' @param ... unused.
+#' @return
+#' * `predict()`: a vector, one value a row; `NA` where a regressor is missing.
+#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the sums to date.
+#' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
+#'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
+#'   `p.value`. Of sums: one row a kept step and term: `step`, `rows`, `term`, `estimate`,
+#'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more.
+#' * `glance()`: one row of facts.
+#' @name tidy.dp_stream
+NULL
+
+#' @rdname tidy.dp_stream
+#' @export
+predict.dp_online <- function(object, newdata, type = c("response", "link"), ...) {
+  call <- public_call("predict")
+  check_no_dots(..., call = call)
+  check_given(missing(newdata), "newdata", "the rows to predict", call)
+  type <- check_choice(type, c("response", "link"), call = call)
+  table <- table_of_rows(object$columns, newdata, outcome = FALSE, call = call)
+  score <- drop(table %*% object$released$estimate)
+  score[is.nan(score)] <- NA_real_
+  if (type == "response") {
+    return(outcome_of_score(object, score))
+  }
+  score * object$columns$outcome$half + object$columns$outcome$centre
+}
+
+outcome_of_score <- function(stream, score) {
+  outcome <- stream$columns$outcome
+  if (stream$columns$family == "binomial") {
+    return(stats::plogis(score))
+  }
+  pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
+}
+
+#' @rdname tidy.dp_stream
+#' @export
+coef.dp_online <- function(object, ...) {
+  check_no_dots(..., call = public_call("coef"))
+  units <- unscaling(object$columns)
+  stats::setNames(
+    drop(units$map %*% object$released$estimate) + units$shift, object$columns$names
+  )
+}
+
+#' @rdname tidy.dp_stream
+#' @export
+coef.dp_stream_sum <- function(object, ...) {
+  check_no_dots(..., call = public_call("coef"))
+  columns <- object$columns
+  stats::setNames(
+    columns$lower * object$released$rows + columns$width * object$released$estimate, columns$names
+  )
+}
+
+#' @rdname tidy.dp_stream
+#' @export
+tidy.dp_online <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+  call <- public_call("tidy")
+  units <- unscaling(x$columns)
+  spread <- function(covariance) {
+    if (!length(covariance)) {
+      return(rep(NA_real_, length(x$columns$names)))
+    }
+    sqrt(diag(units$map %*% covariance %*% t(units$map)))
+  }
+  estimate <- unname(coef.dp_online(x))
+  error <- spread(x$released$total)
+  statistic <- estimate / error
+  out <- data.frame(
+    term = x$columns$names, estimate = estimate, std.error = error,
+    privacy.se = spread(x$released$noise), statistic = statistic,
+    p.value = 2 * stats::pnorm(-abs(statistic))
+  )
+  if (check_flag(conf.int, call = call)) {
+    out <- add_limits(out, out$std.error, conf.level, call)
+  }
+  out
+}
+
+add_limits <- function(table, error, level, call) {
+  level <- check_number(level, 0, 1, open = c("min", "max"), arg = "conf.level", call = call)
+  width <- stats::qnorm((1 + level) / 2) * error
+  cbind(table, conf.low = table$estimate - width, conf.high = table$estimate + width)
+}
+
+#' @rdname tidy.dp_stream
+#' @export
+tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+  call <- public_call("tidy")
+  trace <- x$released$trace
+  terms <- x$columns$names
+  parts <- lapply(seq_along(terms), function(j) {
+    data.frame(
+      step = trace[, 1L], rows = trace[, 2L], term = rep(terms[[j]], nrow(trace)),
+      estimate = x$columns$lower[[j]] * trace[, 2L] + x$columns$width[[j]] * trace[, 3L + j],
+      privacy.se = x$columns$width[[j]] * trace[, 3L]
+    )
+  })
+  out <- do.call(rbind, parts)
+  if (check_flag(conf.int, call = call)) {
+    out <- add_limits(out, out$privacy.se, conf.level, call)
+  }
+  out
+}
+
+#' @rdname tidy.dp_stream
+#' @export
+glance.dp_stream <- function(x, ...) {
+  data.frame(
+    method = x$learner$method, noise = x$plan$facts$noise, steps = x$released$steps,
+    rows = x$released$rows, horizon = planned_horizon(x), epsilon = x$privacy$epsilon,
+    delta = x$privacy$delta, rho = x$privacy$rho, private = x$privacy$holds
+  )
+}
+
+planned_horizon <- function(stream) {
+  horizon <- stream$plan$facts$horizon
+  if (horizon == unknown_horizon) Inf else horizon
+}
+
+#' @rdname tidy.dp_stream
+#' @export
+print.dp_stream <- function(x, ...) {
+  cat(stream_lines(x), sep = "\n")
+  invisible(x)
+}
+
+stream_lines <- function(stream) {
+  whole <- function(n) formatC(n, format = "d", big.mark = ",")
+  horizon <- planned_horizon(stream)
+  online <- inherits(stream, "dp_online")
+  title <- if (online) {
+    paste0("online ", if (stream$columns$family == "binomial") "logistic ", "regression by method \"",
+      stream$learner$method, "\"")
+  } else {
+    stream$what
+  }
+  values <- if (online) coef.dp_online(stream) else coef.dp_stream_sum(stream)
+  shown <- utils::head(values, 20L)
+  c(
+    paste0(if (stream$privacy$private) "Private " else "Raw ", title, ", noise \"",
+      stream$plan$facts$noise, "\""),
+    if (online) paste0("  ", stream$columns$text),
+    paste0("  ", whole(stream$released$steps), " of ",
+      if (is.finite(horizon)) whole(horizon) else "unboundedly many", " steps taken",
+      if (stream$batch) paste0(" (", whole(stream$released$rows), " rows)")),
+    if (!is.null(stream$gone)) paste0("  its state is not here any more: ", stream$gone),
+    "",
+    paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
+      formatC(shown, digits = 5L, format = "g")),
+    if (length(values) > 20L) paste("  and", length(values) - 20L, "more: see coef()"),
+    "", stream_privacy_lines(stream$privacy)
+  )
+}
+
+#' What a stream or a selection promises, in words
+#' @noRd
+stream_privacy_lines <- function(privacy) {
+  if (!privacy$private) {
+    return(paste("  NOT PRIVATE:", privacy$reason))
+  }
+  budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
+  if (!privacy$holds) {
+    return(c(
+      paste0("  NOT PRIVATE: the nominal ", budget, " does not hold,"),
+      strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
+    ))
+  }
+  zcdp <- if (!is.na(privacy$rho)) paste0(" (rho = ", format(privacy$rho, digits = 4L), ")")
+  c(
+    paste0("  private: ", budget, zcdp, ", neighbours ", privacy$neighbours),
+    strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
+    paste0("    noise from the operating system, ", if (privacy$exact) {
+      "exact integer samplers"
+    } else {
+      "in floating point (rounded; the usual caveat of such noise applies)"
+    })
+  )
+}
+
+#' Plot a stream
+#'
+#' The path of what was released: coefficients of the scaled variables, or running sums with a band.
+#' @param x,object (`dp_stream`)\cr a stream.
+#' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
+#' @param ... unused.
+#' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly.
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 500)
+#' update(visits, rbinom(500, 1, 0.3))
+#' plot(visits)
+#' @export
+plot.dp_stream <- function(x, level = 0.95, ...) {
+  picture <- autoplot.dp_stream(x, level = level, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname plot.dp_stream
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_stream <- function(object, level = 0.95, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a stream.")
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  data <- stream_path(object, level)
+  if (!nrow(data)) abort("The stream has no steps yet.", "stream", call)
+  online <- inherits(object, "dp_online")
+  ggplot2::ggplot(data, ggplot2::aes(.data$step, .data$estimate)) +
+    (if (online) {
+      ggplot2::aes(colour = .data$term)
+    } else {
+      ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high),
+        fill = "#0072B2", alpha = 0.25)
+    }) +
+    ggplot2::geom_line() +
+    (if (online) ggplot2::scale_x_log10() else ggplot2::facet_wrap(~term, scales = "free_y")) +
+    ggplot2::labs(
+      x = "step", y = if (online) "coefficient (scaled variables)" else "sum to date",
+      subtitle = if (object$privacy$holds) {
+        paste0("epsilon = ", format(object$privacy$epsilon), ", delta = ",
+          format(object$privacy$delta), " for all steps together")
+      } else {
+        "NOT PRIVATE"
+      }
+    ) +
+    ggplot2::theme_minimal()
+}
+
+stream_path <- function(stream, level) {
+  if (!inherits(stream, "dp_online")) {
+    return(tidy.dp_stream_sum(stream, conf.int = TRUE, conf.level = level))
+  }
+  trace <- stream$released$trace
+  terms <- stream$columns$names
+  data.frame(
+    step = rep(trace[, 1L], length(terms)), term = rep(terms, each = nrow(trace)),
+    estimate = as.vector(trace[, -(1:3)])
+  )
+}

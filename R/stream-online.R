@@ -1,0 +1,198 @@
+#' Learn a regression from a stream of people
+#'
+#' Coefficients that follow a stream under differential privacy: each row is one person, and
+#' everything released from the first to the last step is covered by one budget, charged when the
+#' stream is made. Predicting a row before it is used costs nothing.
+#'
+#' @section Methods:
+#' * `"gram"` (default for linear models with up to 50 columns): running sums of all products, ridge
+#'   regression from them. Nothing to tune, standard errors for free.
+#' * `"ftal"` (default for logistic models): follow the approximate leader. Gradients at released
+#'   coefficients, clipped, enter running sums; the leader of quadratic bounds follows from these.
+#'   Expected regret grows as log(T)^2 for losses with curvature `psi` (proofs/streams.md, Theorem 3).
+#' * `"ftrl"`: regularised leader for losses without curvature (Kairouz et al., 2021); used by
+#'   default when the noise is too large for `"ftal"`.
+#'
+#' All three release one thing, running sums of clipped whole numbers with exact integer noise, and
+#' are private for every loss and for streams that react to what was released (proofs/streams.md,
+#' Theorem 1). Neighbours differ in one entry; the number of entries is public.
+#'
+#' For reproduction, four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md,
+#' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (here with the
+#' exact leader of the squared loss) release every clean iterate with noise of its own; `"poffl"` releases
+#' one average at the horizon. `psi` is then the weight of a ridge that is part of the loss. They need a
+#' finite horizon and a stream that does not react to what is released, and lose to the default by
+#' factors (bench/streams.R).
+#'
+#' @section Noise:
+#' * `"toeplitz"` (default up to 1,024 steps; at most 4,096): the square-root factorisation of
+#'   prefix sums; keeps the stream in the (secret) state.
+#' * `"blt"` (default beyond): the same factor from about log(T) buffers; memory O(p log T).
+#' * `"tree"`: binary trees with Honaker's estimate, about twice the noise; its state can be
+#'   published ([checkpoint()]).
+#'
+#' @param formula (`formula`)\cr `outcome ~ regressors`, main effects of row-wise expressions; `.`
+#'   stands for the other names in `bounds`.
+#' @param epsilon (`number`, positive)\cr privacy loss for the whole horizon. `Inf`: NOT PRIVATE.
+#' @param delta (`number`, in (0, 1))\cr failure probability.
+#' @param horizon (`count` or `Inf`)\cr most steps the stream may take. `Inf`: planned for 2^30
+#'   steps, at the price of 1.4 to 1.5 times the noise.
+#' @param bounds (`list`, PUBLIC)\cr one entry a variable, under the name the formula writes: a range
+#'   `c(lower, upper)`, to which values are clipped, or the levels of a factor. Nothing (levels,
+#'   centres, scales) is learned from rows.
+#' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
+#' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
+#' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.
+#' @param batch (`flag`)\cr whether all rows of one [update()][update.dp_stream] make one step. Batch
+#'   sizes are then public.
+#' @param participation (`c(times =, apart =)`)\cr how often one person may have an entry, and how
+#'   many steps apart at least; declared, not checked.
+#' @param radius (`number` or `NULL`)\cr longest row of scaled regressors (each in \[-1, 1\]); longer
+#'   ones are shortened. Noise grows with its square. `NULL`: the root of 1 for the intercept, 1 for
+#'   each factor and `0.65 + 0.35 k` for k numbers.
+#' @param ball (`number` or `NULL`)\cr longest vector of scaled coefficients. `NULL`: `sqrt(p)`, three
+#'   times that for logistic models.
+#' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
+#'   `NULL`: `1.5 radius^2 / p`, `0.22 radius^2 / p` for logistic models.
+#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or `"published"`, the
+#'   printed constants, for which no guarantee is given.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged once, here, for the whole horizon.
+#' @param control (`dp_control`)\cr only `rng` is used.
+#' @return An object of class `dp_online` with reference semantics. It holds RELEASED values and
+#'   PUBLIC facts; the state is in memory that `saveRDS()` does not reach. `$released`: `steps`,
+#'   `rows`, `estimate`, covariances, and the path. `$privacy`: the guarantee.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
+#' @seealso [update.dp_stream()], [checkpoint()], [dp_stream_sum()].
+#' @references
+#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization and
+#' High-Dimensional Regression. Dissertation, Pennsylvania State University.
+#'
+#' Denisov, S., McMahan, B., Rush, K., Smith, A. and Thakurta, A. (2022). Improved Differential
+#' Privacy for SGD via Optimal Private Linear Operators on Adaptive Streams. NeurIPS.
+#'
+#' Dvijotham, K., McMahan, B., Pillutla, K., Steinke, T. and Thakurta, A. (2024). Efficient and
+#' Near-Optimal Noise Generation for Streaming Differential Privacy. FOCS.
+#'
+#' Kairouz, P., McMahan, B., Song, S., Thakkar, O., Thakurta, A. and Xu, Z. (2021). Practical and
+#' Private (Deep) Learning without Sampling or Shuffling. ICML.
+#' @examples
+#' stream <- dp_online(y ~ x1 + x2,
+#'   epsilon = 1, delta = 1e-6, horizon = 5000,
+#'   bounds = list(y = c(-3, 3), x1 = c(-1, 1), x2 = c(0, 10))
+#' )
+#' rows <- data.frame(x1 = runif(5000, -1, 1), x2 = runif(5000, 0, 10))
+#' rows$y <- rows$x1 + 0.1 * rows$x2 + rnorm(5000, sd = 0.3)
+#' update(stream, rows)
+#' tidy(stream)
+#' predict(stream, data.frame(x1 = 0.5, x2 = 3))
+#' @export
+dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
+                      family = c("gaussian", "binomial"), method = NULL, noise = NULL,
+                      batch = FALSE, participation = c(times = 1, apart = 1), radius = NULL,
+                      ball = NULL, psi = NULL, calibration = c("tight", "published"),
+                      ledger = NULL, control = dp_control()) {
+  call <- public_call("dp_online")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
+  check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf", call)
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  family <- check_choice(family, c("gaussian", "binomial"), call = call)
+  columns <- new_columns(formula, bounds, family, call)
+  steps <- check_horizon(horizon, call)
+  batch <- check_flag(batch, call = call)
+  participation <- check_participation(participation, call)
+  budget <- stream_budget(epsilon, delta, ledger, control, call)
+  if (budget$rho == 0) {
+    abort(c(
+      "{.code delta = 0} is only for {.fn dp_stream_sum} and {.fn dp_stream_count}.",
+      i = "Use a {.arg delta} far below one over the number of people."
+    ), "argument", call)
+  }
+  noise <- choose_noise(noise, steps, budget, call)
+  learner <- learner_settings(columns, radius, ball, psi, call)
+  plan_for <- function(method) {
+    gram <- method == "gram"
+    plan_stream(noise, if (gram) "gram" else "vector", learner$columns + gram, steps, participation,
+      budget, call)
+  }
+  if (!is.null(method)) {
+    method <- check_choice(method, c("gram", "ftal", "ftrl", chapter_five), call = call)
+  }
+  calibration <- check_choice(calibration, c("tight", "published"), call = call)
+  if (!is.null(method) && method %in% chapter_five) {
+    return(open_iterates(method, calibration, columns, learner, horizon, participation, batch, budget,
+      ledger, is.null(psi), call))
+  }
+  if (calibration == "published") {
+    abort("{.code calibration = \"published\"} is for {.val {chapter_five}}.", "argument", call)
+  }
+  if (identical(method, "gram") && family == "binomial") {
+    abort("{.code method = \"gram\"} is for linear models.", "argument", call)
+  }
+  learner$method <- method %||% default_method(learner, plan_for, horizon)
+  # Found by simulation over public designs (bench/streams.R); neither depends on data.
+  learner$damping <- if (learner$method == "ftal") 2 else 1
+  learner$lambda <- if (learner$method == "ftrl") ftrl_penalty(learner, plan_for("ftrl"), horizon) else 0
+  new_stream("dp_online", paste0("stream by method \"", learner$method, "\""), columns, learner,
+    plan_for(learner$method), budget, batch, ledger, call)
+}
+
+learner_settings <- function(columns, radius, ball, psi, call) {
+  p <- length(columns$names)
+  linear <- columns$family == "gaussian"
+  positive <- function(x, default, arg) {
+    if (is.null(x)) default else check_number(x, 0, open = "min", arg = arg, call = call)
+  }
+  radius <- positive(radius, usual_length(columns), "radius")
+  list(
+    family = columns$family, columns = as.double(p), radius = radius,
+    # A residual of a scaled outcome is about 1 at most; a larger one is clipped.
+    clip = radius, ball = positive(ball, (if (linear) 1 else 3) * sqrt(p), "ball"),
+    psi = positive(psi, (if (linear) 1.5 else 0.22) * radius^2 / p, "psi"), lambda = 0,
+    damping = 1 # set with the method
+  )
+}
+
+#' Numbers seldom reach all their bounds at once; an intercept and a factor always have length one
+#' @noRd
+usual_length <- function(columns) {
+  factors <- sum(vapply(columns$regressors, function(column) !is.null(column$levels), NA))
+  numbers <- length(columns$regressors) - factors
+  sqrt(columns$intercept + factors + if (numbers) 0.65 + 0.35 * numbers else 0)
+}
+
+#' Standard deviation of a prefix sum, in gradients, after t of the planned steps: a public guess
+#' @noRd
+prefix_sd <- function(learner, plan, t) {
+  if (!is.finite(plan$rho)) {
+    return(0)
+  }
+  factor <- if (plan$facts$noise == "tree") {
+    sqrt(plan$reach^2 * log2(2 * t) / 3)
+  } else {
+    horizon <- plan$facts$horizon
+    sqrt((1.066 + log(t) / pi) * (1.066 + log(horizon) / pi)) * sqrt(plan$facts$times)
+  }
+  2 * learner$clip * factor / sqrt(2 * plan$rho)
+}
+
+default_method <- function(learner, plan_for, horizon) {
+  if (learner$family == "gaussian" && learner$columns <= 50) {
+    return("gram")
+  }
+  if (!is.finite(horizon)) {
+    return("ftal")
+  }
+  t <- max(1, horizon / 10)
+  noise <- sqrt(learner$columns) * prefix_sd(learner, plan_for("ftal"), t) / (learner$psi * t)
+  if (noise > learner$ball) "ftrl" else "ftal"
+}
+
+#' The penalty that minimises the regret bound; 0 lets it grow with time when the horizon is unknown
+#' @noRd
+ftrl_penalty <- function(learner, plan, horizon) {
+  if (!is.finite(horizon)) {
+    return(0)
+  }
+  noise <- sqrt(learner$columns) * prefix_sd(learner, plan, horizon)
+  sqrt(2 * horizon * learner$clip * (learner$clip + noise)) / (2 * learner$ball)
+}

@@ -1,0 +1,242 @@
+# A stream of people: what it promises, what it has released, and the way rows enter. The state
+# itself (sums without noise) lives in the core, behind a pointer that no file and no fork can copy.
+
+#' @param columns (`list` or `NULL`)\cr how a table becomes numbers.
+#' @param learner (`list`)\cr public settings for the core.
+#' @param budget (`list`)\cr from `stream_budget()`.
+#' @noRd
+new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger, call) {
+  if (budget$private) spend(ledger, budget$cost, what, call)
+  stream <- new.env(parent = emptyenv())
+  stream$what <- what
+  stream$columns <- columns
+  stream$learner <- learner
+  stream$plan <- plan
+  stream$batch <- batch
+  stream$rng <- budget$rng
+  stream$privacy <- stream_privacy(budget, plan, learner)
+  stream$session <- session_mark()
+  stream$state <- stream_open_cpp(plan, learner)
+  stream$released <- stream_released_cpp(stream$state)
+  structure(stream, class = c(class, "dp_stream"))
+}
+
+#' A budget for a stream, checked
+#' @return A list: `private`, `epsilon`, `delta`, `rho`, `cost`, `rng`. PUBLIC.
+#' @noRd
+stream_budget <- function(epsilon, delta, ledger, control, call) {
+  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
+  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  check_ledger(ledger, call)
+  control <- check_control(control, call)
+  private <- is.finite(epsilon)
+  if (!private && !is.null(ledger)) {
+    abort(c(
+      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
+      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
+    ), "budget", call)
+  }
+  rho <- if (!private) Inf else if (delta > 0) cdp_rho_cpp(epsilon, delta) else 0
+  list(
+    private = private, epsilon = epsilon, delta = if (private) delta else 0, rho = rho,
+    cost = if (delta > 0) {
+      new_cost("zcdp", epsilon = epsilon, rho = rho)
+    } else {
+      new_cost("pure", epsilon = epsilon)
+    }, rng = control$rng
+  )
+}
+
+#' Public facts of a stream's sums, and the noise that follows from them
+#' @noRd
+plan_stream <- function(noise, shape, size, horizon, participation, budget, call) {
+  facts <- list(
+    noise = noise, shape = shape, size = as.double(size), horizon = horizon,
+    times = participation[["times"]], apart = participation[["apart"]], rho = budget$rho,
+    epsilon = if (is.finite(budget$epsilon)) budget$epsilon else 0
+  )
+  tryCatch(stream_plan_cpp(facts), error = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for this stream: the noise would not fit the exact sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  })
+}
+
+# A horizon that is not known is planned as 2^30 steps: at most 1.5 times the noise of the right one.
+unknown_horizon <- 2^30
+
+check_horizon <- function(horizon, call) {
+  if (identical(horizon, Inf)) unknown_horizon else check_count(horizon, 1, 2^40, call = call)
+}
+
+check_participation <- function(participation, call) {
+  ok <- is.numeric(participation) && length(participation) == 2L &&
+    setequal(names(participation), c("times", "apart"))
+  if (!ok) {
+    abort(c(
+      "{.arg participation} must be {.code c(times = , apart = )}.",
+      x = "It is {describe(participation)}."
+    ), "argument", call)
+  }
+  times <- participation[["times"]]
+  apart <- participation[["apart"]]
+  c(times = check_count(times, 1, 1000, call = call), apart = check_count(apart, 1, call = call))
+}
+
+choose_noise <- function(noise, horizon, budget, call) {
+  if (is.null(noise)) {
+    return(if (budget$rho == 0) "tree" else if (horizon <= 1024) "toeplitz" else "blt")
+  }
+  noise <- check_choice(noise, c("toeplitz", "tree", "blt"), call = call)
+  if (budget$rho == 0 && noise != "tree") {
+    abort("{.code delta = 0} needs {.code noise = \"tree\"}.", "argument", call)
+  }
+  if (noise == "toeplitz" && horizon > 4096) {
+    abort(c(
+      "{.code noise = \"toeplitz\"} keeps the stream in memory: {.arg horizon} may be 4,096 at most.",
+      i = "{.code noise = \"blt\"} is as accurate to a thousandth, at any horizon."
+    ), "argument", call)
+  }
+  noise
+}
+
+#' What a stream promises
+#' @noRd
+stream_privacy <- function(budget, plan, learner) {
+  times <- plan$facts$times
+  seeded <- !identical(budget$rng, "secure")
+  law <- if (plan$gaussian) "discrete_gaussian" else "discrete_laplace"
+  neighbours <- if (times == 1) {
+    "replace one entry of the stream (one person's row)"
+  } else {
+    paste0("replace one person's entries, at most ", times, ", at least ", plan$facts$apart,
+      " steps apart")
+  }
+  list(
+    private = budget$private, holds = budget$private && !seeded,
+    reason = if (!budget$private) {
+      "epsilon = Inf: no noise was added"
+    } else if (seeded) {
+      "the noise came from R's generator and can be reproduced from its seed"
+    } else {
+      ""
+    },
+    epsilon = budget$epsilon, delta = budget$delta,
+    rho = if (budget$private && budget$delta > 0) budget$rho else NA_real_,
+    neighbours = neighbours,
+    theorem = if (budget$delta > 0) {
+      "running sums under correlated noise, adaptive streams included (proofs/streams.md, Theorem 1)"
+    } else {
+      "running sums by trees (Dwork et al., 2010; proofs/streams.md, Theorem 1)"
+    },
+    steps = data.frame(
+      step = "running sums", law = law, sensitivity = plan$sensitivity, scale = max(plan$scale),
+      epsilon = if (plan$gaussian) NA_real_ else plan$epsilon,
+      rho = if (plan$gaussian) plan$rho else NA_real_
+    ),
+    rng = budget$rng, exact = TRUE
+  )
+}
+
+#' The live state, or an error that says where it went
+#' @noRd
+live_state <- function(stream, call) {
+  if (!is.null(stream$gone)) {
+    abort(c(
+      "The state of this stream is not here any more: {stream$gone}.",
+      i = "What it released is still in the object."
+    ), "stream", call)
+  }
+  if (!identical(stream$session, session_mark())) {
+    abort(c(
+      "This stream belongs to another R session, and a copy must not run.",
+      x = "Two continuations under one noise can be subtracted from each other.",
+      i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
+    ), "stream", call)
+  }
+  if (!stream_here_cpp(stream$state)) {
+    abort(c(
+      "The state of this stream is not here: this is a copy from a file.",
+      i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
+    ), "stream", call)
+  }
+  stream$state
+}
+
+#' Feed a stream
+#'
+#' Rows enter in order, each once, and every entry moves the running sums under noise that was
+#' planned for the whole horizon: updates cost nothing beyond what was charged when the stream was
+#' made. A row with a missing value counts as a row of zeros, silently, since an error would tell.
+#' What happens is decided by row counts alone.
+#'
+#' @section Each row once:
+#' Whether a row was given before cannot be seen here. A person with k entries where one was declared
+#' loses k^2 times the rho of one. Keys, and queues that deliver twice, are the caller's to check;
+#' people who come again are declared with `participation`.
+#'
+#' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. It
+#'   has reference semantics: the stream itself moves on.
+#' @param newdata (`data.frame`, or a vector or matrix for sums and counts, PRIVATE)\cr the rows.
+#'   With `batch = TRUE` at creation all of them make one step.
+#' @param predict (`flag`)\cr return predictions of the outcome, each from the coefficients before
+#'   its own row was used.
+#' @param ... unused.
+#' @return The stream, invisibly; with `predict = TRUE` a vector of predictions, which are functions
+#'   of their rows' regressors and of released values: as private as those rows.
+#' @section Errors: `dpsc_error_data` for rows of the wrong form, `dpsc_error_stream` beyond the
+#'   horizon, for a copy in another session, or after the state was moved to a file. After an
+#'   interrupt the error says how many rows were taken; give the others.
+#' @seealso [checkpoint()].
+#' @examples
+#' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 52, batch = TRUE)
+#' for (week in 1:10) update(visits, rbinom(40, 1, 0.3))
+#' visits
+#' @importFrom stats update
+#' @name update.dp_stream
+#' @export
+update.dp_stream <- function(object, newdata, predict = FALSE, ...) {
+  call <- public_call("update")
+  check_no_dots(..., call = call)
+  check_given(missing(newdata), "newdata", "the rows to take in", call)
+  predict <- check_flag(predict, call = call)
+  state <- live_state(object, call)
+  table <- stream_table(object, newdata, call)
+  if (predict && !inherits(object, "dp_online")) {
+    abort("Only {.fn dp_online} predicts.", "argument", call)
+  }
+  steps <- if (object$batch) 1 else nrow(table)
+  left <- object$plan$facts$horizon - object$released$steps
+  if (steps > left) {
+    abort(c(
+      "The stream would leave its horizon of {object$plan$facts$horizon} step{?s}.",
+      x = "{left} step{?s} {?is/are} left, {steps} {?was/were} given. Nothing was taken in.",
+      i = "Noise was planned for the horizon. A new stream starts with a budget of its own."
+    ), "stream", call)
+  }
+  if (!nrow(table) && !object$batch) {
+    return(if (predict) numeric() else invisible(object))
+  }
+  done <- tryCatch(
+    stream_advance_cpp(state, table, object$batch, predict, object$rng),
+    finally = object$released <- stream_released_cpp(state)
+  )
+  if (done$taken < nrow(table)) {
+    taken <- done$taken
+    abort(c(
+      "Interrupted after {taken} of {nrow(table)} rows.",
+      i = "These {taken} were taken in and must not be given again; give the others."
+    ), "interrupted", call)
+  }
+  if (predict) outcome_of_score(object, done$scores) else invisible(object)
+}
+
+stream_table <- function(stream, newdata, call) {
+  UseMethod("stream_table")
+}
+
+#' @exportS3Method
+stream_table.dp_online <- function(stream, newdata, call) {
+  table_of_rows(stream$columns, newdata, call = call)
+}

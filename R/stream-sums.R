@@ -1,0 +1,117 @@
+#' Running sums and counts of a stream of people
+#'
+#' Continual counting: the sum to date after every step, all of them together under one budget.
+#' Exact integer noise; the law and its cost are stated in the object. See [dp_online()] for the
+#' three kinds of noise.
+#'
+#' Neighbours differ in one entry (one person's row). A sum moves by at most the width of `bounds`
+#' (for several columns, in Euclidean norm); a count by 1, a count in categories by 1 in two cells.
+#'
+#' @inheritParams dp_online
+#' @param bounds (`c(lower, upper)`, or a list of such, named by column; PUBLIC)\cr values are
+#'   clipped to them. A missing value counts as `lower`.
+#' @param delta (`number`, in \[0, 1))\cr failure probability; 0 gives discrete Laplace noise on
+#'   trees.
+#' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] gives the running
+#'   sums. `update()` takes a vector, a matrix or a data frame with one column an entry of `bounds`;
+#'   for counts TRUE/FALSE, 0/1, or one of the `categories`.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
+#' @references
+#' Dwork, C., Naor, M., Pitassi, T. and Rothblum, G. (2010). Differential Privacy under Continual
+#' Observation. STOC.
+#'
+#' Honaker, J. (2015). Efficient Use of Differentially Private Binary Trees. TPDP.
+#'
+#' Fichtenberger, H., Henzinger, M. and Upadhyay, J. (2023). Constant Matters: Fine-grained Error
+#' Bound on Differentially Private Continual Observation. ICML.
+#' @examples
+#' cost <- dp_stream_sum(bounds = c(0, 500), epsilon = 1, delta = 1e-6, horizon = 1000)
+#' update(cost, rexp(200, 1 / 80))
+#' tail(tidy(cost, conf.int = TRUE), 2)
+#' @export
+dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, batch = FALSE,
+                          participation = c(times = 1, apart = 1), ledger = NULL,
+                          control = dp_control()) {
+  call <- public_call("dp_stream_sum")
+  check_given(missing(bounds), "bounds", "public limits of the values", call)
+  if (!is.list(bounds)) bounds <- list(sum = bounds)
+  check_bounds_list(bounds, call)
+  ranges <- lapply(names(bounds), function(name) check_range(bounds[[name]], name, call))
+  columns <- list(
+    names = names(bounds), lower = vapply(ranges, `[[`, 0, 1L), width = vapply(ranges, diff, 0)
+  )
+  make_sums("sum", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
+    call, c(missing(epsilon), missing(horizon)))
+}
+
+#' @rdname dp_stream_sum
+#' @param categories (`character` or `NULL`, PUBLIC)\cr count each of these; an entry is one of them
+#'   at most. `NULL`: count entries that are TRUE.
+#' @export
+dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, noise = NULL,
+                            batch = FALSE, participation = c(times = 1, apart = 1), ledger = NULL,
+                            control = dp_control()) {
+  call <- public_call("dp_stream_count")
+  if (!is.null(categories) && (!is.character(categories) || length(categories) < 2L ||
+        anyNA(categories) || anyDuplicated(categories))) {
+    abort("{.arg categories} must be two different names at least.", "argument", call)
+  }
+  names <- categories %||% "count"
+  columns <- list(names = names, lower = numeric(length(names)), width = rep(1, length(names)))
+  make_sums("count", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
+    call, c(missing(epsilon), missing(horizon)))
+}
+
+make_sums <- function(method, columns, epsilon, delta, horizon, noise, batch, participation, ledger,
+                      control, call, absent) {
+  check_given(absent[[1L]], "epsilon", "the privacy loss you accept", call)
+  check_given(absent[[2L]], "horizon", "the most steps the stream may take, or Inf", call)
+  steps <- check_horizon(horizon, call)
+  batch <- check_flag(batch, call = call)
+  participation <- check_participation(participation, call)
+  budget <- stream_budget(epsilon, delta, ledger, control, call)
+  noise <- choose_noise(noise, steps, budget, call)
+  size <- length(columns$names)
+  plan <- plan_stream(noise, if (method == "sum") "range" else "category", size, steps,
+    participation, budget, call)
+  learner <- list(
+    method = method, family = "gaussian", columns = as.double(size), radius = 1, clip = 1, ball = 1,
+    psi = 1, lambda = 0, damping = 1
+  )
+  new_stream("dp_stream_sum", paste("running", if (method == "sum") "sums" else "counts"), columns,
+    learner, plan, budget, batch, ledger, call)
+}
+
+#' @exportS3Method
+stream_table.dp_stream_sum <- function(stream, newdata, call) {
+  names <- stream$columns$names
+  if (stream$learner$method == "count" && length(names) > 1L) {
+    value <- if (is.factor(newdata)) as.character(newdata) else newdata
+    if (!is.character(value) && !all(is.na(value))) {
+      abort(c(
+        "Entries of a count in categories must be text or a factor.", x = "They are {describe(newdata)}."
+      ), "data", call)
+    }
+    table <- outer(match(value, names), seq_along(names), `==`) + 0
+    table[is.na(table)] <- 0
+    return(table)
+  }
+  if (is.data.frame(newdata)) {
+    missing <- setdiff(names, names(newdata))
+    if (length(missing)) abort("The rows have no column {.code {missing}}.", "data", call)
+    if (!all(vapply(newdata[names], function(x) is.numeric(x) || is.logical(x), NA))) {
+      abort("The columns to add up must be numeric.", "data", call)
+    }
+    newdata <- as.matrix(newdata[names])
+  }
+  if (!(is.numeric(newdata) || is.logical(newdata)) ||
+      (is.matrix(newdata) && ncol(newdata) != length(names)) ||
+      (!is.matrix(newdata) && length(names) != 1L)) {
+    abort(c(
+      "The rows must be numeric, one column for each of {.code {names}}.",
+      x = "They are {describe(newdata)}."
+    ), "data", call)
+  }
+  table <- matrix(as.double(newdata), ncol = length(names))
+  sweep(sweep(table, 2L, stream$columns$lower), 2L, stream$columns$width, `/`)
+}

@@ -1,0 +1,88 @@
+// The exponential mechanism over all supports of one size (Thakurta, 2013, Algorithm 6.3).
+#pragma once
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "votes.hpp"
+
+namespace dpsc {
+
+/// Number of subsets, capped at `cap`.
+inline double count_supports(Eigen::Index p, Eigen::Index size) {
+  double out = 1.0;
+  for (Eigen::Index i = 0; i < size; ++i)
+    out *= static_cast<double>(p - i) / static_cast<double>(i + 1);
+  return std::round(out);
+}
+
+/// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`.
+inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::VectorXd& h, double c,
+                                    double ball, double gap) {
+  Eigen::VectorXd theta = (g + 1e-9 * Eigen::MatrixXd::Identity(g.rows(), g.cols())).ldlt().solve(h);
+  if (!(theta.lpNorm<1>() <= ball)) theta *= ball / theta.lpNorm<1>();
+  // Frank and Wolfe with away steps would be faster; sizes are small, and the gap certifies.
+  for (int i = 0; i < 20000; ++i) {
+    const Eigen::VectorXd gradient = g * theta - h;
+    Eigen::Index j = 0;
+    const double largest = gradient.cwiseAbs().maxCoeff(&j);
+    const double certified = gradient.dot(theta) + ball * largest;
+    if (certified <= gap) break;
+    Eigen::VectorXd direction = -theta;
+    direction[j] += gradient[j] > 0.0 ? -ball : ball;
+    const double curvature = direction.dot(g * direction);
+    const double step = curvature > 0.0 ? std::min(1.0, certified / curvature) : 1.0;
+    theta += step * direction;
+    if (i == 19999) throw std::runtime_error("a fit over an l1 ball did not converge");
+  }
+  return (theta.dot(g * theta) - 2.0 * h.dot(theta) + c) / 2.0;
+}
+
+/// A support with probability proportional to exp(-exponent q / (2 alpha)), q the least sum of squared
+/// errors over two on the l1 ball, alpha = (1 + ball)^2 / 2 the largest loss of a person.
+template <typename Engine>
+std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index size, double ball,
+                                         double exponent, Engine& engine) {
+  const Eigen::Index n = rows.n(), p = rows.p();
+  if (size < 1 || size > p || count_supports(p, size) > 1e6)
+    throw std::domain_error("too many supports to list");
+  constexpr auto unit = static_cast<double>(people::unit);
+  Eigen::MatrixXd x(n, p);
+  Eigen::VectorXd y(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index j = 0; j < p; ++j) x(i, j) = rows.x(i, j) / unit;
+    y[i] = rows.y(i) / unit;
+  }
+  const Eigen::MatrixXd g = x.transpose() * x;
+  const Eigen::VectorXd h = x.transpose() * y;
+  const double c = y.squaredNorm(), alpha = (1.0 + ball) * (1.0 + ball) / 2.0;
+  std::vector<Eigen::Index> now(static_cast<std::size_t>(size));
+  for (Eigen::Index k = 0; k < size; ++k) now[static_cast<std::size_t>(k)] = k;
+  std::vector<std::vector<Eigen::Index>> supports;
+  std::vector<std::int64_t> loss;
+  for (;;) {
+    Eigen::MatrixXd a(size, size);
+    Eigen::VectorXd b(size);
+    for (Eigen::Index i = 0; i < size; ++i) {
+      b[i] = h[now[static_cast<std::size_t>(i)]];
+      for (Eigen::Index j = 0; j < size; ++j)
+        a(i, j) = g(now[static_cast<std::size_t>(i)], now[static_cast<std::size_t>(j)]);
+    }
+    const double q = least_squares_in_ball(a, b, c, ball, alpha / 1024.0);
+    loss.push_back(static_cast<std::int64_t>(std::floor(std::max(q, 0.0) / alpha * 1024.0)));
+    supports.push_back(now);
+    Eigen::Index k = size - 1;
+    while (k >= 0 && now[static_cast<std::size_t>(k)] == p - size + k) --k;
+    if (k < 0) break;
+    ++now[static_cast<std::size_t>(k)];
+    for (Eigen::Index i = k + 1; i < size; ++i)
+      now[static_cast<std::size_t>(i)] = now[static_cast<std::size_t>(i - 1)] + 1;
+  }
+  // A person moves q by at most alpha = 1024 units; solver and rounding add less than 2 each way.
+  return supports[choose(loss, exponent, 2.0 * 1028.0, engine)];
+}
+
+}  // namespace dpsc

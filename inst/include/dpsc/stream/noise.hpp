@@ -1,0 +1,62 @@
+// The noise of a stream's coordinates: exact integers, at most two laws.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../noise/discrete.hpp"
+#include "gaussian.hpp"
+#include "state.hpp"
+
+namespace dpsc {
+
+/// What an audit sees of a stream: every integer that leaves it. In production there is none.
+struct exposure_observer {
+  virtual ~exposure_observer() = default;
+  virtual void seen(std::int64_t* value, Eigen::Index d) = 0;
+};
+
+/// Independent noise on d coordinates. `scale` holds the standard deviation (Gaussian) or the scale
+/// (Laplace) of a coordinate, as whole numbers; a scale of 0 is no noise.
+class coordinate_noise {
+ public:
+  coordinate_noise() = default;
+  coordinate_noise(bool gaussian, std::vector<std::int64_t> scale)
+      : gaussian_(gaussian), scale_(std::move(scale)) {}
+
+  Eigen::Index dimension() const { return static_cast<Eigen::Index>(scale_.size()); }
+
+  template <typename Engine>
+  void draw(std::int64_t* out, Engine& engine) const {
+    quartered<Engine> quarters(engine);
+    for (std::size_t i = 0; i < scale_.size(); ++i)
+      out[i] = scale_[i] == 0 ? 0
+               : gaussian_    ? whole_sigma_gaussian(scale_[i]).draw(quarters)
+                              : discrete_laplace(scale_[i])(engine);
+  }
+
+  /// Variance of a coordinate, grid units: sigma^2, or twice the squared Laplace scale (above the
+  /// truth by at most 1/6).
+  double variance(Eigen::Index i) const {
+    const double scale = static_cast<double>(scale_[static_cast<std::size_t>(i)]);
+    return (gaussian_ ? 1.0 : 2.0) * scale * scale;
+  }
+
+  void write(state_writer& out) const {
+    out.put(gaussian_);
+    out.put(scale_);
+  }
+  void read(state_reader& in) {
+    in.get(gaussian_);
+    in.get(scale_);
+  }
+
+ private:
+  bool gaussian_ = true;
+  std::vector<std::int64_t> scale_;
+};
+
+}  // namespace dpsc

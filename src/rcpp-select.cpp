@@ -1,0 +1,129 @@
+// Selection of variables: from R's table of people to the core and back.
+#include <RcppEigen.h>
+
+#include <dpsc/select/greedy.hpp>
+#include <dpsc/select/stability.hpp>
+#include <dpsc/select/supports.hpp>
+#include <dpsc/select/votes.hpp>
+#include <string>
+
+#include "r_engine.h"
+
+namespace {
+
+std::vector<int> from_one(const std::vector<Eigen::Index>& order) {
+  std::vector<int> out;
+  for (const Eigen::Index j : order) out.push_back(static_cast<int>(j) + 1);
+  return out;
+}
+
+dpsc::people as_people(const Eigen::Map<Eigen::MatrixXd>& table) {
+  return {table.data(), table.rows(), table.cols() - 1};
+}
+
+dpsc::stability_facts as_stability(const Rcpp::List& list) {
+  dpsc::stability_facts out;
+  out.penalty = Rcpp::as<double>(list["penalty"]);
+  out.tau = Rcpp::as<double>(list["tau"]);
+  out.psi = Rcpp::as<double>(list["psi"]);
+  out.kappa1 = Rcpp::as<double>(list["kappa1"]);
+  out.kappa2 = Rcpp::as<double>(list["kappa2"]);
+  out.size = static_cast<Eigen::Index>(Rcpp::as<double>(list["size"]));
+  return out;
+}
+
+template <typename Engine>
+dpsc::stable_support propose(const dpsc::people& rows, const std::string& method, const Rcpp::List& facts,
+                             Engine& engine) {
+  if (method == "lasso") return dpsc::lasso_stability(rows, as_stability(facts));
+  if (method == "stability") return dpsc::huber_stability(rows, as_stability(facts));
+  return dpsc::block_mode(rows, static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"])),
+                          static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
+                          Rcpp::as<bool>(facts["intercept"]), engine);
+}
+
+}  // namespace
+
+// Columns of the table that a method picks, in order. RELEASED.
+// [[Rcpp::export(rng = false)]]
+std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
+                                 const Rcpp::List& facts, SEXP rng) {
+  const dpsc::people rows = as_people(table);
+  dpsc::greedy_facts f;
+  f.size = static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"]));
+  f.intercept = Rcpp::as<bool>(facts["intercept"]);
+  f.exponent = Rcpp::as<double>(facts["exponent"]);
+  f.rho_step = Rcpp::as<double>(facts["rho_step"]);
+  f.ball = Rcpp::as<double>(facts["ball"]);
+  return with_engine(rng, [&](auto& engine) {
+    if (method == "pursuit") return from_one(dpsc::pursue(rows, f, engine).order);
+    if (method == "screening") return from_one(dpsc::screen(rows, f, engine).order);
+    if (method == "frank-wolfe") return from_one(dpsc::frank_wolfe(rows, f, engine).order);
+    if (method == "votes")
+      return from_one(dpsc::vote(rows, f.size, static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
+                                 f.intercept, f.exponent, engine));
+    if (method == "exhaustive")
+      return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, engine));
+    throw std::invalid_argument("unknown method of selection");
+  });
+}
+
+// A support if its distance to instability passes a noisy test, NULL if not. RELEASED.
+// [[Rcpp::export(rng = false)]]
+SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
+                       const Rcpp::List& facts, double epsilon, double delta, SEXP rng) {
+  const dpsc::people rows = as_people(table);
+  return with_engine(rng, [&](auto& engine) -> SEXP {
+    const dpsc::stable_support proposed = propose(rows, method, facts, engine);
+    const bool released = std::isinf(epsilon)
+                              ? static_cast<Eigen::Index>(proposed.support.size()) <=
+                                    static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"]))
+                              : dpsc::passes(proposed.distance, 1026, epsilon, delta, engine);
+    return released ? Rcpp::wrap(from_one(proposed.support)) : R_NilValue;
+  });
+}
+
+// The proposal and its distance without noise, for audits on made-up data.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
+                               const Rcpp::List& facts, SEXP rng) {
+  const dpsc::people rows = as_people(table);
+  return with_engine(rng, [&](auto& engine) {
+    const dpsc::stable_support proposed = propose(rows, method, facts, engine);
+    return Rcpp::List::create(Rcpp::Named("support") = from_one(proposed.support),
+                              Rcpp::Named("distance") = static_cast<double>(proposed.distance) / 1024.0);
+  });
+}
+
+// [[Rcpp::export(rng = false)]]
+bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta, SEXP rng) {
+  return with_engine(rng, [&](auto& engine) {
+    return dpsc::passes(static_cast<std::int64_t>(distance), static_cast<std::int64_t>(sensitivity), epsilon,
+                        delta, engine);
+  });
+}
+
+// Matching pursuit on released moments, and a fit: post-processing.
+// [[Rcpp::export(rng = false)]]
+std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size, int forced,
+                                    double sd) {
+  return from_one(dpsc::pursue_moments(moments, size, forced, sd));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std::vector<int>& used, double sd,
+                           double rows) {
+  std::vector<Eigen::Index> from_zero;
+  for (const int j : used) from_zero.push_back(j - 1);
+  const dpsc::moment_fit fit = dpsc::fit_moments(moments, from_zero, sd, rows);
+  return Rcpp::List::create(Rcpp::Named("theta") = fit.theta, Rcpp::Named("privacy") = fit.privacy,
+                            Rcpp::Named("total") = fit.total);
+}
+
+// [[Rcpp::export(rng = false)]]
+int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng) {
+  return with_engine(rng, [&](auto& engine) {
+    return static_cast<int>(dpsc::choose(std::vector<std::int64_t>(loss.begin(), loss.end()), exponent, unit,
+                                         engine)) + 1;
+  });
+}

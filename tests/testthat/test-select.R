@@ -1,0 +1,282 @@
+# Selection: odds of choices on worst neighbours, certificates under attack, what is released.
+
+sparse_rows <- function(n, p, s = 3, size = 0.5, sd = 0.2) {
+  x <- pmax(pmin(matrix(stats::rnorm(n * p, sd = 0.5), n), 1), -1)
+  where <- seq_len(s) * 2
+  y <- drop(x[, where, drop = FALSE] %*% (size * rep(c(1, -1), length.out = s))) + stats::rnorm(n, sd = sd)
+  data.frame(x = unname(x), y = pmax(pmin(y, 1), -1))
+}
+select_bounds <- function(rows) stats::setNames(rep(list(c(-1, 1)), ncol(rows)), names(rows))
+seeded <- dp_control(rng = "R")
+pick_facts <- function(size = 1, exponent = 1, rho_step = Inf, blocks = 2, ball = 1, intercept = FALSE) {
+  list(size = size, exponent = exponent, rho_step = rho_step, blocks = blocks, ball = ball,
+    intercept = intercept)
+}
+first_pick_rate <- function(table, method, facts, draws = 4000) {
+  mean(replicate(draws, dpsc:::select_pick_cpp(table, method, facts, "R")[[1L]]) == 1)
+}
+
+test_that("a choice has the exact law", {
+  withr::local_seed(1)
+  loss <- c(0, 3, 1, 40)
+  draws <- replicate(6000, dpsc:::select_choose_cpp(loss, 2, 4, "R"))
+  mass <- exp(-loss / 2)
+  expect_not_rejected(stats::chisq.test(table(factor(draws, 1:4))[1:3], p = mass[1:3] / sum(mass[1:3]))$p.value)
+  expect_identical(dpsc:::select_choose_cpp(c(5, 2, 2), Inf, 1, "R"), 2L)
+  # Losses of 2^50 do not overflow.
+  expect_identical(dpsc:::select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
+})
+
+test_that("the odds of a pick move by the exponent on the worst neighbours, and no more", {
+  withr::local_seed(2)
+  # Utilities (3, 1) and (1, 3): the odds go from exp(x/2) to exp(-x/2).
+  base <- rbind(c(1, 1, 1), c(1, 1, 1))
+  one <- rbind(base, c(1, -1, 1))
+  two <- rbind(base, c(-1, 1, 1))
+  loss <- function(rate) stats::qlogis(rate)
+  for (method in c("pursuit", "screening")) {
+    moved <- loss(first_pick_rate(one, method, pick_facts(exponent = 2))) -
+      loss(first_pick_rate(two, method, pick_facts(exponent = 2)))
+    # Two rates of 4,000 draws each: the standard error of the difference is .05.
+    expect_lt(abs(moved - 2), 0.25)
+  }
+  # The fault: an exponent that forgets that utilities move both ways is twice as large.
+  moved <- loss(first_pick_rate(one, "pursuit", pick_facts(exponent = 4))) -
+    loss(first_pick_rate(two, "pursuit", pick_facts(exponent = 4)))
+  expect_gt(moved, 2.5)
+  # Votes of two blocks of one row: counts (2, 0) and (1, 1).
+  one <- rbind(c(1, 0, 1), c(1, 0, 1))
+  two <- rbind(c(1, 0, 1), c(0, 1, 1))
+  moved <- loss(first_pick_rate(one, "votes", pick_facts(exponent = 2))) -
+    loss(first_pick_rate(two, "votes", pick_facts(exponent = 2)))
+  expect_lt(abs(moved - 2), 0.25)
+})
+
+test_that("shares of the budget add up to it", {
+  for (method in setdiff(dpsc:::selection_methods, c("gram", "blocks", "stability", "lasso"))) {
+    for (refit in c(TRUE, FALSE)) {
+      facts <- list(n = 500, p = 12, intercept = TRUE, share = 0.8, refit = refit, size = 3)
+      budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control(), NULL)
+      shares <- dpsc:::selection_shares(method, facts, budget)
+      constants <- dpsc:::selection_constants(list(), facts, method, NULL)
+      choice <- dpsc:::choice_budget(method, shares, constants)
+      picks <- switch(method, "frank-wolfe" = 12, exhaustive = 1, 3)
+      sums <- switch(method, pursuit = 4, screening = 1, 0)
+      spent <- picks * choice$exponent^2 / 8 + sums * choice$rho_step + if (refit) shares$fit_rho else 0
+      expect_equal(spent, budget$rho)
+    }
+  }
+})
+
+test_that("without noise every method finds the support", {
+  withr::local_seed(3)
+  rows <- sparse_rows(6000, 8)
+  truth <- c("x.2", "x.4", "x.6")
+  for (method in dpsc:::selection_methods) {
+    found <- dp_select(y ~ ., rows, epsilon = Inf, size = 3, bounds = select_bounds(rows), method = method)
+    expect_setequal(found$selected, truth)
+    fit <- stats::lm(stats::reformulate(found$selected, "y"), rows)
+    expect_equal(coef(found), stats::coef(fit), tolerance = 0.05)
+    expect_output(print(found), "NOT PRIVATE: epsilon = Inf")
+  }
+})
+
+test_that("with noise they find it, and intervals given the truth cover", {
+  withr::local_seed(4)
+  rows <- sparse_rows(8000, 10)
+  truth <- c("x.2", "x.4", "x.6")
+  for (method in c("pursuit", "gram", "screening", "votes", "frank-wolfe", "stability")) {
+    ledger <- dp_ledger(4, 1e-6)
+    found <- dp_select(y ~ 0 + ., rows,
+      epsilon = 4, size = 3, bounds = select_bounds(rows), method = method, ledger = ledger, control = seeded
+    )
+    expect_setequal(found$selected, truth)
+    expect_identical(nrow(as.data.frame(ledger)), 1L)
+    table <- tidy(found, conf.int = TRUE)
+    expect_identical(table$term[order(table$rank)], found$selected)
+    expect_true(all(abs(abs(table$estimate) - 0.5) < 4 * table$std.error + 0.05))
+    expect_equal(predict(found, rows[1:3, ]),
+      drop(pmax(pmin(as.matrix(rows[1:3, found$selected]) %*% coef(found), 1), -1)), ignore_attr = TRUE)
+  }
+  expect_error(dp_select(y ~ ., rows, epsilon = 1, size = 3, bounds = select_bounds(rows), ledger = ledger),
+    class = "dpsc_error_budget")
+})
+
+test_that("a selection by moments is selected from again at no cost", {
+  withr::local_seed(5)
+  rows <- sparse_rows(5000, 6)
+  found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows), control = seeded)
+  expect_identical(found$method, "gram") # the public rule
+  again <- dp_select(found, size = 2)
+  expect_identical(again$selected, found$selected[1:2])
+  expect_identical(again$privacy, found$privacy)
+  expect_length(coef(again), 3L)
+  other <- dp_select(y ~ ., rows, epsilon = 2, size = 2, bounds = select_bounds(rows), method = "votes")
+  expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
+})
+
+test_that("unstable tables are named with probability delta, stable ones as Laplace noise says", {
+  withr::local_seed(6)
+  rate <- function(distance, epsilon, delta) {
+    mean(replicate(20000, dpsc:::select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
+  }
+  for (epsilon in c(0.5, 2)) {
+    expect_lt(abs(rate(0, epsilon, 0.05) - 0.05), 0.008)
+    # P(Z >= log(1/(2 delta))/epsilon - d) with Laplace noise.
+    d <- 1.2
+    expect_lt(abs(rate(d, epsilon, 0.05) - 0.05 * exp(epsilon * d * 1024 / 1026)), 0.012)
+  }
+  # The threshold is log(1 / (2 delta)) / epsilon: 13.12 at (1, 1e-6).
+  expect_false(dpsc:::select_passes_cpp(0, 1026, 1000, 1e-6, "R"))
+})
+
+stable_facts <- function(n, ...) {
+  given <- list(size = 1, penalty = 0.1 * n, tau = 0.6, psi = 0.25, kappa1 = 0.5, kappa2 = 0.5, blocks = 5,
+    intercept = FALSE)
+  utils::modifyList(given, list(...))
+}
+distance <- function(table, method, facts) dpsc:::select_distance_cpp(table, method, facts, "R")
+
+# Walks over neighbours towards instability: the distance may fall by one a step, and while it is
+# positive the support may not change.
+attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
+  x <- matrix(stats::runif(n * 3, -1, 1), n)
+  table <- cbind(x, pmax(pmin(0.6 * x[, 1] + stats::rnorm(n, sd = y_sd), 1), -1))
+  now <- distance(table, method, facts)
+  worst <- 0
+  positive <- 0
+  for (step in seq_len(steps)) {
+    tried <- lapply(1:3, function(k) {
+      other <- table
+      # Corners, aimed at variables outside the support.
+      other[sample.int(n, 1L), ] <- c(sample(c(-1, 1), 3, TRUE), sample(c(-1, 1), 1))
+      list(table = other, found = distance(other, method, facts))
+    })
+    for (one in tried) {
+      worst <- max(worst, abs(one$found$distance - now$distance))
+      if (max(one$found$distance, now$distance) > 0) {
+        positive <- positive + 1
+        testthat::expect_identical(one$found$support, now$support)
+      }
+    }
+    least <- which.min(vapply(tried, function(one) one$found$distance, 0))
+    table <- tried[[least]]$table
+    now <- tried[[least]]$found
+  }
+  c(worst = worst, positive = positive)
+}
+
+test_that("the certificates hold under attack", {
+  withr::local_seed(7)
+  huber <- vapply(1:6, function(k) attack("stability", 400, stable_facts(400)), c(0, 0))
+  expect_lte(max(huber[1L, ]), 1026 / 1024)
+  expect_gt(sum(huber[2L, ]), 50)
+  # Only a large table gives the other test a positive distance.
+  n <- 3000
+  lasso <- attack("lasso", n, stable_facts(n, size = 1, psi = 0.12, penalty = 0.1 * n), steps = 8)
+  expect_lte(lasso[["worst"]], 1026 / 1024)
+  expect_gt(lasso[["positive"]], 10)
+})
+
+test_that("a certificate that claims too much is caught by the same attack", {
+  withr::local_seed(8)
+  # As if one person could move a tenth of what the certificate allows for.
+  n <- 400
+  x <- matrix(stats::runif(n * 3, -1, 1), n)
+  table <- cbind(x, 0.6 * x[, 1])
+  honest <- distance(table, "stability", stable_facts(n))$distance
+  claimed <- 10 * honest
+  walk <- table
+  # The same walk: each step takes at most one from the honest distance, so the claim falls by more.
+  falls <- vapply(1:12, function(k) {
+    walk[k, ] <<- c(1, 1, 1, -1)
+    10 * distance(walk, "stability", stable_facts(n))$distance
+  }, 0)
+  expect_gt(max(-diff(c(claimed, falls))), 1026 / 1024)
+})
+
+test_that("the counterexample to the printed LASSO test is not named", {
+  # A small support, and a variable outside it a hair below the penalty: one person away from entering.
+  n <- 4000
+  a <- rep(c(1, 0), c(n / 2, n / 2))
+  penalty <- 600
+  y <- ifelse(a == 1, 0.8, (penalty - 0.2) / (n / 2))
+  table <- cbind(a, 1 - a, 0, round(y * 1024) / 1024)
+  table[n / 2 + 1, 4] <- 0
+  facts <- stable_facts(n, size = 2, psi = 0.1, penalty = sum(table[, 2] * table[, 4]) + 0.5)
+  found <- distance(table, "lasso", facts)
+  expect_identical(found$support, 1L)
+  expect_identical(found$distance, 0)
+  table[n / 2 + 1, 4] <- 1
+  expect_identical(distance(table, "lasso", facts)$support, 1:2)
+})
+
+test_that("abstaining is an output, and paid for", {
+  withr::local_seed(9)
+  rows <- sparse_rows(300, 6)
+  for (method in c("stability", "lasso", "blocks")) {
+    ledger <- dp_ledger(1, 1e-6)
+    found <- dp_select(y ~ ., rows,
+      epsilon = 0.9, delta = 9e-7, size = 3, bounds = select_bounds(rows), method = method, ledger = ledger,
+      settings = list(blocks = 30)
+    )
+    expect_true(found$abstained)
+    expect_length(found$selected, 0L)
+    expect_output(print(found), "abstained")
+    expect_named(coef(found), "(Intercept)")
+    expect_identical(nrow(as.data.frame(ledger)), 1L)
+    expect_error(dp_select(y ~ ., rows, epsilon = 0.5, size = 3, bounds = select_bounds(rows),
+      ledger = ledger), class = "dpsc_error_budget")
+  }
+})
+
+test_that("the support of the exponential mechanism over supports is the best one without noise", {
+  withr::local_seed(10)
+  rows <- sparse_rows(200, 6, s = 2)
+  found <- dp_select(y ~ 0 + ., rows,
+    epsilon = Inf, size = 2, bounds = select_bounds(rows), method = "exhaustive", settings = list(ball = 9)
+  )
+  pairs <- utils::combn(6, 2)
+  left <- apply(pairs, 2, function(k) sum(stats::lm.fit(as.matrix(rows[k]), rows$y)$residuals^2))
+  expect_setequal(found$selected, names(rows)[pairs[, which.min(left)]])
+})
+
+test_that("a selection holds no row", {
+  rows <- sparse_rows(400, 6)
+  canary <- 0.123456789101112
+  rows$x.1[[7L]] <- canary
+  for (method in c("pursuit", "gram", "votes")) {
+    found <- do.call(dp_select, list(y ~ ., rows, epsilon = 1, size = 2, bounds = select_bounds(rows),
+      method = method))
+    bytes <- serialize(unclass(found), NULL, xdr = FALSE)
+    expect_length(grepRaw(writeBin(canary, raw()), bytes, fixed = TRUE), 0L)
+    expect_lt(length(bytes), 30000)
+  }
+})
+
+test_that("bad arguments are classed errors before any charge", {
+  rows <- sparse_rows(60, 6)
+  ledger <- dp_ledger(1, 1e-6)
+  make <- function(...) {
+    given <- list(x = y ~ ., data = rows, epsilon = 1, size = 2, bounds = select_bounds(rows), ledger = ledger)
+    new <- list(...)
+    given[names(new)] <- new
+    do.call(dp_select, given)
+  }
+  expect_error(make(size = 9), class = "dpsc_error_argument")
+  expect_error(make(size = 0), class = "dpsc_error_argument")
+  expect_error(make(delta = 0), class = "dpsc_error_argument")
+  expect_error(make(method = "lars"), class = "dpsc_error_argument")
+  expect_error(make(share = 1), class = "dpsc_error_argument")
+  expect_error(make(settings = list(block = 3)), class = "dpsc_error_argument")
+  expect_error(make(method = "stability", settings = list(psi = 0.01)), class = "dpsc_error_argument")
+  expect_error(make(bounds = list(y = c(-1, 1))), class = "dpsc_error")
+  expect_error(make(data = as.list(rows)), class = "dpsc_error_data")
+  expect_error(dp_select(rows), class = "dpsc_error_argument")
+  expect_error(make(unknown = 1), class = "dpsc_error_argument")
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # A missing value is no error.
+  rows$x.1[[3L]] <- NA
+  expect_silent(found <- make(data = rows))
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+})

@@ -1,0 +1,272 @@
+# States that survive: one continuation of a private state, fresh noise in every one of a public
+# state, and crashes at every step of a write.
+
+local_registry <- function(env = parent.frame()) {
+  folder <- withr::local_tempdir(.local_envir = env)
+  withr::local_envvar(DPSC_REGISTRY = file.path(folder, "registry"), .local_envir = env)
+  folder
+}
+counting <- function(noise = "toeplitz", epsilon = 1, ...) {
+  dp_stream_count(epsilon = epsilon, horizon = 40, noise = noise, ...)
+}
+released <- function(stream) stream$released[c("steps", "rows", "estimate", "trace")]
+
+test_that("a private state goes on where it was", {
+  folder <- local_registry()
+  withr::local_seed(1)
+  x <- matrix(stats::runif(60, -1, 1), 20, dimnames = list(NULL, c("y", "a", "b")))
+  rows <- as.data.frame(x)
+  bounds <- list(y = c(-1, 1), a = c(-1, 1), b = c(-1, 1))
+  for (noise in all_noises) {
+    for (method in c("gram", "ftal", "ftrl")) {
+      make <- function(epsilon) {
+        dp_online(y ~ ., epsilon = epsilon, horizon = 20, bounds = bounds, method = method, noise = noise)
+      }
+      whole <- make(Inf)
+      moved <- make(Inf)
+      update(whole, rows)
+      update(moved, rows[1:7, ])
+      file <- file.path(folder, "state")
+      saved <- checkpoint(moved, file)
+      expect_s3_class(saved, "dp_secret_state")
+      again <- resume_stream(file)
+      update(again, rows[8:20, ])
+      expect_identical(again$released$estimate, whole$released$estimate)
+      expect_identical(again$columns, whole$columns)
+      # With noise: the same releases before, and the same guarantee.
+      private <- make(1)
+      update(private, rows[1:7, ])
+      before <- released(private)
+      checkpoint(private, file)
+      again <- resume_stream(file)
+      expect_identical(released(again), before)
+      expect_identical(again$privacy, private$privacy)
+      update(again, rows[8:20, ])
+      expect_error(update(again, rows[1, ]), class = "dpsc_error_stream")
+    }
+  }
+})
+
+test_that("a private state runs in one place only", {
+  skip_on_os("windows")
+  folder <- local_registry()
+  file <- file.path(folder, "state")
+  stream <- counting()
+  update(stream, c(1, 0, 1))
+  said <- checkpoint(stream, file)
+  expect_output(print(said), "AS SECRET AS THE DATA")
+  expect_identical(format(file.mode(file)), "600")
+  # The writer no longer runs, and cannot be written twice.
+  expect_error(update(stream, 1), class = "dpsc_error_stream")
+  expect_error(checkpoint(stream, paste0(file, 2)), class = "dpsc_error_stream")
+  expect_output(print(stream), "its state is not here any more")
+  copies <- paste0(file, c("-a", "-b"))
+  file.copy(file, copies)
+  first <- resume_stream(file)
+  expect_false(file.exists(file))
+  update(first, 1)
+  # Copies: in this process, in a fork, in another process.
+  expect_error(resume_stream(copies[[1L]]), class = "dpsc_error_stream")
+  job <- parallel::mcparallel(tryCatch(resume_stream(copies[[2L]]), error = class))
+  expect_true("dpsc_error_stream" %in% parallel::mccollect(job)[[1L]])
+  expect_true(all(file.exists(copies)))
+  # Forks of a live stream.
+  job <- parallel::mcparallel(list(
+    tryCatch(update(first, 1), error = class), tryCatch(checkpoint(first, file), error = class)
+  ))
+  classes <- parallel::mccollect(job)[[1L]]
+  expect_true("dpsc_error_stream" %in% classes[[1L]] && "dpsc_error_stream" %in% classes[[2L]])
+  expect_false(file.exists(file))
+})
+
+test_that("two processes that race for one state: one gets it", {
+  skip_on_os("windows")
+  folder <- local_registry()
+  file <- file.path(folder, "state")
+  stream <- counting()
+  update(stream, c(1, 0, 1))
+  checkpoint(stream, file)
+  copies <- paste0(file, 1:6)
+  file.copy(file, copies)
+  jobs <- lapply(copies, function(copy) {
+    parallel::mcparallel(tryCatch({
+      resume_stream(copy)
+      "runs"
+    }, dpsc_error_stream = function(e) "refused"))
+  })
+  outcome <- unlist(parallel::mccollect(jobs))
+  expect_identical(sum(outcome == "runs"), 1L)
+  expect_identical(sum(outcome == "refused"), 5L)
+})
+
+test_that("files that are no states, damaged or in the way are classed errors", {
+  folder <- local_registry()
+  file <- file.path(folder, "state")
+  stream <- counting("blt")
+  update(stream, c(1, 0, 1))
+  writeLines("mine", file)
+  expect_error(checkpoint(stream, file), class = "dpsc_error_checkpoint")
+  expect_identical(readLines(file), "mine")
+  expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
+  expect_error(resume_stream(file.path(folder, "none")), class = "dpsc_error_checkpoint")
+  expect_error(checkpoint(stream, file.path(folder, "no", "such")), class = "dpsc_error_checkpoint")
+  expect_error(checkpoint(stream, file, "public"), class = "dpsc_error_checkpoint")
+  # The failed writes lost nothing.
+  update(stream, 1)
+  unlink(file)
+  checkpoint(stream, file)
+  bytes <- readBin(file, "raw", 1e6)
+  for (k in c(0, 10, length(bytes) %/% 2, length(bytes) - 1)) {
+    writeBin(bytes[seq_len(k)], file)
+    expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
+  }
+  for (k in c(30, 200, length(bytes) - 3)) {
+    altered <- bytes
+    altered[[k]] <- xor(altered[[k]], as.raw(1))
+    writeBin(altered, file)
+    expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
+  }
+  # None of these burnt the claim.
+  writeBin(bytes, file)
+  expect_identical(resume_stream(file)$released$steps, 4)
+  # A registry that cannot be written refuses, since nothing could be promised.
+  other <- counting()
+  checkpoint(other, file)
+  withr::local_envvar(DPSC_REGISTRY = file.path(folder, "state", "no folder"))
+  expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
+  expect_true(file.exists(file))
+})
+
+# Saves in a child that is killed after step k of the write.
+crashed_save <- function(stream, file, k, public) {
+  job <- parallel::mcparallel({
+    dpsc:::stream_save_cpp(
+      stream$state, file, dpsc:::state_id_cpp(),
+      serialize(as.list.environment(stream)[dpsc:::stream_public_parts], NULL), public, "secure", k
+    )
+    "finished"
+  })
+  suppressWarnings(parallel::mccollect(job)[[1L]])
+}
+
+test_that("a crash at any step of a write leaves the old file, the new one or none", {
+  skip_on_os("windows")
+  folder <- local_registry()
+  for (k in 1:6) {
+    file <- file.path(folder, paste0("private", k))
+    stream <- counting()
+    update(stream, c(1, 0, 1))
+    expect_null(crashed_save(stream, file, k, FALSE))
+    # Steps: file made, half written, written, durable, moved, folder durable.
+    expect_identical(file.exists(file), k >= 5, label = paste("step", k))
+    left <- list.files(folder, "part$", full.names = TRUE)
+    expect_identical(length(left), as.integer(k < 5))
+    if (k >= 5) {
+      expect_identical(released(resume_stream(file)), released(stream))
+      expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
+    } else {
+      # What was left behind is secret from its first byte on, and half a file does not run.
+      expect_identical(format(file.mode(left)), "600")
+      if (k < 3) {
+        expect_error(resume_stream(left), class = "dpsc_error_checkpoint")
+      } else {
+        expect_identical(released(resume_stream(left)), released(stream))
+      }
+    }
+    unlink(left)
+  }
+  expect_identical(crashed_save(counting(), file.path(folder, "fine"), 7, FALSE), "finished")
+  # Writing over an older public state.
+  file <- file.path(folder, "public")
+  stream <- counting("tree")
+  update(stream, c(1, 0, 1))
+  checkpoint(stream, file, "public")
+  update(stream, 1)
+  for (k in 1:6) {
+    expect_null(crashed_save(stream, file, k, TRUE))
+    expect_identical(resume_stream(file)$released$steps, if (k < 5) 3 else 4)
+  }
+})
+
+# A tree of two steps, published after the first: what leaves at the second, less what was shown.
+unmasked <- function(continue, publications = 1) {
+  folder <- withr::local_tempdir()
+  plan <- stream_plan("tree", horizon = 2)
+  state <- dpsc:::stream_open_cpp(plan, stream_learner())
+  dpsc:::stream_advance_cpp(state, matrix(0.7, 1, 1), FALSE, FALSE, "secure")
+  file <- file.path(folder, "state")
+  save <- function(public) {
+    unlink(file)
+    dpsc:::stream_save_cpp(state, file, dpsc:::state_id_cpp(), raw(), public, "secure", 0L)
+  }
+  load <- function() dpsc:::stream_load_cpp(file, dpsc:::stream_peek_cpp(file)$id, "secure")
+  for (k in seq_len(publications)) save(continue != "fault")
+  if (continue != "writer") state <- load()
+  shown <- dpsc:::stream_shown_nodes_cpp(file)
+  node <- dpsc:::stream_exposed_cpp(state, matrix(0.2, 1, 1), "secure")[[2L]]
+  second <- round(0.2 * plan$unit)
+  c(
+    seen = (node - shown - second) / plan$scale,
+    off = (node - round(0.7 * plan$unit) - second) / plan$scale
+  )
+}
+
+test_that("what a public state shows cannot be subtracted from what is released later", {
+  for (continue in c("writer", "reader")) {
+    seen <- replicate(200, unmasked(continue)[["seen"]])
+    # Fresh noise of the variance of a node: neither less nor more.
+    p <- stats::pchisq(sum(seen^2), 200)
+    expect_true(p > 1e-5 && p < 1 - 1e-5)
+  }
+  # The fault: the same without fresh noise shows the other entries exactly.
+  expect_identical(replicate(3, unmasked("fault")[["seen"]]), numeric(3))
+  # Three publications: four times the variance of a node.
+  off <- replicate(200, unmasked("writer", 3)[["off"]])
+  p <- stats::pchisq(sum(off^2) / 4, 200)
+  expect_true(p > 1e-5 && p < 1 - 1e-5)
+})
+
+test_that("a public state may be continued anywhere, and says what it costs", {
+  folder <- local_registry()
+  file <- file.path(folder, "state")
+  stream <- counting("tree")
+  update(stream, rep(1, 5))
+  shown <- checkpoint(stream, file, "public")
+  expect_s3_class(shown, "dp_public_state")
+  expect_output(print(shown), "Public")
+  a <- resume_stream(file)
+  b <- resume_stream(file)
+  expect_identical(a$released$estimate, stream$released$estimate)
+  expect_identical(b$released$estimate, stream$released$estimate)
+  for (one in list(stream, a, b)) {
+    update(one, rep(1, 3))
+    expect_identical(glance(one)$steps, 8)
+  }
+  # The node of steps 5 to 8 was open: its noise is doubled, and the standard error knows.
+  fresh <- counting("tree")
+  update(fresh, rep(1, 8))
+  last <- function(s) utils::tail(tidy(s)$privacy.se, 1L)
+  expect_gt(last(stream), last(fresh) * 1.01)
+  expect_equal(last(a), last(b))
+  # No clean value: the noise of every number in it is that of its variance.
+  expect_error(checkpoint(counting("tree", control = dp_control(rng = "R")), file, "public"),
+    class = "dpsc_error_checkpoint")
+})
+
+test_that("standard errors hold after publications", {
+  withr::local_seed(2)
+  folder <- local_registry()
+  z <- replicate(120, {
+    file <- file.path(folder, "state")
+    stream <- counting("tree")
+    update(stream, rep(1, 5))
+    checkpoint(stream, file, "public")
+    update(stream, rep(1, 1))
+    checkpoint(stream, file, "public")
+    later <- resume_stream(file)
+    update(later, rep(1, 6))
+    (coef(later) - 12) / utils::tail(tidy(later)$privacy.se, 1L)
+  })
+  p <- stats::pchisq(sum(z^2), 120)
+  expect_true(p > 1e-5 && p < 1 - 1e-5)
+})
