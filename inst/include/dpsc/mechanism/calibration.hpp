@@ -82,7 +82,7 @@ inline calibration_shares share_calibration(const total_budget& budget, double m
   calibration_shares out;
   // The mean of many people hangs on the rare large errors of single ones: the clip must find them.
   out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005, 0.06)
-                   : budget.share_of_exponent(28.0 / m, 0.005, 0.02);
+                   : budget.share_of_exponent(45.0 / m, 0.005, 0.03);
   if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005, 0.06);
   // The second moment's noise is a 25th of the squared clip where that is affordable.
   const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)

@@ -255,7 +255,7 @@ inline simulated_release simulate_release(people_law& law, panel_facts facts,
                         release.intervals};
   for (Eigen::Index i = 0; i < targets; ++i) {
     const Eigen::VectorXd pre = panel.targets.row(i).head(T0).transpose();
-    const target_estimate estimate = estimator.target(pre, static_cast<double>(size));
+    const target_estimate estimate = estimator.target(pre);
     if (i == 0) out.own = estimate;
     out.error.row(i) = panel.targets.row(i).tail(T1) - estimate.path.tail(T1).transpose();
     out.raw.row(i) = panel.targets.row(i).tail(T1) - ridge.predict(pre).tail(T1).transpose();
