@@ -95,7 +95,13 @@ serve_app <- function(app, frame = parent.frame()) {
     shiny::runApp(app, port = port, host = "127.0.0.1", launch.browser = FALSE, quiet = TRUE),
     silent = TRUE
   )
-  withr::defer(tools::pskill(job$pid), frame)
+  withr::defer(
+    {
+      tools::pskill(job$pid, tools::SIGKILL)
+      suppressWarnings(parallel::mccollect(job, wait = TRUE))
+    },
+    frame
+  )
   paste0("http://127.0.0.1:", port)
 }
 
