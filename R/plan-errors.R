@@ -65,17 +65,19 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
       delta = facts$delta
     ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
   )
-  # Releases are judged by their own target, the first. How lucky it was with its past, all targets
-  # without privacy tell.
+  # Releases are judged by their own target, the first. How lucky it was with its future, its error
+  # without privacy tells: a control variate, whose mean all targets give.
   own <- seq.int(1L, nrow(sim$error), by = targets)
   error <- function(of) {
-    floor <- mean(of(sim$raw)^2)
-    lucky <- mean(of(sim$raw[own, , drop = FALSE])^2)
-    released <- floor + mean(of(sim$error[own, , drop = FALSE])^2) - lucky
+    raw <- rowMeans(of(sim$raw)^2)
+    floor <- mean(raw)
+    squared <- rowMeans(of(sim$error[own, , drop = FALSE])^2)
+    slope <- if (stats::var(raw[own]) > 0) stats::cov(squared, raw[own]) / stats::var(raw[own]) else 0
+    released <- mean(squared) - min(max(slope, 0), 2) * (mean(raw[own]) - floor)
     c(error = sqrt(max(released, floor / 2)), floor = sqrt(floor))
   }
   period <- error(identity)
-  average <- error(rowMeans)
+  average <- error(function(x) matrix(rowMeans(x)))
   list(
     error = period[["error"]], floor = period[["floor"]], average = average[["error"]],
     half_width = if (calibrated) plan_half_width(sim$intervals, n, epsilon) else NA_real_

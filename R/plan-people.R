@@ -34,7 +34,7 @@ design_people <- function(design) {
   if (design == "linear") {
     return(list(kind = "linear"))
   }
-  list(kind = "factor", level = 0.2, loading = 0.075, time = 0.05, noise = 0.05, shift = 0)
+  list(kind = "factor", level = 0.2, loading = 0.075, time = 0.05, drift = 0, noise = 0.05, shift = 0)
 }
 
 #' @noRd
@@ -73,10 +73,11 @@ spread_people <- function(spreads, scale, call) {
     ), "argument", call)
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
+  share <- getOption("plan.share", c(spreads$shared, 0))
   list(
-    kind = "spreads", level = latent[[1L]], loading = latent[[2L]] * sqrt(spreads$shared / 3),
-    time = latent[[2L]] * sqrt(1 - spreads$shared) / 2,
-    noise = latent[[2L]] * sqrt(1 - spreads$shared), shift = 0,
+    kind = "spreads", level = latent[[1L]], loading = latent[[2L]] * sqrt(share[[1]] / 3),
+    time = latent[[2L]] / 2, drift = latent[[2L]] * sqrt(share[[2]]),
+    noise = latent[[2L]] * sqrt(1 - sum(share)), shift = 0,
     between = between, within = within, shared = spreads$shared
   )
 }
@@ -95,7 +96,8 @@ latent_spreads <- function(between, within, shared) {
   periods <- 40L
   for (i in seq_len(25L)) {
     rows <- simulate_people_cpp(list(
-      kind = "spreads", level = latent[[1L]], loading = 0, time = 0, noise = latent[[2L]], shift = 0
+      kind = "spreads", level = latent[[1L]], loading = 0, time = 0, drift = 0,
+      noise = latent[[2L]], shift = 0
     ), 400L, periods - 1L, 1L, 0L, 1L, 1)$donors
     level <- rowMeans(rows)
     inside <- mean(rowSums((rows - level)^2)) / (periods - 1)

@@ -140,14 +140,17 @@ plan_row <- function(method, n, epsilon, facts, unit) {
   at <- if (known) {
     plan_errors(method, n, epsilon, facts)
   } else {
-    list(error = NA_real_, floor = NA_real_, average = NA_real_, half_width = NA_real_)
+    # What stays at any n and epsilon.
+    list(
+      error = NA_real_, floor = plan_scene(facts)$floor, average = NA_real_, half_width = NA_real_
+    )
   }
   person <- if (known && facts$size > 1) {
     plan_errors(method, n, epsilon, utils::modifyList(facts, list(size = 1)))$error
   } else {
     at$error
   }
-  floor <- min(at$floor, at$error)
+  floor <- min(at$floor, at$error, na.rm = TRUE)
   data.frame(
     method = method, n = n, epsilon = epsilon, error = at$error * unit,
     privacy = sqrt(at$error^2 - floor^2) * unit, floor = floor * unit, average = at$average * unit,
@@ -227,8 +230,8 @@ plan_assumption <- function(x) {
   range <- paste0("bounds ", format(x$bounds[[1L]]), " to ", format(x$bounds[[2L]]))
   switch(people$kind,
     pilot = paste0(
-      "Assumed: donors and target are like the pilot's ", count_of(nrow(people$rows), "person"),
-      "; ", range, "."
+      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ", range,
+      "."
     ),
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
@@ -245,7 +248,7 @@ plan_assumption <- function(x) {
 }
 
 plan_target_words <- function(x) {
-  target <- if (x$size > 1) paste("the mean of", count_of(x$size, "person")) else "one person"
+  target <- if (x$size > 1) paste("the mean of", x$size, "people") else "one person"
   paste0("Errors (root mean square) of the effect on ", target, ", in outcome units")
 }
 
@@ -259,7 +262,8 @@ plan_shown <- function(x) {
     check.names = FALSE
   )
   if (x$size > 1) shown$`one person` <- format_value(table$person)
-  shown[-(1:3)][is.na(table$error), ] <- "-"
+  unknown <- is.na(table$error)
+  shown[unknown, c("one period", "of it noise", "average", if (x$size > 1) "one person")] <- "-"
   shown$donors[is.na(table$n)] <- "-"
   shown$epsilon[is.na(table$epsilon)] <- "-"
   shown

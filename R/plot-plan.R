@@ -33,14 +33,15 @@ plan_sweep <- function(plan, methods) {
     paste("epsilon, with", count_of(centre$n, "donor"))
   )
   sweep_of <- function(method, along, centre, label, errors) {
+    with_centre <- function(x) sort(c(x[abs(log(x / centre)) > 1e-6], centre))
     knots <- if (method == "gram") along[seq.int(1L, length(along), by = 5L)] else along
-    knots <- sort(unique(c(knots, centre)))
+    knots <- with_centre(knots)
     found <- lapply(knots, errors, method = method)
+    against <- with_centre(along)
     line <- function(part) {
       value <- vapply(found, `[[`, 0, part)
       exp(stats::approx(log(knots), log(value), log(against))$y) * unit
     }
-    against <- sort(unique(c(along, centre)))
     error <- line("error")
     data.frame(
       method = method, panel = factor(label, levels = labels), against = against,
@@ -50,7 +51,7 @@ plan_sweep <- function(plan, methods) {
   do.call(rbind, lapply(methods, function(method) {
     rbind(
       sweep_of(method, 10^seq(1, 5, by = 0.1), centre$n, labels[[1L]], function(n, method) {
-        plan_errors(method, n, centre$epsilon, facts)
+        plan_errors(method, round(n), centre$epsilon, facts)
       }),
       sweep_of(method, 10^seq(-1, 2, by = 0.1), centre$epsilon, labels[[2L]], function(e, method) {
         plan_errors(method, centre$n, e, facts)
@@ -62,7 +63,7 @@ plan_sweep <- function(plan, methods) {
 #' The point of a plan that both panels go through
 #' @noRd
 plan_centre <- function(plan) {
-  centre <- plan$table[plan$table$recommended, ][1L, ]
+  centre <- plan$table[plan$table$recommended, c("n", "epsilon", "method")][1L, ]
   if (is.na(centre$n)) centre$n <- 1000
   if (is.na(centre$epsilon)) centre$epsilon <- 1
   centre
@@ -98,7 +99,7 @@ plot_plan_error <- function(plan) {
     )) +
     ggplot2::scale_linetype_manual(NULL, values = c(gram = 1, output = 2, objective = 4)) +
     ggplot2::labs(
-      x = NULL, y = "error of the counterfactual",
+      x = NULL, y = "error of one period's effect",
       subtitle = "Expected root mean squared error; grey line: the width of the bounds"
     ) +
     plan_panels()
@@ -111,7 +112,7 @@ plot_plan_funnel <- function(plan) {
   range <- 2 * new_bounds(plan$bounds, 1)$unit
   here <- data.frame(panel = levels(data$panel), at = c(centre$n, centre$epsilon))
   here$panel <- factor(here$panel, levels = levels(data$panel))
-  labels <- c(all = "95 % interval of one period", floor = "without privacy")
+  labels <- c(all = "95 % of one period's effects that are none", floor = "without privacy")
   # Wider than the bounds is as good as nothing: cut there.
   data$all <- pmin(width * data$error, range)
   data$least <- pmin(width * data$floor, range)

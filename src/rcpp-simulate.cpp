@@ -19,6 +19,7 @@ std::unique_ptr<dpsc::people_law> as_people(const Rcpp::List& x, int T0, int T1,
   law.level = Rcpp::as<double>(x["level"]);
   law.loading = Rcpp::as<double>(x["loading"]);
   law.time = Rcpp::as<double>(x["time"]);
+  law.drift = Rcpp::as<double>(x["drift"]);
   law.noise = Rcpp::as<double>(x["noise"]);
   law.shift = Rcpp::as<double>(x["shift"]);
   return std::make_unique<dpsc::factor_people>(law, T0, T1);

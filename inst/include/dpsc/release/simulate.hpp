@@ -91,14 +91,16 @@ class people_law {
   virtual void person(bool target, simulation_engine& engine, Eigen::VectorXd& row) = 0;
 };
 
-/// Level, loadings on shared autoregressive paths, a path of all, and noise, clipped to the bounds.
+/// Level, loadings on shared autoregressive paths, a path of all, one of their own, and noise,
+/// clipped to the bounds.
 class factor_people : public people_law {
  public:
   struct sizes {
     Eigen::Index factors = 3;
     double persistence = 0.8;
-    double level = 0.0, loading = 0.0, time = 0.0, noise = 0.0;  // standard deviations
-    double shift = 0.0;                                          // of all, after the treatment
+    // Standard deviations.
+    double level = 0.0, loading = 0.0, time = 0.0, drift = 0.0, noise = 0.0;
+    double shift = 0.0;  // of all, after the treatment
   };
 
   factor_people(sizes law, Eigen::Index T0, Eigen::Index T1)
@@ -115,6 +117,7 @@ class factor_people : public people_law {
     row.array() += law_.level * engine.normal();
     for (Eigen::Index k = 0; k < paths_.cols(); ++k)
       row += law_.loading * engine.normal() * paths_.col(k);
+    if (law_.drift > 0.0) row += law_.drift * path(engine);
     for (Eigen::Index t = 0; t < row.size(); ++t) row[t] += law_.noise * engine.normal();
     row = row.cwiseMin(1.0).cwiseMax(-1.0);
   }

@@ -1,0 +1,44 @@
+# Calls that public facts doom: refused at the door, before anything is spent.
+
+# The noise on a mean square of people's features, over the largest value that it can have, beyond
+# which donors tell nothing. Found by simulation of the best case for them (bench/plan-refusal.R):
+# all people alike and a common change after the treatment of a third to four fifths of the bounds'
+# half-width. Above this the release takes at most a tenth off the error of carrying the target's
+# own level on; below, down to a half and less.
+hopeless_noise <- 2.5
+
+#' Do public facts doom a release by method "gram"?
+#'
+#' Only where the noise exceeds what the bounds already tell. A call that may carry something is
+#' never refused, however wide its interval.
+#' @param public (`list`)\cr from `public_facts()`. PUBLIC.
+#' @return A string for the user (why, and what would serve), or `NULL`.
+#' @noRd
+plan_refusal <- function(public) {
+  if (!public$private || public$method != "gram") {
+    return(NULL)
+  }
+  noise <- function(n, epsilon) {
+    facts <- utils::modifyList(gram_facts(public), list(n = n, epsilon = epsilon))
+    plan <- tryCatch(gram_plan_cpp(facts), `dpsc::budget_too_small` = function(e) NULL)
+    if (is.null(plan)) Inf else plan$moment_noise
+  }
+  # A budget that the samplers cannot serve has an error of its own.
+  here <- noise(public$n, public$epsilon)
+  if (!is.finite(here) || here <= hopeless_noise) {
+    return(NULL)
+  }
+  serves <- function(n, epsilon) noise(n, epsilon) <= hopeless_noise
+  donors <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))
+  epsilon <- signif_up(first_that(function(x) serves(public$n, x), public$epsilon, 1e6))
+  instead <- c(
+    if (!is.na(donors)) paste(count_of(donors, "donor"), "at this epsilon"),
+    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these donors")
+  )
+  paste0(
+    count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon), " would tell nothing: ",
+    "the noise on what they have in common is ", signif(here, 2), " times the largest value that ",
+    "the bounds allow. The least that may tell something is ", paste(instead, collapse = ", or "),
+    "; dp_plan() says how much."
+  )
+}
