@@ -42,10 +42,11 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
 series_limits <- function(fit, type, level, simultaneous) {
   table <- effect_limits(fit, level, simultaneous)
   rows <- table$term != "average"
-  noise <- interval_quantile(level) * table$privacy.se
   if (type == "cumulative") {
-    return(cumulative_limits(fit, table, level))
+    return(cumulative_limits(fit, effect_limits(fit, level), level, simultaneous))
   }
+  statements <- if (simultaneous) fit$release$panel$T1 else 1
+  noise <- interval_quantile(level, statements) * table$privacy.se
   list(
     low = table$conf.low[rows], high = table$conf.high[rows],
     noise_low = (table$estimate - noise)[rows], noise_high = (table$estimate + noise)[rows]
@@ -53,8 +54,9 @@ series_limits <- function(fit, type, level, simultaneous) {
 }
 
 #' Limits of the sums of the effects: in the proportions of the average's
+#' @param table (`data.frame`)\cr from [effect_limits()], each statement by itself.
 #' @noRd
-cumulative_limits <- function(fit, table, level) {
+cumulative_limits <- function(fit, table, level, simultaneous) {
   rows <- table$term != "average"
   target <- factor(table$target, levels = unique(table$target))
   total <- stats::ave(table$estimate[rows], target[rows], FUN = cumsum)
@@ -70,10 +72,22 @@ cumulative_limits <- function(fit, table, level) {
     ratio <- function(limit) interval_quantile(level)
   }
   noise <- if (fit$release$privacy$private) cumulative_errors(fit, "privacy") else 0
+  # All sums together: as much wider as the periods' limits are, and by Sidak at the least.
+  sidak <- if (simultaneous) {
+    interval_quantile(level, fit$release$panel$T1) / interval_quantile(level)
+  } else {
+    1
+  }
+  wider <- sidak * if (simultaneous) {
+    max(1, table$band.error[rows] / table$std.error[rows])
+  } else {
+    1
+  }
+  noise <- sidak * interval_quantile(level) * noise
   list(
-    low = total - ratio("conf.low") * error, high = total + ratio("conf.high") * error,
-    noise_low = total - interval_quantile(level) * noise,
-    noise_high = total + interval_quantile(level) * noise
+    low = total - wider * ratio("conf.low") * error,
+    high = total + wider * ratio("conf.high") * error,
+    noise_low = total - noise, noise_high = total + noise
   )
 }
 

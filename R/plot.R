@@ -56,7 +56,7 @@ autoplot.dp_synth <- function(object, type = c(
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   simultaneous <- check_flag(simultaneous, call = call)
   # Of several treated units the fit is of the group; who is named is drawn alone.
-  if (!is.null(targets)) object[names(object$units)] <- object$units
+  if (!is.null(targets)) object <- fit_view(object, "unit")
   shown <- chosen_targets(object, targets, call)
   switch(type,
     weights = plot_fit_weights(object, call), balance = plot_balance(object, shown, call),

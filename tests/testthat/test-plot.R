@@ -13,11 +13,17 @@ fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), pr
     target = target, T0 = T0, epsilon = if (private) 1 else Inf, bounds = c(-1, 1), times = times,
     control = dp_control(rng = "R")
   ))
-  fit$counterfactual[] <- rep(base, each = k) + seq_len(k) / 50
-  fit$variance <- rep(list(list(
-    prediction = diag(0.0004, T1) + 0.0002, privacy = matrix(0.0003 * private, T1, T1)
-  )), k)
-  fit
+  # Errors by their covariances alone: no calibration by placebo errors.
+  fix <- function(part, shift) {
+    part$counterfactual[] <- rep(base, each = length(shift)) + shift
+    part$variance <- rep(list(list(
+      prediction = diag(0.0004, T1) + 0.0002, privacy = matrix(0.0003 * private, T1, T1)
+    )), length(shift))
+    if (private) part$spread <- rep(list(list()), length(shift))
+    part
+  }
+  if (k > 1) fit$units <- fix(fit$units, seq_len(k) / 50)
+  fix(fit, mean(seq_len(k)) / 50)
 }
 
 fixed_classical <- function(estimator = "simplex") {
@@ -82,15 +88,15 @@ test_that("unknown arguments and targets are refused by plot() too", {
   expect_error(plot(fit, type = "weights"), "never drawn", class = "dpsc_error_argument")
 })
 
-test_that("many targets: the first nine, in the fit's order, and the text says so", {
+test_that("several treated units are one group; who is named is drawn, in that order", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 12)
   picture <- ggplot2::autoplot(fit)
-  built <- drawn(picture)
-  expect_identical(as.character(built$layout$layout$target), paste("group", 1:9))
-  expect_match(texts(picture), "9 of 12 targets")
-  some <- drawn(ggplot2::autoplot(fit, targets = c("group 12", "group 3")))
-  expect_identical(as.character(some$layout$layout$target), c("group 12", "group 3"))
+  expect_identical(nrow(drawn(picture)$layout$layout), 1L)
+  expect_match(texts(picture), "mean of 12 treated units")
+  some <- ggplot2::autoplot(fit, targets = c("group 12", "group 3"))
+  expect_identical(as.character(drawn(some)$layout$layout$target), c("group 12", "group 3"))
+  expect_match(texts(some), "2 of 12 targets")
   expect_identical(short_name(strrep("ab", 30), 10L), "abababa...")
 })
 
@@ -183,12 +189,12 @@ test_that("classical plots say NOT PRIVATE", {
   }
 })
 
-test_that("conformal intervals without end are points, and the text says why", {
+test_that("there is no picture of conformal intervals that the level does not allow", {
   skip_if_not_installed("ggplot2")
-  fit <- fixed_classical()
-  picture <- ggplot2::autoplot(conformal(fit, level = 0.99))
-  expect_identical(nrow(drawn(picture, 2L)), 0L)
-  expect_match(texts(picture), "needs more periods")
+  expect_error(
+    ggplot2::autoplot(conformal(fixed_classical(), level = 0.99)), "highest level possible",
+    class = "dpsc_error_argument"
+  )
 })
 
 test_that("a swamped fit says so on its picture", {
@@ -226,7 +232,7 @@ test_that("plots look as they did", {
   for (type in c("path", "effect", "cumulative", "percent")) {
     looks(paste("private", type), ggplot2::autoplot(fit, type = type))
   }
-  looks("three targets", ggplot2::autoplot(fixed_fit(k = 3)))
+  looks("three targets", ggplot2::autoplot(fixed_fit(k = 3), targets = 1:3))
   looks("one period", ggplot2::autoplot(fixed_fit(T1 = 1)))
   looks("characters as periods", ggplot2::autoplot(fixed_fit(times = paste("week", 1:12))))
   classical <- fixed_classical()

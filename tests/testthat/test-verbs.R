@@ -24,35 +24,41 @@ test_that("coef() and vcov() are a pair, and are those of tidy()", {
     fit <- verbs_fit(k = k)
     table <- tidy(fit)
     expect_identical(unname(coef(fit)), table$estimate)
+    expect_identical(names(coef(fit)), c("average", "9", "10", "11"))
     expect_identical(dimnames(vcov(fit)), list(names(coef(fit)), names(coef(fit))))
     expect_equal(unname(sqrt(diag(vcov(fit)))), table$std.error)
     expect_equal(unname(sqrt(diag(vcov(fit, type = "privacy")))), table$privacy.se)
-    expect_equal(vcov(fit), vcov(fit, type = "privacy") + vcov(fit, type = "sampling"))
     expect_true(isSymmetric(vcov(fit)))
+    expect_gte(min(eigen(vcov(fit), symmetric = TRUE)$values), -1e-12)
   }
-  # Two targets share the noise: what is between them is not known, and not zero.
-  expect_true(all(is.na(vcov(fit)[1:4, 5:8])))
-  expect_identical(names(coef(fit))[5:6], c("group 2: average", "group 2: 9"))
 })
 
 test_that("the average's row follows from the periods', written out", {
   fit <- verbs_fit()
-  total <- fit$variance[[1L]]$prediction + fit$variance[[1L]]$privacy
-  v <- vcov(fit)
-  expect_equal(v[["average", "average"]], mean(total))
-  expect_equal(unname(v["average", -1L]), colMeans(total))
-  expect_equal(unname(v[-1L, -1L]), total)
+  for (type in c("privacy", "sampling")) {
+    part <- fit$variance[[1L]][[c(privacy = "privacy", sampling = "prediction")[[type]]]]
+    v <- vcov(fit, type = type)
+    expect_equal(v[["average", "average"]], mean(part))
+    expect_equal(unname(v["average", -1L]), colMeans(part))
+    expect_equal(unname(v[-1L, -1L]), part)
+  }
   expect_equal(unname(coef(fit)["average"]), mean(effects(fit)))
+})
+
+test_that("the total has the parts' correlations and the calibrated errors", {
+  fit <- verbs_fit()
+  parts <- vcov(fit, type = "privacy") + vcov(fit, type = "sampling")
+  expect_equal(stats::cov2cor(vcov(fit)), stats::cov2cor(parts))
+  expect_true(all(diag(vcov(fit)) > diag(parts)))
 })
 
 test_that("vcov() knows no more than the fit", {
   inf <- verbs_fit(epsilon = Inf)
-  expect_equal(vcov(inf), vcov(inf, type = "sampling"))
+  expect_equal(stats::cov2cor(vcov(inf)), stats::cov2cor(vcov(inf, type = "sampling")))
   expect_true(all(vcov(inf, type = "privacy") == 0))
   output <- verbs_fit(method = "output")
   expect_true(all(is.na(vcov(output, type = "sampling"))))
-  expect_equal(unname(sqrt(diag(vcov(output)))), tidy(output)$std.error)
-  expect_true(all(is.na(vcov(classical_fit()))))
+  expect_equal(unname(sqrt(diag(vcov(output)))), tidy(output)$privacy.se)
   expect_error(vcov(inf, type = "HC1"), class = "dpsc_error_argument")
 })
 
@@ -118,7 +124,7 @@ test_that("simulate() draws from the law that the intervals state", {
   draws <- simulate(fit, nsim = 4000, seed = 3)
   expect_identical(dim(draws), c(3L, 4000L))
   expect_identical(rownames(draws), c("9", "10", "11"))
-  total <- fit$variance[[1L]]$prediction + fit$variance[[1L]]$privacy
+  total <- unname(vcov(fit)[-1L, -1L])
   # 4,000 draws know a mean to .016 of a standard deviation; five times that.
   error <- (rowMeans(draws) - predict(fit)[1L, ]) / sqrt(diag(total))
   expect_lt(max(abs(error)), 0.08)
@@ -131,43 +137,56 @@ test_that("simulate() draws from the law that the intervals state", {
   expect_error(simulate(classical_fit()), "no law", class = "dpsc_error_argument")
 })
 
-test_that("as.data.frame() gives what plots draw, with the limits worked out by hand", {
-  fit <- verbs_fit(k = 2)
-  expect_identical(as.data.frame(fit), augment(fit))
-  effect <- as.data.frame(fit, type = "effect")
-  expect_equal(effect$estimate, c(t(effects(fit))))
-  limits <- confint(fit)[c(2:4, 6:8), ]
-  expect_equal(unname(cbind(effect$conf.low, effect$conf.high)), unname(limits))
-  wide <- as.data.frame(fit, type = "effect", simultaneous = TRUE)
-  expect_equal(unname(cbind(wide$conf.low, wide$conf.high)),
-    unname(confint(fit, simultaneous = TRUE)[c(2:4, 6:8), ]))
-  total <- as.data.frame(fit, type = "cumulative")
-  covariance <- fit$variance[[2L]]$prediction + fit$variance[[2L]]$privacy
-  for (t in 1:3) {
-    expect_equal(total$estimate[3 + t], sum(effects(fit)[2, 1:t]))
+test_that("as.data.frame() gives what plots draw: the limits of confint()", {
+  for (epsilon in c(2, Inf)) {
+    fit <- verbs_fit(epsilon = epsilon)
+    expect_identical(as.data.frame(fit), augment(fit))
+    effect <- as.data.frame(fit, type = "effect")
+    expect_equal(effect$estimate, c(t(effects(fit))))
+    expect_equal(unname(cbind(effect$conf.low, effect$conf.high)), unname(confint(fit)[2:4, ]))
+    wide <- as.data.frame(fit, type = "effect", simultaneous = TRUE)
+    expect_equal(unname(cbind(wide$conf.low, wide$conf.high)),
+      unname(confint(fit, simultaneous = TRUE)[2:4, ]))
+    total <- as.data.frame(fit, type = "cumulative")
+    expect_equal(total$estimate, cumsum(effects(fit)[1L, ]), ignore_attr = TRUE)
+    # The sum over all periods is the average times their number, and so are its limits.
     expect_equal(
-      total$conf.high[3 + t] - total$estimate[3 + t],
-      qnorm(0.975) * sqrt(sum(covariance[1:t, 1:t]))
+      unlist(total[3L, c("conf.low", "conf.high")], use.names = FALSE),
+      3 * unname(confint(fit)["average", ])
     )
   }
 })
 
-test_that("limits in per cent are those of the counterfactual, and none beyond zero", {
+test_that("cumulative limits of all periods together are wider than of each by itself", {
   fit <- verbs_fit()
-  fit$target[] <- fit$target + 5
-  fit$counterfactual[] <- fit$counterfactual + 5
-  percent <- as.data.frame(fit, type = "percent")
-  base <- predict(fit)[1L, ]
-  y <- fit$target[1L, 9:11]
-  width <- qnorm(0.975) * tidy(fit)$std.error[-1L]
-  expect_equal(percent$estimate, unname(100 * (y / base - 1)))
-  expect_equal(percent$conf.low, unname(100 * (y / (base + width) - 1)))
-  expect_equal(percent$conf.high, unname(100 * (y / (base - width) - 1)))
-  fit$counterfactual[] <- fit$counterfactual - 20
-  expect_true(all(is.na(as.data.frame(fit, type = "percent")[3:5])))
-  fit$counterfactual[, 9:11] <- width / 2
-  expect_true(all(is.na(as.data.frame(fit, type = "percent")$conf.high)))
-  expect_true(all(is.finite(as.data.frame(fit, type = "percent")$conf.low)))
+  one <- as.data.frame(fit, type = "cumulative")
+  all <- as.data.frame(fit, type = "cumulative", simultaneous = TRUE)
+  expect_true(all(all$conf.high > one$conf.high & all$conf.low < one$conf.low))
+})
+
+test_that("limits in per cent are those of the counterfactual, and none beyond zero", {
+  withr::local_seed(43)
+  panel <- sim_panel(400, 8, 3, effect = 0.3)
+  percent_of_fit <- function(shift) {
+    fit <- suppressWarnings(dp_synth(panel$donors + shift,
+      target = panel$target + shift, T0 = 8, epsilon = 2, bounds = c(-1, 1) + shift,
+      control = dp_control(rng = "R")
+    ))
+    list(fit = fit, table = as.data.frame(fit, type = "percent"))
+  }
+  high <- percent_of_fit(5)
+  y <- high$fit$target[1L, 9:11]
+  effect <- as.data.frame(high$fit, type = "effect")
+  expect_equal(high$table$estimate, unname(100 * (y / predict(high$fit)[1L, ] - 1)))
+  expect_equal(high$table$conf.low, 100 * effect$conf.low / (y - effect$conf.low),
+    ignore_attr = TRUE)
+  expect_equal(high$table$conf.high, 100 * effect$conf.high / (y - effect$conf.high),
+    ignore_attr = TRUE)
+  expect_true(all(is.na(percent_of_fit(-5)$table[3:5])))
+  # About zero, limits of the counterfactual reach below it: the effect has no upper limit.
+  zero <- percent_of_fit(0)
+  low <- zero$fit$target[1L, 9:11] - as.data.frame(zero$fit, type = "effect")$conf.high
+  expect_identical(is.na(zero$table$conf.high), unname(low <= 0))
 })
 
 # Packages for tables and tests: run where they are installed.

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -11,7 +13,7 @@
 
 namespace dpsc {
 
-/// Number of subsets, capped at `cap`.
+/// Number of subsets.
 inline double count_supports(Eigen::Index p, Eigen::Index size) {
   double out = 1.0;
   for (Eigen::Index i = 0; i < size; ++i)
@@ -19,26 +21,51 @@ inline double count_supports(Eigen::Index p, Eigen::Index size) {
   return std::round(out);
 }
 
-/// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`.
+/// Nearest point of an l1 ball (Duchi, Shalev-Shwartz, Singer and Chandra, 2008).
+inline Eigen::VectorXd onto_l1_ball(const Eigen::VectorXd& v, double ball) {
+  if (v.lpNorm<1>() <= ball) return v;
+  std::vector<double> size(static_cast<std::size_t>(v.size()));
+  for (Eigen::Index i = 0; i < v.size(); ++i) size[static_cast<std::size_t>(i)] = std::fabs(v[i]);
+  std::sort(size.begin(), size.end(), std::greater<double>());
+  double sum = 0.0, cut = 0.0;
+  for (std::size_t k = 0; k < size.size(); ++k) {
+    sum += size[k];
+    const double next = (sum - ball) / static_cast<double>(k + 1);
+    if (size[k] <= next) break;
+    cut = next;
+  }
+  return v.unaryExpr([cut](double x) { return std::copysign(std::max(std::fabs(x) - cut, 0.0), x); });
+}
+
+/// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`:
+/// accelerated projected gradients, restarted, until Frank and Wolfe's gap certifies it.
 inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::VectorXd& h, double c,
                                     double ball, double gap) {
-  Eigen::VectorXd theta = (g + 1e-9 * Eigen::MatrixXd::Identity(g.rows(), g.cols())).ldlt().solve(h);
-  if (!(theta.lpNorm<1>() <= ball)) theta *= ball / theta.lpNorm<1>();
-  // Frank and Wolfe with away steps would be faster; sizes are small, and the gap certifies.
-  for (int i = 0; i < 20000; ++i) {
+  const auto value = [&](const Eigen::VectorXd& theta) {
+    return (theta.dot(g * theta) - 2.0 * h.dot(theta) + c) / 2.0;
+  };
+  const auto certified = [&](const Eigen::VectorXd& theta) {
     const Eigen::VectorXd gradient = g * theta - h;
-    Eigen::Index j = 0;
-    const double largest = gradient.cwiseAbs().maxCoeff(&j);
-    const double certified = gradient.dot(theta) + ball * largest;
-    if (certified <= gap) break;
-    Eigen::VectorXd direction = -theta;
-    direction[j] += gradient[j] > 0.0 ? -ball : ball;
-    const double curvature = direction.dot(g * direction);
-    const double step = curvature > 0.0 ? std::min(1.0, certified / curvature) : 1.0;
-    theta += step * direction;
-    if (i == 19999) throw std::runtime_error("a fit over an l1 ball did not converge");
+    return gradient.dot(theta) + ball * gradient.lpNorm<Eigen::Infinity>();
+  };
+  const double slope = std::max(g.trace(), 1e-9);
+  Eigen::VectorXd theta =
+      onto_l1_ball((g + 1e-9 * slope * Eigen::MatrixXd::Identity(g.rows(), g.cols())).ldlt().solve(h), ball);
+  Eigen::VectorXd ahead = theta;
+  double momentum = 1.0;
+  for (int i = 0; i < 20000 && certified(theta) > gap; ++i) {
+    const Eigen::VectorXd next = onto_l1_ball(ahead - (g * ahead - h) / slope, ball);
+    const double more = (1.0 + std::sqrt(1.0 + 4.0 * momentum * momentum)) / 2.0;
+    if ((ahead - next).dot(next - theta) > 0.0) {  // overshooting: start again from here
+      momentum = 1.0;
+      ahead = next;
+    } else {
+      ahead = next + (momentum - 1.0) / more * (next - theta);
+      momentum = more;
+    }
+    theta = next;
   }
-  return (theta.dot(g * theta) - 2.0 * h.dot(theta) + c) / 2.0;
+  return value(theta);
 }
 
 /// A support with probability proportional to exp(-exponent q / (2 alpha)), q the least sum of squared
