@@ -125,9 +125,22 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   panel <- panel_from_formula(
     x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
   )
-  fit_panel(
+  fit <- fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
   )
+  fit$formula <- shown_formula(x)
+  fit
+}
+
+#' The formula, if it holds names and plain numbers only: a longer one could be somebody's value
+#' @noRd
+shown_formula <- function(formula) {
+  constants <- function(e) {
+    if (is.call(e)) return(all(vapply(as.list(e), constants, NA)))
+    is.symbol(e) || (length(e) == 1L && is.numeric(e) && identical(signif(e, 2L), e)) ||
+      is.logical(e)
+  }
+  if (constants(formula)) bare_formula(formula)
 }
 
 #' @rdname dp_synth

@@ -214,12 +214,17 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     ), "bounds", call)
   }
   size <- panel$size %||% rep(1, nrow(target))
-  list(
+  public <- list(
     method = method, calibration = calibration, private = private, epsilon = epsilon,
     delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
     bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
     target = unname(mean_target(panel$target, size)[1L, pre]), control = control
   )
+  doomed <- plan_refusal(public)
+  if (!is.null(doomed)) {
+    abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
+  }
+  public
 }
 
 #' @noRd
