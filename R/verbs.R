@@ -163,15 +163,19 @@ update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, ...
            {.fn dp_synth}."
     ), "argument", call)
   }
-  target <- target %||% object$target
   estimator <- estimator %||% object$estimator
   if (inherits(object, "dp_synth_classical")) {
+    target <- target %||% object$target
     return(update_classical(object, target, estimator, if (!missing(lambda)) lambda, call))
   }
+  # The same people, one by one; another target is taken for one person.
+  old <- object$units %||% object
+  size <- if (is.null(target)) old$size
+  target <- target %||% old$target
   if (missing(lambda)) {
-    dp_synth(object$release, target = target, estimator = estimator)
+    dp_synth(object$release, target = target, estimator = estimator, size = size)
   } else {
-    dp_synth(object$release, target = target, estimator = estimator, lambda = lambda)
+    dp_synth(object$release, target = target, estimator = estimator, size = size, lambda = lambda)
   }
 }
 
