@@ -152,7 +152,7 @@ run_gram_setting <- function(data, epsilon, delta, runs) {
   vapply(seq_len(runs), function(i) {
     statistics <- dpsc:::run_gram(plan, data$panel$donors, public)
     release <- dpsc:::new_release(public, plan, statistics, panel)
-    path <- dpsc:::estimate_gram(release, data$panel$target)$path
+    path <- dpsc:::estimate_gram(release, matrix(data$panel$target, 1L))[[1L]]$path
     sqrt(mean((path[after] - data$truth)^2))
   }, 0)
 }

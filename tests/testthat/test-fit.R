@@ -67,8 +67,15 @@ test_that("chunks and several targets give the same non-private fit", {
   whole <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   chunks <- dp_chunks(list(p$donors[20:30, ], p$donors[1:19, ]))
   expect_equal(predict(dp_synth(chunks, p$target, 8, Inf), "all"), predict(whole, "all"))
+  # The group's fit is that of its mean; a member's is its own.
   second <- dp_synth(p$donors, target = p$target[2, ], T0 = 8, epsilon = Inf)
-  expect_equal(unname(predict(second)[1, ]), unname(predict(whole)[2, ]))
+  members <- fit_view(whole, "unit")
+  expect_equal(unname(predict(second)[1, ]), unname(predict(members)[2, ]))
+  expect_identical(whole$target[1, ], colMeans(p$target))
+  expect_equal(unname(predict(whole)[1, ]), colMeans(unname(predict(members))))
+  sized <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf, size = c(3, 1))
+  expect_equal(sized$target[1, ], drop(c(0.75, 0.25) %*% p$target))
+  expect_identical(sized$size, 4)
 })
 
 test_that("epsilon = Inf by output and published objective is the ridge without intercept", {
@@ -116,7 +123,8 @@ test_that("estimator did at epsilon = Inf is difference-in-differences", {
   mean <- colMeans(p$donors)
   expected <- (p$target[, 9:11] - rowMeans(p$target[, 1:8])) -
     rep(mean[9:11] - mean(mean[1:8]), each = 2)
-  expect_lt(max(abs(effects(fit) - expected)), 1e-10)
+  expect_lt(max(abs(effects(fit_view(fit, "unit")) - expected)), 1e-10)
+  expect_lt(max(abs(effects(fit) - colMeans(expected))), 1e-10)
   expect_match(printed(fit)[[1L]], "difference-in-differences")
   # The private one comes close with many donors or much budget, however the features are chosen.
   withr::local_seed(3)
@@ -178,59 +186,115 @@ test_that("outcomes and bounds in other units give the same effects in those uni
 })
 
 test_that("verbs of a fit by gram have their shapes, names and types", {
-  p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
+  p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   days <- as.Date("2024-01-01") + 7 * 0:7
-  fit <- fit_panel_of(p, times = days)
+  fit <- fit_panel_of(p, times = days, epsilon = 4)
   all <- format(days)
   post <- all[7:8]
-  names <- rownames(p$target)
+  name <- "mean of 2 treated units"
+  group <- colMeans(p$target)
 
-  expect_identical(dimnames(effects(fit)), list(names, post))
-  expect_identical(dimnames(predict(fit)), list(names, post))
-  expect_identical(dimnames(predict(fit, "pre")), list(names, all[1:6]))
-  expect_identical(dimnames(predict(fit, type = "all")), list(names, all))
+  expect_identical(dimnames(effects(fit)), list(name, post))
+  expect_identical(dimnames(predict(fit)), list(name, post))
+  expect_identical(dimnames(predict(fit, "pre")), list(name, all[1:6]))
+  expect_identical(dimnames(predict(fit, type = "all")), list(name, all))
   expect_identical(fitted(fit), predict(fit, "pre"))
-  expect_equal(unname(residuals(fit)), unname(p$target[, 1:6] - fitted(fit)))
-  expect_equal(unname(effects(fit)), unname(p$target[, 7:8] - predict(fit)))
-  expect_identical(nobs(fit), 40L)
+  expect_equal(unname(residuals(fit)), group[1:6] - unname(fitted(fit)), ignore_attr = TRUE)
+  expect_equal(unname(effects(fit)[1, ]), group[7:8] - unname(predict(fit)[1, ]))
+  expect_identical(nobs(fit), 400L)
 
   terms <- c("average", post)
-  table <- tidy(fit)
-  expect_named(table, c(
-    "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value"
-  ))
-  expect_identical(table$target, rep(names, each = 3))
-  expect_identical(table$term, rep(terms, 2))
-  expect_equal(table$estimate, c(rbind(rowMeans(effects(fit)), t(effects(fit)))))
-  expect_true(all(table$std.error > 0))
-  expect_equal(table$statistic, table$estimate / table$std.error)
-  expect_equal(table$p.value, 2 * pnorm(-abs(table$statistic)))
+  for (type in c("overall", "unit")) {
+    view <- fit_view(fit, type)
+    names <- if (type == "unit") rownames(p$target) else name
+    table <- tidy(fit, type = type)
+    expect_named(table, c(
+      "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value"
+    ))
+    expect_identical(table$target, rep(names, each = 3))
+    expect_identical(table$term, rep(terms, length(names)))
+    expect_equal(table$estimate, c(rbind(rowMeans(effects(view)), t(effects(view)))))
+    expect_true(all(table$std.error > 0))
+    expect_equal(table$statistic, table$estimate / table$std.error)
+    expect_equal(table$p.value, 2 * pnorm(-abs(table$statistic)))
+    wide <- tidy(fit, conf.int = TRUE, conf.level = 0.2, type = type)
+    expect_identical(wide[names(table)], table)
+    expect_equal(wide$conf.high - wide$conf.low, 2 * qnorm(0.6) * table$std.error)
+  }
 
-  wide <- tidy(fit, conf.int = TRUE, conf.level = 0.8)
-  expect_identical(wide[names(table)], table)
-  limits <- confint(fit, level = 0.8)
+  table <- tidy(fit)
+  limits <- confint(fit, level = 0.2)
+  wide <- tidy(fit, conf.int = TRUE, conf.level = 0.2)
   expect_equal(unname(limits), unname(as.matrix(wide[c("conf.low", "conf.high")])))
-  expect_identical(colnames(limits), c("10 %", "90 %"))
-  expect_identical(rownames(limits), paste0(rep(names, each = 3), ": ", terms))
-  expect_equal(unname(limits[, 2] - limits[, 1]), 2 * qnorm(0.9) * table$std.error)
-  both <- confint(fit, level = 0.8, simultaneous = TRUE)
-  expect_equal(both[2, 2] - both[2, 1], 2 * qnorm((1 + 0.8^(1 / 4)) / 2) * table$std.error[[2L]])
-  expect_equal(both[1, 2] - both[1, 1], 2 * qnorm((1 + 0.8^(1 / 2)) / 2) * table$std.error[[1L]])
+  expect_identical(colnames(limits), c("40 %", "60 %"))
+  expect_identical(rownames(limits), terms)
+  both <- confint(fit, level = 0.2, simultaneous = TRUE)
+  band <- effect_table(fit)$band.error
+  expect_equal(both[2, 2] - both[2, 1], 2 * qnorm((1 + 0.2^(1 / 2)) / 2) * band[[2L]])
+  expect_equal(both[1, 2] - both[1, 1], 2 * qnorm(0.6) * band[[1L]])
+  # No limit leaves what the bounds allow.
+  far <- confint(fit, level = 1 - 1e-12)
+  expect_equal(unname(far[-1, 1]), group[7:8] - 1)
+  expect_equal(unname(far[-1, 2]), group[7:8] + 1)
 
   expect_identical(dim(glance(fit)), c(1L, 12L))
   expect_identical(glance(fit)$effect, mean(effects(fit)))
   expect_equal(glance(fit)$pre.rmse, sqrt(mean(residuals(fit)^2)))
   expect_identical(glance(fit)[c("method", "estimator", "n.donors")],
-    data.frame(method = "gram", estimator = "ridge", n.donors = 40L)
+    data.frame(method = "gram", estimator = "ridge", n.donors = 400L)
   )
 
   table <- augment(fit)
   expect_named(table, c("target", "period", "treated", ".observed", ".fitted", ".resid"))
-  expect_identical(table$period, rep(days, 2))
-  expect_identical(table$treated, rep(rep(c(FALSE, TRUE), c(6, 2)), 2))
-  expect_identical(table$.observed, c(t(p$target)))
+  expect_identical(table$period, days)
+  expect_identical(table$treated, rep(c(FALSE, TRUE), c(6, 2)))
+  expect_equal(table$.observed, group)
   expect_equal(table$.observed - table$.fitted, table$.resid)
   expect_error(weights(fit), class = "dpsc_error_argument")
+})
+
+test_that("where nothing can be calibrated there is an estimate and a reason, no interval", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2)
+  fit <- fit_panel_of(p)
+  expect_true(all(is.finite(effects(fit))))
+  expect_true(all(is.na(confint(fit))))
+  table <- tidy(fit, conf.int = TRUE)
+  expect_true(all(is.na(table$std.error)) && all(is.na(table$p.value)))
+  expect_true(all(table$privacy.se > 0))
+  expect_null(summary(fit)$test)
+  expect_match(printed(fit), "no interval: 40 donors at epsilon = 1", all = FALSE)
+  expect_no_match(printed(fit), "% interval")
+  # Another estimator than the one whose errors were released.
+  fit <- fit_panel_of(toy_panel(n = 400, T0 = 6, T1 = 2), epsilon = 4)
+  expect_false(anyNA(confint(fit)))
+  other <- update(fit, estimator = "did")
+  expect_true(all(is.na(confint(other))))
+  expect_match(printed(other), "another estimator", all = FALSE)
+  expect_match(printed(update(fit, lambda = 7)), "another penalty", all = FALSE)
+})
+
+test_that("update() keeps the people of a group, and their number", {
+  p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
+  fit <- fit_panel_of(p, epsilon = 4, size = c(30, 10))
+  expect_identical(update(fit), fit)
+  other <- update(fit, estimator = "did")
+  expect_identical(other$size, 40)
+  expect_identical(other$units$size, c(30, 10))
+  expect_identical(other$target, fit$target)
+  expect_identical(update(fit, target = p$target[1, ])$size, 1)
+})
+
+test_that("a release by output or objective is for the mean of the people in a group", {
+  p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
+  for (method in c("output", "objective")) {
+    ledger <- dp_ledger(2, 1e-5)
+    fit <- dp_synth(p$donors,
+      target = p$target, T0 = 6, epsilon = 1, bounds = c(-1, 1), method = method,
+      size = c(3, 1), ledger = ledger
+    )
+    expect_equal(fit$release$settings$target, drop(c(0.75, 0.25) %*% p$target[, 1:6]))
+    expect_identical(nrow(as.data.frame(ledger)), 1L)
+  }
 })
 
 test_that("verbs of the vertical methods say what they do not know", {
@@ -249,7 +313,8 @@ test_that("verbs of the vertical methods say what they do not know", {
     expect_false(any(grepl("; p ", printed(fit), fixed = TRUE)))
     fit <- fit_panel_of(p, method = method, epsilon = Inf)
     expect_true(all(is.na(confint(fit))))
-    expect_false(any(grepl("interval", printed(fit))))
+    expect_false(any(grepl("% interval", printed(fit))))
+    expect_match(printed(fit), "no interval: ", all = FALSE)
   }
 })
 
@@ -341,18 +406,22 @@ test_that("a plot works for every method, one post-period, and without noise", {
 })
 
 test_that("print() and summary() keep their structure", {
-  p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
-  # The numbers, and the line on swamped data that depends on them, are random.
+  p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
+  # The numbers, and the lines on swamped data that depend on them, are random.
   shape <- function(x) {
     text <- gsub("[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", printed(x))
     text <- gsub(" +", " ", gsub("p [=<] #", "p = #", text))
-    text[!grepl("SWAMPS|cannot support", text)]
+    text[!grepl("SWAMPS|cannot support|before-after", text)]
   }
   for (method in c("gram", "output")) {
-    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 0.5)
+    # Whether a group has an interval follows from the noise; one person has one here.
+    target <- if (method == "gram") p$target[1, ] else p$target
+    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target)
     expect_snapshot(writeLines(shape(fit)))
     expect_snapshot(writeLines(shape(summary(fit))))
   }
+  few <- toy_panel(n = 40, T0 = 6, T1 = 2)
+  expect_snapshot(writeLines(shape(fit_panel_of(few, rng = "secure", epsilon = 0.5))))
   expect_snapshot(writeLines(shape(fit_panel_of(p, epsilon = Inf))))
 })
 

@@ -1,11 +1,11 @@
-# Variances, intervals and the moment test, against brute force.
+# Variances, intervals and tests, against brute force.
 
-inference_fit <- function(T1 = 2, k = 1) {
+inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
   withr::local_seed(21)
-  panel <- sim_panel(800, 8, T1)
+  panel <- sim_panel(800, 8, T1, noise_sd = noise_sd)
   target <- panel$target + outer(seq_len(k), seq_len(8 + T1)) / 100
   dp_synth(panel$donors,
-    target = rbind(target), T0 = 8, epsilon = 2, bounds = c(-1, 1), control = dp_control(rng = "R")
+    target = rbind(target), T0 = 8, epsilon = 4, bounds = c(-1, 1), control = dp_control(rng = "R")
   )
 }
 
@@ -31,14 +31,8 @@ test_that("the privacy variance is that of refits under the known noise, to firs
     perturbed$mean <- s$mean + drop(s$restore %*% rnorm(d, sd = s$mean_sd))
     predict_from(perturbed)$fitted[B] - base$fitted[B]
   }))
-  model <- dpsc:::gram_model(s)
-  expect_length(model$noise, 0L)
-  w <- solve(
-    model$covariance[model$A, model$A] + 1e-3 * crossprod(model$restore_A),
-    model$covariance[model$A, model$B]
-  )
-  margin <- dpsc:::moment_margin(model, model$restore_B - model$restore_A %*% w)
-  claimed <- base$privacy - margin
+  expect_length(dpsc:::gram_model(s)$noise, 0L)
+  claimed <- base$privacy
   # 3000 draws know a variance to 2.6 %; five times that fails by chance below 1e-6.
   expect_equal(cov(moved) / sqrt(tcrossprod(diag(claimed))),
     claimed / sqrt(tcrossprod(diag(claimed))),
@@ -46,21 +40,91 @@ test_that("the privacy variance is that of refits under the known noise, to firs
   )
 })
 
-test_that("intervals and tests follow from the covariances, written out", {
-  fit <- inference_fit(T1 = 3, k = 2)
-  covariance <- fit$variance[[2L]]$prediction + fit$variance[[2L]]$privacy
-  effect <- effects(fit)[2L, ]
-  se <- c(sqrt(sum(covariance)) / 3, sqrt(diag(covariance)))
-  interval <- confint(fit)[5:8, ]
-  expect_equal(unname(interval[, 1L]), unname(c(mean(effect), effect) - qnorm(0.975) * se))
-  expect_equal(tidy(fit)$std.error[5:8], se)
-  wide <- confint(fit, simultaneous = TRUE)[6:8, ]
-  # Sidak over two targets of three periods each.
-  expect_equal(unname(wide[, 2L] - wide[, 1L]), 2 * qnorm((1 + 0.95^(1 / 6)) / 2) * se[-1L])
-  test <- summary(fit)$test[[2L]]
-  expect_equal(test$statistic, drop(effect %*% solve(covariance, effect)))
-  expect_equal(test$p.value, pchisq(test$statistic, 3, lower.tail = FALSE))
-  expect_identical(test$df, 3L)
+test_that("the estimate in C++ is the average over penalties of those in R", {
+  # Two independent codes for the same formulas, but for the shrinkage towards the own level.
+  fit <- inference_fit()
+  s <- fit$release$statistics
+  s$mean_sd <- 0
+  y <- seq(-0.2, 0.1, length.out = 10)
+  model <- gram_model(s)
+  fits <- fit_penalties(model, target_features(s, y, 8)$u)
+  evidence <- vapply(fits, `[[`, 0, "evidence")
+  weights <- exp(evidence - max(evidence))
+  weights <- weights / sum(weights)
+  mix <- function(part) Reduce(`+`, Map(function(fit, w) w * fit[[part]], fits, weights))
+  B <- model$B
+  fitted <- mix("fitted")
+  apart <- Reduce(`+`, Map(function(fit, w) w * tcrossprod((fit$fitted - fitted)[B]), fits, weights))
+  scale <- new_bounds(c(-1, 1), 10)
+  options <- gram_options(TRUE, 800, scale)
+  e <- gram_estimate_cpp(s, options, matrix(y, 1L), 1)[[1L]]
+  level <- if (s$demean) mean(y[1:8]) else 0
+  expect_equal(e$path[9:10], unname(fitted[B]) / s$weight + level)
+  expect_equal(e$prediction, mix("prediction") / s$weight^2)
+  expect_equal(e$privacy, (mix("privacy") + apart) / s$weight^2)
+  expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
+})
+
+test_that("intervals and tests follow from the covariances and factors, written out", {
+  fit <- inference_fit(T1 = 3, k = 2, noise_sd = 0.25)
+  expect_identical(dim(fit$target), c(1L, 11L))
+  intervals <- fit$release$statistics$intervals
+  for (type in c("overall", "unit")) {
+    view <- fit_view(fit, type)
+    last <- nrow(view$target)
+    expect_identical(last, if (type == "unit") 2L else 1L)
+    spread <- view$spread[[last]]
+    covariance <- (view$variance[[last]]$prediction + view$variance[[last]]$privacy)
+    effect <- effects(view)[last, ]
+    factors <- c(spread$average, rep(spread$period, 3))
+    se <- sqrt(spread$floor) * factors * c(sqrt(sum(covariance)) / 3, sqrt(diag(covariance)))
+    rows <- 4 * (last - 1) + 1:4
+    table <- tidy(fit, conf.int = TRUE, type = type)[rows, ]
+    expect_equal(table$std.error, se)
+    expect_equal(table$statistic, unname(c(mean(effect), effect)) / se)
+    # Not beyond what the bounds allow.
+    post <- view$target[last, 9:11]
+    least <- c(mean(post) - 1, post - 1)
+    expect_equal(table$conf.low, unname(pmax(least, c(mean(effect), effect) - qnorm(0.975) * se)))
+    # Of one person: at least the placebo errors' second moment, and the row's own scale.
+    if (type == "unit") {
+      own <- intervals$second * fit$release$bounds$upper[[1L]]^2
+      expect_gte(spread$floor * mean(covariance), own * (1 - 1e-9))
+      expect_equal(spread$average / spread$period, intervals$average / intervals$period)
+    }
+    wide <- effect_limits(fit, simultaneous = TRUE, type = type)[rows, ]
+    band <- sqrt(spread$floor * diag(covariance)) * spread$band
+    width <- qnorm((1 + 0.95^(1 / 3)) / 2) * band
+    expect_equal(wide$conf.high[-1L], unname(pmin(post + 1, effect + width)))
+  }
+  test <- summary(fit)$test
+  table <- effect_table(fit)
+  expect_equal(test$statistic, max(abs(table$estimate / table$band.error)[-1L]))
+  expect_equal(test$p.value, 1 - (1 - 2 * pnorm(-test$statistic))^3)
+  expect_identical(test$periods, 3L)
+})
+
+test_that("tails of a mean of people fade with their number, and its variance with it", {
+  withr::local_seed(21)
+  panel <- sim_panel(800, 8, 2, noise_sd = 0.25)
+  release <- dp_release(panel$donors,
+    target = panel$target, T0 = 8, epsilon = 4, bounds = c(-1, 1), control = dp_control(rng = "R")
+  )
+  group <- colMeans(panel$donors[1:25, ])
+  fits <- lapply(c(4, 25, 400), function(size) dp_synth(release, group, size = size))
+  intervals <- release$statistics$intervals
+  for (i in 1:3) {
+    size <- fits[[i]]$size
+    spread <- fits[[i]]$spread[[1L]]
+    fade <- if (size >= 20) 0 else 1 / sqrt(size)
+    expect_identical(spread$floor, 1)
+    expect_equal(spread$average, 1 + max(0, intervals$average - 1) * fade)
+  }
+  own <- vapply(fits, function(fit) mean(fit$variance[[1L]]$prediction), 0)
+  expect_true(all(diff(own) < 0))
+  # One person's variance is at least the released second moment and its noise's deviation.
+  least <- (intervals$second + intervals$second_sd) / c(4, 25, 400)
+  expect_true(all(own >= least))
 })
 
 test_that("simultaneous intervals cover correlated normal errors together", {
@@ -71,15 +135,23 @@ test_that("simultaneous intervals cover correlated normal errors together", {
   expect_gt(covered, 0.95 - 4.8 * sqrt(0.05 * 0.95 / 4000))
 })
 
-test_that("a capped covariance stays one and has no deviation above the limit", {
+test_that("a capped covariance stays one and has no deviation above the bounds", {
   withr::local_seed(24)
+  s <- inference_fit(T1 = 4)$release$statistics
+  d <- length(s$mean)
+  half <- c(rep(1, 8), 0.3, 1, 0.6, 0.2)
+  capped <- 0
   for (i in 1:50) {
-    covariance <- crossprod(matrix(rnorm(16), 4)) * 10^runif(1, -3, 3)
-    limit <- runif(4, 0.1, 2)
-    capped <- dpsc:::cap_covariance(covariance, limit)
-    expect_true(all(sqrt(diag(capped)) <= limit * (1 + 1e-12)))
-    expect_gte(min(eigen(capped, symmetric = TRUE)$values), -1e-9 * max(diag(capped)))
-    small <- diag(capped) < diag(covariance) * (1 - 1e-9)
-    expect_equal(sqrt(diag(capped))[small], limit[small])
+    s$covariance <- crossprod(matrix(rnorm(d^2), d)) * 10^runif(1, -5, 3)
+    s$mean_sd <- s$moment_sd <- 10^runif(1, -6, 1)
+    options <- gram_options(TRUE, 800, list(half = half))
+    e <- gram_estimate_cpp(s, options, matrix(runif(12, -1, 1), 1L), 1)[[1L]]
+    for (covariance in e[c("prediction", "privacy")]) {
+      expect_true(all(sqrt(diag(covariance)) <= half[9:12] * (1 + 1e-12)))
+      spectrum <- eigen(covariance, symmetric = TRUE, only.values = TRUE)$values
+      expect_gte(min(spectrum), -1e-9 * max(spectrum, 1e-12))
+      capped <- capped + any(sqrt(diag(covariance)) >= half[9:12] * (1 - 1e-12))
+    }
   }
+  expect_gt(capped, 10)
 })

@@ -70,7 +70,7 @@ test_that("a split of the total is accepted in all its parts, and nothing more",
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
-    expect_error(charge(ledger, 1e-3, delta = 0), class = "dpsc_error_budget")
+    expect_error(charge(ledger, 1e-2, delta = 0), class = "dpsc_error_budget")
     expect_identical(nrow(as.data.frame(ledger)), as.integer(parts))
 
     ledger <- dp_ledger(1, 1e-6)
@@ -171,7 +171,7 @@ test_that("a ledger without failure probability takes pure releases only", {
   charge(ledger, 4, 0)
   charge(ledger, 6, 0, "objective")
   expect_equal(printed_spent(ledger), 10)
-  expect_error(charge(ledger, 1e-3, 0), class = "dpsc_error_budget")
+  expect_error(charge(ledger, 1e-2, 0), class = "dpsc_error_budget")
 })
 
 test_that("a delta that a ledger does not hold is refused", {

@@ -291,7 +291,7 @@ test_that("published objective perturbation says on every print why it is not pr
 
 test_that("each method and calibration prints its guarantee", {
   p <- small_panel()
-  reason <- c("composition of zCDP", "leave-one-out", "Theorem 3.1", "bounded set")
+  reason <- c("composition of Gaussian differential privacy", "leave-one-out", "Theorem 3.1", "bounded set")
   for (i in 1:4) {
     method <- every_method[[i]]
     fit <- draw(p, dp_synth, rng = "secure", method = method[[1L]], calibration = method[[2L]])
@@ -417,13 +417,16 @@ test_that("several treated units share one release", {
   draw(p, dp_synth, ledger = ledger, rng = "secure")
   fit <- withr::with_seed(1, draw(p, dp_synth))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
-  expect_identical(rownames(effects(fit)), rownames(p$target))
+  expect_identical(rownames(effects(fit_view(fit, "unit"))), rownames(p$target))
+  expect_identical(rownames(effects(fit)), "mean of 3 treated units")
   long <- withr::with_seed(1, dp_synth(y ~ treated, p$data, c("unit", "time"), 1,
     bounds = c(-1, 1), control = dp_control(rng = "R")
   ))
   expect_equal(unname(effects(long)), unname(effects(fit)))
   expect_identical(statistics_of(long$release), statistics_of(fit$release))
-  expect_output(print(fit), "average effect on target02")
+  expect_identical(
+    unique(tidy(fit, type = "unit")$target), c("target01", "target02", "target03")
+  )
   # The vertical methods serve their mean.
   fit <- draw(p, dp_synth, method = "output")
   expect_identical(dim(effects(fit)), c(1L, 2L))

@@ -121,7 +121,7 @@ struct noisy_moments {
   double second_sd;
 };
 
-/// Sum and Gram matrix of (w, K), w the rows clipped to a radius, under one noise (Lemma 2).
+/// Sum and Gram matrix of (w, K), w the rows clipped to a radius, under one noise (Lemma 4).
 inline noisy_moments release_moments(const row_source& source, const grid_map& rows, double n,
                                      double radius, const moments_step& step, noise& draws,
                                      const ticker& tick) {
