@@ -8,7 +8,8 @@ plan_donors <- 1000
 
 #' Errors of a method at n donors and epsilon
 #' @param facts (`list`)\cr `T0`, `T1`, `delta`, `people`, `size`.
-#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`.
+#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`, `given`
+#'   (share of releases that give an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
   if (method == "gram") gram_errors(n, epsilon, facts) else vertical_errors(method, n, epsilon, facts)
@@ -48,7 +49,7 @@ gram_errors <- function(n, epsilon, facts) {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
       # Nothing but the bounds is known then.
-      list(error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_)
+      list(error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_, given = 0)
     } else {
       simulated_errors(n, epsilon, facts, plan$calibrated)
     }
@@ -78,9 +79,11 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
   }
   period <- error(identity)
   average <- error(function(x) matrix(rowMeans(x)))
+  widths <- if (calibrated) interval_widths(sim$intervals, n, epsilon)
   list(
     error = period[["error"]], floor = period[["floor"]], average = average[["error"]],
-    half_width = if (calibrated) plan_half_width(sim$intervals, n, epsilon) else NA_real_
+    half_width = if (calibrated) plan_half_width(widths) else NA_real_,
+    given = if (calibrated) mean(!is.na(widths)) else 0
   )
 }
 
@@ -93,10 +96,14 @@ same_noise <- function(epsilon, factor, delta) {
   if (delta == 0) epsilon * factor else cdp_epsilon_cpp(cdp_rho_cpp(epsilon, delta) * factor^2, delta)
 }
 
-#' Half the width of the 95 % interval of the average effect: the median of simulated ones
+plan_half_width <- function(widths) {
+  if (all(is.na(widths))) NA_real_ else stats::median(widths, na.rm = TRUE)
+}
+
+#' Half the widths of simulated 95 % intervals of the average effect; `NA`: none is given
 #' @noRd
-plan_half_width <- function(intervals, n, epsilon) {
-  widths <- vapply(intervals, function(e) {
+interval_widths <- function(intervals, n, epsilon) {
+  vapply(intervals, function(e) {
     # The parts of a release that intervals are made of.
     release <- list(
       panel = list(n = n), privacy = list(private = TRUE, epsilon = epsilon),
@@ -114,7 +121,6 @@ plan_half_width <- function(intervals, n, epsilon) {
     min(1, interval_quantile(0.95) * spread$average *
       sqrt(spread$floor * mean(e$prediction + e$privacy)))
   }, 0)
-  if (mean(is.na(widths)) > 0.5) NA_real_ else stats::median(widths, na.rm = TRUE)
 }
 
 # Methods output and objective ---------------------------------------------------------------------
@@ -131,7 +137,7 @@ vertical_errors <- function(method, n, epsilon, facts) {
     error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
     # The noise of weights is that of a whole path; where nothing is known, take that of a period.
     average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
-    half_width = NA_real_
+    half_width = NA_real_, given = 0
   )
 }
 

@@ -73,11 +73,11 @@ spread_people <- function(spreads, scale, call) {
     ), "argument", call)
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
-  share <- getOption("plan.share", c(spreads$shared, 0))
+  # What a person does alone lasts in part: half of it is a path of its own, half noise.
+  alone <- latent[[2L]] * sqrt((1 - spreads$shared) / 2)
   list(
-    kind = "spreads", level = latent[[1L]], loading = latent[[2L]] * sqrt(share[[1]] / 3),
-    time = latent[[2L]] / 2, drift = latent[[2L]] * sqrt(share[[2]]),
-    noise = latent[[2L]] * sqrt(1 - sum(share)), shift = 0,
+    kind = "spreads", level = latent[[1L]], loading = latent[[2L]] * sqrt(spreads$shared / 3),
+    time = latent[[2L]] / 2, drift = alone, noise = alone, shift = 0,
     between = between, within = within, shared = spreads$shared
   )
 }

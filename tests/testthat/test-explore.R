@@ -34,7 +34,10 @@ test_that("what the app says is what the fit says", {
   expect_equal(sum(budget$cost), fit$release$privacy$rho)
   pure <- explore_budget(explore_fit(a_design(delta = 0))$release)
   expect_equal(sum(pure$cost), 2)
-  plan <- dp_plan(n = 400, T0 = 10, T1 = 3, epsilon = 2, bounds = c(80, 200))
+  plan <- dp_plan(
+    n = 400, T0 = 10, T1 = 3, epsilon = 2, bounds = c(80, 200), sd_between = 12, sd_within = 8.4,
+    shared = 0.87
+  )
   expect_equal(explore_plan(design)$error[[1L]], plan$table$error[[1L]])
   expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)", fixed = TRUE)
 })
