@@ -12,7 +12,10 @@ plan_donors <- 1000
 #'   (share of releases that give an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
-  if (method == "gram") gram_errors(n, epsilon, facts) else vertical_errors(method, n, epsilon, facts)
+  if (method == "gram") {
+    return(gram_errors(n, epsilon, facts))
+  }
+  vertical_errors(method, n, epsilon, facts)
 }
 
 plan_error <- function(method, n, epsilon, facts) plan_errors(method, n, epsilon, facts)$error
@@ -62,8 +65,8 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
   targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
   sim <- simulate_gram_cpp(
     facts$people, list(
-      n = people, T0 = facts$T0, T1 = facts$T1, epsilon = same_noise(epsilon, n / people, facts$delta),
-      delta = facts$delta
+      n = people, T0 = facts$T0, T1 = facts$T1, delta = facts$delta,
+      epsilon = same_noise(epsilon, n / people, facts$delta)
     ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
   )
   # Releases are judged by their own target, the first. How lucky it was with its future, its error
@@ -73,7 +76,8 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
     raw <- rowMeans(of(sim$raw)^2)
     floor <- mean(raw)
     squared <- rowMeans(of(sim$error[own, , drop = FALSE])^2)
-    slope <- if (stats::var(raw[own]) > 0) stats::cov(squared, raw[own]) / stats::var(raw[own]) else 0
+    spread <- stats::var(raw[own])
+    slope <- if (spread > 0) stats::cov(squared, raw[own]) / spread else 0
     released <- mean(squared) - min(max(slope, 0), 2) * (mean(raw[own]) - floor)
     c(error = sqrt(max(released, floor / 2)), floor = sqrt(floor))
   }
@@ -93,7 +97,10 @@ same_noise <- function(epsilon, factor, delta) {
   if (factor == 1) {
     return(epsilon)
   }
-  if (delta == 0) epsilon * factor else cdp_epsilon_cpp(cdp_rho_cpp(epsilon, delta) * factor^2, delta)
+  if (delta == 0) {
+    return(epsilon * factor)
+  }
+  cdp_epsilon_cpp(cdp_rho_cpp(epsilon, delta) * factor^2, delta)
 }
 
 plan_half_width <- function(widths) {

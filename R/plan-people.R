@@ -34,7 +34,9 @@ design_people <- function(design) {
   if (design == "linear") {
     return(list(kind = "linear"))
   }
-  list(kind = "factor", level = 0.2, loading = 0.075, time = 0.05, drift = 0, noise = 0.05, shift = 0)
+  list(
+    kind = "factor", level = 0.2, loading = 0.075, time = 0.05, drift = 0, noise = 0.05, shift = 0
+  )
 }
 
 #' @noRd

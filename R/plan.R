@@ -232,8 +232,8 @@ plan_assumption <- function(x) {
   range <- paste0("bounds ", format(x$bounds[[1L]]), " to ", format(x$bounds[[2L]]))
   switch(people$kind,
     pilot = paste0(
-      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ", range,
-      "."
+      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ",
+      range, "."
     ),
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",

@@ -29,7 +29,9 @@ test_that("a plan leaves R's generator alone and answers alike", {
 })
 
 test_that("errors fall with donors for gram and rise for output; all fall with epsilon", {
-  error <- function(method, n, epsilon) a_plan(n = n, epsilon = epsilon, method = method)$table$error
+  error <- function(method, n, epsilon) {
+    a_plan(n = n, epsilon = epsilon, method = method)$table$error
+  }
   expect_lt(error("gram", 10000, 1), error("gram", 1000, 1))
   expect_lt(error("gram", 1000, 1), error("gram", 100, 1))
   expect_gt(error("output", 10000, 1), error("output", 1000, 1))
