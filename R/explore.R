@@ -177,11 +177,14 @@ explore_budget <- function(release) {
 }
 
 explore_plan <- function(design) {
+  # Spreads of explore_panel()'s people.
+  unit <- diff(design$bounds)
   plan <- dp_plan(
     n = design$n, T0 = design$T0, T1 = design$T1, epsilon = design$epsilon, delta = design$delta,
-    bounds = design$bounds, method = if (design$delta > 0) c("gram", "output") else "gram"
+    bounds = design$bounds, method = if (design$delta > 0) c("gram", "output") else "gram",
+    sd_between = design$spread * unit, sd_within = 0.7 * design$spread * unit, shared = 0.87
   )
-  plan$table[c("method", "error", "privacy", "floor")]
+  plan$table[c("method", "error", "privacy", "floor", "average", "half_width")]
 }
 
 explore_code <- function(design) {

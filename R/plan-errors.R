@@ -8,10 +8,14 @@ plan_donors <- 1000
 
 #' Errors of a method at n donors and epsilon
 #' @param facts (`list`)\cr `T0`, `T1`, `delta`, `people`, `size`.
-#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`.
+#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`, `given`
+#'   (share of releases that give an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
-  if (method == "gram") gram_errors(n, epsilon, facts) else vertical_errors(method, n, epsilon, facts)
+  if (method == "gram") {
+    return(gram_errors(n, epsilon, facts))
+  }
+  vertical_errors(method, n, epsilon, facts)
 }
 
 plan_error <- function(method, n, epsilon, facts) plan_errors(method, n, epsilon, facts)$error
@@ -48,7 +52,7 @@ gram_errors <- function(n, epsilon, facts) {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
       # Nothing but the bounds is known then.
-      list(error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_)
+      list(error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_, given = 0)
     } else {
       simulated_errors(n, epsilon, facts, plan$calibrated)
     }
@@ -61,8 +65,8 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
   targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
   sim <- simulate_gram_cpp(
     facts$people, list(
-      n = people, T0 = facts$T0, T1 = facts$T1, epsilon = same_noise(epsilon, n / people, facts$delta),
-      delta = facts$delta
+      n = people, T0 = facts$T0, T1 = facts$T1, delta = facts$delta,
+      epsilon = same_noise(epsilon, n / people, facts$delta)
     ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
   )
   # Releases are judged by their own target, the first. How lucky it was with its future, its error
@@ -72,15 +76,18 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
     raw <- rowMeans(of(sim$raw)^2)
     floor <- mean(raw)
     squared <- rowMeans(of(sim$error[own, , drop = FALSE])^2)
-    slope <- if (stats::var(raw[own]) > 0) stats::cov(squared, raw[own]) / stats::var(raw[own]) else 0
+    spread <- stats::var(raw[own])
+    slope <- if (spread > 0) stats::cov(squared, raw[own]) / spread else 0
     released <- mean(squared) - min(max(slope, 0), 2) * (mean(raw[own]) - floor)
     c(error = sqrt(max(released, floor / 2)), floor = sqrt(floor))
   }
   period <- error(identity)
   average <- error(function(x) matrix(rowMeans(x)))
+  widths <- if (calibrated) interval_widths(sim$intervals, n, epsilon)
   list(
     error = period[["error"]], floor = period[["floor"]], average = average[["error"]],
-    half_width = if (calibrated) plan_half_width(sim$intervals, n, epsilon) else NA_real_
+    half_width = if (calibrated) plan_half_width(widths) else NA_real_,
+    given = if (calibrated) mean(!is.na(widths)) else 0
   )
 }
 
@@ -90,13 +97,20 @@ same_noise <- function(epsilon, factor, delta) {
   if (factor == 1) {
     return(epsilon)
   }
-  if (delta == 0) epsilon * factor else cdp_epsilon_cpp(cdp_rho_cpp(epsilon, delta) * factor^2, delta)
+  if (delta == 0) {
+    return(epsilon * factor)
+  }
+  cdp_epsilon_cpp(cdp_rho_cpp(epsilon, delta) * factor^2, delta)
 }
 
-#' Half the width of the 95 % interval of the average effect: the median of simulated ones
+plan_half_width <- function(widths) {
+  if (all(is.na(widths))) NA_real_ else stats::median(widths, na.rm = TRUE)
+}
+
+#' Half the widths of simulated 95 % intervals of the average effect; `NA`: none is given
 #' @noRd
-plan_half_width <- function(intervals, n, epsilon) {
-  widths <- vapply(intervals, function(e) {
+interval_widths <- function(intervals, n, epsilon) {
+  vapply(intervals, function(e) {
     # The parts of a release that intervals are made of.
     release <- list(
       panel = list(n = n), privacy = list(private = TRUE, epsilon = epsilon),
@@ -114,7 +128,6 @@ plan_half_width <- function(intervals, n, epsilon) {
     min(1, interval_quantile(0.95) * spread$average *
       sqrt(spread$floor * mean(e$prediction + e$privacy)))
   }, 0)
-  if (mean(is.na(widths)) > 0.5) NA_real_ else stats::median(widths, na.rm = TRUE)
 }
 
 # Methods output and objective ---------------------------------------------------------------------
@@ -131,7 +144,7 @@ vertical_errors <- function(method, n, epsilon, facts) {
     error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
     # The noise of weights is that of a whole path; where nothing is known, take that of a period.
     average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
-    half_width = NA_real_
+    half_width = NA_real_, given = 0
   )
 }
 

@@ -18,7 +18,7 @@ plan_people <- function(design, spreads, pilot, scale, periods, call) {
     return(pilot_people(pilot, scale, periods, call))
   }
   if (all(given)) {
-    return(spread_people(spreads, scale, call))
+    return(spread_people(spreads, scale, periods, call))
   }
   if (any(given)) {
     abort(c(
@@ -34,7 +34,9 @@ design_people <- function(design) {
   if (design == "linear") {
     return(list(kind = "linear"))
   }
-  list(kind = "factor", level = 0.2, loading = 0.075, time = 0.05, drift = 0, noise = 0.05, shift = 0)
+  list(
+    kind = "factor", level = 0.2, loading = 0.075, time = 0.05, drift = 0, noise = 0.05, shift = 0
+  )
 }
 
 #' @noRd
@@ -58,7 +60,7 @@ pilot_people <- function(pilot, scale, periods, call) {
 }
 
 #' @noRd
-spread_people <- function(spreads, scale, call) {
+spread_people <- function(spreads, scale, periods, call) {
   between <- check_number(spreads$between, 0, open = "min", arg = "sd_between", call = call)
   within <- check_number(spreads$within, 0, open = "min", arg = "sd_within", call = call)
   largest <- 0.999 * scale$unit
@@ -73,13 +75,27 @@ spread_people <- function(spreads, scale, call) {
     ), "argument", call)
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
-  share <- getOption("plan.share", c(spreads$shared, 0))
+  # Spreads are those that one sees within the periods of the panel: of a path that lasts, a part
+  # counts as level there.
+  seen <- path_seen(periods)
+  path <- latent[[2L]] / sqrt(seen[["within"]])
+  alone <- (1 - spreads$shared) / 2
+  moved <- seen[["level"]] * path^2 * (spreads$shared + alone)
   list(
-    kind = "spreads", level = latent[[1L]], loading = latent[[2L]] * sqrt(share[[1]] / 3),
-    time = latent[[2L]] / 2, drift = latent[[2L]] * sqrt(share[[2]]),
-    noise = latent[[2L]] * sqrt(1 - sum(share)), shift = 0,
+    kind = "spreads", level = sqrt(max(latent[[1L]]^2 - moved, latent[[1L]]^2 / 4)),
+    loading = path * sqrt(spreads$shared / 3), time = latent[[2L]] / 2,
+    # What a person does alone lasts in part: half of it is a path of its own, half noise.
+    drift = path * sqrt(alone), noise = latent[[2L]] * sqrt(alone), shift = 0,
     between = between, within = within, shared = spreads$shared
   )
+}
+
+#' What of an autoregressive path of variance one shows as level, and what as variance about it
+#' @noRd
+path_seen <- function(periods, persistence = 0.8) {
+  lag <- seq_len(periods - 1)
+  level <- (periods + 2 * sum((periods - lag) * persistence^lag)) / periods^2
+  list(level = level, within = (1 - level) * periods / (periods - 1))
 }
 
 #' Spreads of a normal that has those asked for once it is cut at the bounds

@@ -3,8 +3,8 @@
 # The noise on a mean square of people's features, over the largest value that it can have, beyond
 # which donors tell nothing. Found by simulation of the best case for them (bench/plan-refusal.R):
 # all people alike and a common change after the treatment of a third to four fifths of the bounds'
-# half-width. Above this the release takes at most a tenth off the error of carrying the target's
-# own level on; below, down to a half and less.
+# half-width. Above this the release takes about a tenth at most off the error of carrying the
+# target's own level on; below, down to a half and less.
 hopeless_noise <- 2.5
 
 #' Do public facts doom a release by method "gram"?

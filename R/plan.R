@@ -36,8 +36,8 @@
 #'   people's levels, and of a person about the own level over time.
 #' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows
 #'   patterns which other people have as well (seasons, trends, shocks that hit some more than
-#'   others), so that donors help to foretell it. 0 where people vary by themselves, such as by
-#'   events or measurement error; with `sd_within` only.
+#'   others), so that donors help to foretell it. 0 where people vary by themselves, near 1 where
+#'   they follow trends of their own steepness; with `sd_within` only.
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
 #' @param size (`count`)\cr number of people whose mean the target is.
@@ -56,7 +56,8 @@
 #'   * `privacy`: its part from noise; `floor`: the error without privacy.
 #'   * `average`: the error of the average effect over the T1 periods.
 #'   * `half_width`: of the 95 % interval of the average effect, the median to expect; `NA` where
-#'     there will be none.
+#'     there will be none. `given`: the share of releases that give an interval, as some find that
+#'     they cannot.
 #'   * `person`: as `error`, were the target one person.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
 #'   * `penalty`: `NA` where the fit chooses it from the release.
@@ -80,7 +81,7 @@
 dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
                     method = c("gram", "output", "objective"), error = NULL, bounds = c(-1, 1),
                     design = c("factor", "linear"), sd_between = NULL, sd_within = NULL,
-                    shared = 0.5, pilot = NULL, size = 1) {
+                    shared = 0.4, pilot = NULL, size = 1) {
   call <- public_call("dp_plan")
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   T0 <- check_count(T0, 2, call = call)
@@ -142,7 +143,8 @@ plan_row <- function(method, n, epsilon, facts, unit) {
   } else {
     # What stays at any n and epsilon.
     list(
-      error = NA_real_, floor = plan_scene(facts)$floor, average = NA_real_, half_width = NA_real_
+      error = NA_real_, floor = plan_scene(facts)$floor, average = NA_real_, half_width = NA_real_,
+      given = NA_real_
     )
   }
   person <- if (known && facts$size > 1) {
@@ -154,7 +156,7 @@ plan_row <- function(method, n, epsilon, facts, unit) {
   data.frame(
     method = method, n = n, epsilon = epsilon, error = at$error * unit,
     privacy = sqrt(at$error^2 - floor^2) * unit, floor = floor * unit, average = at$average * unit,
-    half_width = at$half_width * unit, person = person * unit,
+    half_width = at$half_width * unit, given = at$given, person = person * unit,
     noise = if (known) plan_noise(method, n, epsilon, facts) else NA_real_,
     penalty = if (method == "gram") NA_real_ else facts$T0
   )
@@ -230,8 +232,8 @@ plan_assumption <- function(x) {
   range <- paste0("bounds ", format(x$bounds[[1L]]), " to ", format(x$bounds[[2L]]))
   switch(people$kind,
     pilot = paste0(
-      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ", range,
-      "."
+      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ",
+      range, "."
     ),
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
@@ -289,13 +291,19 @@ plan_advice <- function(x) {
     ))
   }
   if (is.na(row$half_width)) {
-    return("There will mostly be no 95 % interval for a mean of so many people.")
+    return("There will be no 95 % interval for a mean of so many people.")
   }
   c(
     paste0(
       "95 % interval of the average effect: about +- ", format_value(row$half_width),
       ". An effect smaller than that would mostly be missed."
     ),
+    if (row$given < 0.95) {
+      paste0(
+        "In about ", round(100 * (1 - row$given)), " % of releases there is none: the donors' own ",
+        "errors are too small against the noise on them to speak of so many people."
+      )
+    },
     if (row$half_width > 0.5 * half) {
       paste0(
         "That is of the size of the bounds: the release would hardly say more than they do. Take ",

@@ -64,6 +64,7 @@ plan_sweep <- function(plan, methods) {
 #' @noRd
 plan_centre <- function(plan) {
   centre <- plan$table[plan$table$recommended, c("n", "epsilon", "method")][1L, ]
+  if (is.na(centre$method)) centre$method <- plan$table$method[[1L]]
   if (is.na(centre$n)) centre$n <- 1000
   if (is.na(centre$epsilon)) centre$epsilon <- 1
   centre

@@ -7,7 +7,7 @@
 #   observed, average  error of a period, and of the average effect, over `releases` releases, in
 #                      half-widths of the bounds
 #   pilot, spreads     planned error of a period over observed: with the pilot's rows; with
-#                      sd_between and sd_within of the pilot (shared = 0.5, the default)
+#                      sd_between and sd_within of the pilot (shared = 0.4, the default)
 #   average_pilot, average_spreads  the same for the average effect
 #   width_pilot, width_spreads      planned over median observed half-width of the 95 % interval
 #
@@ -130,7 +130,7 @@ grid <- function(quick) {
 main <- function(quick) {
   cells <- grid(quick)
   table <- do.call(rbind, parallel::mclapply(seq_len(nrow(cells)), function(i) {
-    out <- judge_plan(cells[i, ], if (quick) 24L else 100L)
+    out <- judge_plan(cells[i, ], if (quick) 24L else 60L)
     cat(sprintf("%-10s size %3d, n = %4d, epsilon %.1f: %.2f by pilot, %.2f by spreads\n",
       out$design, out$size, out$n, out$epsilon, out$pilot, out$spreads))
     out
