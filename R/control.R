@@ -12,7 +12,11 @@
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
 #'   a release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`:
 #'   every pre-period, which [conformal()] and [placebo_time()] need and few donors pay for in
-#'   accuracy.
+#'   accuracy. Decide before the release: another one spends budget again.
+#' @param intervals (`flag`)\cr of a release by method `"gram"`: whether a part of the budget measures
+#'   the donors' own placebo errors, without which there is no interval and no p-value. `FALSE`
+#'   leaves that part to the estimate. Decide before the release: it cannot be had later without
+#'   spending again.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -32,7 +36,8 @@
 #' dp_control(rng = "R", lambda = 10)
 #' @export
 dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, split = NULL,
-                       cap = NULL, curvature = NULL, donor_names = FALSE, settings = list()) {
+                       cap = NULL, curvature = NULL, donor_names = FALSE, settings = list(),
+                       intervals = TRUE) {
   call <- public_call("dp_control")
   optional <- function(x, ..., arg) {
     if (is.null(x)) NULL else check_number(x, ..., arg = arg, call = call)
@@ -47,7 +52,8 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
     split = optional(split, 0, 1, open = c("min", "max"), arg = "split"),
     cap = optional(cap, 0, open = "min", arg = "cap"),
     curvature = optional(curvature, 0, open = "min", arg = "curvature"),
-    donor_names = check_flag(donor_names, call = call), settings = settings
+    donor_names = check_flag(donor_names, call = call), settings = settings,
+    intervals = check_flag(intervals, call = call)
   ), class = "dp_control")
 }
 

@@ -1,7 +1,7 @@
 #' Blood pressure of simulated patients before and after a programme
 #'
 #' Three thousand patients who never joined a programme, and one group of 60 patients who did, as
-#' its published monthly mean. All simulated: a personal level, a personal share of the season, of a
+#' its published monthly mean: the target is a mean of 60 people, so give `size = 60`. All simulated: a personal level, a personal share of the season, of a
 #' common drift and of a slow common factor, and noise. **The programme lowers the group's mean by
 #' 8 mmHg** from the nineteenth month on. Sensible public bounds are `c(80, 200)`, the limits of
 #' plausible readings.
@@ -17,7 +17,7 @@
 #' @examples
 #' fit <- dp_synth(pressure ~ enrolled,
 #'   data = clinic_panel, index = c("patient", "month"),
-#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200), size = 60
 #' )
 #' fit
 "clinic_panel"

@@ -1,7 +1,8 @@
 #' dpsc: differentially private synthetic control
 #'
 #' One treated unit, a panel of donors who are people, and an honest statement about the effect of
-#' the treatment that reveals no donor. [dp_synth()] is the main function; [dp_release()] makes the
+#' the treatment that tells about any one donor no more than the budget `epsilon` allows.
+#' [dp_synth()] is the main function; [dp_release()] makes the
 #' private release alone; [dp_ledger()] keeps a budget over several releases; [sim_panel()]
 #' simulates panels; [clinic_panel] is one.
 #'
@@ -14,6 +15,9 @@
 #'
 #' Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential Privacy.
 #' NeurIPS.
+#'
+#' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal
+#' Statistical Society B 84.
 #'
 #' @keywords internal
 #' @useDynLib dpsc, .registration = TRUE

@@ -100,6 +100,29 @@ tail_signal <- function(release) {
   1 / steps$scale[steps$step == "range of placebo errors"]
 }
 
+#' Why a release calibrated no interval: it was not asked to, or it could not
+#' @noRd
+uncalibrated_reason <- function(release, size) {
+  facts <- c(release$panel[c("T0", "T1")], delta = release$privacy$delta)
+  could <- function(size) {
+    plan <- gram_plan_of(release$panel$n, release$privacy$epsilon, c(facts, size = size))
+    isTRUE(plan$calibrated)
+  }
+  if (could(group_size)) {
+    return("the release was made without, by dp_control(intervals = FALSE)")
+  }
+  if (size < group_size && could(1)) {
+    return(paste(
+      "the release was made for the mean of more people than its donors can calibrate, or by",
+      "dp_control(intervals = FALSE)"
+    ))
+  }
+  paste0(
+    count_of(release$panel$n, "donor"), " at epsilon = ", format(release$privacy$epsilon),
+    " cannot calibrate an interval"
+  )
+}
+
 #' Why a release cannot give an honest interval, or `NULL`
 #' @noRd
 no_interval_reason <- function(release, intervals, size, estimator) {
@@ -107,10 +130,7 @@ no_interval_reason <- function(release, intervals, size, estimator) {
     if (!is.null(release$statistics$rounds[[1L]]$radii)) {
       return("the release was made by version 0.1.0, which calibrated none")
     }
-    return(paste0(
-      count_of(release$panel$n, "donor"), " at epsilon = ", format(release$privacy$epsilon),
-      " cannot calibrate an interval"
-    ))
+    return(uncalibrated_reason(release, size))
   }
   if (!identical(intervals$estimator, estimator) ||
         (estimator == "ridge" && !identical(intervals$lambda, release$settings$lambda))) {

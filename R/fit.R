@@ -3,9 +3,9 @@
 #' Differentially private synthetic control
 #'
 #' Estimates what would have happened to a treated unit without its treatment, from a panel of
-#' donors who are people, so that no donor's row can be singled out. The donors are used once, to
-#' make a private [dp_release()]; the estimate, its interval and everything else come from the
-#' release and the target's own public data.
+#' donors who are people, so that what is returned tells about any one donor's row no more than
+#' `epsilon` allows. The donors are used once, to make a private [dp_release()]; the estimate, its
+#' interval and everything else come from the release and the target's own public data.
 #'
 #' @section Methods:
 #' * `"gram"` (default): the donors' mean and second moments over time, released once with exact
@@ -31,6 +31,42 @@
 #' such as `scale(y)` or `y / max(y)`, lets one donor change the rows of others and is refused.
 #'
 #' The theorems that prints name are proved in `system.file("proofs", package = "dpsc")`.
+#'
+#' Every run of a call draws noise anew and spends the budget again, with or without a ledger: keep
+#' the result ([write_release()]).
+#'
+#' @section Intervals:
+#' A 95 % interval is for the effect on the target: the mean of `size` people, average or single
+#' period. It adds two errors: such a target strays from its own prediction, and the release carries
+#' noise (`privacy.se`, the standard deviation of the estimate over releases and nothing else). By
+#' `"gram"` it is *calibrated on the donors' own placebo errors*: each donor after the treatment is
+#' predicted from that donor's own past, and the errors' second moment and tails are released under
+#' the same budget. That is the placebo test in space, and holds on 0/1 outcomes, costs and other
+#' data that are far from normal. It is measured (`bench/battery.R` of the sources,
+#' `bench/results/battery.csv`) and is no theorem: the target is taken for a unit like the donors,
+#' or a mean of such people who stray independently of each other. A shock that hits the whole group
+#' is part of its effect.
+#'
+#' There is no interval, and the print says why, where donors and budget cannot calibrate one: at
+#' `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for a
+#' mean of 20 people or more ([dp_plan()] says what it takes); where the release was calibrated for
+#' another `estimator`, penalty, or for people where a mean is asked; by `"output"` and
+#' `"objective"`, which release nothing of the donors' errors, so that their limits are those of the
+#' noise alone and say so. Then `std.error`, limits and p-values are `NA`.
+#'
+#' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they are
+#' conformal: they cover whatever the errors' law if the target is drawn like the donors. A level L
+#' needs `L / (1 - L)` donors, 95 % so 19; below there is none. For a mean they are normal, with the
+#' errors' variance over `size`.
+#'
+#' @section Tests:
+#' `print()` and `tidy()` ask whether there is an effect *on average*; `summary()` also whether there
+#' is one *in any period*. Decide which is yours before you look.
+#'
+#' `conformal()` and `placebo_time()` look at single pre-periods and need a release made with
+#' `dp_control(features = Inf)`; decide before the budget is spent, since making another release
+#' spends again. The placebo test in `summary()` and `confint()` work with every release by
+#' `"gram"`.
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
@@ -62,12 +98,14 @@
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
 #'   is; 1 if `NULL`. The mean of many people strays less than one person: its interval is shorter.
+#'   From 20 people on the release is calibrated for a mean: give `size` when it is made. PUBLIC.
 #'   Several treated units are a group of `sum(size)` people with one average effect; those of its
 #'   members are shown on request, `tidy(fit, type = "unit")`.
 #' @param lambda (`number` or `NULL`)\cr of a release by method `"gram"`: another penalty, see
 #'   [dp_control()]; `NULL` averages over penalties. Free.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
-#' @param control ([dp_control()])\cr settings.
+#' @param control ([dp_control()])\cr settings. Two must be decided before the budget is spent:
+#'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return An object of class `dp_synth`, a list of public values and of values computed from the
@@ -93,10 +131,14 @@
 #'   [nobs][effects.dp_synth()].
 #' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
 #'   AISTATS.
+#'
+#'   Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal
+#'   Statistical Society B 84.
 #' @examples
+#' # The treated unit is the mean of a programme's 60 patients.
 #' fit <- dp_synth(pressure ~ enrolled,
 #'   data = clinic_panel, index = c("patient", "month"),
-#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200), size = 60
 #' )
 #' fit
 #' summary(fit)

@@ -41,7 +41,7 @@ gram_plan_of <- function(n, epsilon, facts) {
   tryCatch(
     gram_plan_cpp(list(
       n = n, T0 = facts$T0, T1 = facts$T1, epsilon = epsilon, delta = facts$delta, y = y,
-      features = NaN, intervals = TRUE
+      features = NaN, intervals = TRUE, group = facts$size >= group_size
     )),
     `dpsc::budget_too_small` = function(e) NULL
   )
@@ -60,13 +60,14 @@ gram_errors <- function(n, epsilon, facts) {
 }
 
 simulated_errors <- function(n, epsilon, facts, calibrated) {
-  people <- min(n, plan_donors)
+  # Whole people; what is left of n is budget.
+  people <- min(floor(n), plan_donors)
   # Groups are dear to make up.
   targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
   sim <- simulate_gram_cpp(
     facts$people, list(
       n = people, T0 = facts$T0, T1 = facts$T1, delta = facts$delta,
-      epsilon = same_noise(epsilon, n / people, facts$delta)
+      epsilon = same_noise(epsilon, n / people, facts$delta), group = facts$size >= group_size
     ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
   )
   # Releases are judged by their own target, the first. How lucky it was with its future, its error
@@ -154,7 +155,7 @@ vertical_errors <- function(method, n, epsilon, facts) {
 plan_scene <- function(facts) {
   remembered(list("scene", facts[c("T0", "T1", "people", "size")]), {
     without <- simulate_gram_cpp(facts$people, list(
-      n = 300, T0 = facts$T0, T1 = facts$T1, epsilon = 1, delta = 1e-6
+      n = 300, T0 = facts$T0, T1 = facts$T1, epsilon = 1, delta = 1e-6, group = FALSE
     ), 10L, facts$size, 40L, 0L, 2)$raw
     rows <- simulate_people_cpp(facts$people, 400L, facts$T0, facts$T1, 0L, 1L, 3)$donors
     pre <- seq_len(facts$T0)

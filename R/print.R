@@ -1,17 +1,27 @@
 #' Print and summarise a fit or a release
 #'
-#' The first lines say what the privacy guarantee is, by which theorem, and whether it holds; where
-#' it does not, they say NOT PRIVATE and why.
+#' The first lines say what was estimated, then the average effect with its interval, or why there
+#' is none; then what the privacy guarantee is, by which theorem, and whether it holds; where it
+#' does not, they say NOT PRIVATE and why.
+#'
+#' The last lines of a summary, and of a release, are the steps that the budget was spent on: where
+#' the donors are (`radius`), their mean and moments, both again in coordinates in which they are
+#' equally spread (`whitened`), and how far they stray from their own predictions (`placebo errors`).
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr what to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_synth` with
-#'   `fit`, `level`, `effects` (a data frame: estimates, intervals, and the share of each interval's
-#'   variance that is privacy noise), `simultaneous` (the critical value of intervals that cover all
-#'   periods together) and `test` (the moment-based placebo test of each target).
+#'   * `fit`, `level`.
+#'   * `effects`: a data frame, the average first, then each period: `target`, `term`, `estimate`,
+#'     `conf.low`, `conf.high`, `p.value` (of no effect), `privacy.se` (standard deviation of the
+#'     estimate over releases), outcome units. `NA` where there is no interval.
+#'   * `simultaneous`: the same limits, so that those of all periods cover together.
+#'   * `test`: is there an effect in any period? A list of `statistic` (the largest effect in units of
+#'     its standard error), `periods` and `p.value`, which allows for looking at all of them and is
+#'     calibrated on the donors' largest placebo errors; or `NULL` (no interval, or `epsilon = Inf`).
 #' @examples
-#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
+#' panel <- sim_panel(n = 1000, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,
 #'   target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1)
 #' )

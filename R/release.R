@@ -5,10 +5,14 @@
 #'
 #' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
 #' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
-#' at no further cost: `dp_synth(release, target = y)`. Releases by `"output"` and `"objective"`
-#' hold weights that were fitted to one target.
+#' at no further cost: `dp_synth(release, target = y)`. Its intervals are calibrated for the default
+#' estimator and, as `size` says, for people or for means of many. Releases by `"output"` and
+#' `"objective"` hold weights that were fitted to one target.
 #'
 #' @inheritParams dp_synth
+#' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is; 1
+#'   if `NULL`. From 20 people on a release by `"gram"` spends what it spends on intervals on those of
+#'   a mean, which are shorter, and has none for single people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as asked.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).

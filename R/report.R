@@ -22,7 +22,7 @@
 #' @examples
 #' fit <- dp_synth(pressure ~ enrolled,
 #'   data = clinic_panel, index = c("patient", "month"),
-#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+#'   epsilon = 1, delta = 1e-6, bounds = c(80, 200), size = 60
 #' )
 #' report(fit)
 #' report(fit, format = "latex")$result

@@ -3,7 +3,7 @@ library(dpsc)
 
 fit <- dp_synth(pressure ~ enrolled,
   data = clinic_panel, index = c("patient", "month"),
-  epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+  epsilon = 1, delta = 1e-6, bounds = c(80, 200), size = 60
 )
 print(fit)
 

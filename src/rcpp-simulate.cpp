@@ -32,12 +32,14 @@ dpsc::panel_facts as_facts(const Rcpp::List& x) {
   facts.T1 = Rcpp::as<int>(x["T1"]);
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
+  facts.group = Rcpp::as<bool>(x["group"]);
   return facts;
 }
 
 Rcpp::List from_intervals(const dpsc::calibration& c) {
   return Rcpp::List::create(_["second"] = c.second, _["second_sd"] = c.second_sd,
-                            _["average"] = c.average, _["period"] = c.period, _["band"] = c.band);
+                            _["average"] = c.average, _["period"] = c.period, _["band"] = c.band,
+                            _["group"] = c.group);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@ library(dpsc)
 
 fit <- dp_synth(pressure ~ enrolled,
   data = clinic_panel, index = c("patient", "month"),
-  epsilon = 1, delta = 1e-6, bounds = c(80, 200)
+  epsilon = 1, delta = 1e-6, bounds = c(80, 200), size = 60
 )
 dir.create("man/figures", showWarnings = FALSE, recursive = TRUE)
 grDevices::png("man/figures/clinic.png", width = 1300, height = 860, res = 190)

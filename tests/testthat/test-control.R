@@ -5,7 +5,8 @@ test_that("defaults are private and leave the rest to public rules", {
   expect_s3_class(control, "dp_control")
   expect_identical(control$rng, "secure")
   expect_false(control$donor_names)
-  others <- setdiff(names(control), c("rng", "donor_names"))
+  expect_true(control$intervals)
+  others <- setdiff(names(control), c("rng", "donor_names", "intervals"))
   expect_true(all(lengths(unclass(control)[others]) == 0L))
 })
 
@@ -26,7 +27,10 @@ test_that("bad settings are refused", {
   }
   for (bad in list(0, 1, -1, NA, "0.5", c(0.1, 0.2))) refused(split = bad)
   for (bad in list("r", NA_character_, 1, NULL, "/dev/random", c("R", "secure"))) refused(rng = bad)
-  for (bad in list(NA, 1, "yes", NULL, c(TRUE, TRUE))) refused(donor_names = bad)
+  for (bad in list(NA, 1, "yes", NULL, c(TRUE, TRUE))) {
+    refused(donor_names = bad)
+    refused(intervals = bad)
+  }
   # No seed can be stored.
   expect_error(dp_control(seed = 1))
 })
@@ -36,4 +40,50 @@ test_that("print() shows every setting", {
   expect_false(out$visible)
   for (name in names(dp_control())) expect_match(text, name, all = FALSE, fixed = TRUE)
   expect_match(text, "2.5", all = FALSE, fixed = TRUE)
+})
+
+test_that("without intervals the calibration's part of the budget goes to the moments", {
+  panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
+  fit <- function(intervals, size = 1) {
+    dp_synth(panel$donors,
+      target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = size,
+      control = dp_control(intervals = intervals)
+    )
+  }
+  for (size in c(1, 50)) {
+    with <- fit(TRUE, size)$release$privacy$steps
+    without <- fit(FALSE, size)$release$privacy$steps
+    expect_true(any(grepl("placebo", with$step)))
+    expect_false(any(grepl("placebo", without$step)))
+    # The total is the same, and all of it is spent.
+    expect_equal(sum(without$mu^2), sum(with$mu^2), tolerance = 1e-6)
+    noise <- function(steps) steps$mu[grepl("moments", steps$step)]
+    expect_true(all(noise(without) > noise(with)))
+  }
+})
+
+test_that("a fit without intervals says that none were asked for", {
+  panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
+  fit <- dp_synth(panel$donors,
+    target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1),
+    control = dp_control(intervals = FALSE)
+  )
+  expect_true(all(is.na(confint(fit))))
+  expect_true(all(is.na(tidy(fit)$std.error)))
+  expect_false(anyNA(tidy(fit)$privacy.se))
+  text <- paste(utils::capture.output(print(fit)), collapse = " ")
+  expect_match(text, "no interval: the release was made without, by dp_control(intervals = FALSE)",
+    fixed = TRUE
+  )
+})
+
+test_that("a release for more people than its donors can calibrate is not called unasked", {
+  panel <- sim_panel(n = 300, T0 = 8, T1 = 2)
+  fit <- dp_synth(panel$donors,
+    target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = 50
+  )
+  reason <- function(fit) paste(utils::capture.output(print(fit)), collapse = " ")
+  expect_match(reason(fit), "300 donors at epsilon = 1 cannot calibrate an interval")
+  one <- dp_synth(fit$release, target = panel$target)
+  expect_match(reason(one), "the mean of more people than its donors can calibrate")
 })
