@@ -1,32 +1,42 @@
 #' Select variables privately, then regress on them
 #'
 #' Which few of many variables predict an outcome, and by how much, from a table of people under
-#' differential privacy: a support is chosen with most of the budget, and a linear regression on it is
+#' differential privacy: a support is chosen with most of the budget, and a linear regression on it
+#' is
 #' released with the rest. Neighbours differ in one person's row; the number of rows is public.
 #'
 #' @section Methods:
-#' | `method` | what it does | when |
-#' |---|---|---|
-#' | `"pursuit"` (default) | one variable at a time by the exponential mechanism on clipped residual correlations, each followed by its noisy step | always; needs about `n sqrt(rho) >= 250` |
-#' | `"gram"` (default if `p^1.5 <= 0.5 n sqrt(rho)`) | noisy moments of all variables once; selection, any other size and the fit are free | few variables |
-#' | `"screening"` | the largest correlations at once | uncorrelated variables only |
-#' | `"votes"` | disjoint blocks vote for variables | large n |
-#' | `"frank-wolfe"` | Frank and Wolfe on an l1 ball | many variables, small effects |
-#' | `"exhaustive"` | exponential mechanism over all supports | small p; loses to the others |
-#' | `"blocks"` | the support most blocks name, if that is stable | one clear support |
-#' | `"stability"` | support of a Huberised LASSO, if certified stable for several replaced people | n in the thousands, nearly orthogonal supports |
-#' | `"lasso"` | the stability test of Thakurta (2013), repaired | n near a million |
+#' * `"pursuit"` (default): one variable at a time by the exponential mechanism on clipped residual
+#'   correlations, each followed by its noisy step. Needs about `n sqrt(rho) >= 250`.
+#' * `"gram"` (default if `p^1.5 <= 0.5 n sqrt(rho)`, up to 200 candidates): noisy moments of all
+#'   variables once; selection, any other size and the fit are free.
+#' * `"screening"`: the largest correlations at once; for uncorrelated variables only.
+#' * `"votes"`: disjoint blocks of people vote for variables; for large n.
+#' * `"frank-wolfe"`: Frank and Wolfe's iterations on an l1 ball.
+#' * `"exhaustive"`: the exponential mechanism over all supports; small p, and it loses to the
+#'   others.
+#' * `"blocks"`: the support that most blocks name, if that is stable.
+#' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
+#'   people
+#'   would not change it. For thousands of people and nearly orthogonal supports.
+#' * `"lasso"`: the stability test of Thakurta (2013), repaired; for hundreds of thousands of
+#'   people.
 #'
 #' The last three propose, test and release: they may abstain, which is an output like any other
 #' and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
 #'
-#' For synthetic control: features of the pre-period are chosen for free from a release; covariates of
-#' donors by `"pursuit"`; donors themselves must never be selected, since being in a support is the secret.
+#' For synthetic control: features of the pre-period are chosen for free from a release; covariates
+#' of
+#' donors by `"pursuit"`; donors themselves must never be selected, since being in a support is the
+#' secret.
 #'
-#' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in `bounds`),
+#' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
+#'   `bounds`),
 #'   or a selection by `"gram"`, of which any other `size` is free.
-#' @param data (`data.frame`, PRIVATE)\cr one row a person. A row with a missing value counts as zeros.
-#' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT PRIVATE.
+#' @param data (`data.frame`, PRIVATE)\cr one row a person. A row with a missing value counts as
+#'   zeros.
+#' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
+#'   PRIVATE.
 #' @param size (`count`)\cr how many variables, at most. Public: choosing it by looking is not free.
 #' @param bounds (`list`, PUBLIC)\cr as in [dp_online()].
 #' @param method (`string` or `NULL`)\cr see Methods.
@@ -34,7 +44,8 @@
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
 #' @param radius (`number` or `NULL`)\cr longest row of scaled variables in a release of moments.
 #'   `NULL`: as in [dp_online()].
-#' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over 50, `"blocks"`:
+#' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over
+#'   50, `"blocks"`:
 #'   80), `ball` (l1 radius of scaled coefficients; default size/2), `iterations` of `"frank-wolfe"`
 #'   (12), and for `"stability"`, `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` (.16),
 #'   `kappa` (c(.27, .4)).
@@ -42,15 +53,18 @@
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
-#'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`. All of it is
+#'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`. All of
+#'   it is
 #'   RELEASED or PUBLIC; scores, counts, gaps and distances are not in it.
-#' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
+#' `dpsc_error_budget`.
 #' @references
 #' Dwork, C. and Lei, J. (2009). Differential Privacy and Robust Statistics. STOC.
 #'
 #' Talwar, K., Thakurta, A. and Zhang, L. (2015). Nearly-Optimal Private LASSO. NeurIPS.
 #'
-#' Thakurta, A. and Smith, A. (2013). Differentially Private Feature Selection via Stability Arguments,
+#' Thakurta, A. and Smith, A. (2013). Differentially Private Feature Selection via Stability
+#' Arguments,
 #' and the Robustness of the Lasso. COLT.
 #' @examples
 #' n <- 4000
@@ -100,7 +114,8 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   shares <- selection_shares(method, facts, budget)
   # All that can fail for a public reason has to fail before the charge.
   plans <- list(
-    select = if (method == "gram") moments_plan(facts$p + facts$intercept, shares$fit_rho, budget, call),
+    select = if (method == "gram") moments_plan(facts$p + facts$intercept, shares$fit_rho, budget,
+      call),
     fit = if (facts$refit) moments_plan(facts$size + facts$intercept, shares$fit_rho, budget, call)
   )
   if (budget$private) {
@@ -125,7 +140,8 @@ dp_select.dp_selection <- function(x, size, ...) {
 }
 
 selection_methods <- c(
-  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "stability", "lasso"
+  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "stability",
+    "lasso"
 )
 testing_methods <- c("blocks", "stability", "lasso")
 
@@ -162,7 +178,8 @@ selection_constants <- function(settings, facts, method, call) {
   blocks <- if (method == "blocks") 80 else max(2, floor(facts$n / 50))
   out <- list(
     size = facts$size, intercept = facts$intercept,
-    blocks = check_count(settings$blocks %||% min(blocks, facts$n), 2, facts$n, arg = "blocks", call = call),
+    blocks = check_count(settings$blocks %||% min(blocks, facts$n), 2, facts$n, arg = "blocks",
+      call = call),
     ball = number("ball", facts$size / 2),
     iterations = check_count(settings$iterations %||% 12, 1, 1000, arg = "iterations", call = call),
     penalty = facts$n * number("penalty", 0.035), tau = number("tau", 0.6),
@@ -241,15 +258,26 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
     utils::head(select_pick_cpp(candidates, method, constants, budget$rng), facts$size)
   }
   result$abstained <- is.null(picked)
+  result$hurdle <- covariance_hurdle(method, facts, constants)
   used <- as.integer(picked) + length(first)
   result$selected <- columns$names[used]
   if (facts$refit && length(c(first, used))) {
     part <- c(first, used, ncol(table))
     moments <- release_moments(table[, part, drop = FALSE], sub_columns(columns, used),
-      if (length(used) == facts$size) plans$fit else NULL, radius, budget$rng, shares$fit_rho, budget)
+      if (length(used) == facts$size) plans$fit else NULL, radius, budget$rng, shares$fit_rho,
+        budget)
     result <- add_fit(result, moments, seq_len(length(part) - 1L), c(first, used))
   }
   structure(result, class = "dp_selection")
+}
+
+#' Covariance (scaled units) above which a variable is told from the best of the others by luck
+#' @noRd
+covariance_hurdle <- function(method, facts, constants) {
+  if (!method %in% c("pursuit", "screening") || is.infinite(constants$exponent)) {
+    return(NULL)
+  }
+  4 / constants$exponent * log(facts$p) / facts$n
 }
 
 select_from_moments <- function(selection) {
@@ -271,7 +299,8 @@ release_moments <- function(table, columns, plan, radius, rng, rho = NULL, budge
   if (is.null(plan)) plan <- moments_plan(p, rho, budget, NULL)
   learner <- list(
     method = "gram", family = "gaussian", columns = as.double(p),
-    radius = radius %||% usual_length(columns), clip = 1, ball = 1e6, psi = 1, lambda = 0, damping = 1
+    radius = radius %||% usual_length(columns), clip = 1, ball = 1e6, psi = 1, lambda = 0,
+      damping = 1
   )
   state <- stream_open_cpp(plan, learner)
   stream_advance_cpp(state, table, TRUE, FALSE, rng)

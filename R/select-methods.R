@@ -4,14 +4,18 @@
 #'
 #' @param x,object (`dp_selection`)\cr from [dp_select()].
 #' @param newdata (`data.frame`)\cr rows to predict.
-#' @param conf.int (`flag`)\cr add limits. Intervals are CONDITIONAL ON THE SELECTION: they treat the
-#'   chosen variables as if they had been fixed beforehand, and are too short for what a choice among
+#' @param conf.int (`flag`)\cr add limits. Intervals are CONDITIONAL ON THE SELECTION: they treat
+#'   the
+#'   chosen variables as if they had been fixed beforehand, and are too short for what a choice
+#'   among
 #'   many candidates makes of chance.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
-#' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit `estimate`,
-#'   `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all conditional on the
+#' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit
+#'   `estimate`,
+#'   `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all conditional on
+#'   the
 #'   selection.
 #' * `glance()`: one row of facts. `coef()`: estimates. `predict()`: a vector.
 #' @name tidy.dp_selection
@@ -82,7 +86,8 @@ print.dp_selection <- function(x, ...) {
     "  no variable"
   }
   cat(
-    paste0(if (x$privacy$private) "Private selection" else "Selection", " of at most ", x$facts$size, " of ",
+    paste0(if (x$privacy$private) "Private selection" else "Selection", " of at most ",
+      x$facts$size, " of ",
       x$facts$p, " variables by method \"", x$method, "\""),
     chosen,
     if (!is.null(x$coefficients)) {
@@ -90,6 +95,10 @@ print.dp_selection <- function(x, ...) {
       c("", paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
         formatC(shown, digits = 4L, format = "g")),
       "  Intervals of tidy() are conditional on the selection.")
+    },
+    if (!is.null(x$hurdle)) {
+      paste0("  This budget finds variables whose scaled covariance with what is left is above about ",
+        formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
     "", stream_privacy_lines(x$privacy),
     sep = "\n"

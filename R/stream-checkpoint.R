@@ -4,12 +4,16 @@
 #' Move a stream to a file, or publish its state
 #'
 #' @section Private checkpoints:
-#' `kind = "private"` *moves* the state: afterwards it is in the file and this stream no longer runs.
-#' The file holds sums without noise and the noise itself: whoever has it and the released values can
+#' `kind = "private"` *moves* the state: afterwards it is in the file and this stream no longer
+#' runs.
+#' The file holds sums without noise and the noise itself: whoever has it and the released values
+#' can
 #' subtract. It is AS SECRET AS THE DATA, readable by its owner only (mode 0600), and can be resumed
-#' once: `resume_stream()` claims its identity, atomically, in a folder of your account (the environment
+#' once: `resume_stream()` claims its identity, atomically, in a folder of your account (the
+#' environment
 #' variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes the file. A copy is
-#' refused there. *What cannot be seen*: a copy that is run by another account or on another machine;
+#' refused there. *What cannot be seen*: a copy that is run by another account or on another
+#' machine;
 #' two continuations of one state can be subtracted from each other, which shows sums without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A
@@ -20,7 +24,8 @@
 #' @section Public checkpoints:
 #' `kind = "public"` (only `noise = "tree"`) publishes the state: what it shows is covered by the
 #' stream's own budget, for any number of publications (proofs/streams.md, Theorem 4). The
-#' stream runs on, and fresh noise is added to every open node, here and in every continuation: a node
+#' stream runs on, and fresh noise is added to every open node, here and in every continuation: a
+#' node
 #' that was open at m publications has m + 1 times the variance. Continuations must take *different*
 #' rows: a row that is given again, after a crash for instance, is a second exposure of its person.
 #'
@@ -32,7 +37,8 @@
 #' @return `checkpoint()`: an object of class `dp_secret_state` or `dp_public_state` with `file`,
 #'   `kind` and `steps`, invisibly. `resume_stream()`: the stream.
 #' @section Errors: `dpsc_error_checkpoint` for a file that cannot be written, cannot be read, is
-#'   damaged or exists already; `dpsc_error_stream` for a state that was resumed before or is not here.
+#'   damaged or exists already; `dpsc_error_stream` for a state that was resumed before or is not
+#'   here.
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, horizon = 100, noise = "tree")
 #' update(visits, c(TRUE, FALSE, TRUE))

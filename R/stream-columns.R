@@ -112,7 +112,8 @@ new_column <- function(expression, bounds, intercept, call) {
 }
 
 check_range <- function(range, name, call) {
-  ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) && range[[1L]] < range[[2L]]
+  ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&
+    range[[1L]] < range[[2L]]
   if (!ok) {
     abort(c(
       "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
@@ -244,10 +245,12 @@ clip_scaled <- function(x, column) {
 #' @noRd
 unscaling <- function(columns) {
   half <- unlist(lapply(columns$regressors, function(column) {
-    if (is.null(column$levels)) column$half else rep(1, length(column_names(column, columns$intercept)))
+    if (is.null(column$levels)) column$half else rep(1, length(column_names(column,
+      columns$intercept)))
   }))
   centre <- unlist(lapply(columns$regressors, function(column) {
-    if (is.null(column$levels)) column$centre else numeric(length(column_names(column, columns$intercept)))
+    if (is.null(column$levels)) column$centre else numeric(length(column_names(column,
+      columns$intercept)))
   }))
   size <- columns$outcome$half
   p <- length(columns$names)

@@ -144,7 +144,8 @@ stream_lines <- function(stream) {
   horizon <- planned_horizon(stream)
   online <- inherits(stream, "dp_online")
   title <- if (online) {
-    paste0("online ", if (stream$columns$family == "binomial") "logistic ", "regression by method \"",
+    paste0("online ", if (stream$columns$family == "binomial") "logistic ",
+      "regression by method \"",
       stream$learner$method, "\"")
   } else {
     stream$what
@@ -158,6 +159,9 @@ stream_lines <- function(stream) {
     paste0("  ", whole(stream$released$steps), " of ",
       if (is.finite(horizon)) whole(horizon) else "unboundedly many", " steps taken",
       if (stream$batch) paste0(" (", whole(stream$released$rows), " rows)")),
+    if (!online && stream$privacy$private) {
+      paste0("  standard error of privacy noise at the horizon: ", plan_text(stream))
+    },
     if (!is.null(stream$gone)) paste0("  its state is not here any more: ", stream$gone),
     "",
     paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
@@ -165,6 +169,29 @@ stream_lines <- function(stream) {
     if (length(values) > 20L) paste("  and", length(values) - 20L, "more: see coef()"),
     "", stream_privacy_lines(stream$privacy)
   )
+}
+
+#' What the noise of a sum will be in the end, known before any data
+#' @noRd
+plan_text <- function(stream) {
+  paste(formatC(stream$columns$width * horizon_se(stream$plan), digits = 3L, format = "g"),
+    collapse = ", ")
+}
+
+#' @return Standard deviation of a sum at the horizon, for entries in [0, 1]. PUBLIC.
+#' @noRd
+horizon_se <- function(plan) {
+  one <- max(plan$scale) / plan$unit * (if (plan$gaussian) 1 else sqrt(2))
+  horizon <- plan$facts$horizon
+  if (plan$facts$noise != "tree") {
+    factor <- if (plan$facts$noise == "toeplitz") 4096 else 1
+    return(one * 2^-plan$grid / factor * sqrt(1.066 + log(horizon) / pi))
+  }
+  # Honaker's variances by level, for the levels that make up the horizon.
+  levels <- floor(log2(horizon)) + 1
+  v <- Reduce(function(v, l) 1 / (1 + 1 / (2 * v)), seq_len(levels - 1), 1, accumulate = TRUE)
+  used <- floor(horizon / 2^(seq_len(levels) - 1)) %% 2 == 1
+  one * sqrt(sum(v[used]))
 }
 
 #' What a stream or a selection promises, in words

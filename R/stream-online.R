@@ -9,7 +9,8 @@
 #'   regression from them. Nothing to tune, standard errors for free.
 #' * `"ftal"` (default for logistic models): follow the approximate leader. Gradients at released
 #'   coefficients, clipped, enter running sums; the leader of quadratic bounds follows from these.
-#'   Expected regret grows as log(T)^2 for losses with curvature `psi` (proofs/streams.md, Theorem 3).
+#'   Expected regret grows as log(T)^2 for losses with curvature `psi` (proofs/streams.md, Theorem
+#'   3).
 #' * `"ftrl"`: regularised leader for losses without curvature (Kairouz et al., 2021); used by
 #'   default when the noise is too large for `"ftal"`.
 #'
@@ -18,9 +19,12 @@
 #' Theorem 1). Neighbours differ in one entry; the number of entries is public.
 #'
 #' For reproduction, four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md,
-#' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (here with the
-#' exact leader of the squared loss) release every clean iterate with noise of its own; `"poffl"` releases
-#' one average at the horizon. `psi` is then the weight of a ridge that is part of the loss. They need a
+#' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (here with
+#' the
+#' exact leader of the squared loss) release every clean iterate with noise of its own; `"poffl"`
+#' releases
+#' one average at the horizon. `psi` is then the weight of a ridge that is part of the loss. They
+#' need a
 #' finite horizon and a stream that does not react to what is released, and lose to the default by
 #' factors (bench/streams.R).
 #'
@@ -37,24 +41,29 @@
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param horizon (`count` or `Inf`)\cr most steps the stream may take. `Inf`: planned for 2^30
 #'   steps, at the price of 1.4 to 1.5 times the noise.
-#' @param bounds (`list`, PUBLIC)\cr one entry a variable, under the name the formula writes: a range
+#' @param bounds (`list`, PUBLIC)\cr one entry a variable, under the name the formula writes: a
+#'   range
 #'   `c(lower, upper)`, to which values are clipped, or the levels of a factor. Nothing (levels,
 #'   centres, scales) is learned from rows.
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
 #' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
 #' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.
-#' @param batch (`flag`)\cr whether all rows of one [update()][update.dp_stream] make one step. Batch
+#' @param batch (`flag`)\cr whether all rows of one [update()][update.dp_stream] make one step.
+#'   Batch
 #'   sizes are then public.
 #' @param participation (`c(times =, apart =)`)\cr how often one person may have an entry, and how
 #'   many steps apart at least; declared, not checked.
-#' @param radius (`number` or `NULL`)\cr longest row of scaled regressors (each in \[-1, 1\]); longer
+#' @param radius (`number` or `NULL`)\cr longest row of scaled regressors (each in \[-1, 1\]);
+#'   longer
 #'   ones are shortened. Noise grows with its square. `NULL`: the root of 1 for the intercept, 1 for
 #'   each factor and `0.65 + 0.35 k` for k numbers.
-#' @param ball (`number` or `NULL`)\cr longest vector of scaled coefficients. `NULL`: `sqrt(p)`, three
+#' @param ball (`number` or `NULL`)\cr longest vector of scaled coefficients. `NULL`: `sqrt(p)`,
+#'   three
 #'   times that for logistic models.
 #' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
 #'   `NULL`: `1.5 radius^2 / p`, `0.22 radius^2 / p` for logistic models.
-#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or `"published"`, the
+#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or
+#'   `"published"`, the
 #'   printed constants, for which no guarantee is given.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged once, here, for the whole horizon.
 #' @param control (`dp_control`)\cr only `rng` is used.
@@ -64,7 +73,8 @@
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @seealso [update.dp_stream()], [checkpoint()], [dp_stream_sum()].
 #' @references
-#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization and
+#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization
+#' and
 #' High-Dimensional Regression. Dissertation, Pennsylvania State University.
 #'
 #' Denisov, S., McMahan, B., Rush, K., Smith, A. and Thakurta, A. (2022). Improved Differential
@@ -119,7 +129,8 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   }
   calibration <- check_choice(calibration, c("tight", "published"), call = call)
   if (!is.null(method) && method %in% chapter_five) {
-    return(open_iterates(method, calibration, columns, learner, horizon, participation, batch, budget,
+    return(open_iterates(method, calibration, columns, learner, horizon, participation, batch,
+      budget,
       ledger, is.null(psi), call))
   }
   if (calibration == "published") {
@@ -131,7 +142,8 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   learner$method <- method %||% default_method(learner, plan_for, horizon)
   # Found by simulation over public designs (bench/streams.R); neither depends on data.
   learner$damping <- if (learner$method == "ftal") 2 else 1
-  learner$lambda <- if (learner$method == "ftrl") ftrl_penalty(learner, plan_for("ftrl"), horizon) else 0
+  learner$lambda <- if (learner$method == "ftrl") ftrl_penalty(learner, plan_for("ftrl"),
+    horizon) else 0
   new_stream("dp_online", paste0("stream by method \"", learner$method, "\""), columns, learner,
     plan_for(learner$method), budget, batch, ledger, call)
 }

@@ -63,7 +63,8 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget, call
   })
 }
 
-# A horizon that is not known is planned as 2^30 steps: at most 1.5 times the noise of the right one.
+# A horizon that is not known is planned as 2^30 steps: at most 1.5 times the noise of the right
+# one.
 unknown_horizon <- 2^30
 
 check_horizon <- function(horizon, call) {
@@ -94,7 +95,7 @@ choose_noise <- function(noise, horizon, budget, call) {
   }
   if (noise == "toeplitz" && horizon > 4096) {
     abort(c(
-      "{.code noise = \"toeplitz\"} keeps the stream in memory: {.arg horizon} may be 4,096 at most.",
+      "{.code noise = \"toeplitz\"} keeps the stream: {.arg horizon} may be 4,096 at most.",
       i = "{.code noise = \"blt\"} is as accurate to a thousandth, at any horizon."
     ), "argument", call)
   }
@@ -126,7 +127,7 @@ stream_privacy <- function(budget, plan, learner) {
     rho = if (budget$private && budget$delta > 0) budget$rho else NA_real_,
     neighbours = neighbours,
     theorem = if (budget$delta > 0) {
-      "running sums under correlated noise, adaptive streams included (proofs/streams.md, Theorem 1)"
+      "running sums under correlated noise, reacting streams too (proofs/streams.md, Theorem 1)"
     } else {
       "running sums by trees (Dwork et al., 2010; proofs/streams.md, Theorem 1)"
     },
@@ -172,7 +173,8 @@ live_state <- function(stream, call) {
 #' What happens is decided by row counts alone.
 #'
 #' @section Each row once:
-#' Whether a row was given before cannot be seen here. A person with k entries where one was declared
+#' Whether a row was given before cannot be seen here. A person with k entries where one was
+#' declared
 #' loses k^2 times the rho of one. Keys, and queues that deliver twice, are the caller's to check;
 #' people who come again are declared with `participation`.
 #'

@@ -12,7 +12,8 @@
 #'   clipped to them. A missing value counts as `lower`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability; 0 gives discrete Laplace noise on
 #'   trees.
-#' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] gives the running
+#' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] gives the
+#'   running
 #'   sums. `update()` takes a vector, a matrix or a data frame with one column an entry of `bounds`;
 #'   for counts TRUE/FALSE, 0/1, or one of the `categories`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
@@ -89,7 +90,8 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
     value <- if (is.factor(newdata)) as.character(newdata) else newdata
     if (!is.character(value) && !all(is.na(value))) {
       abort(c(
-        "Entries of a count in categories must be text or a factor.", x = "They are {describe(newdata)}."
+        "Entries of a count in categories must be text or a factor.",
+          x = "They are {describe(newdata)}."
       ), "data", call)
     }
     table <- outer(match(value, names), seq_along(names), `==`) + 0

@@ -1,6 +1,8 @@
 # Selection: recall of the true support (s = 5).
-#   selection.csv: x_j = clip(N/2, +-1), AR(cor) columns, |theta_j| = .4 with signs + - + + -, noise .2, y clipped
-#     to +-1; delta = 1e-6; .8 of the budget to the selection. `best_known`: document values. Rows of
+#   selection.csv: x_j = clip(N/2, +-1), AR(cor) columns, |theta_j| = .4 with signs + - + + -,
+#   noise .2, y clipped
+#     to +-1; delta = 1e-6; .8 of the budget to the selection. `best_known`: document values. Rows
+#     of
 #     moments have length sqrt(.3 p), known from the design.
 library(dpsc)
 
@@ -34,7 +36,8 @@ simulate <- function(n, p, cor) {
 recall <- function(data, p, epsilon, method, ...) {
   bounds <- c(list(y = c(-1, 1)), stats::setNames(rep(list(c(-1, 1)), p), paste0("V", seq_len(p))))
   found <- dp_select(y ~ 0 + ., data$rows,
-    epsilon = epsilon, delta = 1e-6, size = 5, bounds = bounds, method = method, refit = method != "gram",
+    epsilon = epsilon, delta = 1e-6, size = 5, bounds = bounds, method = method,
+      refit = method != "gram",
     radius = if (method == "gram") sqrt(0.3 * p), ...
   )
   mean(data$truth %in% found$selected)
@@ -49,8 +52,10 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
     data <- simulate(cell$n, cell$p, cell$cor)
     value <- function(method) recall(data, cell$p, cell$epsilon, method)
     c(
-      screening = value("screening"), pursuit = value("pursuit"), frank.wolfe = value("frank-wolfe"),
-      gram = if (cell$p <= 100) value("gram") else NA, votes = if (cell$p <= 100) value("votes") else NA,
+      screening = value("screening"), pursuit = value("pursuit"),
+        frank.wolfe = value("frank-wolfe"),
+      gram = if (cell$p <= 100) value("gram") else NA,
+        votes = if (cell$p <= 100) value("votes") else NA,
       stability = value("stability")
     )
   })

@@ -1,8 +1,12 @@
-# Online learning: cumulative regret over that of always predicting with theta = 0 (1 = useless, above
+# Online learning: cumulative regret over that of always predicting with theta = 0 (1 = useless,
+# above
 # 1 = harmful), and speed.
-#   streams.csv: |x| = 1, delta = 1e-6. Linear: y = clip(x'theta + .2 N, +-1), sd(x'theta) = .5. Logistic:
-#     sd(x'theta) = 2. Every private method at its public defaults, nothing tuned. `best_known`: document
-#     values of the same method, each at its best tuning constant of a grid and with noise calibrated by
+#   streams.csv: |x| = 1, delta = 1e-6. Linear: y = clip(x'theta + .2 N, +-1), sd(x'theta) = .5.
+#   Logistic:
+#     sd(x'theta) = 2. Every private method at its public defaults, nothing tuned. `best_known`:
+#     document
+#     values of the same method, each at its best tuning constant of a grid and with noise
+#     calibrated by
 #     the curve of continuous Gaussian noise, 7 % below that of zCDP, which the ledger adds up.
 #   streams-speed.csv: seconds for a million steps of p = 20 and size of the state.
 library(dpsc)
@@ -78,7 +82,8 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   linear <- cell$model == "linear"
   results <- replicate(n, {
     data <- simulate(cell$model, cell$p, cell$T)
-    value <- function(...) regret(cell$model, data, progressive(cell$model, data, cell$epsilon, ...))
+    value <- function(...) regret(cell$model, data, progressive(cell$model, data, cell$epsilon,
+      ...))
     c(
       ftrl = value("ftrl"), ftal_tree = value("ftal", "tree"), ftal = value("ftal"),
       gram = if (linear) value("gram") else NA, pigd = value("pigd", NULL)

@@ -33,8 +33,8 @@ dpsc::stability_facts as_stability(const Rcpp::List& list) {
 }
 
 template <typename Engine>
-dpsc::stable_support propose(const dpsc::people& rows, const std::string& method, const Rcpp::List& facts,
-                             Engine& engine) {
+dpsc::stable_support propose(const dpsc::people& rows, const std::string& method,
+                             const Rcpp::List& facts, Engine& engine) {
   if (method == "lasso") return dpsc::lasso_stability(rows, as_stability(facts));
   if (method == "stability") return dpsc::huber_stability(rows, as_stability(facts));
   return dpsc::block_mode(rows, static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"])),
@@ -46,8 +46,8 @@ dpsc::stable_support propose(const dpsc::people& rows, const std::string& method
 
 // Columns of the table that a method picks, in order. RELEASED.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
-                                 const Rcpp::List& facts, SEXP rng) {
+std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
+                                 const std::string& method, const Rcpp::List& facts, SEXP rng) {
   const dpsc::people rows = as_people(table);
   dpsc::greedy_facts f;
   f.size = static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"]));
@@ -60,7 +60,8 @@ std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const
     if (method == "screening") return from_one(dpsc::screen(rows, f, engine).order);
     if (method == "frank-wolfe") return from_one(dpsc::frank_wolfe(rows, f, engine).order);
     if (method == "votes")
-      return from_one(dpsc::vote(rows, f.size, static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
+      return from_one(dpsc::vote(rows, f.size,
+                                 static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
                                  f.intercept, f.exponent, engine));
     if (method == "exhaustive")
       return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, engine));
@@ -90,29 +91,31 @@ Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const s
   const dpsc::people rows = as_people(table);
   return with_engine(rng, [&](auto& engine) {
     const dpsc::stable_support proposed = propose(rows, method, facts, engine);
-    return Rcpp::List::create(Rcpp::Named("support") = from_one(proposed.support),
-                              Rcpp::Named("distance") = static_cast<double>(proposed.distance) / 1024.0);
+    return Rcpp::List::create(
+        Rcpp::Named("support") = from_one(proposed.support),
+        Rcpp::Named("distance") = static_cast<double>(proposed.distance) / 1024.0);
   });
 }
 
 // [[Rcpp::export(rng = false)]]
-bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta, SEXP rng) {
+bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta,
+                       SEXP rng) {
   return with_engine(rng, [&](auto& engine) {
-    return dpsc::passes(static_cast<std::int64_t>(distance), static_cast<std::int64_t>(sensitivity), epsilon,
-                        delta, engine);
+    return dpsc::passes(static_cast<std::int64_t>(distance), static_cast<std::int64_t>(sensitivity),
+                        epsilon, delta, engine);
   });
 }
 
 // Matching pursuit on released moments, and a fit: post-processing.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size, int forced,
-                                    double sd) {
+std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size,
+                                    int forced, double sd) {
   return from_one(dpsc::pursue_moments(moments, size, forced, sd));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std::vector<int>& used, double sd,
-                           double rows) {
+Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std::vector<int>& used,
+                           double sd, double rows) {
   std::vector<Eigen::Index> from_zero;
   for (const int j : used) from_zero.push_back(j - 1);
   const dpsc::moment_fit fit = dpsc::fit_moments(moments, from_zero, sd, rows);
@@ -123,7 +126,8 @@ Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std
 // [[Rcpp::export(rng = false)]]
 int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng) {
   return with_engine(rng, [&](auto& engine) {
-    return static_cast<int>(dpsc::choose(std::vector<std::int64_t>(loss.begin(), loss.end()), exponent, unit,
-                                         engine)) + 1;
+    return static_cast<int>(dpsc::choose(std::vector<std::int64_t>(loss.begin(), loss.end()),
+                                         exponent, unit, engine)) +
+           1;
   });
 }

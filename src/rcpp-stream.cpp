@@ -23,7 +23,8 @@ live_stream& alive(SEXP pointer) {
   if (TYPEOF(pointer) != EXTPTRSXP || !R_ExternalPtrAddr(pointer))
     throw dpsc::state_error("the state of this stream is not here");
   live_stream& stream = *stream_pointer(pointer);
-  if (!stream.core && !stream.iterates) throw dpsc::state_error("the state of this stream is not here");
+  if (!stream.core && !stream.iterates)
+    throw dpsc::state_error("the state of this stream is not here");
   return stream;
 }
 
@@ -140,7 +141,8 @@ Rcpp::List iterates_plan_cpp(const Rcpp::List& facts) {
 
 // Clean iterates of a made-up stream, for audits.
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts, const Eigen::Map<Eigen::MatrixXd>& table) {
+Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts,
+                                   const Eigen::Map<Eigen::MatrixXd>& table) {
   dpsc::perturbed_iterates iterates(as_iterates(facts));
   Eigen::MatrixXd out(table.rows(), iterates.facts().columns);
   dpsc::tape_engine none({});
@@ -153,7 +155,8 @@ Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts, const Eigen::Map<Eig
 
 // [[Rcpp::export(rng = false)]]
 bool stream_here_cpp(SEXP pointer) {
-  return TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer) && (stream_pointer(pointer)->core || stream_pointer(pointer)->iterates);
+  return TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer) &&
+         (stream_pointer(pointer)->core || stream_pointer(pointer)->iterates);
 }
 
 // A name for a state that no other has.
@@ -180,9 +183,8 @@ Rcpp::List advance_iterates(live_stream& stream, const Eigen::Map<Eigen::MatrixX
       if (predict) scores[taken] = core.score(table.data() + taken, n);
       core.step(table.data() + taken, n, engine);
       const auto t = static_cast<double>(core.steps());
-      const double last = stream.trace.empty()
-                              ? 0.0
-                              : stream.trace[stream.trace.size() - core.facts().columns - 3];
+      const double last =
+          stream.trace.empty() ? 0.0 : stream.trace[stream.trace.size() - core.facts().columns - 3];
       if (t < 500.0 || t > 1.01 * last) {
         stream.trace.insert(stream.trace.end(), {t, t, 0.0});
         stream.trace.insert(stream.trace.end(), core.theta().data(),
@@ -198,7 +200,8 @@ Rcpp::List advance_iterates(live_stream& stream, const Eigen::Map<Eigen::MatrixX
 Eigen::MatrixXd trace_table(const std::vector<double>& trace, Eigen::Index width) {
   Eigen::MatrixXd table(static_cast<Eigen::Index>(trace.size()) / width, width);
   for (Eigen::Index i = 0; i < table.rows(); ++i)
-    for (Eigen::Index j = 0; j < width; ++j) table(i, j) = trace[static_cast<std::size_t>(i * width + j)];
+    for (Eigen::Index j = 0; j < width; ++j)
+      table(i, j) = trace[static_cast<std::size_t>(i * width + j)];
   return table;
 }
 
@@ -251,7 +254,8 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
         Rcpp::Named("rows") = static_cast<double>(core.steps()),
         Rcpp::Named("estimate") = core.theta(),
         Rcpp::Named("noise") = Eigen::MatrixXd(Eigen::MatrixXd::Identity(p, p) * sd * sd),
-        Rcpp::Named("total") = Eigen::MatrixXd(), Rcpp::Named("trace") = trace_table(stream.trace, p + 3));
+        Rcpp::Named("total") = Eigen::MatrixXd(),
+        Rcpp::Named("trace") = trace_table(stream.trace, p + 3));
   }
   const dpsc::learner& core = *stream.core;
   const Eigen::MatrixXd table =
@@ -310,9 +314,10 @@ void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVecto
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_peek_cpp(const std::string& path) {
   const dpsc::checkpoint_file file = dpsc::parse_checkpoint(dpsc::read_whole(path));
-  return Rcpp::List::create(Rcpp::Named("public") = file.is_public,
-                            Rcpp::Named("id") = Rcpp::RawVector(file.id.begin(), file.id.end()),
-                            Rcpp::Named("meta") = Rcpp::RawVector(file.meta.begin(), file.meta.end()));
+  return Rcpp::List::create(
+      Rcpp::Named("public") = file.is_public,
+      Rcpp::Named("id") = Rcpp::RawVector(file.id.begin(), file.id.end()),
+      Rcpp::Named("meta") = Rcpp::RawVector(file.meta.begin(), file.meta.end()));
 }
 
 // A live stream from a checkpoint; a public one gets fresh noise on every open node. `id` must be
@@ -337,14 +342,17 @@ SEXP stream_load_cpp(const std::string& path, const Rcpp::RawVector& id, SEXP rn
   return stream_pointer(stream.release(), true);
 }
 
-// Audits -------------------------------------------------------------------------------------------
+// Audits
+// -------------------------------------------------------------------------------------------
 // Made-up streams only.
 
 namespace {
 
 struct recorder final : dpsc::exposure_observer {
   std::vector<std::int64_t> values;
-  void seen(std::int64_t* value, Eigen::Index d) override { values.insert(values.end(), value, value + d); }
+  void seen(std::int64_t* value, Eigen::Index d) override {
+    values.insert(values.end(), value, value + d);
+  }
 };
 
 // Gives out what another stream released, and keeps how far this one's value was from it.
@@ -352,9 +360,9 @@ struct replayer final : dpsc::exposure_observer {
   const std::vector<std::int64_t>* recorded = nullptr;
   const std::vector<std::int64_t>* scale = nullptr;
   std::size_t at = 0;
-  double cost = 0.0;      // sum of shift^2 / (2 sigma^2)
-  double pure = 0.0;      // sum of |shift| / scale
-  double squared = 0.0;   // sum of shift^2
+  double cost = 0.0;     // sum of shift^2 / (2 sigma^2)
+  double pure = 0.0;     // sum of |shift| / scale
+  double squared = 0.0;  // sum of shift^2
   void seen(std::int64_t* value, Eigen::Index d) override {
     for (Eigen::Index i = 0; i < d; ++i, ++at) {
       const double shift = static_cast<double>(value[i] - recorded->at(at));
@@ -371,8 +379,8 @@ struct replayer final : dpsc::exposure_observer {
 
 }  // namespace
 
-// Records a stream and replays its neighbour with the same noise and the same releases: what is left
-// is the shift of every released integer. `rng` must be a tape or it is not the same noise.
+// Records a stream and replays its neighbour with the same noise and the same releases: what is
+// left is the shift of every released integer. `rng` must be a tape or it is not the same noise.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
                              const Eigen::Map<Eigen::MatrixXd>& table,
@@ -414,7 +422,8 @@ std::vector<double> stream_shown_nodes_cpp(const std::string& path) {
 
 // One step of a live stream, and every integer that left with it.
 // [[Rcpp::export(rng = false)]]
-std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row, SEXP rng) {
+std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row,
+                                       SEXP rng) {
   live_stream& stream = alive(pointer);
   if (!stream.core) throw std::invalid_argument("not a stream of running sums");
   dpsc::learner& core = *stream.core;

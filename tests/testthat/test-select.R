@@ -3,12 +3,14 @@
 sparse_rows <- function(n, p, s = 3, size = 0.5, sd = 0.2) {
   x <- pmax(pmin(matrix(stats::rnorm(n * p, sd = 0.5), n), 1), -1)
   where <- seq_len(s) * 2
-  y <- drop(x[, where, drop = FALSE] %*% (size * rep(c(1, -1), length.out = s))) + stats::rnorm(n, sd = sd)
+  y <- drop(x[, where, drop = FALSE] %*% (size * rep(c(1, -1), length.out = s))) + stats::rnorm(n,
+    sd = sd)
   data.frame(x = unname(x), y = pmax(pmin(y, 1), -1))
 }
 select_bounds <- function(rows) stats::setNames(rep(list(c(-1, 1)), ncol(rows)), names(rows))
 seeded <- dp_control(rng = "R")
-pick_facts <- function(size = 1, exponent = 1, rho_step = Inf, blocks = 2, ball = 1, intercept = FALSE) {
+pick_facts <- function(size = 1, exponent = 1, rho_step = Inf, blocks = 2, ball = 1,
+  intercept = FALSE) {
   list(size = size, exponent = exponent, rho_step = rho_step, blocks = blocks, ball = ball,
     intercept = intercept)
 }
@@ -21,7 +23,8 @@ test_that("a choice has the exact law", {
   loss <- c(0, 3, 1, 40)
   draws <- replicate(6000, dpsc:::select_choose_cpp(loss, 2, 4, "R"))
   mass <- exp(-loss / 2)
-  expect_not_rejected(stats::chisq.test(table(factor(draws, 1:4))[1:3], p = mass[1:3] / sum(mass[1:3]))$p.value)
+  expect_not_rejected(stats::chisq.test(table(factor(draws, 1:4))[1:3],
+    p = mass[1:3] / sum(mass[1:3]))$p.value)
   expect_identical(dpsc:::select_choose_cpp(c(5, 2, 2), Inf, 1, "R"), 2L)
   # Losses of 2^50 do not overflow.
   expect_identical(dpsc:::select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
@@ -62,7 +65,8 @@ test_that("shares of the budget add up to it", {
       choice <- dpsc:::choice_budget(method, shares, constants)
       picks <- switch(method, "frank-wolfe" = 12, exhaustive = 1, 3)
       sums <- switch(method, pursuit = 4, screening = 1, 0)
-      spent <- picks * choice$exponent^2 / 8 + sums * choice$rho_step + if (refit) shares$fit_rho else 0
+      spent <- picks * choice$exponent^2 / 8 + sums * choice$rho_step +
+        if (refit) shares$fit_rho else 0
       expect_equal(spent, budget$rho)
     }
   }
@@ -73,7 +77,8 @@ test_that("without noise every method finds the support", {
   rows <- sparse_rows(6000, 8)
   truth <- c("x.2", "x.4", "x.6")
   for (method in dpsc:::selection_methods) {
-    found <- dp_select(y ~ ., rows, epsilon = Inf, size = 3, bounds = select_bounds(rows), method = method)
+    found <- dp_select(y ~ ., rows, epsilon = Inf, size = 3, bounds = select_bounds(rows),
+      method = method)
     expect_setequal(found$selected, truth)
     fit <- stats::lm(stats::reformulate(found$selected, "y"), rows)
     expect_equal(coef(found), stats::coef(fit), tolerance = 0.05)
@@ -88,7 +93,8 @@ test_that("with noise they find it, and intervals given the truth cover", {
   for (method in c("pursuit", "gram", "screening", "votes", "frank-wolfe", "stability")) {
     ledger <- dp_ledger(4, 1e-6)
     found <- dp_select(y ~ 0 + ., rows,
-      epsilon = 4, size = 3, bounds = select_bounds(rows), method = method, ledger = ledger, control = seeded
+      epsilon = 4, size = 3, bounds = select_bounds(rows), method = method, ledger = ledger,
+        control = seeded
     )
     expect_setequal(found$selected, truth)
     expect_identical(nrow(as.data.frame(ledger)), 1L)
@@ -96,22 +102,26 @@ test_that("with noise they find it, and intervals given the truth cover", {
     expect_identical(table$term[order(table$rank)], found$selected)
     expect_true(all(abs(abs(table$estimate) - 0.5) < 4 * table$std.error + 0.05))
     expect_equal(predict(found, rows[1:3, ]),
-      drop(pmax(pmin(as.matrix(rows[1:3, found$selected]) %*% coef(found), 1), -1)), ignore_attr = TRUE)
+      drop(pmax(pmin(as.matrix(rows[1:3, found$selected]) %*% coef(found), 1), -1)),
+        ignore_attr = TRUE)
   }
-  expect_error(dp_select(y ~ ., rows, epsilon = 1, size = 3, bounds = select_bounds(rows), ledger = ledger),
+  expect_error(dp_select(y ~ ., rows, epsilon = 1, size = 3, bounds = select_bounds(rows),
+    ledger = ledger),
     class = "dpsc_error_budget")
 })
 
 test_that("a selection by moments is selected from again at no cost", {
   withr::local_seed(5)
   rows <- sparse_rows(5000, 6)
-  found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows), control = seeded)
+  found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows),
+    control = seeded)
   expect_identical(found$method, "gram") # the public rule
   again <- dp_select(found, size = 2)
   expect_identical(again$selected, found$selected[1:2])
   expect_identical(again$privacy, found$privacy)
   expect_length(coef(again), 3L)
-  other <- dp_select(y ~ ., rows, epsilon = 2, size = 2, bounds = select_bounds(rows), method = "votes")
+  other <- dp_select(y ~ ., rows, epsilon = 2, size = 2, bounds = select_bounds(rows),
+    method = "votes")
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
@@ -131,7 +141,8 @@ test_that("unstable tables are named with probability delta, stable ones as Lapl
 })
 
 stable_facts <- function(n, ...) {
-  given <- list(size = 1, penalty = 0.1 * n, tau = 0.6, psi = 0.25, kappa1 = 0.5, kappa2 = 0.5, blocks = 5,
+  given <- list(size = 1, penalty = 0.1 * n, tau = 0.6, psi = 0.25, kappa1 = 0.5, kappa2 = 0.5,
+    blocks = 5,
     intercept = FALSE)
   utils::modifyList(given, list(...))
 }
@@ -196,7 +207,8 @@ test_that("a certificate that claims too much is caught by the same attack", {
 })
 
 test_that("the counterexample to the printed LASSO test is not named", {
-  # A small support, and a variable outside it a hair below the penalty: one person away from entering.
+  # A small support, and a variable outside it a hair below the penalty: one person away from
+  # entering.
   n <- 4000
   a <- rep(c(1, 0), c(n / 2, n / 2))
   penalty <- 600
@@ -217,7 +229,8 @@ test_that("abstaining is an output, and paid for", {
   for (method in c("stability", "lasso", "blocks")) {
     ledger <- dp_ledger(1, 1e-6)
     found <- dp_select(y ~ ., rows,
-      epsilon = 0.9, delta = 9e-7, size = 3, bounds = select_bounds(rows), method = method, ledger = ledger,
+      epsilon = 0.9, delta = 9e-7, size = 3, bounds = select_bounds(rows), method = method,
+        ledger = ledger,
       settings = list(blocks = 30)
     )
     expect_true(found$abstained)
@@ -234,7 +247,8 @@ test_that("the support of the exponential mechanism over supports is the best on
   withr::local_seed(10)
   rows <- sparse_rows(200, 6, s = 2)
   found <- dp_select(y ~ 0 + ., rows,
-    epsilon = Inf, size = 2, bounds = select_bounds(rows), method = "exhaustive", settings = list(ball = 9)
+    epsilon = Inf, size = 2, bounds = select_bounds(rows), method = "exhaustive",
+      settings = list(ball = 9)
   )
   pairs <- utils::combn(6, 2)
   left <- apply(pairs, 2, function(k) sum(stats::lm.fit(as.matrix(rows[k]), rows$y)$residuals^2))
@@ -246,7 +260,8 @@ test_that("a selection holds no row", {
   canary <- 0.123456789101112
   rows$x.1[[7L]] <- canary
   for (method in c("pursuit", "gram", "votes")) {
-    found <- do.call(dp_select, list(y ~ ., rows, epsilon = 1, size = 2, bounds = select_bounds(rows),
+    found <- do.call(dp_select, list(y ~ ., rows, epsilon = 1, size = 2,
+      bounds = select_bounds(rows),
       method = method))
     bytes <- serialize(unclass(found), NULL, xdr = FALSE)
     expect_length(grepRaw(writeBin(canary, raw()), bytes, fixed = TRUE), 0L)
@@ -258,7 +273,8 @@ test_that("bad arguments are classed errors before any charge", {
   rows <- sparse_rows(60, 6)
   ledger <- dp_ledger(1, 1e-6)
   make <- function(...) {
-    given <- list(x = y ~ ., data = rows, epsilon = 1, size = 2, bounds = select_bounds(rows), ledger = ledger)
+    given <- list(x = y ~ ., data = rows, epsilon = 1, size = 2, bounds = select_bounds(rows),
+      ledger = ledger)
     new <- list(...)
     given[names(new)] <- new
     do.call(dp_select, given)
@@ -269,7 +285,8 @@ test_that("bad arguments are classed errors before any charge", {
   expect_error(make(method = "lars"), class = "dpsc_error_argument")
   expect_error(make(share = 1), class = "dpsc_error_argument")
   expect_error(make(settings = list(block = 3)), class = "dpsc_error_argument")
-  expect_error(make(method = "stability", settings = list(psi = 0.01)), class = "dpsc_error_argument")
+  expect_error(make(method = "stability", settings = list(psi = 0.01)),
+    class = "dpsc_error_argument")
   expect_error(make(bounds = list(y = c(-1, 1))), class = "dpsc_error")
   expect_error(make(data = as.list(rows)), class = "dpsc_error_data")
   expect_error(dp_select(rows), class = "dpsc_error_argument")

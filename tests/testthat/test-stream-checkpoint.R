@@ -20,7 +20,8 @@ test_that("a private state goes on where it was", {
   for (noise in all_noises) {
     for (method in c("gram", "ftal", "ftrl")) {
       make <- function(epsilon) {
-        dp_online(y ~ ., epsilon = epsilon, horizon = 20, bounds = bounds, method = method, noise = noise)
+        dp_online(y ~ ., epsilon = epsilon, horizon = 20, bounds = bounds, method = method,
+          noise = noise)
       }
       whole <- make(Inf)
       moved <- make(Inf)

@@ -1,4 +1,5 @@
-# Chapter 5 of Thakurta (2013): pinned constants, sensitivities by search, and what is wrong as printed.
+# Chapter 5 of Thakurta (2013): pinned constants, sensitivities by search, and what is wrong as
+# printed.
 
 iterate_facts <- function(method, horizon, ..., published = FALSE) {
   given <- list(
@@ -76,7 +77,8 @@ test_that("no iterate moves by more than is declared, and the bounds are near", 
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
       for (method in c("pigd", "pgiga", "poffl", if (family == "gaussian") "pocp")) {
-        facts <- iterate_facts(method, 12, columns = p, family = family, psi = 0.3, ball = 3, clip = 0.3)
+        facts <- iterate_facts(method, 12, columns = p, family = family, psi = 0.3, ball = 3,
+          clip = 0.3)
         ratio <- worst_ratio(facts)
         expect_lte(ratio, 1 + 1e-9)
         if (p == 1 && family == "gaussian") expect_gt(ratio, if (method == "pocp") 0.1 else 0.6)
@@ -136,7 +138,8 @@ test_that("they run as streams, say what holds, and are charged", {
   }
   expect_error(dp_online(y ~ x, epsilon = 1, horizon = Inf, bounds = bounds, method = "pigd"),
     class = "dpsc_error_argument")
-  expect_error(dp_online(y ~ x, epsilon = 1, horizon = 9, bounds = bounds, calibration = "published"),
+  expect_error(dp_online(y ~ x, epsilon = 1, horizon = 9, bounds = bounds,
+    calibration = "published"),
     class = "dpsc_error_argument")
   expect_error(dp_online(y ~ x, epsilon = 50, horizon = 9, bounds = bounds, method = "pigd",
     calibration = "published"), class = "dpsc_error_argument")

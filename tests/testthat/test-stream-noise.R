@@ -12,7 +12,8 @@ test_that("the sampler with a whole standard deviation has the exact law", {
     cells <- pmax(pmin(x, 4 * sigma), -4 * sigma)
     support <- seq(-4 * sigma, 4 * sigma)
     wide <- -2000:2000
-    mass <- tapply(discrete_gaussian_mass(wide, sigma^2), pmax(pmin(wide, 4 * sigma), -4 * sigma), sum)
+    mass <- tapply(discrete_gaussian_mass(wide, sigma^2), pmax(pmin(wide, 4 * sigma), -4 * sigma),
+      sum)
     p <- stats::chisq.test(table(factor(cells, support)), p = mass / sum(mass))$p.value
     expect_not_rejected(p)
   }
@@ -73,6 +74,16 @@ test_that("an unknown horizon costs at most half more noise", {
   expect_gt(ratio, 1.2)
 })
 
+test_that("the noise at the horizon is known before any data", {
+  for (noise in all_noises) {
+    for (horizon in c(12, 300)) {
+      plan <- stream_plan(noise, horizon = horizon)
+      sd <- path(plan, matrix(0, horizon, 1))$sd[horizon] / plan$unit
+      expect_lt(abs(dpsc:::horizon_se(plan) / sd - 1), 0.05) # asymptotic, but for trees
+    }
+  }
+})
+
 test_that("errors have the variance that is stated", {
   withr::local_seed(3)
   x <- matrix(stats::runif(200), 200)
@@ -100,7 +111,8 @@ test_that("one entry moves all releases together by what is charged, and no more
       }, 0)
       expect_lte(max(shares), 1 + 1e-9)
       # The bound is met, but for the levels of a tree that never complete.
-      if (noise != "tree" || horizon == 64) expect_gt(shares[[1L]], if (noise == "tree") 0.99 else 0.998)
+      if (noise != "tree" || horizon == 64) expect_gt(shares[[1L]],
+        if (noise == "tree") 0.99 else 0.998)
     }
   }
 })
@@ -138,7 +150,8 @@ test_that("people who come again are covered as declared", {
     expect_gt(worst, if (noise == "tree") 0.5 else 0.998)
     # Closer together than declared: more than was charged (a tree's bound has slack).
     if (noise != "tree") {
-      close <- replayed_share(plan, stream_learner(), replace_rows(x, 1:3, 0), replace_rows(x, 1:3, 1))
+      close <- replayed_share(plan, stream_learner(), replace_rows(x, 1:3, 0), replace_rows(x, 1:3,
+        1))
       expect_gt(close, 1.02)
     }
   }

@@ -35,7 +35,8 @@ test_that("without noise the gram stream is least squares, in the user's units",
   classical <- summary(stats::lm(y ~ log(a) + g, rows))$coefficients
   expect_equal(table$std.error, unname(classical[, 2L]), tolerance = 2e-2)
   expect_lt(max(table$privacy.se), 1e-12)
-  expect_equal(predict(stream, rows[1:5, ]), unname(stats::predict(stats::lm(y ~ log(a) + g, rows))[1:5]),
+  expect_equal(predict(stream, rows[1:5, ]), unname(stats::predict(stats::lm(y ~ log(a) + g,
+    rows))[1:5]),
     tolerance = 1e-3)
   expect_output(print(stream), "NOT PRIVATE: epsilon = Inf")
   # No intercept: no centring either.
@@ -67,7 +68,8 @@ test_that("standard errors of a private gram stream cover", {
   withr::local_seed(3)
   truth <- c(0, 0.4, -0.3, 0.4)
   inside <- replicate(60, {
-    stream <- dp_online(y ~ ., epsilon = 4, horizon = 2000, bounds = unit_bounds(3), control = simulated)
+    stream <- dp_online(y ~ ., epsilon = 4, horizon = 2000, bounds = unit_bounds(3),
+      control = simulated)
     update(stream, linear_stream(2000))
     table <- tidy(stream, conf.int = TRUE)
     table$conf.low <= truth & truth <= table$conf.high
@@ -82,7 +84,8 @@ test_that("one row moves everything a learner releases by what is charged, and n
   for (noise in all_noises) {
     for (method in c("gram", "ftal", "ftrl")) {
       gram <- method == "gram"
-      plan <- stream_plan(noise, shape = if (gram) "gram" else "vector", size = 2 + gram, horizon = n)
+      plan <- stream_plan(noise, shape = if (gram) "gram" else "vector", size = 2 + gram,
+        horizon = n)
       worst <- 0
       for (k in 1:6) {
         x <- matrix(stats::runif(3 * n, -1, 1), n)
@@ -156,7 +159,8 @@ test_that("bad rows and bad arguments are classed errors, and people's values ar
   expect_silent(update(stream, strange))
   expect_identical(glance(stream)$steps, 4)
   make <- function(...) {
-    given <- list(formula = y ~ x1, epsilon = 1, horizon = 5, bounds = list(y = c(0, 1), x1 = c(0, 1)))
+    given <- list(formula = y ~ x1, epsilon = 1, horizon = 5, bounds = list(y = c(0, 1), x1 = c(0,
+      1)))
     do.call(dp_online, utils::modifyList(given, list(...)))
   }
   expect_error(make(formula = y ~ x1:x1 + x2:x1, bounds = list(y = c(0, 1), x1 = 0:1, x2 = 0:1)),
@@ -182,7 +186,8 @@ test_that("the ledger is charged once, before anything is drawn", {
   expect_equal(as.data.frame(ledger)$rho, cdp_rho(0.8, 1e-6))
   update(stream, linear_stream(5, 1))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
-  expect_error(dp_stream_count(epsilon = 0.8, horizon = 5, ledger = ledger), class = "dpsc_error_budget")
+  expect_error(dp_stream_count(epsilon = 0.8, horizon = 5, ledger = ledger),
+    class = "dpsc_error_budget")
   expect_error(unnoised(y ~ x1, horizon = 5, bounds = unit_bounds(1), ledger = ledger),
     class = "dpsc_error_budget")
   expect_lte(stream$privacy$steps$rho, stream$privacy$rho)
@@ -209,7 +214,8 @@ test_that("a stream holds no row, and its copies in other processes do not run",
 })
 
 test_that("a seeded stream says that it is not private", {
-  stream <- dp_online(y ~ x1, epsilon = 1, horizon = 10, bounds = unit_bounds(1), control = simulated)
+  stream <- dp_online(y ~ x1, epsilon = 1, horizon = 10, bounds = unit_bounds(1),
+    control = simulated)
   expect_output(print(stream), "NOT PRIVATE: the nominal epsilon = 1")
   expect_false(glance(stream)$private)
 })
@@ -233,7 +239,8 @@ test_that("sums and counts are in the user's units", {
   expect_error(update(private, "a"), class = "dpsc_error_data")
   expect_error(update(counts, 1:2), class = "dpsc_error_data")
   expect_error(dp_stream_sum(c(1, 1), epsilon = 1, horizon = 2), class = "dpsc_error_bounds")
-  expect_error(dp_stream_count(epsilon = 1, horizon = 2, categories = "a"), class = "dpsc_error_argument")
+  expect_error(dp_stream_count(epsilon = 1, horizon = 2, categories = "a"),
+    class = "dpsc_error_argument")
 })
 
 test_that("plots show released values", {

@@ -1,6 +1,6 @@
 // Variables one by one: private pursuit, one-shot screening, Frank and Wolfe's path, and orthogonal
-// matching pursuit on moments that were released. Every sum over people here is a sum of whole numbers
-// that either enters a choice or leaves with noise.
+// matching pursuit on moments that were released. Every sum over people here is a sum of whole
+// numbers that either enters a choice or leaves with noise.
 #pragma once
 
 #include <Eigen/Dense>
@@ -15,7 +15,8 @@
 
 namespace dpsc {
 
-/// Rows of people: |x_ij| <= 1 and |y_i| <= 1, on a grid of 2^-10. A row that is not finite is zero.
+/// Rows of people: |x_ij| <= 1 and |y_i| <= 1, on a grid of 2^-10. A row that is not finite is
+/// zero.
 class people {
  public:
   static constexpr std::int64_t unit = 1024;
@@ -41,7 +42,9 @@ class people {
   Eigen::Index n() const { return n_; }
   Eigen::Index p() const { return p_; }
   const std::int32_t* column(Eigen::Index j) const { return x_.data() + j * n_; }
-  std::int32_t x(Eigen::Index i, Eigen::Index j) const { return x_[static_cast<std::size_t>(j * n_ + i)]; }
+  std::int32_t x(Eigen::Index i, Eigen::Index j) const {
+    return x_[static_cast<std::size_t>(j * n_ + i)];
+  }
   std::int32_t y(Eigen::Index i) const { return y_[static_cast<std::size_t>(i)]; }
 
  private:
@@ -50,11 +53,11 @@ class people {
 };
 
 struct greedy_facts {
-  Eigen::Index size = 1;       // variables to pick, or iterations of Frank and Wolfe
+  Eigen::Index size = 1;  // variables to pick, or iterations of Frank and Wolfe
   bool intercept = true;
-  double exponent = 0.0;       // epsilon of one choice; infinite: no noise
-  double rho_step = 0.0;       // zCDP of one step's sums; infinite: no noise
-  double ball = 1.0;           // l1 radius, Frank and Wolfe
+  double exponent = 0.0;  // epsilon of one choice; infinite: no noise
+  double rho_step = 0.0;  // zCDP of one step's sums; infinite: no noise
+  double ball = 1.0;      // l1 radius, Frank and Wolfe
 };
 
 struct greedy_path {
@@ -81,7 +84,8 @@ inline void residuals(const people& rows, const Eigen::VectorXd& theta, double i
   }
 }
 
-inline std::int64_t product(const people& rows, Eigen::Index j, const std::vector<std::int32_t>& r) {
+inline std::int64_t product(const people& rows, Eigen::Index j,
+                            const std::vector<std::int32_t>& r) {
   const std::int32_t* x = rows.column(j);
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < r.size(); ++i) sum += static_cast<std::int64_t>(x[i]) * r[i];
@@ -99,13 +103,15 @@ void release(std::vector<std::int64_t>& sums, double sensitivity, double rho, En
   for (std::int64_t& sum : sums) sum += law(engine);
 }
 
-constexpr double squared_unit = static_cast<double>(people::unit) * static_cast<double>(people::unit);
+constexpr double squared_unit =
+    static_cast<double>(people::unit) * static_cast<double>(people::unit);
 
 }  // namespace greedy_detail
 
-/// Private pursuit. Each round: a variable by the exponential mechanism on |sum x_ij r_i|, which one
-/// replaced row moves by at most 2 either way; then, for it alone, noisy sums that give its step.
-/// Cost: size (exponent^2/8 + rho_step), and rho_step once more for the mean if there is an intercept.
+/// Private pursuit. Each round: a variable by the exponential mechanism on |sum x_ij r_i|, which
+/// one replaced row moves by at most 2 either way; then, for it alone, noisy sums that give its
+/// step. Cost: size (exponent^2/8 + rho_step), and rho_step once more for the mean if there is an
+/// intercept.
 template <typename Engine>
 greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
   namespace detail = greedy_detail;
@@ -126,7 +132,8 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
     detail::residuals(rows, out.theta, intercept, r);
     std::vector<std::int64_t> loss(left.size());
     for (std::size_t k = 0; k < left.size(); ++k)
-      loss[k] = rows.n() * people::unit * people::unit - std::abs(detail::product(rows, left[k], r));
+      loss[k] =
+          rows.n() * people::unit * people::unit - std::abs(detail::product(rows, left[k], r));
     // Losses move by at most 2 units either way: their differences by 4.
     const std::size_t k = choose(loss, f.exponent, 4.0 * detail::squared_unit, engine);
     const Eigen::Index j = left[k];
@@ -139,9 +146,11 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
       sums[1] += static_cast<std::int64_t>(rows.x(i, j)) * rows.x(i, j);
       if (f.intercept) sums[2] += static_cast<std::int64_t>(rows.x(i, j)) * people::unit;
     }
-    detail::release(sums, (f.intercept ? 3.0 : std::sqrt(5.0)) * detail::squared_unit, f.rho_step, engine);
+    detail::release(sums, (f.intercept ? 3.0 : std::sqrt(5.0)) * detail::squared_unit, f.rho_step,
+                    engine);
     const double mean = f.intercept ? static_cast<double>(sums[2]) / detail::squared_unit / n : 0.0;
-    const double spread = std::max(static_cast<double>(sums[1]) / detail::squared_unit / n - mean * mean, 0.05);
+    const double spread =
+        std::max(static_cast<double>(sums[1]) / detail::squared_unit / n - mean * mean, 0.05);
     const double step = static_cast<double>(sums[0]) / detail::squared_unit / n / spread;
     out.theta[j] = std::min(std::max(step, -1.0 / std::sqrt(spread)), 1.0 / std::sqrt(spread));
     intercept -= out.theta[j] * mean;
@@ -149,8 +158,8 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
   return out;
 }
 
-/// One-shot: the same utilities for all picks, from the outcome alone. Cost: size exponent^2/8 (peeling;
-/// Durfee and Rogers, 2019), and rho_step for the mean if there is an intercept.
+/// One-shot: the same utilities for all picks, from the outcome alone. Cost: size exponent^2/8
+/// (peeling; Durfee and Rogers, 2019), and rho_step for the mean if there is an intercept.
 template <typename Engine>
 greedy_path screen(const people& rows, const greedy_facts& f, Engine& engine) {
   namespace detail = greedy_detail;
@@ -180,8 +189,8 @@ greedy_path screen(const people& rows, const greedy_facts& f, Engine& engine) {
   return out;
 }
 
-/// Frank and Wolfe on an l1 ball, one signed vertex an iteration (Talwar, Thakurta and Zhang, 2015).
-/// Cost: iterations exponent^2/8. No intercept: centre the variables by their bounds.
+/// Frank and Wolfe on an l1 ball, one signed vertex an iteration (Talwar, Thakurta and Zhang,
+/// 2015). Cost: iterations exponent^2/8. No intercept: centre the variables by their bounds.
 template <typename Engine>
 greedy_path frank_wolfe(const people& rows, const greedy_facts& f, Engine& engine) {
   namespace detail = greedy_detail;
@@ -239,7 +248,8 @@ inline std::vector<Eigen::Index> omp(const Eigen::MatrixXd& gram, const Eigen::V
         left -= c.dot(beta);
         spread -= c.dot(solver.solve(c));
       }
-      const double gain = left * left / std::max(spread, ridge + 1e-12 * std::fabs(gram(j, j)) + 1e-300);
+      const double gain =
+          left * left / std::max(spread, ridge + 1e-12 * std::fabs(gram(j, j)) + 1e-300);
       if (gain > most) {
         most = gain;
         best = j;
@@ -264,8 +274,8 @@ struct moment_fit {
   Eigen::MatrixXd privacy, total;  // covariances
 };
 
-/// Ridge on released moments of (x, y): `used` are the regressors, the outcome is the last variable,
-/// `sd` is the noise of a diagonal entry. Post-processing.
+/// Ridge on released moments of (x, y): `used` are the regressors, the outcome is the last
+/// variable, `sd` is the noise of a diagonal entry. Post-processing.
 inline moment_fit fit_moments(const Eigen::MatrixXd& all, const std::vector<Eigen::Index>& used,
                               double sd, double rows) {
   const auto k = static_cast<Eigen::Index>(used.size());
@@ -279,13 +289,15 @@ inline moment_fit fit_moments(const Eigen::MatrixXd& all, const std::vector<Eige
   }
   moment_fit out;
   const double ridge = std::max(0.7 * sd * std::sqrt(static_cast<double>(k)), 1e-9 * rows);
-  const Eigen::MatrixXd inverse =
-      (positive_part(g) + ridge * Eigen::MatrixXd::Identity(k, k)).ldlt().solve(Eigen::MatrixXd::Identity(k, k));
+  const Eigen::MatrixXd inverse = (positive_part(g) + ridge * Eigen::MatrixXd::Identity(k, k))
+                                      .ldlt()
+                                      .solve(Eigen::MatrixXd::Identity(k, k));
   out.theta = inverse * h;
   // To first order noise moves theta by A^{-1} (n - N theta); see stream/learner.hpp.
   const Eigen::VectorXd direct = inverse * out.theta;
-  out.privacy = sd * sd / 2.0 *
-                ((1.0 + out.theta.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
+  out.privacy =
+      sd * sd / 2.0 *
+      ((1.0 + out.theta.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
   const double residual = all(last, last) - 2.0 * out.theta.dot(h) + out.theta.dot(g * out.theta);
   out.total = out.privacy +
               std::max(residual, 0.0) / std::max(rows - static_cast<double>(k), 1.0) * inverse;

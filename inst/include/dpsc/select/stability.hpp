@@ -1,6 +1,6 @@
-// Supports of (Huberised) LASSO fits with a certified lower bound on how many people would have to be
-// replaced to change them (proofs/selection.md, Theorems 3 and 4). The certificates are computed with
-// slack for the solver's error, which sensitivity 1026 instead of 1024 pays for.
+// Supports of (Huberised) LASSO fits with a certified lower bound on how many people would have to
+// be replaced to change them (proofs/selection.md, Theorems 3 and 4). The certificates are computed
+// with slack for the solver's error, which sensitivity 1026 instead of 1024 pays for.
 #pragma once
 
 #include <Eigen/Dense>
@@ -15,9 +15,9 @@
 namespace dpsc {
 
 struct stability_facts {
-  double penalty = 1.0;   // Lambda
-  double tau = 1.0;       // where Huber's loss becomes linear
-  double psi = 0.1;       // curvature per person
+  double penalty = 1.0;  // Lambda
+  double tau = 1.0;      // where Huber's loss becomes linear
+  double psi = 0.1;      // curvature per person
   double kappa1 = 1.0, kappa2 = 1.0;
   Eigen::Index size = 1;
 };
@@ -109,7 +109,8 @@ class sparse_fit {
 
 namespace stability_detail {
 
-inline Eigen::MatrixXd restricted_gram(const Eigen::MatrixXd& x, const std::vector<Eigen::Index>& support,
+inline Eigen::MatrixXd restricted_gram(const Eigen::MatrixXd& x,
+                                       const std::vector<Eigen::Index>& support,
                                        const Eigen::VectorXd* residual, double limit) {
   const auto s = static_cast<Eigen::Index>(support.size());
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(s, s);
@@ -126,7 +127,8 @@ inline double least(const Eigen::MatrixXd& m) {
   return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(m, Eigen::EigenvaluesOnly).eigenvalues()[0];
 }
 inline double most(const Eigen::MatrixXd& m) {
-  const Eigen::VectorXd e = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(m, Eigen::EigenvaluesOnly).eigenvalues();
+  const Eigen::VectorXd e =
+      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(m, Eigen::EigenvaluesOnly).eigenvalues();
   return e[e.size() - 1];
 }
 
@@ -155,7 +157,8 @@ inline stable_support lasso_stability(const people& rows, const stability_facts&
     if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]) + fit.error() + 1e-9 * n);
   double distance = std::numeric_limits<double>::infinity();
   if (!out.support.empty()) {
-    const double curvature = detail::least(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
+    const double curvature =
+        detail::least(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
     distance = (curvature - 2.0 * f.psi * n - 1e-9 * n) / s;
     if (!(distance > 0.0)) return out;
     // The minimiser on the support is as near as this, and its gradients accordingly.
@@ -171,8 +174,8 @@ inline stable_support lasso_stability(const people& rows, const stability_facts&
   return out;
 }
 
-/// The k-step certificate for the Huberised LASSO: kbar, the largest real k >= 1 for which K(k) holds,
-/// minus one.
+/// The k-step certificate for the Huberised LASSO: kbar, the largest real k >= 1 for which K(k)
+/// holds, minus one.
 inline stable_support huber_stability(const people& rows, const stability_facts& f) {
   namespace detail = stability_detail;
   const auto n = static_cast<double>(rows.n());
@@ -189,10 +192,13 @@ inline stable_support huber_stability(const people& rows, const stability_facts&
   double off = 0.0, column = 0.0, smallest = std::numeric_limits<double>::infinity();
   for (Eigen::Index j = 0; j < rows.p(); ++j) {
     column = std::max(column, fit.x().col(j).squaredNorm());
-    if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]));
-    else smallest = std::min(smallest, std::fabs(fit.theta()[j]));
+    if (fit.theta()[j] == 0.0)
+      off = std::max(off, std::fabs(scores[j]));
+    else
+      smallest = std::min(smallest, std::fabs(fit.theta()[j]));
   }
-  const double whole = empty ? 0.0 : detail::most(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
+  const double whole =
+      empty ? 0.0 : detail::most(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
   // The fit is within `inexact` of the minimiser (curvature at least psi n where K(1) holds).
   const double inexact = (fit.error() + 1e-9 * n) * std::sqrt(s) / (f.psi * n);
   const auto holds = [&](double k) {

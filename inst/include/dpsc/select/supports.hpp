@@ -34,7 +34,8 @@ inline Eigen::VectorXd onto_l1_ball(const Eigen::VectorXd& v, double ball) {
     if (size[k] <= next) break;
     cut = next;
   }
-  return v.unaryExpr([cut](double x) { return std::copysign(std::max(std::fabs(x) - cut, 0.0), x); });
+  return v.unaryExpr(
+      [cut](double x) { return std::copysign(std::max(std::fabs(x) - cut, 0.0), x); });
 }
 
 /// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`:
@@ -49,8 +50,8 @@ inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::Vecto
     return gradient.dot(theta) + ball * gradient.lpNorm<Eigen::Infinity>();
   };
   const double slope = std::max(g.trace(), 1e-9);
-  Eigen::VectorXd theta =
-      onto_l1_ball((g + 1e-9 * slope * Eigen::MatrixXd::Identity(g.rows(), g.cols())).ldlt().solve(h), ball);
+  Eigen::VectorXd theta = onto_l1_ball(
+      (g + 1e-9 * slope * Eigen::MatrixXd::Identity(g.rows(), g.cols())).ldlt().solve(h), ball);
   Eigen::VectorXd ahead = theta;
   double momentum = 1.0;
   for (int i = 0; i < 20000 && certified(theta) > gap; ++i) {
@@ -68,8 +69,8 @@ inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::Vecto
   return value(theta);
 }
 
-/// A support with probability proportional to exp(-exponent q / (2 alpha)), q the least sum of squared
-/// errors over two on the l1 ball, alpha = (1 + ball)^2 / 2 the largest loss of a person.
+/// A support with probability proportional to exp(-exponent q / (2 alpha)), q the least sum of
+/// squared errors over two on the l1 ball, alpha = (1 + ball)^2 / 2 the largest loss of a person.
 template <typename Engine>
 std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index size, double ball,
                                          double exponent, Engine& engine) {

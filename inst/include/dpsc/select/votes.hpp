@@ -1,5 +1,5 @@
-// Subsample and aggregate: disjoint blocks of people, each of which votes; positions decide who is in
-// which block, never data.
+// Subsample and aggregate: disjoint blocks of people, each of which votes; positions decide who is
+// in which block, never data.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace dpsc {
 
 /// Variables that a block of people would take, without noise. PRIVATE.
-inline std::vector<Eigen::Index> block_support(const people& rows, const std::vector<Eigen::Index>& block,
+inline std::vector<Eigen::Index> block_support(const people& rows,
+                                               const std::vector<Eigen::Index>& block,
                                                Eigen::Index size, bool intercept) {
   const Eigen::Index p = rows.p(), shift = intercept ? 1 : 0;
   const auto n = static_cast<Eigen::Index>(block.size());
@@ -21,35 +22,40 @@ inline std::vector<Eigen::Index> block_support(const people& rows, const std::ve
   for (Eigen::Index i = 0; i < n; ++i) {
     if (intercept) x(i, 0) = 1.0;
     for (Eigen::Index j = 0; j < p; ++j)
-      x(i, j + shift) = rows.x(block[static_cast<std::size_t>(i)], j) / static_cast<double>(people::unit);
+      x(i, j + shift) =
+          rows.x(block[static_cast<std::size_t>(i)], j) / static_cast<double>(people::unit);
     y[i] = rows.y(block[static_cast<std::size_t>(i)]) / static_cast<double>(people::unit);
   }
   std::vector<Eigen::Index> out =
-      omp(x.transpose() * x, x.transpose() * y, std::min(size, std::max<Eigen::Index>(1, n / 2)), shift, 1e-9);
+      omp(x.transpose() * x, x.transpose() * y, std::min(size, std::max<Eigen::Index>(1, n / 2)),
+          shift, 1e-9);
   for (Eigen::Index& j : out) j -= shift;
   return out;
 }
 
 /// A random partition into blocks of nearly equal size, from the engine and the number of people.
 template <typename Engine>
-std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::Index blocks, Engine& engine) {
+std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::Index blocks,
+                                                 Engine& engine) {
   std::vector<Eigen::Index> order(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Eigen::Index>(i);
   for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<std::size_t>(uniform_below(static_cast<uint128>(i), engine))]);
+    std::swap(order[i - 1],
+              order[static_cast<std::size_t>(uniform_below(static_cast<uint128>(i), engine))]);
   std::vector<std::vector<Eigen::Index>> out(static_cast<std::size_t>(blocks));
   for (std::size_t i = 0; i < order.size(); ++i) out[i % out.size()].push_back(order[i]);
   return out;
 }
 
-/// One replaced person changes one block's votes: each count by at most 1, either way. `size` picks by
-/// the exponential mechanism. Cost: size exponent^2/8.
+/// One replaced person changes one block's votes: each count by at most 1, either way. `size` picks
+/// by the exponential mechanism. Cost: size exponent^2/8.
 template <typename Engine>
-std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Index blocks, bool intercept,
-                               double exponent, Engine& engine) {
+std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Index blocks,
+                               bool intercept, double exponent, Engine& engine) {
   std::vector<std::int64_t> count(static_cast<std::size_t>(rows.p()), 0);
   for (const auto& block : partition(rows.n(), blocks, engine))
-    for (const Eigen::Index j : block_support(rows, block, size, intercept)) ++count[static_cast<std::size_t>(j)];
+    for (const Eigen::Index j : block_support(rows, block, size, intercept))
+      ++count[static_cast<std::size_t>(j)];
   std::vector<Eigen::Index> left, order;
   std::vector<std::int64_t> loss;
   for (Eigen::Index j = 0; j < rows.p(); ++j) {
@@ -73,8 +79,8 @@ struct stable_support {
 /// The support that most blocks name, and a distance to instability: one person moves the lead of
 /// the first over the second by at most 2. Ties by lexical order.
 template <typename Engine>
-stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks, bool intercept,
-                          Engine& engine) {
+stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks,
+                          bool intercept, Engine& engine) {
   std::map<std::vector<Eigen::Index>, std::int64_t> count;
   for (const auto& block : partition(rows.n(), blocks, engine)) {
     std::vector<Eigen::Index> support = block_support(rows, block, size, intercept);
@@ -97,16 +103,19 @@ stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index bl
   return out;
 }
 
-/// Propose, test, release (Dwork and Lei, 2009; proofs/selection.md, Lemma 1): true if the distance,
-/// a whole number that one person moves by at most `sensitivity`, with discrete Laplace noise reaches a
-/// threshold that a distance of 0 reaches with probability at most delta.
+/// Propose, test, release (Dwork and Lei, 2009; proofs/selection.md, Lemma 1): true if the
+/// distance, a whole number that one person moves by at most `sensitivity`, with discrete Laplace
+/// noise reaches a threshold that a distance of 0 reaches with probability at most delta.
 template <typename Engine>
-bool passes(std::int64_t distance, std::int64_t sensitivity, double epsilon, double delta, Engine& engine) {
+bool passes(std::int64_t distance, std::int64_t sensitivity, double epsilon, double delta,
+            Engine& engine) {
   const double scale = std::ceil(static_cast<double>(sensitivity) / epsilon * (1.0 + 1e-12));
-  if (!(scale >= 1.0 && scale < 1099511627776.0)) throw std::domain_error("the budget is too small");
+  if (!(scale >= 1.0 && scale < 1099511627776.0))
+    throw std::domain_error("the budget is too small");
   const discrete_laplace noise(static_cast<std::int64_t>(scale));
   // P(Z >= k) = exp(-k / scale) / (1 + exp(-1 / scale)).
-  const double k = std::ceil(scale * (-std::log(delta) - std::log1p(std::exp(-1.0 / scale))) + 1e-6);
+  const double k =
+      std::ceil(scale * (-std::log(delta) - std::log1p(std::exp(-1.0 / scale))) + 1e-6);
   return distance + noise(engine) >= static_cast<std::int64_t>(std::max(k, 1.0));
 }
 

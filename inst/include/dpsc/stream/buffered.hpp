@@ -1,6 +1,6 @@
 // Prefix sums of a stream by a Toeplitz factor that a few buffers hold: C x by geometric recursions
-// in fixed point, all integers, so that the released u = C x + noise is exact. What rounding adds to
-// the shift of one entry is bounded and charged (proofs/streams.md).
+// in fixed point, all integers, so that the released u = C x + noise is exact. What rounding adds
+// to the shift of one entry is bounded and charged (proofs/streams.md).
 #pragma once
 
 #include <Eigen/Core>
@@ -20,10 +20,14 @@ class buffered_sums {
   buffered_sums() = default;
   /// @param grid binary places of u, in units of x; may be negative.
   buffered_sums(Eigen::Index d, std::int64_t horizon, int grid)
-      : d_(d), horizon_(horizon), grid_(grid), constants_(root_buffers(static_cast<double>(horizon))),
+      : d_(d),
+        horizon_(horizon),
+        grid_(grid),
+        constants_(root_buffers(static_cast<double>(horizon))),
         buffers_(constants_.size() * static_cast<std::size_t>(d), 0),
         back_(Eigen::MatrixXd::Zero(d, static_cast<Eigen::Index>(constants_.size()))),
-        impulse_(constants_.size(), 0.0), sum_(Eigen::VectorXd::Zero(d)) {
+        impulse_(constants_.size(), 0.0),
+        sum_(Eigen::VectorXd::Zero(d)) {
     check_grid();
   }
 
@@ -40,13 +44,14 @@ class buffered_sums {
     const std::size_t m = constants_.size();
     for (Eigen::Index i = 0; i < d_; ++i) {
       int128* h = buffers_.data() + static_cast<std::size_t>(i) * m;
-      const int128 entry = static_cast<int128>(x[i]) << fraction;
+      const int128 entry = static_cast<int128>(x[i]) * (int128{1} << fraction);
       int128 total = 0;
       for (std::size_t j = 0; j < m; ++j) {
         h[j] += entry - ((h[j] * constants_.step[j]) >> constants_.shift[j]);
         total += h[j] * constants_.weight[j];
       }
-      u_[static_cast<std::size_t>(i)] += static_cast<std::int64_t>(total >> (fraction + 30 - grid_));
+      u_[static_cast<std::size_t>(i)] +=
+          static_cast<std::int64_t>(total >> (fraction + 30 - grid_));
     }
     if (observer) observer->seen(u_.data(), d_);
     invert();

@@ -20,13 +20,13 @@ namespace dpsc {
 /// What is public about a stream before it starts. A person has at most `times` entries, at least
 /// `apart` steps from each other.
 struct stream_facts {
-  std::string noise;       // "toeplitz", "tree" or "blt"
-  std::string shape;       // "vector", "gram", "range" or "category"
-  Eigen::Index size = 1;   // entries of a vector; variables of a gram; cells of a category
+  std::string noise;      // "toeplitz", "tree" or "blt"
+  std::string shape;      // "vector", "gram", "range" or "category"
+  Eigen::Index size = 1;  // entries of a vector; variables of a gram; cells of a category
   std::int64_t horizon = 1;
   std::int64_t times = 1, apart = 1;
-  double rho = 0.0;        // infinite: no noise
-  double epsilon = 0.0;    // pure budget, if rho is 0
+  double rho = 0.0;      // infinite: no noise
+  double epsilon = 0.0;  // pure budget, if rho is 0
 
   Eigen::Index dimension() const { return shape == "gram" ? size * (size + 1) / 2 : size; }
 };
@@ -36,12 +36,12 @@ struct stream_facts {
 struct stream_plan {
   stream_facts facts;
   std::int64_t unit = 0;
-  int grid = 0;                      // binary places of u ("blt", "toeplitz")
-  double reach = 0.0;                // factor from the shift of one entry to that of the releases
-  double sensitivity = 0.0;          // of all releases together, in units of the noise
-  std::vector<std::int64_t> scale;   // by coordinate
+  int grid = 0;                     // binary places of u ("blt", "toeplitz")
+  double reach = 0.0;               // factor from the shift of one entry to that of the releases
+  double sensitivity = 0.0;         // of all releases together, in units of the noise
+  std::vector<std::int64_t> scale;  // by coordinate
   bool gaussian = true;
-  double rho = 0.0, epsilon = 0.0;   // what is spent
+  double rho = 0.0, epsilon = 0.0;  // what is spent
 
   coordinate_noise noise() const { return {gaussian, scale}; }
   /// Largest absolute entry of an increment.
@@ -99,7 +99,8 @@ inline double squared_reach(const stream_facts& f) {
       for (std::size_t k = 0; k < b.size(); ++k) {
         const double log_both = std::log1p(-b.rate(j)) + std::log1p(-b.rate(k));
         const double rest = b.rate(j) + b.rate(k) - b.rate(j) * b.rate(k);
-        sum += b.omega(j) * b.omega(k) * (gap == 0 ? 1.0 : std::pow(b.lambda(k), static_cast<double>(gap))) *
+        sum += b.omega(j) * b.omega(k) *
+               (gap == 0 ? 1.0 : std::pow(b.lambda(k), static_cast<double>(gap))) *
                -std::expm1(static_cast<double>(terms) * log_both) / rest;
       }
     return sum * (1.0 + 1e-9);
@@ -132,7 +133,8 @@ inline stream_plan plan_stream(const stream_facts& f) {
     throw std::invalid_argument("unknown noise of a stream");
   if (f.shape != "vector" && f.shape != "gram" && f.shape != "range" && f.shape != "category")
     throw std::invalid_argument("unknown shape of a stream");
-  if (f.size < 1 || f.horizon < 1 || f.horizon > (std::int64_t{1} << 40) || f.times < 1 || f.apart < 1)
+  if (f.size < 1 || f.horizon < 1 || f.horizon > (std::int64_t{1} << 40) || f.times < 1 ||
+      f.apart < 1)
     throw std::invalid_argument("sizes of a stream must be positive");
   if (f.noise == "toeplitz" && f.horizon > toeplitz_sums::max_horizon)
     throw std::domain_error("Toeplitz noise needs a horizon to 4096");
@@ -155,7 +157,9 @@ inline stream_plan plan_stream(const stream_facts& f) {
       throw std::invalid_argument("pure budgets need sums by trees");
     out.gaussian = false;
     out.unit = 65536;
-    const double one = (f.shape == "range" ? static_cast<double>(d) : d > 1 ? 2.0 : 1.0) *
+    const double one = (f.shape == "range" ? static_cast<double>(d)
+                        : d > 1            ? 2.0
+                                           : 1.0) *
                        static_cast<double>(out.unit);
     out.sensitivity = one * static_cast<double>(tree_sums::count_levels(f.horizon)) *
                       static_cast<double>(f.times);
@@ -172,16 +176,16 @@ inline stream_plan plan_stream(const stream_facts& f) {
     const double coarse = f.shape == "gram" ? 1024.0 : 65536.0;
     const double places = std::floor(std::log2(room / (out.reach * detail::shift(f, coarse))));
     out.grid = static_cast<int>(std::min(std::max(places, -30.0), buffered ? 20.0 : 0.0));
-    const double weights = f.shape == "gram" ? 2.0 * static_cast<double>(d) : static_cast<double>(d);
+    const double weights =
+        f.shape == "gram" ? 2.0 * static_cast<double>(d) : static_cast<double>(d);
     const double rounding =
         buffered ? buffered_sums::rounding(root_buffers(static_cast<double>(f.horizon)), out.grid)
                  : (out.grid < 0 ? 1.0 : 0.0);
     extra = rounding * std::sqrt(weights * static_cast<double>(f.horizon));
   }
   const double per_shift = out.reach * std::ldexp(1.0, out.grid);
-  const double unit =
-      std::min(std::floor(detail::unit_for_shift(f, (room - extra) / per_shift) * (1.0 - 1e-12)),
-               finest);
+  const double unit = std::min(
+      std::floor(detail::unit_for_shift(f, (room - extra) / per_shift) * (1.0 - 1e-12)), finest);
   if (!(unit >= 8.0)) throw budget_error();
   out.unit = static_cast<std::int64_t>(unit);
   out.sensitivity = per_shift * detail::shift(f, unit) * (1.0 + 1e-12) + extra;

@@ -1,6 +1,6 @@
 // The square-root factor of prefix sums, c_k = choose(2k, k) / 4^k (Fichtenberger, Henzinger and
-// Upadhyay, 2023), and its approximation by a few geometric sequences (Dvijotham, McMahan, Pillutla,
-// Steinke and Thakurta, 2024) with weights in closed form.
+// Upadhyay, 2023), and its approximation by a few geometric sequences (Dvijotham, McMahan,
+// Pillutla, Steinke and Thakurta, 2024) with weights in closed form.
 #pragma once
 
 #include <cmath>
@@ -31,8 +31,8 @@ struct buffer_constants {
   double omega(std::size_t j) const { return std::ldexp(static_cast<double>(weight[j]), -30); }
 };
 
-/// c_k = (1/pi) int_0^1 l^k (l (1-l))^{-1/2} dl. With l = 1/(1 + exp(-y)) it is an integral over the
-/// line of a function that the trapezoidal rule integrates with an error of exp(-pi^2/h); mass
+/// c_k = (1/pi) int_0^1 l^k (l (1-l))^{-1/2} dl. With l = 1/(1 + exp(-y)) it is an integral over
+/// the line of a function that the trapezoidal rule integrates with an error of exp(-pi^2/h); mass
 /// beyond the last node goes to it, mass before the first to l = 0.
 inline buffer_constants root_buffers(double horizon) {
   constexpr double h = 1.8, pi = 3.14159265358979323846;

@@ -1,5 +1,5 @@
-// Checkpoints on disk. A file is written beside its name and moved there in one step, so that at any
-// moment the name holds the old file, the new file or none, and never half of one.
+// Checkpoints on disk. A file is written beside its name and moved there in one step, so that at
+// any moment the name holds the old file, the new file or none, and never half of one.
 #pragma once
 
 #include <algorithm>
@@ -96,13 +96,15 @@ inline void write_whole(const std::string& path, const std::vector<unsigned char
   (void)secret;
   after(1);
   if (!ok || !closed ||
-      !MoveFileExA(beside.c_str(), path.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) {
+      !MoveFileExA(beside.c_str(), path.c_str(),
+                   MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) {
     std::remove(beside.c_str());
     throw state_error("the checkpoint cannot be written there");
   }
   after(2);
 #else
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? 0600 : 0644);
+  const int file =
+      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? 0600 : 0644);
   if (file < 0) throw state_error("the checkpoint cannot be written there");
   const auto fail = [&]() {
     ::unlink(beside.c_str());

@@ -114,8 +114,8 @@ class whole_sigma_gaussian {
   static bool below_one(std::uint64_t numerator, const uniform_word<Engine>& below_denominator,
                         Engine& engine) {
     for (std::uint64_t k = 1;; ++k) {
-      const bool more = below_denominator(engine) < numerator &&
-                        (k == 1 || uniform_word<Engine>(k)(engine) == 0);
+      const bool more =
+          below_denominator(engine) < numerator && (k == 1 || uniform_word<Engine>(k)(engine) == 0);
       if (!more) return k % 2 == 1;
     }
   }

@@ -1,6 +1,7 @@
-// The online algorithms of Thakurta (2013), chapter 5: clean iterates, each released with noise of its
-// own. "Tight" calibration is proofs/streams.md, Theorem 5; "published" are the printed constants.
-// For reproduction: running sums under correlated noise (learner.hpp) need far less noise.
+// The online algorithms of Thakurta (2013), chapter 5: clean iterates, each released with noise of
+// its own. "Tight" calibration is proofs/streams.md, Theorem 5; "published" are the printed
+// constants. For reproduction: running sums under correlated noise (learner.hpp) need far less
+// noise.
 #pragma once
 
 #include <Eigen/Dense>
@@ -14,24 +15,29 @@
 
 namespace dpsc {
 
-/// What is public. Losses are l(x'theta, y) + (psi/2)|theta|^2 with |x| <= radius, slopes clipped so
-/// that gradients of l are at most `clip` long; theta lies in a ball.
+/// What is public. Losses are l(x'theta, y) + (psi/2)|theta|^2 with |x| <= radius, slopes clipped
+/// so that gradients of l are at most `clip` long; theta lies in a ball.
 struct iterate_facts {
   std::string method;  // "pocp", "pigd", "pgiga", "poffl"
   std::string family;  // "gaussian" (squared, linear beyond the clip), "binomial"
   bool published = false;
   std::int64_t columns = 1, horizon = 2;
   double radius = 1.0, clip = 1.0, ball = 1.0, psi = 1.0;
-  double rho = 0.0;                    // tight; infinite: no noise
-  double epsilon = 0.0, delta = 0.0;   // published
+  double rho = 0.0;                   // tight; infinite: no noise
+  double epsilon = 0.0, delta = 0.0;  // published
 };
 
 class perturbed_iterates {
  public:
   explicit perturbed_iterates(const iterate_facts& facts)
-      : f_(facts), clean_(Eigen::VectorXd::Zero(facts.columns)), shown_(clean_),
-        average_(clean_), gram_(Eigen::MatrixXd::Zero(facts.columns, facts.columns)), cross_(clean_) {
-    if (f_.horizon < 2) throw std::invalid_argument("iterates need a horizon of two steps at least");
+      : f_(facts),
+        clean_(Eigen::VectorXd::Zero(facts.columns)),
+        shown_(clean_),
+        average_(clean_),
+        gram_(Eigen::MatrixXd::Zero(facts.columns, facts.columns)),
+        cross_(clean_) {
+    if (f_.horizon < 2)
+      throw std::invalid_argument("iterates need a horizon of two steps at least");
     if (f_.method == "pocp" && f_.family != "gaussian")
       throw std::invalid_argument("pocp is for linear models");
     for (std::int64_t t = 1; t < f_.horizon; ++t) schedule_ += std::pow(sensitivity(t), 2.0 / 3.0);
@@ -106,8 +112,10 @@ class perturbed_iterates {
     // All draws come before anything changes.
     Eigen::VectorXd shown = shown_;
     if (once() ? last : !last && now >= silent()) {
-      if (once()) shown = average_ + weight(now) * clean_;
-      else shown = next;
+      if (once())
+        shown = average_ + weight(now) * clean_;
+      else
+        shown = next;
       perturb(shown, sensitivity(now), sd(now), engine);
       project(shown, f_.ball);
     }
@@ -138,8 +146,8 @@ class perturbed_iterates {
   }
 
   double slope(double eta, double y, double limit) const {
-    const double s = f_.family == "binomial" ? 1.0 / (1.0 + std::exp(-eta)) - (y > 0.5 ? 1.0 : 0.0)
-                                             : eta - y;
+    const double s =
+        f_.family == "binomial" ? 1.0 / (1.0 + std::exp(-eta)) - (y > 0.5 ? 1.0 : 0.0) : eta - y;
     return std::min(std::max(s, -limit), limit);
   }
 
@@ -176,12 +184,13 @@ class perturbed_iterates {
 
   double limit() const { return f_.clip / f_.radius; }
 
-  // argmin over the ball of |v - theta|^2 / 2 + rate (l(x'v) + psi |v|^2 / 2): in the direction of x it
-  // is an equation in e = x'v; a constraint that binds adds to the curvature until |v| = ball.
+  // argmin over the ball of |v - theta|^2 / 2 + rate (l(x'v) + psi |v|^2 / 2): in the direction of
+  // x it is an equation in e = x'v; a constraint that binds adds to the curvature until |v| = ball.
   void proximal(const Eigen::VectorXd& x, double y, double rate, Eigen::VectorXd& next) const {
     const double along = x.dot(clean_), squared = x.squaredNorm();
     const auto at = [&](double a) {
-      double low = along / a - rate * squared / a * limit(), high = along / a + rate * squared / a * limit();
+      double low = along / a - rate * squared / a * limit(),
+             high = along / a + rate * squared / a * limit();
       for (int i = 0; i < 110 && low < high; ++i) {
         const double e = (low + high) / 2.0;
         (e - along / a + rate * squared / a * slope(e, y, limit()) < 0.0 ? low : high) = e;

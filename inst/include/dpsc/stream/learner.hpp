@@ -1,6 +1,6 @@
-// Learning from a stream under differential privacy. Rows enter as whole numbers, running sums leave
-// with noise, and coefficients are functions of what left: every method here is one adaptive release
-// of running sums (proofs/streams.md, Theorem 2) and post-processing.
+// Learning from a stream under differential privacy. Rows enter as whole numbers, running sums
+// leave with noise, and coefficients are functions of what left: every method here is one adaptive
+// release of running sums (proofs/streams.md, Theorem 2) and post-processing.
 #pragma once
 
 #include <Eigen/Dense>
@@ -20,8 +20,8 @@ struct learner_facts {
   std::string family;  // "gaussian" or "binomial"
   std::int64_t columns = 1;
   double radius = 1.0, clip = 1.0, ball = 1.0;
-  double psi = 1.0;     // curvature, ftal
-  double lambda = 0.0;  // penalty, ftrl; 0: grows with the square root of time
+  double psi = 1.0;      // curvature, ftal
+  double lambda = 0.0;   // penalty, ftrl; 0: grows with the square root of time
   double damping = 1.0;  // ridge of gram and ftal, in units of the noise (see below)
 };
 
@@ -29,7 +29,10 @@ class learner {
  public:
   learner() = default;
   learner(const stream_plan& plan, const learner_facts& facts)
-      : plan_(plan), facts_(facts), sums_(plan), theta_(Eigen::VectorXd::Zero(facts.columns)),
+      : plan_(plan),
+        facts_(facts),
+        sums_(plan),
+        theta_(Eigen::VectorXd::Zero(facts.columns)),
         past_(Eigen::VectorXd::Zero(facts.columns)) {
     prepare();
   }
@@ -87,8 +90,8 @@ class learner {
     const Eigen::Index d = facts_.columns;
     Eigen::MatrixXd out = Eigen::MatrixXd::Zero(d, d);
     if (facts_.method == "gram") return out;
-    const double per = learns() ? zoom_ * std::max(curvature(), 1e-300)
-                                : static_cast<double>(plan_.unit);
+    const double per =
+        learns() ? zoom_ * std::max(curvature(), 1e-300) : static_cast<double>(plan_.unit);
     for (Eigen::Index i = 0; i < d; ++i) {
       const double sd = sums_.sd(i) / per;
       out(i, i) = sd * sd;
@@ -201,8 +204,9 @@ class learner {
       row_[j] = row[j * stride] * shrink;
       eta += row_[j] * theta_[j];
     }
-    const double residual =
-        facts_.family == "binomial" ? 1.0 / (1.0 + std::exp(-eta)) - (y > 0.5 ? 1.0 : 0.0) : eta - y;
+    const double residual = facts_.family == "binomial"
+                                ? 1.0 / (1.0 + std::exp(-eta)) - (y > 0.5 ? 1.0 : 0.0)
+                                : eta - y;
     const double length = std::fabs(residual) * std::min(norm, facts_.radius);
     row_ *= length > facts_.clip ? residual * (facts_.clip / length) : residual;
     to_whole();
@@ -217,7 +221,8 @@ class learner {
       double length = 0.0;
       for (Eigen::Index i = 0; i < row_.size(); ++i) {
         const double w = std::nearbyint(row_[i] * factor);
-        whole_[i] = std::fabs(w) <= static_cast<double>(plan_.unit) ? static_cast<std::int64_t>(w) : 0;
+        whole_[i] =
+            std::fabs(w) <= static_cast<double>(plan_.unit) ? static_cast<std::int64_t>(w) : 0;
         length += w * w;
       }
       if (length <= limit) return;
@@ -301,7 +306,8 @@ class learner {
     const double residual = all(p, p) - 2.0 * theta_.dot(all.col(p).head(p)) +
                             theta_.dot(all.topLeftCorner(p, p) * theta_);
     const double sigma2 = std::max(residual, 0.0) / std::max(rows_ - static_cast<double>(p), 1.0);
-    privacy_ = v * ((1.0 + theta_.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
+    privacy_ =
+        v * ((1.0 + theta_.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
     total_ = privacy_ + sigma2 * inverse;
   }
 
@@ -338,8 +344,8 @@ class learner {
     out.put(facts_.method);
     out.put(facts_.family);
     out.put(facts_.columns);
-    for (const double x : {facts_.radius, facts_.clip, facts_.ball, facts_.psi, facts_.lambda,
-                           facts_.damping})
+    for (const double x :
+         {facts_.radius, facts_.clip, facts_.ball, facts_.psi, facts_.lambda, facts_.damping})
       out.put(x);
   }
   void read_facts(state_reader& in) {
@@ -365,8 +371,8 @@ class learner {
     in.get(facts_.method);
     in.get(facts_.family);
     in.get(facts_.columns);
-    for (double* x : {&facts_.radius, &facts_.clip, &facts_.ball, &facts_.psi, &facts_.lambda,
-                      &facts_.damping})
+    for (double* x :
+         {&facts_.radius, &facts_.clip, &facts_.ball, &facts_.psi, &facts_.lambda, &facts_.damping})
       in.get(*x);
   }
 

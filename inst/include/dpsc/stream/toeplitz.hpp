@@ -21,7 +21,11 @@ class toeplitz_sums {
   toeplitz_sums() = default;
   /// @param grid binary places of u, at most 0: u = floor(C x 2^grid) + noise.
   toeplitz_sums(Eigen::Index d, std::int64_t horizon, int grid)
-      : d_(d), horizon_(horizon), grid_(grid), c_(integer_root_coefficients(horizon)), sum_(Eigen::VectorXd::Zero(d)) {
+      : d_(d),
+        horizon_(horizon),
+        grid_(grid),
+        c_(integer_root_coefficients(horizon)),
+        sum_(Eigen::VectorXd::Zero(d)) {
     if (horizon > max_horizon) throw std::domain_error("Toeplitz noise needs a horizon to 4096");
     check_grid();
   }
@@ -95,7 +99,7 @@ class toeplitz_sums {
   // coefficients of the noise in the sums.
   void invert() {
     Eigen::VectorXd w(d_);
-    for (Eigen::Index i = 0; i < d_; ++i) 
+    for (Eigen::Index i = 0; i < d_; ++i)
       w[i] = std::ldexp(static_cast<double>(u_[static_cast<std::size_t>(i)]), -grid_);
     double g = t_ == 0 ? 1.0 : 0.0;
     for (std::int64_t k = 1; k <= t_; ++k) {

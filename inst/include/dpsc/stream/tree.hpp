@@ -16,9 +16,13 @@ class tree_sums {
  public:
   tree_sums() = default;
   tree_sums(Eigen::Index d, std::int64_t horizon)
-      : d_(d), levels_(count_levels(horizon)), horizon_(horizon),
-        open_(static_cast<std::size_t>(levels_ * d), 0), copies_(static_cast<std::size_t>(levels_), 1.0),
-        left_(d, levels_), left_variance_(static_cast<std::size_t>(levels_), 0.0) {
+      : d_(d),
+        levels_(count_levels(horizon)),
+        horizon_(horizon),
+        open_(static_cast<std::size_t>(levels_ * d), 0),
+        copies_(static_cast<std::size_t>(levels_), 1.0),
+        left_(d, levels_),
+        left_variance_(static_cast<std::size_t>(levels_), 0.0) {
     left_.setZero();
   }
 
@@ -45,7 +49,8 @@ class tree_sums {
     for (int l = 0; l < levels_; ++l) {
       std::int64_t* node = open_.data() + l * d_;
       if (t_ % (std::int64_t{1} << l) == 0) {
-        for (Eigen::Index i = 0; i < d_; ++i) node[i] = fresh_[static_cast<std::size_t>(l * d_ + i)];
+        for (Eigen::Index i = 0; i < d_; ++i)
+          node[i] = fresh_[static_cast<std::size_t>(l * d_ + i)];
         copies_[static_cast<std::size_t>(l)] = 1.0;
       }
       for (Eigen::Index i = 0; i < d_; ++i) node[i] += x[i];
