@@ -246,7 +246,7 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
     privacy = selection_privacy(budget, method, shares), rng = budget$rng
   )
   if (method == "gram") {
-    result$moments <- release_moments(table, columns, plans$select, radius, budget$rng)
+    result$moments <- selection_moments(table, columns, plans$select, radius, budget$rng)
     return(select_from_moments(structure(result, class = "dp_selection")))
   }
   candidates <- if (length(first)) table[, -1L, drop = FALSE] else table
@@ -263,7 +263,7 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
   result$selected <- columns$names[used]
   if (facts$refit && length(c(first, used))) {
     part <- c(first, used, ncol(table))
-    moments <- release_moments(table[, part, drop = FALSE], sub_columns(columns, used),
+    moments <- selection_moments(table[, part, drop = FALSE], sub_columns(columns, used),
       if (length(used) == facts$size) plans$fit else NULL, radius, budget$rng, shares$fit_rho,
         budget)
     result <- add_fit(result, moments, seq_len(length(part) - 1L), c(first, used))
@@ -294,7 +294,7 @@ select_from_moments <- function(selection) {
 
 #' Sums of products of some people's scaled variables, released once
 #' @noRd
-release_moments <- function(table, columns, plan, radius, rng, rho = NULL, budget = NULL) {
+selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, budget = NULL) {
   p <- ncol(table) - 1L
   if (is.null(plan)) plan <- moments_plan(p, rho, budget, NULL)
   learner <- list(

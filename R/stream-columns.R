@@ -2,7 +2,7 @@
 # ranges, levels and scales all come from `bounds`, so that a row becomes numbers by itself.
 
 # Functions of one row at a time. Anything else (poly, scale, cut, ...) could learn from the rows.
-rowwise_functions <- c(
+stream_rowwise <- c(
   "+", "-", "*", "/", "^", "(", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs",
   "sin", "cos", "tanh", "pmin", "pmax", "floor", "ceiling", "round", "trunc", "sign",
   ">", "<", ">=", "<=", "==", "!=", "!", "&", "|", "as.numeric", "as.integer", "%%", "%/%"
@@ -86,7 +86,7 @@ find_bounds <- function(expression, bounds, call) {
 
 check_rowwise <- function(expression, call) {
   used <- setdiff(all.names(expression, unique = TRUE), all.vars(expression))
-  unknown <- setdiff(used, rowwise_functions)
+  unknown <- setdiff(used, stream_rowwise)
   if (length(unknown)) {
     abort(c(
       "The formula may only use functions of one row at a time, not {.fn {unknown}}.",

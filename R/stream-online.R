@@ -61,7 +61,7 @@
 #'   three
 #'   times that for logistic models.
 #' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
-#'   `NULL`: `1.5 radius^2 / p`, `0.22 radius^2 / p` for logistic models.
+#'   `NULL`: `0.9 radius^2 / p`, `0.13 radius^2 / p` for logistic models.
 #' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or
 #'   `"published"`, the
 #'   printed constants, for which no guarantee is given.
@@ -159,7 +159,7 @@ learner_settings <- function(columns, radius, ball, psi, call) {
     family = columns$family, columns = as.double(p), radius = radius,
     # A residual of a scaled outcome is about 1 at most; a larger one is clipped.
     clip = radius, ball = positive(ball, (if (linear) 1 else 3) * sqrt(p), "ball"),
-    psi = positive(psi, (if (linear) 1.5 else 0.22) * radius^2 / p, "psi"), lambda = 0,
+    psi = positive(psi, (if (linear) 0.9 else 0.13) * radius^2 / p, "psi"), lambda = 0,
     damping = 1 # set with the method
   )
 }
