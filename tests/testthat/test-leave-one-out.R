@@ -83,7 +83,7 @@ test_that("intervals, p-values and ranks agree", {
   release <- raw_release(rows, 7L)
   for (shift in c(0, 0.2, 0.5, 1)) {
     target <- y + c(numeric(7L), rep(shift, 3L))
-    p <- raw_p_value(release, target)
+    p <- raw_p_value(release, target)[[1L]]
     expect_true(p >= 1 / 40 && p <= 1)
     for (level in c(0.5, 0.8, 0.9, 0.95, 0.975)) {
       table <- raw_intervals(release, target, level = level)
@@ -116,7 +116,7 @@ test_that("too few donors have no interval and a reason that is right", {
     expect_match(reason, paste0(floor(1000 * highest) / 10, " %"), fixed = TRUE)
     expect_s3_class(raw_intervals(release, y, level = highest), "data.frame")
     expect_type(raw_intervals(release, y, level = highest + 1e-4), "character")
-    expect_gte(raw_p_value(release, y), 1 / (n + 1))
+    expect_true(all(raw_p_value(release, y) >= 1 / (n + 1)))
   }
   expect_s3_class(raw_intervals(raw_release(random_rows(19L, 8L), 5L), y), "data.frame")
   expect_match(raw_intervals(raw_release(random_rows(40L, 8L), 5L), y, level = 0.99), "99 donors")
@@ -129,7 +129,7 @@ test_that("rows that tie are not lost to rounding", {
   release <- raw_release(rows, 6L)
   flat <- numeric(9L)
   expect_gt(mean(rowSums(rows) == 0), 0.6)
-  expect_gt(raw_p_value(release, flat), mean(rowSums(rows) == 0))
+  expect_gt(raw_p_value(release, flat)[[1L]], mean(rowSums(rows) == 0))
   table <- raw_intervals(release, flat, level = 0.5)
   expect_true(all(table$conf.low <= 0 & 0 <= table$conf.high))
 })
