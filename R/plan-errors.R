@@ -8,8 +8,8 @@ plan_donors <- 1000
 
 #' Errors of a method at n donors and epsilon
 #' @param facts (`list`)\cr `T0`, `T1`, `delta`, `people`, `size`.
-#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`, `given`
-#'   (share of releases that give an interval).
+#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`,
+#'   `given` (share of releases that give an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
   if (method == "gram") {

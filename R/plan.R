@@ -30,8 +30,8 @@
 #' @param error (`number` or `NULL`)\cr error of a period that is wanted, outcome units; then one of
 #'   `n` and `epsilon` is `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
-#' @param design (`string`)\cr people like which design of [sim_panel()], where neither spreads nor a
-#'   pilot are given.
+#' @param design (`string`)\cr people like which design of [sim_panel()], where neither spreads nor
+#'   a pilot are given.
 #' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviations of
 #'   people's levels, and of a person about the own level over time.
 #' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows

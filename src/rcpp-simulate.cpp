@@ -51,8 +51,7 @@ Rcpp::List from_intervals(const dpsc::calibration& c) {
 Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, int targets,
                              int size, int releases, int calibrated, double seed) {
   const dpsc::panel_facts panel = as_facts(facts);
-  const auto law =
-      as_people(people, static_cast<int>(panel.T0), static_cast<int>(panel.T1), size);
+  const auto law = as_people(people, static_cast<int>(panel.T0), static_cast<int>(panel.T1), size);
   dpsc::estimator_options options;
   options.half = Eigen::VectorXd::Ones(panel.T0 + panel.T1);
   dpsc::simulation_engine engine(static_cast<std::uint64_t>(seed));
@@ -60,16 +59,16 @@ Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, 
   Eigen::MatrixXd error(targets * releases, panel.T1), raw(targets * releases, panel.T1);
   Rcpp::List intervals;
   for (int r = 0; r < releases; ++r) {
-    const dpsc::simulated_release one = dpsc::simulate_release(
-        *law, panel, options, targets, size, r < calibrated, engine, tick);
+    const dpsc::simulated_release one =
+        dpsc::simulate_release(*law, panel, options, targets, size, r < calibrated, engine, tick);
     error.middleRows(r * targets, targets) = one.error;
     raw.middleRows(r * targets, targets) = one.raw;
     if (one.intervals.made)
-      intervals.push_back(Rcpp::List::create(
-          _["prediction"] = one.own.prediction, _["privacy"] = one.own.privacy,
-          _["leverage"] = one.own.leverage, _["size"] = size,
-          _["scale"] = dpsc::row_scale_factor(one.own.variation),
-          _["intervals"] = from_intervals(one.intervals)));
+      intervals.push_back(Rcpp::List::create(_["prediction"] = one.own.prediction,
+                                             _["privacy"] = one.own.privacy,
+                                             _["leverage"] = one.own.leverage, _["size"] = size,
+                                             _["scale"] = dpsc::row_scale_factor(one.own.variation),
+                                             _["intervals"] = from_intervals(one.intervals)));
   }
   return Rcpp::List::create(_["error"] = error, _["raw"] = raw, _["intervals"] = intervals);
 }
@@ -80,7 +79,6 @@ Rcpp::List simulate_people_cpp(const Rcpp::List& people, int n, int T0, int T1, 
                                int size, double seed) {
   const auto law = as_people(people, T0, T1, size);
   dpsc::simulation_engine engine(static_cast<std::uint64_t>(seed));
-  const dpsc::simulated_panel panel =
-      dpsc::draw_panel(*law, n, T0 + T1, targets, size, engine);
+  const dpsc::simulated_panel panel = dpsc::draw_panel(*law, n, T0 + T1, targets, size, engine);
   return Rcpp::List::create(_["donors"] = panel.donors, _["targets"] = panel.targets);
 }

@@ -165,15 +165,15 @@ class pilot_people : public people_law {
 
   void renew(simulation_engine& engine) override {
     for (std::size_t i = order_.size(); i-- > 1;)
-      std::swap(order_[i], order_[static_cast<std::size_t>(
-                               engine.below(static_cast<Eigen::Index>(i) + 1))]);
+      std::swap(order_[i],
+                order_[static_cast<std::size_t>(engine.below(static_cast<Eigen::Index>(i) + 1))]);
   }
 
   void person(bool target, simulation_engine& engine, Eigen::VectorXd& row) override {
     const Eigen::Index all = rows_.rows();
     const Eigen::Index held = groups_ ? 0 : std::max<Eigen::Index>(1, all / 5);
-    const Eigen::Index at = target && !groups_ ? engine.below(held)
-                                               : held + engine.below(all - held);
+    const Eigen::Index at =
+        target && !groups_ ? engine.below(held) : held + engine.below(all - held);
     row = rows_.row(order_[static_cast<std::size_t>(at)]).transpose();
   }
 
@@ -238,9 +238,8 @@ struct simulated_release {
 /// One made-up panel, released and judged.
 inline simulated_release simulate_release(people_law& law, panel_facts facts,
                                           const estimator_options& options, Eigen::Index targets,
-                                          Eigen::Index size,
-                                          bool with_intervals, simulation_engine& engine,
-                                          const ticker& tick) {
+                                          Eigen::Index size, bool with_intervals,
+                                          simulation_engine& engine, const ticker& tick) {
   const auto n = static_cast<Eigen::Index>(facts.n);
   const Eigen::Index T0 = facts.T0, T1 = facts.T1, T = T0 + T1;
   const simulated_panel panel = draw_panel(law, n, T, targets, size, engine);
@@ -254,8 +253,8 @@ inline simulated_release simulate_release(people_law& law, panel_facts facts,
   const gram_release release = run_gram(plan, facts, scale, options, source, draws, tick);
   const counterfactual_estimator estimator(release.statistics, options);
   const deleted_ridge ridge = best_ridge(moments_of(panel.donors), T0);
-  simulated_release out{Eigen::MatrixXd(targets, T1), Eigen::MatrixXd(targets, T1), {},
-                        release.intervals};
+  simulated_release out{
+      Eigen::MatrixXd(targets, T1), Eigen::MatrixXd(targets, T1), {}, release.intervals};
   for (Eigen::Index i = 0; i < targets; ++i) {
     const Eigen::VectorXd pre = panel.targets.row(i).head(T0).transpose();
     const target_estimate estimate = estimator.target(pre);
