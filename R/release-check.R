@@ -258,7 +258,7 @@ round_noise <- function(round, release) {
   list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
 }
 
-#' Are calibrated intervals those of five steps?
+#' Are calibrated intervals those of five steps, or of two for a group, whose tails are not asked?
 #' @noRd
 intervals_conflict <- function(release) {
   x <- release$statistics$intervals
@@ -268,7 +268,10 @@ intervals_conflict <- function(release) {
     if (count > 4L) return("Noise steps were paid for of which nothing is there.")
     return(NULL)
   }
-  if (count != 9L || x$tail > 0.5) {
+  group <- isTRUE(x$group)
+  # A group's factors say nothing: they are 1.
+  bare <- all(c(x$average, x$period, x$band) == 1)
+  if (count != (if (group) 6L else 9L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals are not those of the noise steps.")
   }
   # The second moment's noise is a share of the clip's square that follows from its step.

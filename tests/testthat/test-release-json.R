@@ -90,6 +90,24 @@ test_that("calibrated intervals and what a release without privacy keeps are rea
   }
 })
 
+test_that("a release for the mean of many people is read, its steps and factors checked", {
+  p <- toy_panel(900, 8, 2)
+  for (delta in c(1e-6, 0)) {
+    release <- dp_release(p$donors,
+      target = p$target, T0 = 8, epsilon = 2, delta = delta, bounds = c(-1, 1), size = 60
+    )
+    expect_true(release$statistics$intervals$group)
+    again <- round_trip(release)
+    expect_identical(again, release)
+    forged <- release
+    forged$statistics$intervals$average <- 0.5
+    expect_error(round_trip(forged), class = "dpsc_error")
+    forged <- release
+    forged$statistics$intervals$group <- FALSE
+    expect_error(round_trip(forged), class = "dpsc_error")
+  }
+})
+
 test_that("releases by version 0.1.0 are read, printed and fitted, without an interval", {
   for (name in c("gaussian", "pure")) {
     release <- read_release(test_path("fixtures", paste0("gram-0.1.0-", name, ".json")))
