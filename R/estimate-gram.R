@@ -84,7 +84,9 @@ interval_spread <- function(release, e, estimator) {
     ))
   }
   list(
-    floor = max(1, intervals$second / mean(e$prediction + e$privacy)),
+    # Noise on the second moment must not hide it.
+    floor = max(1, max(intervals$second, intervals$second_sd / 2) /
+      mean(e$prediction + e$privacy)),
     average = e$scale * intervals$average, period = e$scale * intervals$period,
     band = e$scale * intervals$band
   )

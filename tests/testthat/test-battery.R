@@ -115,7 +115,7 @@ test_that("intervals cover costs that most people never have, users and all", {
     people <- 1000 + which(rowSums(rows[-seq_len(1000), 1:10]) > 0)
     rows[c(seq_len(1000), people), ]
   }
-  run <- judge_often(5, users, n = 1000, T0 = 10, bounds = c(0, 3000))
+  run <- judge_often(12, users, n = 1000, T0 = 10, bounds = c(0, 3000))
   # The 95 % is that of a random person; a user is covered less, but never as little as .10.
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })

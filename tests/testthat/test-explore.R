@@ -33,7 +33,9 @@ test_that("what the app says is what the fit says", {
   budget <- explore_budget(fit$release)
   expect_equal(sum(budget$cost), fit$release$privacy$rho)
   pure <- explore_budget(explore_fit(a_design(delta = 0))$release)
-  expect_equal(sum(pure$cost), 2)
+  # Laplace scales are rounded up to whole numbers: a hair is left.
+  expect_lte(sum(pure$cost), 2)
+  expect_gt(sum(pure$cost), 2 * (1 - 1e-6))
   plan <- dp_plan(
     n = 400, T0 = 10, T1 = 3, epsilon = 2, bounds = c(80, 200), sd_between = 12, sd_within = 8.4,
     shared = 0.87

@@ -196,7 +196,7 @@ test_that("a group's mean has the error of a mean", {
     expect_equal(group$estimate, one$estimate)
     # At most what the regression adds: here a few rows' worth in 400.
     expect_equal(group$std.error, sqrt(colMeans(errors^2) * (1 / size + 0.004)), tolerance = 0.2)
-    p <- raw_p_value(release, y, size = size)
+    p <- raw_p_value(release, y, size = size)[[1L]]
     level <- 1 - p
     ends <- raw_intervals(release, y, size = size, level = level)[1L, ]
     expect_lt(min(abs(c(ends$conf.low, ends$conf.high))), 1e-8)

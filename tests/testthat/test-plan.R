@@ -112,7 +112,7 @@ test_that("the plan agrees with what happens: clinic_panel, a patient and a grou
 })
 
 test_that("more donors than are made up have the noise of as much more budget", {
-  facts <- list(T0 = 10, T1 = 3, delta = 1e-6)
+  facts <- list(T0 = 10, T1 = 3, delta = 1e-6, size = 1)
   for (delta in c(1e-6, 0)) {
     facts$delta <- delta
     epsilon <- same_noise(1, 4, delta)
@@ -222,7 +222,7 @@ test_that("calls are refused only where donors tell nothing", {
     kind = "common", level = 0.02, loading = 0, time = 0, drift = 0, noise = 0.02, shift = 0.5
   )
   left <- function(n, epsilon) {
-    facts <- list(n = n, T0 = 10, T1 = 3, epsilon = epsilon, delta = 1e-6)
+    facts <- list(n = n, T0 = 10, T1 = 3, epsilon = epsilon, delta = 1e-6, group = FALSE)
     sqrt(mean(simulate_gram_cpp(best, facts, 1L, 1L, 60L, 0L, 1)$error^2)) / 0.5
   }
   expect_gt(left(10, 0.1), 0.85)

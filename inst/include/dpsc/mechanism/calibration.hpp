@@ -1,5 +1,5 @@
 // What the donors' own placebo errors say about an interval, privately: their second moment, and by
-// how much the errors' tails exceed what the model says. Proofs: inst/proofs/gram.md, section 5.
+// how much the errors' tails exceed what the model says. Proofs: inst/proofs/gram.md, section 4.
 #pragma once
 
 #include <Eigen/Core>
@@ -46,6 +46,9 @@ struct calibration {
   double average = 1.0, period = 1.0, band = 1.0;  // tail factors
   double tail = 0.05;
   bool group = false;  // no tail factors
+
+  /// What an interval takes the errors' mean square to be at least: noise must not hide it.
+  double floor() const { return std::max(second, 0.5 * second_sd); }
 };
 
 /// A row's own scale from its pre-period variation about its own level, over the donors' mean.
@@ -143,7 +146,7 @@ inline calibration_plan plan_calibration(const total_budget& budget,
 /// Factors to choose from: fine around 1, then by threes.
 inline std::vector<double> tail_factors() {
   std::vector<double> out;
-  for (int k = -4; k <= 8; ++k) out.push_back(std::pow(1.15, k));
+  for (int k = -2; k <= 8; ++k) out.push_back(std::pow(1.15, k));
   for (int k = 0; k < 5; ++k) out.push_back(out.back() * 3.0);
   return out;
 }
@@ -217,7 +220,7 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   Eigen::MatrixXd ratio(m, T1 + 1);
   Eigen::VectorXd largest(m);
   for (Eigen::Index i = 0; i < m; ++i) {
-    const double lift = std::max(1.0, out.second / rows.variance(i, 0));
+    const double lift = std::max(1.0, out.floor() / rows.variance(i, 0));
     double top = 0.0;  // a value that is not a number stays
     for (Eigen::Index j = 0; j <= T1; ++j) {
       const double deviation = rows.scale[i] * std::sqrt(lift * rows.variance(i, j));
@@ -229,8 +232,8 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   const std::vector<double> factors = tail_factors();
   std::vector<double> prior;
   for (std::size_t k = 0; k < factors.size(); ++k) {
-    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 4.0));
-    const double wide = std::max(0.0, static_cast<double>(k) - 12.0);
+    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 2.0));
+    const double wide = std::max(0.0, static_cast<double>(k) - 10.0);
     prior.push_back(-0.55 * fine - 1.1 * wide);
   }
   // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
