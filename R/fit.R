@@ -72,7 +72,8 @@
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
 #' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
 #' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
-#' of the target's values before the treatment miss, an `epsilon` out of range.
+#' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
+#' the noise exceeds what the bounds already tell.
 #'
 #' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
 #' are when `index` is the wrong way round.
