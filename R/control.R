@@ -13,10 +13,10 @@
 #'   a release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`:
 #'   every pre-period, which [conformal()] and [placebo_time()] need and few donors pay for in
 #'   accuracy. Decide before the release: another one spends budget again.
-#' @param intervals (`flag`)\cr of a release by method `"gram"`: whether a part of the budget measures
-#'   the donors' own placebo errors, without which there is no interval and no p-value. `FALSE`
-#'   leaves that part to the estimate. Decide before the release: it cannot be had later without
-#'   spending again.
+#' @param intervals (`flag`)\cr of a release by method `"gram"`: whether a part of the budget
+#'   measures the donors' own placebo errors, without which there is no interval and no p-value.
+#'   `FALSE` leaves that part to the estimate. Decide before the release: it cannot be had later
+#'   without spending again.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.

@@ -54,14 +54,14 @@
 #' `"objective"`, which release nothing of the donors' errors, so that their limits are those of the
 #' noise alone and say so. Then `std.error`, limits and p-values are `NA`.
 #'
-#' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they are
-#' conformal: they cover whatever the errors' law if the target is drawn like the donors. A level L
-#' needs `L / (1 - L)` donors, 95 % so 19; below there is none. For a mean they are normal, with the
-#' errors' variance over `size`.
+#' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they
+#' are conformal: they cover whatever the errors' law if the target is drawn like the donors. A
+#' level L needs `L / (1 - L)` donors, 95 % so 19; below there is none. For a mean they are normal,
+#' with the errors' variance over `size`.
 #'
 #' @section Tests:
-#' `print()` and `tidy()` ask whether there is an effect *on average*; `summary()` also whether there
-#' is one *in any period*. Decide which is yours before you look.
+#' `print()` and `tidy()` ask whether there is an effect *on average*; `summary()` also whether
+#' there is one *in any period*. Decide which is yours before you look.
 #'
 #' `conformal()` and `placebo_time()` look at single pre-periods and need a release made with
 #' `dp_control(features = Inf)`; decide before the budget is spent, since making another release
@@ -72,7 +72,8 @@
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
 #' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
 #' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
-#' of the target's values before the treatment miss, an `epsilon` out of range.
+#' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
+#' the noise exceeds what the bounds already tell.
 #'
 #' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
 #' are when `index` is the wrong way round.

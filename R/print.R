@@ -6,7 +6,8 @@
 #'
 #' The last lines of a summary, and of a release, are the steps that the budget was spent on: where
 #' the donors are (`radius`), their mean and moments, both again in coordinates in which they are
-#' equally spread (`whitened`), and how far they stray from their own predictions (`placebo errors`).
+#' equally spread (`whitened`), and how far they stray from their own predictions
+#' (`placebo errors`).
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr what to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
@@ -17,9 +18,10 @@
 #'     `conf.low`, `conf.high`, `p.value` (of no effect), `privacy.se` (standard deviation of the
 #'     estimate over releases), outcome units. `NA` where there is no interval.
 #'   * `simultaneous`: the same limits, so that those of all periods cover together.
-#'   * `test`: is there an effect in any period? A list of `statistic` (the largest effect in units of
-#'     its standard error), `periods` and `p.value`, which allows for looking at all of them and is
-#'     calibrated on the donors' largest placebo errors; or `NULL` (no interval, or `epsilon = Inf`).
+#'   * `test`: is there an effect in any period? A list of `statistic` (the largest effect in units
+#'     of its standard error), `periods` and `p.value`, which allows for looking at all of them and
+#'     is calibrated on the donors' largest placebo errors; or `NULL` (without an interval, or
+#'     without privacy).
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,

@@ -10,9 +10,9 @@
 #' `"objective"` hold weights that were fitted to one target.
 #'
 #' @inheritParams dp_synth
-#' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is; 1
-#'   if `NULL`. From 20 people on a release by `"gram"` spends what it spends on intervals on those of
-#'   a mean, which are shorter, and has none for single people. PUBLIC.
+#' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is;
+#'   1 if `NULL`. From 20 people on a release by `"gram"` spends what it spends on intervals on
+#'   those of a mean, which are shorter, and has none for single people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as asked.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).

@@ -18,9 +18,9 @@ generics::augment
 #' @param conf.int (`flag`)\cr add interval limits.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
-#' @param type (`string`)\cr of several treated units, `"overall"`: their mean (the average effect on
-#'   the treated), or `"unit"`: each by itself, under its own name. The treated are not protected: show
-#'   their names and effects only if that is allowed.
+#' @param type (`string`)\cr of several treated units, `"overall"`: their mean (the average effect
+#'   on the treated), or `"unit"`: each by itself, under its own name. The treated are not
+#'   protected: show their names and effects only if that is allowed.
 #' @param ... swallowed, as broom's verbs do: packages for tables pass arguments of their own.
 #' @return
 #' * `tidy()`: one row for the average effect and one for each period: `target`, `term`, `estimate`,
@@ -28,9 +28,10 @@ generics::augment
 #'   them, cut off where the bounds end), `privacy.se` (standard deviation of the estimate over
 #'   releases), `statistic`, `p.value` (of no effect), and `conf.low`, `conf.high` if asked.
 #'   `std.error`, `statistic`, `p.value` and limits are `NA` where no interval could be calibrated;
-#'   the print says why. With `epsilon = Inf` limits and p-values come from the donors' leave-one-out
-#'   errors, or are `NA` with fewer donors than the level needs. For methods `"output"` and `"objective"` the errors are those of
-#'   the privacy noise alone, and `statistic` and `p.value` are `NA`: no prediction error is released.
+#'   the print says why. With `epsilon = Inf` limits and p-values come from the donors'
+#'   leave-one-out errors, or are `NA` with fewer donors than the level needs. For methods
+#'   `"output"` and `"objective"` the errors are those of the privacy noise alone, and `statistic`
+#'   and `p.value` are `NA`: no prediction error is released.
 #' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
 #'   over targets and periods), `pre.rmse` (of the targets), `epsilon`, `delta`, `rho` (half the
 #'   squared Gaussian shift; `NA` where the cost is none), `private` (whether the stated
