@@ -1,6 +1,6 @@
-// The R-free core alone, under sanitizers: property tests of samplers, passes over donors, solvers
-// and accountant, and a fuzz loop. `tools/sanitize` builds and runs it; the seed is fixed, and the
-// number of fuzz rounds is the first argument.
+// The core without R: property tests of samplers, row maps, accountants, mechanisms, estimators and
+// solvers, and a fuzz loop. `tools/core` builds and runs it, plain and under sanitizers; the seed is
+// fixed, and the number of fuzz rounds is the first argument.
 #include <Eigen/Dense>
 #include <cstdint>
 #include <cstdio>
@@ -13,15 +13,17 @@
 #include <dpsc/accountant/zcdp.hpp>
 #include <dpsc/engine.hpp>
 #include <dpsc/estimate/leave_one_out.hpp>
-#include <dpsc/moments.hpp>
 #include <dpsc/noise/continuous.hpp>
 #include <dpsc/noise/discrete.hpp>
+#include <dpsc/noise/noise.hpp>
 #include <dpsc/os_engine.hpp>
+#include <dpsc/release/gram_release.hpp>
 #include <dpsc/solver/capped_l1_qp.hpp>
 #include <dpsc/solver/nested_v.hpp>
 #include <dpsc/solver/simplex_batch.hpp>
 
 #include "harness.hpp"
+#include "mechanism_tests.hpp"
 
 namespace {
 
@@ -141,6 +143,10 @@ dpsc::row_map identity_map(Index T, double limit) {
           VectorXd::Zero(T), true};
 }
 
+dpsc::table_view view_of(const MatrixXd& table) {
+  return {table.data(), nullptr, table.rows(), table.cols()};
+}
+
 // Random integer tables against naive sums in 128-bit integers.
 void test_moments(int rounds) {
   for (int round = 0; round < rounds; ++round) {
@@ -150,35 +156,41 @@ void test_moments(int rounds) {
     MatrixXd table = random_matrix(n, T, far ? 1e300 : 1.5 * limit);
     for (Index i = 0; i < std::min<Index>(n, 3); ++i)
       table.row(i).setConstant(i == 0 ? limit : -limit);
-    dpsc::feature_reader<double> reader(table.data(), n, identity_map(T, limit));
+    dpsc::block_reader reader(view_of(table), identity_map(T, limit));
     const double radius = std::floor(limit * uniform(0.2, 3.0)) + 1.0;
-    const double clipped = std::pow(2.0, static_cast<double>(whole(0, 12)));
-    dpsc::clipped_moments moments(T, radius, clipped / radius, clipped, true);
+    const double clipped = std::pow(2.0, static_cast<double>(whole(2, 12)));
+    dpsc::clipped_moments moments(T, radius, clipped);
     // A plain copy of the first pass: integers, clipped, and their norms.
     std::vector<double> squared;
     for (int k = -6; k <= 6; ++k)
-      squared.push_back(std::floor(limit * limit * std::pow(2.0, k)));
-    dpsc::radius_counts counts(squared);
-    std::vector<double> naive(squared.size(), 0.0);
+      squared.push_back(std::max(1.0, std::floor(limit * limit * std::pow(2.0, k))));
+    const int bits = static_cast<int>(whole(8, 20));
+    dpsc::radius_energy energy(squared, dpsc::radius_price, bits);
+    std::vector<std::int64_t> naive(squared.size(), 0);
+    const auto one = std::int64_t{1} << bits;
     bool integers = true, short_enough = true;
     MatrixXd each = MatrixXd::Zero(T, T);
     VectorXd each_sum = VectorXd::Zero(T);
     for (Index b = 0; b < reader.blocks(); ++b) {
-      const MatrixXd z = reader.read(b);
+      const MatrixXd z = reader.features(b);
       moments.add(z);
-      counts.add(z);
+      energy.add(z);
       for (Index i = 0; i < z.rows(); ++i) {
-        const Index row = b * dpsc::feature_reader<double>::block_rows + i;
+        const Index row = reader.first_row(b) + i;
         __int128 norm = 0;
         for (Index t = 0; t < T; ++t) {
           const double x = std::max(-limit, std::min(limit, table(row, t)));
           integers = integers && z(i, t) == std::nearbyint(x);
           norm += static_cast<__int128>(z(i, t)) * static_cast<__int128>(z(i, t));
         }
-        for (std::size_t k = 0; k < squared.size(); ++k)
-          naive[k] += norm <= static_cast<__int128>(squared[k]);
+        for (std::size_t k = 0; k < squared.size(); ++k) {
+          const bool inside = norm <= static_cast<__int128>(squared[k]);
+          const double kept = std::nearbyint(static_cast<double>(norm) *
+                                             (static_cast<double>(one) / squared[k]));
+          naive[k] += inside ? one - std::min(one, static_cast<std::int64_t>(kept)) : 2 * one;
+        }
         // One row alone: its clipped norm must fit, in integers, and rows must add up.
-        dpsc::clipped_moments alone(T, radius, clipped / radius, clipped, true);
+        dpsc::clipped_moments alone(T, radius, clipped);
         alone.add(z.row(i));
         short_enough = short_enough && alone.sum().squaredNorm() <= clipped * clipped;
         integers = integers && alone.sum() == alone.sum().array().round().matrix();
@@ -189,11 +201,7 @@ void test_moments(int rounds) {
     CHECK(integers);
     CHECK(short_enough);
     CHECK(each == moments.gram() && each_sum == moments.sum());
-    bool same = true;
-    const VectorXd got = counts.result();
-    for (std::size_t k = 0; k < naive.size(); ++k)
-      same = same && got[static_cast<Index>(k)] == naive[k];
-    CHECK(same);
+    CHECK(energy.losses() == naive);
   }
   dpsc::row_map map = identity_map(3, 8.0);
   map.rescale = 0.3;
@@ -208,8 +216,120 @@ void test_moments(int rounds) {
   map = identity_map(3, 8.0);
   map.loadings(0, 0) = std::nan("");
   CHECK_THROWS(std::invalid_argument, map.check());
-  CHECK_THROWS(std::invalid_argument, dpsc::radius_counts({2.0, 1.0}));
-  CHECK_THROWS(std::invalid_argument, dpsc::clipped_moments(2, 0.0, 1.0, 1.0, true));
+  CHECK_THROWS(std::invalid_argument, dpsc::radius_energy({2.0, 1.0}, 1, 20));
+  CHECK_THROWS(std::invalid_argument, dpsc::radius_energy({0.5}, 1, 20));
+  CHECK_THROWS(std::invalid_argument, dpsc::clipped_moments(2, 0.0, 64.0));
+  CHECK_THROWS(std::invalid_argument, dpsc::clipped_moments(2, 1.0, 64.5));
+  CHECK_THROWS(std::invalid_argument, dpsc::clipped_moments(20000, 1.0, 64.0));
+}
+
+void test_choices() {
+  // Two candidates a unit apart: the odds are those of a fair logistic.
+  dpsc::private_choice choice;
+  choice.losses = {3, 2};
+  choice.units = dpsc::exponent_units(0.8, 20);
+  const int n = 40000;
+  int second = 0;
+  for (int i = 0; i < n; ++i) second += choice.draw(engine) == 1;
+  const double p = 1.0 / (1.0 + std::exp(-choice.exponent()));
+  CHECK(std::abs(second - n * p) < 6 * std::sqrt(n * p * (1 - p)));
+  // The largest numbers there are: nothing overflows, and the best is taken.
+  choice.losses = {std::int64_t{1} << 53, 0, std::int64_t{1} << 52};
+  choice.units = dpsc::exponent_units(1e300, 40);
+  choice.offsets = {0, ~std::uint64_t{0}, 5};
+  choice.shift = 40;
+  CHECK(choice.draw(engine) == 1);
+  CHECK(dpsc::exponent_units(0.0, 40) == 0);
+  CHECK_THROWS(std::domain_error, dpsc::exponent_units(std::nan(""), 20));
+  choice.losses = {-1, 0};
+  CHECK_THROWS(std::invalid_argument, choice.draw(engine));
+  choice.losses.clear();
+  CHECK_THROWS(std::invalid_argument, choice.draw(engine));
+}
+
+// Method gram from facts to release on small panels of every kind, the noise from a tape.
+void test_gram(int rounds) {
+  const dpsc::ticker quiet = [](double) {};
+  for (int round = 0; round < rounds; ++round) {
+    dpsc::panel_facts facts;
+    facts.T0 = whole(2, 8);
+    facts.T1 = whole(1, 4);
+    const Index n = whole(2, round % 4 == 0 ? 1500 : 60), T = facts.T0 + facts.T1;
+    facts.n = static_cast<double>(n);
+    facts.epsilon = std::pow(10.0, uniform(-1.0, 2.0));
+    facts.delta = whole(0, 1) ? 1e-6 : 0.0;
+    facts.y = random_vector(facts.T0, round % 5 ? 0.8 : 3.0);
+    if (round % 7 == 0) facts.y.setConstant(0.3);
+    const double asked[] = {std::nan(""), 1.0, static_cast<double>(facts.T0 - 1), HUGE_VAL};
+    facts.features = asked[whole(0, 3)];
+    MatrixXd table = random_matrix(n, T, round % 6 ? 1.0 : 1e200);
+    if (round % 3 == 0) table.topRows(n / 2 + 1).setZero();
+    const dpsc::row_scale scale{VectorXd::Zero(T), 1.0, VectorXd::Ones(T)};
+    dpsc::estimator_options options;
+    options.kind = whole(0, 1) ? dpsc::estimator_kind::ridge : dpsc::estimator_kind::did;
+    options.half = scale.half;
+    std::vector<std::uint64_t> words(200000);
+    for (std::uint64_t& word : words) word = engine.bits();
+    dpsc::tape_engine tape(words);
+    dpsc::drawn_noise<dpsc::tape_engine> drawn(tape);
+    dpsc::recorded_noise recorder(drawn);
+    const dpsc::matrix_source source(view_of(table));
+    dpsc::gram_release release;
+    dpsc::gram_plan plan;
+    try {
+      plan = dpsc::plan_gram(facts);
+    } catch (const dpsc::budget_too_small&) {
+      continue;
+    }
+    release = dpsc::run_gram(plan, facts, scale, options, source, recorder, quiet);
+    CHECK(recorder.calls().size() == plan.records.size());
+    CHECK(release.statistics.mean.allFinite() && release.statistics.covariance.allFinite());
+    double cost = 0.0;
+    for (const dpsc::step_record& record : plan.records)
+      cost += facts.delta > 0.0 ? record.mu * record.mu : record.epsilon;
+    CHECK(cost <= (facts.delta > 0.0 ? plan.total * plan.total : plan.total) * (1.0 + 1e-14));
+    // Another panel, the same answers: the same release, and every call asked alike.
+    std::vector<VectorXd> outputs;
+    for (const dpsc::noise_call& call : recorder.calls()) outputs.push_back(call.output);
+    const MatrixXd other = random_matrix(n, T);
+    const dpsc::matrix_source there(view_of(other));
+    dpsc::replayed_noise replay(outputs);
+    dpsc::recorded_noise second(replay);
+    const dpsc::gram_release again =
+        dpsc::run_gram(plan, facts, scale, options, there, second, quiet);
+    CHECK(again.statistics.mean == release.statistics.mean);
+    CHECK(again.statistics.covariance == release.statistics.covariance);
+    bool same = second.calls().size() == recorder.calls().size();
+    for (std::size_t i = 0; same && i < second.calls().size(); ++i)
+      same = second.calls()[i].scale == recorder.calls()[i].scale &&
+             second.calls()[i].offset == recorder.calls()[i].offset;
+    CHECK(same);
+    if (release.intervals.made)
+      CHECK(std::isfinite(release.intervals.second) && release.intervals.average > 0.0);
+    // A target, far ones too.
+    const dpsc::counterfactual_estimator estimator(release.statistics, options);
+    const dpsc::target_estimate estimate =
+        estimator.target(random_vector(facts.T0, round % 2 ? 1.0 : 1e3));
+    CHECK(estimate.path.tail(facts.T1).cwiseAbs().maxCoeff() <= 1.0 + 1e-12);
+    outputs.pop_back();
+    dpsc::replayed_noise short_replay(outputs);
+    bool diverged = false;
+    try {
+      (void)dpsc::run_gram(plan, facts, scale, options, there, short_replay, quiet);
+    } catch (const dpsc::replay_diverged&) {
+      diverged = true;
+    }
+    CHECK(diverged);
+    dpsc::tape_engine empty({1, 2, 3});
+    dpsc::drawn_noise<dpsc::tape_engine> starved(empty);
+    bool stopped = false;
+    try {
+      (void)dpsc::run_gram(plan, facts, scale, options, source, starved, quiet);
+    } catch (const std::out_of_range&) {
+      stopped = true;
+    }
+    CHECK(stopped);
+  }
 }
 
 void test_capped(int rounds) {
@@ -370,10 +490,9 @@ void fuzz_round() {
       const dpsc::row_map map{vector(T), any_number(), limit, matrix(T, d).array().floor(),
                               rescale, vector(d).array().floor(), whole(0, 3) != 0};
       const MatrixXd table = matrix(n, T);
-      dpsc::feature_reader<double> reader(table.data(), n, map);
-      dpsc::clipped_moments moments(d, any_number(), any_number(), std::floor(any_number()),
-                                    map.on_grid);
-      for (Index b = 0; b < reader.blocks(); ++b) moments.add(reader.read(b));
+      dpsc::block_reader reader(view_of(table), map);
+      dpsc::clipped_moments moments(d, any_number(), std::floor(any_number()));
+      for (Index b = 0; b < reader.blocks(); ++b) moments.add(reader.features(b));
       break;
     }
     case 1: {
@@ -425,6 +544,14 @@ int main(int argc, char** argv) {
       {"Bernoulli", test_bernoulli},
       {"engines", test_engines},
       {"moments", [&] { test_moments(properties); }},
+      {"choices", test_choices},
+      {"small laws", test_small_laws},
+      {"row maps", [&] { test_row_maps(properties); }},
+      {"sensitivities", [&] { test_sensitivities(properties); }},
+      {"budgets", [&] { test_budgets(properties); }},
+      {"calibration", [&] { test_calibration(properties); }},
+      {"sources", [&] { test_sources(properties / 4); }},
+      {"method gram", [&] { test_gram(properties); }},
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
