@@ -78,23 +78,6 @@ for (interface in c("formula", "matrix")) {
   }
 }
 
-# Whatever compiled code gives back to R during a release.
-crossings_of <- function(run) {
-  namespace <- asNamespace("dpsc")
-  names <- grep("_cpp$", ls(namespace, all.names = TRUE), value = TRUE)
-  results <- list()
-  changes <- lapply(stats::setNames(names, names), function(name) {
-    real <- get(name, namespace)
-    function(...) {
-      out <- real(...)
-      results[[length(results) + 1L]] <<- out
-      out
-    }
-  })
-  run(changed_namespace(changes))
-  results
-}
-
 test_that("nothing that crosses from compiled code into R holds a donor or a sum without noise", {
   p <- canary_panel(n = 300)
   for (delta in c(0, 1e-6)) {
