@@ -117,9 +117,13 @@ class counterfactual_estimator {
       const Eigen::VectorXd h = fit.whitened_solve * own.u;
       const double h2 = h.squaredNorm();
       const Eigen::VectorXd gh = fit.g_forms.transpose() * h;
-      const Eigen::VectorXd lost_h = model_.noise_directions.transpose() * h;
-      const double lost_h2 = lost_h.squaredNorm();
-      const Eigen::VectorXd lost_gh = fit.lost_forms.transpose() * lost_h;
+      double lost_h2 = 0.0;
+      Eigen::VectorXd lost_gh = Eigen::VectorXd::Zero(forms);
+      if (model_.noise_directions.cols() > 0) {  // Eigen's products of nothing read a null pointer
+        const Eigen::VectorXd lost_h = model_.noise_directions.transpose() * h;
+        lost_h2 = lost_h.squaredNorm();
+        lost_gh = fit.lost_forms.transpose() * lost_h;
+      }
       const double half_variance = model_.moment_sd * model_.moment_sd / 2.0;
       for (Eigen::Index j = 0; j < forms; ++j) {
         const double moved =
@@ -225,9 +229,11 @@ class counterfactual_estimator {
       const Eigen::VectorXd gh = g.transpose() * h;
       return Eigen::MatrixXd(g.transpose() * g * h.squaredNorm() + gh * gh.transpose());
     };
-    const Eigen::MatrixXd lost =
-        moved(model_.noise_directions.transpose() * fit.g, model_.noise_directions.transpose() * h);
-    return model_.moment_sd * model_.moment_sd / 2.0 * (moved(fit.g, h) - lost) +
+    Eigen::MatrixXd stays = moved(fit.g, h);
+    if (model_.noise_directions.cols() > 0)
+      stays -= moved(model_.noise_directions.transpose() * fit.g,
+                     model_.noise_directions.transpose() * h);
+    return model_.moment_sd * model_.moment_sd / 2.0 * stays +
            model_.mean_sd * model_.mean_sd * fit.g.transpose() * fit.g;
   }
 
