@@ -1,5 +1,5 @@
-# Style of R code by .lintr. Ends with "lint: N passed, N failed", one a file, or says that the check
-# was skipped. Exit status 1 if anything failed.
+# Style of R code by .lintr. Ends with "lint: N passed, N failed", one a file, or says that it was
+# skipped. Exit status 1 if anything failed.
 if (!nzchar(system.file(package = "lintr"))) {
   cat("lint: the package lintr is not installed: skipped\n")
   quit(status = 0L)
@@ -9,9 +9,9 @@ files <- setdiff(
   list.files(folders, "[.]R$", recursive = TRUE, full.names = TRUE), "R/RcppExports.R"
 )
 found <- lapply(files, function(file) lintr::lint(file, parse_settings = TRUE))
-for (lints in found) {
-  for (one in lints) {
-    cat(one$filename, ":", one$line_number, ": ", one$message, "\n", sep = "")
+for (k in seq_along(found)) {
+  for (one in found[[k]]) {
+    cat(files[[k]], ":", one$line_number, ": ", one$message, "\n", sep = "")
   }
 }
 failed <- sum(lengths(found) > 0L)
