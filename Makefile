@@ -29,7 +29,7 @@ test: ## lint, format, the core's tests, the package's tests, R CMD check of the
 
 unit: install ## one file of tests: make unit FILE=test-ledger
 	@test -n "$(FILE)" || { echo "Say which: make unit FILE=test-ledger"; exit 1; }
-	@R_LIBS="$(LIB):$$R_LIBS" NOT_CRAN=true $(RSCRIPT) -e 'testthat::test_file("tests/testthat/$(basename $(FILE)).R", package = "dpsc", load_package = "installed", stop_on_failure = TRUE)'
+	@R_LIBS="$(LIB):$$R_LIBS" NOT_CRAN=true $(RSCRIPT) -e 'testthat::test_file("tests/testthat/$(basename $(notdir $(FILE))).R", package = "dpsc", load_package = "installed", stop_on_failure = TRUE)'
 
 core: ## the C++ core without R: an example, its tests, short under sanitizers (2 minutes)
 	@tools/core

@@ -80,7 +80,7 @@ test_that("who is given rows of people is not declared public", {
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
-test_that("what gives back sums without noise is called from where it is declared, and nowhere else", {
+test_that("what gives back sums without noise is called from where it is declared alone", {
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }
