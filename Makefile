@@ -1,25 +1,49 @@
 # make demo: installs what is missing and runs the main job on the shipped panel.
 # make test: installs what is missing and runs all tests, then R CMD check.
-# See README.md for the others.
+# make help: the others.
 
 RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
 # Files compiled at a time.
 JOBS = 2
 
-.PHONY: demo test bench audit sanitize reproduce install document site clean
+# What clang-format keeps in order: the core and the glue, but not what Rcpp writes.
+CORE = $(filter-out src/RcppExports.cpp, \
+  $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp src/*.cpp src/*.h))
+
+.PHONY: help demo test unit core lint format format-check bench audit sanitize reproduce install \
+  document site clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## the main job: prints a fit and writes demo/plot.png
 	@tools/install-missing demo
 	@$(MAKE) --no-print-directory install
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) demo/demo.R
 
-test: ## unit tests, then R CMD check of the built tarball
+test: ## lint, format, the core's tests, the package's tests, R CMD check of the built tarball
 	@tools/install-missing test
 	@$(MAKE) --no-print-directory install
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/run-tests.R
 
-install: # into .lib, so that nothing on the machine is replaced
+unit: install ## one file of tests: make unit FILE=test-ledger
+	@test -n "$(FILE)" || { echo "Say which: make unit FILE=test-ledger"; exit 1; }
+	@R_LIBS="$(LIB):$$R_LIBS" NOT_CRAN=true $(RSCRIPT) -e 'testthat::test_file("tests/testthat/$(basename $(notdir $(FILE))).R", package = "dpsc", load_package = "installed", stop_on_failure = TRUE)'
+
+core: ## the C++ core without R: an example, its tests, short under sanitizers (2 minutes)
+	@tools/core
+
+lint: ## style of R code by .lintr
+	@$(RSCRIPT) tools/lint.R
+
+format: ## clang-format, in place, over the core and the glue
+	clang-format -i $(CORE)
+
+format-check: ## is C++ as clang-format leaves it?
+	@tools/format-check $(CORE)
+
+install: ## the package into .lib, so that nothing on the machine is replaced
 	@mkdir -p "$(LIB)"
 	@echo "Compiling and installing dpsc into .lib (a minute)"
 	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
@@ -45,5 +69,5 @@ site: install ## the site in site/, without warnings, and a check of its links
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/build-site.R
 	@$(RSCRIPT) tools/check-links.R site
 
-clean:
+clean: ## removes what was built
 	rm -rf .lib site dpsc_*.tar.gz dpsc.Rcheck src/*.o src/*.so

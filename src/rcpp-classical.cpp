@@ -57,8 +57,7 @@ Rcpp::List simplex_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
   if (target.size() < T0) throw std::invalid_argument("the target is too short");
   const auto& fit = solver.solve(donors.leftCols(T0), target.head(T0), {demean, lambda});
   return Rcpp::List::create(
-      Rcpp::Named("weights") = fit.dense(donors.rows()),
-      Rcpp::Named("intercept") = fit.intercept,
+      Rcpp::Named("weights") = fit.dense(donors.rows()), Rcpp::Named("intercept") = fit.intercept,
       Rcpp::Named("counterfactual") = dpsc::mixture(fit, donors),
       Rcpp::Named("objective") = fit.objective, Rcpp::Named("kkt") = fit.kkt,
       Rcpp::Named("gap") = fit.gap, Rcpp::Named("ties") = static_cast<double>(fit.ties));

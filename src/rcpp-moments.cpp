@@ -91,9 +91,10 @@ Rcpp::List from_release(const dpsc::gram_release& release) {
   out["rounds"] = rounds;
   const dpsc::calibration& c = release.intervals;
   if (c.made)
-    out["intervals"] = Rcpp::List::create(
-        _["clip"] = c.clip, _["second"] = c.second, _["second_sd"] = c.second_sd,
-        _["average"] = c.average, _["period"] = c.period, _["band"] = c.band, _["tail"] = c.tail, _["group"] = c.group);
+    out["intervals"] =
+        Rcpp::List::create(_["clip"] = c.clip, _["second"] = c.second, _["second_sd"] = c.second_sd,
+                           _["average"] = c.average, _["period"] = c.period, _["band"] = c.band,
+                           _["tail"] = c.tail, _["group"] = c.group);
   return out;
 }
 

@@ -53,11 +53,12 @@ Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double 
 
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd gaussian_noise_cpp(int dimension, double sigma, SEXP rng) {
-  return with_engine(rng, [&](auto& engine) { return dpsc::gaussian_vector(dimension, sigma, engine); });
+  return with_engine(rng,
+                     [&](auto& engine) { return dpsc::gaussian_vector(dimension, sigma, engine); });
 }
 
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng) {
-  return with_engine(rng,
-                     [&](auto& engine) { return dpsc::gamma_norm_vector(dimension, scale, engine); });
+  return with_engine(
+      rng, [&](auto& engine) { return dpsc::gamma_norm_vector(dimension, scale, engine); });
 }

@@ -11,8 +11,7 @@ Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X,
   const auto answer = problem.solve(tolerance, dpsc::runtime([] { Rcpp::checkUserInterrupt(); }));
   return Rcpp::List::create(
       Rcpp::Named("solution") = answer.point, Rcpp::Named("distance") = answer.distance,
-      Rcpp::Named("certified") = answer.certified,
-      Rcpp::Named("iterations") = answer.iterations);
+      Rcpp::Named("certified") = answer.certified, Rcpp::Named("iterations") = answer.iterations);
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -31,11 +31,13 @@ strange <- list(
 
 # Long data with one to three things broken.
 broken_panel <- function() {
-  T <- sample(3:7, 1L)
+  periods <- sample(3:7, 1L)
   n <- sample(2:8, 1L)
-  data <- expand.grid(unit = letters[seq_len(n + 1)], time = seq_len(T), stringsAsFactors = FALSE)
+  data <- expand.grid(
+    unit = letters[seq_len(n + 1)], time = seq_len(periods), stringsAsFactors = FALSE
+  )
   data$y <- stats::rnorm(nrow(data))
-  data$d <- as.integer(data$unit == "a" & data$time >= sample(2:T, 1L))
+  data$d <- as.integer(data$unit == "a" & data$time >= sample(2:periods, 1L))
   for (i in seq_len(sample(0:3, 1L))) {
     column <- pick(names(data))
     row <- sample.int(nrow(data), 1L)

@@ -1,6 +1,29 @@
-# Unit tests against the installed package, then R CMD check of the built tarball. Ends with
-# "N passed, N failed", where the check counts as one. Exit status 1 if anything failed.
+# Style, format, the core's tests, unit tests against the installed package, then R CMD check of the
+# built tarball. Ends with "N passed, N failed", where style, format and R CMD check count as one
+# each. Exit status 1 if anything failed.
 options(warn = 1)
+
+# What a check of the Makefile says at its end, "name: N passed, N failed", or that it was skipped.
+# A check that says neither has failed.
+make_check <- function(target, name) {
+  lines <- suppressWarnings(
+    system2(Sys.getenv("MAKE", "make"), c("--no-print-directory", target), stdout = TRUE,
+      stderr = TRUE)
+  )
+  cat(lines, sep = "\n")
+  pattern <- paste0("^", name, ": ([0-9]+) passed, ([0-9]+) failed$")
+  last <- utils::tail(grep(pattern, lines, value = TRUE), 1L)
+  if (!length(last)) {
+    skipped <- any(grepl(paste0("^", name, ": .*skipped$"), lines))
+    return(c(passed = 0L, failed = as.integer(!skipped || !is.null(attr(lines, "status")))))
+  }
+  as_count <- function(part) as.integer(sub(pattern, part, last))
+  c(passed = as_count("\\1"), failed = as_count("\\2"))
+}
+as_one <- function(count) pmin(count * c(count[["failed"]] == 0L, 1L), 1L)
+cat("Style, format, and the core without R (some minutes)\n")
+checks <- as_one(make_check("lint", "lint")) + as_one(make_check("format-check", "format")) +
+  make_check("core", "core")
 # Snapshots are compared here; on CRAN they are not.
 Sys.setenv(NOT_CRAN = "true")
 
@@ -8,8 +31,8 @@ results <- as.data.frame(testthat::test_dir(
   "tests/testthat", package = "dpsc", load_package = "installed", reporter = "summary",
   stop_on_failure = FALSE
 ))
-failed <- sum(results$failed) + sum(results$error)
-passed <- sum(results$passed)
+failed <- sum(results$failed) + sum(results$error) + checks[["failed"]]
+passed <- sum(results$passed) + checks[["passed"]]
 skipped <- results[results$skipped, "test"]
 if (length(skipped)) cat("Skipped:", paste(skipped, collapse = "; "), "\n")
 

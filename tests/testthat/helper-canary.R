@@ -127,3 +127,23 @@ canary_fit <- function(p, interface = "formula", how = "direct", fun = dp_synth,
   )
   do.call(fun, c(arguments, list(...)))
 }
+
+# R's names of what is compiled.
+compiled_exports <- function() grep("^[a-z].*_cpp$", ls(asNamespace("dpsc")), value = TRUE)
+
+# Whatever compiled code gives back to R during a release.
+crossings_of <- function(run) {
+  namespace <- asNamespace("dpsc")
+  names <- compiled_exports()
+  results <- list()
+  changes <- lapply(stats::setNames(names, names), function(name) {
+    real <- get(name, namespace)
+    function(...) {
+      out <- real(...)
+      results[[length(results) + 1L]] <<- out
+      out
+    }
+  })
+  run(changed_namespace(changes))
+  results
+}

@@ -1,4 +1,5 @@
-// Operating-system randomness: getrandom (Linux), getentropy (BSD, macOS), BCryptGenRandom (Windows).
+// Operating-system randomness: getrandom (Linux), getentropy (BSD, macOS), BCryptGenRandom
+// (Windows).
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,10 @@
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
-#include <windows.h>
+// clang-format off
+#include <windows.h>  // first: bcrypt.h uses its types
 #include <bcrypt.h>
+// clang-format on
 #elif defined(__linux__)
 #include <sys/random.h>
 

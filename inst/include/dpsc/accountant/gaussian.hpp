@@ -11,8 +11,9 @@ namespace dpsc {
 /// log of the standard normal distribution function, with full relative accuracy in the tail.
 inline double log_normal_cdf(double x) {
   constexpr double half_log_two_pi = 0.91893853320467274178032973640562;
-  if (x > -5.0) return x > 5.0 ? std::log1p(-0.5 * std::erfc(x / std::sqrt(2.0)))
-                               : std::log(0.5 * std::erfc(-x / std::sqrt(2.0)));
+  if (x > -5.0)
+    return x > 5.0 ? std::log1p(-0.5 * std::erfc(x / std::sqrt(2.0)))
+                   : std::log(0.5 * std::erfc(-x / std::sqrt(2.0)));
   // Mills ratio by its continued fraction, 1 / (z + 1 / (z + 2 / (z + ...))), backwards.
   const double z = -x;
   double tail = z;

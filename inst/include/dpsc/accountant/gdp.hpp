@@ -42,9 +42,8 @@ inline double exponential_exponent(double mu) {
   if (!(mu >= 0.0)) throw std::domain_error("mu must not be negative");
   if (std::isinf(mu)) return mu;
   const double z = mu / 2.0;
-  const double exponent = z <= 0.6
-                              ? 4.0 * std::atanh(std::erf(z / std::sqrt(2.0)))
-                              : 2.0 * (log_normal_cdf(z) - log_normal_cdf(-z));
+  const double exponent = z <= 0.6 ? 4.0 * std::atanh(std::erf(z / std::sqrt(2.0)))
+                                   : 2.0 * (log_normal_cdf(z) - log_normal_cdf(-z));
   // Three margins: the rounding up of exponential_step_mu() is to fit, too.
   return exponent * (1.0 - 3.0 * gdp_margin);
 }

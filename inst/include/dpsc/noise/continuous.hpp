@@ -43,8 +43,8 @@ inline void require_scale(double scale) {
 template <typename Engine>
 Eigen::VectorXd gaussian_vector(Eigen::Index dimension, double sigma, Engine& engine) {
   require_scale(sigma);
-  return Eigen::VectorXd::NullaryExpr(dimension,
-                                      [&](Eigen::Index) { return sigma * standard_normal(engine); });
+  return Eigen::VectorXd::NullaryExpr(
+      dimension, [&](Eigen::Index) { return sigma * standard_normal(engine); });
 }
 
 /// Gamma-norm noise: density proportional to exp(-||v|| / scale) on R^d. Uniform direction,

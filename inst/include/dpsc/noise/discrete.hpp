@@ -101,8 +101,8 @@ class discrete_gaussian {
           "the variance of discrete Gaussian noise must be a positive integer up to 2^56 "
           "(or a small fraction)");
     // Any positive integer keeps the sampler exact; floor(sigma) + 1 makes it fast.
-    proposal_scale_ = static_cast<std::int64_t>(
-                          std::sqrt(static_cast<double>(numerator) / denominator)) + 1;
+    proposal_scale_ =
+        static_cast<std::int64_t>(std::sqrt(static_cast<double>(numerator) / denominator)) + 1;
   }
 
   template <typename Engine>

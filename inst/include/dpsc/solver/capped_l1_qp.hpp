@@ -62,8 +62,10 @@ class capped_l1_ball {
         if (over < cap_) slope += 1.0;
       }
       if (theta == 0.0 && total <= 0.0) return 0.0;
-      if (total > 0.0) low = theta;
-      else high = theta;
+      if (total > 0.0)
+        low = theta;
+      else
+        high = theta;
       double next = slope > 0.0 ? theta + total / slope : (low + high) / 2.0;
       if (slope > 0.0 && std::abs(next - theta) <= 4e-16 * std::abs(theta)) return next;
       if (!(next > low && next < high)) next = (low + high) / 2.0;
@@ -246,8 +248,8 @@ class capped_l1_qp {
   // T0 x T0 case subtracts nearly equal numbers when mu is small.
   Eigen::MatrixXd solve_regularised(const Eigen::MatrixXd& x, const Eigen::MatrixXd& b) const {
     const bool small = x.rows() <= x.cols();
-    Eigen::MatrixXd gram = small ? Eigen::MatrixXd(x * x.transpose())
-                                 : Eigen::MatrixXd(x.transpose() * x);
+    Eigen::MatrixXd gram =
+        small ? Eigen::MatrixXd(x * x.transpose()) : Eigen::MatrixXd(x.transpose() * x);
     gram.diagonal().array() += mu_ / 2.0;
     const Eigen::LLT<Eigen::MatrixXd> root(gram);
     auto apply = [&](const Eigen::MatrixXd& r) -> Eigen::MatrixXd {
@@ -255,8 +257,7 @@ class capped_l1_qp {
       return (r - x * root.solve(x.transpose() * r)) / mu_;
     };
     Eigen::MatrixXd f = apply(b);
-    for (int i = 0; i < 2; ++i)
-      f += apply(b - 2.0 * (x * (x.transpose() * f)) - mu_ * f);
+    for (int i = 0; i < 2; ++i) f += apply(b - 2.0 * (x * (x.transpose() * f)) - mu_ * f);
     return f;
   }
 

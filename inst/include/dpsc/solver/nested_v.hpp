@@ -6,7 +6,6 @@
 #pragma once
 
 #include <dpsc/solver/simplex_ls.hpp>
-
 #include <utility>
 
 namespace dpsc {
@@ -20,8 +19,8 @@ struct nested_settings {
 struct nested_result {
   Eigen::VectorXd importance;  ///< V, sum 1
   Eigen::VectorXd weights;
-  double loss = 0.0;           ///< mean squared error of the outcomes before treatment
-  double distance = 0.0;       ///< squared V-distance of the predictors
+  double loss = 0.0;      ///< mean squared error of the outcomes before treatment
+  double distance = 0.0;  ///< squared V-distance of the predictors
   double kkt = 0.0;
 };
 
@@ -54,8 +53,7 @@ class nested_search {
         importance.minCoeff() < 0.0 || !(importance.maxCoeff() > 0.0))
       throw std::invalid_argument("importances must be finite, not negative and not all zero");
     const Eigen::ArrayXd root = (importance.array() / importance.sum()).sqrt();
-    for (Eigen::Index k = 0; k < root.size(); ++k)
-      scaled_.col(k) = predictors_.col(k) * root[k];
+    for (Eigen::Index k = 0; k < root.size(); ++k) scaled_.col(k) = predictors_.col(k) * root[k];
     const simplex_solution& fit = solver.solve(scaled_, origin_, {}, skip_, warm);
     error_ = target_;
     for (std::size_t i = 0; i < fit.support.size(); ++i)

@@ -7,11 +7,9 @@
 #pragma once
 
 #include <Eigen/Dense>
-
-#include <dpsc/runtime.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <dpsc/runtime.hpp>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -20,8 +18,8 @@ namespace dpsc {
 
 /// What is minimised besides the squared distance.
 struct simplex_options {
-  bool demean = false;   ///< allow an intercept: donors and target around their own means
-  double lambda = 0.0;   ///< c_j = lambda * ||x_j - y||^2 (Abadie and L'Hour)
+  bool demean = false;  ///< allow an intercept: donors and target around their own means
+  double lambda = 0.0;  ///< c_j = lambda * ||x_j - y||^2 (Abadie and L'Hour)
 };
 
 /// A minimiser with its certificate.
@@ -372,8 +370,7 @@ class simplex_ls {
     solution_.objective = value_;
     solution_.intercept = 0.0;
     if (options.demean)
-      for (Index i = 0; i < size_; ++i)
-        solution_.intercept -= weights_[i] * means_[support_[i]];
+      for (Index i = 0; i < size_; ++i) solution_.intercept -= weights_[i] * means_[support_[i]];
     solution_.kkt = 2.0 * std::max(spread_, level_ - lowest);
     for (Index i = 0; i < size_; ++i) lowest = std::min(lowest, gradient_[support_[i]]);
     solution_.gap = 2.0 * (level_ - lowest);

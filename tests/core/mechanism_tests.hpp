@@ -1,0 +1,346 @@
+// What a private release by the core rests on: laws of small draws by their exact probabilities, the
+// row map against its definition, sensitivities against random neighbours, budgets there and back,
+// the losses of calibrations, and sums that do not depend on how the rows are held.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <dpsc/accountant/gdp.hpp>
+#include <dpsc/mechanism/calibration.hpp>
+#include <dpsc/noise/noise.hpp>
+#include <dpsc/release/gram_release.hpp>
+
+#include "harness.hpp"
+
+namespace {
+
+// Is a share of `n` draws what a probability says, at six standard errors?
+bool is_share(int count, int n, double p) {
+  return std::abs(count - n * p) < 6.0 * std::sqrt(n * p * (1.0 - p)) + 1.0;
+}
+
+void test_small_laws() {
+  const int n = 60000;
+  const auto agrees = [&](const auto& law, const auto& log_weight) {
+    double total = 0.0;
+    for (int k = -60; k <= 60; ++k) total += std::exp(log_weight(k));
+    std::array<int, 9> counts{};
+    for (int i = 0; i < n; ++i) {
+      const std::int64_t x = law(engine);
+      if (std::abs(x) <= 4) ++counts[static_cast<std::size_t>(x + 4)];
+    }
+    bool same = true;
+    for (int k = -4; k <= 4; ++k)
+      same = same && is_share(counts[static_cast<std::size_t>(k + 4)], n,
+                              std::exp(log_weight(k)) / total);
+    return same;
+  };
+  CHECK(agrees(dpsc::discrete_gaussian(1), [](int k) { return -0.5 * k * k; }));
+  CHECK(agrees(dpsc::discrete_gaussian(7, 2), [](int k) { return -0.5 * k * k / 3.5; }));
+  CHECK(agrees(dpsc::discrete_laplace(1), [](int k) { return -std::abs(k) * 1.0; }));
+  CHECK(agrees(dpsc::discrete_laplace(3), [](int k) { return -std::abs(k) / 3.0; }));
+  // Three candidates with a prior.
+  dpsc::private_choice choice;
+  choice.losses = {4, 1, 3};
+  choice.units = dpsc::exponent_units(0.5, 20);
+  choice.offsets = dpsc::prior_offsets({0.0, -1.5, -0.25}, 20);
+  double weight[3], total = 0.0;
+  const double prior[] = {0.0, -1.5, -0.25};
+  for (int k = 0; k < 3; ++k)
+    total += weight[k] = std::exp(prior[k] - 0.5 * static_cast<double>(choice.losses[k]));
+  int counts[3] = {0, 0, 0};
+  for (int i = 0; i < n; ++i) ++counts[choice.draw(engine)];
+  for (int k = 0; k < 3; ++k) CHECK(is_share(counts[k], n, weight[k] / total));
+  // Replayed noise gives what was recorded, and refuses other questions.
+  dpsc::drawn_noise<test_engine> drawn(engine);
+  dpsc::recorded_noise recorder(drawn);
+  const VectorXd exact = random_vector(3, 100.0).array().round(), scale = VectorXd::Constant(3, 9.0);
+  const VectorXd noisy = recorder.add("sum", dpsc::law::discrete_gaussian, exact, scale);
+  CHECK(recorder.calls().at(0).exact == exact && recorder.calls().at(0).output == noisy);
+  dpsc::replayed_noise replay({noisy});
+  CHECK(replay.add("sum", dpsc::law::discrete_gaussian, VectorXd::Zero(3), scale) == noisy);
+  CHECK_THROWS(dpsc::replay_diverged, replay.choose("radius", choice));
+  dpsc::replayed_noise other({noisy});
+  CHECK_THROWS(dpsc::replay_diverged,
+               other.add("sum", dpsc::law::discrete_gaussian, VectorXd::Zero(2), scale));
+  CHECK_THROWS(std::invalid_argument,
+               drawn.add("sum", dpsc::law::discrete_gaussian, VectorXd::Zero(2), scale));
+}
+
+dpsc::table_view table_of(const MatrixXd& x) { return {x.data(), nullptr, x.rows(), x.cols()}; }
+
+// A public scale, and loadings and an origin to map with.
+struct made_up_map {
+  dpsc::row_scale scale;
+  MatrixXd loadings;
+  VectorXd origin;
+
+  made_up_map(Index T, Index d)
+      : scale{random_vector(T, 50.0), std::pow(10.0, uniform(-2, 3)),
+              (random_vector(T).array().abs() * 0.9 + 0.1).matrix()},
+        loadings(random_matrix(T, d, std::pow(10.0, uniform(-2, 1)))),
+        origin(random_vector(d, 0.5)) {
+    scale.half[0] = 1.0;
+  }
+
+  // Rows within the bounds and beyond, outcome units.
+  MatrixXd rows(Index n) const {
+    MatrixXd x = random_matrix(n, scale.centre.size(), 1.3);
+    for (Index t = 0; t < x.cols(); ++t)
+      x.col(t) = (x.col(t) * scale.half[t] * scale.unit).array() + scale.centre[t];
+    return x;
+  }
+};
+
+void test_row_maps(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index T = whole(1, 12), d = whole(1, 8), n = whole(1, 30);
+    const made_up_map made(T, d);
+    const dpsc::grid_map grid = dpsc::map_on_grid(made.scale, made.loadings, made.origin);
+    grid.map.check();
+    const MatrixXd x = made.rows(n);
+    dpsc::block_reader reader(table_of(x), grid.map);
+    const MatrixXd z = reader.features(0);
+    CHECK(z == z.array().round().matrix());
+    // By the definition, in floating point: clipped, scaled, mapped; the grid adds little.
+    MatrixXd q(n, T);
+    for (Index t = 0; t < T; ++t)
+      q.col(t) = ((x.col(t).array() - made.scale.centre[t]) / made.scale.unit)
+                     .min(made.scale.half[t])
+                     .max(-made.scale.half[t]);
+    const MatrixXd features = (q * made.loadings).rowwise() - made.origin.transpose();
+    const double coarse = static_cast<double>(T) * made.loadings.cwiseAbs().maxCoeff() * 0x1p-19 +
+                          static_cast<double>(T) * 0x1p-20 * grid.reach + 2.0 * grid.unit;
+    CHECK((z * grid.unit - features).cwiseAbs().maxCoeff() <= coarse);
+    CHECK((z * grid.unit).rowwise().norm().maxCoeff() <=
+          grid.reach + std::sqrt(static_cast<double>(d)) * 2.0 * grid.unit);
+  }
+}
+
+// Sums over people against neighbours: one row replaced by any other moves them by what is claimed.
+void test_sensitivities(int rounds) {
+  double most_energy = 0.0, most_gram = 0.0, most_laplace = 0.0;
+  for (int round = 0; round < rounds; ++round) {
+    const Index T = whole(1, 6);
+    MatrixXd z = (random_matrix(5, T, 1000.0)).array().round(), other = z;
+    const double far = std::pow(10.0, uniform(0, 6));
+    other.row(2) = random_matrix(1, T, far).array().round().matrix();
+    if (round % 3 == 0) z.row(2).setZero();
+    if (round % 5 == 0) other.row(2) = -z.row(2);
+    const int bits = 20;
+    const std::vector<double> squared{1e2, 1e4, 1e5, 1e6, 1e8};
+    dpsc::radius_energy before(squared, dpsc::radius_price, bits);
+    dpsc::radius_energy after(squared, dpsc::radius_price, bits);
+    before.add(z);
+    after.add(other);
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (std::size_t k = 0; k < squared.size(); ++k) {
+      const auto moved = static_cast<double>(after.losses()[k] - before.losses()[k]);
+      low = std::min(low, moved);
+      high = std::max(high, moved);
+    }
+    most_energy = std::max(most_energy, (high - low) / std::ldexp(dpsc::radius_price + 2.0, bits));
+    // Sum and Gram matrix of (w, K), in the norms that the noise is made for.
+    const double limit = std::ldexp(1.0, static_cast<int>(whole(4, 10)));
+    const double constant = std::max(1.0, std::nearbyint(limit * uniform(0.3, 1.0)));
+    dpsc::clipped_moments one(T, 400.0, limit), two(T, 400.0, limit);
+    one.add(z);
+    two.add(other);
+    const MatrixXd gram = one.gram() - two.gram();
+    const VectorXd sum = constant * (one.sum() - two.sum());
+    const double frobenius = std::sqrt(gram.squaredNorm() + 2.0 * sum.squaredNorm());
+    const double bound = limit * limit + constant * constant;
+    most_gram = std::max(most_gram, frobenius / (std::sqrt(2.0) * bound));
+    const MatrixXd upper = gram.triangularView<Eigen::Upper>();
+    most_laplace = std::max(most_laplace,
+                            (upper.lpNorm<1>() + sum.lpNorm<1>()) /
+                                dpsc::laplace_gram_sensitivity(limit, constant,
+                                                               static_cast<double>(T)));
+  }
+  CHECK(most_energy <= 1.0);
+  CHECK(most_gram <= 1.0);
+  CHECK(most_laplace <= 1.0);
+  // The claims are not idle: some neighbours come near them.
+  CHECK(most_energy > 0.3);
+  CHECK(most_gram > 0.5);
+  CHECK(most_laplace > 0.3);
+}
+
+void test_budgets(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const double epsilon = std::pow(10.0, uniform(-3, 2)), delta = std::pow(10.0, uniform(-12, -2));
+    const double mu = dpsc::gdp_budget(epsilon, delta);
+    const double back = dpsc::gdp_epsilon(mu, delta);
+    CHECK(back <= epsilon * (1.0 + 1e-6) + 1e-12 && back >= epsilon * (1.0 - 1e-6));
+    // Steps that share a budget come to no more than all of it, and nearly that.
+    const dpsc::total_budget total(epsilon, delta), pure(epsilon, 0.0);
+    CHECK(total.gaussian() && !pure.gaussian() && std::isnan(pure.rho()));
+    const double share = uniform(0.0, 1.0);
+    const double parts[] = {total.mu(share), total.mu(1.0 - share)};
+    const double sum = dpsc::gdp_compose(parts, parts + 2);
+    CHECK(std::abs(sum - mu) <= 1e-9 * mu);
+    CHECK(std::abs(pure.epsilon(share) + pure.epsilon(1.0 - share) - epsilon) <= 1e-12 * epsilon);
+    // An exponent costs at most the share that it was made from.
+    const double exponent = total.exponent(share);
+    CHECK(dpsc::exponential_step_mu(exponent) <= total.mu(share));
+    CHECK(dpsc::exponential_step_mu(exponent) >= total.mu(share) * (1.0 - 1e-6) - 1e-12);
+    const double needed = total.share_of_exponent(exponent, 0.0, 1.0);
+    CHECK(needed <= share * (1.0 + 1e-9) && needed >= share * (1.0 - 1e-5) - 1e-12);
+    // Noise of a variance costs what it was made for.
+    const double bound = std::floor(std::pow(10.0, uniform(1, 6)));
+    const double variance = dpsc::gaussian_vector_variance(bound, mu);
+    CHECK(variance == std::floor(variance));
+    CHECK(dpsc::gaussian_vector_mu(bound, variance) <= mu);
+    const double step = dpsc::gaussian_step_variance(bound, mu);
+    CHECK(std::fmod(step, 2.0) == 0.0 && dpsc::gaussian_step_mu(bound, step) <= mu);
+  }
+  // Planned steps fit their budget, whatever the panel.
+  for (const double delta : {0.0, 1e-6}) {
+    for (const double n : {5.0, 200.0, 1e6}) {
+      const dpsc::total_budget budget(2.0, delta);
+      const dpsc::moments_step step = dpsc::plan_moments("m", n, 4, 0.7, budget, 0.25);
+      const double cost = delta > 0.0 ? step.record.mu / budget.mu(0.25)
+                                      : step.record.epsilon / budget.epsilon(0.25);
+      CHECK(cost <= 1.0 && cost > 0.99);
+      CHECK(n * step.limit * step.limit < dpsc::exact_integers);
+    }
+    CHECK_THROWS(dpsc::budget_too_small,
+                 dpsc::plan_moments("m", 10.0, 4, 0.7, dpsc::total_budget(1e-12, delta), 0.25));
+  }
+  CHECK_THROWS(std::domain_error, dpsc::exponential_step_mu(-1.0));
+  CHECK_THROWS(std::domain_error, dpsc::gdp_epsilon(1.0, 0.0));
+  CHECK_THROWS(std::domain_error, dpsc::gaussian_vector_variance(0.0, 1.0));
+  CHECK_THROWS(std::domain_error, dpsc::laplace_gram_sensitivity(-1.0, 1.0, 2.0));
+}
+
+// Notes what each choice was asked and answers with a fixed candidate; sums come back as they are.
+class noting_noise : public dpsc::noise {
+ public:
+  VectorXd add(const std::string&, dpsc::law, const VectorXd& exact, const VectorXd&) override {
+    sums.push_back(exact);
+    return VectorXd::Constant(exact.size(), 1e5);  // later steps see no person through it
+  }
+  std::size_t choose(const std::string&, const dpsc::private_choice& choice) override {
+    choices.push_back(choice);
+    return choice.losses.size() / 2;
+  }
+  std::vector<VectorXd> sums;
+  std::vector<dpsc::private_choice> choices;
+};
+
+void test_calibration(int rounds) {
+  using dpsc::calibration_detail::beyond;
+  for (int round = 0; round < rounds; ++round) {
+    const Index m = whole(2, 40), T1 = whole(1, 4);
+    // Losses against counting, with values that are not numbers.
+    MatrixXd values = random_matrix(m, T1, 3.0).cwiseAbs();
+    if (round % 4 == 0) values(0, 0) = std::nan("");
+    const std::vector<double> thresholds{0.1, 0.5, 1.0, 2.5, 4.0};
+    const double allowed = std::floor(uniform(0.0, 5.0));
+    const std::vector<std::int64_t> losses = beyond(values, thresholds, allowed);
+    bool same = true;
+    for (std::size_t k = 0; k < thresholds.size(); ++k) {
+      std::int64_t outside = 0;
+      for (Index i = 0; i < values.size(); ++i) outside += !(values.data()[i] <= thresholds[k]);
+      same = same && losses[k] == std::max<std::int64_t>(
+                                      0, outside - static_cast<std::int64_t>(allowed));
+    }
+    CHECK(same);
+    // One person's errors replaced: each choice moves by the candidates' claim, the sum by its unit.
+    const bool group = round % 3 == 0;
+    const dpsc::total_budget budget(std::pow(10.0, uniform(-0.5, 1.5)), round % 2 ? 1e-6 : 0.0);
+    const double rows = static_cast<double>(m);
+    const dpsc::calibration_plan plan = dpsc::plan_calibration(
+        budget, dpsc::share_calibration(budget, rows, group), rows, group);
+    CHECK(plan.records.size() == (group ? 2U : 5U));
+    dpsc::placebo_errors people{random_matrix(m, T1 + 1), random_matrix(m, T1 + 1).cwiseAbs(),
+                                random_vector(m).cwiseAbs().array() + 0.5};
+    dpsc::placebo_errors others = people;
+    others.error.row(0) = random_matrix(1, T1 + 1, std::pow(10.0, uniform(-3, 3)));
+    others.variance.row(0) *= uniform(0.0, 5.0);
+    if (round % 5 == 0) others.error(0, 0) = std::nan("");
+    noting_noise one, two;
+    (void)dpsc::release_calibration(people, plan, one);
+    (void)dpsc::release_calibration(others, plan, two);
+    CHECK(one.choices.size() == (group ? 1U : 4U) && one.choices.size() == two.choices.size());
+    for (std::size_t c = 0; c < one.choices.size(); ++c) {
+      const std::int64_t parts = c == 2 ? static_cast<std::int64_t>(T1) : 1;
+      std::int64_t low = 0, high = 0;
+      for (std::size_t k = 0; k < one.choices[c].losses.size(); ++k) {
+        const std::int64_t moved = two.choices[c].losses[k] - one.choices[c].losses[k];
+        low = std::min(low, moved);
+        high = std::max(high, moved);
+      }
+      CHECK(high - low <= parts);
+      // In exponents: at most what the record of the step says.
+      const double spent = one.choices[c].exponent() * static_cast<double>(parts);
+      const double claimed = c == 0 ? plan.clip_exponent : plan.factor_exponent;
+      CHECK(spent <= claimed * (1.0 + 1e-12));
+      CHECK(one.choices[c].offsets == two.choices[c].offsets);
+    }
+    const double moved = std::abs(one.sums.at(0)[0] - two.sums.at(0)[0]);
+    CHECK(moved <= std::ldexp(1.0, plan.second_bits));
+    CHECK(one.sums[0][0] == std::floor(one.sums[0][0]));
+  }
+}
+
+// Rows in several tables, one after the other.
+class several_tables : public dpsc::row_source {
+ public:
+  explicit several_tables(std::vector<MatrixXd> parts) : parts_(std::move(parts)) {}
+  void pass(const std::function<void(const dpsc::table_view&)>& visit) const override {
+    for (const MatrixXd& part : parts_) visit(table_of(part));
+  }
+
+ private:
+  std::vector<MatrixXd> parts_;
+};
+
+// The same people as a matrix of doubles, of integers, or in parts; the same tape; the same release.
+void test_sources(int rounds) {
+  const dpsc::ticker quiet = [](double) {};
+  for (int round = 0; round < rounds; ++round) {
+    dpsc::panel_facts facts;
+    facts.T0 = whole(2, 6);
+    facts.T1 = whole(1, 3);
+    const Index n = whole(3, 1500), T = facts.T0 + facts.T1;
+    facts.n = static_cast<double>(n);
+    facts.epsilon = 2.0;
+    facts.delta = round % 2 ? 1e-6 : 0.0;
+    facts.y = random_vector(facts.T0, 0.5);
+    facts.group = round % 3 == 0;
+    const MatrixXd table = random_matrix(n, T, 900.0).array().round();
+    const Eigen::MatrixXi whole_numbers = table.cast<int>();
+    const Index cut = whole(1, n - 1);
+    const dpsc::matrix_source reals(table_of(table));
+    const dpsc::matrix_source integers({nullptr, whole_numbers.data(), n, T});
+    const several_tables parts({table.topRows(cut), table.bottomRows(n - cut)});
+    const dpsc::row_scale scale{VectorXd::Zero(T), 1000.0, VectorXd::Ones(T)};
+    dpsc::estimator_options options;
+    options.half = scale.half;
+    std::vector<std::uint64_t> words(200000);
+    for (std::uint64_t& word : words) word = engine.bits();
+    const dpsc::gram_plan plan = dpsc::plan_gram(facts);
+    const auto run = [&](const dpsc::row_source& source) {
+      dpsc::tape_engine tape(words);
+      dpsc::drawn_noise<dpsc::tape_engine> draws(tape);
+      return dpsc::run_gram(plan, facts, scale, options, source, draws, quiet);
+    };
+    const dpsc::gram_release one = run(reals), two = run(integers), three = run(parts);
+    CHECK(one.statistics.mean == two.statistics.mean);
+    CHECK(one.statistics.covariance == two.statistics.covariance);
+    CHECK(one.statistics.mean == three.statistics.mean);
+    CHECK(one.statistics.covariance == three.statistics.covariance);
+    CHECK(one.intervals.made == plan.calibration.made());
+    CHECK(one.intervals.second == two.intervals.second);
+    CHECK(one.intervals.second == three.intervals.second);
+    CHECK(one.intervals.band == three.intervals.band);
+  }
+}
+
+}  // namespace

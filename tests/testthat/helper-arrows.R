@@ -1,0 +1,95 @@
+# Who calls whom: between the files of R/ by their parsed code, between the headers of the core by
+# their includes. Used by test-arrows.R.
+
+# Names that code uses and does not make itself: functions it calls, and objects it refers to.
+names_used <- function(code, own = character()) {
+  if (is.symbol(code)) {
+    name <- as.character(code)
+    return(if (nzchar(name) && !name %in% own) name)
+  }
+  if (!is.call(code) && !is.pairlist(code) && !is.expression(code)) return(NULL)
+  head <- if (is.call(code) && is.symbol(code[[1L]])) as.character(code[[1L]]) else ""
+  if (head %in% c("::", ":::")) return(NULL)
+  if (head %in% c("$", "@")) return(names_used(code[[2L]], own))
+  if (head == "function") {
+    own <- c(own, names(code[[2L]]), names_assigned(code[[3L]]))
+    return(c(names_used(code[[2L]], own), names_used(code[[3L]], own)))
+  }
+  # A variable does not hide a function that is called.
+  called <- if (nzchar(head)) head
+  parts <- if (is.call(code) && nzchar(head)) as.list(code)[-1L] else as.list(code)
+  c(called, unlist(lapply(parts, function(part) {
+    if (!missing(part)) names_used(part, own)
+  })))
+}
+
+names_assigned <- function(code) {
+  if (!is.call(code)) return(NULL)
+  head <- if (is.symbol(code[[1L]])) as.character(code[[1L]]) else ""
+  if (head == "function") return(NULL)
+  made <- if (head %in% c("<-", "=", "for") && is.symbol(code[[2L]])) as.character(code[[2L]])
+  c(made, unlist(lapply(as.list(code)[-1L], function(part) {
+    if (!missing(part)) names_assigned(part)
+  })))
+}
+
+# One row for each pair of files of which the first uses a name that the second defines.
+file_calls <- function(folder) {
+  files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
+  code <- lapply(stats::setNames(files, files), function(file) {
+    as.list(parse(file.path(folder, file), keep.source = FALSE))
+  })
+  is_definition <- function(x) is.call(x) && identical(x[[1L]], quote(`<-`)) && is.symbol(x[[2L]])
+  made <- lapply(code, function(all) {
+    vapply(Filter(is_definition, all), function(x) as.character(x[[2L]]), "")
+  })
+  home <- stats::setNames(rep(files, lengths(made)), unlist(made))
+  calls <- lapply(files, function(file) {
+    used <- unlist(lapply(code[[file]], function(x) {
+      names_used(if (is_definition(x)) x[[3L]] else x)
+    }))
+    to <- unique(home[intersect(used, names(home))])
+    to <- setdiff(to, file)
+    data.frame(from = rep(file, length(to)), to = to)
+  })
+  do.call(rbind, calls)
+}
+
+# The same for headers: paths below `folder`.
+header_includes <- function(folder) {
+  files <- list.files(folder, "[.]hpp$", recursive = TRUE)
+  rows <- lapply(files, function(file) {
+    lines <- grep("^\\s*#\\s*include", readLines(file.path(folder, file)), value = TRUE)
+    quoted <- sub('.*"(.*)".*', "\\1", grep('"', lines, value = TRUE))
+    angled <- sub(".*<dpsc/(.*)>.*", "\\1", grep("<dpsc/", lines, value = TRUE))
+    to <- c(vapply(quoted, function(x) plain_path(file.path(dirname(file), x)), ""), angled)
+    data.frame(from = rep(file, length(to)), to = unname(to))
+  })
+  do.call(rbind, rows)
+}
+
+# "a/../b.hpp" as "b.hpp".
+plain_path <- function(path) {
+  parts <- character()
+  for (part in strsplit(path, "/", fixed = TRUE)[[1L]]) {
+    if (part == "..") parts <- parts[-length(parts)]
+    else if (part != ".") parts <- c(parts, part)
+  }
+  paste(parts, collapse = "/")
+}
+
+# Arrows from a floor to one above it, as "from -> to". `floor` gives the floor's number of a file.
+arrows_up <- function(arrows, floor) {
+  up <- floor(arrows$to) > floor(arrows$from)
+  if (any(up)) paste(arrows$from[up], "->", arrows$to[up]) else character()
+}
+
+# Sets of files each of which reaches every other, by the closure of "calls".
+circles <- function(arrows) {
+  files <- unique(c(arrows$from, arrows$to))
+  reach <- matrix(FALSE, length(files), length(files), dimnames = list(files, files))
+  reach[cbind(arrows$from, arrows$to)] <- TRUE
+  for (k in files) reach <- reach | outer(reach[, k], reach[k, ])
+  both <- reach & t(reach)
+  unique(lapply(files[diag(both)], function(file) sort(files[both[file, ]])))
+}

@@ -1,0 +1,116 @@
+# Everything that compiled code may be asked, by what it is given and what comes back. A sum over
+# people that has no noise yet does not become an R object in a private fit: what gives one back
+# is declared here, with who may call it.
+
+# Nothing of people goes in: public numbers, released ones, or made-up panels that the core draws.
+public <- c(
+  "cdp_epsilon_cpp", "cdp_rho_cpp", "deleted_count_ends_cpp", "discrete_gaussian_cpp",
+  "discrete_gaussian_ratio_cpp", "discrete_laplace_cpp", "exponential_exponent_cpp",
+  "exponential_step_mu_cpp", "fit_moments_cpp", "gamma_norm_noise_cpp", "gaussian_mu_cpp",
+  "gaussian_noise_cpp", "gaussian_step_mu_cpp", "gaussian_step_variance_cpp",
+  "gaussian_vector_mu_cpp", "gaussian_vector_variance_cpp", "gdp_budget_cpp", "gdp_compose_cpp",
+  "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp", "iterates_open_cpp", "iterates_plan_cpp",
+  "laplace_gram_sensitivity_cpp", "laplace_outer_sensitivity_cpp", "log_cdp_delta_cpp",
+  "log_gaussian_delta_cpp", "log_normal_cdf_cpp", "private_choice_cpp", "project_capped_l1_cpp",
+  "select_choose_cpp", "select_moments_cpp", "select_passes_cpp", "simulate_gram_cpp",
+  "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
+  "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
+  "whole_sigma_gaussian_cpp"
+)
+
+# People go in, and what comes back had its noise added inside. Walked with canaries: here, in
+# test-canary.R, test-select.R and test-stream-online.R.
+released <- c(
+  "capped_l1_qp_cpp", # noise is in its linear term; the minimiser is the release
+  "gram_release_cpp", "select_pick_cpp", "select_stable_cpp", "stream_advance_cpp",
+  "stream_load_cpp", "stream_save_cpp"
+)
+
+# People go in, and one answer without noise comes back that is never shown: is the table finite,
+# is it the same as before.
+checks <- c("all_finite_cpp", "checksum_cpp")
+
+# People go in, and something WITHOUT NOISE comes back: PRIVATE or NOT PRIVATE. Who may call it.
+unprotected <- list(
+  # Audits, on made-up panels only.
+  gram_audit_cpp = "core_hook",
+  # Losses of single people, for the curator.
+  gram_contributions_cpp = "gram_contributions",
+  # The grid of a round, asked with no row.
+  row_integers_cpp = "round_noise",
+  # Tests and audits.
+  iterates_clean_cpp = NULL, radius_losses_cpp = NULL, select_distance_cpp = NULL,
+  stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
+  stream_shown_nodes_cpp = NULL,
+  # The paper's experiments, from inst/reproduction.
+  repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
+  # Without privacy, epsilon = Inf.
+  deleted_counts_cpp = "raw_calibration", deleted_errors_cpp = "raw_account",
+  deleted_limits_cpp = "raw_account", deleted_target_cpp = "raw_account",
+  nested_fit_cpp = "fit_predictors", nested_placebos_cpp = "placebo_counterfactuals",
+  raw_statistics_cpp = "raw_statistics", simplex_fit_cpp = "fit_checked",
+  simplex_leave_out_cpp = "leave_out_counterfactuals",
+  simplex_placebos_cpp = "placebo_counterfactuals",
+  simplex_residuals_cpp = "conformal_engine_classical"
+)
+
+callers <- function(name) {
+  namespace <- asNamespace("dpsc")
+  functions <- setdiff(ls(namespace, all.names = TRUE), name)
+  calls <- function(f) {
+    value <- get(f, namespace)
+    is.function(value) && name %in% all.names(body(value))
+  }
+  sort(Filter(calls, functions))
+}
+
+test_that("every compiled function is declared once", {
+  declared <- c(public, released, checks, names(unprotected))
+  expect_identical(declared[duplicated(declared)], character())
+  expect_setequal(declared, compiled_exports())
+})
+
+test_that("who is given rows of people is not declared public", {
+  holds_people <- c("X", "donors", "table", "rows", "row", "other", "predictors", "outcomes")
+  given <- Filter(function(name) {
+    any(holds_people %in% names(formals(get(name, asNamespace("dpsc")))))
+  }, compiled_exports())
+  expect_gt(length(given), 20)
+  # Its rows are a number of rows.
+  expect_identical(intersect(given, public), "fit_moments_cpp")
+})
+
+test_that("what gives back sums without noise is called from where it is declared alone", {
+  for (name in names(unprotected)) {
+    expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
+  }
+  # The search does find callers.
+  expect_identical(callers("gram_release_cpp"), "run_gram")
+})
+
+test_that("no row and no sum of rows crosses from compiled code in selections and streams", {
+  withr::local_seed(3)
+  rows <- as.data.frame(matrix(stats::runif(300 * 4, -1, 1), 300))
+  rows$y <- pmax(-1, pmin(1, 0.5 * rows[[1L]] + stats::rnorm(300, 0, 0.1)))
+  bounds <- stats::setNames(rep(list(c(-1, 1)), 5L), names(rows))
+  x <- as.matrix(rows)
+  secrets <- c(x, colSums(x), colMeans(x), crossprod(x), crossprod(x) / 300, stats::cov(x))
+  expect_match(canary_found(list(1, colSums(x)[[2L]]), secrets), "a number")
+  for (method in c("pursuit", "gram", "votes", "stability")) {
+    results <- crossings_of(function(scope) {
+      scope[["dp_select.formula"]](y ~ .,
+        data = rows, epsilon = 2, size = 2, bounds = bounds, method = method
+      )
+    })
+    expect_gt(length(results), 0)
+    expect_no_canary(results, secrets, method)
+  }
+  for (noise in c("tree", "toeplitz", "blt")) {
+    results <- crossings_of(function(scope) {
+      stream <- scope$dp_stream_sum(bounds[1:2], epsilon = 1, horizon = 400, noise = noise)
+      scope[["update.dp_stream"]](stream, rows[1:2])
+    })
+    expect_gt(length(results), 1)
+    expect_no_canary(results, c(secrets, apply(x[, 1:2], 2, cumsum)), noise)
+  }
+})

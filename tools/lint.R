@@ -1,0 +1,27 @@
+# Style of R code by .lintr. Ends with "lint: N passed, N failed", one a file, or says that it was
+# skipped. Exit status 1 if anything failed.
+if (!nzchar(system.file(package = "lintr"))) {
+  cat("lint: the package lintr is not installed: skipped\n")
+  quit(status = 0L)
+}
+folders <- c("R", "tests", "tools", "bench", "demo", "data-raw", "inst")
+files <- setdiff(
+  list.files(folders, "[.]R$", recursive = TRUE, full.names = TRUE), "R/RcppExports.R"
+)
+# The rules of this package, whatever else a later lintr asks for.
+rules <- paste0(c(
+  "assignment", "brace", "commas", "equals_na", "function_left_parentheses", "infix_spaces",
+  "line_length", "no_tab", "object_length", "paren_body", "pipe_continuation", "quotes",
+  "semicolon", "seq", "single_quotes", "spaces_inside", "spaces_left_parentheses",
+  "T_and_F_symbol", "trailing_blank_lines", "trailing_whitespace", "vector_logic", "whitespace"
+), "_linter")
+is_rule <- function(one) one$type == "error" || one$linter %in% rules
+found <- lapply(files, function(file) Filter(is_rule, lintr::lint(file, parse_settings = TRUE)))
+for (k in seq_along(found)) {
+  for (one in found[[k]]) {
+    cat(files[[k]], ":", one$line_number, ": ", one$message, "\n", sep = "")
+  }
+}
+failed <- sum(lengths(found) > 0L)
+cat("lint: ", length(files) - failed, " passed, ", failed, " failed\n", sep = "")
+quit(status = as.integer(failed > 0L))
