@@ -134,7 +134,8 @@ inline void shrink_covariance(const lm_pool& pool, lm_solution& out, Eigen::Vect
   out.values = (middle + keep * (raw.array() - middle)).max(floor);
   out.directions = spectrum.eigenvectors();
   out.covariance = out.directions * out.values.asDiagonal() * out.directions.transpose();
-  out.resolved = raw / std::max(spectral_edge(pool.sd * std::sqrt(2.0), p), 1e-300);
+  // Below half the noise's edge first order says nothing, whatever it is iterated to.
+  out.resolved = raw / std::max(floor, 1e-300);
 }
 
 /// Slopes along the eigenvectors: ridge, averaged over priors by their evidence.
@@ -201,14 +202,14 @@ inline lm_solution solve_pool(const lm_pool& pool) {
   const Eigen::ArrayXd left =
       (out.directions.transpose() * (out.theta - pool.slope.back())).array().square();
   const Eigen::ArrayXd l = out.values.array(), bias = (l - raw.array()).square();
-  // Nothing is further away than all of the response's variance.
+  // Little is further away than all of the response's variance. What the noise hides may be.
   const Eigen::ArrayXd most = out.response / l;
   Eigen::ArrayXd pv = Eigen::ArrayXd::Zero(pool.p());
   for (int step = 0; step < 6; ++step) {
     const Eigen::ArrayXd v = variance + pool.sd * pool.sd * pv.sum() + bias * (left + pv);
     pv = (v / l.square()).min(most);
   }
-  out.privacy = (out.resolved.array() > 1.0).select(privacy_inflation * pv, most.max(pv));
+  out.privacy = (out.resolved.array() > 1.0).select(privacy_inflation * pv, 4.0 * most);
   return out;
 }
 

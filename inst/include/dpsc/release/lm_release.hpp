@@ -61,10 +61,10 @@ inline double lm_rho(const total_budget& budget, Eigen::Index p, int rounds) {
   return budget.total() * budget.total() / (2.0 * m * (m + 3.0) * rounds);
 }
 
-/// Half steps of an octave from low to high, increasing.
-inline std::vector<double> limit_grid(double low, double high) {
+/// From high down to low by 2^-octaves, increasing.
+inline std::vector<double> limit_grid(double low, double high, double octaves) {
   std::vector<double> out;
-  for (double x = high; x > low * 0.999; x /= std::sqrt(2.0)) out.insert(out.begin(), x);
+  for (double x = high; x > low * 0.999; x *= std::pow(2.0, -octaves)) out.insert(out.begin(), x);
   return out;
 }
 
@@ -80,9 +80,6 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
   out.resolved = out.signal >= lm_constants::resolved * std::pow(d, 1.5);
   lm_shares& shares = out.shares;
-  // Pure noise grows with the number of rounds, not with its root.
-  shares.rounds = out.resolved && budget.gaussian() ? rounds : rounds_small;
-
   const auto draws = 2.0 * static_cast<double>(facts.located.size());
   if (draws > 0.0) {
     // As much as finds every median, within limits.
@@ -93,6 +90,9 @@ inline lm_plan plan_lm(const lm_facts& facts) {
     out.location = plan_location(budget, shares.location / draws, n, facts.located);
   }
   if (!out.location.made) shares.location = 0.0;
+  const bool found = out.location.made || facts.located.empty();
+  // Pure noise grows with the number of rounds, not with its root.
+  shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
   shares.limits = lm_constants::limits;
   shares.moments = 1.0 - shares.location - shares.limits;
   shares.check();
@@ -107,10 +107,10 @@ inline lm_plan plan_lm(const lm_facts& facts) {
     lm_round_plan round;
     round.exponent = budget.exponent(per_limit);
     const double root = std::sqrt(d);
-    round.radii = limit_grid(0.5 * root, (first ? 8.0 : 3.0) * root);
-    round.clips = first ? limit_grid(0.5, 8.0) : limit_grid(0.5, 2.0);
+    round.radii = limit_grid(0.5 * root, (first ? 8.0 : 3.0) * root, 0.25);
+    round.clips = first ? limit_grid(0.5, 8.0, 0.5) : limit_grid(0.5, 2.0, 0.25);
     const double x = round.exponent, most = 0.03 * n;
-    round.radius_price = std::min(5.0 / x, most);
+    round.radius_price = std::min(8.0 / x, 0.04 * n);
     round.clip_price =
         std::min((last ? 1.5 : 0.75) * std::max(std::sqrt(2.0 * d / rho_round), 1.0 / x), most);
     round.records.push_back(budget.choice_record("radius" + at, round.exponent));
