@@ -213,6 +213,10 @@ inline lm_solution solve_pool(const lm_pool& pool) {
   return out;
 }
 
+/// A combination of standardised columns that varies less than the inverse is not magnified more:
+/// columns that repeat each other would use up the grid.
+constexpr double longest_direction = 256.0;
+
 /// The frame of the next round.
 inline lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   const lm_round& last = pool.last();
@@ -229,6 +233,8 @@ inline lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
       (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(1e-12);
   out.whiten =
       frame.whiten * spectrum.eigenvectors() * values.cwiseSqrt().cwiseInverse().asDiagonal();
+  for (Eigen::Index j = 0; j < p; ++j)
+    out.whiten.col(j) *= std::min(1.0, longest_direction / out.whiten.col(j).norm());
   return out;
 }
 

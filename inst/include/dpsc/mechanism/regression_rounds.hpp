@@ -260,13 +260,18 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
   const auto work = static_cast<double>((p + 1) * (p + 8));
 
-  // Squared lengths and residuals of all rows, for both choices. PRIVATE. A missing row is inside.
+  // Features of all rows, half as large as the rows; their squared lengths and residuals for both
+  // choices. PRIVATE. A missing row is inside.
+  std::vector<Eigen::MatrixXi> blocks;
+  std::vector<Eigen::ArrayXd> there;
   std::vector<double> squared, residual;
   squared.reserve(static_cast<std::size_t>(n));
   residual.reserve(static_cast<std::size_t>(n));
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd& z = features.features(columns.columns(grid));
-    const Eigen::ArrayXd norms = z.leftCols(p).rowwise().squaredNorm();
+    blocks.push_back(z.cast<int>());  // below 2^26
+    there.push_back(present);
+    const Eigen::ArrayXd norms = squared_row_norms(z.leftCols(p));
     for (Eigen::Index i = 0; i < z.rows(); ++i) {
       squared.push_back(present[i] > 0.0 ? norms[i] : 0.0);
       residual.push_back(present[i] > 0.0 ? z(i, p) : 0.0);
@@ -286,10 +291,12 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
                                                  plan.records[1].label, draws)];
 
   lm_outer sums(plan, p, radius, steps(out.clip));
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    sums.add(features.features(columns.columns(grid)), present);
-    tick(static_cast<double>(grid.rows()) * 2.0 * work);
-  });
+  Eigen::MatrixXd block;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    block = blocks[b].cast<double>();
+    sums.add(block, there[b]);
+    tick(static_cast<double>(block.rows()) * work);
+  }
   const Eigen::MatrixXd exact = sums.gram();
   const Eigen::Index d = p + 2;
   Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
