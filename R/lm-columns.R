@@ -349,6 +349,9 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
   if (!is.data.frame(data)) {
     abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
   }
+  # The core clips every variable; what goes into a function is clipped before it.
+  inner <- Filter(function(variable) !is.symbol(variable$expression), variables)
+  clip <- if (clip) unlist(lapply(inner, symbols_of))
   plain <- plain_values(columns, data, clip, call, unique(unlist(lapply(variables, symbols_of))))
   out <- matrix(0, nrow(data), length(variables))
   for (j in seq_along(variables)) {
@@ -366,6 +369,7 @@ symbols_of <- function(variable) {
 }
 
 #' The formula's variables as plain vectors: a column's own class could do anything
+#' @param clip (`character`)\cr which of them to clip to their bounds.
 #' @noRd
 plain_values <- function(columns, data, clip, call, needed) {
   missing <- setdiff(needed, names(data))
@@ -386,7 +390,7 @@ plain_values <- function(columns, data, clip, call, needed) {
         ), "data", call)
       }
       x <- as.double(unclass(x))
-      return(if (clip) pmax(pmin(x, bound$upper), bound$lower) else x)
+      return(if (name %in% clip) pmax(pmin(x, bound$upper), bound$lower) else x)
     }
     text <- as.character(x)
     text[!text %in% bound$levels] <- NA

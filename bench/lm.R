@@ -154,16 +154,19 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/lm.csv", row.names = FALSE)
 
-# Time: 1,000,000 people x 20 columns.
+# Seconds of processor: 1,000,000 people x 20 columns.
 n <- as.integer(Sys.getenv("DPSC_BENCH_PEOPLE", "1000000"))
-big <- as.data.frame(matrix(rnorm(n * 20), n))
-big$y <- big$V1 - big$V2 + rnorm(n)
+matrix_form <- matrix(rnorm(n * 21), n, dimnames = list(NULL, c(paste0("V", 1:20), "y")))
+big <- as.data.frame(matrix_form)
 bounds <- stats::setNames(rep(list(c(-20, 20)), 21), names(big))
-matrix_form <- as.matrix(big)
+processor <- function(code) {
+  time <- system.time(code)
+  time[["user.self"]] + time[["sys.self"]]
+}
 seconds <- c(
-  dp_lm = system.time(dp_lm(y ~ ., big, 1, delta, bounds))[["elapsed"]],
-  crossprod = min(replicate(3, system.time(crossprod(matrix_form))[["elapsed"]])),
-  lm = system.time(.lm.fit(cbind(1, matrix_form[, 1:20]), big$y))[["elapsed"]]
+  dp_lm = processor(dp_lm(y ~ ., big, 1, 1e-8, bounds)),
+  crossprod = min(replicate(3, processor(crossprod(matrix_form)))),
+  lm = processor(.lm.fit(cbind(1, matrix_form[, 1:20]), matrix_form[, 21]))
 )
 utils::write.csv(
   data.frame(people = n, columns = 20, what = names(seconds), seconds = signif(seconds, 3),
