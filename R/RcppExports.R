@@ -113,6 +113,42 @@ deleted_count_ends_cpp <- function() {
     .Call(`_dpsc_deleted_count_ends_cpp`)
 }
 
+lm_plan_cpp <- function(facts) {
+    .Call(`_dpsc_lm_plan_cpp`, facts)
+}
+
+lm_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_lm_release_cpp`, rows, facts, rng)
+}
+
+lm_audit_cpp <- function(rows, facts, rng, outputs) {
+    .Call(`_dpsc_lm_audit_cpp`, rows, facts, rng, outputs)
+}
+
+lm_estimate_cpp <- function(release, design, n, kept) {
+    .Call(`_dpsc_lm_estimate_cpp`, release, design, n, kept)
+}
+
+lm_closed_cpp <- function(design) {
+    .Call(`_dpsc_lm_closed_cpp`, design)
+}
+
+lm_raw_cpp <- function(rows, design) {
+    .Call(`_dpsc_lm_raw_cpp`, rows, design)
+}
+
+lm_raw_estimate_cpp <- function(raw, kept) {
+    .Call(`_dpsc_lm_raw_estimate_cpp`, raw, kept)
+}
+
+lm_rows_cpp <- function(rows, facts, release, round) {
+    .Call(`_dpsc_lm_rows_cpp`, rows, facts, release, round)
+}
+
+median_losses_cpp <- function(counts, missing) {
+    .Call(`_dpsc_median_losses_cpp`, counts, missing)
+}
+
 gram_plan_cpp <- function(facts) {
     .Call(`_dpsc_gram_plan_cpp`, facts)
 }

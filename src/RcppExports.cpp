@@ -344,6 +344,110 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// lm_plan_cpp
+Rcpp::List lm_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_lm_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_release_cpp
+Rcpp::List lm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_lm_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_audit_cpp
+Rcpp::List lm_audit_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_lm_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_audit_cpp(rows, facts, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_estimate_cpp
+Rcpp::List lm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& design, double n, const Rcpp::Nullable<Rcpp::IntegerVector>& kept);
+RcppExport SEXP _dpsc_lm_estimate_cpp(SEXP releaseSEXP, SEXP designSEXP, SEXP nSEXP, SEXP keptSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::IntegerVector>& >::type kept(keptSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_estimate_cpp(release, design, n, kept));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_closed_cpp
+bool lm_closed_cpp(const Rcpp::List& design);
+RcppExport SEXP _dpsc_lm_closed_cpp(SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_closed_cpp(design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_raw_cpp
+Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design);
+RcppExport SEXP _dpsc_lm_raw_cpp(SEXP rowsSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_raw_cpp(rows, design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_raw_estimate_cpp
+Rcpp::List lm_raw_estimate_cpp(const Rcpp::List& raw, const Rcpp::IntegerVector& kept);
+RcppExport SEXP _dpsc_lm_raw_estimate_cpp(SEXP rawSEXP, SEXP keptSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type raw(rawSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type kept(keptSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_raw_estimate_cpp(raw, kept));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_rows_cpp
+Rcpp::List lm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& release, int round);
+RcppExport SEXP _dpsc_lm_rows_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP releaseSEXP, SEXP roundSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< int >::type round(roundSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_rows_cpp(rows, facts, release, round));
+    return rcpp_result_gen;
+END_RCPP
+}
+// median_losses_cpp
+std::vector<double> median_losses_cpp(const std::vector<double>& counts, double missing);
+RcppExport SEXP _dpsc_median_losses_cpp(SEXP countsSEXP, SEXP missingSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< double >::type missing(missingSEXP);
+    rcpp_result_gen = Rcpp::wrap(median_losses_cpp(counts, missing));
+    return rcpp_result_gen;
+END_RCPP
+}
 // gram_plan_cpp
 Rcpp::List gram_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_gram_plan_cpp(SEXP factsSEXP) {
@@ -971,6 +1075,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},
     {"_dpsc_deleted_counts_cpp", (DL_FUNC) &_dpsc_deleted_counts_cpp, 5},
     {"_dpsc_deleted_count_ends_cpp", (DL_FUNC) &_dpsc_deleted_count_ends_cpp, 0},
+    {"_dpsc_lm_plan_cpp", (DL_FUNC) &_dpsc_lm_plan_cpp, 1},
+    {"_dpsc_lm_release_cpp", (DL_FUNC) &_dpsc_lm_release_cpp, 3},
+    {"_dpsc_lm_audit_cpp", (DL_FUNC) &_dpsc_lm_audit_cpp, 4},
+    {"_dpsc_lm_estimate_cpp", (DL_FUNC) &_dpsc_lm_estimate_cpp, 4},
+    {"_dpsc_lm_closed_cpp", (DL_FUNC) &_dpsc_lm_closed_cpp, 1},
+    {"_dpsc_lm_raw_cpp", (DL_FUNC) &_dpsc_lm_raw_cpp, 2},
+    {"_dpsc_lm_raw_estimate_cpp", (DL_FUNC) &_dpsc_lm_raw_estimate_cpp, 2},
+    {"_dpsc_lm_rows_cpp", (DL_FUNC) &_dpsc_lm_rows_cpp, 4},
+    {"_dpsc_median_losses_cpp", (DL_FUNC) &_dpsc_median_losses_cpp, 2},
     {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
     {"_dpsc_gram_audit_cpp", (DL_FUNC) &_dpsc_gram_audit_cpp, 7},

@@ -1,0 +1,88 @@
+# What a private regression says of itself.
+
+#' @rdname dp_lm-methods
+#' @export
+print.dp_lm <- function(x, ...) {
+  cat(lm_heading(x), sep = "\n")
+  cat("\nCoefficients:\n")
+  print(format(x$coefficients, digits = 4L), quote = FALSE)
+  notes <- lm_notes(x)
+  if (length(notes)) cat("\n", paste0(notes, "\n"), sep = "")
+  invisible(x)
+}
+
+#' @rdname dp_lm-methods
+#' @export
+summary.dp_lm <- function(object, ...) {
+  table <- tidy.dp_lm(object)
+  coefficients <- as.matrix(table[-1L])
+  dimnames(coefficients) <- list(
+    table$term, c("Estimate", "Std. Error", "of which privacy", "t value", "Pr(>|t|)")
+  )
+  structure(list(
+    heading = lm_heading(object), coefficients = coefficients, sigma = object$sigma,
+    r.squared = object$r.squared, df.residual = object$df.residual, notes = lm_notes(object),
+    nobs = object$nobs
+  ), class = "summary.dp_lm")
+}
+
+#' @rdname dp_lm-methods
+#' @export
+print.summary.dp_lm <- function(x, ...) {
+  cat(x$heading, sep = "\n")
+  cat("\nCoefficients (errors: sampling and privacy together):\n")
+  stats::printCoefmat(x$coefficients,
+    digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
+    has.Pvalue = TRUE
+  )
+  cat(
+    "\nResidual standard error: ", format(x$sigma, digits = 4L), " (noisy), R-squared: ",
+    format(x$r.squared, digits = 3L), " (noisy)\n", sep = ""
+  )
+  if (length(x$notes)) cat("\n", paste0(x$notes, "\n"), sep = "")
+  invisible(x)
+}
+
+lm_heading <- function(x) {
+  privacy <- x$privacy
+  budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
+  if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
+  promise <- if (!privacy$private) {
+    paste("NOT PRIVATE:", privacy$reason)
+  } else if (!privacy$holds) {
+    c(paste0("NOT PRIVATE: the nominal ", budget, " does not hold,"), paste(" ", privacy$reason))
+  } else {
+    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
+  }
+  c(
+    paste("Linear regression of", format(x$nobs, big.mark = ","), "people"),
+    paste0("  ", x$text), paste0("  ", promise)
+  )
+}
+
+#' What a reader must know of a fit: where the budget does not reach, and a weak promise
+#' @noRd
+lm_notes <- function(x) {
+  lost <- names(x$identified)[!x$identified]
+  c(
+    if (!x$plan$located) paste(
+      "Medians are not identified at this budget: bounds served instead. Tighter bounds, more people",
+      "or a larger epsilon help."
+    ),
+    if (!x$plan$resolved) paste(
+      "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
+      "wide. Fewer columns, more people or a larger epsilon help."
+    ),
+    if (length(lost) && x$privacy$private) paste0(
+      "Not identified at this budget: ", paste(lost, collapse = ", "), ". Their intervals hold what",
+      " the outcome's spread allows."
+    ),
+    if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
+  )
+}
+
+weak_budget_of_rows <- function(epsilon) {
+  if (epsilon > weak_epsilon) {
+    paste0("epsilon = ", format(epsilon, digits = 4L), " protects little.")
+  }
+}

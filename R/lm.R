@@ -1,0 +1,236 @@
+# Private linear regression: plan, charge, draw. Everything that touches a row's values is in
+# R/lm-columns.R (one row at a time) and in C++ (inst/include/dpsc/release/lm_release.hpp).
+
+#' Linear regression under differential privacy
+#'
+#' What [stats::lm()] does, for rows that are people: coefficients, standard errors, intervals,
+#' tests, submodels and predictions from one private release. Neighbours differ in one person's
+#' row; the number of rows is public, and so is everything in `formula` and `bounds`.
+#'
+#' The median and the scale of every number are found privately, so that bounds may be ten or a
+#' hundred times too wide at little cost. Then a few rounds each release the moments of whitened
+#' regressors and of the residuals of the last round's fit; all rounds are pooled, with their known
+#' noise. Far-off rows are shortened in the regressors and the residual alike, which keeps
+#' least squares consistent; only the residual is clipped, at two to three deviations, so that with
+#' gross outliers the estimate is a robust one and not that of `lm()`.
+#'
+#' Standard errors and intervals hold the sampling error and the privacy noise together. They
+#' assume errors of one variance.
+#'
+#' @section Bounds:
+#' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
+#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical. They are what is known before
+#' the data are seen. Numbers outside are moved to the nearest bound; a level that is not listed
+#' counts as missing. Factors and logicals cost no budget of their own, numbers do. For a numeric
+#' code list its values and write `factor(code)` in the formula.
+#'
+#' @section Formula:
+#' Functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). What would look at
+#' other rows (`poly()`, `scale()`, `cut()`, splines) is refused: use `I(x^2)`, which is built from
+#' the privately standardised variable when the lower orders are in the formula, too. The intercept
+#' is always in.
+#'
+#' @section Missing values and subsets:
+#' A row with a missing value, and one outside `subset`, weighs nothing. The number of rows stays the
+#' public `nrow(data)`: how many were missing is private.
+#'
+#' @section When there is too little:
+#' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
+#' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can be
+#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*, and its
+#' intervals are as wide as the outcome's spread allows.
+#'
+#' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
+#' @param data (`data.frame`, PRIVATE)\cr one row a person.
+#' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
+#' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
+#' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
+#' @return An object of class `dp_lm`:
+#'   * `coefficients`: estimates, intercept first. RELEASED.
+#'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.
+#'   * `sigma` (of the errors), `r.squared`, `identified` (flag for each coefficient). RELEASED.
+#'   * `release`: noisy medians, scales and moments of every round. RELEASED.
+#'   * `columns`, `plan`, `nobs`: what formula and bounds mean, shares of the budget, n. PUBLIC.
+#'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
+#'
+#'   It holds no row, fitted value, residual, model frame or environment.
+#' @section Privacy:
+#' Protects one person's whole row against whoever knows all others; neighbours replace one row.
+#' With `delta > 0` by adaptive composition of Gaussian differential privacy (Dong, Roth and Su,
+#' 2022), with `delta = 0` of pure privacy; exact integer noise. Proof: `proofs/regression.md`.
+#' @section Errors:
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
+#' anything is spent, none depends on a row's values.
+#' @references
+#' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B.
+#'
+#' Wang, Y.-X. (2018). Revisiting Differentially Private Linear Regression. UAI.
+#' @seealso [dp_ledger()], `vignette("private-regression")`.
+#' @examples
+#' n <- 20000
+#' people <- data.frame(age = runif(n, 18, 80), region = sample(c("n", "s"), n, TRUE))
+#' people$wage <- exp(1 + 0.02 * people$age + 0.3 * (people$region == "s") + rnorm(n, sd = 0.5))
+#' fit <- dp_lm(log(wage) ~ age + region, people,
+#'   epsilon = 1, delta = 1e-6,
+#'   bounds = list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))
+#' )
+#' fit
+#' confint(fit)
+#' update(fit, . ~ . - region) # free: from the same release
+#' predict(fit, data.frame(age = 40, region = "s"), interval = "confidence")
+#' @export
+dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, ledger = NULL,
+                  control = dp_control()) {
+  call <- public_call("dp_lm")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  check_given(missing(data), "data", "one row a person", call)
+  subset <- substitute(subset)
+  columns <- lm_columns(formula, bounds, call)
+  public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
+  table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
+  plan <- lm_plan(public, call)
+  if (public$private) {
+    spend(ledger, plan$cost, "linear regression", call, lm_promise(public))
+    release <- lm_release_cpp(table, public$facts, public$rng)
+  } else {
+    release <- lm_raw_cpp(table, public$facts$design)
+  }
+  new_lm(columns, public, plan, release)
+}
+
+#' @noRd
+lm_public <- function(columns, data, epsilon, delta, ledger, control, call) {
+  epsilon <- check_epsilon(epsilon, call)
+  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  control <- check_control(control, call)
+  check_ledger(ledger, call)
+  private <- is.finite(epsilon)
+  if (!private && !is.null(ledger)) {
+    abort(c(
+      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
+      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
+    ), "budget", call)
+  }
+  if (!is.data.frame(data)) {
+    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
+  }
+  n <- nrow(data)
+  p <- length(columns$columns)
+  if (n <= p + 1) {
+    abort(c(
+      "There must be more rows than columns.", x = "There are {n} rows and {p} columns."
+    ), "data", call)
+  }
+  if (private && delta >= 1 / n) {
+    warn(c(
+      "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
+      i = "A delta that large allows some person's row to be published outright."
+    ), "delta", call)
+  }
+  list(
+    private = private, epsilon = epsilon, delta = if (private) delta else 0, n = n,
+    rng = control$rng, facts = list(
+      n = n, epsilon = epsilon, delta = if (private) delta else 0, design = lm_design(columns)
+    )
+  )
+}
+
+#' What a regression will spend, and on what
+#' @return A list: `cost`, `steps`, `shares`, `signal`, `resolved`, `located`. PUBLIC.
+#' @noRd
+lm_plan <- function(public, call) {
+  if (!public$private) {
+    return(list(cost = NULL, steps = NULL, resolved = TRUE, located = TRUE))
+  }
+  plan <- tryCatch(lm_plan_cpp(public$facts), `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for this regression: the noise would not fit the exact sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  })
+  gaussian <- public$delta > 0
+  spent <- if (gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
+  stopifnot(sum(plan$shares) <= 1 + 1e-12, spent <= plan$total * (1 + 1e-9))
+  plan$cost <- if (gaussian) {
+    new_cost("gdp", epsilon = public$epsilon, mu = plan$total)
+  } else {
+    new_cost("pure", epsilon = public$epsilon)
+  }
+  plan
+}
+
+#' @noRd
+lm_promise <- function(public) {
+  seeded <- !identical(public$rng, "secure")
+  list(
+    holds = public$private && !seeded,
+    theorem = if (!public$private) {
+      ""
+    } else if (public$delta == 0) {
+      paste("adaptive composition of pure differential privacy (Dwork and Roth, 2014;",
+        "proofs/regression.md)")
+    } else {
+      paste("adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+        "proofs/regression.md)")
+    },
+    reason = if (!public$private) {
+      "epsilon = Inf: no noise was added"
+    } else if (seeded) {
+      "the noise came from R's generator and can be reproduced from its seed"
+    } else {
+      ""
+    },
+    exact = TRUE
+  )
+}
+
+#' @noRd
+new_lm <- function(columns, public, plan, release) {
+  privacy <- c(list(
+    private = public$private, epsilon = public$epsilon, delta = public$delta,
+    rho = plan$rho %||% NA_real_, neighbours = "replace one person's row", steps = plan$steps,
+    rng = public$rng
+  ), lm_promise(public))
+  fit <- structure(list(
+    coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,
+    df.residual = NULL, kept = seq_along(columns$columns), text = columns$text,
+    terms = columns$terms, nobs = public$n, release = release, columns = columns,
+    plan = plan[c("shares", "signal", "resolved", "located")], privacy = privacy
+  ), class = "dp_lm")
+  estimate_lm(fit)
+}
+
+#' Estimates of the columns that a model keeps, from its release
+#' @noRd
+estimate_lm <- function(fit) {
+  p <- length(fit$columns$columns)
+  if (!fit$privacy$private) {
+    estimate <- lm_raw_estimate_cpp(fit$release, fit$kept)
+  } else {
+    estimate <- lm_estimate_cpp(
+      fit$release, lm_design(fit$columns), fit$nobs, if (length(fit$kept) < p) fit$kept
+    )
+  }
+  names <- c("(Intercept)", vapply(fit$columns$columns, `[[`, "", "name"))
+  own <- c(1L, fit$kept + 1L)
+  named <- function(V) {
+    V <- V[own, own, drop = FALSE]
+    dimnames(V) <- list(names[own], names[own])
+    V
+  }
+  fit$coefficients <- stats::setNames(estimate$coefficients[own], names[own])
+  privacy <- named(estimate$privacy)
+  sampling <- named(estimate$sampling)
+  fit$covariance <- list(total = privacy + sampling, privacy = privacy, sampling = sampling)
+  fit$sigma <- sqrt(estimate$residual)
+  fit$r.squared <- estimate$r.squared
+  # Eigenvalues of the whitened moments within the noise's edge carry nothing.
+  known <- fit$plan$located && all(estimate$identified > 1)
+  fit$identified <- stats::setNames(c(known, estimate$identified > 1), names[own])
+  fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
+  fit
+}

@@ -1,0 +1,319 @@
+// One round of a private regression: a radius for whitened regressors w, a clip for the residual r
+// of the last fit, then the Gram matrix of (s w, clip(s r), s) under one noise, s = min(1, R/|w|).
+// Proofs: inst/proofs/regression.md, sections 3 and 4.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../rows/design.hpp"
+#include "moments.hpp"
+
+namespace dpsc {
+
+/// w = whiten'(x - centre), r = y - level - slope'(x - centre), in standardised units. RELEASED.
+struct lm_frame {
+  Eigen::VectorXd centre;
+  Eigen::MatrixXd whiten;
+  Eigen::VectorXd slope;
+  double level;
+
+  static lm_frame start(Eigen::Index p) {
+    return {Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Identity(p, p), Eigen::VectorXd::Zero(p),
+            0.0};
+  }
+};
+
+/// Public constants of a round.
+struct lm_round_plan {
+  double exponent = 0.0;                        // of both choices
+  std::vector<double> radii, clips;             // candidates: clips relative to the last one
+  double radius_price = 0.0, clip_price = 0.0;  // rows that a step up must be worth
+  law kind = law::discrete_gaussian;
+  double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: whole
+  double noise = 0.0;  // variance on the diagonal (half of it off), or Laplace scale
+  double sigma = 0.0;  // deviation on the diagonal; off it, by sqrt 2 less
+  std::vector<step_record> records;
+
+  double bound() const {
+    return limit * limit + residual_limit * residual_limit + constant * constant;
+  }
+};
+
+/// The finest grid whose noise the exact sampler can draw, and whose sums are exact.
+inline void plan_outer(lm_round_plan& out, const std::string& label, double n, Eigen::Index p,
+                       double weight, const total_budget& budget, double share) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (int bits = 12; bits >= 6; --bits) {
+    const double R = std::ldexp(1.0, bits);
+    const double K = std::max(1.0, std::nearbyint(R / std::sqrt(static_cast<double>(p) + 1.0)));
+    const double Rr = std::nearbyint(weight * std::sqrt(R * R + K * K));
+    out.limit = R;
+    out.constant = K;
+    out.residual_limit = Rr;
+    const double B = out.bound(), longest = std::max(R, Rr);
+    // Half a grid step an entry, as rounding has it, must leave most of a row.
+    if (!(std::sqrt(static_cast<double>(p)) < R)) break;
+    if (!(n * longest * longest < exact_integers && B * B < exact_integers)) continue;
+    if (budget.gaussian()) {
+      out.kind = law::discrete_gaussian;
+      out.noise = gaussian_step_variance(B, budget.mu(share));
+      out.sigma = std::sqrt(out.noise);
+    } else {
+      const double sensitivity = laplace_outer_sensitivity(B, static_cast<double>(p) + 2.0);
+      out.kind = law::discrete_laplace;
+      out.noise = std::ceil(sensitivity / budget.epsilon(share) * (1.0 + gdp_margin));
+      out.sigma = 2.0 * out.noise;
+    }
+    if (!(out.sigma <= largest_sigma)) continue;
+    if (budget.gaussian()) {
+      out.records.push_back({label, law_name(out.kind), std::sqrt(2.0) * B, out.sigma, none,
+                             gaussian_step_mu(B, out.noise)});
+    } else {
+      const double sensitivity = laplace_outer_sensitivity(B, static_cast<double>(p) + 2.0);
+      out.records.push_back(
+          {label, law_name(out.kind), sensitivity, out.noise, sensitivity / out.noise, none});
+    }
+    return;
+  }
+  throw budget_too_small();
+}
+
+/// The smallest candidate, unless enough rows lie beyond it: rows outside, plus a price a step.
+/// Counts move one way when a row is replaced (gram.md, Lemma 1): a range of the exponent.
+inline std::size_t choose_limit(const std::vector<double>& values,
+                                const std::vector<double>& limits, double price, double exponent,
+                                const std::string& label, noise& draws) {
+  std::vector<std::int64_t> first(limits.size() + 1, 0);
+  for (double v : values) {
+    // Not a number: beyond all.
+    const auto at =
+        std::isnan(v) ? limits.end() : std::lower_bound(limits.begin(), limits.end(), v);
+    ++first[static_cast<std::size_t>(at - limits.begin())];
+  }
+  private_choice choice;
+  choice.losses.resize(limits.size());
+  std::int64_t outside = 0;
+  for (std::size_t k = limits.size(); k-- > 0;) {
+    outside += first[k + 1];
+    choice.losses[k] =
+        outside + static_cast<std::int64_t>(std::floor(price)) * static_cast<std::int64_t>(k);
+  }
+  choice.shift = 20;
+  choice.units = exponent_units(exponent, choice.shift);
+  return draws.choose(label, choice);
+}
+
+/// What a round released, in its own frame: per unit of weight. RELEASED.
+struct lm_round {
+  lm_frame frame;
+  double radius = 0.0, clip = 0.0;
+  double weight = 0.0;         // mean of s^2 over all n
+  Eigen::VectorXd mean;        // of w
+  double residual = 0.0;       // mean of r
+  Eigen::MatrixXd covariance;  // of w
+  Eigen::VectorXd cross;       // of w with r
+  double variance = 0.0;       // of r
+  // Deviations of the noise: entries off the diagonal of w by w (on it, sqrt 2 more), w by r, r by
+  // r, means of w and of r.
+  double sd_covariance = 0.0, sd_cross = 0.0, sd_variance = 0.0, sd_mean = 0.0, sd_residual = 0.0;
+};
+
+/// Features of rows in a frame: p whitened regressors and the residual, all integers.
+class lm_features {
+ public:
+  lm_features(const lm_columns& columns, const lm_frame& frame)
+      : map_(make(columns, frame)), unit_(map_.unit) {
+    map_.map.check();
+  }
+
+  /// `grid`: from lm_columns.
+  const Eigen::MatrixXd& features(const Eigen::MatrixXd& grid) {
+    out_.noalias() = grid * map_.map.loadings;
+    for (Eigen::Index j = 0; j < out_.cols(); ++j)
+      out_.col(j).array() =
+          nearest_integer((out_.col(j).array() * map_.map.rescale).eval()) - map_.map.origin[j];
+    return out_;
+  }
+
+  double unit() const { return unit_; }
+
+ private:
+  static grid_map make(const lm_columns& columns, const lm_frame& frame) {
+    const Eigen::Index p = frame.centre.size();
+    const Eigen::VectorXd &gain = columns.gain(), &offset = columns.offset();
+    const Eigen::VectorXd shift = frame.centre - offset.head(p);
+    Eigen::MatrixXd loadings = Eigen::MatrixXd::Zero(p + 1, p + 1);
+    Eigen::VectorXd origin(p + 1);
+    loadings.topLeftCorner(p, p) = gain.head(p).asDiagonal() * frame.whiten;
+    loadings.col(p).head(p) = -gain.head(p).cwiseProduct(frame.slope);
+    loadings(p, p) = gain[p];
+    origin.head(p) = frame.whiten.transpose() * shift;
+    origin[p] = frame.level - offset[p] - frame.slope.dot(shift);
+    return map_on_grid({Eigen::VectorXd::Zero(p + 1), 1.0, Eigen::VectorXd::Ones(p + 1)}, loadings,
+                       origin);
+  }
+
+  grid_map map_;
+  double unit_;
+  Eigen::MatrixXd out_;
+};
+
+/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero.
+class lm_outer {
+ public:
+  lm_outer(const lm_round_plan& plan, Eigen::Index p, double radius, double clip)
+      : plan_(plan),
+        p_(p),
+        radius_(radius),
+        clip_(clip),
+        zoom_(clipped_moments::zoom(p, radius, plan.limit)),
+        residual_zoom_(plan.residual_limit / clip),
+        gram_(Eigen::MatrixXd::Zero(p + 2, p + 2)) {
+    if (!(radius >= 1.0 && clip >= 1.0 && zoom_ > 0.0))
+      throw std::invalid_argument("a round needs a positive radius and clip");
+  }
+
+  const Eigen::MatrixXd& rows(const Eigen::MatrixXd& z, const Eigen::ArrayXd& present) {
+    u_.resize(z.rows(), p_ + 2);
+    norms_ = Eigen::ArrayXd::Zero(z.rows());
+    for (Eigen::Index j = 0; j < p_; ++j) norms_ += z.col(j).array().square();
+    norms_ = norms_.sqrt();
+    shrink_ = present * (norms_ <= radius_).select(1.0, radius_ / norms_.max(1.0));
+    for (Eigen::Index j = 0; j < p_; ++j)
+      u_.col(j).array() = nearest_integer((z.col(j).array() * shrink_ * zoom_).eval());
+    u_.col(p_).array() = nearest_integer(
+        ((z.col(p_).array() * shrink_).max(-clip_).min(clip_) * residual_zoom_).eval());
+    u_.col(p_ + 1).array() = nearest_integer((shrink_ * plan_.constant).eval());
+    // The proof asks for these, whatever rounding did.
+    norms_.setZero();
+    for (Eigen::Index j = 0; j < p_; ++j) norms_ += u_.col(j).array().square();
+    const bool fits = (norms_ <= plan_.limit * plan_.limit).all() &&
+                      (u_.col(p_).array().abs() <= plan_.residual_limit).all() &&
+                      (u_.col(p_ + 1).array() >= 0.0).all() &&
+                      (u_.col(p_ + 1).array() <= plan_.constant).all();
+    if (!fits) throw std::logic_error("a row of a round leaves its limits");
+    return u_;
+  }
+
+  void add(const Eigen::MatrixXd& z, const Eigen::ArrayXd& present) {
+    rows(z, present);
+    gram_.selfadjointView<Eigen::Lower>().rankUpdate(u_.transpose());
+  }
+
+  Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
+  double zoom() const { return zoom_; }
+  double residual_zoom() const { return residual_zoom_; }
+
+ private:
+  const lm_round_plan& plan_;
+  Eigen::Index p_;
+  double radius_, clip_, zoom_, residual_zoom_;
+  Eigen::MatrixXd gram_, u_;
+  Eigen::ArrayXd norms_, shrink_;
+};
+
+/// A weight that noise has drowned is kept away from zero.
+constexpr double least_weight = 0.1;
+
+namespace rounds_detail {
+
+/// Sums with noise, turned into moments per unit of weight.
+inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_plan& plan,
+                         double n, double zoom_w, double zoom_r) {
+  const Eigen::Index p = out.frame.centre.size();
+  const double K = plan.constant;
+  out.weight = noisy(p + 1, p + 1) / (K * K * n);
+  const double total = std::max(out.weight, least_weight) * n;
+  const double off = plan.sigma / std::sqrt(2.0);
+  out.mean = noisy.col(p + 1).head(p) / (zoom_w * K * total);
+  out.residual = noisy(p, p + 1) / (zoom_r * K * total);
+  out.covariance =
+      noisy.topLeftCorner(p, p) / (zoom_w * zoom_w * total) - out.mean * out.mean.transpose();
+  out.cross = noisy.col(p).head(p) / (zoom_w * zoom_r * total) - out.mean * out.residual;
+  out.variance = noisy(p, p) / (zoom_r * zoom_r * total) - out.residual * out.residual;
+  out.sd_covariance = off / (zoom_w * zoom_w * total);
+  out.sd_cross = off / (zoom_w * zoom_r * total);
+  out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
+  out.sd_mean = off / (zoom_w * K * total);
+  out.sd_residual = off / (zoom_r * K * total);
+}
+
+}  // namespace rounds_detail
+
+/// `last_clip`: the clips are multiples of it.
+inline lm_round release_round(const row_source& source, const lm_design& design,
+                              const lm_location& location, const lm_frame& frame,
+                              const lm_round_plan& plan, double n, double last_clip, noise& draws,
+                              const ticker& tick) {
+  const Eigen::Index p = design.p();
+  lm_reader reader(design);
+  lm_columns columns(design, location);
+  lm_features features(columns, frame);
+  const double unit = features.unit();
+  lm_round out;
+  out.frame = frame;
+  const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
+  const auto work = static_cast<double>((p + 1) * (p + 8));
+
+  // Features of all rows, half as large as the rows; their squared lengths and residuals for both
+  // choices. PRIVATE. A missing row is inside.
+  std::vector<Eigen::MatrixXi> blocks;
+  std::vector<Eigen::ArrayXd> there;
+  std::vector<double> squared, residual;
+  squared.reserve(static_cast<std::size_t>(n));
+  residual.reserve(static_cast<std::size_t>(n));
+  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
+    const Eigen::MatrixXd& z = features.features(columns.columns(grid));
+    blocks.push_back(z.cast<int>());  // below 2^26
+    there.push_back(present);
+    const Eigen::ArrayXd norms = squared_row_norms(z.leftCols(p));
+    for (Eigen::Index i = 0; i < z.rows(); ++i) {
+      squared.push_back(present[i] > 0.0 ? norms[i] : 0.0);
+      residual.push_back(present[i] > 0.0 ? z(i, p) : 0.0);
+    }
+    tick(static_cast<double>(grid.rows()) * work);
+  });
+  std::vector<double> limits;
+  for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
+  out.radius = plan.radii[choose_limit(squared, limits, plan.radius_price, plan.exponent,
+                                       plan.records[0].label, draws)];
+  const double radius = steps(out.radius);
+  for (std::size_t i = 0; i < residual.size(); ++i)
+    residual[i] = std::fabs(residual[i]) * std::min(1.0, radius / std::sqrt(squared[i]));
+  limits.clear();
+  for (double c : plan.clips) limits.push_back(steps(c * last_clip));
+  out.clip = last_clip * plan.clips[choose_limit(residual, limits, plan.clip_price, plan.exponent,
+                                                 plan.records[1].label, draws)];
+
+  lm_outer sums(plan, p, radius, steps(out.clip));
+  Eigen::MatrixXd block;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    block = blocks[b].cast<double>();
+    sums.add(block, there[b]);
+    tick(static_cast<double>(block.rows()) * work);
+  }
+  const Eigen::MatrixXd exact = sums.gram();
+  const Eigen::Index d = p + 2;
+  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
+  const double off = plan.kind == law::discrete_gaussian ? plan.noise / 2.0 : plan.noise;
+  Eigen::Index at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
+      entries[at] = exact(i, j);
+      scale[at] = i == j ? plan.noise : off;
+    }
+  const Eigen::VectorXd answer = draws.add(plan.records[2].label, plan.kind, entries, scale);
+  Eigen::MatrixXd noisy(d, d);
+  at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
+  rounds_detail::read_moments(out, noisy, plan, n, sums.zoom() / unit, sums.residual_zoom() / unit);
+  return out;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,302 @@
+// A private linear regression from facts to release: location, then rounds of weighted moments.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/QR>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../estimate/pooled.hpp"
+#include "../mechanism/location.hpp"
+#include "../mechanism/regression_rounds.hpp"
+
+namespace dpsc {
+
+/// Public facts of a regression.
+struct lm_facts {
+  double n = 0.0, epsilon = 0.0, delta = 0.0;
+  lm_design design;
+  std::vector<std::string> located;  // names, for the records
+};
+
+/// Shares of the budget: one table, fixed before the first draw.
+struct lm_shares {
+  double location = 0.0;  // of all its draws
+  double limits = 0.0;    // of all radii and clips
+  double moments = 0.0;
+  int rounds = 0;
+
+  void check() const {
+    if (!(location >= 0.0 && limits > 0.0 && moments > 0.0 && rounds > 0 &&
+          location + limits + moments <= 1.0 + 1e-12))
+      throw std::logic_error("the shares of a regression exceed the budget");
+  }
+};
+
+/// Fixed before anything is drawn. PUBLIC.
+struct lm_plan {
+  lm_shares shares;
+  location_plan location;
+  std::vector<lm_round_plan> rounds;
+  double total = 0.0, rho = 0.0;
+  double signal = 0.0;    // n sqrt(rho)
+  bool resolved = false;  // can the moments of all columns be told from noise?
+  std::vector<step_record> records;
+};
+
+namespace lm_constants {
+constexpr double location = 0.12, location_small = 0.25, location_least = 0.08;
+constexpr double limits = 0.05;
+constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
+constexpr int rounds = 6, rounds_small = 3;
+constexpr double first_weight = 0.6;  // of residuals
+}  // namespace lm_constants
+
+/// rho of Gaussian noise as large as that of the Laplace steps.
+inline double lm_rho(const total_budget& budget, Eigen::Index p, int rounds) {
+  if (budget.gaussian()) return budget.rho();
+  const double m = static_cast<double>(p) + 2.0;
+  return budget.total() * budget.total() / (2.0 * m * (m + 3.0) * rounds);
+}
+
+/// From high down to low by 2^-octaves, increasing.
+inline std::vector<double> limit_grid(double low, double high, double octaves) {
+  std::vector<double> out;
+  for (double x = high; x > low * 0.999; x *= std::pow(2.0, -octaves)) out.insert(out.begin(), x);
+  return out;
+}
+
+inline lm_plan plan_lm(const lm_facts& facts) {
+  using namespace lm_constants;
+  const total_budget budget(facts.epsilon, facts.delta);
+  if (!(budget.total() > 0.0)) throw budget_too_small();
+  const Eigen::Index p = facts.design.p();
+  const double d = static_cast<double>(p), n = facts.n;
+  lm_plan out;
+  out.total = budget.total();
+  out.rho = budget.rho();
+  out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
+  out.resolved = out.signal >= lm_constants::resolved * std::pow(d, 1.5);
+  lm_shares& shares = out.shares;
+  const auto draws = 2.0 * static_cast<double>(facts.located.size());
+  if (draws > 0.0) {
+    // As much as finds every median, within limits.
+    const double least = location_exponent(budget, location_least / draws) * n / 2.0;
+    const double ratio = wanted_location / least;
+    const double wanted = location_least * (budget.gaussian() ? ratio * ratio : ratio);
+    shares.location = std::min(location_small, std::max(location_least, wanted));
+    out.location = plan_location(budget, shares.location / draws, n, facts.located);
+  }
+  if (!out.location.made) shares.location = 0.0;
+  const bool found = out.location.made || facts.located.empty();
+  // Pure noise grows with the number of rounds, not with its root.
+  shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
+  shares.limits = lm_constants::limits;
+  shares.moments = 1.0 - shares.location - shares.limits;
+  shares.check();
+
+  out.records = out.location.records;
+  const double moments = shares.moments / shares.rounds;
+  const double per_limit = shares.limits / (2.0 * shares.rounds);
+  const double rho_round = lm_rho(budget, p, 1) * moments * (budget.gaussian() ? 1.0 : moments);
+  for (int t = 0; t < shares.rounds; ++t) {
+    const bool first = t == 0, last = t + 1 == shares.rounds;
+    const std::string at = " of round " + std::to_string(t + 1);
+    lm_round_plan round;
+    round.exponent = budget.exponent(per_limit);
+    const double root = std::sqrt(d);
+    round.radii = limit_grid(0.5 * root, (first ? 8.0 : 3.0) * root, 0.25);
+    round.clips = first ? limit_grid(0.5, 8.0, 0.5) : limit_grid(0.5, 2.0, 0.25);
+    const double x = round.exponent, most = 0.03 * n;
+    round.radius_price = std::min(8.0 / x, 0.04 * n);
+    round.clip_price =
+        std::min((last ? 1.5 : 0.75) * std::max(std::sqrt(2.0 * d / rho_round), 1.0 / x), most);
+    round.records.push_back(budget.choice_record("radius" + at, round.exponent));
+    round.records.push_back(budget.choice_record("clip" + at, round.exponent));
+    plan_outer(round, "moments" + at, n, p, first ? first_weight : 1.0, budget, moments);
+    for (const step_record& record : round.records) out.records.push_back(record);
+    out.rounds.push_back(round);
+  }
+  return out;
+}
+
+struct lm_release {
+  lm_location location;
+  std::vector<lm_round> rounds;
+};
+
+inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& source,
+                         noise& draws, const ticker& tick) {
+  lm_release out;
+  out.location = release_location(source, facts.design, plan.location, draws, tick);
+  lm_frame frame = lm_frame::start(facts.design.p());
+  double clip = 1.0;
+  for (const lm_round_plan& round : plan.rounds) {
+    out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
+                                       clip, draws, tick));
+    clip = out.rounds.back().clip;
+    const lm_pool pool(out.rounds);
+    frame = next_frame(pool, solve_pool(pool));
+  }
+  return out;
+}
+
+// Units -------------------------------------------------------------------------------------------
+
+/// Every product of standardised variables, multiplied out in the formula's columns. Needs all
+/// columns of lower order: `closed` says whether they are there.
+inline lm_units multiply_out(const lm_design& design, const lm_location& location, bool& closed) {
+  const Eigen::Index p = design.p();
+  lm_units out{Eigen::MatrixXd::Zero(p, p), Eigen::VectorXd::Zero(p), 0.0, 1.0};
+  closed = true;
+  const auto find = [&](const std::vector<int>& powers) -> Eigen::Index {
+    for (Eigen::Index c = 0; c < p; ++c) {
+      const lm_column& column = design.columns[static_cast<std::size_t>(c)];
+      std::vector<int> own(design.variables.size(), 0);
+      for (std::size_t a = 0; a < column.variables.size(); ++a)
+        own[static_cast<std::size_t>(column.variables[a])] += column.powers[a];
+      if (own == powers) return c;
+    }
+    return -1;
+  };
+  const auto scale_of = [&](std::size_t j) {
+    return design.variables[j].half * location.scale[static_cast<Eigen::Index>(j)];
+  };
+  const auto middle_of = [&](std::size_t j) {
+    return design.variables[j].centre +
+           design.variables[j].half * location.median[static_cast<Eigen::Index>(j)];
+  };
+  for (Eigen::Index k = 0; k < p; ++k) {
+    const lm_column& column = design.columns[static_cast<std::size_t>(k)];
+    // Terms of the product so far: powers of raw variables, and a factor.
+    std::vector<std::pair<std::vector<int>, double>> terms{
+        {std::vector<int>(design.variables.size(), 0), 1.0}};
+    for (std::size_t a = 0; a < column.variables.size(); ++a) {
+      const auto j = static_cast<std::size_t>(column.variables[a]);
+      const bool plain = design.variables[j].indicator && !column.is_variable();
+      const double scale = plain ? 1.0 : scale_of(j), middle = plain ? 0.0 : middle_of(j);
+      for (int power = 0; power < column.powers[a]; ++power) {
+        std::vector<std::pair<std::vector<int>, double>> next;
+        for (const auto& term : terms) {
+          auto up = term;
+          ++up.first[j];
+          up.second /= scale;
+          next.push_back(up);
+          if (middle != 0.0) next.push_back({term.first, -term.second * middle / scale});
+        }
+        terms.swap(next);
+      }
+    }
+    for (const auto& term : terms) {
+      bool constant = true;
+      for (int power : term.first) constant = constant && power == 0;
+      if (constant) {
+        out.shift[k] += term.second;
+        continue;
+      }
+      const Eigen::Index c = find(term.first);
+      if (c < 0)
+        closed = false;
+      else
+        out.map(k, c) += term.second;
+    }
+  }
+  out.y_centre = middle_of(design.response());
+  out.y_scale = scale_of(design.response());
+  return out;
+}
+
+// Without privacy ---------------------------------------------------------------------------------
+
+/// Ordinary least squares of the raw columns, rows with a missing value left out: NOT PRIVATE.
+struct lm_raw {
+  lm_estimate estimate;
+  double rows = 0.0;
+  Eigen::VectorXd mean;        // of columns and response
+  Eigen::MatrixXd covariance;  // with divisor `rows`
+};
+
+inline lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
+                                double rows, const std::vector<int>& kept) {
+  const Eigen::Index p = mean.size() - 1, q = static_cast<Eigen::Index>(kept.size());
+  Eigen::MatrixXd S(q, q);
+  Eigen::VectorXd c(q), sd(q);
+  for (Eigen::Index i = 0; i < q; ++i) {
+    const int a = kept[static_cast<std::size_t>(i)];
+    sd[i] = covariance(a, a) > 0.0 ? std::sqrt(covariance(a, a)) : 1.0;
+  }
+  for (Eigen::Index i = 0; i < q; ++i) {
+    const int a = kept[static_cast<std::size_t>(i)];
+    c[i] = covariance(a, p) / sd[i];
+    for (Eigen::Index j = 0; j < q; ++j)
+      S(i, j) = covariance(a, kept[static_cast<std::size_t>(j)]) / (sd[i] * sd[j]);
+  }
+  lm_estimate out;
+  Eigen::MatrixXd inverse(q, q);
+  if (q > 0) inverse = Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(S).pseudoInverse();
+  const Eigen::VectorXd slope = inverse * c;
+  const double left = std::max(0.0, covariance(p, p) - slope.dot(c));
+  const double df = std::max(1.0, rows - static_cast<double>(q) - 1.0);
+  out.residual = left * rows / df;
+  out.r_squared = covariance(p, p) > 0.0 ? 1.0 - left / covariance(p, p) : 0.0;
+  out.identified = Eigen::VectorXd::Constant(q, std::numeric_limits<double>::infinity());
+  out.coefficients = Eigen::VectorXd::Zero(p + 1);
+  out.privacy = Eigen::MatrixXd::Zero(p + 1, p + 1);
+  out.sampling = Eigen::MatrixXd::Zero(p + 1, p + 1);
+  Eigen::MatrixXd V = Eigen::MatrixXd::Zero(p, p);
+  for (Eigen::Index i = 0; i < q; ++i) {
+    const int a = kept[static_cast<std::size_t>(i)];
+    out.coefficients[a + 1] = slope[i] / sd[i];
+    for (Eigen::Index j = 0; j < q; ++j)
+      V(a, kept[static_cast<std::size_t>(j)]) =
+          out.residual / rows * inverse(i, j) / (sd[i] * sd[j]);
+  }
+  const Eigen::VectorXd m = mean.head(p);
+  out.coefficients[0] = mean[p] - m.dot(out.coefficients.tail(p));
+  out.sampling.bottomRightCorner(p, p) = V;
+  out.sampling.col(0).tail(p) = -V * m;
+  out.sampling.row(0).tail(p) = out.sampling.col(0).tail(p).transpose();
+  out.sampling(0, 0) = out.residual / rows + m.dot(V * m);
+  return out;
+}
+
+/// Mean and covariance of the raw columns in two passes.
+inline void raw_columns(const row_source& source, const lm_design& design, Eigen::VectorXd& mean,
+                        Eigen::MatrixXd& covariance, double& rows) {
+  const Eigen::Index p = design.p();
+  mean = Eigen::VectorXd::Zero(p + 1);
+  for (int pass = 0; pass < 2; ++pass) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(p + 1), x(p + 1);
+    covariance = Eigen::MatrixXd::Zero(p + 1, p + 1);
+    rows = 0.0;
+    source.pass([&](const table_view& table) {
+      for (Eigen::Index i = 0; i < table.rows; ++i) {
+        const auto value = [&](int j) { return table.reals[j * table.rows + i]; };
+        bool whole = true;
+        for (int j = 0; j < table.columns; ++j) whole = whole && std::isfinite(value(j));
+        if (!whole) continue;
+        for (Eigen::Index k = 0; k < p; ++k) {
+          const lm_column& column = design.columns[static_cast<std::size_t>(k)];
+          double product = 1.0;
+          for (std::size_t a = 0; a < column.variables.size(); ++a)
+            for (int power = 0; power < column.powers[a]; ++power)
+              product *= value(column.variables[a]);
+          x[k] = product;
+        }
+        x[p] = value(static_cast<int>(design.response()));
+        x -= mean;
+        sum += x;
+        covariance.selfadjointView<Eigen::Lower>().rankUpdate(x);
+        rows += 1.0;
+      }
+    });
+    const Eigen::VectorXd shift = sum / std::max(rows, 1.0);
+    covariance = Eigen::MatrixXd(covariance.selfadjointView<Eigen::Lower>()) / std::max(rows, 1.0) -
+                 shift * shift.transpose();
+    mean += shift;
+  }
+}
+
+}  // namespace dpsc
