@@ -97,7 +97,7 @@ test_that("includes of the core only go down, in no circle, to headers that exis
   expect_identical(of_r, character())
 })
 
-test_that("calls between the files of R/ point up no more, and run in circles no more, than they did", {
+test_that("calls between files of R/ point up no more and circle no more than they did", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
