@@ -8,8 +8,8 @@
 #' @param object,x,fitted (`dp_lm`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr which coefficients.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
-#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: what the noise adds, about
-#'   what `lm()` on these rows would have said. `"sampling"`: what `lm()` itself would be off.
+#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: what the noise adds,
+#'   about what `lm()` on these rows would have said. `"sampling"`: what `lm()` itself would be off.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, `"confidence"` (of the mean) or `"prediction"` (of one
 #'   person's outcome, in the formula's units).
@@ -24,8 +24,8 @@
 #' * `anova()`: a Wald F test with the total covariance, of every term, or of what a submodel leaves
 #'   out. Differences of residual sums of squares would be mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with `.fitted` and
-#'   `.se.fit`.
+#'   `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with `.fitted`
+#'   and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods

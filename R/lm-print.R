@@ -66,16 +66,16 @@ lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
     if (!x$plan$located) paste(
-      "Medians are not identified at this budget: bounds served instead. Tighter bounds, more people",
-      "or a larger epsilon help."
+      "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
+      "people or a larger epsilon help."
     ),
     if (!x$plan$resolved) paste(
       "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
       "wide. Fewer columns, more people or a larger epsilon help."
     ),
     if (length(lost) && x$privacy$private) paste0(
-      "Not identified at this budget: ", paste(lost, collapse = ", "), ". Their intervals hold what",
-      " the outcome's spread allows."
+      "Not identified at this budget: ", paste(lost, collapse = ", "), ". Their intervals hold",
+      " what the outcome's spread allows."
     ),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )

@@ -25,20 +25,22 @@
 #' code list its values and write `factor(code)` in the formula.
 #'
 #' @section Formula:
-#' Functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). What would look at
+#' Functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). What would look
+#' at
 #' other rows (`poly()`, `scale()`, `cut()`, splines) is refused: use `I(x^2)`, which is built from
 #' the privately standardised variable when the lower orders are in the formula, too. The intercept
 #' is always in.
 #'
 #' @section Missing values and subsets:
-#' A row with a missing value, and one outside `subset`, weighs nothing. The number of rows stays the
-#' public `nrow(data)`: how many were missing is private.
+#' A row with a missing value, and one outside `subset`, weighs nothing. The number of rows stays
+#' the public `nrow(data)`: how many were missing is private.
 #'
 #' @section When there is too little:
 #' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
-#' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can be
-#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*, and its
-#' intervals are as wide as the outcome's spread allows.
+#' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
+#' be
+#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*, and
+#' its intervals are as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
 #' @param data (`data.frame`, PRIVATE)\cr one row a person.

@@ -1,6 +1,7 @@
 # Private linear regression: error, R2 lost and coverage of intervals over a grid of designs, with
-# lm() (not private), AdaSSP (Wang, 2018) and SSP (noisy sufficient statistics) beside it; and time
-# on a large table. The peers get zCDP and replace-one constants as tight as ours. Not private: seeded.
+# lm() (not private), AdaSSP (Wang, 2018) and SSP (noisy sufficient statistics) beside it;
+# submodels; and time on a large table. The peers get zCDP and replace-one constants as tight as
+# ours. Not private: seeded.
 #   error    root mean square of (slope - truth) / (standard error of OLS), median over runs
 #   R2 lost  share of the response's variance, median over runs
 #   coverage of 95 % intervals of all slopes; `sample`: of lm()'s estimate by the privacy part alone
@@ -153,6 +154,39 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   out
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/lm.csv", row.names = FALSE)
+
+# Submodels with three of p columns, from the same release, at epsilon = 1.
+submodel_once <- function(p, n) {
+  people <- make_people(p, 10, n, 0.5, "normal")
+  bounds <- stats::setNames(rep(list(limits[["10x"]]), p + 1), names(people$data))
+  fit <- dp_lm(y ~ ., people$data, 1, delta, bounds, control = dp_control(rng = "R"))
+  part <- update(fit, y ~ X1 + X2 + X3)
+  own <- people$sigma[1:3, 1:3]
+  truth <- drop(solve(own, people$sigma[1:3, ] %*% people$slopes))
+  left <- 1 - sum(truth * (own %*% truth))
+  se <- sqrt(left * diag(solve(own)) / n)
+  ols <- .lm.fit(cbind(1, as.matrix(people$data[2:4])), people$data$y)$coefficients[-1]
+  error <- coef(part)[-1] - truth
+  reach <- stats::qnorm(0.975)
+  c(
+    ols = sqrt(mean(((ols - truth) / se)^2)), dp_lm = sqrt(mean((error / se)^2)),
+    width = mean(sqrt(diag(vcov(part)))[-1] / se),
+    coverage = mean(abs(error) < reach * sqrt(diag(vcov(part)))[-1]),
+    sample = mean(abs(coef(part)[-1] - ols) < reach * sqrt(diag(vcov(part, "privacy")))[-1]),
+    sigma = sigma(part) / sqrt(left)
+  )
+}
+designs <- data.frame(
+  p = c(5, 10, 20), n = c(3000, 10000, 100000), runs = c(60, 30, 5), earlier = c(2.6, 2.3, 1.4),
+  earlier_coverage = c(0.96, 0.91, 0.88)
+)
+submodels <- lapply(seq_len(nrow(designs)), function(i) {
+  values <- replicate(designs$runs[[i]], submodel_once(designs$p[[i]], designs$n[[i]]))
+  middle <- apply(values[1:3, ], 1, stats::median)
+  data.frame(designs[i, ], t(signif(middle, 3)), t(round(rowMeans(values[4:6, ]), 3)))
+})
+utils::write.csv(do.call(rbind, submodels), "bench/results/lm-submodels.csv", row.names = FALSE)
+print(do.call(rbind, submodels))
 
 # Seconds of processor: 1,000,000 people x 20 columns.
 n <- as.integer(Sys.getenv("DPSC_BENCH_PEOPLE", "1000000"))

@@ -108,7 +108,8 @@ test_that("neighbours never cost more than declared, and the declared is reached
   data <- lm_people(400)
   extremes <- list(
     c(a = 20, b = 5, y = 30), c(a = -20, b = -5, y = -30), c(a = 20, b = -5, y = -30),
-    c(a = NA, b = 0, y = 0), c(a = 3, b = 0, y = 2.5), c(a = 3, b = 2, y = 30), c(a = Inf, b = 0, y = 0)
+    c(a = NA, b = 0, y = 0), c(a = 3, b = 0, y = 2.5), c(a = 3, b = 2, y = 30),
+    c(a = Inf, b = 0, y = 0)
   )
   reached <- c(exponential = 0, discrete_gaussian = 0, discrete_laplace = 0)
   for (delta in c(1e-6, 0)) {

@@ -142,10 +142,17 @@ inline lm_location release_location(const row_source& source, const lm_design& d
   std::vector<double> middle;
   for (std::size_t j : which)
     middle.push_back(std::nearbyint(out.median[static_cast<Eigen::Index>(j)] * one));
+  // The first radius that is not below a multiple of 2^9: where the search begins.
+  std::vector<std::size_t> begin((std::size_t{1} << (row_bits + 1 - 9)) + 1);
+  for (std::size_t k = 0; k < begin.size(); ++k)
+    begin[k] = static_cast<std::size_t>(
+        std::lower_bound(radii.begin(), radii.end(), static_cast<double>(k << 9)) - radii.begin());
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     scales.add(grid, present, which, [&](std::size_t v, double x) {
-      const auto at = std::lower_bound(radii.begin(), radii.end(), std::fabs(x - middle[v]));
-      return std::min(radii.size() - 1, static_cast<std::size_t>(at - radii.begin()));
+      const double far = std::fabs(x - middle[v]);
+      std::size_t k = begin[static_cast<std::size_t>(far) >> 9];
+      while (k + 1 < radii.size() && radii[k] < far) ++k;
+      return std::min(radii.size() - 1, k);
     });
     tick(static_cast<double>(grid.size()) * 16.0);
   });

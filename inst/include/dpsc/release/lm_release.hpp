@@ -210,14 +210,7 @@ inline lm_units multiply_out(const lm_design& design, const lm_location& locatio
 
 // Without privacy ---------------------------------------------------------------------------------
 
-/// Ordinary least squares of the raw columns, rows with a missing value left out: NOT PRIVATE.
-struct lm_raw {
-  lm_estimate estimate;
-  double rows = 0.0;
-  Eigen::VectorXd mean;        // of columns and response
-  Eigen::MatrixXd covariance;  // with divisor `rows`
-};
-
+/// Ordinary least squares from mean and covariance (divisor `rows`) of raw columns and response.
 inline lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
                                 double rows, const std::vector<int>& kept) {
   const Eigen::Index p = mean.size() - 1, q = static_cast<Eigen::Index>(kept.size());

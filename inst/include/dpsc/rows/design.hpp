@@ -99,25 +99,21 @@ class lm_reader {
     grid_.resize(rows, table.columns);
     present_ = Eigen::ArrayXd::Ones(rows);
     for (Eigen::Index j = 0; j < table.columns; ++j) {
-      const double* x = table.reals + j * table.rows + first;
-      for (Eigen::Index i = 0; i < rows; ++i)
-        if (!std::isfinite(x[i])) present_[i] = 0.0;
+      const Eigen::Map<const Eigen::ArrayXd> x(table.reals + j * table.rows + first, rows);
+      present_ = ((x * 0.0) == 0.0).select(present_, 0.0);  // infinite or not a number: missing
     }
     for (Eigen::Index j = 0; j < table.columns; ++j) {
       const lm_variable& v = design_.variables[static_cast<std::size_t>(j)];
-      const double* x = table.reals + j * table.rows + first;
-      // No arithmetic on values that are not finite.
-      for (Eigen::Index i = 0; i < rows; ++i)
-        grid_(i, j) = present_[i] > 0.0
-                          ? std::min(1.0, std::max(-1.0, (x[i] - v.centre) / v.half)) * one
-                          : 0.0;
-      grid_.col(j).array() = nearest_integer(grid_.col(j).array().eval());
+      const Eigen::Map<const Eigen::ArrayXd> x(table.reals + j * table.rows + first, rows);
+      scaled_ = (present_ > 0.0).select(x, v.centre);
+      scaled_ = ((scaled_ - v.centre) / v.half).max(-1.0).min(1.0) * (present_ * one);
+      grid_.col(j).array() = nearest_integer(scaled_);
     }
   }
 
   const lm_design& design_;
   Eigen::MatrixXd grid_;
-  Eigen::ArrayXd present_;
+  Eigen::ArrayXd present_, scaled_;
 };
 
 /// Columns of the model on the grid: integers of at most 2^row_bits, with gain and offset to
