@@ -96,7 +96,8 @@ plot_placebo_ratios <- function(x) {
     ggplot2::labs(
       x = if (x$squared) "MSPE after / MSPE before" else "RMSPE after / RMSPE before (not squared)",
       y = NULL, title = "Effect against fit before treatment",
-      subtitle = paste0(short_name(x$table$unit[[1L]]), ": rank ", x$table$rank[[1L]], " of ", ranked,
+      subtitle = paste0(
+        short_name(x$table$unit[[1L]]), ": rank ", x$table$rank[[1L]], " of ", ranked,
         ", p = ", format(x$p_value, digits = 2L), if (left) paste0("; ", left, " units not shown"),
         ". NOT PRIVATE")
     ) +

@@ -23,8 +23,8 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     cumulative = cumulative_effect(data)
   )
   for (name in names(limits)) {
-    # Limits of the effect so far; a counterfactual is the observed less an effect, and more of it is
-    # less effect.
+    # Limits of the effect so far; a counterfactual is the observed less an effect, and more of it
+    # is less effect.
     data[[name]] <- switch(type,
       path = data$.observed - data[[name]],
       percent = percent_of(data$.observed, data$.observed - data[[name]]), data[[name]]

@@ -142,9 +142,12 @@ no_interval_reason <- function(release, intervals, size, estimator) {
     ))
   }
   if (size < group_size && isTRUE(intervals$group)) {
-    return(paste("the release calibrated the interval of the mean of", group_size, "people or more"))
+    return(paste(
+      "the release calibrated the interval of the mean of", group_size, "people or more"
+    ))
   }
-  if (size >= group_size && !isTRUE(intervals$group) && release$panel$n * tail_signal(release) < 40) {
+  if (size >= group_size && !isTRUE(intervals$group) &&
+        release$panel$n * tail_signal(release) < 40) {
     return(paste(
       "the release calibrated the intervals of single people, and has too few to speak of the mean",
       "of many: give size when it is made"

@@ -116,8 +116,8 @@
 #'   * `size`: the number of people in it. PUBLIC.
 #'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for the
 #'     vertical methods `"output"` and `"objective"`, which release no fitted path). RELEASED.
-#'   * `variance`: a list with a list of T1 x T1 covariances, squared outcome units: `prediction`, how
-#'     far such a target strays from its own prediction, and `privacy`, of the estimate over
+#'   * `variance`: a list with a list of T1 x T1 covariances, squared outcome units: `prediction`,
+#'     how far such a target strays from its own prediction, and `privacy`, of the estimate over
 #'     releases. RELEASED.
 #'   * `spread`: a list with a list of what turns the variance into intervals (`floor`, and factors
 #'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none.
@@ -307,8 +307,8 @@ check_estimator <- function(estimator, method, call) {
 
 #' Fit targets to a release
 #'
-#' Several targets are one group: the fit is that of their mean. Those of its members are in `units`,
-#' a fit's fields of their own, for whoever asks.
+#' Several targets are one group: the fit is that of their mean. Those of its members are in
+#' `units`, a fit's fields of their own, for whoever asks.
 #' @param release (`dp_release`).
 #' @param target (`matrix`, k x T, outcome units, PUBLIC).
 #' @param size (`numeric(k)`)\cr people in each target.

@@ -1,8 +1,8 @@
 # Per-donor loss of method "gram": the donor's own contributions to the two rounds of the release.
 #
 # In a round, a donor's features z (whole numbers) are shrunk and rounded to w, |w| <= R; released
-# are a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise of
-# variance v on the diagonal and v / 2 off it. Given the radius and the transforms, which were
+# are a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise
+# of variance v on the diagonal and v / 2 off it. Given the radius and the transforms, which were
 # released, the shift that a donor causes is known:
 # * taken out:        |ww'|^2 + 2 K^2 |w|^2 = |w|^4 + 2 K^2 |w|^2;
 # * replaced by w':   |uu' - u'u''|^2 = |u|^4 + |u'|^4 - 2 (u.u')^2, u = (w, K). Over |w'| <= R it

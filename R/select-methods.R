@@ -97,7 +97,8 @@ print.dp_selection <- function(x, ...) {
       "  Intervals of tidy() are conditional on the selection.")
     },
     if (!is.null(x$hurdle)) {
-      paste0("  This budget finds variables whose scaled covariance with what is left is above about ",
+      paste0(
+        "  This budget finds variables whose scaled covariance with what is left is above about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
     "", stream_privacy_lines(x$privacy),

@@ -6,7 +6,10 @@
 #     moments have length sqrt(.3 p), known from the design.
 library(dpsc)
 
-cells <- utils::read.csv(text = "cor,p,n,epsilon,best_screening,best_pursuit,best_frank.wolfe,best_gram,best_votes
+cells <- utils::read.csv(header = FALSE, col.names = c(
+  "cor", "p", "n", "epsilon", "best_screening", "best_pursuit", "best_frank.wolfe", "best_gram",
+  "best_votes"
+), text = "
 0,20,500,1,.57,.53,.39,.54,.46
 0,20,500,4,.99,.99,.80,.99,.91
 0,20,2000,1,.99,1.0,.81,1.0,.97

@@ -15,14 +15,16 @@ public <- c(
   "select_choose_cpp", "select_moments_cpp", "select_passes_cpp", "simulate_gram_cpp",
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
-  "whole_sigma_gaussian_cpp"
+  "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
+  "median_losses_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "capped_l1_qp_cpp", # noise is in its linear term; the minimiser is the release
-  "gram_release_cpp", "select_pick_cpp", "select_stable_cpp", "stream_advance_cpp",
+  "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
+  "stream_advance_cpp",
   "stream_load_cpp", "stream_save_cpp"
 )
 
@@ -39,12 +41,14 @@ unprotected <- list(
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
   # Tests and audits.
-  iterates_clean_cpp = NULL, radius_losses_cpp = NULL, select_distance_cpp = NULL,
+  iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
+  radius_losses_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
   stream_shown_nodes_cpp = NULL,
   # The paper's experiments, from inst/reproduction.
   repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.
+  lm_raw_cpp = "dp_lm", lm_raw_estimate_cpp = "estimate_lm",
   deleted_counts_cpp = "raw_calibration", deleted_errors_cpp = "raw_account",
   deleted_limits_cpp = "raw_account", deleted_target_cpp = "raw_account",
   nested_fit_cpp = "fit_predictors", nested_placebos_cpp = "placebo_counterfactuals",

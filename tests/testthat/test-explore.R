@@ -41,7 +41,9 @@ test_that("what the app says is what the fit says", {
     shared = 0.87
   )
   expect_equal(explore_plan(design)$error[[1L]], plan$table$error[[1L]])
-  expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)", fixed = TRUE)
+  expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)",
+    fixed = TRUE
+  )
 })
 
 test_that("the server answers, and waits for numbers that are being typed", {

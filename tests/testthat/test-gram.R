@@ -168,7 +168,7 @@ test_that("losses of the radii are those of the rows, ties included", {
   }
 })
 
-test_that("a replaced row moves the losses of the radii within a range of 3 units, and reaches it", {
+test_that("a replaced row moves the losses of the radii within 3 units, and reaches them", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -239,7 +239,11 @@ test_that("steps add up to the budget and never exceed it", {
     expect_lte(sum(told^power), total^power * (1 + 1e-14))
     # What is lost is the rounding of noise to whole numbers: little, but for huge budgets.
     if (facts$epsilon < 100) expect_gt(sum(told^power) / total^power, 0.999)
-    if (gaussian) expect_equal(plan$steps$rho, told^2 / 2) else expect_true(all(is.na(plan$steps$mu)))
+    if (gaussian) {
+      expect_equal(plan$steps$rho, told^2 / 2)
+    } else {
+      expect_true(all(is.na(plan$steps$mu)))
+    }
     expect_true(all(is.na(plan$steps$epsilon)) == gaussian)
   }
   expect_gt(calibrated, 30)

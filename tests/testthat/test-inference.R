@@ -54,7 +54,9 @@ test_that("the estimate in C++ is the average over penalties of those in R", {
   mix <- function(part) Reduce(`+`, Map(function(fit, w) w * fit[[part]], fits, weights))
   B <- model$B
   fitted <- mix("fitted")
-  apart <- Reduce(`+`, Map(function(fit, w) w * tcrossprod((fit$fitted - fitted)[B]), fits, weights))
+  apart <- Reduce(`+`, Map(function(fit, w) {
+    w * tcrossprod((fit$fitted - fitted)[B])
+  }, fits, weights))
   scale <- new_bounds(c(-1, 1), 10)
   options <- gram_options(TRUE, 800, scale)
   e <- gram_estimate_cpp(s, options, matrix(y, 1L), 1)[[1L]]

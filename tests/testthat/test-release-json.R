@@ -3,7 +3,7 @@
 skip_if_not_installed("jsonlite")
 
 file_release <- function(method = "gram", calibration = "tight", epsilon = 1, delta = 1e-6, ...,
-                         n = 25, T0 = 5, T1 = 2, bounds = c(-1, 1),
+                         n = 60, T0 = 5, T1 = 2, bounds = c(-1, 1),
                          control = dp_control(rng = "R")) {
   p <- toy_panel(n, T0, T1)
   withr::local_seed(1)

@@ -291,7 +291,9 @@ test_that("published objective perturbation says on every print why it is not pr
 
 test_that("each method and calibration prints its guarantee", {
   p <- small_panel()
-  reason <- c("composition of Gaussian differential privacy", "leave-one-out", "Theorem 3.1", "bounded set")
+  reason <- c(
+    "composition of Gaussian differential privacy", "leave-one-out", "Theorem 3.1", "bounded set"
+  )
   for (i in 1:4) {
     method <- every_method[[i]]
     fit <- draw(p, dp_synth, rng = "secure", method = method[[1L]], calibration = method[[2L]])
