@@ -264,7 +264,8 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   # The release is for the group's mean.
   panel$size <- size
   release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
+    refuse = TRUE
   )
   fit_release(release, panel$target, estimator, size, call)
 }

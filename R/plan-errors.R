@@ -120,7 +120,7 @@ interval_widths <- function(intervals, n, epsilon) {
       )
     )
     own <- group_variance(e$intervals, e)
-    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n)
+    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
     spread <- interval_spread(release, e, "ridge")
     if (!is.null(spread$reason)) {
       return(NA_real_)

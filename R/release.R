@@ -99,9 +99,10 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call, estimator = "ridge", size = 1) {
+                          call, estimator = "ridge", size = 1, refuse = FALSE) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, sum(size))
+  if (refuse) check_hopeless(public, call)
   mechanism <- mechanisms()[[public$method]]
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
@@ -113,6 +114,15 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   }
   donors <- after_charge(panel$donors, public$private)
   new_release(public, plan, mechanism$run(plan, donors, public), panel)
+}
+
+#' Refuse a fit that public facts doom, before the charge
+#' @noRd
+check_hopeless <- function(public, call) {
+  doomed <- plan_refusal(public)
+  if (!is.null(doomed)) {
+    abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
+  }
 }
 
 mechanisms <- function() {
@@ -224,10 +234,6 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
     target = unname(mean_target(panel$target, size)[1L, pre]), control = control
   )
-  doomed <- plan_refusal(public)
-  if (!is.null(doomed)) {
-    abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
-  }
   public
 }
 

@@ -20,7 +20,7 @@ dpsc::panel_facts as_facts(const Rcpp::List& x) {
   facts.y = Rcpp::as<Eigen::VectorXd>(x["y"]);
   facts.features = Rcpp::as<double>(x["features"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
-  facts.group = Rcpp::as<bool>(x["group"]);
+  facts.group = x.containsElementNamed("group") && Rcpp::as<bool>(x["group"]);
   return facts;
 }
 
@@ -211,8 +211,9 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
     const dpsc::target_estimate e = estimator.target(pre);
     out[i] = Rcpp::List::create(
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
-        _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,
-        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation);
+        _["disagreement"] = e.disagreement, _["leverage"] = e.leverage, _["size"] = size[i],
+        _["penalty"] = e.penalty, _["scale"] = dpsc::row_scale_factor(e.variation),
+        _["variation"] = e.variation);
   }
   return out;
 }

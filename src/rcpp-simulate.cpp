@@ -64,11 +64,11 @@ Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, 
     error.middleRows(r * targets, targets) = one.error;
     raw.middleRows(r * targets, targets) = one.raw;
     if (one.intervals.made)
-      intervals.push_back(Rcpp::List::create(_["prediction"] = one.own.prediction,
-                                             _["privacy"] = one.own.privacy,
-                                             _["leverage"] = one.own.leverage, _["size"] = size,
-                                             _["scale"] = dpsc::row_scale_factor(one.own.variation),
-                                             _["intervals"] = from_intervals(one.intervals)));
+      intervals.push_back(Rcpp::List::create(
+          _["prediction"] = one.own.prediction, _["privacy"] = one.own.privacy,
+          _["disagreement"] = one.own.disagreement, _["leverage"] = one.own.leverage,
+          _["size"] = size, _["scale"] = dpsc::row_scale_factor(one.own.variation),
+          _["intervals"] = from_intervals(one.intervals)));
   }
   return Rcpp::List::create(_["error"] = error, _["raw"] = raw, _["intervals"] = intervals);
 }

@@ -330,7 +330,7 @@ test_that("caught: faults planted in a gram release", {
   # Enough donors for all steps. A far row counts fully: nothing is hidden by a small shift.
   pair <- audit_pairs(300, 6, 4)$jump
   for (delta in c(0, 1e-6)) {
-    release <- releases(delta, epsilon = 1)$gram
+    release <- releases(delta, epsilon = 2)$gram
     expect_false(replay_faulty(release, pair, n_runs = 2)$violated)
     for (name in names(planted_faults())) {
       n_runs <- if (grepl("panel", name)) 1 else 8

@@ -63,7 +63,8 @@ test_that("the estimate in C++ is the average over penalties of those in R", {
   level <- if (s$demean) mean(y[1:8]) else 0
   expect_equal(e$path[9:10], unname(fitted[B]) / s$weight + level)
   expect_equal(e$prediction, mix("prediction") / s$weight^2)
-  expect_equal(e$privacy, (mix("privacy") + apart) / s$weight^2)
+  expect_equal(e$privacy, mix("privacy") / s$weight^2)
+  expect_equal(e$disagreement, apart / s$weight^2)
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 
@@ -120,7 +121,7 @@ test_that("tails of a mean of people fade with their number, and its variance wi
     spread <- fits[[i]]$spread[[1L]]
     fade <- if (size >= 20) 0 else 1 / sqrt(size)
     expect_identical(spread$floor, 1)
-    expect_equal(spread$average, 1 + max(0, intervals$average - 1) * fade)
+    expect_equal(spread$average, 1 + max(0, intervals$average - 1) * fade + 1 / size)
   }
   own <- vapply(fits, function(fit) mean(fit$variance[[1L]]$prediction), 0)
   expect_true(all(diff(own) < 0))

@@ -151,7 +151,7 @@ test_that("periods of any kind are read back", {
 })
 
 test_that("a release that is read serves as the one that was written", {
-  p <- toy_panel(25, 5, 2)
+  p <- toy_panel(60, 5, 2)
   for (method in c("gram", "output", "objective")) {
     release <- file_release(method)
     again <- round_trip(release)

@@ -29,12 +29,13 @@ struct estimator_options {
 /// donors strays from its own prediction, `regression` the error of the donors' own regression,
 /// `privacy` that of the noise.
 struct target_estimate {
-  Eigen::VectorXd path;        // T, level included
-  Eigen::MatrixXd prediction;  // T1 x T1, of one person
-  Eigen::MatrixXd privacy;     // T1 x T1
-  double leverage = 0.0;       // w' Sigma w: the regression's error is (1 + leverage) / n of that
-  double penalty = 0.0;        // per donor
-  double variation = 0.0;      // of the pre-period about its own level, over the donors'
+  Eigen::VectorXd path;          // T, level included
+  Eigen::MatrixXd prediction;    // T1 x T1, of one person
+  Eigen::MatrixXd privacy;       // T1 x T1
+  Eigen::MatrixXd disagreement;  // T1 x T1, of the penalties that were averaged
+  double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
+  double penalty = 0.0;          // per donor
+  double variation = 0.0;        // of the pre-period about its own level, over the donors'
 };
 
 /// The same for one donor, by form: entry 0 the average, then the periods.
@@ -79,21 +80,24 @@ class counterfactual_estimator {
       out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
       out.penalty += share * fit.penalty;
     }
-    // Disagreement between penalties is noise's doing, too.
+    // How far penalties that the evidence cannot tell apart disagree: no noise of a release.
+    out.disagreement = Eigen::MatrixXd::Zero(T1, T1);
     for (Eigen::Index k = 0; k < posts.cols(); ++k) {
       const Eigen::VectorXd apart = posts.col(k) - fitted.tail(T1);
-      out.privacy += weights[k] * apart * apart.transpose();
+      out.disagreement += weights[k] * apart * apart.transpose();
     }
     out.path.resize(T0 + T1);
     out.path.head(T0) = (basis_ * basis_gram_.solve(fitted.head(p))).array() + own.level;
     const double w2 = s_.weight * s_.weight;
     out.prediction /= w2;
     out.privacy /= w2;
+    out.disagreement /= w2;
     Eigen::VectorXd post = fitted.tail(T1) / s_.weight;
     finish(post, own);
     if (options_.is_private) {
       cap(out.prediction);
       cap(out.privacy);
+      cap(out.disagreement);
     }
     out.path.tail(T1) = post;
     out.variation = own.variation;
