@@ -53,6 +53,8 @@ tarball <- Sys.glob("dpsc_*.tar.gz")
 Sys.setenv(R_MAKEVARS_USER = normalizePath(file.path("tools", "Makevars.check")))
 # Offline, and without the packages that are only suggested: their tests and examples skip.
 Sys.setenv("_R_CHECK_CRAN_INCOMING_" = "false", "_R_CHECK_FORCE_SUGGESTS_" = "false",
+  # Asks CRAN who maintains the suggested packages that are not installed.
+  "_R_CHECK_ORPHANED_" = "false",
   "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false")
 # The package ships no PDF whose size qpdf could check.
 if (!nzchar(Sys.which("qpdf"))) Sys.setenv("_R_CHECK_DOC_SIZES_" = "false")

@@ -473,8 +473,8 @@ test_that("estimates of any release stay within the bounds, with finite positive
         for (fit in estimate_gram(release, targets, estimator = estimator)) {
           expect_true(all(abs(fit$path[6:8]) <= 1 + 1e-9) && all(is.finite(fit$path)))
           # Of one person like the donors; the regression's own error comes on top.
-          person <- diag(fit$prediction) / (1 + (1 + fit$leverage) / 12)
-          variances <- c(person, diag(fit$privacy))
+          person <- diag(fit$prediction - fit$disagreement) / (1 + (1 + fit$leverage) / 12)
+          variances <- c(person, diag(fit$privacy), diag(fit$disagreement))
           expect_true(all(is.finite(variances) & variances >= 0 & variances <= 1 + 1e-9))
         }
       }
