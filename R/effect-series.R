@@ -64,8 +64,9 @@ cumulative_limits <- function(fit, table, level, simultaneous) {
   modelled <- unlist(lapply(seq_len(nrow(fit$target)), function(i) {
     model_errors(fit, i, c("prediction", "privacy"))[[1L]]
   }))
-  ratio <- function(limit) rep(abs(average[[limit]] - average$estimate) / modelled,
-    each = fit$release$panel$T1)
+  ratio <- function(limit) {
+    rep(abs(average[[limit]] - average$estimate) / modelled, each = fit$release$panel$T1)
+  }
   error <- cumulative_errors(fit, c("prediction", "privacy"))
   if (!"prediction" %in% known_parts(fit) && fit$release$privacy$private) {
     error <- cumulative_errors(fit, "privacy")

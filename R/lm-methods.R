@@ -162,9 +162,11 @@ update.dp_lm <- function(object, formula., ...) {
 #' Which columns the terms of a submodel are, or `NULL`
 #' @noRd
 submodel_columns <- function(columns, labels) {
-  plain <- function(x) vapply(strsplit(gsub(" ", "", x), ":", fixed = TRUE), function(part) {
-    paste(sort(part), collapse = ":")
-  }, "")
+  plain <- function(x) {
+    vapply(strsplit(gsub(" ", "", x), ":", fixed = TRUE), function(part) {
+      paste(sort(part), collapse = ":")
+    }, "")
+  }
   which <- match(plain(labels), plain(columns$terms))
   if (anyNA(which)) {
     return(NULL)

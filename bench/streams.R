@@ -32,16 +32,16 @@ logistic,20,1,10000,.52,.75,.43,
 logistic,20,1,100000,.11,.16,.066,
 logistic,20,4,100000,.058,.048,.022,")
 
-simulate <- function(model, p, T) {
-  x <- matrix(stats::rnorm(T * p), T)
+simulate <- function(model, p, horizon) {
+  x <- matrix(stats::rnorm(horizon * p), horizon)
   x <- x / sqrt(rowSums(x^2))
   theta <- stats::rnorm(p)
   theta <- theta / sqrt(sum(theta^2)) * sqrt(p) * (if (model == "linear") 0.5 else 2)
   eta <- drop(x %*% theta)
   y <- if (model == "linear") {
-    pmax(pmin(eta + 0.2 * stats::rnorm(T), 1), -1)
+    pmax(pmin(eta + 0.2 * stats::rnorm(horizon), 1), -1)
   } else {
-    stats::rbinom(T, 1, stats::plogis(eta))
+    stats::rbinom(horizon, 1, stats::plogis(eta))
   }
   list(x = x, y = y)
 }
@@ -82,8 +82,9 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   linear <- cell$model == "linear"
   results <- replicate(n, {
     data <- simulate(cell$model, cell$p, cell$T)
-    value <- function(...) regret(cell$model, data, progressive(cell$model, data, cell$epsilon,
-      ...))
+    value <- function(...) {
+      regret(cell$model, data, progressive(cell$model, data, cell$epsilon, ...))
+    }
     c(
       ftrl = value("ftrl"), ftal_tree = value("ftal", "tree"), ftal = value("ftal"),
       gram = if (linear) value("gram") else NA, pigd = value("pigd", NULL)
