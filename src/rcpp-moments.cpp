@@ -5,6 +5,7 @@
 
 #include "r_engine.h"
 #include "r_source.h"
+#include "r_steps.h"
 
 namespace {
 
@@ -37,26 +38,6 @@ dpsc::estimator_options as_options(const Rcpp::List& x) {
   options.penalty = Rcpp::as<double>(x["penalty"]);
   options.half = Rcpp::as<Eigen::VectorXd>(x["half"]);
   return options;
-}
-
-Rcpp::DataFrame as_steps(const std::vector<dpsc::step_record>& records) {
-  const auto rows = static_cast<R_xlen_t>(records.size());
-  Rcpp::CharacterVector step(rows), law(rows);
-  Rcpp::NumericVector sensitivity(rows), scale(rows), epsilon(rows), rho(rows), mu(rows);
-  for (R_xlen_t i = 0; i < rows; ++i) {
-    const dpsc::step_record& record = records[static_cast<std::size_t>(i)];
-    step[i] = record.label;
-    law[i] = record.law;
-    sensitivity[i] = record.sensitivity;
-    scale[i] = record.scale;
-    const bool gaussian = !std::isnan(record.mu);
-    epsilon[i] = gaussian ? NA_REAL : record.epsilon;
-    mu[i] = gaussian ? record.mu : NA_REAL;
-    rho[i] = gaussian ? record.mu * record.mu / 2.0 : NA_REAL;
-  }
-  return Rcpp::DataFrame::create(_["step"] = step, _["law"] = law, _["sensitivity"] = sensitivity,
-                                 _["scale"] = scale, _["epsilon"] = epsilon, _["rho"] = rho,
-                                 _["mu"] = mu, _["stringsAsFactors"] = false);
 }
 
 Rcpp::List from_statistics(const dpsc::gram_statistics& s) {
