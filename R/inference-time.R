@@ -338,7 +338,7 @@ placebo_date <- function(fit, s, i, T0) {
     fit$release$privacy$private)
   gap <- (y[c(A, B)] - estimate$fitted) * scale$unit
   effect <- mean(gap[model$B])
-  se <- sqrt(max(0, mean(estimate$prediction + estimate$privacy))) * scale$unit
+  se <- refit_error(fit, i, estimate$prediction, estimate$privacy) * scale$unit
   data.frame(
     target = rownames(fit$target)[[i]], date = fit$release$panel$times[[T0 + 1L]], T0 = T0,
     effect = effect, std.error = se, p.value = normal_p(effect / se),
@@ -363,13 +363,33 @@ print.dp_placebo_time <- function(x, ...) {
 
 #' The penalty path of a gram fit
 #'
+#' Standard error of the average effect of a refit, scaled units
+#'
+#' Calibrated as the fit's own: by the same factors, for as many people; `NA` where the fit has no
+#' interval.
+#' @param prediction,privacy (`matrix`)\cr covariances of one person over the periods.
+#' @noRd
+refit_error <- function(fit, i, prediction, privacy) {
+  spread <- fit$spread[[i]]
+  if (!is.null(spread$reason)) {
+    return(NA_real_)
+  }
+  size <- fit$size[[i]]
+  own <- group_variance(
+    fit$release$statistics$intervals, list(prediction = prediction, size = size)
+  )
+  variance <- mean(own) * (1 / size + 1 / fit$release$panel$n) + mean(privacy)
+  (spread$average %||% 1) * sqrt((spread$floor %||% 1) * max(0, variance))
+}
+
 #' The average effect under every penalty of the grid, and what the grid is weighed by. Free.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
 #' @return A data frame of class `dp_penalty_path`, one row for each target and penalty: `target`,
-#'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction), `weight`
+#'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction,
+#'   calibrated as the fit's; `NA` where the fit has no interval), `weight`
 #'   (of this penalty in the fit: by the likelihood of the target's pre-period and the prior; for a
 #'   fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean squared
 #'   error of one-step forecasts of the target's own pre-period, rolling origin; `NA` if the release
@@ -433,10 +453,12 @@ path_of <- function(fit, i) {
   observed <- mean(y[-seq_len(T0)])
   penalty <- vapply(grid, `[[`, 0, "penalty")
   average <- vapply(grid, function(g) mean(g$fitted[model$B] / s$weight) + level, 0)
-  variance <- vapply(grid, function(g) mean(g$prediction + g$privacy) / s$weight^2, 0)
+  error <- vapply(grid, function(g) {
+    refit_error(fit, i, g$prediction / s$weight^2, g$privacy / s$weight^2)
+  }, 0)
   data.frame(
     target = rownames(fit$target)[[i]], penalty = 2 * release$panel$n * penalty,
-    effect = (observed - average) * scale$unit, std.error = sqrt(pmax(variance, 0)) * scale$unit,
+    effect = (observed - average) * scale$unit, std.error = error * scale$unit,
     weight = weight, cv = rolling_error(release, y, penalty) * scale$unit
   )
 }
