@@ -277,7 +277,8 @@ tidy.dp_conformal <- function(x, ...) {
 #' @param ... unused.
 #' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
 #'   `date`, `T0` (periods before it), `effect` (mean gap from it to the true treatment),
-#'   `std.error`, `p.value` (both `NA` for classical estimators), `rmspe_pre`, `rmspe_post`.
+#'   `std.error`, `p.value` (calibrated as the fit's; both `NA` where the fit has no interval and
+#'   for classical estimators), `rmspe_pre`, `rmspe_post`.
 #' @section Errors: `dpsc_error_release`, `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 2000, T0 = 24, T1 = 3, effect = 0.3)
@@ -361,8 +362,6 @@ print.dp_placebo_time <- function(x, ...) {
   invisible(x)
 }
 
-#' The penalty path of a gram fit
-#'
 #' Standard error of the average effect of a refit, scaled units
 #'
 #' Calibrated as the fit's own: by the same factors, for as many people; `NA` where the fit has no
@@ -382,6 +381,8 @@ refit_error <- function(fit, i, prediction, privacy) {
   (spread$average %||% 1) * sqrt((spread$floor %||% 1) * max(0, variance))
 }
 
+#' The penalty path of a gram fit
+#'
 #' The average effect under every penalty of the grid, and what the grid is weighed by. Free.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.

@@ -26,7 +26,7 @@ draw_placebo_dates <- function(object) {
   width <- interval_quantile(0.95) * data$std.error
   data$low <- data$effect - width
   data$high <- data$effect + width
-  # Only classical fits, on raw donors, know no errors.
+  # Classical fits, on raw donors, know no errors; nor do fits without an interval.
   bars <- !all(is.na(width))
   across <- min(3, length(levels(data$target)))
   ggplot2::ggplot(data, ggplot2::aes(.data$date, .data$effect)) +
@@ -38,7 +38,7 @@ draw_placebo_dates <- function(object) {
     ggplot2::labs(
       x = "pretended start of the treatment", y = "mean effect until the true start",
       title = "Placebos in time", subtitle = paste0(
-        if (isFALSE(attr(object, "private")) || !bars) "NOT PRIVATE. ", "No effect can be there",
+        if (!isTRUE(attr(object, "private"))) "NOT PRIVATE. ", "No effect can be there",
         if (bars) "; bars: 95 % interval, each date by itself"
       )
     ) +

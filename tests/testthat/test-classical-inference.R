@@ -54,9 +54,9 @@ test_that("ranks count ties against the target and squaring changes ratios only"
   expect_identical(placebo_space(fit)$table$ratio[[1]], Inf)
 })
 
-released_fit <- function(epsilon = 1, features = NULL, method = "gram") {
+released_fit <- function(epsilon = 1, features = NULL, method = "gram", n = 200) {
   withr::local_seed(1)
-  panel <- sim_panel(200, 12, 2)
+  panel <- sim_panel(n, 12, 2)
   dp_synth(panel$donors,
     target = panel$target, T0 = 12, epsilon = epsilon, bounds = c(-1, 1), method = method,
     control = dp_control(rng = "R", features = features)
@@ -297,14 +297,19 @@ test_that("placebo dates of a classical fit are marked as not private", {
   fit <- simplex_panel_fit()
   dates <- placebo_time(fit)
   expect_output(print(dates), "NOT PRIVATE: Placebo dates")
-  private <- placebo_time(released_fit(features = Inf))
+  private <- placebo_time(released_fit(features = Inf, n = 600))
   expect_output(print(private), "^Placebo dates")
   expect_output(print(private), "std.error")
+  # Too few donors for an interval: the dates have no errors either.
+  uncalibrated <- placebo_time(released_fit(features = Inf))
+  expect_true(all(is.na(uncalibrated$std.error) & is.na(uncalibrated$p.value)))
+  expect_output(print(uncalibrated), "^Placebo dates")
   expect_no_match(paste(capture.output(print(dates)), collapse = ""), "std.error|p.value")
   skip_if_not_installed("ggplot2")
   expect_match(ggplot2::autoplot(dates)$labels$subtitle, "^NOT PRIVATE")
   expect_no_match(ggplot2::autoplot(dates)$labels$subtitle, "bars")
   expect_match(ggplot2::autoplot(private)$labels$subtitle, "^No effect.*bars")
+  expect_identical(ggplot2::autoplot(uncalibrated)$labels$subtitle, "No effect can be there")
 })
 
 test_that("predictors are matched with donors by name, in any order", {
