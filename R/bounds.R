@@ -79,3 +79,15 @@ clip_to_scale <- function(donors, bounds, clip = TRUE) {
 from_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
   sweep(x * bounds$unit, 2L, bounds$centre[periods], `+`)
 }
+
+#' The bounds of a release, as a scale again
+#' @noRd
+release_scale <- function(release) {
+  if (all(is.finite(release$bounds$lower))) {
+    new_bounds(cbind(release$bounds$lower, release$bounds$upper), length(release$bounds$lower))
+  } else {
+    no_bounds(length(release$bounds$lower))
+  }
+}
+
+core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]

@@ -5,7 +5,7 @@
 print.dp_synth_classical <- function(x, ...) {
   cat(
     fit_headline(x), describe_targets(x), "",
-    paste0("  average effect   ", format_value(mean(effects.dp_synth(x)))),
+    paste0("  average effect   ", format_value(mean(effects_of(x)))),
     fit_quality_lines(x), weight_line(x), "", next_lines(x), "", privacy_lines(x$release),
     sep = "\n"
   )
@@ -16,7 +16,7 @@ print.dp_synth_classical <- function(x, ...) {
 #' @export
 summary.dp_synth_classical <- function(object, ...) {
   check_no_dots(..., call = public_call("summary"))
-  effect <- effects.dp_synth(object)
+  effect <- effects_of(object)
   structure(list(
     fit = object,
     effects = data.frame(

@@ -28,19 +28,6 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   })
 }
 
-#' The penalty of a raw release by cross-validation
-#' @noRd
-raw_penalty <- function(s, n) {
-  A <- seq_len(s$pre)
-  if (all(diag(s$covariance)[A] == 0)) {
-    # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
-    return(1)
-  }
-  choose_penalty(
-    list(A = A, B = seq_along(s$mean)[-A], covariance = s$covariance), n
-  )
-}
-
 #' The errors' variance of one person, for the mean of several: at least the released second moment
 #' of placebo errors and its own deviation
 #' @noRd
@@ -91,9 +78,6 @@ interval_spread <- function(release, e, estimator) {
     band = e$scale * intervals$band
   )
 }
-
-# From so many people on, the tails of single ones do not matter to their mean.
-group_size <- 20
 
 #' Exponent of the choice that finds the range of the placebo errors
 #' @noRd

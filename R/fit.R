@@ -270,25 +270,6 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   fit_release(release, panel$target, estimator, size, call)
 }
 
-#' Check the number of people whose mean each target is
-#' @return A vector of length `k`.
-#' @noRd
-check_size <- function(size, k, call) {
-  if (is.null(size)) {
-    return(rep(1, k))
-  }
-  fits <- is.numeric(size) && length(size) %in% c(1L, k) && all(is.finite(size)) &&
-    all(size >= 1) && all(size == round(size))
-  if (!fits) {
-    abort(c(
-      "{.arg size} must be the number of people whose mean the target is.",
-      x = "It is {describe(size)}.",
-      i = if (k > 1L) "Give one whole number for all {k} treated units, or one for each."
-    ), "argument", call)
-  }
-  rep_len(as.double(size), k)
-}
-
 check_estimator <- function(estimator, method, call) {
   estimator <- check_choice(estimator, c("ridge", "did", raw_estimators), call = call)
   if (is_classical(estimator)) {
@@ -327,17 +308,6 @@ fit_release <- function(release, target, estimator, size, call = NULL) {
   ), class = "dp_synth")
 }
 
-#' The mean of the people in several targets
-#' @noRd
-mean_target <- function(target, size) {
-  k <- nrow(target)
-  if (k == 1L) {
-    return(target)
-  }
-  label <- paste("mean of", k, "treated units")
-  matrix(colSums(target * (size / sum(size))), 1L, dimnames = list(label, NULL))
-}
-
 #' What a release says of each target
 #' @noRd
 fit_targets <- function(release, target, size, estimator) {
@@ -354,14 +324,6 @@ fit_targets <- function(release, target, size, estimator) {
     }),
     spread = lapply(fits, `[[`, "spread"), penalty = vapply(fits, `[[`, 0, "penalty")
   )
-}
-
-#' A fit of the whole group, or of its members one by one
-#' @param type (`string`)\cr `"overall"` or `"unit"`.
-#' @noRd
-fit_view <- function(fit, type = "overall") {
-  if (type == "unit" && !is.null(fit$units)) fit[names(fit$units)] <- fit$units
-  fit
 }
 
 #' Is this the target whose weights were released?

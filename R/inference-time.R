@@ -44,43 +44,6 @@ period_statistics <- function(release, what, call, alike = FALSE) {
   s
 }
 
-#' Whether a release can be taken apart into pre-periods
-#' @inheritParams period_statistics
-#' @noRd
-holds_periods <- function(release, alike = TRUE) {
-  s <- release$statistics
-  release$method == "gram" && s$pre >= release$panel$T0 && (!alike || is_diagonal(s$loadings))
-}
-
-#' What asks a similar question of a fit and costs nothing, in words
-#'
-#' Every refusal names it, so that none sends the user to another refusal.
-#' @param release (`dp_release`).
-#' @return A string for [abort()].
-#' @noRd
-free_inference <- function(release) {
-  if (release$method != "gram") {
-    return(paste(
-      "Free with this fit: {.fn confint}, whose intervals are those of the privacy noise alone.",
-      "There is no test: no prediction error was released."
-    ))
-  }
-  if (holds_periods(release)) {
-    return(paste(
-      "Free with this fit: the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
-      "and {.fn confint}."
-    ))
-  }
-  paste(
-    "Free with this fit: the placebo test in {.fn summary}, which asks whether donors stray as far",
-    "as the target does, and {.fn confint}."
-  )
-}
-
-is_diagonal <- function(x) {
-  all(x[row(x) != col(x)] == 0)
-}
-
 #' The model that predicts some periods from others
 #' @param s (`list`)\cr from [period_statistics()].
 #' @param A,B (`integer`)\cr positions of the periods to predict from, and to predict.
@@ -180,7 +143,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   T0 <- object$release$panel$T0
   T1 <- object$release$panel$T1
   possible <- conformal_possible(T0, T1, permutations, n_perm, level)
-  effects <- effects.dp_synth(object)
+  effects <- effects_of(object)
   parts <- lapply(seq_len(nrow(effects)), function(i) {
     engine <- if (is.null(object$raw)) {
       conformal_engine_release(object, i, call)

@@ -49,7 +49,7 @@ missing_interval <- function(fit, i = 1L, level = 0.95) {
 effect_table <- function(fit, type = "overall") {
   fit <- fit_view(fit, type)
   T1 <- fit$release$panel$T1
-  effect <- effects.dp_synth(fit)
+  effect <- effects_of(fit)
   rows <- lapply(seq_len(nrow(effect)), function(i) {
     errors <- effect_errors(fit, i)
     data.frame(
@@ -115,15 +115,6 @@ raw_limits <- function(fit, i, level, simultaneous = FALSE) {
     return(limits)
   }
   limits[c("conf.low", "conf.high")] * release_scale(fit$release)$unit
-}
-
-#' Normal quantile of an interval
-#'
-#' Simultaneous over m statements by Sidak's inequality (1967), which holds for normal errors
-#' however they are correlated.
-#' @noRd
-interval_quantile <- function(level, statements = 1) {
-  stats::qnorm((1 + level^(1 / statements)) / 2)
 }
 
 #' Half-widths of intervals, before the bounds' limits
@@ -206,4 +197,9 @@ any_effect_test <- function(fit, i = 1L) {
   )
 }
 
-normal_p <- function(statistic) 2 * stats::pnorm(-abs(statistic))
+#' Covariance of one target's effects by period; `NA` if no part of it is known
+#' @noRd
+known_covariance <- function(fit, i, parts) {
+  T1 <- fit$release$panel$T1
+  if (length(parts)) effect_covariance(fit, i, parts) else matrix(NA_real_, T1, T1)
+}

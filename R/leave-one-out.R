@@ -267,3 +267,16 @@ group_reach <- function(account, size, level) {
 format_percent <- function(x) {
   paste0(format(floor(1000 * x + 1e-6) / 10), " %")
 }
+
+#' The penalty of a raw release by cross-validation
+#' @noRd
+raw_penalty <- function(s, n) {
+  A <- seq_len(s$pre)
+  if (all(diag(s$covariance)[A] == 0)) {
+    # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
+    return(1)
+  }
+  choose_penalty(
+    list(A = A, B = seq_along(s$mean)[-A], covariance = s$covariance), n
+  )
+}

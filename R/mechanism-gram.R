@@ -57,8 +57,6 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
   )
 }
 
-core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]
-
 #' Release by method gram
 #' @param plan (`list`)\cr from [plan_gram()].
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).
@@ -142,3 +140,35 @@ leave_one_out_fit <- function(x, panel) {
       is_table(x$rows, panel$n, periods)
     })
 }
+
+#' Do the rounds of a release, if it has any, fit its sizes?
+#' @param size (`integer(2)`)\cr periods and features.
+#' @noRd
+rounds_fit <- function(rounds, size) {
+  numbers <- c("radius", "clipped", "constant", "noise")
+  fits <- function(round) {
+    is.list(round) && is.numeric(round$loadings) && identical(dim(round$loadings), size) &&
+      is.numeric(round$origin) && length(round$origin) == size[[2L]] &&
+      all(is.finite(c(round$loadings, round$origin))) &&
+      (is.null(round$radii) || is.numeric(round$radii)) &&
+      is_number(round$exponent) && round$exponent >= 0 &&
+      all(vapply(round[numbers], function(x) is_number(x) && is.finite(x) && x > 0, NA))
+  }
+  is.null(rounds) || (is.list(rounds) && length(rounds) == 2L && all(vapply(rounds, fits, NA)))
+}
+
+#' The core's plan for an ordinary target, or `NULL` where it cannot serve so small a budget
+#' @noRd
+gram_plan_of <- function(n, epsilon, facts) {
+  y <- cos(pi * (seq_len(facts$T0) - 0.5) / facts$T0) / 10
+  tryCatch(
+    gram_plan_cpp(list(
+      n = n, T0 = facts$T0, T1 = facts$T1, epsilon = epsilon, delta = facts$delta, y = y,
+      features = NaN, intervals = TRUE, group = facts$size >= group_size
+    )),
+    `dpsc::budget_too_small` = function(e) NULL
+  )
+}
+
+# From so many people on, the tails of single ones do not matter to their mean.
+group_size <- 20

@@ -39,10 +39,7 @@ NULL
 #' @importFrom stats effects
 #' @export
 effects.dp_synth <- function(object, ...) {
-  post <- post_periods(object)
-  effect <- object$target[, post, drop = FALSE] - object$counterfactual[, post, drop = FALSE]
-  dimnames(effect) <- list(rownames(object$target), period_text(object$release$panel$times[post]))
-  effect
+  effects_of(object)
 }
 
 #' @rdname effects.dp_synth
@@ -109,8 +106,4 @@ residuals.dp_synth <- function(object, ...) {
 #' @export
 nobs.dp_synth <- function(object, ...) {
   as.integer(object$release$panel$n)
-}
-
-post_periods <- function(fit) {
-  fit$release$panel$T0 + seq_len(fit$release$panel$T1)
 }

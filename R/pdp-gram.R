@@ -14,22 +14,6 @@
 # Pays for the noise being discrete (proofs/accounting.md, section 2).
 discrete_margin <- 1 + 1e-12
 
-#' Do the rounds of a release, if it has any, fit its sizes?
-#' @param size (`integer(2)`)\cr periods and features.
-#' @noRd
-rounds_fit <- function(rounds, size) {
-  numbers <- c("radius", "clipped", "constant", "noise")
-  fits <- function(round) {
-    is.list(round) && is.numeric(round$loadings) && identical(dim(round$loadings), size) &&
-      is.numeric(round$origin) && length(round$origin) == size[[2L]] &&
-      all(is.finite(c(round$loadings, round$origin))) &&
-      (is.null(round$radii) || is.numeric(round$radii)) &&
-      is_number(round$exponent) && round$exponent >= 0 &&
-      all(vapply(round[numbers], function(x) is_number(x) && is.finite(x) && x > 0, NA))
-  }
-  is.null(rounds) || (is.list(rounds) && length(rounds) == 2L && all(vapply(rounds, fits, NA)))
-}
-
 #' The rounds of a release
 #' @noRd
 gram_rounds <- function(release, call) {

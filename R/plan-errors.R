@@ -34,19 +34,6 @@ plan_memory <- new.env(parent = emptyenv())
 
 # Method gram --------------------------------------------------------------------------------------
 
-#' The core's plan for an ordinary target, or `NULL` where it cannot serve so small a budget
-#' @noRd
-gram_plan_of <- function(n, epsilon, facts) {
-  y <- cos(pi * (seq_len(facts$T0) - 0.5) / facts$T0) / 10
-  tryCatch(
-    gram_plan_cpp(list(
-      n = n, T0 = facts$T0, T1 = facts$T1, epsilon = epsilon, delta = facts$delta, y = y,
-      features = NaN, intervals = TRUE, group = facts$size >= group_size
-    )),
-    `dpsc::budget_too_small` = function(e) NULL
-  )
-}
-
 gram_errors <- function(n, epsilon, facts) {
   remembered(list("gram", n, epsilon, facts), {
     plan <- gram_plan_of(n, epsilon, facts)

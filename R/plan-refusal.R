@@ -42,3 +42,12 @@ plan_refusal <- function(public) {
     "; dp_plan() says how much."
   )
 }
+
+#' Refuse a fit that public facts doom, before the charge
+#' @noRd
+check_hopeless <- function(public, call) {
+  doomed <- plan_refusal(public)
+  if (!is.null(doomed)) {
+    abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
+  }
+}

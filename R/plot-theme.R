@@ -28,27 +28,6 @@ dpsc_theme <- function() {
 
 zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = "grey60")
 
-#' Periods as something an axis can show
-#' @noRd
-plot_periods <- function(times) {
-  if (is.character(times)) {
-    factor(times, levels = times)
-  } else if (inherits(times, c("yearmon", "yearqtr"))) {
-    first_day(times)
-  } else if (inherits(times, "difftime")) {
-    as.numeric(times)
-  } else {
-    times
-  }
-}
-
-#' First days of zoo's months and quarters, which are years and fractions of years
-#' @noRd
-first_day <- function(times) {
-  months <- round(12 * as.numeric(times))
-  as.Date(sprintf("%04d-%02d-01", as.integer(months %/% 12), as.integer(months %% 12) + 1L))
-}
-
 #' An axis of periods: whole numbers where they are, labels that do not run into each other
 #' @param panels (`count`)\cr panels side by side, which leave less room for each.
 #' @noRd

@@ -120,10 +120,6 @@ panel_line <- function(release) {
   )
 }
 
-count_of <- function(n, noun) {
-  paste0(formatC(n, format = "d", big.mark = ","), " ", noun, if (n != 1) "s")
-}
-
 describe_targets <- function(fit) {
   size <- sum(fit$size)
   people <- if (size > 1 && is.null(fit$units)) paste0(" (a mean of ", size, " people)")
@@ -309,10 +305,6 @@ step_lines <- function(release) {
 
 interval_names <- function(fit, level) {
   paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
-}
-
-format_value <- function(x) {
-  formatC(x, digits = 4L, format = "g", width = 1L)
 }
 
 format_p <- function(p) {

@@ -106,10 +106,6 @@ step_conflict <- function(release) {
   if (!charged) "A noise step has less noise than its cost says."
 }
 
-#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
-#' @noRd
-in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
-
 #' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
 #'
 #' Gamma-norm noise (`"output"` as published) is pure whatever delta is.

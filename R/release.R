@@ -116,15 +116,6 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   new_release(public, plan, mechanism$run(plan, donors, public), panel)
 }
 
-#' Refuse a fit that public facts doom, before the charge
-#' @noRd
-check_hopeless <- function(public, call) {
-  doomed <- plan_refusal(public)
-  if (!is.null(doomed)) {
-    abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
-  }
-}
-
 mechanisms <- function() {
   list(
     gram = list(plan = plan_gram, run = run_gram),
@@ -273,67 +264,6 @@ vertical_settings <- function(public, plan) {
   )
 }
 
-#' Variance of one coordinate of a step's noise
-#' @param dimension (`count`)\cr of what the noise is added to.
-#' @noRd
-noise_variance <- function(law, scale, dimension) {
-  if (law == "gamma_norm") (dimension + 1) * scale^2 else scale^2
-}
-
-#' What a release promises, by which theorem, and whether the promise holds
-#' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
-#'   noise). PUBLIC.
-#' @noRd
-guarantee <- function(public, plan) {
-  if (!public$private) {
-    return(list(
-      holds = FALSE, theorem = "", reason = "epsilon = Inf: no noise was added", exact = TRUE
-    ))
-  }
-  theorem <- switch(paste(public$method, public$calibration),
-    "output tight" = "exact sensitivity of ridge weights (leave-one-out identity, proofs/ridge.md)",
-    "output published" =
-      "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed",
-    "objective tight" = paste(
-      "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012,",
-      "repaired, proofs/objective.md)"
-    ),
-    "objective published" = "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails",
-    if (public$delta == 0) {
-      "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
-    } else if (in_shifts(plan$steps)) {
-      paste(
-        "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
-        "proofs/gram.md)"
-      )
-    } else {
-      # Version 0.1.0.
-      paste(
-        "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
-        "proofs/gram.md)"
-      )
-    }
-  )
-  false <- public$method == "objective" && public$calibration == "published"
-  seeded <- !identical(public$control$rng, "secure")
-  list(
-    holds = !false && !seeded, theorem = theorem,
-    reason = if (false) {
-      paste(
-        "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over",
-        "all of R^n, where one donor's influence is unbounded"
-      )
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
-    } else {
-      ""
-    },
-    exact = all(plan$steps$law %in% exact_laws)
-  )
-}
-
-exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
-
 abort_unknown_input <- function(x, call) {
   abort(c(
     "The first argument must be a formula, a matrix of donors, chunks of one, or a release.",
@@ -342,14 +272,4 @@ abort_unknown_input <- function(x, call) {
       "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
     }
   ), "argument", call)
-}
-
-#' The bounds of a release, as a scale again
-#' @noRd
-release_scale <- function(release) {
-  if (all(is.finite(release$bounds$lower))) {
-    new_bounds(cbind(release$bounds$lower, release$bounds$upper), length(release$bounds$lower))
-  } else {
-    no_bounds(length(release$bounds$lower))
-  }
 }

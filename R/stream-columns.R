@@ -262,3 +262,11 @@ unscaling <- function(columns) {
   }
   list(map = map, shift = shift)
 }
+
+outcome_of_score <- function(stream, score) {
+  outcome <- stream$columns$outcome
+  if (stream$columns$family == "binomial") {
+    return(stats::plogis(score))
+  }
+  pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
+}

@@ -70,7 +70,7 @@ glance.dp_synth <- function(x, ...) {
   data.frame(
     method = release$method, estimator = x$estimator, n.donors = nobs.dp_synth(x),
     T0 = release$panel$T0, T1 = release$panel$T1, n.targets = nrow(x$target),
-    effect = mean(effects.dp_synth(x)), pre.rmse = sqrt(mean(residuals.dp_synth(x)^2)),
+    effect = mean(effects_of(x)), pre.rmse = sqrt(mean(residuals.dp_synth(x)^2)),
     epsilon = release$privacy$epsilon, delta = release$privacy$delta,
     rho = release$privacy$rho, private = release$privacy$holds
   )

@@ -91,13 +91,6 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   out
 }
 
-#' Covariance of one target's effects by period; `NA` if no part of it is known
-#' @noRd
-known_covariance <- function(fit, i, parts) {
-  T1 <- fit$release$panel$T1
-  if (length(parts)) effect_covariance(fit, i, parts) else matrix(NA_real_, T1, T1)
-}
-
 #' Covariance of the average and the periods from that of the periods
 #' @noRd
 average_and_periods <- function(covariance) {
@@ -144,14 +137,6 @@ formula.dp_synth <- function(x, ...) {
     ), "argument", public_call("formula"))
   }
   x$formula
-}
-
-#' A formula as a fit may keep it: without the environment, which can hold the panel
-#' @noRd
-bare_formula <- function(formula) {
-  environment(formula) <- baseenv()
-  attributes(formula) <- attributes(formula)[c("class", ".Environment")]
-  formula
 }
 
 #' @rdname coef.dp_synth

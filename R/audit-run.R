@@ -1,0 +1,49 @@
+# Running what is audited.
+
+#' Run something many times, with a progress bar when it takes long
+#' @param run (`function`)\cr of the run's number.
+#' @return A list.
+#' @noRd
+repeat_runs <- function(n_runs, run, what = "Auditing") {
+  bar <- cli::cli_progress_bar(what, total = n_runs)
+  on.exit(cli::cli_progress_done(id = bar))
+  lapply(seq_len(n_runs), function(i) {
+    result <- run(i)
+    cli::cli_progress_update(id = bar)
+    result
+  })
+}
+
+#' One release of ours, run by the functions of `scope`
+#'
+#' @param scope (`environment`)\cr the namespace, or a copy of it whose noise is recorded.
+#' @return A `dp_release`.
+#' @noRd
+run_release <- function(mechanism, donors, scope = topenv()) {
+  # Warnings about delta say nothing about the mechanism.
+  withCallingHandlers(
+    scope$dp_release.matrix(donors,
+      target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
+      delta = mechanism$delta, bounds = mechanism$bounds, method = mechanism$method,
+      calibration = mechanism$calibration, control = mechanism$control
+    ),
+    dpsc_warning_delta = function(w) invokeRestart("muffleWarning")
+  )
+}
+
+#' A function from a panel to a vector of numbers
+#' @noRd
+as_black_box <- function(mechanism, ...) {
+  if (is.function(mechanism)) {
+    return(function(panel) mechanism(panel, ...))
+  }
+  function(panel) {
+    s <- run_release(mechanism, panel)$statistics
+    if (mechanism$method == "gram") {
+      covariance <- s$restore %*% s$covariance %*% t(s$restore)
+      c(s$mean, covariance[upper.tri(covariance, diag = TRUE)])
+    } else {
+      c(s$weights, s$counterfactual)
+    }
+  }
+}

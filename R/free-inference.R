@@ -1,0 +1,38 @@
+# What a fit can still be asked at no cost.
+
+#' What asks a similar question of a fit and costs nothing, in words
+#'
+#' Every refusal names it, so that none sends the user to another refusal.
+#' @param release (`dp_release`).
+#' @return A string for [abort()].
+#' @noRd
+free_inference <- function(release) {
+  if (release$method != "gram") {
+    return(paste(
+      "Free with this fit: {.fn confint}, whose intervals are those of the privacy noise alone.",
+      "There is no test: no prediction error was released."
+    ))
+  }
+  if (holds_periods(release)) {
+    return(paste(
+      "Free with this fit: the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
+      "and {.fn confint}."
+    ))
+  }
+  paste(
+    "Free with this fit: the placebo test in {.fn summary}, which asks whether donors stray as far",
+    "as the target does, and {.fn confint}."
+  )
+}
+
+#' Whether a release can be taken apart into pre-periods
+#' @inheritParams period_statistics
+#' @noRd
+holds_periods <- function(release, alike = TRUE) {
+  s <- release$statistics
+  release$method == "gram" && s$pre >= release$panel$T0 && (!alike || is_diagonal(s$loadings))
+}
+
+is_diagonal <- function(x) {
+  all(x[row(x) != col(x)] == 0)
+}

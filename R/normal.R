@@ -1,0 +1,12 @@
+# Normal quantiles and p-values.
+
+normal_p <- function(statistic) 2 * stats::pnorm(-abs(statistic))
+
+#' Normal quantile of an interval
+#'
+#' Simultaneous over m statements by Sidak's inequality (1967), which holds for normal errors
+#' however they are correlated.
+#' @noRd
+interval_quantile <- function(level, statements = 1) {
+  stats::qnorm((1 + level^(1 / statements)) / 2)
+}

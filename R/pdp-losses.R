@@ -1,0 +1,65 @@
+# Losses of one person from shifts of Gaussian noise, and their table.
+
+#' Losses as columns
+#' @noRd
+loss_table <- function(removal, replacement, mu_removal = NA_real_, mu_replacement = NA_real_) {
+  data.frame(
+    removal = removal, replacement = replacement, mu_removal = mu_removal,
+    mu_replacement = mu_replacement
+  )
+}
+
+shift_losses <- function(mu_removal, mu_replacement, delta) {
+  loss_table(
+    shift_epsilon(mu_removal, delta), shift_epsilon(mu_replacement, delta), mu_removal,
+    mu_replacement
+  )
+}
+
+#' Epsilon of Gaussian shifts at delta, rounded up: the exact trade-off, by bisection
+#' @param mu (`numeric`)\cr shifts in standard deviations.
+#' @noRd
+shift_epsilon <- function(mu, delta) {
+  if (delta <= 0) {
+    return(ifelse(mu > 0, Inf, 0))
+  }
+  high <- mu^2 / 2 + mu * sqrt(-2 * log(delta))
+  bisect(function(epsilon) log_shift_delta(mu, epsilon), high, log(delta))
+}
+
+#' Smallest values in `[0, high]` at which decreasing functions are at most a level, from above
+#' @param f (`function`)\cr vectors to vectors.
+#' @noRd
+bisect <- function(f, high, level) {
+  low <- numeric(length(high))
+  high[f(low) <= level] <- 0
+  for (i in seq_len(60L)) {
+    middle <- (low + high) / 2
+    enough <- f(middle) <= level
+    high[enough] <- middle[enough]
+    low[!enough] <- middle[!enough]
+  }
+  high
+}
+
+check_private_release <- function(release, call) {
+  if (!release$privacy$private) {
+    abort(c(
+      "This release is NOT PRIVATE: no noise was added, every donor's loss is infinite.",
+      i = "Release with a finite {.arg epsilon}."
+    ), "argument", call)
+  }
+}
+
+#' Delta of a Gaussian shift of mu standard deviations, at epsilon; vectors
+#' @noRd
+shift_delta <- function(mu, epsilon) {
+  exp(log_shift_delta(mu, epsilon))
+}
+
+log_shift_delta <- function(mu, epsilon) {
+  first <- stats::pnorm(mu / 2 - epsilon / mu, log.p = TRUE)
+  second <- epsilon + stats::pnorm(-mu / 2 - epsilon / mu, log.p = TRUE)
+  out <- first + log(pmax(-expm1(pmin(second - first, 0)), 0))
+  ifelse(mu > 0 & is.finite(epsilon), out, -Inf)
+}

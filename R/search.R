@@ -1,0 +1,22 @@
+# The least number for which something holds.
+
+#' The least number for which something holds that holds for all larger ones; `NA`: none
+#' @noRd
+first_that <- function(holds, low, high) {
+  if (!holds(high)) {
+    return(NA_real_)
+  }
+  if (holds(low)) {
+    return(low)
+  }
+  while (high / low > 1.0005) {
+    middle <- sqrt(low * high)
+    if (holds(middle)) high <- middle else low <- middle
+  }
+  high
+}
+
+signif_up <- function(x, digits = 2L) {
+  rounded <- signif(x, digits)
+  if (is.na(x) || rounded >= x) rounded else rounded + 10^(floor(log10(x)) - digits + 1)
+}
