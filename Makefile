@@ -49,7 +49,7 @@ install: ## the package into .lib, so that nothing on the machine is replaced
 	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
-	@for script in accuracy coverage coverage-vertical plan speed panel classical reproduction streams selection; do \
+	@for script in accuracy battery coverage-vertical plan speed panel classical reproduction streams selection; do \
 	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
 
 audit: install ## privacy audits with many runs; writes bench/results/audit.csv (3 minutes)

@@ -205,14 +205,6 @@ gamma_norm_noise_cpp <- function(dimension, scale, rng) {
     .Call(`_dpsc_gamma_norm_noise_cpp`, dimension, scale, rng)
 }
 
-capped_l1_qp_cpp <- function(X, linear, mu, cap, tolerance) {
-    .Call(`_dpsc_capped_l1_qp_cpp`, X, linear, mu, cap, tolerance)
-}
-
-project_capped_l1_cpp <- function(point, cap) {
-    .Call(`_dpsc_project_capped_l1_cpp`, point, cap)
-}
-
 repeat_linear_cpp <- function(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng) {
     .Call(`_dpsc_repeat_linear_cpp`, centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng)
 }
@@ -335,5 +327,25 @@ stream_path_cpp <- function(plan, learner, table, rng) {
 
 whole_sigma_gaussian_cpp <- function(n, sigma, rng) {
     .Call(`_dpsc_whole_sigma_gaussian_cpp`, n, sigma, rng)
+}
+
+weights_release_cpp <- function(donors, scale, y, plan, rng) {
+    .Call(`_dpsc_weights_release_cpp`, donors, scale, y, plan, rng)
+}
+
+weights_audit_cpp <- function(donors, scale, y, plan, rng, outputs) {
+    .Call(`_dpsc_weights_audit_cpp`, donors, scale, y, plan, rng, outputs)
+}
+
+ridge_weights_cpp <- function(X, y, lambda) {
+    .Call(`_dpsc_ridge_weights_cpp`, X, y, lambda)
+}
+
+capped_l1_qp_cpp <- function(X, linear, mu, cap, tolerance) {
+    .Call(`_dpsc_capped_l1_qp_cpp`, X, linear, mu, cap, tolerance)
+}
+
+project_capped_l1_cpp <- function(point, cap) {
+    .Call(`_dpsc_project_capped_l1_cpp`, point, cap)
 }
 

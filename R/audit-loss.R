@@ -60,7 +60,6 @@ loss_of_release <- function(mechanism, call) {
     if (is.null(calls)) {
       return(Inf)
     }
-    calls <- Filter(function(call) is.null(call$part), calls)
     sum(vapply(calls, call_loss, numeric(1)))
   }
 }
@@ -68,7 +67,7 @@ loss_of_release <- function(mechanism, call) {
 #' Log-ratio of the probabilities of a call's output under the two panels
 #' @noRd
 call_loss <- function(call) {
-  if (isTRUE(call$linear)) {
+  if (is_number(call$log_curvature)) {
     return(linear_loss(call))
   }
   here <- call$output - call$value
@@ -90,19 +89,15 @@ call_loss <- function(call) {
   )
 }
 
-#' Loss of unconstrained objective perturbation: Jacobian times the density of the linear term
+#' Loss of unconstrained objective perturbation: Jacobian times the density of the linear term, which
+#' the minimiser determines
 #' @noRd
 linear_loss <- function(call) {
-  # The linear term that would have led the other panel to the same minimiser.
-  moved <- call$term - call_move(call)
-  log_det <- function(side) {
-    inner <- diag(ncol(side$x)) + 2 / side$mu * crossprod(side$x)
-    as.numeric(determinant(inner)$modulus)
-  }
   log_noise <- function(b) {
     if (call$law == "gaussian") -sum(b^2) / (2 * call$scale^2) else -sqrt(sum(b^2)) / call$scale
   }
-  log_det(call) - log_det(call$other) + log_noise(call$term) - log_noise(moved)
+  call$log_curvature - call$other$log_curvature +
+    log_noise(call$value) - log_noise(call$other$value)
 }
 
 #' Lower and upper confidence limits of delta(epsilon) = E (1 - exp(epsilon - loss))+

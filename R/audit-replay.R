@@ -1,9 +1,9 @@
 # Record and replay: run a mechanism on one panel and write down every noise call; run it on the
 # neighbour with the same outputs, and compare what the noise was added to.
 #
-# Our own mechanisms run unchanged, but for their environment: copies of the functions that lead to
-# noise see noise functions that write things down. The namespace itself is never touched. Method
-# "gram" draws in C++, where a noise object of the same mechanism writes things down.
+# Our own mechanisms draw in C++, where a noise object of the same mechanism writes things down.
+# They run unchanged, but for their environment: copies of the functions that lead to the core ask
+# for that object. The namespace itself is never touched.
 
 #' A recorder of noise calls
 #'
@@ -41,10 +41,10 @@ new_recorder <- function() {
     recorder$calls[[i]]$other <- call
     known
   }
-  recorder$batch <- function(run) {
+  recorder$batch <- function(run, moments = FALSE) {
     if (recorder$mode == "record") {
       result <- run(NULL)
-      recorder$calls <- c(recorder$calls, lapply(result$calls, c, core = TRUE))
+      recorder$calls <- c(recorder$calls, lapply(result$calls, c, moments = moments))
     } else {
       later <- recorder$calls[seq_along(recorder$calls) > recorder$position]
       result <- tryCatch(
@@ -133,8 +133,8 @@ users_noise <- function(recorder, call) {
 
 #' The namespace with recorded noise: copies of the functions that lead to a noise call
 #'
-#' Every noise call must pass one of the hooks; the samplers themselves stop, so that noise which is
-#' drawn elsewhere does not go unaudited. Functions that draw nothing stay as they are (a copy would
+#' Every noise call must pass one of the hooks; R's way to the samplers stops, so that noise which
+#' is drawn elsewhere does not go unaudited. Functions that draw nothing stay as they are (a copy would
 #' be interpreted, not compiled).
 #' @param changes (`list` of functions)\cr further replacements, for tests.
 #' @return An environment whose parent is the namespace.
@@ -142,8 +142,9 @@ users_noise <- function(recorder, call) {
 hooked_namespace <- function(recorder, changes = list()) {
   namespace <- topenv()
   unaudited <- function(...) stop("A sampler was called outside the audited noise functions.")
-  replaced <- c(noise_hooks(recorder, namespace), list(
-    discrete_gaussian_cpp = unaudited, discrete_laplace_cpp = unaudited
+  replaced <- c(noise_hooks(recorder), list(
+    discrete_gaussian_cpp = unaudited, discrete_laplace_cpp = unaudited,
+    gaussian_noise_cpp = unaudited, gamma_norm_noise_cpp = unaudited
   ))
   replaced[names(changes)] <- changes
   scope <- new.env(parent = namespace)
@@ -176,47 +177,14 @@ functions_that_reach <- function(names, namespace) {
 }
 
 #' @noRd
-noise_hooks <- function(recorder, real) {
-  hook <- recorder$hook
-  # A linear term is drawn before the minimisation, and protects the gradient at the minimiser: the
-  # draw counts as a part of that call.
-  linear <- function(law) {
-    function(dimension, scale, rng) {
-      term <- hook(paste("draw of", law), scale, numeric(dimension), function() {
-        real[[paste0(law, "_noise_cpp")]](dimension, scale, rng)
-      }, part = TRUE)
-      recorder$linear <- list(law = law, scale = scale, term = term)
-      term
-    }
-  }
-  minimise <- function(solve) {
-    function(x, linear, mu, ...) {
-      law <- recorder$linear
-      point <- hook(law$law, law$scale, linear, function() {
-        answer <- solve(x, linear, mu, ...)
-        if (is.list(answer)) answer$solution else answer
-      }, linear = TRUE, x = x, mu = mu, term = law$term)
-      if (...length()) list(solution = point) else point
-    }
-  }
+noise_hooks <- function(recorder) {
   list(
-    add_discrete_gaussian = function(values, variance, rng) {
-      hook("discrete_gaussian", variance, values, function() {
-        real$add_discrete_gaussian(values, variance, rng)
-      })
-    },
-    add_discrete_laplace = function(values, scale, rng) {
-      hook("discrete_laplace", scale, values, function() {
-        real$add_discrete_laplace(values, scale, rng)
-      })
-    },
-    add_continuous = function(values, law, scale, rng) {
-      hook(law, scale, values, function() real$add_continuous(values, law, scale, rng))
-    },
     gram_release_cpp = core_hook(recorder),
-    gaussian_noise_cpp = linear("gaussian"), gamma_norm_noise_cpp = linear("gamma_norm"),
-    capped_l1_qp_cpp = minimise(real$capped_l1_qp_cpp),
-    minimise_unconstrained = minimise(real$minimise_unconstrained)
+    weights_release_cpp = function(donors, scale, y, plan, rng) {
+      recorder$batch(function(outputs) {
+        weights_audit_cpp(donors, scale, y, plan, rng, outputs)
+      })$statistics
+    }
   )
 }
 
@@ -229,14 +197,14 @@ core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) 
     facts <- tamper(facts, recorder$mode)
     recorder$batch(function(outputs) {
       gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled)
-    })$statistics
+    }, moments = TRUE)$statistics
   }
 }
 
 #' How far a replayed call's value moved, in the norm that its noise law prices
 #' @noRd
 call_shift <- function(call) {
-  move <- call_move(call)
+  move <- call$other$value - call$value
   switch(call$law,
     # Range of the log-ratios: losses may move all candidates alike at no cost.
     exponential = call$scale * (max(move) - min(move)),
@@ -244,18 +212,6 @@ call_shift <- function(call) {
     discrete_gaussian = sqrt(sum(move^2 * max(call$scale) / call$scale)),
     sqrt(sum(move^2))
   )
-}
-
-#' @noRd
-call_move <- function(call) {
-  if (!isTRUE(call$linear)) {
-    return(call$other$value - call$value)
-  }
-  f <- call$output
-  gradient <- function(side) {
-    2 * drop(side$x %*% crossprod(side$x, f)) + side$mu * f - side$value
-  }
-  gradient(call$other) - gradient(call)
 }
 
 #' The sensitivity that a call's noise was calibrated for, in the noise's own units
@@ -267,19 +223,18 @@ call_declared <- function(call, step) {
   if (!is.null(call$sensitivity)) {
     return(call$sensitivity)
   }
-  if (isTRUE(call$core)) {
-    return(core_declared(call, step))
+  if (isTRUE(call$moments)) {
+    return(moments_declared(call, step))
   }
   switch(call$law,
     discrete_gaussian = sqrt(2 * step$rho * max(call$scale)),
-    discrete_laplace = step$epsilon * max(call$scale),
     step$sensitivity
   )
 }
 
-#' The same for a step of the core (proofs/accounting.md, sections 1 and 2)
+#' The same for a step of method gram (proofs/accounting.md, sections 1 and 2)
 #' @noRd
-core_declared <- function(call, step) {
+moments_declared <- function(call, step) {
   largest <- max(call$scale)
   gaussian <- !is.na(step$mu)
   switch(call$law,
@@ -325,7 +280,6 @@ replayed_calls <- function(hooked, from, to) {
     return(NULL)
   }
   steps <- if (isTRUE(hooked$ours)) attr(calls, "result")$steps
-  calls <- Filter(function(call) is.null(call$part), calls)
   if (!is.null(steps) && !identical(vapply(calls, `[[`, "", "law"), steps$law)) {
     abort("The release's record does not list the noise calls that were made.", "internal")
   }

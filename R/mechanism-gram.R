@@ -4,8 +4,8 @@
 
 #' What a gram release will spend, and on what
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `settings`.
-#'   PUBLIC.
+#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `noise` (on a
+#'   mean square of features, over its largest value), `settings`. PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(
@@ -21,7 +21,7 @@ plan_gram <- function(public) {
     } else {
       new_cost("pure", epsilon = public$epsilon)
     },
-    steps = plan$steps, calibrated = plan$calibrated, settings = settings
+    steps = plan$steps, calibrated = plan$calibrated, noise = plan$moment_noise, settings = settings
   )
 }
 

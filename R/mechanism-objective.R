@@ -1,5 +1,6 @@
 # Method "objective": Algorithm 3 of Rho, Cummings and Misra (2023), as published and repaired. A
-# random linear term is added to the ridge objective, then the post-period outcomes get noise.
+# random linear term is added to the ridge objective, then the post-period outcomes get noise, in
+# C++ (inst/include/dpsc/release/weights_release.hpp).
 # The repaired version and its proof: inst/proofs/objective.md.
 
 #' Public constants of objective perturbation
@@ -48,48 +49,13 @@ plan_objective <- function(public) {
 #' Release by objective perturbation
 #' @inheritParams run_output
 #' @noRd
-run_objective <- function(plan, scaled, public) {
-  pre <- seq_len(public$T0)
-  weights <- objective_weights(plan$weights, scaled[, pre, drop = FALSE], public)
-  list(
-    weights = weights,
-    counterfactual = release_prediction(plan$post, scaled[, -pre, drop = FALSE], weights, public)
-  )
-}
-
-#' Step 1: draw the linear term once, minimise, cover the solver's error with noise
-#'
-#' Nothing here depends on whether the solver met its tolerance: no second draw, no other output. In
-#' exact arithmetic it always does, after a number of iterations known beforehand. A rule such as
-#' "return zeros on failure" would make a private event visible.
-#' @param step (`list`)\cr the plan's part for the weights.
-#' @param x (`matrix`, n x T0, scaled, PRIVATE)\cr donors before treatment.
-#' @return The weights (n). RELEASED.
-#' @noRd
-objective_weights <- function(step, x, public) {
-  storage.mode(x) <- "double"
-  linear <- 2 * drop(x %*% public$y)
-  if (public$private) {
-    linear <- linear - switch(step$law,
-      gaussian = gaussian_noise_cpp(public$n, step$scale, public$control$rng),
-      gamma_norm = gamma_norm_noise_cpp(public$n, step$scale, public$control$rng)
-    )
-  }
-  if (public$calibration == "published") {
-    return(minimise_unconstrained(x, linear, step$mu))
-  }
-  weights <- capped_l1_qp_cpp(x, linear, step$mu, step$cap, step$tolerance)$solution
-  if (public$private) add_planned(weights, step$cover, public$control$rng) else weights
-}
-
-#' `(2 X X' + mu I)^-1 linear` through a T0 x T0 system
-#' @noRd
-minimise_unconstrained <- function(x, linear, mu) {
-  moment <- crossprod(x)
-  diag(moment) <- diag(moment) + mu / 2
-  root <- chol(moment)
-  inner <- backsolve(root, backsolve(root, crossprod(x, linear), transpose = TRUE))
-  drop(linear - x %*% inner) / mu
+run_objective <- function(plan, donors, public) {
+  step <- plan$weights
+  weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
+    solver = if (public$calibration == "published") "perturbed" else "bounded",
+    penalty = step$mu, cap = step$cap, tolerance = step$tolerance,
+    noise = step, cover = step$cover, post = plan$post
+  ), public$control$rng)
 }
 
 #' Algorithm 3, steps 1 to 5, constants as published
@@ -113,7 +79,7 @@ plan_algorithm3 <- function(public, lambda, epsilon) {
     gradient <- min(gradient, curvature * sqrt(n) + 4 * T0)
     list(law = "gamma_norm", sensitivity = gradient, scale = gradient / epsilon0)
   }
-  # The Cholesky factorisation of minimise_unconstrained() is not to fail.
+  # The Cholesky factorisation of the minimiser's system is not to fail.
   check_rounding(n, T0, lambda + extra)
   c(noise, list(
     epsilon = epsilon, epsilon0 = epsilon0, lambda = lambda, mu = lambda + extra,

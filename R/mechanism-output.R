@@ -1,5 +1,6 @@
 # Method "output": Algorithm 2 of Rho, Cummings and Misra (2023). Noise on the ridge weights, then
-# noise on the donors' post-period outcomes.
+# noise on the donors' post-period outcomes. Everything that touches a donor's row is in C++
+# (inst/include/dpsc/release/weights_release.hpp).
 
 #' Public constants of output perturbation
 #'
@@ -57,33 +58,16 @@ plan_output <- function(public) {
 
 #' Release by output perturbation
 #' @param plan (`list`)\cr from `plan_output()`.
-#' @param scaled (`matrix`, n x T, scaled and clipped, PRIVATE)\cr donors.
+#' @param donors (`matrix`, n x T, outcome units, PRIVATE).
 #' @return A list: `weights` (n), `counterfactual` (T1, scaled units). RELEASED.
 #' @noRd
-run_output <- function(plan, scaled, public) {
-  pre <- seq_len(public$T0)
-  weights <- ridge_weights(scaled[, pre, drop = FALSE], public$y, plan$weights$lambda)
-  if (public$private) {
-    weights <- add_planned(weights, plan$weights, public$control$rng)
-  }
-  list(
-    weights = weights,
-    counterfactual = release_prediction(plan$post, scaled[, -pre, drop = FALSE], weights, public)
-  )
+run_output <- function(plan, donors, public) {
+  weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
+    solver = "ridge", penalty = plan$weights$lambda, noise = plan$weights, post = plan$post
+  ), public$control$rng)
 }
 
-#' Ridge weights `X (X'X + (lambda/2) I)^-1 y`, one small system however many donors there are
-#' @param x (`matrix`, n x T0)\cr donors before treatment.
-#' @param y (`numeric(T0)`)\cr target before treatment.
-#' @noRd
-ridge_weights <- function(x, y, lambda) {
-  moment <- crossprod(x)
-  diag(moment) <- diag(moment) + lambda / 2
-  root <- chol(moment)
-  drop(x %*% backsolve(root, backsolve(root, y, transpose = TRUE)))
-}
-
-#' Public bound on the rounding error of `ridge_weights()`, for two panels
+#' Public bound on the rounding error of ridge weights, for two panels
 #'
 #' The computed weights are the exact ones for `X'X + c I + E`, `c = lambda / 2`. They move by at
 #' most `|X (X'X + c I)^-1| |E| |y| / c`, and the first norm is at most `1 / (2 sqrt(c))` and
@@ -136,28 +120,6 @@ check_representable <- function(public) {
   }
 }
 
-#' Second step of the vertical methods: the donors' post-period outcomes plus noise, times the
-#' weights
-#'
-#' Only the product is kept: nothing later needs the noisy outcomes themselves.
-#' @param plan (`list`)\cr the step's plan; ignored when the fit is not private.
-#' @param post (`matrix`, n x T1, scaled, PRIVATE)\cr donors after treatment.
-#' @param weights (`numeric(n)`, RELEASED)\cr noisy weights.
-#' @return The counterfactual (T1, scaled units). RELEASED.
-#' @noRd
-release_prediction <- function(plan, post, weights, public) {
-  if (public$private) {
-    half <- public$half[-seq_len(public$T0)]
-    if (plan$law == "discrete_gaussian") {
-      # On the grid and inside the bounds rounded towards zero, so the sensitivity holds exactly.
-      limit <- rep(floor(half * 2^plan$grid), each = nrow(post)) / 2^plan$grid
-      post <- pmax(pmin(round(post * 2^plan$grid) / 2^plan$grid, limit), -limit)
-    }
-    post <- matrix(add_planned(as.vector(post), plan, public$control$rng), public$n, public$T1)
-  }
-  drop(crossprod(post, weights))
-}
-
 public_post_sensitivity <- function(public) {
   post_sensitivity(public$T1, bound = sqrt(mean(public$half[-seq_len(public$T0)]^2)))
 }
@@ -181,17 +143,6 @@ plan_gaussian <- function(sensitivity, mu, rounding = 0) {
 #' @noRd
 plan_gamma_norm <- function(sensitivity, epsilon) {
   list(law = "gamma_norm", scale = sensitivity / epsilon, epsilon = epsilon)
-}
-
-#' Add the noise that a step has planned
-#' @noRd
-add_planned <- function(values, step, rng) {
-  if (step$law == "discrete_gaussian") {
-    unit <- 2^step$grid
-    add_discrete_gaussian(round(values * unit), step$variance, rng) / unit
-  } else {
-    add_continuous(values, step$law, step$scale, rng)
-  }
 }
 
 #' One line of the record that a release keeps of its noise

@@ -1,4 +1,4 @@
-# Noise on a grid, and noise in floating point. Everything random passes through here.
+# Grids and variances of the discrete Gaussian. What is random is drawn in C++.
 
 # Standard deviations stay below 2^27 grid units: then 128-bit integers hold every exact sampler.
 largest_sigma <- 2^27
@@ -27,38 +27,4 @@ gaussian_variance <- function(sensitivity, mu) {
     ), "argument")
   }
   variance
-}
-
-#' Integers plus exact discrete Gaussian noise
-#' @param values (`numeric`, whole grid units, PRIVATE)\cr exact sums, below 2^53.
-#' @param variance (`numeric`, length 1 or that of `values`)\cr whole numbers.
-#' @param rng (`string` or `raw`)\cr `"secure"`, `"R"`, or a tape.
-#' @return `values` plus noise, RELEASED.
-#' @noRd
-add_discrete_gaussian <- function(values, variance, rng) {
-  values + discrete_gaussian_cpp(rep_len(as.double(variance), length(values)), rng)
-}
-
-#' Integers plus exact discrete Laplace noise
-#' @param scale (`numeric`, length 1 or that of `values`)\cr whole numbers.
-#' @inheritParams add_discrete_gaussian
-#' @noRd
-add_discrete_laplace <- function(values, scale, rng) {
-  values + discrete_laplace_cpp(rep_len(as.double(scale), length(values)), rng)
-}
-
-#' A real vector plus continuous noise, rounded to a public grid far below the noise
-#'
-#' Rounding hides the low bits in which floating-point noise betrays its argument (Mironov, 2012),
-#' though it is no proof: the release says so.
-#' @param law (`string`)\cr `"gamma_norm"` or `"gaussian"`.
-#' @param scale (`number`)\cr scale of the norm's Gamma law, or the standard deviation.
-#' @noRd
-add_continuous <- function(values, law, scale, rng) {
-  noise <- switch(law,
-    gamma_norm = gamma_norm_noise_cpp(length(values), scale, rng),
-    gaussian = gaussian_noise_cpp(length(values), scale, rng)
-  )
-  grid <- 2^(floor(log2(scale)) - 20)
-  round((values + noise) / grid) * grid
 }

@@ -12,21 +12,19 @@ hopeless_noise <- 2.5
 #' Only where the noise exceeds what the bounds already tell. A call that may carry something is
 #' never refused, however wide its interval.
 #' @param public (`list`)\cr from `public_facts()`. PUBLIC.
+#' @param plan (`list`)\cr of the method; `noise` is that on a mean square, absent where the
+#'   method is another or nothing is private.
 #' @return A string for the user (why, and what would serve), or `NULL`.
 #' @noRd
-plan_refusal <- function(public) {
-  if (!public$private || public$method != "gram") {
+plan_refusal <- function(public, plan) {
+  here <- plan$noise
+  if (is.null(here) || here <= hopeless_noise) {
     return(NULL)
   }
   noise <- function(n, epsilon) {
     facts <- utils::modifyList(gram_facts(public), list(n = n, epsilon = epsilon))
     plan <- tryCatch(gram_plan_cpp(facts), `dpsc::budget_too_small` = function(e) NULL)
     if (is.null(plan)) Inf else plan$moment_noise
-  }
-  # A budget that the samplers cannot serve has an error of its own.
-  here <- noise(public$n, public$epsilon)
-  if (!is.finite(here) || here <= hopeless_noise) {
-    return(NULL)
   }
   serves <- function(n, epsilon) noise(n, epsilon) <= hopeless_noise
   donors <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))
@@ -45,8 +43,8 @@ plan_refusal <- function(public) {
 
 #' Refuse a fit that public facts doom, before the charge
 #' @noRd
-check_hopeless <- function(public, call) {
-  doomed <- plan_refusal(public)
+check_hopeless <- function(public, plan, call) {
+  doomed <- plan_refusal(public, plan)
   if (!is.null(doomed)) {
     abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
   }

@@ -102,12 +102,12 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
                           call, estimator = "ridge", size = 1, refuse = FALSE) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, sum(size))
-  if (refuse) check_hopeless(public, call)
   mechanism <- mechanisms()[[public$method]]
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
     stop(e)
   })
+  if (refuse) check_hopeless(public, plan, call)
   if (public$private) {
     label <- paste0("release by method \"", public$method, "\"")
     spend(ledger, plan$cost, label, call, guarantee(public, plan))
@@ -119,17 +119,9 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
 mechanisms <- function() {
   list(
     gram = list(plan = plan_gram, run = run_gram),
-    output = list(plan = plan_output, run = on_scaled(run_output)),
-    objective = list(plan = plan_objective, run = on_scaled(run_objective))
+    output = list(plan = plan_output, run = run_output),
+    objective = list(plan = plan_objective, run = run_objective)
   )
-}
-
-#' Let a mechanism that works on scaled rows run on donors as they came
-#' @noRd
-on_scaled <- function(run) {
-  function(plan, donors, public) {
-    run(plan, clip_to_scale(donors, public$bounds, clip = public$private), public)
-  }
 }
 
 #' Everything about a release that is public, checked

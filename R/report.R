@@ -239,11 +239,14 @@ interval_words <- function(release, parts) {
   if (!release$privacy$private) {
     return("Intervals rest on the donors' errors when each is predicted without itself.")
   }
-  if (any(grepl("placebo", release$privacy$steps$step))) {
+  steps <- release$privacy$steps$step
+  if (any(grepl("placebo", steps))) {
+    # For a group's mean single tails do not matter, and none are released.
+    calibrated_by <- if (any(grepl("tail", steps))) "the spread and the tails" else "the spread"
     return(paste(
       "Standard errors add the error of prediction and the known law of the privacy noise, and are",
-      "calibrated by the tails of the donors' own placebo errors, which were released under the",
-      "same budget."
+      "calibrated by", calibrated_by, "of the donors' own placebo errors, released under",
+      "the same budget."
     ))
   }
   paste(

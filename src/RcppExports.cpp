@@ -630,31 +630,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// capped_l1_qp_cpp
-Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap, double tolerance);
-RcppExport SEXP _dpsc_capped_l1_qp_cpp(SEXP XSEXP, SEXP linearSEXP, SEXP muSEXP, SEXP capSEXP, SEXP toleranceSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type X(XSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type linear(linearSEXP);
-    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
-    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
-    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    rcpp_result_gen = Rcpp::wrap(capped_l1_qp_cpp(X, linear, mu, cap, tolerance));
-    return rcpp_result_gen;
-END_RCPP
-}
-// project_capped_l1_cpp
-Eigen::VectorXd project_capped_l1_cpp(const Eigen::Map<Eigen::VectorXd>& point, double cap);
-RcppExport SEXP _dpsc_project_capped_l1_cpp(SEXP pointSEXP, SEXP capSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type point(pointSEXP);
-    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
-    rcpp_result_gen = Rcpp::wrap(project_capped_l1_cpp(point, cap));
-    return rcpp_result_gen;
-END_RCPP
-}
 // repeat_linear_cpp
 Eigen::VectorXd repeat_linear_cpp(const Eigen::Map<Eigen::VectorXd>& centre, const Eigen::Map<Eigen::VectorXd>& spread, const std::string& law, double scale, const Eigen::Map<Eigen::MatrixXd>& post, const Eigen::Map<Eigen::VectorXd>& truth, const std::string& post_law, double post_scale, int runs, SEXP rng);
 RcppExport SEXP _dpsc_repeat_linear_cpp(SEXP centreSEXP, SEXP spreadSEXP, SEXP lawSEXP, SEXP scaleSEXP, SEXP postSEXP, SEXP truthSEXP, SEXP post_lawSEXP, SEXP post_scaleSEXP, SEXP runsSEXP, SEXP rngSEXP) {
@@ -1045,6 +1020,72 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// weights_release_cpp
+Rcpp::List weights_release_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y, const Rcpp::List& plan, SEXP rng);
+RcppExport SEXP _dpsc_weights_release_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP planSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(weights_release_cpp(donors, scale, y, plan, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// weights_audit_cpp
+Rcpp::List weights_audit_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y, const Rcpp::List& plan, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_weights_audit_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP planSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(weights_audit_cpp(donors, scale, y, plan, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ridge_weights_cpp
+Eigen::VectorXd ridge_weights_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::VectorXd& y, double lambda);
+RcppExport SEXP _dpsc_ridge_weights_cpp(SEXP XSEXP, SEXP ySEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type X(XSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(ridge_weights_cpp(X, y, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// capped_l1_qp_cpp
+Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap, double tolerance);
+RcppExport SEXP _dpsc_capped_l1_qp_cpp(SEXP XSEXP, SEXP linearSEXP, SEXP muSEXP, SEXP capSEXP, SEXP toleranceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type X(XSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
+    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    rcpp_result_gen = Rcpp::wrap(capped_l1_qp_cpp(X, linear, mu, cap, tolerance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// project_capped_l1_cpp
+Eigen::VectorXd project_capped_l1_cpp(const Eigen::Map<Eigen::VectorXd>& point, double cap);
+RcppExport SEXP _dpsc_project_capped_l1_cpp(SEXP pointSEXP, SEXP capSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type point(pointSEXP);
+    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
+    rcpp_result_gen = Rcpp::wrap(project_capped_l1_cpp(point, cap));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -1098,8 +1139,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},
     {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
-    {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
-    {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
@@ -1131,6 +1170,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_stream_exposed_cpp", (DL_FUNC) &_dpsc_stream_exposed_cpp, 3},
     {"_dpsc_stream_path_cpp", (DL_FUNC) &_dpsc_stream_path_cpp, 4},
     {"_dpsc_whole_sigma_gaussian_cpp", (DL_FUNC) &_dpsc_whole_sigma_gaussian_cpp, 3},
+    {"_dpsc_weights_release_cpp", (DL_FUNC) &_dpsc_weights_release_cpp, 5},
+    {"_dpsc_weights_audit_cpp", (DL_FUNC) &_dpsc_weights_audit_cpp, 6},
+    {"_dpsc_ridge_weights_cpp", (DL_FUNC) &_dpsc_ridge_weights_cpp, 3},
+    {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
+    {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {NULL, NULL, 0}
 };
 

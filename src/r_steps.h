@@ -7,7 +7,7 @@
 #include <dpsc/mechanism/budget.hpp>
 #include <vector>
 
-inline Rcpp::DataFrame as_steps(const std::vector<dpsc::step_record>& records) {
+inline Rcpp::List as_steps(const std::vector<dpsc::step_record>& records) {
   const auto rows = static_cast<R_xlen_t>(records.size());
   Rcpp::CharacterVector step(rows), law(rows);
   Rcpp::NumericVector sensitivity(rows), scale(rows), epsilon(rows), rho(rows), mu(rows);
@@ -22,8 +22,12 @@ inline Rcpp::DataFrame as_steps(const std::vector<dpsc::step_record>& records) {
     mu[i] = gaussian ? record.mu : NA_REAL;
     rho[i] = gaussian ? record.mu * record.mu / 2.0 : NA_REAL;
   }
-  return Rcpp::DataFrame::create(Rcpp::_["step"] = step, Rcpp::_["law"] = law,
-                                 Rcpp::_["sensitivity"] = sensitivity, Rcpp::_["scale"] = scale,
-                                 Rcpp::_["epsilon"] = epsilon, Rcpp::_["rho"] = rho,
-                                 Rcpp::_["mu"] = mu, Rcpp::_["stringsAsFactors"] = false);
+  // Rcpp::DataFrame::create() calls R's as.data.frame(), which takes as long as the release.
+  Rcpp::List table =
+      Rcpp::List::create(Rcpp::_["step"] = step, Rcpp::_["law"] = law,
+                         Rcpp::_["sensitivity"] = sensitivity, Rcpp::_["scale"] = scale,
+                         Rcpp::_["epsilon"] = epsilon, Rcpp::_["rho"] = rho, Rcpp::_["mu"] = mu);
+  table.attr("class") = "data.frame";
+  table.attr("row.names") = Rcpp::IntegerVector::create(NA_INTEGER, -static_cast<int>(rows));
+  return table;
 }

@@ -3,7 +3,7 @@
 
 #include <dpsc/release/lm_release.hpp>
 
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -98,13 +98,6 @@ std::vector<int> as_kept(const Rcpp::IntegerVector& kept, Eigen::Index p) {
   return out;
 }
 
-Rcpp::List from_call(const dpsc::noise_call& call) {
-  return Rcpp::List::create(_["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
-                            _["scale"] = Rcpp::wrap(call.scale),
-                            _["value"] = Rcpp::wrap(call.exact),
-                            _["output"] = Rcpp::wrap(call.output));
-}
-
 }  // namespace
 
 // What a regression will spend and on what; sees no rows.
@@ -130,8 +123,7 @@ Rcpp::List lm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   const auto source = as_source(rows);
   const dpsc::lm_facts known = as_facts(facts);
   const dpsc::lm_plan plan = dpsc::plan_lm(known);
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+  return with_noise(rng, [&](dpsc::noise& draws) {
     return from_release(dpsc::run_lm(plan, known, *source, draws, interrupter()));
   });
 }
@@ -144,24 +136,8 @@ Rcpp::List lm_audit_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng,
   const auto source = as_source(rows);
   const dpsc::lm_facts known = as_facts(facts);
   const dpsc::lm_plan plan = dpsc::plan_lm(known);
-  const auto run = [&](dpsc::noise& draws) {
-    dpsc::recorded_noise recorder(draws);
-    const Rcpp::List release =
-        from_release(dpsc::run_lm(plan, known, *source, recorder, interrupter()));
-    Rcpp::List calls;
-    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
-    return Rcpp::List::create(_["calls"] = calls, _["release"] = release);
-  };
-  if (outputs.isNotNull()) {
-    std::vector<Eigen::VectorXd> known_outputs;
-    for (SEXP output : Rcpp::List(outputs))
-      known_outputs.push_back(Rcpp::as<Eigen::VectorXd>(output));
-    dpsc::replayed_noise draws(known_outputs);
-    return run(draws);
-  }
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return run(draws);
+  return with_record(rng, outputs, "release", [&](dpsc::noise& draws) {
+    return from_release(dpsc::run_lm(plan, known, *source, draws, interrupter()));
   });
 }
 

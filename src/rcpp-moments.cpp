@@ -3,7 +3,7 @@
 
 #include <dpsc/release/gram_release.hpp>
 
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -79,15 +79,6 @@ Rcpp::List from_release(const dpsc::gram_release& release) {
   return out;
 }
 
-Rcpp::List from_call(const dpsc::noise_call& call) {
-  const bool choice = call.kind == dpsc::law::exponential;
-  return Rcpp::List::create(_["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
-                            _["scale"] = Rcpp::wrap(call.scale),
-                            _["value"] = Rcpp::wrap(call.exact),
-                            _["offset"] = choice ? Rcpp::wrap(call.offset) : R_NilValue,
-                            _["output"] = Rcpp::wrap(call.output));
-}
-
 /// Rows of which the first is there twice: a planted fault, which audits must notice.
 class doubled_source : public dpsc::row_source {
  public:
@@ -139,8 +130,7 @@ Rcpp::List gram_plan_cpp(const Rcpp::List& facts) {
 Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale,
                             const Rcpp::List& options, SEXP rng) {
   const auto source = as_source(donors);
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+  return with_noise(rng, [&](dpsc::noise& draws) {
     return from_release(release(facts, scale, options, *source, draws));
   });
 }
@@ -154,22 +144,8 @@ Rcpp::List gram_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List
   const auto given = as_source(donors);
   const doubled_source faulty(*given);
   const dpsc::row_source& source = doubled ? static_cast<const dpsc::row_source&>(faulty) : *given;
-  const auto run = [&](dpsc::noise& draws) {
-    dpsc::recorded_noise recorder(draws);
-    Rcpp::List statistics = from_release(release(facts, scale, options, source, recorder));
-    Rcpp::List calls;
-    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
-    return Rcpp::List::create(_["calls"] = calls, _["statistics"] = statistics);
-  };
-  if (outputs.isNotNull()) {
-    std::vector<Eigen::VectorXd> known;
-    for (SEXP output : Rcpp::List(outputs)) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
-    dpsc::replayed_noise draws(known);
-    return run(draws);
-  }
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return run(draws);
+  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
+    return from_release(release(facts, scale, options, source, draws));
   });
 }
 

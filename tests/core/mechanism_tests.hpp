@@ -1,6 +1,6 @@
 // What a private release by the core rests on: laws of small draws by their exact probabilities, the
 // row map against its definition, sensitivities against random neighbours, budgets there and back,
-// the losses of calibrations, and sums that do not depend on how the rows are held.
+// the losses of calibrations, weights on people, and sums that do not depend on how the rows are held.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <dpsc/mechanism/calibration.hpp>
 #include <dpsc/noise/noise.hpp>
 #include <dpsc/release/gram_release.hpp>
+#include <dpsc/release/weights_release.hpp>
 
 #include "harness.hpp"
 
@@ -229,9 +230,63 @@ class noting_noise : public dpsc::noise {
     choices.push_back(choice);
     return choice.losses.size() / 2;
   }
+  VectorXd add_real(const std::string&, dpsc::law, const VectorXd& exact, double) override {
+    return exact;
+  }
+  VectorXd perturb(const std::string&, dpsc::law, double,
+                   const dpsc::perturbed_objective& objective) override {
+    return objective.minimiser(VectorXd::Zero(objective.size()));
+  }
   std::vector<VectorXd> sums;
   std::vector<dpsc::private_choice> choices;
 };
+
+void test_weights(int rounds) {
+  using way = dpsc::weights_plan::way;
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(2, 12), T0 = whole(1, 5), T1 = whole(1, 3);
+    const MatrixXd rows = random_matrix(n, T0 + T1, 1.0).cwiseMax(-1.0).cwiseMin(1.0);
+    const VectorXd y = random_matrix(T0, 1, 1.0);
+    const dpsc::row_scale scale{VectorXd::Zero(T0 + T1), 1.0, VectorXd::Ones(T0 + T1)};
+    const dpsc::table_view table{rows.data(), nullptr, n, T0 + T1};
+    const bool gaussian = round % 2 == 0;
+    dpsc::weights_plan plan;
+    plan.penalty = std::pow(10.0, uniform(-1.0, 1.0));
+    dpsc::drawn_noise<test_engine> draws(engine);
+    // Without noise: the ridge equations, written over the people, and the bare product.
+    const dpsc::weights_release plain = dpsc::release_weights(table, scale, y, plan, draws);
+    const MatrixXd x = rows.leftCols(T0);
+    const VectorXd left = 2.0 * x * (x.transpose() * plain.weights) + plan.penalty * plain.weights;
+    CHECK((left - 2.0 * x * y).norm() < 1e-9 * (1.0 + left.norm()));
+    CHECK((plain.counterfactual - rows.rightCols(T1).transpose() * plain.weights).norm() < 1e-12);
+    // An objective's linear term is known from its minimiser, and a replay asks the same question.
+    plan.solver = way::perturbed;
+    plan.noise.drawn = plan.post.drawn = true;
+    plan.noise.kind = plan.post.kind = gaussian ? dpsc::law::gaussian : dpsc::law::gamma_norm;
+    plan.noise.scale = plan.post.scale = 0.5;
+    dpsc::recorded_noise recorder(draws);
+    const dpsc::weights_release noisy = dpsc::release_weights(table, scale, y, plan, recorder);
+    CHECK(recorder.calls().size() == 2);
+    const dpsc::noise_call& call = recorder.calls().front();
+    const VectorXd gradient =
+        2.0 * x * (x.transpose() * noisy.weights - y) + plan.penalty * noisy.weights;
+    CHECK((call.exact + gradient).norm() < 1e-9 * (1.0 + gradient.norm()));
+    const MatrixXd inner =
+        MatrixXd::Identity(n, n) + 2.0 / plan.penalty * (x * x.transpose());
+    CHECK(std::abs(call.log_curvature - std::log(inner.determinant())) < 1e-8);
+    std::vector<VectorXd> outputs;
+    for (const dpsc::noise_call& known : recorder.calls()) outputs.push_back(known.output);
+    dpsc::replayed_noise replay(outputs);
+    const dpsc::weights_release again = dpsc::release_weights(table, scale, y, plan, replay);
+    CHECK(again.weights == noisy.weights && again.counterfactual == noisy.counterfactual);
+    // Bounded weights stay in their set but for the noise over the solver's error.
+    plan.solver = way::bounded;
+    plan.cap = 2.0 / std::sqrt(static_cast<double>(n));
+    plan.tolerance = 1e-9;
+    const VectorXd bounded = dpsc::release_weights(table, scale, y, plan, draws).weights;
+    CHECK(bounded.cwiseAbs().maxCoeff() <= plan.cap && bounded.lpNorm<1>() <= 1.0 + 1e-9);
+  }
+}
 
 void test_calibration(int rounds) {
   using dpsc::calibration_detail::beyond;

@@ -553,6 +553,7 @@ int main(int argc, char** argv) {
       {"sensitivities", [&] { test_sensitivities(properties); }},
       {"budgets", [&] { test_budgets(properties); }},
       {"calibration", [&] { test_calibration(properties); }},
+      {"weights", [&] { test_weights(properties); }},
       {"sources", [&] { test_sources(properties / 4); }},
       {"method gram", [&] { test_gram(properties); }},
       {"capped L1 solver", [&] { test_capped(properties); }},

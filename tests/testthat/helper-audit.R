@@ -31,6 +31,12 @@ audit_pairs <- function(n, periods, pre, seed = 1) {
 
 audit_target <- function(periods) sin(seq_len(periods)) * 0.6
 
+# `(2 X X' + mu I)^-1 linear`, written out.
+minimise_unconstrained <- function(x, linear, mu) {
+  inner <- solve(crossprod(x) + diag(mu / 2, ncol(x)), crossprod(x, linear))
+  drop(linear - x %*% inner) / mu
+}
+
 # A list of `log_density` and `draw` for the published Algorithm 3 with some law of the linear
 # term: "gaussian" and "gamma_norm" as published, "radial" a Laplace-distributed length
 # times a direction (the authors' public code), "variance" a Gaussian with sd = sqrt(beta).

@@ -130,7 +130,7 @@ test_that("the core's five calibration draws move by at most what they declare, 
     run <- gram_core(donors, facts, outputs = outputs)
     again <- gram_core(other, facts, outputs = outputs)
     for (k in 1:9) {
-      call <- c(run$calls[[k]], list(core = TRUE, other = again$calls[[k]]))
+      call <- c(run$calls[[k]], list(moments = TRUE, other = again$calls[[k]]))
       worst[[k]] <- max(worst[[k]], call_shift(call) / call_declared(call, steps[k, ]))
     }
   }
@@ -253,7 +253,7 @@ test_that("the replayed loss of the published objective is that of its density",
   pair <- lapply(swap_pair(6, 4), cbind, 0)
   withr::local_seed(5)
   calls <- record_and_replay(as_hooked(release), pair$data, pair$neighbour)
-  calls <- Filter(function(call) isTRUE(call$linear), calls)
+  calls <- Filter(function(call) is.finite(call$log_curvature), calls)
   f <- calls[[1L]]$output
   log_density <- function(panel) fixture$log_density(f, panel[, 1:4])
   expected <- log_density(pair$data) - log_density(pair$neighbour)
@@ -360,12 +360,13 @@ test_that("noise drawn outside the audited functions is refused, and so is a wro
   scope <- hooked_namespace(new_recorder())
   expect_error(scope$discrete_gaussian_cpp(1, "R"), "outside the audited")
   expect_error(scope$discrete_laplace_cpp(1, "R"), "outside the audited")
+  expect_error(scope$gaussian_noise_cpp(1, 1, "R"), "outside the audited")
   expect_identical(parent.env(scope), asNamespace("dpsc"))
   release <- releases()$output
   pair <- audit_pairs(3, 6, 4)$swap
-  silent <- function(values, step, rng) values
+  silent <- function(plan, donors, public) list(weights = numeric(3), counterfactual = c(0, 0))
   expect_error(
-    replay_changed(release, pair, list(add_planned = silent)), class = "dpsc_error_internal"
+    replay_changed(release, pair, list(run_output = silent)), class = "dpsc_error_internal"
   )
 })
 

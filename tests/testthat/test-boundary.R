@@ -22,10 +22,8 @@ public <- c(
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
-  "capped_l1_qp_cpp", # noise is in its linear term; the minimiser is the release
   "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
-  "stream_advance_cpp",
-  "stream_load_cpp", "stream_save_cpp"
+  "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp", "weights_release_cpp"
 )
 
 # People go in, and one answer without noise comes back that is never shown: is the table finite,
@@ -35,14 +33,14 @@ checks <- c("all_finite_cpp", "checksum_cpp")
 # People go in, and something WITHOUT NOISE comes back: PRIVATE or NOT PRIVATE. Who may call it.
 unprotected <- list(
   # Audits, on made-up panels only.
-  gram_audit_cpp = "core_hook",
+  gram_audit_cpp = "core_hook", weights_audit_cpp = "noise_hooks",
   # Losses of single people, for the curator.
   gram_contributions_cpp = "gram_contributions",
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
   # Tests and audits.
-  iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
-  radius_losses_cpp = NULL, select_distance_cpp = NULL,
+  capped_l1_qp_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
+  radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
   stream_shown_nodes_cpp = NULL,
   # The paper's experiments, from inst/reproduction.

@@ -115,6 +115,27 @@ test_that("nothing that crosses from compiled code into R holds a donor or a sum
   }
 })
 
+test_that("weights without noise do not cross into R", {
+  p <- canary_panel(n = 30)
+  scaled <- (p$donors - 500) / 500
+  y <- (p$target[1:6] - 500) / 500
+  exact <- ridge_weights_cpp(scaled[, 1:6], y, 6)
+  secrets <- c(p$secrets, exact, crossprod(scaled[, 7:8], exact))
+  expect_match(canary_found(list(exact), secrets), "a number")
+  for (method in c("output", "objective")) {
+    for (delta in c(0, 1e-6)) {
+      results <- crossings_of(function(scope) {
+        scope$dp_release.matrix(p$donors,
+          target = p$target, T0 = p$T0, epsilon = 2, delta = delta, bounds = p$bounds,
+          method = method
+        )
+      })
+      expect_gt(length(results), 0)
+      expect_no_canary(results, secrets, paste("crossings", method, delta))
+    }
+  }
+})
+
 test_that("no donor is in a plot, its data or its environments", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()

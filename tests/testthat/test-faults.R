@@ -60,11 +60,11 @@ interrupt_at <- function(k, real) {
 
 test_that("an interrupt at any noise step leaves the charge and no release", {
   steps <- list(
-    # Method gram draws in C++: it is stopped at its passes over the donors, below.
+    # They draw in C++: gram is stopped at its passes over the donors, below.
     list("gram", 1e-6, "gram_release_cpp", 1), list("gram", 0, "gram_release_cpp", 1),
-    list("output", 1e-6, "add_discrete_gaussian", 2),
-    list("output", 0, "add_continuous", 2), list("objective", 1e-6, "gaussian_noise_cpp", 1),
-    list("objective", 0, "add_continuous", 2), list("objective", 0, "capped_l1_qp_cpp", 1)
+    list("output", 1e-6, "weights_release_cpp", 1), list("output", 0, "weights_release_cpp", 1),
+    list("objective", 1e-6, "weights_release_cpp", 1),
+    list("objective", 0, "weights_release_cpp", 1)
   )
   for (step in steps) {
     for (k in seq_len(step[[4L]])) {

@@ -117,6 +117,7 @@ public_example <- function(n = 2, T0 = 2, T1 = 2, epsilon = 2, delta = 0, calibr
   list(
     method = "objective", calibration = calibration, private = is.finite(epsilon),
     epsilon = epsilon, delta = delta, n = n, T0 = T0, T1 = T1, half = half, y = y,
+    bounds = list(centre = numeric(T0 + T1), unit = 1, half = half),
     control = dp_control(rng = "R", ...)
   )
 }
@@ -277,7 +278,7 @@ test_that("published: the same exact loss exceeds epsilon in most draws", {
     as.numeric(determinant(h)$modulus) - sqrt(sum(b^2)) / step$scale
   }
   loss <- replicate(400, {
-    f <- objective_weights(step, low, public)
+    f <- run_objective(list(weights = step, post = list()), cbind(low, 0), public)$weights
     log_density(f, low) - log_density(f, high)
   })
   expect_gt(mean(loss > step$epsilon), 0.55)
@@ -356,7 +357,7 @@ test_that("without noise: the constrained minimiser, and ridge for the published
   expect_equal(fit$counterfactual, drop(crossprod(x[, 7:8], fit$weights)))
   public$calibration <- "published"
   fit <- run_objective(plan_objective(public), x, public)
-  expect_equal(fit$weights, ridge_weights(x[, 1:6], public$y, 0.5))
+  expect_equal(fit$weights, ridge_weights_cpp(x[, 1:6], public$y, 0.5))
 })
 
 test_that("a private run draws the same amount of noise whatever the donors are", {

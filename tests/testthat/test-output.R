@@ -83,7 +83,7 @@ test_that("at the smallest penalty that is accepted the factorisation succeeds o
       if (i %% 2) x <- x * (1 + 1e-15 * sample(-4:4, n * T0, TRUE))
       if (i > 5) x[] <- sign(x)
       y <- stats::runif(T0, -1, 1)
-      weights <- ridge_weights(x, y, lambda)
+      weights <- ridge_weights_cpp(x, y, lambda)
       error <- sqrt(sum((weights - accurate_weights(x, y, lambda))^2))
       # The bound is for two panels and doubled.
       expect_lte(error, ridge_rounding(n, T0, lambda, sqrt(sum(y^2))) / 4)
@@ -96,7 +96,7 @@ test_that("rounding stays within its bound when many rows add up", {
   for (case in list(c(1e3, 2), c(1e5, 2), c(1e5, 1e-2))) {
     n <- case[[1L]]
     x <- cbind(0.1, rep_len(c(0.1, 0.101), n))
-    error <- sqrt(sum((ridge_weights(x, y, case[[2L]]) - accurate_weights(x, y, case[[2L]]))^2))
+    error <- sqrt(sum((ridge_weights_cpp(x, y, case[[2L]]) - accurate_weights(x, y, case[[2L]]))^2))
     expect_lte(error, ridge_rounding(n, 2, case[[2L]], sqrt(2)) / 4)
   }
 })
@@ -120,7 +120,8 @@ test_that("computed weights of neighbours differ by no more than the plan says",
         x[1L, ] <- min(1, sqrt(lambda / 2 / T0)) * y
         other <- x
         other[1L, ] <- -x[1L, ]
-        distance <- sqrt(sum((ridge_weights(x, y, lambda) - ridge_weights(other, y, lambda))^2))
+        moved <- ridge_weights_cpp(x, y, lambda) - ridge_weights_cpp(other, y, lambda)
+        distance <- sqrt(sum(moved^2))
         expect_lte(distance, claim)
         largest <- max(largest, distance / claim)
       }
@@ -194,7 +195,7 @@ test_that("with delta > 0 both steps share one Gaussian shift, and a pair reache
     # Others zero, one row along the target and then against it, all of its outcomes flipped.
     x <- matrix(0, 50, T0)
     x[1L, ] <- sqrt(T0 / 2 / T0)
-    moved <- 2 * sqrt(sum(ridge_weights(x, public$y, T0)^2))
+    moved <- 2 * sqrt(sum(ridge_weights_cpp(x, public$y, T0)^2))
     shift <- sqrt((moved / plan$weights$scale)^2 + (2 * sqrt(T1) / plan$post$scale)^2)
     expect_lte(shift, mu)
     delta <- gaussian_delta(epsilon, 1 / shift)

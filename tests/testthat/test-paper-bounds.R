@@ -82,7 +82,7 @@ test_that("the corrected bound holds where the published one does not", {
   signal <- outer(stats::runif(n + 1, 3, 5), 1:13) / 66
   x <- signal[-1, ] + stats::rnorm(130, sd = 0.005)
   y <- (signal[1, ] + stats::rnorm(13, sd = 0.005))[1:T0]
-  weights <- ridge_weights(x[, 1:T0], y, lambda)
+  weights <- ridge_weights_cpp(x[, 1:T0], y, lambda)
   off <- (signal[1, 11] - sum(signal[-1, 11] * weights)) / sum(signal[-1, 11]^2) * signal[-1, 11]
   at <- function(form) {
     paper_rmse_bound("output",

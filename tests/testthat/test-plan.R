@@ -200,23 +200,23 @@ test_that("a plan says when there is no interval, and what would give one", {
 })
 
 test_that("calls are refused only where donors tell nothing", {
-  public <- function(n, epsilon, method = "gram", private = TRUE) {
+  public <- function(n, epsilon, private = TRUE) {
     list(
-      method = method, private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,
+      method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,
       delta = 1e-6, y = seq(-0.1, 0.1, length.out = 10), control = dp_control()
     )
   }
-  expect_null(plan_refusal(public(300, 0.1)))
-  expect_null(plan_refusal(public(30, 1)))
-  expect_null(plan_refusal(public(2, Inf, private = FALSE)))
-  expect_null(plan_refusal(public(3, 0.1, "output")))
-  said <- plan_refusal(public(10, 0.1))
+  refusal <- function(...) plan_refusal(public(...), plan_gram(public(...)))
+  expect_null(refusal(300, 0.1))
+  expect_null(refusal(30, 1))
+  expect_null(refusal(2, Inf, private = FALSE))
+  said <- refusal(10, 0.1)
   expect_match(said, "10 donors at epsilon = 0.1 would tell nothing", fixed = TRUE)
   # What it names does serve.
   donors <- as.numeric(gsub(",", "", sub(".*tell something is ([0-9,]+) donors.*", "\\1", said)))
-  expect_null(plan_refusal(public(donors, 0.1)))
+  expect_null(refusal(donors, 0.1))
   epsilon <- as.numeric(sub(".*epsilon = ([0-9.]+) with these donors.*", "\\1", said))
-  expect_null(plan_refusal(public(10, epsilon)))
+  expect_null(refusal(10, epsilon))
   # Where a call is refused even the best case for the donors leaves the error that was.
   best <- list(
     kind = "common", level = 0.02, loading = 0, time = 0, drift = 0, noise = 0.02, shift = 0.5

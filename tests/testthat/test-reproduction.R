@@ -21,7 +21,7 @@ radial <- function(d, norm) {
 test_that("errors of output perturbation have the law of a plain loop", {
   withr::local_seed(1)
   data <- simulated()
-  weights <- ridge_weights(data$x, data$y, 3)
+  weights <- ridge_weights_cpp(data$x, data$y, 3)
   laws <- list(
     gamma_norm = function(d, scale) radial(d, stats::rgamma(1, d, scale = scale)),
     radial_laplace = function(d, scale) radial(d, stats::rexp(1) * scale),

@@ -3,18 +3,21 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "continuous.hpp"
 #include "discrete.hpp"
 #include "exponential.hpp"
 
 namespace dpsc {
 
-enum class law { discrete_gaussian, discrete_laplace, exponential };
+enum class law { discrete_gaussian, discrete_laplace, exponential, gaussian, gamma_norm };
 
 inline const char* law_name(law which) {
   switch (which) {
@@ -22,6 +25,10 @@ inline const char* law_name(law which) {
       return "discrete_gaussian";
     case law::discrete_laplace:
       return "discrete_laplace";
+    case law::gaussian:
+      return "gaussian";
+    case law::gamma_norm:
+      return "gamma_norm";
     default:
       return "exponential";
   }
@@ -34,7 +41,21 @@ struct noise_call {
   Eigen::VectorXd scale;   // variances, Laplace scales, or the exponent on a loss of one
   Eigen::VectorXd exact;   // sums without noise, or losses
   Eigen::VectorXd offset;  // log-prior of a choice, as it is used
-  Eigen::VectorXd output;  // sums with noise, or the choice (from 0)
+  Eigen::VectorXd output;  // sums with noise, the choice (from 0), or the minimiser
+  double log_curvature;    // of a perturbed objective, else NaN
+};
+
+/// A convex objective to which a random linear term is added.
+class perturbed_objective {
+ public:
+  virtual ~perturbed_objective() = default;
+  virtual Eigen::Index size() const = 0;
+  /// Minimiser of the objective plus term'f.
+  virtual Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const = 0;
+  /// Gradient of the objective without the term.
+  virtual Eigen::VectorXd gradient(const Eigen::VectorXd& f) const = 0;
+  /// Log-determinant of its Hessian, up to a public constant.
+  virtual double log_curvature() const = 0;
 };
 
 class noise {
@@ -46,6 +67,17 @@ class noise {
                               const Eigen::VectorXd& scale) = 0;
 
   virtual std::size_t choose(const std::string& label, const private_choice& choice) = 0;
+
+  /// A real vector plus floating-point noise, rounded to a public grid far below the noise.
+  /// Rounding hides the low bits in which such noise betrays its argument (Mironov, 2012), but
+  /// proves nothing.
+  virtual Eigen::VectorXd add_real(const std::string& label, law kind, const Eigen::VectorXd& exact,
+                                   double scale) = 0;
+
+  /// The minimiser of an objective plus a random linear term. Given the answer the term is known:
+  /// it is what the noise protects.
+  virtual Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
+                                  const perturbed_objective& objective) = 0;
 };
 
 /// Noise from an engine of random bits.
@@ -73,7 +105,24 @@ class drawn_noise : public noise {
     return choice.draw(engine_);
   }
 
+  Eigen::VectorXd add_real(const std::string&, law kind, const Eigen::VectorXd& exact,
+                           double scale) override {
+    const double grid = std::exp2(std::floor(std::log2(scale)) - 20.0);
+    const Eigen::VectorXd noisy = exact + term(kind, exact.size(), scale);
+    return noisy.unaryExpr([grid](double x) { return std::nearbyint(x / grid) * grid; });
+  }
+
+  Eigen::VectorXd perturb(const std::string&, law kind, double scale,
+                          const perturbed_objective& objective) override {
+    return objective.minimiser(term(kind, objective.size(), scale));
+  }
+
  private:
+  Eigen::VectorXd term(law kind, Eigen::Index size, double scale) {
+    return kind == law::gaussian ? gaussian_vector(size, scale, engine_)
+                                 : gamma_norm_vector(size, scale, engine_);
+  }
+
   Engine& engine_;
 };
 
@@ -84,8 +133,33 @@ class recorded_noise : public noise {
 
   Eigen::VectorXd add(const std::string& label, law kind, const Eigen::VectorXd& exact,
                       const Eigen::VectorXd& scale) override {
-    calls_.push_back({label, kind, scale, exact, {}, inner_.add(label, kind, exact, scale)});
+    calls_.push_back({label, kind, scale, exact, {}, inner_.add(label, kind, exact, scale), none});
     return calls_.back().output;
+  }
+
+  Eigen::VectorXd add_real(const std::string& label, law kind, const Eigen::VectorXd& exact,
+                           double scale) override {
+    calls_.push_back({label,
+                      kind,
+                      Eigen::VectorXd::Constant(1, scale),
+                      exact,
+                      {},
+                      inner_.add_real(label, kind, exact, scale),
+                      none});
+    return calls_.back().output;
+  }
+
+  Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
+                          const perturbed_objective& objective) override {
+    const Eigen::VectorXd point = inner_.perturb(label, kind, scale, objective);
+    calls_.push_back({label,
+                      kind,
+                      Eigen::VectorXd::Constant(1, scale),
+                      -objective.gradient(point),
+                      {},
+                      point,
+                      objective.log_curvature()});
+    return point;
   }
 
   std::size_t choose(const std::string& label, const private_choice& choice) override {
@@ -103,7 +177,8 @@ class recorded_noise : public noise {
                     Eigen::VectorXd::Constant(1, choice.exponent()),
                     Eigen::VectorXd(size),
                     Eigen::VectorXd::Zero(size),
-                    Eigen::VectorXd::Constant(1, static_cast<double>(k))};
+                    Eigen::VectorXd::Constant(1, static_cast<double>(k)),
+                    none};
     for (Eigen::Index i = 0; i < size; ++i) {
       const auto at = static_cast<std::size_t>(i);
       call.exact[i] = static_cast<double>(choice.losses[at]);
@@ -114,6 +189,8 @@ class recorded_noise : public noise {
   }
 
  private:
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
   noise& inner_;
   std::vector<noise_call> calls_;
 };
@@ -130,21 +207,27 @@ class replayed_noise : public noise {
 
   Eigen::VectorXd add(const std::string&, law, const Eigen::VectorXd& exact,
                       const Eigen::VectorXd&) override {
-    const Eigen::VectorXd& known = next();
-    if (known.size() != exact.size()) throw replay_diverged();
-    return known;
+    return next(exact.size());
+  }
+
+  Eigen::VectorXd add_real(const std::string&, law, const Eigen::VectorXd& exact, double) override {
+    return next(exact.size());
+  }
+
+  Eigen::VectorXd perturb(const std::string&, law, double,
+                          const perturbed_objective& objective) override {
+    return next(objective.size());
   }
 
   std::size_t choose(const std::string&, const private_choice& choice) override {
-    const Eigen::VectorXd& known = next();
-    if (known.size() != 1 || !(known[0] >= 0.0 && known[0] < choice.losses.size()))
-      throw replay_diverged();
+    const Eigen::VectorXd& known = next(1);
+    if (!(known[0] >= 0.0 && known[0] < choice.losses.size())) throw replay_diverged();
     return static_cast<std::size_t>(known[0]);
   }
 
  private:
-  const Eigen::VectorXd& next() {
-    if (position_ == outputs_.size()) throw replay_diverged();
+  const Eigen::VectorXd& next(Eigen::Index size) {
+    if (position_ == outputs_.size() || outputs_[position_].size() != size) throw replay_diverged();
     return outputs_[position_++];
   }
 

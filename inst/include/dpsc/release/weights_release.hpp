@@ -1,0 +1,168 @@
+// Releases of weights on people: output and objective perturbation (Rho, Cummings and Misra, 2023),
+// as published and as repaired. First the weights that fit the target's past, with noise on them or
+// on their objective; then their sum over the outcomes from the treatment on, which get noise too.
+// Constants and proofs: R/mechanism-output.R, R/mechanism-objective.R, inst/proofs/ridge.md and
+// objective.md.
+#pragma once
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "../noise/noise.hpp"
+#include "../rows/row_map.hpp"
+#include "../rows/source.hpp"
+#include "../runtime.hpp"
+#include "../solver/capped_l1_qp.hpp"
+
+namespace dpsc {
+
+/// One step of noise on real numbers: an integer law on the grid 2^-grid, or a continuous one.
+struct real_step {
+  bool drawn = false;
+  law kind = law::gaussian;
+  double scale = 0.0;     // of a continuous law
+  double variance = 0.0;  // of a discrete Gaussian, grid units
+  int grid = 0;
+};
+
+/// How weights are found. All PUBLIC.
+struct weights_plan {
+  enum class way { ridge, perturbed, bounded };
+  way solver = way::ridge;
+  double penalty = 0.0;    // lambda of ridge; the curvature mu of an objective
+  double cap = 0.0;        // bounded: largest weight
+  double tolerance = 0.0;  // bounded: accuracy of the solver
+  real_step noise;         // on ridge weights, or the linear term of an objective
+  real_step cover;         // bounded: over the solver's error
+  real_step post;          // on outcomes from the treatment on
+};
+
+/// RELEASED.
+struct weights_release {
+  Eigen::VectorXd weights;         // n
+  Eigen::VectorXd counterfactual;  // T1, scaled units
+};
+
+/// Rows in scaled units, within the bounds if they have any. PRIVATE.
+inline Eigen::MatrixXd scaled_rows(const table_view& table, const row_scale& scale, bool clip) {
+  if (table.columns != scale.centre.size())
+    throw std::invalid_argument("the table does not fit its scale");
+  Eigen::MatrixXd out(table.rows, table.columns);
+  for (Eigen::Index t = 0; t < table.columns; ++t) {
+    for (Eigen::Index i = 0; i < table.rows; ++i) {
+      const Eigen::Index at = t * table.rows + i;
+      const double x = table.reals ? table.reals[at] : static_cast<double>(table.integers[at]);
+      out(i, t) = (x - scale.centre[t]) / scale.unit;
+    }
+    if (clip) out.col(t) = out.col(t).cwiseMin(scale.half[t]).cwiseMax(-scale.half[t]);
+  }
+  return out;
+}
+
+/// Ridge weights X (X'X + (lambda / 2) I)^-1 y: one small system however many people there are.
+inline Eigen::VectorXd ridge_weights(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                                     const Eigen::VectorXd& y, double lambda) {
+  Eigen::MatrixXd moment = x.transpose() * x;
+  moment.diagonal().array() += lambda / 2.0;
+  return x * moment.llt().solve(y);
+}
+
+/// f'(2 XX' + mu I)f / 2 - 2 (Xy)'f, whose minimiser is unconstrained or bounded.
+class weights_objective : public perturbed_objective {
+ public:
+  weights_objective(const Eigen::Ref<const Eigen::MatrixXd>& x, const Eigen::VectorXd& y,
+                    const weights_plan& plan, runtime host)
+      : x_(x),
+        plan_(plan),
+        host_(std::move(host)),
+        linear_(2.0 * (x * y)),
+        moment_(x.transpose() * x) {
+    moment_.diagonal().array() += plan.penalty / 2.0;
+  }
+
+  Eigen::Index size() const override { return linear_.size(); }
+
+  Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override {
+    const Eigen::VectorXd linear = linear_ - term;
+    // Nothing depends on whether the solver met its tolerance: in exact arithmetic it always does,
+    // after a number of iterations known beforehand. "Zeros on failure" would show a private event.
+    if (plan_.solver == weights_plan::way::bounded)
+      return capped_l1_qp(x_, linear, plan_.penalty, plan_.cap).solve(plan_.tolerance, host_).point;
+    return (linear - x_ * moment_.llt().solve(x_.transpose() * linear)) / plan_.penalty;
+  }
+
+  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override {
+    return 2.0 * (x_ * (x_.transpose() * f)) + plan_.penalty * f - linear_;
+  }
+
+  double log_curvature() const override {
+    // log det (I + 2 X'X / mu).
+    const Eigen::MatrixXd root = (moment_ * (2.0 / plan_.penalty)).llt().matrixL();
+    return 2.0 * root.diagonal().array().log().sum();
+  }
+
+ private:
+  Eigen::MatrixXd x_;
+  weights_plan plan_;
+  runtime host_;
+  Eigen::VectorXd linear_;
+  Eigen::MatrixXd moment_;
+};
+
+/// Numbers plus the noise of a step; as they are if it draws none.
+inline Eigen::VectorXd add_step(const std::string& label, const Eigen::VectorXd& exact,
+                                const real_step& step, noise& draws) {
+  if (!step.drawn) return exact;
+  if (step.kind != law::discrete_gaussian)
+    return draws.add_real(label, step.kind, exact, step.scale);
+  const double unit = std::ldexp(1.0, step.grid);
+  const Eigen::VectorXd whole =
+      exact.unaryExpr([unit](double x) { return std::nearbyint(x * unit); });
+  return draws.add(label, step.kind, whole,
+                   Eigen::VectorXd::Constant(exact.size(), step.variance)) /
+         unit;
+}
+
+inline Eigen::VectorXd noisy_weights(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                                     const Eigen::VectorXd& y, const weights_plan& plan,
+                                     noise& draws, const runtime& host) {
+  if (plan.solver == weights_plan::way::ridge)
+    return add_step("ridge weights", ridge_weights(x, y, plan.penalty), plan.noise, draws);
+  const weights_objective objective(x, y, plan, host);
+  if (!plan.noise.drawn) return objective.minimiser(Eigen::VectorXd::Zero(objective.size()));
+  const Eigen::VectorXd point =
+      draws.perturb("linear term of the objective", plan.noise.kind, plan.noise.scale, objective);
+  return add_step("accuracy of the solver", point, plan.cover, draws);
+}
+
+/// @param y (T0, scaled units) the target before the treatment. PUBLIC.
+inline weights_release release_weights(const table_view& donors, const row_scale& scale,
+                                       const Eigen::VectorXd& y, const weights_plan& plan,
+                                       noise& draws, const runtime& host = runtime()) {
+  const Eigen::Index T0 = y.size(), T1 = scale.centre.size() - T0, n = donors.rows;
+  const Eigen::MatrixXd rows = scaled_rows(donors, scale, plan.post.drawn);
+  weights_release out;
+  out.weights = noisy_weights(rows.leftCols(T0), y, plan, draws, host);
+  Eigen::MatrixXd post = rows.rightCols(T1);
+  if (plan.post.drawn && plan.post.kind == law::discrete_gaussian) {
+    // On the grid and inside the bounds rounded towards zero, so the sensitivity holds exactly.
+    const double unit = std::ldexp(1.0, plan.post.grid);
+    for (Eigen::Index t = 0; t < T1; ++t) {
+      const double limit = std::floor(scale.half[T0 + t] * unit) / unit;
+      post.col(t) = post.col(t)
+                        .unaryExpr([unit](double x) { return std::nearbyint(x * unit) / unit; })
+                        .cwiseMin(limit)
+                        .cwiseMax(-limit);
+    }
+  }
+  // Only the product is kept: nothing later needs the noisy outcomes themselves.
+  const Eigen::VectorXd stacked = Eigen::Map<const Eigen::VectorXd>(post.data(), n * T1);
+  const Eigen::VectorXd noisy = add_step("post-period outcomes", stacked, plan.post, draws);
+  out.counterfactual =
+      Eigen::Map<const Eigen::MatrixXd>(noisy.data(), n, T1).transpose() * out.weights;
+  return out;
+}
+
+}  // namespace dpsc
