@@ -69,6 +69,38 @@ laplace_gram_sensitivity_cpp <- function(radius, constant, d) {
     .Call(`_dpsc_laplace_gram_sensitivity_cpp`, radius, constant, d)
 }
 
+sdid_fit_cpp <- function(donors, target, T0, zeta, zeta_periods) {
+    .Call(`_dpsc_sdid_fit_cpp`, donors, target, T0, zeta, zeta_periods)
+}
+
+difference_deviation_cpp <- function(donors, T0) {
+    .Call(`_dpsc_difference_deviation_cpp`, donors, T0)
+}
+
+augmented_fit_cpp <- function(balanced, target, lambda) {
+    .Call(`_dpsc_augmented_fit_cpp`, balanced, target, lambda)
+}
+
+augmented_path_cpp <- function(balanced, target, periods, penalties, smallest) {
+    .Call(`_dpsc_augmented_path_cpp`, balanced, target, periods, penalties, smallest)
+}
+
+factor_fit_cpp <- function(donors, target, T0, rank) {
+    .Call(`_dpsc_factor_fit_cpp`, donors, target, T0, rank)
+}
+
+factor_path_cpp <- function(donors, target, T0, most) {
+    .Call(`_dpsc_factor_path_cpp`, donors, target, T0, most)
+}
+
+mcnnm_fit_cpp <- function(donors, target, T0, lambda) {
+    .Call(`_dpsc_mcnnm_fit_cpp`, donors, target, T0, lambda)
+}
+
+mcnnm_path_cpp <- function(donors, target, T0, penalties, smallest) {
+    .Call(`_dpsc_mcnnm_path_cpp`, donors, target, T0, penalties, smallest)
+}
+
 simplex_fit_cpp <- function(donors, target, T0, demean, lambda) {
     .Call(`_dpsc_simplex_fit_cpp`, donors, target, T0, demean, lambda)
 }

@@ -27,10 +27,14 @@ conformal_engine <- function(y, refit) {
 conformal_engine_classical <- function(fit, call = NULL) {
   parts <- raw_parts(fit, call)
   raw <- parts$raw
-  if (parts$estimator == "predictors") {
+  if (!treats_periods_alike(parts)) {
     abort(c(
       "Conformal inference needs an estimator that treats all periods alike.",
-      x = "Estimator {.val predictors} does not: predictors are taken before treatment.",
+      x = if (parts$estimator == "sdid") {
+        "Estimator {.val sdid} does not: it weights the periods before treatment."
+      } else {
+        "Estimator {.val {parts$estimator}} does not: predictors are taken before treatment."
+      },
       i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
     ), "argument", call)
   }
@@ -47,6 +51,12 @@ conformal_engine_classical <- function(fit, call = NULL) {
     paths <- rep(raw$target[periods], each = nrow(effects)) - effects
     simplex_residuals_cpp(raw$donors[, periods, drop = FALSE], paths, demean, lambda)$paths
   }
+}
+
+#' Is the fit the same whatever the order of the periods?
+#' @noRd
+treats_periods_alike <- function(fit) {
+  fit$estimator != "sdid" && is.null(fit$settings$predictors)
 }
 
 #' Conformal p-value of a null effect path

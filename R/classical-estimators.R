@@ -4,7 +4,10 @@
 #' Names of the estimators on raw data
 #' @noRd
 classical_estimators <- function() {
-  c("simplex", "ridge", "demeaned", "hsvt", "did", "penalised", "predictors")
+  c(
+    "simplex", "ridge", "demeaned", "hsvt", "did", "penalised", "predictors", "augmented", "sdid",
+    "factor", "mcnnm"
+  )
 }
 
 #' Fit one estimator on raw data
@@ -23,6 +26,7 @@ classical_estimators <- function() {
 #' * `"predictors"`: simplex weights that match predictors, each divided by its standard deviation
 #'   over target and donors and weighted by importances V. V is given, or chosen by the fit before
 #'   treatment that it leads to (Abadie, Diamond and Hainmueller, 2010).
+#' * `"augmented"`, `"sdid"`, `"factor"`, `"mcnnm"`: see `complete_augmented()` and its kin.
 #'
 #' @param donors (`matrix`, n x T, outcome units)\cr one row a donor. PRIVATE.
 #' @param target (`numeric(T)` or `matrix`, 1 x T)\cr the treated unit.
@@ -56,13 +60,19 @@ fit_checked <- function(donors, target, T0, estimator, settings) {
     hsvt = fit_hsvt(donors, target, T0, settings$rank),
     did = fit_did(donors, target, T0),
     predictors = fit_predictors(donors, target, T0, settings),
+    augmented = fit_augmented(donors, target, T0, settings),
+    sdid = fit_sdid(donors, target, T0, settings),
+    factor = fit_factor(donors, target, T0, settings),
+    mcnnm = fit_mcnnm(donors, target, T0, settings),
     simplex_fit_cpp(donors, target, T0, estimator == "demeaned", simplex_penalty(settings))
   )
   names(fit$weights) <- rownames(donors)
   if (!is.null(fit$importance)) {
     settings$importance <- fit$importance
   }
-  keep <- c("weights", "intercept", "counterfactual", "objective", "kkt", "ties", "loss")
+  keep <- c(
+    "weights", "intercept", "counterfactual", "objective", "kkt", "ties", "loss", "period_weights"
+  )
   c(fit[intersect(keep, names(fit))], list(settings = settings))
 }
 
@@ -100,7 +110,10 @@ complete_settings <- function(raw, estimator, settings, call = NULL) {
     ridge = "lambda", penalised = "lambda", hsvt = "rank",
     predictors = c(
       "predictors", "v", "judged", "screened", "starts", "evaluations", "importance"
-    )
+    ),
+    augmented = c("lambda", "rule", "predictors", "path"),
+    sdid = c("zeta", "zeta_periods", "treated"), factor = c("rank", "most", "path"),
+    mcnnm = c("lambda", "path")
   )[[estimator]]
   unknown <- setdiff(names(settings), known)
   if (length(unknown) || (length(settings) && is.null(names(settings)))) {
@@ -117,6 +130,10 @@ complete_settings <- function(raw, estimator, settings, call = NULL) {
     penalised = list(lambda = check_lambda(settings$lambda, call)),
     hsvt = list(rank = complete_rank(raw, settings$rank, call)),
     predictors = complete_predictors(raw, settings, call),
+    augmented = complete_augmented(raw, settings, call),
+    sdid = complete_sdid(raw, settings, call),
+    factor = complete_factor(raw, settings, call),
+    mcnnm = complete_mcnnm(raw, settings, call),
     list()
   )
 }
@@ -191,20 +208,16 @@ fit_did <- function(donors, target, T0) {
 }
 
 complete_predictors <- function(raw, settings, call) {
-  given <- settings$predictors
-  ok <- is.list(given) && is.matrix(given$donors) && is.numeric(given$donors) &&
-    ncol(given$donors) >= 1L && is.numeric(given$target) &&
-    length(given$target) == ncol(given$donors)
-  if (!ok) {
+  if (is.null(settings$predictors)) {
     abort(c(
-      "Estimator {.val predictors} needs a setting {.arg predictors}.",
-      i = "A list of {.code donors}, one row a donor, and {.code target}, one value a predictor."
+      "Estimator {.val predictors} needs predictors.",
+      i = paste(
+        "Name columns in the formula, {.code outcome ~ treated | x1 + x2}, or give a setting",
+        "{.arg predictors}."
+      )
     ), "argument", call)
   }
-  given <- match_predictors(given, raw$donors, call)
-  if (!all(is.finite(given$donors)) || !all(is.finite(given$target))) {
-    abort("The predictors must be finite.", "argument", call)
-  }
+  given <- check_predictors(settings$predictors, raw$donors, call)
   v <- settings$v
   if (!is.null(names(v)) && setequal(names(v), colnames(given$donors))) {
     v <- unname(v[colnames(given$donors)])
@@ -226,59 +239,7 @@ complete_predictors <- function(raw, settings, call) {
       effort[[name]] <- check_count(settings[[name]], 1, 1e6, arg = name, call = call)
     }
   }
-  storage.mode(given$donors) <- "double"
-  c(list(
-    predictors = list(donors = given$donors, target = as.double(given$target)), v = v,
-    judged = as.integer(judged)
-  ), effort)
-}
-
-#' Predictors in the order of the donors, and the target's in the order of the columns
-#'
-#' By name, never by position where there are names: a shuffled matrix would give a wrong fit
-#' without a sign. Rows of other units are left out.
-#' @noRd
-match_predictors <- function(given, donors, call) {
-  donor_names <- rownames(donors)
-  # Donors that came without names are numbered.
-  if (identical(donor_names, as.character(seq_len(nrow(donors))))) {
-    donor_names <- NULL
-  }
-  own <- rownames(given$donors)
-  if (!is.null(own)) {
-    at <- match(donor_names %||% seq_len(nrow(donors)), own)
-    lacking <- sum(is.na(at))
-    if (lacking > 0L || anyDuplicated(own)) {
-      abort(c(
-        "The rows of the predictors do not match the donors by name.",
-        x = if (lacking > 0L) "Without a row of their name: {lacking} of {nrow(donors)} donors.",
-        x = if (anyDuplicated(own)) "Some row names are there more than once.",
-        i = "Name the rows of {.code predictors$donors} exactly as the units are named."
-      ), "argument", call)
-    }
-    given$donors <- given$donors[at, , drop = FALSE]
-  } else if (!is.null(donor_names) || nrow(given$donors) != nrow(donors)) {
-    abort(c(
-      "The predictors cannot be matched with the donors.",
-      x = if (!is.null(donor_names)) "The donors have names, the rows of the predictors have none.",
-      x = if (is.null(donor_names)) {
-        "There are {nrow(donors)} donors and {nrow(given$donors)} rows."
-      },
-      i = "Give {.code predictors$donors} one row a donor, with the donors' names as row names."
-    ), "argument", call)
-  }
-  columns <- colnames(given$donors)
-  named <- names(given$target)
-  if (!is.null(columns) && !is.null(named)) {
-    if (anyDuplicated(columns) || !setequal(columns, named)) {
-      abort(c(
-        "The predictors of the target are not those of the donors.",
-        i = "{.code names(predictors$target)} must be {.code colnames(predictors$donors)}."
-      ), "argument", call)
-    }
-    given$target <- given$target[columns]
-  }
-  given
+  c(list(predictors = given, v = v, judged = as.integer(judged)), effort)
 }
 
 #' Predictors on comparable scales: each divided by its standard deviation over all units
@@ -328,9 +289,22 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
   }
   paths <- vapply(seq_len(nrow(donors)), function(i) {
     others <- donors[-i, , drop = FALSE]
+    settings <- settings_without(settings, i, target = TRUE)
     fit_checked(others, donors[i, ], raw$T0, estimator, settings)$counterfactual
   }, numeric(ncol(donors)))
   matrix(paths, nrow(donors), byrow = TRUE)
+}
+
+#' Settings for a fit without donor `i`, which may be the target instead
+#' @noRd
+settings_without <- function(settings, i, target = FALSE) {
+  given <- settings$predictors
+  if (is.null(given)) {
+    return(settings)
+  }
+  if (target) settings$predictors$target <- given$donors[i, ]
+  settings$predictors$donors <- given$donors[-i, , drop = FALSE]
+  settings
 }
 
 #' Counterfactuals of the target without each of some donors
@@ -345,10 +319,8 @@ leave_out_counterfactuals <- function(raw, estimator, settings, dropped) {
     )$paths)
   }
   paths <- vapply(dropped, function(i) {
-    if (estimator == "predictors") {
-      settings$predictors$donors <- settings$predictors$donors[-i, , drop = FALSE]
-    }
     others <- donors[-i, , drop = FALSE]
+    settings <- settings_without(settings, i)
     fit_checked(others, raw$target, raw$T0, estimator, settings)$counterfactual
   }, numeric(ncol(donors)))
   matrix(paths, length(dropped), byrow = TRUE)

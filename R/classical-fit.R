@@ -3,7 +3,9 @@
 
 # The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
 # release).
-raw_estimators <- c("simplex", "demeaned", "hsvt", "penalised", "predictors")
+raw_estimators <- c(
+  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm"
+)
 
 is_classical <- function(estimator) {
   is.character(estimator) && length(estimator) == 1L && estimator %in% raw_estimators
@@ -17,6 +19,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
   if (missing(epsilon) || !is_number(epsilon) || is.finite(epsilon)) {
     abort(c(
       "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
+      x = "It fits the donors' rows as they are, and no noise hides any of them.",
       i = "The private estimators are {.val ridge} and {.val did}."
     ), "argument", call)
   }
@@ -35,7 +38,8 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
   donors <- panel$donors
   storage.mode(donors) <- "double"
   rownames(donors) <- panel$donor_names %||% seq_len(nrow(donors))
-  fit <- fit_classical(donors, target, panel$T0, estimator, control$settings, call)
+  settings <- classical_settings(control$settings, estimator, k)
+  fit <- fit_classical(donors, target, panel$T0, estimator, settings, call)
   T1 <- panel$T1
   unknown <- matrix(NA_real_, T1, T1)
   structure(list(
@@ -46,8 +50,16 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
     estimator = estimator,
     penalty = fit$settings$lambda %||% NA_real_, weights = fit$weights, intercept = fit$intercept,
     objective = fit$objective, kkt = fit$kkt, ties = fit$ties, settings = fit$settings,
+    period_weights = fit$period_weights,
     raw = list(donors = donors, target = target, T0 = panel$T0, times = panel$times)
   ), class = c("dp_synth_classical", "dp_synth"))
+}
+
+#' The user's settings, and what only the panel knows
+#' @noRd
+classical_settings <- function(settings, estimator, treated) {
+  if (estimator == "sdid") settings$treated <- settings$treated %||% treated
+  settings
 }
 
 #' What stands in for the release of a fit that has none, so that the verbs need not ask

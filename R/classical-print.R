@@ -6,7 +6,8 @@ print.dp_synth_classical <- function(x, ...) {
   cat(
     fit_headline(x), describe_targets(x), "",
     paste0("  average effect   ", format_value(mean(effects_of(x)))),
-    fit_quality_lines(x), weight_line(x), "", next_lines(x), "", privacy_lines(x$release),
+    fit_quality_lines(x), weight_line(x), tuning_lines(x), "", next_lines(x), "",
+    privacy_lines(x$release),
     sep = "\n"
   )
   invisible(x)
@@ -34,7 +35,7 @@ print.summary.dp_synth_classical <- function(x, ...) {
   cat(fit_headline(fit), describe_targets(fit), "", sep = "\n")
   print(data.frame(effect = format_value(x$effects$estimate), row.names = x$effects$term))
   cat(
-    "", fit_quality_lines(fit), weight_line(fit), "", next_lines(fit), "",
+    "", fit_quality_lines(fit), weight_line(fit), tuning_lines(fit), "", next_lines(fit), "",
     privacy_lines(fit$release),
     sep = "\n"
   )
@@ -44,7 +45,7 @@ print.summary.dp_synth_classical <- function(x, ...) {
 #' @rdname effects.dp_synth
 #' @export
 confint.dp_synth_classical <- function(object, ...) {
-  instead <- if (object$estimator == "predictors") {
+  instead <- if (!treats_periods_alike(object)) {
     "{.fn placebo_space} ranks the target's effect among placebos on the donors."
   } else {
     highest <- classical_level(object)
@@ -113,11 +114,40 @@ weight_line <- function(fit) {
     return("  no donor carries weight")
   }
   shown <- utils::head(weights, 5L)
+  implied <- if (fit$estimator %in% c("factor", "mcnnm")) "implied "
   strwrap(paste0(
-    "largest weights: ", paste(names(shown), formatC(shown, digits = 3L, format = "f"),
+    "largest ", implied, "weights: ", paste(names(shown), formatC(shown, digits = 3L, format = "f"),
       collapse = ", "
     ), if (length(weights) > 5L) paste0(" and ", length(weights) - 5L, " more: see coef()")
   ), 96L, prefix = "  ", initial = "  ")
+}
+
+#' What the estimator chose for itself: penalty, factors, weights of periods, importances
+#' @noRd
+tuning_lines <- function(fit) {
+  settings <- fit$settings
+  chosen <- if (!is.null(settings$path)) ", by cross-validation"
+  switch(fit$estimator,
+    augmented = , mcnnm = paste0("  penalty ", format(settings$lambda, digits = 3L), chosen),
+    factor = paste0("  ", count_of(settings$rank, "factor"), chosen),
+    sdid = named_line("weights of periods", sdid_periods(fit)),
+    predictors = named_line("importances (V)", settings$importance)
+  )
+}
+
+sdid_periods <- function(fit) {
+  times <- fit$raw$times %||% seq_along(fit$target)
+  stats::setNames(fit$period_weights, period_text(times[seq_along(fit$period_weights)]))
+}
+
+named_line <- function(label, values) {
+  if (is.null(names(values))) names(values) <- seq_along(values)
+  values <- values[values > 5e-4]
+  strwrap(
+    paste0(label, ": ", paste(names(values), formatC(values, digits = 3L, format = "f"),
+      collapse = ", "
+    )), 96L, prefix = "  ", initial = "  "
+  )
 }
 
 #' What gives a classical fit its inference
@@ -126,7 +156,7 @@ next_lines <- function(fit) {
   highest <- classical_level(fit)
   c(
     "  next: placebo_space(fit) for a p-value, leave_one_out(fit) for what rests on one donor,",
-    if (fit$estimator == "predictors") {
+    if (!treats_periods_alike(fit)) {
       "  placebo_time(fit) for placebo dates"
     } else {
       paste0("  conformal(fit", if (highest < 0.95) paste0(", level = ", highest),

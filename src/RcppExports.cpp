@@ -195,6 +195,110 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// sdid_fit_cpp
+Rcpp::List sdid_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, double zeta, double zeta_periods);
+RcppExport SEXP _dpsc_sdid_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP zetaSEXP, SEXP zeta_periodsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type zeta(zetaSEXP);
+    Rcpp::traits::input_parameter< double >::type zeta_periods(zeta_periodsSEXP);
+    rcpp_result_gen = Rcpp::wrap(sdid_fit_cpp(donors, target, T0, zeta, zeta_periods));
+    return rcpp_result_gen;
+END_RCPP
+}
+// difference_deviation_cpp
+double difference_deviation_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, int T0);
+RcppExport SEXP _dpsc_difference_deviation_cpp(SEXP donorsSEXP, SEXP T0SEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    rcpp_result_gen = Rcpp::wrap(difference_deviation_cpp(donors, T0));
+    return rcpp_result_gen;
+END_RCPP
+}
+// augmented_fit_cpp
+Rcpp::List augmented_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced, const Eigen::Map<Eigen::VectorXd>& target, double lambda);
+RcppExport SEXP _dpsc_augmented_fit_cpp(SEXP balancedSEXP, SEXP targetSEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type balanced(balancedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(augmented_fit_cpp(balanced, target, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// augmented_path_cpp
+Rcpp::List augmented_path_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced, const Eigen::Map<Eigen::VectorXd>& target, int periods, int penalties, double smallest);
+RcppExport SEXP _dpsc_augmented_path_cpp(SEXP balancedSEXP, SEXP targetSEXP, SEXP periodsSEXP, SEXP penaltiesSEXP, SEXP smallestSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type balanced(balancedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type periods(periodsSEXP);
+    Rcpp::traits::input_parameter< int >::type penalties(penaltiesSEXP);
+    Rcpp::traits::input_parameter< double >::type smallest(smallestSEXP);
+    rcpp_result_gen = Rcpp::wrap(augmented_path_cpp(balanced, target, periods, penalties, smallest));
+    return rcpp_result_gen;
+END_RCPP
+}
+// factor_fit_cpp
+Rcpp::List factor_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int rank);
+RcppExport SEXP _dpsc_factor_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP rankSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
+    rcpp_result_gen = Rcpp::wrap(factor_fit_cpp(donors, target, T0, rank));
+    return rcpp_result_gen;
+END_RCPP
+}
+// factor_path_cpp
+Eigen::VectorXd factor_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int most);
+RcppExport SEXP _dpsc_factor_path_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(factor_path_cpp(donors, target, T0, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// mcnnm_fit_cpp
+Rcpp::List mcnnm_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, double lambda);
+RcppExport SEXP _dpsc_mcnnm_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(mcnnm_fit_cpp(donors, target, T0, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// mcnnm_path_cpp
+Rcpp::List mcnnm_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int penalties, double smallest);
+RcppExport SEXP _dpsc_mcnnm_path_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP penaltiesSEXP, SEXP smallestSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type penalties(penaltiesSEXP);
+    Rcpp::traits::input_parameter< double >::type smallest(smallestSEXP);
+    rcpp_result_gen = Rcpp::wrap(mcnnm_path_cpp(donors, target, T0, penalties, smallest));
+    return rcpp_result_gen;
+END_RCPP
+}
 // simplex_fit_cpp
 Rcpp::List simplex_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, bool demean, double lambda);
 RcppExport SEXP _dpsc_simplex_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
@@ -1105,6 +1209,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
     {"_dpsc_laplace_outer_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_outer_sensitivity_cpp, 2},
     {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
+    {"_dpsc_sdid_fit_cpp", (DL_FUNC) &_dpsc_sdid_fit_cpp, 5},
+    {"_dpsc_difference_deviation_cpp", (DL_FUNC) &_dpsc_difference_deviation_cpp, 2},
+    {"_dpsc_augmented_fit_cpp", (DL_FUNC) &_dpsc_augmented_fit_cpp, 3},
+    {"_dpsc_augmented_path_cpp", (DL_FUNC) &_dpsc_augmented_path_cpp, 5},
+    {"_dpsc_factor_fit_cpp", (DL_FUNC) &_dpsc_factor_fit_cpp, 4},
+    {"_dpsc_factor_path_cpp", (DL_FUNC) &_dpsc_factor_path_cpp, 4},
+    {"_dpsc_mcnnm_fit_cpp", (DL_FUNC) &_dpsc_mcnnm_fit_cpp, 4},
+    {"_dpsc_mcnnm_path_cpp", (DL_FUNC) &_dpsc_mcnnm_path_cpp, 5},
     {"_dpsc_simplex_fit_cpp", (DL_FUNC) &_dpsc_simplex_fit_cpp, 5},
     {"_dpsc_simplex_placebos_cpp", (DL_FUNC) &_dpsc_simplex_placebos_cpp, 4},
     {"_dpsc_simplex_leave_out_cpp", (DL_FUNC) &_dpsc_simplex_leave_out_cpp, 6},

@@ -23,7 +23,10 @@ r_floors <- list(
     "guarantee", "release", "release-check", "release-json", "select-dp", "stream-checkpoint",
     "stream-iterates", "stream-online", "stream-state", "stream-sums"
   ),
-  est = c("classical-estimators", "effects", "estimate-gram"),
+  est = c(
+    "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
+    "classical-predictors", "classical-sdid", "effects", "estimate-gram"
+  ),
   infer = c(
     "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time"
   ),

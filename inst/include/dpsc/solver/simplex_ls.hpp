@@ -1,9 +1,10 @@
-// Least squares over the simplex, exactly: min ||sum_j w_j x_j - y||^2 + c'w, w >= 0, sum w = 1.
+// Least squares over the simplex, exactly:
+//   min ||sum_j w_j x_j - y||^2 + c'w + rho ||w||^2, w >= 0, sum w = 1.
 //
-// Wolfe's nearest-point method on donors. Few donors carry weight (at most one more than there are
-// periods), so every step solves a small system, kept factored: R'R = P P' + s^2 1 1' over the
-// donors with weight, p_j = x_j - y. The term s^2 1 1' costs nothing on sum w = 1 and makes the
-// matrix definite whenever those donors are affinely independent.
+// Wolfe's nearest-point method on donors. Without rho few donors carry weight (at most one more
+// than there are periods), so every step solves a small system, kept factored: R'R = P P' + s^2 1
+// 1' + rho I over the donors with weight, p_j = x_j - y. The term s^2 1 1' costs nothing on sum w =
+// 1 and makes the matrix definite whenever those donors are affinely independent.
 #pragma once
 
 #include <Eigen/Dense>
@@ -20,6 +21,7 @@ namespace dpsc {
 struct simplex_options {
   bool demean = false;  ///< allow an intercept: donors and target around their own means
   double lambda = 0.0;  ///< c_j = lambda * ||x_j - y||^2 (Abadie and L'Hour)
+  double ridge = 0.0;   ///< rho
 };
 
 /// A minimiser with its certificate.
@@ -76,6 +78,8 @@ class simplex_ls {
       throw std::invalid_argument("the donors and the target do not fit together");
     if (!(std::isfinite(options.lambda) && options.lambda >= 0.0))
       throw std::invalid_argument("the penalty must be finite and not negative");
+    if (!(std::isfinite(options.ridge) && options.ridge >= 0.0))
+      throw std::invalid_argument("the ridge must be finite and not negative");
     points_.resize(n_, m_);
     for (Index t = 0; t < m_; ++t) points_.col(t).array() = donors.col(t).array() - target[t];
     if (options.demean) {
@@ -93,6 +97,8 @@ class simplex_ls {
     shift_ = total > 0.0 ? total / static_cast<double>(n_) : 1.0;
     linear_ = options.lambda > 0.0;
     if (linear_) half_linear_ = 0.5 * options.lambda * norms_;
+    ridge_ = options.ridge;
+    most_ = ridge_ > 0.0 ? n_ : std::min(n_, m_ + 1);
     const Index capacity = std::min(n_, m_ + 1) + 1;
     factor_.resize(capacity, capacity);
     active_.resize(m_, capacity);
@@ -163,6 +169,7 @@ class simplex_ls {
     for (Index i = 0; i < size_; ++i) residual_.noalias() += weights_[i] * active_.col(i);
     gradient_.noalias() = points_ * residual_;
     if (linear_) gradient_ += half_linear_;
+    for (Index i = 0; i < size_; ++i) gradient_[support_[i]] += ridge_ * weights_[i];
     level_ = 0.0;
     for (Index i = 0; i < size_; ++i) level_ += weights_[i] * gradient_[support_[i]];
     spread_ = 0.0;
@@ -174,6 +181,10 @@ class simplex_ls {
     const double length = residual_.norm();
     tolerance_ = eps * largest_ * (32.0 * length + 2.0 * terms);
     value_ = length * length;
+    if (ridge_ > 0.0) {
+      tolerance_ += 32.0 * eps * std::abs(level_);
+      for (Index i = 0; i < size_; ++i) value_ += ridge_ * weights_[i] * weights_[i];
+    }
     if (linear_) {
       tolerance_ += 32.0 * eps * std::abs(level_);
       for (Index i = 0; i < size_; ++i) value_ += 2.0 * weights_[i] * half_linear_[support_[i]];
@@ -279,17 +290,20 @@ class simplex_ls {
   // leaves the factor alone and returns the position that hits zero first along `direction_`.
   Index append(Index j) {
     const Index k = size_;
-    if (k >= factor_.rows())
-      throw std::logic_error("more donors with weight than independent points");
+    if (k > most_) throw std::logic_error("more donors with weight than independent points");
+    if (k >= factor_.rows()) {
+      factor_.conservativeResize(2 * k, 2 * k);
+      active_.conservativeResize(Eigen::NoChange, 2 * k);
+    }
     active_.col(k) = points_.row(j).transpose();
     double* const column = factor_.col(k).data();
     for (Index i = 0; i < k; ++i) column[i] = active_.col(i).dot(active_.col(k)) + shift_;
     forward(column, k);
-    const double diagonal = norms_[j] + shift_;
+    const double diagonal = norms_[j] + shift_ + ridge_;
     double left = diagonal;
     for (Index i = 0; i < k; ++i) left -= column[i] * column[i];
     // 1e-13 is far above the rounding error of `left` and far below any real independence.
-    if (k == 0 || (left > 1e-13 * diagonal && k < std::min(n_, m_ + 1))) {
+    if (k == 0 || (left > 1e-13 * diagonal && k < most_)) {
       column[k] = std::sqrt(left);
       ++size_;
       return -1;
@@ -379,11 +393,11 @@ class simplex_ls {
     solution_.weights = weights_;
   }
 
-  Index n_ = 0, m_ = 0, skip_ = -1, size_ = 0;
+  Index n_ = 0, m_ = 0, skip_ = -1, size_ = 0, most_ = 0;
   bool linear_ = false;
   char any_blocked_ = 0;
   double largest_ = 0.0, shift_ = 1.0, level_ = 0.0, spread_ = 0.0, tolerance_ = 0.0, value_ = 0.0;
-  double entering_ = 0.0;
+  double entering_ = 0.0, ridge_ = 0.0;
   Eigen::MatrixXd points_, factor_, active_;  // n x m; upper triangle; m x support
   Eigen::VectorXd means_, norms_, half_linear_, gradient_, residual_;
   std::vector<Index> support_, previous_;

@@ -1,0 +1,70 @@
+# Ridge augmented synthetic control (Ben-Michael, Feller and Rothstein, 2021).
+
+#' Settings of "augmented": the ridge penalty
+#'
+#' Without `lambda` every period before treatment is held out in turn, for 21 penalties from the
+#' largest eigenvalue of the centred donors' moments down to 1e-8 of it. `rule = "1se"`, the
+#' authors', takes the largest penalty whose mean squared error is within one standard error of the
+#' smallest, `"min"` the smallest error.
+#'
+#' @param settings (`list`)\cr `lambda` (squared outcome units), `rule`, and `predictors`, covariates
+#'   that are balanced besides the outcomes, each brought to the outcomes' deviation.
+#' @noRd
+complete_augmented <- function(raw, settings, call) {
+  out <- list(rule = check_choice(
+    settings$rule %||% "1se", c("1se", "min"), arg = "rule", call = call
+  ))
+  if (!is.null(settings$predictors)) {
+    out$predictors <- check_predictors(settings$predictors, raw$donors, call)
+  }
+  if (!is.null(settings$lambda)) {
+    out$path <- settings$path
+    out$lambda <- check_number(settings$lambda, 0, open = "min", arg = "lambda", call = call)
+    return(out)
+  }
+  if (raw$T0 < 3L) {
+    abort(c(
+      "Estimator {.val augmented} needs three periods before treatment to choose its penalty.",
+      i = "Give {.code lambda} in {.code dp_control(settings = )}."
+    ), "argument", call)
+  }
+  both <- balanced_columns(raw$donors, raw$target, raw$T0, out$predictors)
+  path <- augmented_path_cpp(both$donors, both$target, raw$T0, 20L, 1e-8)
+  error <- colMeans(path$error)
+  spread <- apply(path$error, 2L, stats::sd) / sqrt(raw$T0)
+  best <- which.min(error)
+  limit <- error[[best]] + if (out$rule == "1se") spread[[best]] else 0
+  out$lambda <- max(path$lambda[error <= limit])
+  if (out$lambda <= 0) {
+    abort("The donors are alike before treatment: there is nothing to fit.", "argument", call)
+  }
+  out$path <- data.frame(lambda = path$lambda, error = error, std.error = spread)
+  out
+}
+
+#' What is balanced: outcomes before treatment, then covariates on the outcomes' scale
+#' @noRd
+balanced_columns <- function(donors, target, T0, predictors) {
+  pre <- seq_len(T0)
+  out <- list(donors = donors[, pre, drop = FALSE], target = target[pre])
+  if (is.null(predictors)) {
+    return(out)
+  }
+  centre <- colMeans(predictors$donors)
+  spread <- apply(predictors$donors, 2L, stats::sd)
+  spread[!is.finite(spread) | spread == 0] <- Inf
+  # The deviation of all centred outcomes together.
+  unit <- stats::sd(sweep(out$donors, 2L, colMeans(out$donors)))
+  list(
+    donors = cbind(out$donors, sweep(sweep(predictors$donors, 2L, centre), 2L, unit / spread, "*")),
+    target = c(out$target, (predictors$target - centre) * unit / spread)
+  )
+}
+
+fit_augmented <- function(donors, target, T0, settings) {
+  both <- balanced_columns(donors, target, T0, settings$predictors)
+  fit <- augmented_fit_cpp(both$donors, both$target, settings$lambda)
+  fit$intercept <- 0
+  fit$counterfactual <- drop(crossprod(donors, fit$weights))
+  fit
+}

@@ -1,0 +1,42 @@
+# Matrix completion with nuclear norm minimisation (Athey, Bayati, Doudchenko, Imbens and Khosravi,
+# 2021), unit and period effects not penalised.
+
+#' Settings of "mcnnm": the penalty of the nuclear norm
+#'
+#' In the paper's scale: squared errors are averaged over observed cells. Without `lambda` each of
+#' the target's periods before treatment is held out in turn, for 30 penalties from the one that
+#' leaves effects of units and periods alone down to a thousandth of it, and the smallest mean
+#' squared error wins. (The authors hold out random cells of all units: that depends on the draw.)
+#' @param settings (`list`)\cr `lambda` (outcome units).
+#' @noRd
+complete_mcnnm <- function(raw, settings, call) {
+  if (!is.null(settings$lambda)) {
+    return(list(
+      lambda = check_number(settings$lambda, 0, open = "min", arg = "lambda", call = call),
+      path = settings$path
+    ))
+  }
+  if (raw$T0 < 3L) {
+    abort(c(
+      "Estimator {.val mcnnm} needs three periods before treatment to choose its penalty.",
+      i = "Give {.code lambda} in {.code dp_control(settings = )}."
+    ), "argument", call)
+  }
+  path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3)
+  if (path$lambda[[1L]] <= 0) {
+    abort(c(
+      "The outcomes are effects of units and periods and nothing else.",
+      i = "Estimator {.val did} says all there is to say."
+    ), "argument", call)
+  }
+  list(
+    lambda = path$lambda[[which.min(path$error)]],
+    path = data.frame(lambda = path$lambda, error = path$error)
+  )
+}
+
+#' @return As `fit_classical()`; the weights are implied, for the periods after treatment.
+#' @noRd
+fit_mcnnm <- function(donors, target, T0, settings) {
+  mcnnm_fit_cpp(donors, target, T0, settings$lambda)
+}

@@ -1,0 +1,42 @@
+# Synthetic difference-in-differences (Arkhangelsky, Athey, Hirshberg, Imbens and Wager, 2021).
+
+#' Settings of "sdid": how strongly both sets of weights are spread
+#'
+#' The defaults are the paper's: with sigma the standard deviation of the donors' first differences
+#' before treatment, `zeta` is (treated units x periods after)^(1/4) sigma, `zeta_periods` 1e-6
+#' sigma, which only makes the weights of periods unique.
+#' @param settings (`list`)\cr `zeta`, `zeta_periods` (outcome units), `treated` (`count`, the
+#'   number of treated units whose mean the target is).
+#' @noRd
+complete_sdid <- function(raw, settings, call) {
+  T1 <- ncol(raw$donors) - raw$T0
+  if (T1 < 1L) {
+    abort("Estimator {.val sdid} needs a period after treatment.", "argument", call)
+  }
+  treated <- check_count(settings$treated %||% 1, 1, arg = "treated", call = call)
+  out <- list(zeta = settings$zeta, zeta_periods = settings$zeta_periods, treated = treated)
+  if (is.null(out$zeta) || is.null(out$zeta_periods)) {
+    if (nrow(raw$donors) * (raw$T0 - 1L) < 2L) {
+      abort(c(
+        "Estimator {.val sdid} cannot find its regularisation.",
+        x = paste(
+          "It takes the donors' changes between periods before treatment, of which there are",
+          "less than two."
+        ),
+        i = "Give {.code zeta} and {.code zeta_periods} in {.code dp_control(settings = )}."
+      ), "argument", call)
+    }
+    sigma <- difference_deviation_cpp(raw$donors, raw$T0)
+    out$zeta <- out$zeta %||% ((treated * T1)^0.25 * sigma)
+    out$zeta_periods <- out$zeta_periods %||% (1e-6 * sigma)
+  }
+  out$zeta <- check_number(out$zeta, 0, arg = "zeta", call = call)
+  out$zeta_periods <- check_number(out$zeta_periods, 0, arg = "zeta_periods", call = call)
+  out
+}
+
+#' @return As `fit_classical()`, and `period_weights`, of the periods before treatment.
+#' @noRd
+fit_sdid <- function(donors, target, T0, settings) {
+  sdid_fit_cpp(donors, target, T0, settings$zeta, settings$zeta_periods)
+}

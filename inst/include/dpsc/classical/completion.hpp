@@ -1,0 +1,210 @@
+// Matrix completion with nuclear norm minimisation (Athey, Bayati, Doudchenko, Imbens and Khosravi,
+// 2021), with fixed effects of rows and columns that are not penalised:
+//
+//   min 1/2 sum_observed (Y_it - a_i - b_t - L_it)^2 + theta ||L||_*
+//
+// (the paper's lambda is 2 theta / number of observed cells).
+//
+// Given values z for the missing cells the minimum over a, b, L has a closed form: demean both
+// ways, shrink the singular values by theta. What is left is a smooth convex function of z,
+//
+//   f(z) = sum_k h(d_k),  h(d) = d^2 / 2 up to theta, theta d - theta^2 / 2 beyond,
+//
+// d the singular values of the demeaned matrix; its gradient is z minus the fitted values there,
+// with Lipschitz constant 1. Fixed-point iteration on it is the usual algorithm; L-BFGS needs far
+// fewer decompositions.
+#pragma once
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <dpsc/runtime.hpp>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace dpsc {
+
+struct completion_settings {
+  double tolerance = 1e-9;  ///< largest gradient, relative to the data's deviation
+  int iterations = 2000;
+};
+
+struct completion_fit {
+  Eigen::MatrixXd fitted;  ///< a_i + b_t + L_it for all cells
+  Eigen::MatrixXd shrink;  ///< rows x rows: L = shrink * (filled matrix, demeaned both ways)
+  Eigen::VectorXd values;  ///< singular values of L, those above 0
+  double objective = 0.0;
+  double kkt = 0.0;  ///< largest gradient at the missing cells, outcome units
+  int iterations = 0;
+};
+
+class matrix_completion {
+ public:
+  using matrix_ref = Eigen::Ref<const Eigen::MatrixXd>;
+
+  runtime host;
+
+  /// @param outcomes N x T; what stands in missing cells is not read.
+  /// @param missing positions of missing cells, column by column.
+  matrix_completion(const matrix_ref& outcomes, std::vector<Eigen::Index> missing)
+      : filled_(outcomes), missing_(std::move(missing)) {
+    const Eigen::Index N = filled_.rows(), T = filled_.cols();
+    const Eigen::Index observed = N * T - static_cast<Eigen::Index>(missing_.size());
+    if (observed < 1) throw std::invalid_argument("a matrix with no observed cell");
+    for (const Eigen::Index at : missing_) {
+      if (at < 0 || at >= N * T) throw std::out_of_range("no such cell");
+      filled_.data()[at] = 0.0;
+    }
+    if (!filled_.allFinite()) throw std::domain_error("observed outcomes must be finite");
+    const double mean = filled_.sum() / static_cast<double>(observed);
+    for (const Eigen::Index at : missing_) filled_.data()[at] = mean;
+    scale_ = std::sqrt((filled_.array() - mean).square().sum() / static_cast<double>(observed));
+    point_ = gather(filled_);
+  }
+
+  /// The smallest theta at which L is zero: the spectral norm of two-way residuals.
+  double largest_theta(const completion_settings& settings) {
+    minimise(std::numeric_limits<double>::infinity(), settings);
+    return values_.size() > 0 ? values_[0] : 0.0;
+  }
+
+  /// Warm start: from where the last call ended.
+  completion_fit fit(double theta, const completion_settings& settings) {
+    if (!(theta > 0.0)) throw std::invalid_argument("theta must be positive");
+    completion_fit out;
+    out.iterations = minimise(theta, settings);
+    out.objective = evaluate(point_, theta);
+    out.fitted = fitted_;
+    out.kkt = missing_.empty() ? 0.0 : gradient_.cwiseAbs().maxCoeff();
+    const Eigen::ArrayXd kept = (values_.array() - theta).max(0.0);
+    out.values = kept.head((kept > 0.0).count());
+    // L = U S V' = (U diag(s / d) U') D.
+    const Eigen::Index rank = out.values.size();
+    const Eigen::MatrixXd scores = centred_ * right_.leftCols(rank);
+    const Eigen::ArrayXd d = values_.head(rank).array();
+    out.shrink = scores * (kept.head(rank) / d.cube()).matrix().asDiagonal() * scores.transpose();
+    return out;
+  }
+
+ private:
+  Eigen::VectorXd gather(const Eigen::MatrixXd& from) const {
+    Eigen::VectorXd out(static_cast<Eigen::Index>(missing_.size()));
+    for (std::size_t i = 0; i < missing_.size(); ++i)
+      out[static_cast<Eigen::Index>(i)] = from.data()[missing_[i]];
+    return out;
+  }
+
+  // f(z); leaves the decomposition, the fitted values and the gradient behind.
+  double evaluate(const Eigen::VectorXd& z, double theta) {
+    const Eigen::Index N = filled_.rows(), T = filled_.cols(), small = std::min(N, T);
+    host.tick(static_cast<double>(N * T * small) + 10.0 * std::pow(static_cast<double>(small), 3));
+    for (std::size_t i = 0; i < missing_.size(); ++i)
+      filled_.data()[missing_[i]] = z[static_cast<Eigen::Index>(i)];
+    const Eigen::VectorXd rows = filled_.rowwise().mean();
+    const Eigen::RowVectorXd columns = filled_.colwise().mean().array() - rows.mean();
+    centred_ = filled_;
+    centred_.colwise() -= rows;
+    centred_.rowwise() -= columns;
+    decompose();
+    const Eigen::ArrayXd below = values_.array().min(theta), above = values_.array() - below;
+    const double bent = above.maxCoeff() > 0.0 ? theta * above.sum() : 0.0;
+    const Eigen::Index rank = (above > 0.0).count();
+    fitted_ = rows.replicate(1, T);
+    fitted_.rowwise() += columns;
+    if (rank > 0) {
+      const Eigen::VectorXd shrunk = above.head(rank) / values_.head(rank).array();
+      fitted_.noalias() += (centred_ * right_.leftCols(rank)) * shrunk.asDiagonal() *
+                           right_.leftCols(rank).transpose();
+    }
+    gradient_ = z - gather(fitted_);
+    return 0.5 * below.square().sum() + bent;
+  }
+
+  // Singular values, largest first, and right singular vectors of `centred_`, through the smaller
+  // Gram matrix: only directions above theta are used, and those are accurate.
+  void decompose() {
+    const bool tall = centred_.rows() >= centred_.cols();
+    const Eigen::MatrixXd gram =
+        tall ? Eigen::MatrixXd(centred_.transpose() * centred_) : centred_ * centred_.transpose();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
+    values_ = parts.eigenvalues().reverse().cwiseMax(0.0).cwiseSqrt();
+    right_ = parts.eigenvectors().rowwise().reverse();
+    if (tall) return;
+    const Eigen::ArrayXd inverse = (values_.array() > 0.0).select(1.0 / values_.array(), 0.0);
+    right_ = (centred_.transpose() * right_ * inverse.matrix().asDiagonal()).eval();
+  }
+
+  // L-BFGS from `point_`; the gradient's Lipschitz constant is 1, so a plain step always descends.
+  int minimise(double theta, const completion_settings& settings) {
+    double value = evaluate(point_, theta);
+    if (missing_.empty()) return 0;
+    Eigen::VectorXd slope = gradient_;
+    std::deque<std::pair<Eigen::VectorXd, Eigen::VectorXd>> memory;  // steps, changes of gradient
+    const double goal = settings.tolerance * std::max(scale_, 1e-300);
+    int used = 0, stuck = 0;
+    while (used < settings.iterations && slope.cwiseAbs().maxCoeff() > goal && stuck < 5) {
+      Eigen::VectorXd direction = two_loops(memory, slope);
+      if (!(direction.dot(slope) < 0.0)) {
+        memory.clear();
+        direction = -slope;
+      }
+      double length = 1.0, reached = 0.0;
+      Eigen::VectorXd next;
+      for (;; length *= 0.5) {
+        next = point_ + length * direction;
+        reached = evaluate(next, theta);
+        ++used;
+        // Near the minimum f no longer changes in its last digits: then the gradient decides.
+        const double rounding = 1e-13 * std::abs(value);
+        if (reached <= value + 1e-4 * length * direction.dot(slope) + rounding) break;
+        if (length < 1e-3) {
+          memory.clear();
+          next = point_ - slope;
+          reached = evaluate(next, theta);
+          ++used;
+          break;
+        }
+      }
+      stuck = gradient_.norm() < slope.norm() || reached < value ? 0 : stuck + 1;
+      memory.emplace_back(next - point_, gradient_ - slope);
+      const auto& last = memory.back();
+      if (!(last.first.dot(last.second) > 1e-14 * last.second.squaredNorm())) memory.pop_back();
+      if (memory.size() > 12) memory.pop_front();
+      point_ = next;
+      slope = gradient_;
+      value = reached;
+    }
+    return used;
+  }
+
+  static Eigen::VectorXd two_loops(
+      const std::deque<std::pair<Eigen::VectorXd, Eigen::VectorXd>>& memory,
+      const Eigen::VectorXd& slope) {
+    Eigen::VectorXd out = -slope;
+    std::vector<double> along(memory.size());
+    for (std::size_t i = memory.size(); i-- > 0;) {
+      const auto& [step, change] = memory[i];
+      along[i] = step.dot(out) / step.dot(change);
+      out -= along[i] * change;
+    }
+    if (!memory.empty()) {
+      const auto& [step, change] = memory.back();
+      out *= step.dot(change) / change.squaredNorm();
+    }
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const auto& [step, change] = memory[i];
+      out += (along[i] - change.dot(out) / step.dot(change)) * step;
+    }
+    return out;
+  }
+
+  Eigen::MatrixXd filled_, centred_, fitted_, right_;
+  Eigen::VectorXd values_, gradient_, point_;
+  std::vector<Eigen::Index> missing_;
+  double scale_ = 1.0;
+};
+
+}  // namespace dpsc

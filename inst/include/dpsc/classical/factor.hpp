@@ -1,0 +1,113 @@
+// Generalised synthetic control (Xu, 2017): interactive fixed effects. Donors follow
+//
+//   Y_it = unit_i + time_t + sum_k u_ik d_k v_kt + error
+//
+// estimated by least squares on all their periods (Bai, 2009): two-way demeaning, then the leading
+// singular vectors. The target's level and loadings come from its periods before treatment.
+//
+// Since sum_i u_ik = 0, the target's path is also a sum of donors with weights that sum to one,
+// plus an intercept; those implied weights are returned.
+#pragma once
+
+#include <Eigen/QR>
+#include <Eigen/SVD>
+#include <limits>
+#include <stdexcept>
+
+namespace dpsc {
+
+struct factor_fit {
+  Eigen::VectorXd weights;         ///< implied, sum 1, signs free
+  Eigen::VectorXd counterfactual;  ///< T
+  Eigen::VectorXd loadings;        ///< of the target on `factors()`
+  double intercept = 0.0;
+  double objective = 0.0;  ///< squared errors of the target before treatment
+};
+
+class factor_model {
+ public:
+  using matrix_ref = Eigen::Ref<const Eigen::MatrixXd>;
+  using vector_ref = Eigen::Ref<const Eigen::VectorXd>;
+
+  /// @param donors n x T.
+  /// @param most the largest number of factors that will be asked for.
+  factor_model(const matrix_ref& donors, Eigen::Index most) {
+    if (!donors.allFinite()) throw std::domain_error("donors must be finite");
+    levels_ = donors.rowwise().mean();
+    times_ = donors.colwise().mean().transpose();
+    const double grand = levels_.mean();
+    Eigen::MatrixXd centred = donors;
+    centred.colwise() -= levels_;
+    centred.rowwise() -= (times_.array() - grand).matrix().transpose();
+    const double size = donors.cwiseAbs().maxCoeff();
+    if (most < 1) return;
+    const Eigen::BDCSVD<Eigen::MatrixXd> parts(centred, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const auto& values = parts.singularValues();
+    // Below rounding error of the data there is no direction.
+    const double floor = 1e-12 * size * std::sqrt(static_cast<double>(centred.size()));
+    Eigen::Index rank = 0;
+    while (rank < std::min<Eigen::Index>(most, values.size()) && values[rank] > floor) ++rank;
+    units_ = parts.matrixU().leftCols(rank);
+    factors_ = parts.matrixV().leftCols(rank);
+    values_ = values.head(rank);
+  }
+
+  /// How many factors there are to choose from: at most `most`, and the rank of the data.
+  Eigen::Index rank() const { return values_.size(); }
+  const Eigen::MatrixXd& factors() const { return factors_; }
+
+  factor_fit fit(const vector_ref& target, Eigen::Index T0, Eigen::Index rank) const {
+    const Eigen::MatrixXd design = regressors(T0, rank);
+    const Eigen::VectorXd own = target.head(T0) - times_.head(T0);
+    const Eigen::VectorXd coefficients = design.colPivHouseholderQr().solve(own);
+    factor_fit out;
+    out.loadings = coefficients.tail(rank);
+    out.counterfactual = times_.array() + coefficients[0];
+    const Eigen::Index n = levels_.size();
+    Eigen::VectorXd deviation = Eigen::VectorXd::Zero(n);
+    if (rank > 0) {
+      out.counterfactual += factors_.leftCols(rank) * out.loadings;
+      deviation =
+          units_.leftCols(rank) * (out.loadings.array() / values_.head(rank).array()).matrix();
+    }
+    out.weights = deviation.array() + 1.0 / static_cast<double>(n);
+    out.intercept = coefficients[0] - deviation.dot(levels_);
+    out.objective = (own - design * coefficients).squaredNorm();
+    return out;
+  }
+
+  /// Mean squared error of the target's periods before treatment, each predicted from the others,
+  /// by number of factors 0 to `most`; infinite where the others do not determine the loadings.
+  Eigen::VectorXd cross_validate(const vector_ref& target, Eigen::Index T0,
+                                 Eigen::Index most) const {
+    Eigen::VectorXd out(most + 1);
+    const Eigen::VectorXd own = target.head(T0) - times_.head(T0);
+    for (Eigen::Index r = 0; r <= most; ++r) {
+      const Eigen::MatrixXd design = regressors(T0, r);
+      const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(design);
+      const Eigen::MatrixXd basis = qr.householderQ() * Eigen::MatrixXd::Identity(T0, r + 1);
+      const Eigen::ArrayXd left = 1.0 - basis.rowwise().squaredNorm().array();
+      const Eigen::ArrayXd error = own - basis * (basis.transpose() * own);
+      const bool determined = qr.rank() == r + 1 && left.minCoeff() > 1e-10;
+      out[r] =
+          determined ? (error / left).square().mean() : std::numeric_limits<double>::infinity();
+    }
+    return out;
+  }
+
+ private:
+  // A constant and the first factors, before treatment.
+  Eigen::MatrixXd regressors(Eigen::Index T0, Eigen::Index rank) const {
+    if (rank < 0 || rank > this->rank() || T0 < rank + 1 || T0 > times_.size())
+      throw std::invalid_argument("too many factors for the periods before treatment");
+    Eigen::MatrixXd out(T0, rank + 1);
+    out.col(0).setOnes();
+    if (rank > 0) out.rightCols(rank) = factors_.topLeftCorner(T0, rank);
+    return out;
+  }
+
+  Eigen::MatrixXd units_, factors_;  // n x rank, T x rank
+  Eigen::VectorXd values_, levels_, times_;
+};
+
+}  // namespace dpsc
