@@ -213,7 +213,7 @@ noise_hooks <- function(recorder, real) {
     add_continuous = function(values, law, scale, rng) {
       hook(law, scale, values, function() real$add_continuous(values, law, scale, rng))
     },
-    gram_release_cpp = core_hook(recorder),
+    gram_release_cpp = core_hook(recorder), cohort_release_cpp = cohort_hook(recorder),
     gaussian_noise_cpp = linear("gaussian"), gamma_norm_noise_cpp = linear("gamma_norm"),
     capped_l1_qp_cpp = minimise(real$capped_l1_qp_cpp),
     minimise_unconstrained = minimise(real$minimise_unconstrained)
@@ -229,6 +229,18 @@ core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) 
     facts <- tamper(facts, recorder$mode)
     recorder$batch(function(outputs) {
       gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled)
+    })$statistics
+  }
+}
+
+#' The same for several adoption dates
+#' @param tamper (`function`)\cr of the donors and the recorder's mode; for planted faults.
+#' @noRd
+cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
+  function(donors, facts, dates, scale, options, rng) {
+    donors <- tamper(donors, recorder$mode)
+    recorder$batch(function(outputs) {
+      cohort_audit_cpp(donors, facts, dates, scale, options, rng, outputs)
     })$statistics
   }
 }

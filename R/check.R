@@ -240,3 +240,9 @@ describe_range <- function(min, max, open, infinite) {
   parts <- c(lower, upper, if (infinite) "possibly Inf")
   if (length(parts)) paste0(" (", paste(parts, collapse = ", "), ")") else ""
 }
+
+#' Is the number stored as R numbers are? (A 64-bit integer of bit64 is not.)
+#' @noRd
+is_plain_number <- function(x) {
+  typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
+}

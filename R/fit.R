@@ -221,7 +221,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
 #' @rdname dp_synth
 #' @export
 dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
-                                lambda = x$settings$lambda, ...) {
+                                lambda = x$settings$lambda, T0 = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   x <- with_penalty(x, lambda, call)
@@ -230,7 +230,16 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   target <- check_target(target, periods, call)
   check_finite_target(target, x$panel$times, "target", call)
   size <- check_size(size, nrow(target), call)
-  fit_release(x, target, check_estimator(estimator, x$method, call), size, call)
+  estimator <- check_estimator(estimator, x$method, call)
+  if (!is.null(T0) || !is.null(x$statistics$cohorts)) {
+    adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
+    if (length(unique(adopted)) > 1L) {
+      fit_one <- function(...) fit_release(..., call = call)
+      return(fit_cohorts(x, target, adopted, estimator, size, fit_one))
+    }
+    x <- cohort_view(x, adopted[[1L]])
+  }
+  fit_release(x, target, estimator, size, call)
 }
 
 #' A release whose fits use another penalty: free for method "gram", fixed for the others
@@ -257,7 +266,8 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
                       ledger, control, call) {
   size <- check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
-    return(fit_classical_panel(panel, epsilon, estimator, ledger, control, call))
+    fit_one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
+    return(if (is.null(panel$adopted)) fit_one(panel) else classical_cohorts(panel, size, fit_one))
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)
@@ -267,6 +277,10 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
     refuse = TRUE
   )
+  if (!is.null(panel$adopted)) {
+    fit_one <- function(...) fit_release(..., call = call)
+    return(fit_cohorts(release, panel$target, panel$adopted, estimator, size, fit_one))
+  }
   fit_release(release, panel$target, estimator, size, call)
 }
 

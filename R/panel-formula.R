@@ -233,12 +233,6 @@ check_treated <- function(treated, label, call = NULL) {
   rows
 }
 
-#' Is the number stored as R numbers are? (A 64-bit integer of bit64 is not.)
-#' @noRd
-is_plain_number <- function(x) {
-  typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
-}
-
 #' Code as a label, unless it has data inlined
 #'
 #' A formula made by [bquote()] or [do.call()] may hold a whole column; its deparse would print it.

@@ -38,14 +38,6 @@ predict.dp_online <- function(object, newdata, type = c("response", "link"), ...
   score * object$columns$outcome$half + object$columns$outcome$centre
 }
 
-outcome_of_score <- function(stream, score) {
-  outcome <- stream$columns$outcome
-  if (stream$columns$family == "binomial") {
-    return(stats::plogis(score))
-  }
-  pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
-}
-
 #' @rdname tidy.dp_stream
 #' @export
 coef.dp_online <- function(object, ...) {
