@@ -47,7 +47,7 @@ plot_data_cohorts <- function(fit, type, level, simultaneous) {
 }
 
 kind_labels <- c(
-  effect = "effect", forecast = "before adoption: error of a forecast from earlier periods",
+  effect = "effect", forecast = "before adoption: forecast error",
   fitted = "before adoption: residual of the fit"
 )
 kind_shapes <- c(effect = 16, forecast = 1, fitted = 4)
@@ -62,7 +62,7 @@ plot_cohort_effects <- function(fit, type, level, simultaneous) {
     ggplot2::scale_shape_manual(NULL, values = kind_shapes[kinds], labels = kind_labels[kinds],
       guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 2) else "none"
     ) +
-    dpsc_theme() + ggplot2::theme(legend.direction = "vertical") +
+    dpsc_theme() +
     ggplot2::labs(
       y = paste("effect on", outcome), title = cohort_title(fit), subtitle = cohort_subtitle(fit),
       x = switch(type,
@@ -83,7 +83,7 @@ plot_cohort_effects <- function(fit, type, level, simultaneous) {
 #' Intervals as bars, and inside them what the privacy noise alone would make
 #' @noRd
 cohort_bars <- function(fit, data, level, simultaneous) {
-  covers <- if (simultaneous) "all rows together" else "each row by itself"
+  covers <- if (simultaneous) "all points together" else "each point by itself"
   bars <- list(
     all = data.frame(at = data$at, low = data$low, high = data$high, part = rep("all", nrow(data))),
     noise = if (fit$release$privacy$private) {
@@ -120,8 +120,7 @@ cohort_bars <- function(fit, data, level, simultaneous) {
 
 cohort_title <- function(fit) {
   wrap_text(paste0(
-    count_of(length(fit$adopted), "treated unit"), ", ", length(fit$cohorts),
-    " adoption dates, against synthetic controls"
+    count_of(length(fit$adopted), "treated unit"), ", ", length(fit$cohorts), " adoption dates"
   ), 58L)
 }
 

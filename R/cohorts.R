@@ -129,7 +129,35 @@ classical_cohorts <- function(panel, size, fit_one) {
   })
   release <- fits[[1L]]$release
   release$statistics <- list(cohorts = list(T0 = adoption_dates(panel)))
-  new_cohorts(release, fits, panel$adopted, size, fits[[1L]]$estimator)
+  new_cohorts(release, fits, panel$adopted, size, fits[[1L]]$estimator,
+    forecasts = classical_forecasts(panel, fits, fit_one)
+  )
+}
+
+#' One-step forecasts between the first adoption and each cohort's own, by fits that end there
+#' @inheritParams classical_cohorts
+#' @return As [held_out_residuals()]; `NULL` where predictors say what is fitted. NOT PRIVATE.
+#' @noRd
+classical_forecasts <- function(panel, fits, fit_one) {
+  if (fits[[1L]]$estimator == "predictors") {
+    return(NULL)
+  }
+  dates <- adoption_dates(panel)
+  rows <- lapply(seq_along(dates)[-1L], function(g) {
+    ends <- seq.int(dates[[1L]], dates[[g]] - 1L)
+    residual <- vapply(ends, function(T0) {
+      known <- seq_len(T0 + 1L)
+      own <- panel
+      own$donors <- panel$donors[, known, drop = FALSE]
+      own$target <- fits[[g]]$target[, known, drop = FALSE]
+      own$times <- panel$times[known]
+      own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
+      fit <- fit_one(own)
+      fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
+    }, 0)
+    data.frame(cohort = g, period = ends + 1L, residual = residual)
+  })
+  do.call(rbind, rows)
 }
 
 new_cohorts <- function(release, fits, adopted, size, estimator, errors = NULL, forecasts = NULL) {
