@@ -80,14 +80,17 @@
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
 #'   data, where either side may be an expression and the indicator is 1 exactly for treated units
-#'   from the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
-#'   (PRIVATE); or a release, whose further use spends nothing.
+#'   from the treatment on (each from its own adoption on, see [dp_cohorts]); or a numeric matrix of
+#'   donors, n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use
+#'   spends nothing.
 #' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
 #'   cover. `vignette("preparing-data")` says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
-#' @param T0 (`count`)\cr number of periods before the treatment, at least 2.
+#' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment, at
+#'   least 2. Different ones are several adoption dates, see [dp_cohorts]. Of a release by `"gram"`:
+#'   from its own on; `NULL`: its own.
 #' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
 #'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
@@ -109,8 +112,8 @@
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param ... nothing else: an unknown argument is an error.
-#' @return An object of class `dp_synth`, a list of public values and of values computed from the
-#'   release alone:
+#' @return With several adoption dates a [dp_cohorts]. Else an object of class `dp_synth`, a list of
+#'   public values and of values computed from the release alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
 #'   * `size`: the number of people in it. PUBLIC.

@@ -36,14 +36,14 @@ check_adopted <- function(adopted, labels, times, call = NULL) {
 #' Check a `T0` that is given for each treated unit
 #' @param k (`count`)\cr number of treated units.
 #' @return `T0`, whole numbers.
-#' @section Errors: `dpsc_error_panel`, `dpsc_error_argument`.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a date after the last period.
 #' @noRd
 check_each_split <- function(T0, k, n_times, call = NULL) {
   if (length(T0) != k) {
     abort(c(
       "{.arg T0} must be one number, or one for each row of {.arg target}.",
       x = "It has length {length(T0)}, {.arg target} has {k} row{?s}."
-    ), "panel", call)
+    ), "argument", call)
   }
   T0 <- vapply(T0, check_count, 0, min = -Inf, arg = "T0", call = call)
   if (any(T0 >= n_times)) {

@@ -168,7 +168,7 @@ test_that("errors are one each, classed, and spend nothing", {
   matrix <- function(T0) {
     dp_synth(panel$donors, target = panel$target, T0 = T0, epsilon = 1, bounds = c(-1, 1))
   }
-  expect_error(matrix(c(8, 9, 10)), "one for each row", class = "dpsc_error_panel")
+  expect_error(matrix(c(8, 9, 10)), "one for each row", class = "dpsc_error_argument")
   expect_error(matrix(c(1, 9)), "before the adoption", class = "dpsc_error_panel")
   expect_error(matrix(c(8, 13)), "observed in a period after", class = "dpsc_error_panel")
   expect_error(matrix(c(8, 9.5)), "whole number", class = "dpsc_error_argument")
