@@ -320,3 +320,34 @@ test_that("a fit holds no donor's value, sum or name", {
     }
   }
 })
+
+test_that("no row and no sum of rows crosses from compiled code", {
+  p <- canary_panel(n = 220)
+  target <- rbind(p$target, p$target + 7)
+  secrets <- unique(c(p$secrets, canary_secrets(p$donors, colMeans(target), 4, p$bounds)))
+  for (chunked in c(FALSE, TRUE)) {
+    donors <- p$donors
+    if (chunked) donors <- dp_chunks(list(donors[1:100, ], donors[-(1:100), ]))
+    results <- crossings_of(function(scope) {
+      withr::local_seed(18)
+      scope[[if (chunked) "dp_synth.dp_chunks" else "dp_synth.matrix"]](donors,
+        target = target, T0 = c(4, 6), epsilon = 2, bounds = p$bounds,
+        control = dp_control(rng = "R")
+      )
+    })
+    expect_gt(length(results), 4)
+    expect_no_canary(results, secrets, paste("crossings", chunked))
+    released <- Filter(function(x) is.list(x) && !is.null(x$rounds), results)
+    expect_length(released[[1]]$cohorts$intervals$second, 2L)
+  }
+})
+
+test_that("losses of single people are those of the two rounds, and what calibrates as charged", {
+  panel <- cohort_panel(300)
+  release <- dp_release(panel$donors,
+    target = panel$target, T0 = c(8, 10), epsilon = 2, bounds = c(-1, 1)
+  )
+  loss <- pdp(release, panel$donors)
+  expect_identical(nrow(loss$donors), 300L)
+  expect_true(all(loss$donors$removal <= 2 + 1e-9, na.rm = TRUE))
+})
