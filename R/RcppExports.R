@@ -125,6 +125,26 @@ nested_placebos_cpp <- function(predictors, donors, judged, importance, screened
     .Call(`_dpsc_nested_placebos_cpp`, predictors, donors, judged, importance, screened, starts, evaluations)
 }
 
+cohort_plan_cpp <- function(facts, dates) {
+    .Call(`_dpsc_cohort_plan_cpp`, facts, dates)
+}
+
+cohort_release_cpp <- function(donors, facts, dates, scale, options, rng) {
+    .Call(`_dpsc_cohort_release_cpp`, donors, facts, dates, scale, options, rng)
+}
+
+cohort_audit_cpp <- function(donors, facts, dates, scale, options, rng, outputs) {
+    .Call(`_dpsc_cohort_audit_cpp`, donors, facts, dates, scale, options, rng, outputs)
+}
+
+cohort_view_cpp <- function(statistics, T0) {
+    .Call(`_dpsc_cohort_view_cpp`, statistics, T0)
+}
+
+cohort_errors_cpp <- function(statistics, options, dates, targets, n) {
+    .Call(`_dpsc_cohort_errors_cpp`, statistics, options, dates, targets, n)
+}
+
 deleted_errors_cpp <- function(rows, T0, penalty) {
     .Call(`_dpsc_deleted_errors_cpp`, rows, T0, penalty)
 }

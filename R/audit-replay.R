@@ -179,7 +179,7 @@ functions_that_reach <- function(names, namespace) {
 #' @noRd
 noise_hooks <- function(recorder) {
   list(
-    gram_release_cpp = core_hook(recorder),
+    gram_release_cpp = core_hook(recorder), cohort_release_cpp = cohort_hook(recorder),
     weights_release_cpp = function(donors, scale, y, plan, rng) {
       recorder$batch(function(outputs) {
         weights_audit_cpp(donors, scale, y, plan, rng, outputs)
@@ -197,6 +197,18 @@ core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) 
     facts <- tamper(facts, recorder$mode)
     recorder$batch(function(outputs) {
       gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled)
+    }, moments = TRUE)$statistics
+  }
+}
+
+#' The same for several adoption dates
+#' @param tamper (`function`)\cr of the donors and the recorder's mode; for planted faults.
+#' @noRd
+cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
+  function(donors, facts, dates, scale, options, rng) {
+    donors <- tamper(donors, recorder$mode)
+    recorder$batch(function(outputs) {
+      cohort_audit_cpp(donors, facts, dates, scale, options, rng, outputs)
     }, moments = TRUE)$statistics
   }
 }

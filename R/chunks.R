@@ -147,7 +147,7 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
   x$checksums <- checksums
   panel$donors <- x
   panel$n <- n
-  panel
+  with_adoption(panel, design$adopted)
 }
 
 #' Add up a statistic over the blocks of donors

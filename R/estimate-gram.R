@@ -51,6 +51,9 @@ group_variance <- function(intervals, e) {
 #' @return A list: `floor`, `average`, `period`, `band`; or `reason`, a string, why there is none.
 #' @noRd
 interval_spread <- function(release, e, estimator) {
+  if (!is.null(release$statistics$reason)) {
+    return(list(reason = release$statistics$reason))
+  }
   if (!release$privacy$private) {
     # The donors' leave-one-out errors say it all: see raw_intervals().
     return(list(raw = !is.null(release$statistics$leave_one_out)))

@@ -80,14 +80,17 @@
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
 #'   data, where either side may be an expression and the indicator is 1 exactly for treated units
-#'   from the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
-#'   (PRIVATE); or a release, whose further use spends nothing.
+#'   from the treatment on (each from its own adoption on, see [dp_cohorts]); or a numeric matrix of
+#'   donors, n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use
+#'   spends nothing.
 #' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
 #'   cover. `vignette("preparing-data")` says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
-#' @param T0 (`count`)\cr number of periods before the treatment, at least 2.
+#' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment, at
+#'   least 2. Different ones are several adoption dates, see [dp_cohorts]. Of a release by `"gram"`:
+#'   from its own on; `NULL`: its own.
 #' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
 #'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
@@ -109,8 +112,8 @@
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param ... nothing else: an unknown argument is an error.
-#' @return An object of class `dp_synth`, a list of public values and of values computed from the
-#'   release alone:
+#' @return With several adoption dates a [dp_cohorts]. Else an object of class `dp_synth`, a list of
+#'   public values and of values computed from the release alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
 #'   * `size`: the number of people in it. PUBLIC.
@@ -221,7 +224,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
 #' @rdname dp_synth
 #' @export
 dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
-                                lambda = x$settings$lambda, ...) {
+                                lambda = x$settings$lambda, T0 = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   x <- with_penalty(x, lambda, call)
@@ -230,7 +233,16 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   target <- check_target(target, periods, call)
   check_finite_target(target, x$panel$times, "target", call)
   size <- check_size(size, nrow(target), call)
-  fit_release(x, target, check_estimator(estimator, x$method, call), size, call)
+  estimator <- check_estimator(estimator, x$method, call)
+  if (!is.null(T0) || !is.null(x$statistics$cohorts)) {
+    adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
+    if (length(unique(adopted)) > 1L) {
+      fit_one <- function(...) fit_release(..., call = call)
+      return(fit_cohorts(x, target, adopted, estimator, size, fit_one))
+    }
+    x <- cohort_view(x, adopted[[1L]])
+  }
+  fit_release(x, target, estimator, size, call)
 }
 
 #' A release whose fits use another penalty: free for method "gram", fixed for the others
@@ -257,7 +269,8 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
                       ledger, control, call) {
   size <- check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
-    return(fit_classical_panel(panel, epsilon, estimator, ledger, control, call))
+    fit_one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
+    return(if (is.null(panel$adopted)) fit_one(panel) else classical_cohorts(panel, size, fit_one))
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)
@@ -267,6 +280,10 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
     refuse = TRUE
   )
+  if (!is.null(panel$adopted)) {
+    fit_one <- function(...) fit_release(..., call = call)
+    return(fit_cohorts(release, panel$target, panel$adopted, estimator, size, fit_one))
+  }
   fit_release(release, panel$target, estimator, size, call)
 }
 

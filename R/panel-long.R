@@ -52,11 +52,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   label <- code_label(formula[[2L]], "outcome")
   check_finite_target(target, times$values, label, call)
   check_donors_finite(donors, label, call)
-  new_panel_design(
+  panel <- new_panel_design(
     donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
     layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
     donor_names = if (keep_names) unit_labels(units$values[-treatment$units])
   )
+  with_adoption(panel, treatment$adopted)
 }
 
 #' Check that long data are a data frame with rows

@@ -23,23 +23,30 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL) {
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
   design <- design_public(target, T0, times, ncol(donors), call)
   check_donors_finite(donors, "donors", call)
-  new_panel_design(
+  panel <- new_panel_design(
     donors, design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "matrix", treated = NULL)
   )
+  with_adoption(panel, design$adopted)
 }
 
 #' The public part of a design given as matrices, checked
 #' @param n_times (`integer`)\cr number of columns of the donors.
-#' @return A list: `target` (k x T), `T0`, `times`.
+#' @return A list: `target` (k x T), `T0`, `times`, `adopted` (see [find_treatment()]).
 #' @noRd
 design_public <- function(target, T0, times, n_times, call = NULL) {
   target <- check_target(target, n_times, call)
-  T0 <- check_count(T0, min = -Inf, call = call)
-  check_split(T0, n_times, call)
+  T0 <- if (length(T0) > 1L) {
+    check_each_split(T0, nrow(target), n_times, call)
+  } else {
+    check_count(T0, min = -Inf, call = call)
+  }
+  adopted <- if (length(unique(T0)) > 1L) T0
+  if (is.null(adopted)) check_split(T0[[1L]], n_times, call)
   times <- check_times(times, n_times, call)
+  check_adopted(adopted, rownames(target), times, call)
   check_finite_target(target, times, "target", call)
-  list(target = target, T0 = T0, times = times)
+  list(target = target, T0 = min(T0), times = times, adopted = adopted)
 }
 
 #' Is it a matrix of plain numbers, of no class?

@@ -82,7 +82,9 @@ is_tail <- function(codes, n) {
 #' Who is treated, and from when
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param rows (`integer`)\cr rows where the indicator is 1; one at least, no unit and period twice.
-#' @return A list with `units` (`integer`, codes of the treated units, sorted) and `T0` (`integer`).
+#' @return A list with `units` (`integer`, codes of the treated units, sorted), `T0` (`integer`,
+#'   before the first adoption) and `adopted` (`integer`, periods before each unit's own adoption, or
+#'   `NULL` where all adopt in the same period).
 #' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
 #'   design.
 #' @noRd
@@ -118,18 +120,8 @@ find_treatment <- function(units, times, rows, call = NULL) {
     ), "panel", call)
   }
   if (length(unique(first)) > 1L) {
-    dates <- sort(unique(first))
-    shown <- vapply(utils::head(dates, 5L), function(date) {
-      members <- labels[first == date]
-      members <- enumerate(utils::head(members, 5L), length(members))
-      paste0(period_text(times$values[date]), " (", members, ")")
-    }, "")
-    shown <- enumerate(shown, length(dates))
-    abort(c(
-      "All treated units must adopt the treatment in the same period.",
-      x = "There are {length(dates)} adoption dates: {shown}.",
-      i = "Fit each adoption date on its own, without the units treated at the others."
-    ), "panel", call)
+    adopted <- check_adopted(unname(first) - 1L, labels, times$values, call)
+    return(list(units = treated, T0 = min(adopted), adopted = adopted))
   }
   T0 <- first[[1L]] - 1L
   if (T0 < 2L) {

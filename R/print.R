@@ -114,9 +114,11 @@ describe_method <- function(release) {
 
 panel_line <- function(release) {
   panel <- release$panel
+  dates <- length(release$statistics$cohorts$T0)
   paste0(
     "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
-    " before the treatment, ", panel$T1, " from it on"
+    " before the ", if (dates) "first adoption, " else "treatment, ", panel$T1, " from it on",
+    if (dates) paste0("; ", dates, " adoption dates")
   )
 }
 

@@ -183,12 +183,12 @@ gram_noise_conflict <- function(release) {
   s <- release$statistics
   noise <- c(s$mean_sd, s$moment_sd)
   if (!release$privacy$private) {
-    if (any(noise != 0) || !is.null(s$rounds) || !is.null(s$intervals)) {
+    if (any(noise != 0) || !is.null(s$rounds) || !is.null(s$intervals %||% s$cohorts$intervals)) {
       return("A release without privacy reports noise.")
     }
     return(NULL)
   }
-  if (any(noise == 0) || !is.null(s$leave_one_out)) {
+  if (any(noise == 0) || !is.null(s$leave_one_out) || !is.null(s$cohorts$leave_one_out)) {
     return("A private release holds statistics without noise.")
   }
   # Some releases of version 0.1.0 hold no rounds.
@@ -257,7 +257,7 @@ round_noise <- function(round, release) {
 #' Are calibrated intervals those of five steps, or of two for a group, whose tails are not asked?
 #' @noRd
 intervals_conflict <- function(release) {
-  x <- release$statistics$intervals
+  x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
   steps <- release$privacy$steps
   count <- nrow(steps)
   if (is.null(x)) {
@@ -270,9 +270,12 @@ intervals_conflict <- function(release) {
   if (count != (if (group) 6L else 9L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals are not those of the noise steps.")
   }
-  # The second moment's noise is a share of the clip's square that follows from its step.
+  # The second moment's noise is a share of the clip's square that follows from its step; of several
+  # cohorts each has one, and one person moves them all.
   step <- steps[steps$law != "exponential", ][3L, ]
-  sigma <- step$scale * if (step$law == "discrete_laplace") sqrt(2) else 1
+  laplace <- step$law == "discrete_laplace"
+  cohorts <- length(x$second)
+  sigma <- step$scale * if (laplace) sqrt(2) * cohorts else sqrt(cohorts)
   rows <- ceiling(release$panel$n / ceiling(release$panel$n / 10000))
   if (!about_equal(x$second_sd, sigma / step$sensitivity * x$clip^2 / rows)) {
     "The noise of the statistics is not that of the noise steps."

@@ -101,8 +101,10 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                           call, estimator = "ridge", size = 1, refuse = FALSE) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
-  public[c("estimator", "size")] <- list(estimator, sum(size))
-  mechanism <- mechanisms()[[public$method]]
+  public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
+  check_cohort_method(public$method, panel$adopted, call)
+  public$dates <- adoption_dates(panel)
+  mechanism <- if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
     stop(e)

@@ -387,6 +387,73 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cohort_plan_cpp
+Rcpp::List cohort_plan_cpp(const Rcpp::List& facts, const std::vector<int>& dates);
+RcppExport SEXP _dpsc_cohort_plan_cpp(SEXP factsSEXP, SEXP datesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type dates(datesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cohort_plan_cpp(facts, dates));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cohort_release_cpp
+Rcpp::List cohort_release_cpp(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng);
+RcppExport SEXP _dpsc_cohort_release_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP datesSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type dates(datesSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(cohort_release_cpp(donors, facts, dates, scale, options, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cohort_audit_cpp
+Rcpp::List cohort_audit_cpp(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_cohort_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP datesSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type dates(datesSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cohort_audit_cpp(donors, facts, dates, scale, options, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cohort_view_cpp
+Rcpp::List cohort_view_cpp(const Rcpp::List& statistics, int T0);
+RcppExport SEXP _dpsc_cohort_view_cpp(SEXP statisticsSEXP, SEXP T0SEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    rcpp_result_gen = Rcpp::wrap(cohort_view_cpp(statistics, T0));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cohort_errors_cpp
+Rcpp::List cohort_errors_cpp(const Rcpp::List& statistics, const Rcpp::List& options, const std::vector<int>& dates, const Eigen::MatrixXd& targets, double n);
+RcppExport SEXP _dpsc_cohort_errors_cpp(SEXP statisticsSEXP, SEXP optionsSEXP, SEXP datesSEXP, SEXP targetsSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type dates(datesSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(cohort_errors_cpp(statistics, options, dates, targets, n));
+    return rcpp_result_gen;
+END_RCPP
+}
 // deleted_errors_cpp
 Rcpp::List deleted_errors_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, int T0, double penalty);
 RcppExport SEXP _dpsc_deleted_errors_cpp(SEXP rowsSEXP, SEXP T0SEXP, SEXP penaltySEXP) {
@@ -1223,6 +1290,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_simplex_residuals_cpp", (DL_FUNC) &_dpsc_simplex_residuals_cpp, 4},
     {"_dpsc_nested_fit_cpp", (DL_FUNC) &_dpsc_nested_fit_cpp, 8},
     {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
+    {"_dpsc_cohort_plan_cpp", (DL_FUNC) &_dpsc_cohort_plan_cpp, 2},
+    {"_dpsc_cohort_release_cpp", (DL_FUNC) &_dpsc_cohort_release_cpp, 6},
+    {"_dpsc_cohort_audit_cpp", (DL_FUNC) &_dpsc_cohort_audit_cpp, 7},
+    {"_dpsc_cohort_view_cpp", (DL_FUNC) &_dpsc_cohort_view_cpp, 2},
+    {"_dpsc_cohort_errors_cpp", (DL_FUNC) &_dpsc_cohort_errors_cpp, 5},
     {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
     {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
     {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},

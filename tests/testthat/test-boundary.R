@@ -4,7 +4,8 @@
 
 # Nothing of people goes in: public numbers, released ones, or made-up panels that the core draws.
 public <- c(
-  "cdp_epsilon_cpp", "cdp_rho_cpp", "deleted_count_ends_cpp", "discrete_gaussian_cpp",
+  "cdp_epsilon_cpp", "cdp_rho_cpp", "cohort_errors_cpp", "cohort_plan_cpp", "cohort_view_cpp",
+  "deleted_count_ends_cpp", "discrete_gaussian_cpp",
   "discrete_gaussian_ratio_cpp", "discrete_laplace_cpp", "exponential_exponent_cpp",
   "exponential_step_mu_cpp", "fit_moments_cpp", "gamma_norm_noise_cpp", "gaussian_mu_cpp",
   "gaussian_noise_cpp", "gaussian_step_mu_cpp", "gaussian_step_variance_cpp",
@@ -22,7 +23,7 @@ public <- c(
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
-  "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
+  "cohort_release_cpp", "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
   "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp", "weights_release_cpp"
 )
 
@@ -33,7 +34,7 @@ checks <- c("all_finite_cpp", "checksum_cpp")
 # People go in, and something WITHOUT NOISE comes back: PRIVATE or NOT PRIVATE. Who may call it.
 unprotected <- list(
   # Audits, on made-up panels only.
-  gram_audit_cpp = "core_hook", weights_audit_cpp = "noise_hooks",
+  gram_audit_cpp = "core_hook", cohort_audit_cpp = "cohort_hook", weights_audit_cpp = "noise_hooks",
   # Losses of single people, for the curator.
   gram_contributions_cpp = "gram_contributions",
   # The grid of a round, asked with no row.

@@ -94,8 +94,8 @@ bad_long_data <- function(p) {
     "treated: never" = function() long(treat(FALSE & after)),
     "treated: always" = function() long(treat(is_target)),
     "treated: from the second period" = function() long(treat(is_target & data$time > 2001)),
-    "treated: two adoption dates" = function() {
-      long(treat(is_target & data$time > 2003 + first_target))
+    "treated: a cohort without periods before" = function() {
+      long(treat(is_target & data$time > 2001 + 2 * first_target))
     },
     "treated: switches off" = function() {
       long(treat(is_target & after & !(first_target & data$time == 2006)))

@@ -45,6 +45,15 @@ struct row_estimate {
   double variation = 0.0;
 };
 
+/// What errors of the release do to one target's counterfactual, to first order: noise N of the
+/// whitened moments moves period t by <N, form_t>, noise e of their mean by e'g_t. Two targets of
+/// one release share N, e and the donors' own regression.
+struct linear_error {
+  std::vector<Eigen::MatrixXd> form;  // T1 of whitened x whitened, symmetric
+  Eigen::MatrixXd g;                  // whitened x T1: directions of the residual
+  Eigen::VectorXd w;                  // p: of the donors' features in the prediction
+};
+
 class counterfactual_estimator {
  public:
   counterfactual_estimator(const gram_statistics& s, const estimator_options& options)
@@ -151,6 +160,31 @@ class counterfactual_estimator {
       out.variance.tail(T1) = out.variance.tail(T1).cwiseMin(2.0 * half.cwiseAbs2());
     }
     out.variation = own.variation;
+  }
+
+  /// How the release's errors reach a target: averaged over penalties, scaled units.
+  linear_error linear(const Eigen::VectorXd& pre) const {
+    const features own = features_of(pre);
+    const Eigen::VectorXd weights = evidence_weights(own.u);
+    const Eigen::Index d = s_.mean.size(), T1 = s_.T1();
+    linear_error out{std::vector<Eigen::MatrixXd>(T1, Eigen::MatrixXd::Zero(d, d)),
+                     Eigen::MatrixXd::Zero(d, T1), Eigen::VectorXd::Zero(s_.pre)};
+    for (std::size_t k = 0; k < fits_.size(); ++k) {
+      const double share = weights[static_cast<Eigen::Index>(k)] / s_.weight;
+      const Eigen::VectorXd w = fits_[k].solve * own.u, h = model_.restore_A * w;
+      out.w += weights[static_cast<Eigen::Index>(k)] * w;
+      out.g += share * fits_[k].g;
+      for (Eigen::Index t = 0; t < T1; ++t)
+        out.form[static_cast<std::size_t>(t)] += share * fits_[k].g.col(t) * h.transpose();
+    }
+    // Shrinkage takes away the noise within the directions below the edge.
+    const Eigen::MatrixXd& lost = model_.noise_directions;
+    for (Eigen::MatrixXd& form : out.form) {
+      form = ((form + form.transpose()) / 2.0).eval();
+      if (lost.cols() > 0)
+        form -= (lost * (lost.transpose() * form * lost) * lost.transpose()).eval();
+    }
+    return out;
   }
 
   const moments_model& model() const { return model_; }

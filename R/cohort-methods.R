@@ -1,0 +1,317 @@
+# The verbs of a fit of several adoption dates. All read the fit; none sees a donor.
+
+cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
+
+#' @rdname dp_cohorts
+#' @export
+tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_time", "overall"),
+                            conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...) {
+  call <- public_call("tidy")
+  level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+  type <- check_choice(type, cohort_types, call = call)
+  table <- cohort_table(x, type, level, check_flag(simultaneous, call = call))
+  limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
+  table[c(
+    "term", "cohort", "period", "event", "kind", "cohorts", "people", "estimate", "std.error",
+    "privacy.se", "statistic", "p.value", limits
+  )]
+}
+
+#' @rdname dp_cohorts
+#' @export
+glance.dp_cohorts <- function(x, ...) {
+  release <- x$release
+  overall <- cohort_table(x, "overall")
+  residual <- unlist(lapply(x$cohorts, residuals.dp_synth))
+  data.frame(
+    method = release$method, estimator = x$estimator, n.donors = as.integer(release$panel$n),
+    n.cohorts = length(x$cohorts), n.targets = length(x$adopted), people = sum(x$size),
+    periods = length(release$panel$times), effect = overall$estimate,
+    std.error = overall$std.error, pre.rmse = sqrt(mean(residual^2)),
+    epsilon = release$privacy$epsilon, delta = release$privacy$delta, rho = release$privacy$rho,
+    private = release$privacy$holds
+  )
+}
+
+#' @rdname dp_cohorts
+#' @export
+augment.dp_cohorts <- function(x, ...) {
+  rows <- lapply(names(x$cohorts), function(name) {
+    data.frame(cohort = name, augment.dp_synth(x$cohorts[[name]]))
+  })
+  do.call(rbind, rows)
+}
+
+#' @rdname dp_cohorts
+#' @export
+coef.dp_cohorts <- function(object, type = "event", ...) {
+  type <- check_choice(type, cohort_types, call = public_call("coef"))
+  table <- cohort_table(object, type)
+  table <- table[table$kind == "effect", ]
+  stats::setNames(table$estimate, table$term)
+}
+
+#' @rdname dp_cohorts
+#' @export
+vcov.dp_cohorts <- function(object, type = "event", ...) {
+  type <- check_choice(type, cohort_types, call = public_call("vcov"))
+  cohort_covariance(object, type)
+}
+
+#' @rdname dp_cohorts
+#' @export
+confint.dp_cohorts <- function(object, parm = NULL, level = 0.95, type = "event",
+                               simultaneous = FALSE, ...) {
+  call <- public_call("confint")
+  check_no_dots(..., call = call)
+  type <- check_choice(type, cohort_types, call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  table <- cohort_table(object, type, level, check_flag(simultaneous, call = call))
+  table <- table[table$kind == "effect", ]
+  percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
+  out <- matrix(
+    c(table$conf.low, table$conf.high), ncol = 2L, dimnames = list(table$term, percent)
+  )
+  if (is.null(parm)) {
+    return(out)
+  }
+  parm <- as.character(parm)
+  if (!all(parm %in% table$term)) {
+    unknown <- setdiff(parm, table$term)
+    abort(c(
+      "{.arg parm} must name rows of this type.",
+      x = "There is no {.val {unknown}}.", i = "There are {.val {table$term}}."
+    ), "argument", call)
+  }
+  out[parm, , drop = FALSE]
+}
+
+#' @rdname dp_cohorts
+#' @export
+nobs.dp_cohorts <- function(object, ...) as.integer(object$release$panel$n)
+
+#' @rdname dp_cohorts
+#' @export
+formula.dp_cohorts <- function(x, ...) formula.dp_synth(x)
+
+#' @rdname dp_cohorts
+#' @export
+as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
+                                     simultaneous = FALSE) {
+  tidy.dp_cohorts(x,
+    type = type, conf.int = TRUE, conf.level = level, simultaneous = simultaneous
+  )
+}
+
+# Prints -------------------------------------------------------------------------------------------
+
+#' @rdname dp_cohorts
+#' @export
+print.dp_cohorts <- function(x, level = 0.95, ...) {
+  cat(cohort_headline(x), cohort_lines(x), "", overall_lines(x, level), "", sep = "\n")
+  print_cohort_table(x, "event", level)
+  cat("", next_cohort_lines(x), "", privacy_lines(x$release), sep = "\n")
+  invisible(x)
+}
+
+#' @rdname dp_cohorts
+#' @export
+summary.dp_cohorts <- function(object, level = 0.95, ...) {
+  call <- public_call("summary")
+  check_no_dots(..., call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  types <- c(event = "event", cohort = "cohort", calendar = "calendar")
+  structure(c(
+    list(fit = object, level = level), lapply(types, function(type) {
+      tidy.dp_cohorts(object, type, conf.int = TRUE, conf.level = level)
+    })
+  ), class = "summary.dp_cohorts")
+}
+
+#' @rdname dp_cohorts
+#' @export
+print.summary.dp_cohorts <- function(x, ...) {
+  fit <- x$fit
+  cat(cohort_headline(fit), cohort_lines(fit), "", overall_lines(fit, x$level), sep = "\n")
+  titles <- c(
+    event = "By periods since adoption", cohort = "By cohort", calendar = "By period"
+  )
+  for (type in names(titles)) {
+    cat("\n", titles[[type]], "\n", sep = "")
+    print_cohort_table(fit, type, x$level)
+  }
+  cat("", cohort_meaning(fit), "", privacy_lines(fit$release), "", step_lines(fit$release),
+    sep = "\n"
+  )
+  invisible(x)
+}
+
+cohort_headline <- function(fit) {
+  what <- if (fit$release$privacy$private) "Private synthetic controls" else "Synthetic controls"
+  paste0(
+    what, " of ", length(fit$cohorts), " adoption dates by ", describe_method(fit$release),
+    estimator_note(fit)
+  )
+}
+
+cohort_lines <- function(fit) {
+  panel <- fit$release$panel
+  sizes <- cohort_sizes(fit$cohorts)
+  shown <- utils::head(paste0(names(fit$cohorts), " (", cohort_members(fit, sizes), ")"), 8L)
+  c(
+    paste0("  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", never treated; ",
+      count_of(length(panel$times), "period")),
+    strwrap(paste0("treated from: ", enumerate(shown, length(sizes))), 92L,
+      prefix = "    ", initial = "  "
+    )
+  )
+}
+
+#' Who is in each cohort, in words
+#' @noRd
+cohort_members <- function(fit, sizes) {
+  units <- as.integer(table(fit$adopted))
+  ifelse(sizes == units, vapply(units, count_of, "", "unit"),
+    paste0(vapply(units, count_of, "", "unit"), " of ", sizes, " people")
+  )
+}
+
+overall_lines <- function(fit, level) {
+  row <- cohort_table(fit, "overall", level)
+  release <- fit$release
+  half_range <- max(release$bounds$upper - release$bounds$lower) / 2
+  limits <- if (!is.na(row$conf.low)) {
+    paste0("  [", format(100 * level, digits = 4L), " % interval: ", format_value(row$conf.low),
+      ", ", format_value(row$conf.high), "; p ", format_p(row$p.value), "]")
+  }
+  noise <- release$privacy$private && !is.na(row$privacy.se)
+  c(
+    paste0("  overall effect   ", format_value(row$estimate), limits),
+    cohort_reasons(fit, level),
+    if (noise && !is.na(row$std.error)) {
+      paste0("  standard error ", format_value(row$std.error), ", of it privacy noise ",
+        format_value(row$privacy.se))
+    },
+    if (noise && row$privacy.se > half_range / 4) {
+      paste0(
+        "  THE NOISE SWAMPS THE DATA: its standard error is ", format_value(row$privacy.se),
+        ", the bounds are ", format_value(2 * half_range), " apart."
+      )
+    },
+    weak_line(fit)
+  )
+}
+
+#' Why cohorts have no interval
+#' @noRd
+cohort_reasons <- function(fit, level) {
+  reasons <- unlist(lapply(fit$cohorts, missing_interval, level = level))
+  if (!length(reasons)) {
+    return(NULL)
+  }
+  reasons <- sub("[.]$", "", reasons)
+  which <- vapply(unique(reasons), function(reason) {
+    enumerate(utils::head(names(reasons)[reasons == reason], 5L), sum(reasons == reason))
+  }, "")
+  every <- length(reasons) == length(fit$cohorts) && length(which) == 1L
+  paste0("  no interval", if (!every) paste0(" of ", which), ": ", names(which))
+}
+
+print_cohort_table <- function(fit, type, level) {
+  table <- cohort_table(fit, type, level)
+  # The overall average was said before.
+  table <- table[!table$term %in% "average", ]
+  before <- type == "event" & table$kind != "effect"
+  most <- 12L
+  left <- max(0L, sum(!before) - most)
+  table <- rbind(utils::tail(table[before, ], 4L), utils::head(table[!before, ], most))
+  shown <- data.frame(effect = format_value(table$estimate))
+  known <- !all(is.na(table$conf.low))
+  if (known) {
+    limits <- vapply(table[c("conf.low", "conf.high")], function(limit) {
+      ifelse(is.na(limit), "", format_value(limit))
+    }, character(nrow(table)))
+    shown[interval_names(fit, level)] <- matrix(limits, nrow(table))
+  }
+  if (type != "cohort") shown$cohorts <- table$cohorts
+  if (type == "event") shown[[" "]] <- ifelse(table$kind == "effect", "", table$kind)
+  rows <- if (type == "event") sprintf("%+d", table$event) else table$term
+  # Residuals are no effects.
+  rownames(shown) <- sub("^[+]0$", "0", rows)
+  print(shown)
+  if (left) cat("  and ", left, " more: see tidy()\n", sep = "")
+}
+
+cohort_meaning <- function(fit) {
+  if (is.null(fit$errors)) {
+    return("  NOT PRIVATE: placebo_space(fit$cohorts[[1]]) and the like work on each cohort.")
+  }
+  c(
+    "  Rows before 0 are residuals, of forecasts from all earlier periods or of the fit.",
+    "  Intervals are for each row by itself; for all together: confint(simultaneous = TRUE)."
+  )
+}
+
+next_cohort_lines <- function(fit) {
+  c(
+    "  0 is the first treated period; rows before it are residuals. plot(fit) draws this table;",
+    "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts each fit."
+  )
+}
+
+# Report -------------------------------------------------------------------------------------------
+
+#' @rdname dp_cohorts
+#' @export
+report.dp_cohorts <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
+  call <- public_call("report")
+  check_no_dots(..., call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  new_report(
+    result = cohort_sentences(x, level), methods = cohort_methods_words(x),
+    release = x$release, estimator = x$estimator, format = format
+  )
+}
+
+cohort_sentences <- function(fit, level) {
+  limits <- function(row) {
+    if (is.na(row$conf.low)) {
+      return("no interval is stated")
+    }
+    paste0(
+      format(100 * level, digits = 4L), " % interval ", format_value(row$conf.low), " to ",
+      format_value(row$conf.high), ", p ", format_p(row$p.value)
+    )
+  }
+  overall <- cohort_table(fit, "overall", level)
+  event <- cohort_table(fit, "event", level)
+  first <- event[event$event %in% 0, ]
+  c(
+    paste0(
+      "The estimated average effect of the treatment on ", fit$release$panel$outcome, " over ",
+      length(fit$cohorts), " cohorts (", count_of(length(fit$adopted), "treated unit"), ") is ",
+      format_value(overall$estimate), " (", limits(overall), "; ", short_guarantee(fit), ")."
+    ),
+    paste0(
+      "In the first treated period it is ", format_value(first$estimate), " (", limits(first), ")."
+    )
+  )
+}
+
+cohort_methods_words <- function(fit) {
+  release <- fit$release
+  panel <- release$panel
+  parts <- if (is.null(fit$errors)) character() else known_parts(fit$cohorts[[1L]])
+  paste(c(
+    paste0(
+      "The treatment was adopted at ", length(fit$cohorts), " dates. For each cohort we estimated ",
+      "what the outcome (", panel$outcome, ") would have been without it by ",
+      estimator_words(release, fit$estimator), " from ",
+      count_of(panel$n, "unit"), " that ", if (panel$n == 1) "is" else "are",
+      " never treated, with the R package dpsc ",
+      as.character(utils::packageVersion("dpsc")), ", and averaged over cohorts by their size."
+    ),
+    bounds_words(release), release_words(release), interval_words(release, parts)
+  ), collapse = " ")
+}

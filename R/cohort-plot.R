@@ -1,0 +1,173 @@
+# Plots of several adoption dates: effects by time since adoption, by cohort and by period, and the
+# cohorts' paths. Donors are never drawn.
+
+#' @rdname dp_cohorts
+#' @export
+plot.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "path"), level = 0.95,
+                            simultaneous = FALSE, ...) {
+  picture <- autoplot.dp_cohorts(x,
+    type = type, level = level, simultaneous = simultaneous, ...
+  )
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_cohorts
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", "path"),
+                                level = 0.95, simultaneous = FALSE, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a fit.")
+  type <- check_choice(type, c("event", "cohort", "calendar", "path"), call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  simultaneous <- check_flag(simultaneous, call = call)
+  if (type == "path") {
+    return(plot_cohort_paths(object))
+  }
+  plot_cohort_effects(object, type, level, simultaneous)
+}
+
+#' What an effect plot shows: the rows of the table, with limits and the noise's share
+#' @noRd
+plot_data_cohorts <- function(fit, type, level, simultaneous) {
+  table <- cohort_table(fit, type, level, simultaneous)
+  table <- table[!table$term %in% "average", ]
+  statements <- if (simultaneous) sum(table$kind == "effect") else 1
+  noise <- interval_quantile(level, statements) * table$privacy.se
+  at <- switch(type,
+    event = table$event, calendar = plot_periods(table$period),
+    cohort = factor(table$cohort, levels = table$cohort)
+  )
+  data.frame(
+    at = at, estimate = table$estimate, low = table$conf.low, high = table$conf.high,
+    noise_low = table$estimate - noise, noise_high = table$estimate + noise,
+    kind = factor(table$kind, levels = names(kind_labels)), cohorts = table$cohorts
+  )
+}
+
+kind_labels <- c(
+  effect = "effect", forecast = "before adoption: forecast error",
+  fitted = "before adoption: residual of the fit"
+)
+kind_shapes <- c(effect = 16, forecast = 1, fitted = 4)
+
+plot_cohort_effects <- function(fit, type, level, simultaneous) {
+  data <- plot_data_cohorts(fit, type, level, simultaneous)
+  kinds <- levels(droplevels(data$kind))
+  outcome <- short_name(fit$release$panel$outcome, 40L)
+  plot <- ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$estimate)) + zero_line() +
+    cohort_bars(fit, data, level, simultaneous) +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$kind), size = 2, na.rm = TRUE) +
+    ggplot2::scale_shape_manual(NULL, values = kind_shapes[kinds], labels = kind_labels[kinds],
+      guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 2) else "none"
+    ) +
+    dpsc_theme() +
+    ggplot2::labs(
+      y = paste("effect on", outcome), title = cohort_title(fit), subtitle = cohort_subtitle(fit),
+      x = switch(type,
+        event = "periods since adoption (0: the first treated one)", calendar = NULL,
+        cohort = "treated from"
+      )
+    )
+  plot + switch(type,
+    event = list(
+      ggplot2::geom_vline(xintercept = -0.5, linetype = 3, colour = "grey40"),
+      period_axis(data$at)
+    ),
+    calendar = period_axis(data$at),
+    cohort = ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE))
+  )
+}
+
+#' Intervals as bars, and inside them what the privacy noise alone would make
+#' @noRd
+cohort_bars <- function(fit, data, level, simultaneous) {
+  covers <- if (simultaneous) "all points together" else "each point by itself"
+  bars <- list(
+    all = data.frame(at = data$at, low = data$low, high = data$high, part = rep("all", nrow(data))),
+    noise = if (fit$release$privacy$private) {
+      data.frame(
+        at = data$at, low = data$noise_low, high = data$noise_high, part = rep("noise", nrow(data))
+      )
+    }
+  )
+  bars <- lapply(Filter(Negate(is.null), bars), function(bar) bar[!is.na(bar$low), ])
+  bars <- Filter(nrow, bars)
+  if (!length(bars)) {
+    return(NULL)
+  }
+  used <- names(bars)
+  labels <- c(
+    all = paste0(percent_text(level), " interval, ", covers), noise = "from privacy noise alone"
+  )
+  list(
+    ggplot2::geom_linerange(
+      ggplot2::aes(.data$at, ymin = .data$low, ymax = .data$high, linewidth = .data$part,
+        alpha = .data$part),
+      do.call(rbind, unname(bars)), inherit.aes = FALSE, colour = band_colour
+    ),
+    ggplot2::scale_linewidth_manual(NULL,
+      values = c(all = 0.7, noise = 2.6), limits = used, labels = unname(labels[used]),
+      guide = ggplot2::guide_legend(order = 1)
+    ),
+    ggplot2::scale_alpha_manual(NULL,
+      values = c(all = 0.9, noise = 0.35), limits = used, labels = unname(labels[used]),
+      guide = ggplot2::guide_legend(order = 1)
+    )
+  )
+}
+
+cohort_title <- function(fit) {
+  wrap_text(paste0(
+    count_of(length(fit$adopted), "treated unit"), ", ", length(fit$cohorts), " adoption dates"
+  ), 58L)
+}
+
+cohort_subtitle <- function(fit) {
+  # Of the whole release, which every cohort's fit holds.
+  plot_subtitle(fit$cohorts[[1L]], 1L)
+}
+
+plot_cohort_paths <- function(fit) {
+  names <- utils::head(names(fit$cohorts), most_panels)
+  data <- do.call(rbind, lapply(names, function(name) {
+    one <- augment.dp_synth(fit$cohorts[[name]])
+    one$target <- paste("from", name)
+    one$period <- plot_periods(one$period)
+    one
+  }))
+  data$target <- factor(data$target, levels = paste("from", names))
+  lines <- rbind(
+    data.frame(data[c("target", "period")], value = data$.observed, line = "observed"),
+    data.frame(data[c("target", "period")], value = data$.fitted, line = "counterfactual")
+  )
+  lines$line <- factor(lines$line, levels = names(line_colours))
+  times <- plot_periods(fit$release$panel$times)
+  before <- if (is.factor(times)) function(T0) T0 + 0.5 else function(T0) {
+    mean(as.numeric(times[T0 + 0:1]))
+  }
+  adoption <- data.frame(
+    target = levels(data$target),
+    at = vapply(utils::head(cohort_dates(fit), most_panels), before, 0)
+  )
+  adoption$target <- factor(adoption$target, levels = levels(data$target))
+  across <- if (length(names) > 4L) 3 else if (length(names) > 1L) 2 else 1
+  ggplot2::ggplot() +
+    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
+      linetype = 3, colour = "grey40"
+    ) +
+    ggplot2::geom_line(
+      ggplot2::aes(.data$period, .data$value,
+        colour = .data$line, linetype = .data$line, group = .data$line
+      ), lines,
+      na.rm = TRUE, linewidth = 0.7
+    ) +
+    ggplot2::scale_colour_manual(NULL, values = line_colours) +
+    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2)) +
+    target_panels(data$target, ncol = across) + period_axis(times, across) + dpsc_theme() +
+    ggplot2::labs(
+      x = NULL, y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
+      subtitle = cohort_subtitle(fit)
+    )
+}

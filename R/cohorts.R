@@ -1,0 +1,200 @@
+# Fits of several adoption dates: one ordinary fit a cohort, all from one release, and what their
+# errors have in common. Nothing here sees a donor, but for the classical estimators.
+
+#' Several adoption dates
+#'
+#' Where treated units adopt at different dates, [dp_synth()] fits every *cohort* (the units that
+#' adopt in the same period) and averages the cohorts' effects by time since adoption, by cohort, by
+#' period, and overall.
+#'
+#' @section How it works:
+#' Donors are the units that are never treated; units that are not yet treated are no donors. They
+#' are released **once**, about the first adoption, and that one release serves all cohorts: the
+#' budget is what one date would cost, whatever their number. A cohort that adopts later is
+#' predicted from its past up to its own adoption, of which the periods after the first one are
+#' used one by one. The treated units' data are public.
+#'
+#' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
+#' Averages count people (`size`): an average by time since adoption is over the cohorts that have
+#' been treated so long (which are fewer for long times: `cohorts` says how many), by period over
+#' those treated by then; a cohort's is over its periods; the overall one is over the people of all
+#' cohorts, each with the average over their own periods.
+#'
+#' @section Intervals:
+#' As for one date they are calibrated on the donors' own placebo errors: each donor is predicted
+#' as if it were in each cohort, and the errors' second moment by cohort and their tails (of all
+#' cohorts together) are released under the same budget. An average over cohorts adds what they do
+#' not share (how far the people of each stray) and what they do (the noise of the release, the
+#' donors' regression), and keeps the tails of single people that a mean of so many people may have.
+#' `simultaneous = TRUE` covers all rows of a table together, by Sidak's inequality. Where a cohort
+#' in an average has no interval, the average has none, and the print says why. From
+#' 20 people on in *every* cohort the release is calibrated for means; where some cohort is smaller,
+#' for single people.
+#'
+#' Rows before the adoption are residuals: of the forecast of a period from all periods before it
+#' (`"forecast"`; the release allows them between the first adoption and a cohort's own), else of
+#' the fit (`"fitted"`, close to zero by construction). They show how well cohorts are predicted, and
+#' have no interval.
+#'
+#' The classical estimators (`epsilon = Inf`) fit each cohort's mean, NOT PRIVATE, and have no
+#' intervals; `placebo_space(fit$cohorts[[1]])` and the like work on each cohort.
+#'
+#' @param x,object (`dp_cohorts`)\cr a fit by [dp_synth()] of several adoption dates.
+#' @param type (`string`)\cr the rows: `"event"`, by periods since adoption (0 is the first treated
+#'   period); `"cohort"`; `"calendar"`, by period; `"group_time"`, every cohort in every period;
+#'   `"overall"`. Of `plot()` also `"path"`: observed and counterfactual of each cohort.
+#' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
+#' @param level (`number`, in (0, 1))\cr coverage of the intervals.
+#' @param format,... of `report()`: see [report()]; else unused.
+#' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
+#'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every verb
+#'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit;
+#'   `errors`, what cohorts share: T x T covariances by cohort and period, squared outcome units, of
+#'   the `privacy` noise and the donors' `regression`; `forecasts`, residuals before the adoption;
+#'   `estimator`. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
+#'
+#'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
+#'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (how many are
+#'     averaged), `people`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
+#'     `conf.low`, `conf.high` if asked. The overall average comes first, except in `"group_time"`.
+#'   * `coef()`, `vcov()`: estimates of a type's rows, without those before the adoption, and their
+#'     covariance. `confint()`: their limits.
+#'   * `glance()`: one row: `method`, `estimator`, `n.donors`, `n.cohorts`, `n.targets`, `people`,
+#'     `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`, `rho`, `private`.
+#'   * `augment()`: that of every cohort's fit, with `cohort`.
+#'   * `summary()`: the tables by event and by cohort.
+#' @section Errors: `dpsc_error_panel` for a unit that is treated and then no longer, a cohort with
+#'   fewer than two periods before its adoption, no unit that is never treated; `dpsc_error_argument`
+#'   for methods that serve one date only. All come before anything is spent.
+#' @references Callaway, B. and Sant'Anna, P. (2021). Difference-in-Differences with Multiple Time
+#'   Periods. Journal of Econometrics 225. Borusyak, K., Jaravel, X. and Spiess, J. (2024).
+#'   Revisiting Event-Study Designs. Review of Economic Studies 91. Ben-Michael, E., Feller, A. and
+#'   Rothstein, J. (2022). Synthetic Controls with Staggered Adoption. Journal of the Royal
+#'   Statistical Society B 84.
+#' @examples
+#' panel <- sim_panel(n = 2000, T0 = 12, T1 = 8)
+#' # Two programmes of 40 people each, from periods 13 and 16 on; the effect is 0.2.
+#' targets <- rbind(first = panel$target, second = panel$target)
+#' targets["first", 13:20] <- targets["first", 13:20] + 0.2
+#' targets["second", 16:20] <- targets["second", 16:20] + 0.2
+#' fit <- dp_synth(panel$donors,
+#'   target = targets, T0 = c(12, 15), size = 40, epsilon = 2, bounds = c(-1, 1)
+#' )
+#' fit
+#' tidy(fit, type = "event", conf.int = TRUE)
+#' tidy(fit, type = "cohort")
+#' fit$cohorts[["16"]]
+#' @name dp_cohorts
+NULL
+
+#' Fit several cohorts to a release
+#' @param release (`dp_release`)\cr by method gram.
+#' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
+#' @param size (`numeric(k)`)\cr people in each unit.
+#' @param fit_one (`function`)\cr of a release, targets, estimator and sizes: their fit.
+#' @return A `dp_cohorts`.
+#' @noRd
+fit_cohorts <- function(release, target, adopted, estimator, size, fit_one) {
+  dates <- sort(unique(adopted))
+  fits <- lapply(dates, function(T0) {
+    at <- adopted == T0
+    fit_one(cohort_view(release, T0), target[at, , drop = FALSE], estimator, size[at])
+  })
+  paths <- do.call(rbind, lapply(fits, `[[`, "target"))
+  penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
+  new_cohorts(
+    release, fits, adopted, size, estimator,
+    errors = shared_errors(release, dates, paths, penalty, estimator),
+    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator)
+  )
+}
+
+#' Fit a classical estimator to each cohort. NOT PRIVATE.
+#' @param fit_one (`function`)\cr from the panel of one cohort to its fit.
+#' @return A `dp_cohorts`.
+#' @noRd
+classical_cohorts <- function(panel, size, fit_one) {
+  periods <- panel$T0 + panel$T1
+  fits <- lapply(adoption_dates(panel), function(T0) {
+    at <- panel$adopted == T0
+    own <- panel
+    own$target <- panel$target[at, , drop = FALSE]
+    own$T0 <- T0
+    own$T1 <- periods - T0
+    own$adopted <- NULL
+    fit <- fit_one(own)
+    fit$size <- sum(size[at])
+    fit
+  })
+  release <- fits[[1L]]$release
+  release$statistics <- list(cohorts = list(T0 = adoption_dates(panel)))
+  new_cohorts(release, fits, panel$adopted, size, fits[[1L]]$estimator,
+    forecasts = classical_forecasts(panel, fits, fit_one)
+  )
+}
+
+#' One-step forecasts between the first adoption and each cohort's own, by fits that end there
+#' @inheritParams classical_cohorts
+#' @return As [held_out_residuals()]; `NULL` where predictors say what is fitted. NOT PRIVATE.
+#' @noRd
+classical_forecasts <- function(panel, fits, fit_one) {
+  if (fits[[1L]]$estimator == "predictors") {
+    return(NULL)
+  }
+  dates <- adoption_dates(panel)
+  rows <- lapply(seq_along(dates)[-1L], function(g) {
+    ends <- seq.int(dates[[1L]], dates[[g]] - 1L)
+    residual <- vapply(ends, function(T0) {
+      known <- seq_len(T0 + 1L)
+      own <- panel
+      own$donors <- panel$donors[, known, drop = FALSE]
+      own$target <- fits[[g]]$target[, known, drop = FALSE]
+      own$times <- panel$times[known]
+      own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
+      fit <- fit_one(own)
+      fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
+    }, 0)
+    data.frame(cohort = g, period = ends + 1L, residual = residual)
+  })
+  do.call(rbind, rows)
+}
+
+new_cohorts <- function(release, fits, adopted, size, estimator, errors = NULL, forecasts = NULL) {
+  dates <- sort(unique(adopted))
+  names(fits) <- period_text(release$panel$times)[dates + 1L]
+  structure(list(
+    release = release, cohorts = fits, adopted = as.integer(adopted), size = size,
+    errors = errors, forecasts = forecasts, estimator = estimator
+  ), class = "dp_cohorts")
+}
+
+#' People in each cohort
+#' @noRd
+cohort_sizes <- function(fits) vapply(fits, function(fit) sum(fit$size), 0)
+
+#' Check the dates that a release shall serve
+#' @param T0 (`numeric`)\cr one number, or one for each target.
+#' @return Whole numbers, one for each target.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_panel`.
+#' @noRd
+check_release_dates <- function(T0, release, k, call) {
+  first <- release$panel$T0
+  last <- first + release$panel$T1 - 1
+  if (release$method != "gram" && !all(T0 == first)) {
+    abort(c(
+      "A release by method {.val {release$method}} serves its own adoption date only.",
+      i = "One by {.val gram} serves later ones, too."
+    ), "argument", call)
+  }
+  if (length(T0) == 1L) T0 <- rep(T0, k)
+  T0 <- check_each_split(T0, k, last + 1, call)
+  if (any(T0 < first)) {
+    abort(c(
+      "{.arg T0} must not be before the first adoption that the release was made for.",
+      x = "It is {min(T0)} for some target, the release's is {first}.",
+      i = "What came before {first} is held as features, not period by period."
+    ), "argument", call)
+  }
+  T0
+}

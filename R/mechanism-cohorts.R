@@ -1,0 +1,95 @@
+# Several adoption dates by method "gram": the never-treated are released once, about the first
+# adoption, and their placebo errors are those of every cohort's estimator. What touches a donor's
+# row is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
+
+#' What stands for method gram where there are several adoption dates
+#' @noRd
+cohort_mechanism <- function() list(plan = plan_cohorts, run = run_cohorts)
+
+#' What a release for several dates will spend, and on what: no more than one for the first
+#' @param public (`list`)\cr from `public_facts()`, with `dates`.
+#' @return As [plan_gram()]. PUBLIC.
+#' @noRd
+plan_cohorts <- function(public) {
+  plan <- plan_gram(public)
+  if (public$private) {
+    made <- tryCatch(
+      cohort_plan_cpp(gram_facts(public), public$dates),
+      `dpsc::budget_too_small` = function(e) {
+        abort(c(
+          "{.arg epsilon} is too small for so many adoption dates.",
+          i = "Nothing was released and nothing was spent."
+        ), "argument")
+      }
+    )
+    plan[c("steps", "calibrated")] <- made[c("steps", "calibrated")]
+  }
+  plan
+}
+
+#' Release for several adoption dates
+#' @inheritParams run_gram
+#' @return As [run_gram()], about the first adoption, without `intervals` and `leave_one_out` but
+#'   with `cohorts`, a list: `T0`, the dates; `intervals` with a second moment for each; without
+#'   privacy `leave_one_out`, a list with one for each. RELEASED.
+#' @noRd
+run_cohorts <- function(plan, donors, public) {
+  if (!public$private) {
+    return(raw_cohorts(plan, donors, public))
+  }
+  statistics <- cohort_release_cpp(
+    donors, gram_facts(public), public$dates, core_scale(public$bounds),
+    release_options(plan, public), public$control$rng
+  )
+  statistics$cohorts <- with_estimator(statistics$cohorts, plan)
+  statistics
+}
+
+#' Statistics without noise for several dates. NOT PRIVATE.
+#' @noRd
+raw_cohorts <- function(plan, donors, public) {
+  each <- lapply(public$dates, function(T0) {
+    facts <- utils::modifyList(public, list(T0 = T0, T1 = public$T0 + public$T1 - T0))
+    run_gram(plan, donors, facts)
+  })
+  stores <- lapply(each, `[[`, "leave_one_out")
+  # The rows are the same, and kept once.
+  stores <- lapply(stores, function(store) {
+    if (!is.null(store$rows)) store$rows <- stores[[1L]]$rows
+    store
+  })
+  statistics <- each[[1L]]
+  statistics$leave_one_out <- NULL
+  statistics$cohorts <- list(T0 = public$dates, leave_one_out = stores)
+  statistics
+}
+
+#' What is wrong with the parts for several dates, or `NULL`
+#' @noRd
+cohorts_problem <- function(release) {
+  x <- release$statistics$cohorts
+  if (!is.null(x) && !cohorts_fit(x, release$panel)) {
+    "The adoption dates do not fit the statistics."
+  }
+}
+
+cohorts_fit <- function(x, panel) {
+  periods <- panel$T0 + panel$T1
+  dates <- x$T0
+  known <- is.list(x) && is.numeric(dates) && length(dates) > 1L && all(is.finite(dates)) &&
+    all(dates == round(dates)) && all(diff(dates) > 0) && dates[[1L]] == panel$T0 &&
+    dates[[length(dates)]] < periods
+  if (!known) {
+    return(FALSE)
+  }
+  second <- x$intervals$second
+  each <- function(g) {
+    one <- x$intervals
+    if (!is.null(one)) one$second <- second[[g]]
+    own <- utils::modifyList(panel, list(T0 = dates[[g]], T1 = periods - dates[[g]]))
+    intervals_fit(one) && leave_one_out_fit(x$leave_one_out[[g]], own)
+  }
+  (is.null(x$intervals) || length(second) == length(dates)) &&
+    (is.null(x$leave_one_out) || length(x$leave_one_out) == length(dates)) &&
+    all(vapply(seq_along(dates), each, NA))
+}

@@ -1,0 +1,83 @@
+# Several adoption dates: which units adopt together, and what cannot be a cohort. All of it PUBLIC.
+
+#' Note when each treated unit adopts, where they do not all adopt in the same period
+#' @param adopted (`integer(k)` or `NULL`)\cr periods before each unit's adoption.
+#' @return The panel with a field `adopted`; without one for `NULL`.
+#' @noRd
+with_adoption <- function(panel, adopted) {
+  if (!is.null(adopted)) panel$adopted <- as.integer(adopted)
+  panel
+}
+
+#' Check that every cohort has periods before its adoption
+#' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
+#' @param labels (`character(k)`)\cr the treated units, which are public.
+#' @param times (`vector`)\cr the periods.
+#' @return `adopted`.
+#' @section Errors: `dpsc_error_panel`; names the units.
+#' @noRd
+check_adopted <- function(adopted, labels, times, call = NULL) {
+  early <- adopted < 2L
+  if (any(early)) {
+    units <- enumerate(utils::head(labels[early], 5L), sum(early))
+    period <- period_text(times[[max(adopted[early]) + 1L]])
+    abort(c(
+      "Two periods at least must come before the adoption of every cohort.",
+      x = "Treated in {period} or before: {units}.",
+      i = paste(
+        "Leave these units out (nothing tells what they would have been), or add earlier periods.",
+        "They cannot be donors."
+      )
+    ), "panel", call)
+  }
+  adopted
+}
+
+#' Check a `T0` that is given for each treated unit
+#' @param k (`count`)\cr number of treated units.
+#' @return `T0`, whole numbers.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a date after the last period.
+#' @noRd
+check_each_split <- function(T0, k, n_times, call = NULL) {
+  if (length(T0) != k) {
+    abort(c(
+      "{.arg T0} must be one number, or one for each row of {.arg target}.",
+      x = "It has length {length(T0)}, {.arg target} has {k} row{?s}."
+    ), "argument", call)
+  }
+  T0 <- vapply(T0, check_count, 0, min = -Inf, arg = "T0", call = call)
+  if (any(T0 >= n_times)) {
+    abort(c(
+      "Every treated unit must be observed in a period after its adoption.",
+      x = "{.arg T0} is {max(T0)} for some unit, and the panel has {n_times} periods.",
+      i = "Units that are never treated are donors, not targets."
+    ), "panel", call)
+  }
+  as.integer(T0)
+}
+
+#' The dates of a panel's cohorts: periods before each adoption, increasing; `NULL` for one date
+#' @noRd
+adoption_dates <- function(panel) {
+  if (!is.null(panel$adopted)) sort(unique(panel$adopted))
+}
+
+#' People in the smallest cohort, which decides what a release calibrates; in all for one date
+#' @param size (`numeric`)\cr people in each treated unit.
+#' @noRd
+smallest_group <- function(size, adopted) {
+  if (is.null(adopted)) sum(size) else min(tapply(rep_len(size, length(adopted)), adopted, sum))
+}
+
+#' Refuse several adoption dates where a method serves one only
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_cohort_method <- function(method, adopted, call = NULL) {
+  if (!is.null(adopted) && method != "gram") {
+    abort(c(
+      "Method {.val {method}} serves one adoption date, and there are {length(unique(adopted))}.",
+      i = "{.code method = \"gram\"} serves all of them from one release.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  }
+}
