@@ -73,7 +73,7 @@ clipped_reason <- function(release) {
   last <- x$rounds[[2L]]
   away <- x$mean - (last$origin - x$rounds[[1L]]$origin)
   residual <- utils::tail(away, release$panel$T1)
-  if (abs(sum(residual)) / sqrt(length(residual)) > 0.5 * last$radius) {
+  if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * last$radius) {
     "the treated are further from the donors than the radius that the noise let be found"
   }
 }

@@ -216,7 +216,11 @@ gram_noise_conflict <- function(release) {
 #' @noRd
 donor_steps <- function(release) {
   steps <- release$privacy$steps
-  steps[(steps$account %||% rep("donors", nrow(steps))) == "donors", ]
+  if (is.null(steps$account)) {
+    return(steps)
+  }
+  # Without the last, which comes after the treated.
+  steps[steps$account == "donors" & seq_len(nrow(steps)) < nrow(steps), ]
 }
 
 #' Is the noise of a protected group that of its account's steps?
@@ -229,14 +233,25 @@ treated_conflict <- function(release) {
     if (is.null(accounts)) return(NULL)
     return("Noise steps were paid for of which nothing is there.")
   }
+  control <- steps[nrow(steps), ]
   steps <- steps[steps$account == "treated", ]
   moments <- steps[steps$law != "exponential", ]
-  if (!identical(accounts, c("donors", "treated")) || nrow(steps) != 4L || nrow(moments) != 2L) {
+  if (!identical(accounts, c("donors", "treated")) || nrow(steps) != 4L || nrow(moments) != 2L ||
+        control$account != "donors" || control$law == "exponential") {
     return("The treated group's steps are not those of its release.")
   }
-  made <- vapply(1:2, function(i) round_of_step(x$rounds[[i]], moments[i, ]), NA)
   last <- c(list(loadings = x$loadings), x$rounds[[2L]])
-  if (!all(made) || !about_equal(x$mean_sd, round_noise(last, release, release$panel$treated)$mean)) {
+  donors <- c(x$control, last[c("loadings", "origin", "radius")])
+  made <- mapply(round_of_step, list(x$rounds[[1L]], last, donors), list(
+    moments[1L, ], moments[2L, ], control
+  ))
+  # The donors are cut about their own centre.
+  donors$origin <- x$rounds[[1L]]$origin
+  noise <- c(
+    round_noise(last, release, release$panel$treated)$mean, round_noise(donors, release)$mean
+  )
+  if (!all(made) || !about_equal(x$mean_sd, noise[[1L]]) ||
+        !about_equal(x$control$mean_sd, noise[[2L]])) {
     "The noise of the treated group's statistics is not that of the noise steps."
   }
 }

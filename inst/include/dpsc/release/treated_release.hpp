@@ -24,6 +24,7 @@ namespace dpsc {
 /// period.
 struct treated_facts {
   double m = 0.0;  // people
+  double n = 0.0;  // donors
   Eigen::Index T0 = 0, T1 = 0;
   Eigen::Index pre = 0;
   bool level = false;
@@ -48,6 +49,8 @@ constexpr double radius = 1.4, below = 1.2, above = 0.9, beyond = 0.03;
 // Rows are cut at so much of the radius over the root of the noise that it makes, within limits:
 // where many people share it, noise is cheaper than what the cut takes off skewed rows.
 constexpr double cut = 0.2, cut_least = 0.8, cut_most = 4.0;
+// Of the donors' budget, for the mean of their own residuals, cut as those of the treated are.
+constexpr double control = 0.07;
 // A past is taken to differ from the donors' if it stands out of its noise by so many deviations.
 constexpr double stands_out = 2.0;
 }  // namespace treated_constants
@@ -56,7 +59,8 @@ constexpr double stands_out = 2.0;
 struct treated_plan {
   double radius1 = 0.0, radius2 = 0.0;  // exponents
   moments_step moments1, moments2;
-  double total = 0.0;  // mu, or epsilon
+  moments_step control;  // of the donors
+  double total = 0.0;    // mu, or epsilon
   std::vector<step_record> records;
 
   /// Where rows are cut, in units of the radius that holds them.
@@ -86,6 +90,8 @@ inline treated_plan plan_treated(const treated_facts& facts) {
                               budget, moments * treated_constants::moments1);
   out.moments2 = plan_moments("mean and moments of the treated, centred", facts.m,
                               facts.dimension(), 1.0, budget, moments * treated_constants::moments2);
+  out.control = plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(),
+                             1.0, budget, treated_constants::control);
   out.records = {budget.choice_record("radius of the treated", out.radius1), out.moments1.record,
                  budget.choice_record("radius of the treated, centred", out.radius2),
                  out.moments2.record};
@@ -321,18 +327,32 @@ inline treated_release run_treated(const treated_plan& plan, const treated_facts
   shown.head(frame.pre) = significant(out.mean.head(frame.pre), last.mean_sd);
   likely.head(frame.pre) = shrunk(out.mean.head(frame.pre), last.mean_sd);
   // A mean of people is no further from the donors than one of them.
-  const double person = std::sqrt(treated_constants::past);
-  likely.head(frame.pre) *= std::min(1.0, person / std::max(likely.head(frame.pre).norm(), 1e-300));
+  for (Eigen::VectorXd* x : {&shown, &likely}) {
+    const double far = x->head(frame.pre).norm() / std::sqrt(treated_constants::past);
+    if (far > 1.0) x->head(frame.pre) /= far;
+  }
   out.path = frame.flat + frame.path * shown;
   out.lean = frame.flat + frame.path * likely;
   out.moves = frame.path * last.mean_sd;
   const double kept = shown.head(frame.pre).norm() / std::max(out.mean.head(frame.pre).norm(), 1e-300);
   out.moves.leftCols(frame.pre) *= kept;
+  // The level moves a path as a whole, and no effect.
+  if (frame.level == 1) out.moves.col(frame.pre).setZero();
   const Eigen::MatrixXd about = last.second - last.mean * last.mean.transpose();
   out.second = frame.average.dot(about * frame.average);
   out.second_sd = last.second_sd * frame.average.squaredNorm();
   out.own_variance = frame.own_variance;
   return out;
+}
+
+/// The donors' own mean of the same features, cut at the same length about their own centre: what
+/// the cut takes off skewed residuals, and what the first release's noise left in them. RELEASED.
+inline noisy_moments run_control(const moments_step& step, double n,
+                                 const Eigen::MatrixXd& loadings, const treated_round& first,
+                                 const treated_round& last, const row_scale& scale,
+                                 const row_source& donors, noise& draws, const ticker& tick) {
+  const grid_map rows = map_on_grid(scale, loadings, first.origin);
+  return release_moments(donors, rows, n, last.radius, step, draws, tick);
 }
 
 }  // namespace dpsc
