@@ -45,10 +45,10 @@ constexpr double shape = 0.6;
 constexpr double level_spread = 0.3;
 // The likeliest radius in units of the expected length, what half an octave below and above it costs,
 // and the share of people that may lie beyond it.
-constexpr double radius = 1.4, below = 1.2, above = 0.9, beyond = 0.03;
+constexpr double radius = 1.4, below = 1.2, above = 0.9, beyond = 0.08;
 // Rows are cut at so much of the radius over the root of the noise that it makes, within limits:
 // where many people share it, noise is cheaper than what the cut takes off skewed rows.
-constexpr double cut = 0.2, cut_least = 0.8, cut_most = 4.0;
+constexpr double cut = 0.17, cut_least = 0.7, cut_most = 4.0;
 // Of the donors' budget, for the mean of their own residuals, cut as those of the treated are.
 constexpr double control = 0.07;
 // A past is taken to differ from the donors' if it stands out of its noise by so many deviations.
@@ -312,7 +312,7 @@ inline treated_release run_treated(const treated_plan& plan, const treated_facts
   const double missed = centre.norm() > 0.0 ? first.mean_sd : 0.0;
   const double middle =
       treated_constants::radius *
-      std::sqrt(1.0 + missed * missed * static_cast<double>((centre.array() != 0.0).count()));
+      std::sqrt(1.0 + 2.0 * missed * missed * static_cast<double>((centre.array() != 0.0).count()));
   const Eigen::VectorXd origin = frame.origin + centre;
   rows = map_on_grid(scale, frame.loadings, origin);
   radius = plan.cut(facts.m) * choose_treated_radius(source, rows, facts.m, middle, plan.radius2,
