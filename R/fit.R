@@ -163,16 +163,20 @@ dp_synth.default <- function(x, ...) {
 dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                              method = c("gram", "output", "objective"),
                              calibration = c("tight", "published"), estimator = "ridge",
-                             size = NULL, ledger = NULL, control = dp_control(), ...) {
+                             size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
+                             ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
+  private <- is_private(epsilon)
   keep_names <- control$donor_names || is_classical(estimator)
   panel <- panel_from_formula(
-    x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
+    x, data, index, call, keep_names = keep_names, private = private,
+    hide = hides_treated(protect, private)
   )
   fit <- fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
   fit$formula <- shown_formula(x)
   fit
@@ -195,14 +199,16 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            ...) {
+                            protect = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_matrix(x, target, T0, times, call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
 }
 
@@ -211,13 +217,15 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
 dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
                                size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               ...) {
+                               protect = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_chunks(x, target, T0, times, call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_chunks(x, target, T0, times, call, hide = hide)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
 }
 
@@ -228,6 +236,10 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   x <- with_penalty(x, lambda, call)
+  estimator <- check_estimator(estimator, x$method, call)
+  if (missing(target) && !is.null(x$statistics$treated)) {
+    return(fit_release(x, NULL, estimator, NULL, call))
+  }
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods, call)
@@ -266,8 +278,9 @@ with_penalty <- function(release, lambda, call) {
 #' From a checked panel to a fit
 #' @noRd
 fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
-                      ledger, control, call) {
-  size <- check_size(size, nrow(panel$target), call)
+                      ledger, control, call, protect = NULL) {
+  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
+  size <- panel$size %||% check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
     fit_one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
     return(if (is.null(panel$adopted)) fit_one(panel) else classical_cohorts(panel, size, fit_one))
@@ -284,7 +297,7 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
     fit_one <- function(...) fit_release(..., call = call)
     return(fit_cohorts(release, panel$target, panel$adopted, estimator, size, fit_one))
   }
-  fit_release(release, panel$target, estimator, size, call)
+  fit_release(release, if (is.null(panel$treated)) panel$target, estimator, size, call)
 }
 
 check_estimator <- function(estimator, method, call) {
@@ -309,11 +322,18 @@ check_estimator <- function(estimator, method, call) {
 #' Several targets are one group: the fit is that of their mean. Those of its members are in
 #' `units`, a fit's fields of their own, for whoever asks.
 #' @param release (`dp_release`).
-#' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected group
+#'   that the release holds.
 #' @param size (`numeric(k)`)\cr people in each target.
 #' @return A `dp_synth`.
 #' @noRd
 fit_release <- function(release, target, estimator, size, call = NULL) {
+  if (is.null(target)) {
+    return(structure(c(
+      list(release = release), fit_treated(release, estimator),
+      list(estimator = estimator, protected = TRUE)
+    ), class = "dp_synth"))
+  }
   group <- mean_target(target, size)
   if (release$method != "gram") check_fitted_target(release, group, call)
   overall <- fit_targets(release, group, sum(size), estimator)

@@ -38,6 +38,12 @@ guarantee <- function(public, plan) {
       )
     }
   )
+  if (!is.null(public$treated)) {
+    theorem <- paste0(
+      sub(")$", "", theorem), "), for donors and treated each (adaptive parallel composition, ",
+      "proofs/treated.md)"
+    )
+  }
   false <- public$method == "objective" && public$calibration == "published"
   seeded <- !identical(public$control$rng, "secure")
   list(

@@ -112,7 +112,7 @@ gram_problem <- function(release) {
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
     (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel)
-  if (!fits) "The statistics do not fit the sizes of the panel."
+  if (!fits) "The statistics do not fit the sizes of the panel." else treated_problem(release)
 }
 
 intervals_fit <- function(x) {

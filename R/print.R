@@ -124,8 +124,27 @@ panel_line <- function(release) {
 
 describe_targets <- function(fit) {
   size <- sum(fit$size)
-  people <- if (size > 1 && is.null(fit$units)) paste0(" (a mean of ", size, " people)")
-  c(paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release))
+  protected <- is_released_group(fit)
+  people <- if (size > 1 && is.null(fit$units) && !protected) {
+    paste0(" (a mean of ", size, " people)")
+  }
+  c(
+    paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release),
+    protects_line(fit, protected)
+  )
+}
+
+#' Who is protected, where it might be taken for granted
+#' @noRd
+protects_line <- function(fit, protected) {
+  if (!fit$release$privacy$private) {
+    return(NULL)
+  }
+  if (protected) {
+    "  protects everyone: each donor, and each of the treated, of whom nothing is here without noise"
+  } else if (!is.null(fit$units)) {
+    "  protects the donors; the treated units' data are public"
+  }
 }
 
 average_lines <- function(fit, level) {

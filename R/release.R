@@ -49,15 +49,18 @@ dp_release.default <- function(x, ...) {
 dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                                method = c("gram", "output", "objective"),
                                calibration = c("tight", "published"), ledger = NULL,
-                               control = dp_control(), size = NULL, ...) {
+                               control = dp_control(), size = NULL, protect = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
+  private <- is_private(epsilon)
   panel <- panel_from_formula(
-    x, data, index, call, keep_names = control$donor_names, private = is_private(epsilon)
+    x, data, index, call, keep_names = control$donor_names, private = private,
+    hide = hides_treated(protect, private)
   )
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 
@@ -66,14 +69,17 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
 dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                               method = c("gram", "output", "objective"),
                               calibration = c("tight", "published"), ledger = NULL,
-                              control = dp_control(), times = NULL, size = NULL, ...) {
+                              control = dp_control(), times = NULL, size = NULL,
+                              protect = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_matrix(x, target, T0, times, call)
+  private <- is_private(epsilon)
+  panel <- panel_from_matrix(x, target, T0, times, call, hide = hides_treated(protect, private))
   if (control$donor_names) panel$donor_names <- rownames(x)
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 
@@ -81,13 +87,16 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
 #' @export
 dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                  method = "gram", calibration = "tight", ledger = NULL,
-                                 control = dp_control(), times = NULL, size = NULL, ...) {
+                                 control = dp_control(), times = NULL, size = NULL,
+                                 protect = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_chunks(x, target, T0, times, call)
+  private <- is_private(epsilon)
+  panel <- panel_from_chunks(x, target, T0, times, call, hide = hides_treated(protect, private))
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 
@@ -104,18 +113,32 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
   check_cohort_method(public$method, panel$adopted, call)
   public$dates <- adoption_dates(panel)
-  mechanism <- if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
+  public$treated <- nrow(panel$treated)
+  mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
     stop(e)
   })
   if (refuse) check_hopeless(public, plan, call)
   if (public$private) {
-    label <- paste0("release by method \"", public$method, "\"")
+    label <- paste0(
+      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
+    )
     spend(ledger, plan$cost, label, call, guarantee(public, plan))
   }
-  donors <- after_charge(panel$donors, public$private)
-  new_release(public, plan, mechanism$run(plan, donors, public), panel)
+  rows <- after_charge(panel$donors, public$private)
+  if (!is.null(panel$treated)) rows <- list(donors = rows, treated = panel$treated)
+  new_release(public, plan, mechanism$run(plan, rows, public), panel)
+}
+
+#' The mechanism of a release: its method's, that of several dates, or that which protects the
+#' treated, too
+#' @noRd
+release_mechanism <- function(public) {
+  if (!is.null(public$treated)) {
+    return(list(plan = plan_everyone, run = run_everyone))
+  }
+  if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
 }
 
 mechanisms <- function() {
@@ -226,21 +249,28 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
 new_release <- function(public, plan, statistics, panel) {
   structure(list(
     method = public$method, calibration = public$calibration, statistics = statistics,
-    panel = list(
+    panel = c(list(
       n = public$n, T0 = public$T0, T1 = public$T1, times = panel$times, outcome = panel$outcome,
       donor_names = if (public$control$donor_names) panel$donor_names
-    ),
+    ), if (!is.null(public$treated)) list(treated = public$treated)),
     bounds = public$bounds[c("lower", "upper")],
     settings = if (public$method == "gram") plan$settings else vertical_settings(public, plan),
     privacy = c(
       list(
         private = public$private, epsilon = public$epsilon, delta = public$delta,
-        rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
+        rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(public$treated),
         steps = plan$steps, rng = public$control$rng
       ),
       guarantee(public, plan)
     )
   ), class = "dp_release")
+}
+
+#' Whose row is replaced between neighbours
+#' @param treated (`count` or `NULL`)\cr protected treated people.
+#' @noRd
+neighbours_of <- function(treated) {
+  if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
 #' What the vertical estimator needs to know: the target it serves, and the variances of the noise
