@@ -57,8 +57,6 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
   )
 }
 
-core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]
-
 #' Release by method gram
 #' @param plan (`list`)\cr from [plan_gram()].
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).

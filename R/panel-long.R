@@ -26,6 +26,13 @@
 panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
                                private = TRUE) {
   check_given(missing(data), "data", "a data frame in long format", call)
+  if (inherits(data, "dp_source")) {
+    if (!missing(index)) {
+      abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
+        call)
+    }
+    return(panel_from_source(formula, data, private, call))
+  }
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
   formula <- check_panel_formula(formula, call)
