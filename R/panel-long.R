@@ -31,7 +31,7 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
       abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
         call)
     }
-    return(panel_from_source(formula, data, private, call))
+    return(panel_from_long(data, formula, private, call))
   }
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
@@ -65,6 +65,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
     donor_names = if (keep_names) unit_labels(units$values[-treatment$units])
   )
 }
+
+#' The panel from long rows that are elsewhere
+#' @param data (`dp_source`). PRIVATE.
+#' @inheritParams panel_from_formula
+#' @noRd
+panel_from_long <- function(data, formula, private, call) UseMethod("panel_from_long")
 
 #' Check that long data are a data frame with rows
 #' @return Their number of rows (`integer`).

@@ -89,3 +89,29 @@ fresh_name <- local({
     paste0(if (dialect$name == "mssql") "#", "dpsc_", Sys.getpid(), "_", count)
   }
 })
+
+#' Statements whose failure does no harm
+#' @noRd
+quiet_sql <- function(con, statements) {
+  for (text in statements) {
+    tryCatch(
+      keep_seed(suppressMessages(suppressWarnings(DBI::dbExecute(con, text)))),
+      error = function(e) NULL
+    )
+  }
+}
+
+# What this process holds for a coordinator.
+worker_state <- new.env(parent = emptyenv())
+
+#' Refuse to draw noise in a process that holds rows for another
+#' @section Errors: `dpsc_error_worker`.
+#' @noRd
+check_draws_here <- function(call) {
+  if (isTRUE(worker_state$holds)) {
+    abort(c(
+      "This process is a worker: it sums rows for a coordinator and draws no noise.",
+      i = "Make the release where {.fn dp_workers} was called. Nothing was spent."
+    ), "worker", call)
+  }
+}

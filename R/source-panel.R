@@ -7,7 +7,9 @@
 #' @return A `dpsc_panel` whose `donors` are `dp_elsewhere`.
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
-panel_from_source <- function(formula, source, private, call = NULL) {
+#' @exportS3Method
+panel_from_long.dp_source <- function(data, formula, private, call = NULL) {
+  source <- data
   formula <- check_panel_formula(formula, call)
   columns <- formula_columns(formula, call)
   parts <- long_parts(source, columns, call)
@@ -113,14 +115,12 @@ long_parts <- function(source, columns, call) {
 #' What is public of one part: periods, treated units' rows, number of donors
 #' @return A list: `periods`, `treated` (`unit`, `time`, `y`, `on`), `n`, `on` (literal), names.
 #' @noRd
-part_facts <- function(part, columns, call) {
-  if (inherits(part, "dp_workers")) {
-    return(worker_facts(part, columns, call))
-  }
-  table_facts(part, columns, call)
-}
+part_facts <- function(part, columns, call) UseMethod("part_facts")
 
-table_facts <- function(table, columns, call) {
+#' @noRd
+#' @exportS3Method
+part_facts.dp_table <- function(part, columns, call) {
+  table <- part
   con <- table$con
   if (is.null(table$index)) {
     abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument", call)

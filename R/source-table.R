@@ -166,14 +166,14 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, memory 
     ), "argument", call)
   }
   engine <- if (nzchar(system.file(package = "duckdb"))) {
-    files_by_duckdb(paths, kind, memory, call)
+    keep_seed(files_by_duckdb(paths, kind, memory, call))
   } else if (kind == "parquet") {
     abort(c(
       "Parquet files need package {.pkg duckdb}, which is not installed.",
       i = "Install it, or write CSV files."
     ), "package", call)
   } else {
-    files_by_sqlite(paths, call)
+    keep_seed(files_by_sqlite(paths, call))
   }
   out <- new_table(engine$con, engine$from, index, outcome, "here", FALSE, block, call)
   # Closes the engine when the object is gone.

@@ -58,21 +58,6 @@ dp_workers <- function(cluster, open, calibrate = FALSE) {
   out
 }
 
-# What this process holds for a coordinator.
-worker_state <- new.env(parent = emptyenv())
-
-#' Refuse to draw noise in a process that holds rows for another
-#' @section Errors: `dpsc_error_worker`.
-#' @noRd
-check_draws_here <- function(call) {
-  if (isTRUE(worker_state$holds)) {
-    abort(c(
-      "This process is a worker: it sums rows for a coordinator and draws no noise.",
-      i = "Make the release where {.fn dp_workers} was called. Nothing was spent."
-    ), "worker", call)
-  }
-}
-
 #' Give every worker its task; all work at the same time
 #' @param tasks (`list`)\cr arguments, one list a worker, or one list for all.
 #' @return A list, one answer a worker.
@@ -137,7 +122,7 @@ worker_open <- function(open, i) {
 worker_look <- function(columns) {
   source <- worker_state$source
   if (inherits(source, "dp_table")) {
-    return(table_facts(source, columns, NULL))
+    return(part_facts(source, columns, NULL))
   }
   if (!is.null(columns)) {
     abort("A formula needs workers that hold tables or files.", "argument")
@@ -211,9 +196,11 @@ worker_close <- function(token) {
 
 # In the coordinator ------------------------------------------------------------------------------
 
-#' What is public of all workers' rows, as from [table_facts()]
+#' What is public of all workers' rows, as from `part_facts.dp_table()`
 #' @noRd
-worker_facts <- function(workers, columns, call) {
+#' @exportS3Method
+part_facts.dp_workers <- function(part, columns, call) {
+  workers <- part
   facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)), call)
   common_periods(facts, call)
   out <- facts[[1L]]
@@ -225,7 +212,10 @@ worker_facts <- function(workers, columns, call) {
 
 same_task <- function(workers, arguments) rep(list(arguments), length(workers$cluster))
 
-open_workers <- function(workers, design, grid, calibrated, call) {
+#' @noRd
+#' @exportS3Method
+open_part.dp_workers <- function(part, design, grid, calibrated, call) {
+  workers <- part
   if (is.null(grid)) {
     abort(c(
       "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",

@@ -1,13 +1,14 @@
 # Long rows of made-up donors and one treated unit, in SQLite, and what to compare with.
 
-long_panel <- function(n, T0, T1, seed = 1, sd = 0.3) {
+long_panel <- function(n, T0, T1, seed = 1, sd = 0.3, extreme = TRUE) {
   withr::local_seed(seed)
   T <- T0 + T1
   donors <- matrix(stats::rnorm(n, 0, sd) + stats::rnorm(n * T, 0, sd), n)
   # Ties of the grid, both sides of the bounds, and the ends of the doubles.
-  donors[1:4, 1:2] <- c(0.5, 1.5, -2.5, 3.5) / 2^20
-  donors[5:8, T] <- c(-1, 1, 1e308, -1e308)
-  donors[9:10, 1] <- c(5e-324, -5e-324)
+  if (!extreme) donors <- pmax(pmin(donors, 1), -1)
+  if (extreme) donors[1:4, 1:2] <- c(0.5, 1.5, -2.5, 3.5) / 2^20
+  if (extreme) donors[5:8, T] <- c(-1, 1, 1e308, -1e308)
+  if (extreme) donors[9:10, 1] <- c(5e-324, -5e-324)
   units <- sprintf("u%05d", sample.int(99999, n + 1L))
   target <- stats::rnorm(T, 0, 0.2)
   data <- data.frame(
@@ -32,6 +33,7 @@ in_sqlite <- function(con, ..., name = "sales") dp_table(con, name, c("unit", "w
 
 seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, seed = 11,
                    fun = dp_release, rng = "R", intervals = TRUE) {
+  force(data)
   withr::local_seed(seed)
   control <- dp_control(rng = rng, intervals = intervals)
   index <- if (is.data.frame(data)) list(index = c("unit", "week"))

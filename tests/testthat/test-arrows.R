@@ -12,7 +12,9 @@ r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
     "bounds", "chunks", "data", "lm-columns", "panel", "panel-formula", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
+    "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "source-engine",
+    "source-panel", "source-people", "source-proof", "source-rows", "source-sql", "source-table",
+    "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c("mechanism-gram", "mechanism-objective", "mechanism-output", "paper-bounds"),

@@ -39,6 +39,8 @@ test_that("a fit from a table is the fit from the data frame", {
     seeded(p$data, fun = dp_synth, size = 30)
   )
   # Without privacy: the rows themselves.
+  p <- long_panel(300, 5, 2, extreme = FALSE)
+  con <- sqlite_of(p$data)
   expect_equal(
     tidy(seeded(in_sqlite(con, block = 50), epsilon = Inf, bounds = NULL, fun = dp_synth)),
     tidy(seeded(p$data, epsilon = Inf, bounds = NULL, fun = dp_synth)),
