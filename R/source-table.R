@@ -165,7 +165,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, memory 
       "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
     ), "argument", call)
   }
-  engine <- if (nzchar(system.file(package = "duckdb"))) {
+  engine <- if (has_duckdb()) {
     keep_seed(files_by_duckdb(paths, kind, memory, call))
   } else if (kind == "parquet") {
     abort(c(
@@ -182,8 +182,14 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, memory 
   out
 }
 
+has_duckdb <- function() nzchar(system.file(package = "duckdb"))
+
+connect_duckdb <- function() {
+  DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
+}
+
 files_by_duckdb <- function(paths, kind, memory, call) {
-  con <- DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
+  con <- connect_duckdb()
   finish <- new.env(parent = emptyenv())
   reg.finalizer(finish, function(e) close_quietly(con), onexit = TRUE)
   if (!is.null(memory)) {
