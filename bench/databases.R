@@ -5,7 +5,10 @@
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
 T0 <- 20L
 T1 <- 4L
-home <- Sys.getenv("DPSC_BENCH_FOLDER", file.path(tempdir(), "databases"))
+# Postgres reads a file there, so that it is not the session's own folder.
+home <- Sys.getenv(
+  "DPSC_BENCH_FOLDER", file.path(dirname(tempdir()), paste0("dpsc-databases-", Sys.getpid()))
+)
 dir.create(home, FALSE, TRUE)
 source("tests/databases/helper-duckdb.R")
 
@@ -50,8 +53,8 @@ make_data <- function() {
   Sys.chmod(c(home, csv), "755")
   DBI::dbExecute(pg, sprintf("COPY sales FROM '%s' (FORMAT csv)", csv))
   unlink(csv)
-  DBI::dbExecute(pg, "INSERT INTO north SELECT * FROM sales WHERE unit % 2 = 0")
-  DBI::dbExecute(pg, "INSERT INTO south SELECT * FROM sales WHERE unit % 2 = 1")
+  DBI::dbExecute(pg, paste("INSERT INTO north SELECT * FROM sales WHERE unit <=", n / 2))
+  DBI::dbExecute(pg, paste("INSERT INTO south SELECT * FROM sales WHERE unit >", n / 2))
   DBI::dbExecute(pg, "ANALYZE")
   DBI::dbDisconnect(pg)
 }
@@ -106,6 +109,16 @@ resident <- function(what) {
   round(as.numeric(gsub("[^0-9]", "", grep(what, status, value = TRUE))) / 2^10)
 }
 
+# Seconds of all cores that this process and a Postgres process at work for it have used.
+used <- function(pid = NULL) {
+  own <- sum(proc.time()[1:2])
+  if (is.null(pid)) {
+    return(own)
+  }
+  fields <- strsplit(sub(".*[)] ", "", readLines(sprintf("/proc/%d/stat", pid))), " ")[[1L]]
+  own + sum(as.numeric(fields[12:15])) / 100
+}
+
 # One way, timed: in a process of its own.
 measure <- function(way) {
   given <- ways[[way]]()
@@ -133,6 +146,10 @@ measure <- function(way) {
   }, namespace)
   control <- dpsc::dp_control(rng = "R")
   arguments <- list(epsilon = 1, delta = 1e-8, bounds = c(-1, 1), control = control)
+  pid <- if (!is.matrix(given$x) && inherits(given$x$con, "PqConnection")) {
+    DBI::dbGetQuery(given$x$con, "SELECT pg_backend_pid() AS pid")$pid
+  }
+  before <- used(pid)
   seconds <- system.time({
     if (!is.null(given$y)) given$x <- given$y()
     set.seed(1)
@@ -145,7 +162,9 @@ measure <- function(way) {
   })[["elapsed"]]
   data.frame(
     way = way, donors = n, periods = T0 + T1, prepare = round(prepared, 1),
-    total = round(seconds, 1), moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
+    total = round(seconds, 1),
+    # What the workers and their servers use is not seen from here.
+    cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1), moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
     load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),
     hash = rlang::hash(release$statistics)
   )
@@ -171,4 +190,5 @@ if (length(arguments)) {
   results$hash <- NULL
   if (n == 1e6) utils::write.csv(results, "bench/results/databases.csv", row.names = FALSE)
   print(results, right = FALSE, row.names = FALSE)
+  unlink(home, recursive = TRUE)
 }
