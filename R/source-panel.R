@@ -17,7 +17,12 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL) {
   times <- common_periods(facts, call)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   n <- sum(vapply(facts, `[[`, 0, "n"))
-  design <- source_design(treated, times, n, columns, private, call)
+  above <- if (!is.null(treated)) {
+    # Of the treated units' own rows none is a donor's.
+    sum(vapply(parts, rows_above, 0, lowest = min_unit(treated$unit), call = call)) -
+      sum(treated$unit != min_unit(treated$unit))
+  }
+  design <- source_design(treated, times, n, above == 0, columns, private, call)
   panel <- new_panel_design(
     matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
     columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
@@ -93,8 +98,8 @@ formula_columns <- function(formula, call) {
     abort(c(
       "With donors elsewhere both sides of {.arg formula} must be columns.",
       i = paste(
-        "Compute the outcome there: {.code dp_table(tbl(con, \"sales\") |> mutate(y = log(sales)))},",
-        "or a view."
+        "Compute the outcome there: a view, or",
+        "{.code dp_table(tbl(con, \"sales\") |> mutate(y = log(sales)))}."
       )
     ), "panel", call)
   }
@@ -148,7 +153,7 @@ part_facts.dp_table <- function(part, columns, call) {
       x = "{.code {table$index}} are missing in some row."
     ), "panel", call)
   }
-  if (length(unique(counts[[1L]])) > 1500L) abort_periods(length(unique(counts[[1L]])), call)
+  if (length(unique(counts[[1L]])) > 900L) abort_periods(length(unique(counts[[1L]])), call)
   out <- list(
     periods = unique(counts[[1L]]), unit = table$index[[1L]], time = table$index[[2L]],
     rows = sum(counts$n)
@@ -178,6 +183,31 @@ part_facts.dp_table <- function(part, columns, call) {
   out
 }
 
+#' The first of some units in the order of bytes
+#' @noRd
+min_unit <- function(units) sort(unique(units), method = "radix")[[1L]]
+
+#' How many rows are of units that come after a treated one. PUBLIC.
+#'
+#' None: the treated units are the last, as the treated periods are, and the index may be the wrong
+#' way round.
+#' @noRd
+rows_above <- function(part, lowest, call) UseMethod("rows_above")
+
+#' @noRd
+#' @exportS3Method
+rows_above.dp_table <- function(part, lowest, call) {
+  unit <- quoted(part$con, part$index[[1L]])
+  literal <- sql_literals(part$con, lowest)
+  if (is.character(lowest)) {
+    unit <- part$dialect$order(unit)
+    literal <- part$dialect$order(literal)
+  }
+  sql_numbers(part$con, paste(
+    "SELECT COUNT(*) AS n FROM", part$from, "WHERE", unit, ">", literal
+  ), call, what = "Looking at the units")[[1L]]
+}
+
 #' Periods that all parts have, sorted as those of a data frame
 #' @return As from [code_index()], with `plain`, the values as the engine gave them.
 #' @noRd
@@ -200,8 +230,9 @@ common_periods <- function(facts, call) {
 }
 
 #' Target and T0 from the treated units' rows
+#' @param last (`flag`)\cr are the treated units the last ones?
 #' @noRd
-source_design <- function(treated, times, n, columns, private, call) {
+source_design <- function(treated, times, n, last, columns, private, call) {
   if (is.null(treated)) {
     abort(c(
       "One unit at least must be treated.",
@@ -221,12 +252,16 @@ source_design <- function(treated, times, n, columns, private, call) {
     code = match(treated$time, times$plain), values = times$values, name = times$name,
     alphabetical = times$alphabetical
   )
-  cells <- match_cells(units, own, seq_along(units$values), call)
   y <- check_outcome(treated$y, columns$outcome, call)
   rows <- check_treated(treated$on, columns$treated, call)
-  # Donors, of whom find_treatment() only wants to know whether there are enough.
+  # Donors, of whom the checks only want to know whether there are enough, and on which side.
   padded <- units
-  padded$values <- c(units$values, rep(units$values[NA_integer_], min(n, 2)))
+  more <- rep(units$values[NA_integer_], min(n, 2))
+  padded$values <- if (last) c(more, units$values) else c(units$values, more)
+  if (last) padded$code <- padded$code + length(more)
+  # Before any message may name a period: the periods might be the donors.
+  check_orientation(padded, own, rows, call)
+  cells <- match_cells(units, own, seq_along(units$values), call)
   treatment <- find_treatment(padded, own, rows, call)
   target <- numeric(length(y))
   target[cells] <- y

@@ -41,9 +41,9 @@
 #' UNTESTED: it was rendered and read, but never run.
 #'
 #' @section Order:
-#' People are numbered in the order of their identifiers, strings by their bytes, as in a data frame.
-#' It decides whose errors calibrate when there are more than 10,000, and nothing else.
-#' Identifiers, like periods and the treated units, count as public.
+#' People are numbered in the order of their identifiers, strings by their bytes, as in a data
+#' frame, and source after source. It decides whose errors calibrate when there are more than
+#' 10,000, and nothing else. Identifiers, like periods and the treated units, count as public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr where the rows are.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
@@ -87,7 +87,8 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     check_given(missing(table), "table", "the table that holds the rows", call)
     if (!inherits(con, "DBIConnection")) {
       abort(c(
-        "{.arg con} must be a connection of DBI, or a lazy {.cls tbl}.", x = "It is {describe(con)}."
+        "{.arg con} must be a connection of DBI, or a lazy {.cls tbl}.",
+        x = "It is {describe(con)}."
       ), "argument", call)
     }
     from <- from_text(con, table, call)

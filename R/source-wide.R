@@ -4,8 +4,8 @@
 #' How rows are put on the core's grid: centre, scale and limit of its row map
 #' @noRd
 grid_of <- function(bounds) {
-  T <- length(bounds$centre)
-  row_map_cpp(core_scale(bounds), diag(T), numeric(T))[c("centre", "scale", "limit")]
+  n_times <- length(bounds$centre)
+  row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))[c("centre", "scale", "limit")]
 }
 
 #' The temporary table of one row a person, checked
@@ -38,8 +38,8 @@ make_wide <- function(table, design, grid, call) {
   if (dialect$index) {
     run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"), call)
   }
-  T <- length(design$periods)
-  found <- sql_numbers(con, sql_check(name, T), call)
+  n_times <- length(design$periods)
+  found <- sql_numbers(con, sql_check(name, n_times), call)
   if (found[[2L]] > 0) {
     abort(c(
       "Every donor must have one finite outcome in every period.",
@@ -49,7 +49,7 @@ make_wide <- function(table, design, grid, call) {
   }
   done <- TRUE
   list(
-    con = con, name = name, n = found[[1L]], periods = T, dialect = dialect, grid = grid,
+    con = con, name = name, n = found[[1L]], periods = n_times, dialect = dialect, grid = grid,
     block = table$block, calibrate = table$calibrate, close = close
   )
 }

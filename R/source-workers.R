@@ -13,13 +13,14 @@
 #' On MPI let rank 0 be the coordinator (`parallel::makeCluster(type = "MPI")`): it reduces, and
 #' nothing is reduced to all.
 #'
-#' Sums leave a worker *without noise*: whoever runs the cluster is trusted, and so must be the wires
-#' between its machines.
+#' Sums leave a worker *without noise*: whoever runs the cluster is trusted, and so must be the
+#' wires between its machines.
 #'
 #' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or what
 #'   else [parallel::clusterApply()] takes. dpsc must be installed where the workers look.
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
-#'   [dp_files()], [dp_chunks()] or a matrix. It opens its own connection: connections do not travel.
+#'   [dp_files()], [dp_chunks()] or a matrix. It opens its own connection: connections do not
+#'   travel.
 #' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
 #'   that intervals are calibrated?
 #' @return A `dp_source`, for [dp_synth()], [dp_release()] and [dp_sources()]. PRIVATE.
@@ -88,14 +89,15 @@ ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
 #' @noRd
 worker_task <- function(arguments, task) {
   steps <- list(
-    open = worker_open, facts = worker_look, prepare = worker_prepare, ask = worker_ask,
+    open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare, ask = worker_ask,
     sample = worker_sample, close = worker_close
   )
   answer <- tryCatch(
     list(value = do.call(steps[[task]], arguments)),
     dpsc_error = function(e) {
       list(
-        error = gsub("\n.*", "", conditionMessage(e)), class = sub("^dpsc_error_", "", class(e)[[1L]])
+        error = gsub("\n.*", "", conditionMessage(e)),
+        class = sub("^dpsc_error_", "", class(e)[[1L]])
       )
     },
     error = function(e) list(error = "It met an error, which is not shown since it may hold data.")
@@ -136,6 +138,11 @@ worker_look <- function(columns) {
     periods = seq_len(ncol(blocks[[1L]])), unit = "unit", time = "time",
     n = sum(vapply(blocks, nrow, 1L))
   )
+}
+
+worker_above <- function(lowest) {
+  source <- worker_state$source
+  if (inherits(source, "dp_table")) rows_above(source, lowest, NULL) else 0
 }
 
 read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
@@ -208,6 +215,12 @@ part_facts.dp_workers <- function(part, columns, call) {
   out$treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   out$on <- unlist(lapply(facts, `[[`, "on"))[1L]
   out
+}
+
+#' @noRd
+#' @exportS3Method
+rows_above.dp_workers <- function(part, lowest, call) {
+  sum(unlist(ask_workers(part, "above", same_task(part, list(lowest = lowest)), call)))
 }
 
 same_task <- function(workers, arguments) rep(list(arguments), length(workers$cluster))

@@ -1,5 +1,5 @@
-# Donors elsewhere: 1,000,000 units x 24 periods, from where the data lie to the release, each way in
-# a process of its own. All releases must be identical.
+# Donors elsewhere: 1,000,000 units x 24 periods, from where the data lie to the release, each way
+# in a process of its own. All releases must be identical.
 #   tools/test-databases Rscript bench/databases.R
 # starts the Postgres that it needs. Writes bench/results/databases.csv.
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
@@ -35,7 +35,8 @@ make_data <- function() {
   con <- duck("4GB")
   DBI::dbExecute(con, sprintf(paste(
     "COPY (SELECT CAST(u AS INTEGER) AS unit, CAST(2000 + t AS INTEGER) AS week,",
-    "((hash(u) %% 2000001) / 1e6 - 1) * 0.5 + ((hash(u * 977 + t) %% 2000001) / 1e6 - 1) * 0.4 AS y,",
+    "((hash(u) %% 2000001) / 1e6 - 1) * 0.5",
+    "+ ((hash(u * 977 + t) %% 2000001) / 1e6 - 1) * 0.4 AS y,",
     "CAST(u > %d AND t > %d AS INTEGER) AS treated",
     "FROM range(1, %d) a(u), range(1, %d) b(t) ORDER BY t, hash(u)) TO '%s'"
   ), n, T0, n + 2L, T0 + T1 + 1L, parquet))
@@ -164,7 +165,8 @@ measure <- function(way) {
     way = way, donors = n, periods = T0 + T1, prepare = round(prepared, 1),
     total = round(seconds, 1),
     # What the workers and their servers use is not seen from here.
-    cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1), moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
+    cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1),
+    moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
     load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),
     hash = rlang::hash(release$statistics)
   )

@@ -1,4 +1,4 @@
-# DuckDB by ADBC where package duckdb is not installed: its library from npm, spoken to as DBI would.
+# DuckDB by ADBC where package duckdb is not installed: its library from npm, spoken to as by DBI.
 # DPSC_LIBDUCKDB is the path of libduckdb.so.
 
 define_adbc <- function() {
@@ -46,7 +46,9 @@ connect_adbc <- function(memory = NULL, folder = NULL) {
   driver <- adbcdrivermanager::adbc_driver(Sys.getenv("DPSC_LIBDUCKDB"), "duckdb_adbc_init")
   database <- adbcdrivermanager::adbc_database_init(driver)
   connection <- adbcdrivermanager::adbc_connection_init(database)
-  con <- methods::new("duckdb_connection", adbc = list(database = database, connection = connection))
+  con <- methods::new("duckdb_connection",
+    adbc = list(database = database, connection = connection)
+  )
   if (!is.null(memory)) DBI::dbExecute(con, sprintf("SET memory_limit = '%s'", memory))
   if (!is.null(folder)) DBI::dbExecute(con, sprintf("SET temp_directory = '%s'", folder))
   con

@@ -2,20 +2,19 @@
 
 long_panel <- function(n, T0, T1, seed = 1, sd = 0.3, extreme = TRUE) {
   withr::local_seed(seed)
-  T <- T0 + T1
-  donors <- matrix(stats::rnorm(n, 0, sd) + stats::rnorm(n * T, 0, sd), n)
+  n_times <- T0 + T1
+  donors <- matrix(stats::rnorm(n, 0, sd) + stats::rnorm(n * n_times, 0, sd), n)
   # Ties of the grid, both sides of the bounds, and the ends of the doubles.
   if (!extreme) donors <- pmax(pmin(donors, 1), -1)
   if (extreme) donors[1:4, 1:2] <- c(0.5, 1.5, -2.5, 3.5) / 2^20
-  if (extreme) donors[5:8, T] <- c(-1, 1, 1e308, -1e308)
+  if (extreme) donors[5:8, n_times] <- c(-1, 1, 1e308, -1e308)
   if (extreme) donors[9:10, 1] <- c(5e-324, -5e-324)
   units <- sprintf("u%05d", sample.int(99999, n + 1L))
-  target <- stats::rnorm(T, 0, 0.2)
+  target <- stats::rnorm(n_times, 0, 0.2)
   data <- data.frame(
-    unit = rep(units, T), week = rep(2000L + seq_len(T), each = n + 1L),
-    y = c(rbind(donors, target)), on = as.integer(outer(seq_len(n + 1L), seq_len(T), function(i, t) {
-      i > n & t > T0
-    }))
+    unit = rep(units, n_times), week = rep(2000L + seq_len(n_times), each = n + 1L),
+    y = c(rbind(donors, target)),
+    on = as.integer(outer(seq_len(n + 1L), seq_len(n_times), function(i, t) i > n & t > T0))
   )
   list(data = data[sample.int(nrow(data)), ], T0 = T0, T1 = T1, target = target)
 }
@@ -46,7 +45,8 @@ seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, 
 open_wide <- function(table, data, bounds, env = parent.frame()) {
   periods <- sort(unique(data$week))
   wide <- make_wide(
-    table, list(outcome = "y", treated = "on", on = "1", periods = periods, units = treated_of(data)),
+    table,
+    list(outcome = "y", treated = "on", on = "1", periods = periods, units = treated_of(data)),
     grid_of(new_bounds(bounds, length(periods))), NULL
   )
   withr::defer(wide$close(), envir = env)

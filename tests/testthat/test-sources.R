@@ -1,7 +1,7 @@
 # Donors in a database, in files, in several places: the same release as from memory, or an error
 # before the charge that tells nothing of anyone.
 
-test_that("a seeded release is the same from a data frame and from SQLite, streamed or summed there", {
+test_that("a seeded release is the same from a data frame and from SQLite, streamed or not", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(400, 6, 3)
   con <- sqlite_of(p$data)
@@ -144,6 +144,43 @@ test_that("rows that are no panel are refused before the charge, and nobody is n
   }
 })
 
+test_that("an index the wrong way round is found before anything names a period", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  # The treated unit in the middle, and last.
+  for (name in c("u50000", "zz")) {
+    data <- p$data
+    data$unit[data$unit == treated_of(data)] <- name
+    con <- sqlite_of(data)
+    error <- tryCatch(
+      seeded(dp_table(con, "sales", c("week", "unit"))), error = identity, warning = identity
+    )
+    expect_s3_class(error, "dpsc_error_panel")
+    expect_match(conditionMessage(error), "index|treated|treatment")
+    expect_no_match(conditionMessage(error), "u[0-9]{5}")
+    expect_identical(seeded(in_sqlite(con)), seeded(data))
+  }
+  many <- data.frame(unit = "a", week = 1:950, y = 0, on = 0L)
+  con <- sqlite_of(many)
+  expect_error(seeded(in_sqlite(con)), "too many periods", class = "dpsc_error_panel")
+})
+
+test_that("a reader that draws random numbers makes no noise repeat", {
+  p <- long_panel(60, 4, 2)
+  donors <- donors_of(p$data)
+  reader <- dp_chunks(function(i) {
+    seed <- globalenv()$.Random.seed
+    stats::runif(3)
+    assign(".Random.seed", seed, globalenv())
+    donors[if (i == 1) 1:20 else 21:60, ]
+  }, 2)
+  release <- function(x) {
+    withr::local_seed(8)
+    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = dp_control(rng = "R"))
+  }
+  expect_equal(release(reader), release(donors))
+})
+
 test_that("rows that are lost or changed between two passes stop the release; the charge stays", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(250, 4, 2)
@@ -236,8 +273,8 @@ test_that("nothing of donors is in a release, an error, or a statement that an e
   expect_null(canary_found(log, p$secrets))
   broken <- tryCatch(
     dp_release(y ~ on, dp_table(con, DBI::SQL(paste(
-      "SELECT unit, time, on_ AS 'on', CASE WHEN y > 0 THEN abs(-9223372036854775807 - 1) END AS y,",
-      "\"on\" FROM (SELECT *, \"on\" AS on_ FROM sales)"
+      "SELECT unit, time, \"on\", CASE WHEN y > 0 THEN abs(-9223372036854775807 - 1) END AS y",
+      "FROM sales"
     )), c("unit", "time")), epsilon = 1, bounds = p$bounds), error = identity
   )
   expect_s3_class(broken, "dpsc_error_engine")
