@@ -11,7 +11,7 @@ JOBS = 2
 CORE = $(filter-out src/RcppExports.cpp, \
   $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp src/*.cpp src/*.h))
 
-.PHONY: help demo test unit core lint format format-check bench audit sanitize reproduce install \
+.PHONY: help demo test test-databases unit core lint format format-check bench audit sanitize reproduce install \
   document site clean
 
 help: ## this list
@@ -30,6 +30,9 @@ test: ## lint, format, the core's tests, the package's tests, R CMD check of the
 unit: install ## one file of tests: make unit FILE=test-ledger
 	@test -n "$(FILE)" || { echo "Say which: make unit FILE=test-ledger"; exit 1; }
 	@R_LIBS="$(LIB):$$R_LIBS" NOT_CRAN=true $(RSCRIPT) -e 'testthat::test_file("tests/testthat/$(basename $(notdir $(FILE))).R", package = "dpsc", load_package = "installed", stop_on_failure = TRUE)'
+
+test-databases: install ## Postgres and DuckDB for real: starts a server of its own (a minute)
+	@tools/test-databases
 
 core: ## the C++ core without R: an example, its tests, short under sanitizers (2 minutes)
 	@tools/core

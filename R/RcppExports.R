@@ -309,6 +309,14 @@ simulate_people_cpp <- function(people, n, T0, T1, targets, size, seed) {
     .Call(`_dpsc_simulate_people_cpp`, people, n, T0, T1, targets, size, seed)
 }
 
+row_map_cpp <- function(scale, loadings, origin) {
+    .Call(`_dpsc_row_map_cpp`, scale, loadings, origin)
+}
+
+row_sums_cpp <- function(rows, question) {
+    .Call(`_dpsc_row_sums_cpp`, rows, question)
+}
+
 stream_plan_cpp <- function(facts) {
     .Call(`_dpsc_stream_plan_cpp`, facts)
 }

@@ -47,6 +47,10 @@ new_bounds <- function(bounds, periods, call = NULL) {
   ), class = "dpsc_bounds")
 }
 
+#' Bounds in the core's terms
+#' @noRd
+core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]
+
 #' No bounds: the identity scale of a non-private fit
 #' @noRd
 no_bounds <- function(periods) {

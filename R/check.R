@@ -187,7 +187,7 @@ weak_budget <- function(epsilon) {
 #' @noRd
 check_argument_names <- function(given, name) {
   given <- given[!is.na(given) & nzchar(given)]
-  methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_release"))
+  methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_source", ".dp_release"))
   methods <- Filter(function(method) exists(method, environment(check_argument_names)), methods)
   known <- unique(unlist(lapply(methods, function(method) names(formals(method)))))
   known <- setdiff(known, c("x", "..."))

@@ -68,6 +68,10 @@ print.dp_chunks <- function(x, ...) {
 #' @section Errors: `dpsc_error_reader`, also a `dpsc_error_panel`.
 #' @noRd
 read_block <- function(chunks, i, call = NULL) {
+  # Rows of an engine are read by our own code.
+  if (is.function(chunks$reader)) {
+    return(chunks$reader(i, isTRUE(chunks$charged), call))
+  }
   block <- tryCatch(
     withCallingHandlers(
       chunks$read(i),
@@ -106,7 +110,8 @@ is_same_block <- function(block, chunks, i) {
 #' @param donors (`matrix` or `dp_chunks`, PRIVATE)
 #' @noRd
 after_charge <- function(donors, private) {
-  if (private && inherits(donors, "dp_chunks")) donors$charged <- TRUE
+  if (private && inherits(donors, c("dp_chunks", "dp_asked"))) donors$charged <- TRUE
+  if (inherits(donors, "dp_joined")) donors$parts <- lapply(donors$parts, after_charge, private)
   donors
 }
 

@@ -29,7 +29,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
       i = "Drop {.arg ledger}."
     ), "budget", call)
   }
-  if (inherits(panel$donors, "dp_chunks")) {
+  if (inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort("The classical estimators need the donors as one matrix.", "argument", call)
   }
   k <- nrow(panel$target)

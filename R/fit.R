@@ -78,12 +78,13 @@
 #' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
 #' are when `index` is the wrong way round.
 #'
-#' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
-#'   data, where either side may be an expression and the indicator is 1 exactly for treated units
-#'   from the treatment on (each from its own adoption on, see [dp_cohorts]); or a numeric matrix of
-#'   donors, n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use
-#'   spends nothing.
-#' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
+#' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
+#'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is 1
+#'   exactly for treated units from the treatment on (each from its own adoption on, see
+#'   [dp_cohorts]); or a numeric matrix of donors, n x T (rows are donors), in outcome units
+#'   (PRIVATE); or a release, whose further use spends nothing.
+#' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
+#'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
 #'   cover. `vignette("preparing-data")` says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
@@ -226,6 +227,21 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
     protect
+  )
+}
+
+#' @rdname dp_synth
+#' @export
+dp_synth.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
+                               method = "gram", calibration = "tight", estimator = "ridge",
+                               size = NULL, ledger = NULL, control = dp_control(), times = NULL,
+                               ...) {
+  call <- public_call("dp_synth")
+  check_no_dots(..., call = call)
+  control <- check_control(control, call)
+  panel <- panel_from_donors(x, target, T0, times, call)
+  fit_panel(
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
   )
 }
 

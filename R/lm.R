@@ -43,7 +43,8 @@
 #' its intervals are as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
-#' @param data (`data.frame`, PRIVATE)\cr one row a person.
+#' @param data (`data.frame`, [dp_table()], [dp_files()] or [dp_sources()], PRIVATE)\cr one row a
+#'   person.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
@@ -93,11 +94,16 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, l
   subset <- substitute(subset)
   columns <- lm_columns(formula, bounds, call)
   public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
-  table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
+  table <- if (inherits(data, "dp_source")) {
+    open_people(data, columns, subset, public$private, call)
+  } else {
+    leave_out(lm_table(columns, data, public$private, call), subset, data, call)
+  }
+  on.exit(close_donors(table))
   plan <- lm_plan(public, call)
   if (public$private) {
     spend(ledger, plan$cost, "linear regression", call, lm_promise(public))
-    release <- lm_release_cpp(table, public$facts, public$rng)
+    release <- lm_release_cpp(after_charge(table, TRUE), public$facts, public$rng)
   } else {
     release <- lm_raw_cpp(table, public$facts$design)
   }
@@ -117,10 +123,11 @@ lm_public <- function(columns, data, epsilon, delta, ledger, control, call) {
       i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
     ), "budget", call)
   }
-  if (!is.data.frame(data)) {
+  check_draws_here(call)
+  if (!is.data.frame(data) && !inherits(data, "dp_source")) {
     abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
   }
-  n <- nrow(data)
+  n <- if (is.data.frame(data)) nrow(data) else whole_count(count_people(data, call))
   p <- length(columns$columns)
   if (n <= p + 1) {
     abort(c(

@@ -27,6 +27,13 @@
 panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
                                private = TRUE, hide = FALSE) {
   check_given(missing(data), "data", "a data frame in long format", call)
+  if (inherits(data, "dp_source")) {
+    if (!missing(index)) {
+      abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
+        call)
+    }
+    return(panel_from_long(data, formula, private, call))
+  }
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
   formula <- check_panel_formula(formula, call)
@@ -61,6 +68,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   )
   with_adoption(panel, treatment$adopted)
 }
+
+#' The panel from long rows that are elsewhere
+#' @param data (`dp_source`). PRIVATE.
+#' @inheritParams panel_from_formula
+#' @noRd
+panel_from_long <- function(data, formula, private, call) UseMethod("panel_from_long")
 
 #' Check that long data are a data frame with rows
 #' @return Their number of rows (`integer`).

@@ -141,6 +141,12 @@ pdp_delta <- function(x, epsilon) {
 pdp_donors <- function(release, donors, target, T0, data, index, call) {
   facts <- release$panel
   periods <- facts$T0 + facts$T1
+  if (inherits(donors, "dp_source") || inherits(data, "dp_source")) {
+    abort(c(
+      "{.fn pdp} looks at donors' rows, which are elsewhere.",
+      i = "Read them into a data frame or a matrix, or give them as {.fn dp_chunks}."
+    ), "argument", call)
+  }
   if (inherits(donors, "formula")) {
     panel <- panel_from_formula(donors, data, index, call)
     T0 <- panel$T0

@@ -100,6 +100,20 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   )
 }
 
+#' @rdname dp_release
+#' @export
+dp_release.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
+                                 method = "gram", calibration = "tight", ledger = NULL,
+                                 control = dp_control(), times = NULL, size = NULL, ...) {
+  call <- public_call("dp_release")
+  check_no_dots(..., call = call)
+  control <- check_control(control, call)
+  panel <- panel_from_donors(x, target, T0, times, call)
+  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+    size = check_size(size, nrow(panel$target), call)
+  )
+}
+
 #' From a checked panel to a release: plan, charge, draw
 #'
 #' The order is the guarantee: everything that can fail for a public reason fails before the charge,
@@ -120,13 +134,15 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
     stop(e)
   })
   if (refuse) check_hopeless(public, plan, call)
+  donors <- open_donors(panel$donors, public, isTRUE(plan$calibrated), call)
+  on.exit(close_donors(donors))
   if (public$private) {
     label <- paste0(
       "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
     )
     spend(ledger, plan$cost, label, call, guarantee(public, plan))
   }
-  rows <- after_charge(panel$donors, public$private)
+  rows <- after_charge(donors, public$private)
   if (!is.null(panel$treated)) rows <- list(donors = rows, treated = panel$treated)
   new_release(public, plan, mechanism$run(plan, rows, public), panel)
 }
@@ -163,9 +179,9 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
     ), "argument", call)
   }
-  if (method != "gram" && inherits(panel$donors, "dp_chunks")) {
+  if (method != "gram" && inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort(c(
-      "Donors in chunks need {.code method = \"gram\"}.",
+      "Donors in chunks or elsewhere need {.code method = \"gram\"}.",
       i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
     ), "argument", call)
   }

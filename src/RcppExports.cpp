@@ -988,6 +988,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// row_map_cpp
+Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin);
+RcppExport SEXP _dpsc_row_map_cpp(SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
+    rcpp_result_gen = Rcpp::wrap(row_map_cpp(scale, loadings, origin));
+    return rcpp_result_gen;
+END_RCPP
+}
+// row_sums_cpp
+Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question);
+RcppExport SEXP _dpsc_row_sums_cpp(SEXP rowsSEXP, SEXP questionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type question(questionSEXP);
+    rcpp_result_gen = Rcpp::wrap(row_sums_cpp(rows, question));
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_plan_cpp
 Rcpp::List stream_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_stream_plan_cpp(SEXP factsSEXP) {
@@ -1404,6 +1427,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_select_choose_cpp", (DL_FUNC) &_dpsc_select_choose_cpp, 4},
     {"_dpsc_simulate_gram_cpp", (DL_FUNC) &_dpsc_simulate_gram_cpp, 7},
     {"_dpsc_simulate_people_cpp", (DL_FUNC) &_dpsc_simulate_people_cpp, 7},
+    {"_dpsc_row_map_cpp", (DL_FUNC) &_dpsc_row_map_cpp, 3},
+    {"_dpsc_row_sums_cpp", (DL_FUNC) &_dpsc_row_sums_cpp, 2},
     {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
     {"_dpsc_iterates_open_cpp", (DL_FUNC) &_dpsc_iterates_open_cpp, 1},

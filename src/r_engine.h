@@ -13,6 +13,17 @@
 /// R's generator under set.seed(): for simulation only, never private.
 class r_engine {
  public:
+  r_engine() { ++alive(); }
+  ~r_engine() { --alive(); }
+  r_engine(const r_engine&) = delete;
+  r_engine& operator=(const r_engine&) = delete;
+
+  /// How many there are: their state is not R's .Random.seed until they are gone.
+  static int& alive() {
+    static int count = 0;
+    return count;
+  }
+
   std::uint64_t bits() {
     std::uint64_t word = 0;  // 16 bits a draw: R's default generator has 32 good ones
     for (int i = 0; i < 4; ++i)
@@ -22,6 +33,23 @@ class r_engine {
 
  private:
   Rcpp::RNGScope scope_;
+};
+
+/// R's own code may draw, or read the seed anew, while an engine is at work: without this the
+/// engine would repeat draws that it has given.
+class r_code_runs {
+ public:
+  r_code_runs() : engine_(r_engine::alive() > 0) {
+    if (engine_) PutRNGstate();
+  }
+  ~r_code_runs() {
+    if (engine_) GetRNGstate();
+  }
+  r_code_runs(const r_code_runs&) = delete;
+  r_code_runs& operator=(const r_code_runs&) = delete;
+
+ private:
+  bool engine_;
 };
 
 /// Calls `f(engine)` with the engine that `rng` names: "secure", "R", or a raw vector (a tape).

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 
+#include "r_engine.h"
+
 inline dpsc::table_view as_table(SEXP x) {
   if (!Rf_isMatrix(x)) throw std::invalid_argument("rows of people must be a matrix");
   dpsc::table_view table;
@@ -18,6 +20,8 @@ inline dpsc::table_view as_table(SEXP x) {
     table.integers = INTEGER(x);
   else
     throw std::invalid_argument("rows of people must be numbers");
+  static const SEXP on_grid = Rf_install("on_grid");
+  table.on_grid = Rf_asLogical(Rf_getAttrib(x, on_grid)) == TRUE;
   return table;
 }
 
@@ -29,23 +33,94 @@ class chunk_source : public dpsc::row_source {
 
   void pass(const std::function<void(const dpsc::table_view&)>& visit) const override {
     for (int i = 1; i <= count_; ++i) {
-      const Rcpp::Shield<SEXP> block(read_(chunks_, i));
+      const Rcpp::RObject block = read(i);
       visit(as_table(block));
     }
   }
 
  private:
+  Rcpp::RObject read(int i) const {
+    const r_code_runs guard;
+    return read_(chunks_, i);
+  }
+
   SEXP chunks_;
   int count_;
   Rcpp::Function read_;
 };
 
+inline Rcpp::Function own_function(const char* name) {
+  return Rcpp::Environment::namespace_env("dpsc")[name];
+}
+
+/// Rows that stay where they are: sums come from R's answer_question(), which has them from SQL or
+/// from workers; every so many rows from its sample_rows(). Sums reach the core in the same call.
+class asked_source : public dpsc::row_source {
+ public:
+  explicit asked_source(SEXP donors) : donors_(donors) {}
+
+  void pass(const dpsc::table_visitor& visit) const override { every(0, 1, visit); }
+
+  bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
+    using Rcpp::_;
+    const Rcpp::List sums = answer(Rcpp::List::create(
+        _["kind"] = "energy", _["map"] = from_map(map), _["squared"] = into.squared_radii(),
+        _["inverse"] = into.inverse(), _["one"] = into.one()));
+    into.add_sums(sums["kept"], sums["beyond"], sums["rows"]);
+    return true;
+  }
+
+  bool ask(const dpsc::row_map& map, dpsc::clipped_moments& into) const override {
+    using Rcpp::_;
+    const Rcpp::List sums = answer(Rcpp::List::create(
+        _["kind"] = "moments", _["map"] = from_map(map), _["radius"] = into.radius(),
+        _["limit"] = into.limit(), _["zoom"] = into.zoom()));
+    into.add_sums(Rcpp::as<Eigen::VectorXd>(sums["sum"]), Rcpp::as<Eigen::MatrixXd>(sums["gram"]),
+                  sums["rows"]);
+    return true;
+  }
+
+  Eigen::Index every(Eigen::Index first, Eigen::Index step,
+                     const dpsc::table_visitor& visit) const override {
+    const Rcpp::List found = sample(static_cast<double>(first), static_cast<double>(step));
+    for (SEXP block : Rcpp::List(found["blocks"])) visit(as_table(block));
+    return static_cast<Eigen::Index>(Rcpp::as<double>(found["rows"]));
+  }
+
+ private:
+  Rcpp::List sample(double first, double step) const {
+    const r_code_runs guard;
+    return own_function("sample_rows")(donors_, first, step);
+  }
+
+  Rcpp::List answer(const Rcpp::List& question) const {
+    const r_code_runs guard;
+    return own_function("answer_question")(donors_, question);
+  }
+
+  static Rcpp::List from_map(const dpsc::row_map& map) {
+    using Rcpp::_;
+    return Rcpp::List::create(_["centre"] = map.centre, _["scale"] = map.scale,
+                              _["limit"] = map.limit, _["loadings"] = map.loadings,
+                              _["rescale"] = map.rescale, _["origin"] = map.origin);
+  }
+
+  SEXP donors_;
+};
+
 inline std::unique_ptr<dpsc::row_source> as_source(SEXP donors) {
+  if (Rf_inherits(donors, "dp_joined")) {
+    const Rcpp::List parts = Rcpp::List(donors)["parts"];
+    std::vector<std::unique_ptr<dpsc::row_source>> sources;
+    for (SEXP part : parts) sources.push_back(as_source(part));
+    return std::make_unique<dpsc::joined_source>(std::move(sources));
+  }
+  if (Rf_inherits(donors, "dp_asked")) return std::make_unique<asked_source>(donors);
   if (!Rf_inherits(donors, "dp_chunks"))
     return std::make_unique<dpsc::matrix_source>(as_table(donors));
   const Rcpp::List chunks(donors);
-  const Rcpp::Function read = Rcpp::Environment::namespace_env("dpsc")["read_block"];
-  return std::make_unique<chunk_source>(donors, Rcpp::as<int>(chunks["count"]), read);
+  return std::make_unique<chunk_source>(donors, Rcpp::as<int>(chunks["count"]),
+                                        own_function("read_block"));
 }
 
 /// Lets the user interrupt, now and then.

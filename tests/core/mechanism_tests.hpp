@@ -1,20 +1,20 @@
-// What a private release by the core rests on: laws of small draws by their exact probabilities, the
-// row map against its definition, sensitivities against random neighbours, budgets there and back,
-// the losses of calibrations, weights on people, and sums that do not depend on how the rows are held.
+// What a private release by the core rests on: laws of small draws by their exact probabilities,
+// the row map against its definition, sensitivities against random neighbours, budgets there and
+// back, the losses of calibrations, weights on people, and sums that do not depend on how the rows
+// are held.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include <dpsc/accountant/gdp.hpp>
 #include <dpsc/mechanism/calibration.hpp>
 #include <dpsc/noise/noise.hpp>
 #include <dpsc/release/gram_release.hpp>
 #include <dpsc/release/weights_release.hpp>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "harness.hpp"
 
@@ -37,8 +37,8 @@ void test_small_laws() {
     }
     bool same = true;
     for (int k = -4; k <= 4; ++k)
-      same = same && is_share(counts[static_cast<std::size_t>(k + 4)], n,
-                              std::exp(log_weight(k)) / total);
+      same = same &&
+             is_share(counts[static_cast<std::size_t>(k + 4)], n, std::exp(log_weight(k)) / total);
     return same;
   };
   CHECK(agrees(dpsc::discrete_gaussian(1), [](int k) { return -0.5 * k * k; }));
@@ -60,7 +60,8 @@ void test_small_laws() {
   // Replayed noise gives what was recorded, and refuses other questions.
   dpsc::drawn_noise<test_engine> drawn(engine);
   dpsc::recorded_noise recorder(drawn);
-  const VectorXd exact = random_vector(3, 100.0).array().round(), scale = VectorXd::Constant(3, 9.0);
+  const VectorXd exact = random_vector(3, 100.0).array().round(),
+                 scale = VectorXd::Constant(3, 9.0);
   const VectorXd noisy = recorder.add("sum", dpsc::law::discrete_gaussian, exact, scale);
   CHECK(recorder.calls().at(0).exact == exact && recorder.calls().at(0).output == noisy);
   dpsc::replayed_noise replay({noisy});
@@ -158,10 +159,9 @@ void test_sensitivities(int rounds) {
     const double bound = limit * limit + constant * constant;
     most_gram = std::max(most_gram, frobenius / (std::sqrt(2.0) * bound));
     const MatrixXd upper = gram.triangularView<Eigen::Upper>();
-    most_laplace = std::max(most_laplace,
-                            (upper.lpNorm<1>() + sum.lpNorm<1>()) /
-                                dpsc::laplace_gram_sensitivity(limit, constant,
-                                                               static_cast<double>(T)));
+    most_laplace = std::max(
+        most_laplace, (upper.lpNorm<1>() + sum.lpNorm<1>()) /
+                          dpsc::laplace_gram_sensitivity(limit, constant, static_cast<double>(T)));
   }
   CHECK(most_energy <= 1.0);
   CHECK(most_gram <= 1.0);
@@ -302,16 +302,17 @@ void test_calibration(int rounds) {
     for (std::size_t k = 0; k < thresholds.size(); ++k) {
       std::int64_t outside = 0;
       for (Index i = 0; i < values.size(); ++i) outside += !(values.data()[i] <= thresholds[k]);
-      same = same && losses[k] == std::max<std::int64_t>(
-                                      0, outside - static_cast<std::int64_t>(allowed));
+      same = same &&
+             losses[k] == std::max<std::int64_t>(0, outside - static_cast<std::int64_t>(allowed));
     }
     CHECK(same);
-    // One person's errors replaced: each choice moves by the candidates' claim, the sum by its unit.
+    // One person's errors replaced: each choice moves by the candidates' claim, the sum by its
+    // unit.
     const bool group = round % 3 == 0;
     const dpsc::total_budget budget(std::pow(10.0, uniform(-0.5, 1.5)), round % 2 ? 1e-6 : 0.0);
     const double rows = static_cast<double>(m);
-    const dpsc::calibration_plan plan = dpsc::plan_calibration(
-        budget, dpsc::share_calibration(budget, rows, group), rows, group);
+    const dpsc::calibration_plan plan =
+        dpsc::plan_calibration(budget, dpsc::share_calibration(budget, rows, group), rows, group);
     CHECK(plan.records.size() == (group ? 2U : 5U));
     dpsc::placebo_errors people{random_matrix(m, T1 + 1), random_matrix(m, T1 + 1).cwiseAbs(),
                                 random_vector(m).cwiseAbs().array() + 0.5};
@@ -356,7 +357,58 @@ class several_tables : public dpsc::row_source {
   std::vector<MatrixXd> parts_;
 };
 
-// The same people as a matrix of doubles, of integers, or in parts; the same tape; the same release.
+// Rows that a source put on the grid, as integers, and whose sums it has itself.
+class gridded : public dpsc::row_source {
+ public:
+  gridded(const MatrixXd& rows, const dpsc::row_map& map) : rows_(rows.rows(), rows.cols()) {
+    dpsc::block_reader reader(table_of(rows), map);
+    for (Index b = 0; b < reader.blocks(); ++b) {
+      const MatrixXd& q = reader.scaled(b);
+      rows_.middleRows(reader.first_row(b), q.rows()) = q.cast<int>();
+    }
+  }
+  void pass(const dpsc::table_visitor& visit) const override {
+    visit({nullptr, rows_.data(), rows_.rows(), rows_.cols(), true});
+  }
+  bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
+    dpsc::radius_energy own(into.squared_radii(), dpsc::radius_price,
+                            static_cast<int>(std::log2(into.one())));
+    add(map, own);
+    into.add_sums(own.kept(), own.beyond(), static_cast<double>(rows_.rows()));
+    return true;
+  }
+  bool ask(const dpsc::row_map& map, dpsc::clipped_moments& into) const override {
+    dpsc::clipped_moments own(map.dimension(), into.radius(), into.limit());
+    add(map, own);
+    into.add_sums(own.sum(), own.gram(), static_cast<double>(rows_.rows()));
+    return true;
+  }
+
+ private:
+  template <typename Accumulator>
+  void add(const dpsc::row_map& map, Accumulator& own) const {
+    pass([&](const dpsc::table_view& table) {
+      dpsc::block_reader reader(table, map);
+      for (Index b = 0; b < reader.blocks(); ++b) own.add(reader.features(b));
+    });
+  }
+  Eigen::MatrixXi rows_;
+};
+
+inline MatrixXd picked(const dpsc::row_source& source, Index first, Index step) {
+  MatrixXd out(0, 0);
+  source.every(first, step, [&](const dpsc::table_view& table) {
+    MatrixXd next(out.rows() + table.rows, table.columns);
+    const MatrixXd own = Eigen::Map<const MatrixXd>(table.reals, table.rows, table.columns);
+    if (out.rows() > 0) next.topRows(out.rows()) = out;
+    next.bottomRows(table.rows) = own;
+    out.swap(next);
+  });
+  return out;
+}
+
+// The same people as a matrix of doubles, of integers, or in parts; the same tape; the same
+// release.
 void test_sources(int rounds) {
   const dpsc::ticker quiet = [](double) {};
   for (int round = 0; round < rounds; ++round) {
@@ -386,7 +438,21 @@ void test_sources(int rounds) {
       dpsc::drawn_noise<dpsc::tape_engine> draws(tape);
       return dpsc::run_gram(plan, facts, scale, options, source, draws, quiet);
     };
-    const dpsc::gram_release one = run(reals), two = run(integers), three = run(parts);
+    std::vector<std::unique_ptr<dpsc::row_source>> pieces;
+    pieces.push_back(std::make_unique<several_tables>(std::vector<MatrixXd>{table.topRows(cut)}));
+    const dpsc::row_map map =
+        dpsc::map_on_grid(scale, MatrixXd::Identity(T, T), VectorXd::Zero(T)).map;
+    pieces.push_back(std::make_unique<gridded>(table.bottomRows(n - cut), map));
+    const dpsc::joined_source joined(std::move(pieces));
+    const dpsc::gram_release one = run(reals), two = run(integers), three = run(parts),
+                             four = run(joined);
+    CHECK(one.statistics.mean == four.statistics.mean);
+    CHECK(one.statistics.covariance == four.statistics.covariance);
+    CHECK(one.intervals.band == four.intervals.band);
+    // Every so many rows are those of one table, however it is split.
+    for (Index step : {Index{1}, Index{2}, Index{7}, Index{1000}})
+      for (Index first : {Index{0}, Index{5}})
+        CHECK(picked(reals, first, step) == picked(parts, first, step));
     CHECK(one.statistics.mean == two.statistics.mean);
     CHECK(one.statistics.covariance == two.statistics.covariance);
     CHECK(one.statistics.mean == three.statistics.mean);

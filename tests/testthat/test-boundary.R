@@ -17,7 +17,7 @@ public <- c(
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp"
+  "median_losses_cpp", "row_map_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
@@ -39,6 +39,8 @@ unprotected <- list(
   gram_contributions_cpp = "gram_contributions",
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
+  # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
+  row_sums_cpp = c("core_sums", "worker_ask"),
   # Tests and audits.
   capped_l1_qp_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,

@@ -1,32 +1,6 @@
 # The default method, piece by piece: rows on a grid of integers, the radius, the joint moments, and
 # how the rounds share a budget. inst/proofs/gram.md says why each of these must hold.
 
-# A random public map: bounds by period, loadings over many orders of magnitude.
-random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
-  half <- 10^stats::runif(periods, -sample(c(0, 2, 9, 100), 1), 0)
-  middle <- stats::rnorm(periods) * half * sample(c(0, 1, 1e4), 1)
-  unit <- 10^stats::runif(1, -100, 100)
-  bounds <- new_bounds(cbind(middle - 2 * half, middle + 2 * half) * unit, periods)
-  loadings <- matrix(stats::rnorm(periods * d), periods) * 10^stats::runif(1, -50, 50)
-  loadings <- loadings %*% diag(10^stats::runif(d, 0, sample(c(1, 7, 12), 1)), d)
-  origin <- stats::rnorm(d) * max(abs(loadings)) * sample(c(0, 1, 1e3), 1)
-  list(bounds = bounds, loadings = loadings, origin = origin)
-}
-
-# Rows inside, at and far beyond the bounds, and those that push a feature furthest.
-random_rows <- function(map, n = 12) {
-  bounds <- map$bounds
-  periods <- length(bounds$half)
-  width <- rep(bounds$upper - bounds$lower, each = n)
-  x <- matrix(rep(bounds$lower, each = n) + stats::runif(n * periods) * width, n)
-  x[1:3, ] <- sample(c(-1, 1), 3 * periods, TRUE) * .Machine$double.xmax
-  x[4, ] <- bounds$upper
-  x[5, ] <- bounds$centre
-  x[6, ] <- ifelse(map$loadings[, 1] < 0, -1, 1) * .Machine$double.xmax
-  x[7, ] <- -x[6, ]
-  x
-}
-
 integers_of <- function(x, map, radius = 1, limit = 4096) {
   row_integers_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radius, limit)
 }

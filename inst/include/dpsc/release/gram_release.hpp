@@ -121,15 +121,14 @@ inline placebo_errors placebo_pass(const row_source& source, const row_scale& sc
   const grid_map map =
       map_on_grid(scale, Eigen::MatrixXd::Identity(T, T), Eigen::VectorXd::Zero(T));
   const double unit = std::ldexp(1.0, -row_bits);
-  Eigen::Index seen = 0, at = 0;
+  Eigen::Index at = 0;
   row_estimate estimate;
   Eigen::VectorXd pre(T0);
-  source.pass([&](const table_view& table) {
+  source.every(0, step, [&](const table_view& table) {
     block_reader reader(table, map.map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
       const Eigen::MatrixXd& block = reader.scaled(b);
-      for (Eigen::Index i = 0; i < block.rows(); ++i, ++seen) {
-        if (seen % step != 0 || at == m) continue;
+      for (Eigen::Index i = 0; i < block.rows() && at < m; ++i) {
         for (Eigen::Index t = 0; t < T0; ++t) pre[t] = block(i, t) * unit;
         estimator.row(pre, estimate);
         double sum = 0.0;

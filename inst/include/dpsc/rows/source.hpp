@@ -4,9 +4,13 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
+#include <type_traits>
+#include <vector>
 
 #include "row_map.hpp"
+#include "sums.hpp"
 
 namespace dpsc {
 
@@ -16,20 +20,65 @@ struct table_view {
   const int* integers = nullptr;
   Eigen::Index rows = 0;
   Eigen::Index columns = 0;
+  bool on_grid = false;  // a source put them on the row map's grid: q, not outcome units
 };
+
+using table_visitor = std::function<void(const table_view&)>;
 
 /// Rows in memory or elsewhere. A pass hands out tables one after the other, in the same order and
 /// with the same rows each time. PRIVATE.
 class row_source {
  public:
   virtual ~row_source() = default;
-  virtual void pass(const std::function<void(const table_view&)>& visit) const = 0;
+  virtual void pass(const table_visitor& visit) const = 0;
+
+  /// The closed list of questions that are answered by sums of integers over rows. A source that
+  /// has its sums elsewhere adds them; `false`: it has not, and its rows are to be passed.
+  virtual bool ask(const row_map&, radius_energy&) const { return false; }
+  virtual bool ask(const row_map&, clipped_moments&) const { return false; }
+
+  /// Rows `first`, `first + step`, ... of a pass. Returns how many rows the pass has in all.
+  virtual Eigen::Index every(Eigen::Index first, Eigen::Index step,
+                             const table_visitor& visit) const {
+    Eigen::Index seen = 0;
+    pass([&](const table_view& table) {
+      Eigen::Index from = first - seen;
+      if (from < 0) from += (step - 1 - from) / step * step;
+      seen += table.rows;
+      if (from == 0 && step == 1)
+        visit(table);
+      else if (from < table.rows)
+        visit_some(table, from, step, visit);
+    });
+    return seen;
+  }
+
+ private:
+  static void visit_some(const table_view& table, Eigen::Index from, Eigen::Index step,
+                         const table_visitor& visit) {
+    table_view some = table;
+    some.rows = (table.rows - from - 1) / step + 1;
+    const auto pick = [&](const auto* values, auto& kept) {
+      kept.reserve(static_cast<std::size_t>(some.rows * some.columns));
+      for (Eigen::Index t = 0; t < table.columns; ++t)
+        for (Eigen::Index i = from; i < table.rows; i += step)
+          kept.push_back(values[t * table.rows + i]);
+      return kept.data();
+    };
+    std::vector<double> reals;
+    std::vector<int> integers;
+    if (table.reals)
+      some.reals = pick(table.reals, reals);
+    else
+      some.integers = pick(table.integers, integers);
+    visit(some);
+  }
 };
 
 class matrix_source : public row_source {
  public:
   explicit matrix_source(table_view table) : table_(table) {}
-  void pass(const std::function<void(const table_view&)>& visit) const override { visit(table_); }
+  void pass(const table_visitor& visit) const override { visit(table_); }
 
  private:
   table_view table_;
@@ -45,6 +94,8 @@ class block_reader {
     map_.check();
     if (table.columns != map.periods())
       throw std::invalid_argument("the table does not fit the row map");
+    if (table.on_grid && !map.on_grid)
+      throw std::invalid_argument("rows on a grid have lost their outcomes");
   }
 
   Eigen::Index blocks() const { return (table_.rows + block_rows - 1) / block_rows; }
@@ -82,6 +133,16 @@ class block_reader {
     const Eigen::Index first = first_row(b);
     const Eigen::Index rows = std::min(block_rows, table_.rows - first);
     scaled_.resize(rows, map_.periods());
+    if (table_.on_grid) {
+      for (Eigen::Index t = 0; t < map_.periods(); ++t) {
+        const Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>> q(
+            table + t * table_.rows + first, rows);
+        // Whatever the source did: within the limits, and whole.
+        scaled_.col(t).array() = nearest_integer(
+            q.template cast<double>().max(-map_.limit[t]).min(map_.limit[t]).eval());
+      }
+      return;
+    }
     for (Eigen::Index t = 0; t < map_.periods(); ++t) {
       const Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>> x(
           table + t * table_.rows + first, rows);
@@ -104,9 +165,13 @@ class block_reader {
   Eigen::MatrixXd scaled_, features_;
 };
 
-/// One pass that gives every block of features to an accumulator's `add()`.
+/// The answer to one question: the source's own sums, or one pass that gives every block of
+/// features to an accumulator's `add()`.
 template <typename Accumulator, typename Tick>
 void add_features(const row_source& source, const row_map& map, Accumulator& into, Tick&& tick) {
+  if constexpr (std::is_same_v<Accumulator, radius_energy> ||
+                std::is_same_v<Accumulator, clipped_moments>)
+    if (source.ask(map, into)) return;
   source.pass([&](const table_view& table) {
     block_reader reader(table, map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
@@ -116,5 +181,39 @@ void add_features(const row_source& source, const row_map& map, Accumulator& int
     }
   });
 }
+
+/// Several sources one after the other: their sums add up, bit for bit in any order.
+class joined_source : public row_source {
+ public:
+  explicit joined_source(std::vector<std::unique_ptr<row_source>> parts)
+      : parts_(std::move(parts)) {}
+
+  void pass(const table_visitor& visit) const override {
+    for (const auto& part : parts_) part->pass(visit);
+  }
+
+  bool ask(const row_map& map, radius_energy& into) const override { return ask_all(map, into); }
+  bool ask(const row_map& map, clipped_moments& into) const override { return ask_all(map, into); }
+
+  Eigen::Index every(Eigen::Index first, Eigen::Index step,
+                     const table_visitor& visit) const override {
+    Eigen::Index seen = 0;
+    for (const auto& part : parts_) {
+      Eigen::Index from = first - seen;
+      if (from < 0) from += (step - 1 - from) / step * step;
+      seen += part->every(from, step, visit);
+    }
+    return seen;
+  }
+
+ private:
+  template <typename Accumulator>
+  bool ask_all(const row_map& map, Accumulator& into) const {
+    for (const auto& part : parts_) add_features(*part, map, into, [](double) {});
+    return true;
+  }
+
+  std::vector<std::unique_ptr<row_source>> parts_;
+};
 
 }  // namespace dpsc

@@ -20,6 +20,9 @@ inline Eigen::ArrayXd squared_row_norms(const Eigen::MatrixXd& z) {
   return out;
 }
 
+/// A whole number of things that doubles count exactly.
+inline bool is_count(double x) { return x >= 0.0 && x <= 0x1.0p53 && x == std::floor(x); }
+
 /// How much squared norm each radius keeps per squared radius, less a price for rows beyond it.
 ///
 /// A row inside radius r (|z|^2 <= r^2, integers) adds round(2^bits |z|^2 / r^2), one outside takes
@@ -50,6 +53,42 @@ class radius_energy {
         kept_[k] += std::min(one_, std::nearbyint(norms[i] * inverse_[k]));
     }
     rows_ += static_cast<double>(norms.size());
+  }
+
+  /// What `add()` would have done, summed elsewhere: for each radius what rows within it kept and
+  /// how many lie beyond it.
+  void add_sums(const std::vector<double>& kept, const std::vector<double>& beyond, double rows) {
+    const std::size_t radii = kept_.size();
+    if (kept.size() != radii || beyond.size() != radii || !is_count(rows))
+      throw std::invalid_argument("sums over rows do not fit the radii");
+    double outer = rows;
+    for (std::size_t k = 0; k < radii; ++k) {
+      if (!is_count(beyond[k]) || !is_count(kept[k]) || beyond[k] > outer ||
+          kept[k] > (rows - beyond[k]) * one_)
+        throw std::invalid_argument("sums over rows are out of range");
+      outer = beyond[k];
+    }
+    for (std::size_t k = 0; k < radii; ++k) {
+      kept_[k] += kept[k];
+      outside_[k + 1] += k + 1 < radii ? beyond[k] - beyond[k + 1] : beyond[k];
+    }
+    outside_[0] += rows - beyond[0];
+    rows_ += rows;
+  }
+
+  const std::vector<double>& squared_radii() const { return squared_radii_; }
+  /// One over the squared radii, in the energy's steps.
+  const std::vector<double>& inverse() const { return inverse_; }
+  /// The energy of a row on the radius.
+  double one() const { return one_; }
+
+  /// The sums themselves, as add_sums() takes them. PRIVATE.
+  const std::vector<double>& kept() const { return kept_; }
+  std::vector<double> beyond() const {
+    std::vector<double> out(kept_.size());
+    double sum = 0.0;
+    for (std::size_t k = out.size(); k-- > 0;) out[k] = sum += outside_[k + 1];
+    return out;
   }
 
   /// Losses of the choice: what all rows could add at most, less what they do. Whole, never
@@ -110,7 +149,24 @@ class clipped_moments {
     gram_.selfadjointView<Eigen::Lower>().rankUpdate(clipped_.transpose());
   }
 
+  /// What `add()` would have done, summed elsewhere over so many rows.
+  void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows) {
+    const Eigen::Index d = sum_.size();
+    if (sum.size() != d || gram.rows() != d || gram.cols() != d || !is_count(rows))
+      throw std::invalid_argument("sums over rows do not fit the features");
+    const double limit = std::sqrt(limit2_);
+    const bool whole = (sum.array().floor() == sum.array()).all() &&
+                       (gram.array().floor() == gram.array()).all() && gram == gram.transpose();
+    if (!whole || !(sum.array().abs() <= rows * limit).all() || !(gram.trace() <= rows * limit2_) ||
+        !(gram.diagonal().array() >= 0.0).all() || !(gram.array().abs() <= rows * limit2_).all())
+      throw std::invalid_argument("sums over rows are out of range");
+    sum_ += sum;
+    gram_ += gram;
+  }
+
   double zoom() const { return zoom_; }
+  double radius() const { return radius_; }
+  double limit() const { return std::sqrt(limit2_); }
   const Eigen::VectorXd& sum() const { return sum_; }
   Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
 

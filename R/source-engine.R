@@ -1,0 +1,117 @@
+# Talking to the engine that holds rows: its own words are never shown, since they may hold values.
+
+#' Let drivers draw random numbers, for names and the like, without moving R's generator
+#'
+#' A seeded release must not depend on where the rows are.
+#' @noRd
+keep_seed <- function(expr) {
+  seed <- globalenv()[[".Random.seed"]]
+  on.exit(if (is.null(seed)) {
+    if (exists(".Random.seed", globalenv(), inherits = FALSE)) rm(".Random.seed", pos = 1L)
+  } else {
+    assign(".Random.seed", seed, pos = 1L)
+  })
+  expr
+}
+
+#' Run a query or a statement; what the engine says of it is not shown, since it may hold values
+#' @param fetch (`flag`)\cr does it give rows?
+#' @return A data frame, or the number of rows touched.
+#' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
+#' @noRd
+run_sql <- function(con, text, call = NULL, fetch = FALSE, charged = FALSE, what = "A statement") {
+  out <- tryCatch(
+    withCallingHandlers(
+      keep_seed(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
+      warning = function(w) tryInvokeRestart("muffleWarning"),
+      message = function(m) tryInvokeRestart("muffleMessage")
+    ),
+    error = function(e) NULL
+  )
+  if (is.null(out)) {
+    abort(c(
+      "{what} failed in the engine that holds the donors.",
+      i = "Its own error is not shown, since it may hold data. Is the connection open?",
+      i = if (charged) charge_stays
+    ), c("engine", "panel"), call)
+  }
+  if (fetch) plain_frame(out) else out
+}
+
+#' Columns of 64-bit integers as doubles
+#' @noRd
+plain_frame <- function(x) {
+  for (j in seq_along(x)) {
+    if (inherits(x[[j]], "integer64")) x[[j]] <- as.double(x[[j]])
+  }
+  x
+}
+
+#' One row of numbers
+#' @noRd
+sql_numbers <- function(con, text, call = NULL, charged = FALSE, what = "A sum") {
+  row <- run_sql(con, text, call, TRUE, charged, what)
+  if (nrow(row) != 1L) abort_sums(call, charged)
+  out <- vapply(row, function(x) {
+    x <- as.double(x)
+    # The sum over no rows is NULL.
+    if (is.na(x)) 0 else x
+  }, 0)
+  if (!all(is.finite(out)) || !all(out == floor(out)) || any(abs(out) > 2^53)) {
+    abort_sums(call, charged)
+  }
+  out
+}
+
+abort_sums <- function(call, charged) {
+  abort(c(
+    "The engine that holds the donors did not give whole numbers for sums.",
+    i = if (charged) charge_stays
+  ), c("engine", "panel"), call)
+}
+
+table_fields <- function(x, call) {
+  names(run_sql(x$con, paste("SELECT * FROM", x$from, "WHERE 1 = 0"), call, TRUE,
+    what = "Looking at the table"
+  ))
+}
+
+#' A column's name, quoted
+#' @noRd
+quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))
+
+#' A temporary table's name that nobody has: no random number is drawn
+#' @noRd
+fresh_name <- local({
+  count <- 0L
+  function(dialect) {
+    count <<- count + 1L
+    paste0(if (dialect$name == "mssql") "#", "dpsc_", Sys.getpid(), "_", count)
+  }
+})
+
+#' Statements whose failure does no harm
+#' @noRd
+quiet_sql <- function(con, statements) {
+  for (text in statements) {
+    tryCatch(
+      keep_seed(suppressMessages(suppressWarnings(DBI::dbExecute(con, text)))),
+      error = function(e) NULL
+    )
+  }
+}
+
+# What this process holds for a coordinator.
+worker_state <- new.env(parent = emptyenv())
+
+#' Refuse to draw noise in a process that holds rows for another
+#' @section Errors: `dpsc_error_worker`.
+#' @noRd
+check_draws_here <- function(call) {
+  if (isTRUE(worker_state$holds)) {
+    abort(c(
+      "This process is a worker: it sums rows for a coordinator and draws no noise.",
+      i = "Make the release where {.fn dp_workers} was called. Nothing was spent."
+    ), "worker", call)
+  }
+}

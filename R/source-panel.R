@@ -1,0 +1,272 @@
+# The panel from donors elsewhere: periods, treated units and the number of donors are read, which
+# are public; donors' rows stay where they are until the release.
+
+#' Build a panel from a formula and a source
+#' @param formula (`formula`)\cr `outcome ~ treated`, both columns.
+#' @param source (`dp_source`)\cr every part with an index. PRIVATE.
+#' @return A `dpsc_panel` whose `donors` are `dp_elsewhere`.
+#' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
+#' @noRd
+#' @exportS3Method
+panel_from_long.dp_source <- function(data, formula, private, call = NULL) {
+  source <- data
+  formula <- check_panel_formula(formula, call)
+  columns <- formula_columns(formula, call)
+  parts <- long_parts(source, columns, call)
+  facts <- lapply(parts, part_facts, columns = columns, call = call)
+  times <- common_periods(facts, call)
+  treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
+  n <- sum(vapply(facts, `[[`, 0, "n"))
+  above <- if (!is.null(treated)) {
+    # Of the treated units' own rows none is a donor's.
+    sum(vapply(parts, rows_above, 0, lowest = min_unit(treated$unit), call = call)) -
+      sum(treated$unit != min_unit(treated$unit))
+  }
+  design <- source_design(treated, times, n, above == 0, columns, private, call)
+  panel <- new_panel_design(
+    matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
+    columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
+    layout = list(source = "formula", treated = columns$treated)
+  )
+  panel$donors <- structure(list(
+    parts = parts, n = n, design = list(
+      outcome = columns$outcome, treated = columns$treated,
+      on = unlist(lapply(facts, `[[`, "on"))[[1L]],
+      periods = times$plain, units = design$units
+    )
+  ), class = "dp_elsewhere")
+  panel$n <- whole_count(n)
+  panel
+}
+
+#' Build a panel from a source of donors alone and a target
+#' @noRd
+panel_from_donors <- function(source, target, T0, times = NULL, call = NULL) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
+  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
+  parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
+  if (any(vapply(parts, is.data.frame, NA))) {
+    abort("Data frames are for {.fn dp_lm}; donors come as matrices.", "argument", call)
+  }
+  long <- vapply(parts, inherits, NA, c("dp_table", "dp_workers"))
+  facts <- lapply(parts[long], part_facts, columns = NULL, call = call)
+  n_times <- if (any(long)) length(common_periods(facts, call)$values)
+  found <- if (any(long)) common_periods(facts, call)
+  n <- sum(vapply(facts, `[[`, 0, "n"))
+  for (k in which(!long)) {
+    part <- if (inherits(parts[[k]], "dp_chunks")) {
+      checked_chunks(parts[[k]], target, T0, times, call)
+    } else {
+      check_donor_matrix(parts[[k]], call)
+      check_donors_finite(parts[[k]], "donors", call)
+      list(donors = parts[[k]], n = nrow(parts[[k]]), columns = ncol(parts[[k]]))
+    }
+    if (is.null(n_times)) n_times <- part$columns
+    if (part$columns != n_times) {
+      abort("All sources of donors must have the same periods.", "panel", call)
+    }
+    parts[[k]] <- part$donors
+    n <- n + part$n
+  }
+  check_donor_count(n, "Each unit of the sources is a donor.", call)
+  design <- design_public(target, T0, times %||% found$values, n_times, call)
+  panel <- new_panel_design(
+    matrix(0, 0L, n_times), design$target, design$times, design$T0, "outcome", "unit", "time",
+    layout = list(source = "chunks", treated = NULL)
+  )
+  panel$donors <- structure(
+    list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
+  )
+  panel$n <- whole_count(n)
+  panel
+}
+
+#' A count as R counts rows, while it can
+#' @noRd
+whole_count <- function(n) if (n <= .Machine$integer.max) as.integer(n) else n
+
+checked_chunks <- function(chunks, target, T0, times, call) {
+  panel <- panel_from_chunks(chunks, target, T0, times, call)
+  list(donors = panel$donors, n = panel$n, columns = panel$T0 + panel$T1)
+}
+
+#' The columns that a formula names: nothing is computed in an engine
+#' @noRd
+formula_columns <- function(formula, call) {
+  sides <- list(outcome = formula[[2L]], treated = formula[[3L]])
+  if (!all(vapply(sides, is.symbol, NA))) {
+    abort(c(
+      "With donors elsewhere both sides of {.arg formula} must be columns.",
+      i = paste(
+        "Compute the outcome there: a view, or",
+        "{.code dp_table(tbl(con, \"sales\") |> mutate(y = log(sales)))}."
+      )
+    ), "panel", call)
+  }
+  lapply(sides, as.character)
+}
+
+long_parts <- function(source, columns, call) {
+  parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
+  if (!all(vapply(parts, inherits, NA, c("dp_table", "dp_workers")))) {
+    abort(c(
+      "With a formula all sources must hold long rows: tables or files.",
+      i = "Matrices and chunks need {.arg target} and {.arg T0}."
+    ), "argument", call)
+  }
+  parts
+}
+
+#' What is public of one part: periods, treated units' rows, number of donors
+#' @return A list: `periods`, `treated` (`unit`, `time`, `y`, `on`), `n`, `on` (literal), names.
+#' @noRd
+part_facts <- function(part, columns, call) UseMethod("part_facts")
+
+#' @noRd
+#' @exportS3Method
+part_facts.dp_table <- function(part, columns, call) {
+  table <- part
+  con <- table$con
+  if (is.null(table$index)) {
+    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument", call)
+  }
+  outcome <- columns$outcome %||% table$outcome
+  check_given(is.null(outcome), "outcome", "the outcome's column, in dp_table()", call)
+  unknown <- setdiff(c(outcome, columns$treated), table$fields)
+  if (length(unknown)) {
+    abort(c(
+      "{.arg formula} names {.code {unknown}}, which the table does not have.",
+      i = "Check the spelling and the case."
+    ), "panel", call)
+  }
+  unit <- quoted(con, table$index[[1L]])
+  time <- quoted(con, table$index[[2L]])
+  treated <- if (!is.null(columns)) quoted(con, columns$treated)
+  by <- paste(c(time, treated), collapse = ", ")
+  counts <- run_sql(con, paste0(
+    "SELECT ", by, ", COUNT(*) AS n, COUNT(", unit, ") AS u FROM ", table$from, " GROUP BY ", by
+  ), call, TRUE, what = "Looking at the periods")
+  if (nrow(counts) == 0L) abort("The table has no rows.", "panel", call)
+  if (anyNA(counts[[1L]]) || any(counts$n != counts$u)) {
+    abort(c(
+      "Every row must say its unit and its period.",
+      x = "{.code {table$index}} are missing in some row."
+    ), "panel", call)
+  }
+  if (length(unique(counts[[1L]])) > 900L) abort_periods(length(unique(counts[[1L]])), call)
+  out <- list(
+    periods = unique(counts[[1L]]), unit = table$index[[1L]], time = table$index[[2L]],
+    rows = sum(counts$n)
+  )
+  own <- 0
+  if (!is.null(treated)) {
+    on <- counts[[2L]]
+    yes <- check_treated(on, columns$treated, call)
+    if (length(yes)) {
+      out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
+      out$treated <- run_sql(con, paste0(
+        "SELECT ", paste(c(unit, time, quoted(con, outcome), treated), collapse = ", "), " FROM ",
+        table$from, " WHERE ", unit, " IN (SELECT ", unit, " FROM ", table$from, " WHERE ",
+        treated, " = ", out$on, ")"
+      ), call, TRUE, what = "Reading the treated units")
+      names(out$treated) <- c("unit", "time", "y", "on")
+      own <- nrow(out$treated)
+    }
+  }
+  out$n <- (out$rows - own) / length(out$periods)
+  if (out$n != floor(out$n)) {
+    abort(c(
+      "The panel must be balanced: every unit in every period.",
+      x = "Some unit has no row, or several, in some period.", i = row_by_row_advice
+    ), "panel", call)
+  }
+  out
+}
+
+#' The first of some units in the order of bytes
+#' @noRd
+min_unit <- function(units) sort(unique(units), method = "radix")[[1L]]
+
+#' How many rows are of units that come after a treated one. PUBLIC.
+#'
+#' None: the treated units are the last, as the treated periods are, and the index may be the wrong
+#' way round.
+#' @noRd
+rows_above <- function(part, lowest, call) UseMethod("rows_above")
+
+#' @noRd
+#' @exportS3Method
+rows_above.dp_table <- function(part, lowest, call) {
+  unit <- quoted(part$con, part$index[[1L]])
+  literal <- sql_literals(part$con, lowest)
+  if (is.character(lowest)) {
+    unit <- part$dialect$order(unit)
+    literal <- part$dialect$order(literal)
+  }
+  sql_numbers(part$con, paste(
+    "SELECT COUNT(*) AS n FROM", part$from, "WHERE", unit, ">", literal
+  ), call, what = "Looking at the units")[[1L]]
+}
+
+#' Periods that all parts have, sorted as those of a data frame
+#' @return As from [code_index()], with `plain`, the values as the engine gave them.
+#' @noRd
+common_periods <- function(facts, call) {
+  first <- code_index(facts[[1L]]$periods, facts[[1L]]$time, call)
+  plain <- facts[[1L]]$periods[order(first$code)]
+  if (is.numeric(plain) && !is.object(plain) && any(plain != floor(plain))) {
+    abort(c(
+      "Periods in a database must be whole numbers, dates or strings.",
+      i = "Number the periods there."
+    ), "panel", call)
+  }
+  for (other in facts) {
+    if (!setequal(other$periods, facts[[1L]]$periods)) {
+      abort("All sources of donors must have the same periods.", "panel", call)
+    }
+  }
+  first$plain <- plain
+  first
+}
+
+#' Target and T0 from the treated units' rows
+#' @param last (`flag`)\cr are the treated units the last ones?
+#' @noRd
+source_design <- function(treated, times, n, last, columns, private, call) {
+  if (is.null(treated)) {
+    abort(c(
+      "One unit at least must be treated.",
+      x = "The treatment indicator is 0 in every row.",
+      i = "Set it to 1 for the treated unit from the first treated period on."
+    ), "panel", call)
+  }
+  units <- code_index(treated$unit, "unit", call)
+  if (n < length(times$values) && private && is.numeric(units$values) &&
+      is.numeric(times$values)) {
+    warn(c(
+      "There are fewer donors than periods: is {.arg index} the wrong way round?",
+      i = "The other way round, donors' names would be periods, which are public."
+    ), "index", call)
+  }
+  own <- list(
+    code = match(treated$time, times$plain), values = times$values, name = times$name,
+    alphabetical = times$alphabetical
+  )
+  y <- check_outcome(treated$y, columns$outcome, call)
+  rows <- check_treated(treated$on, columns$treated, call)
+  # Donors, of whom the checks only want to know whether there are enough, and on which side.
+  padded <- units
+  more <- rep(units$values[NA_integer_], min(n, 2))
+  padded$values <- if (last) c(more, units$values) else c(units$values, more)
+  if (last) padded$code <- padded$code + length(more)
+  # Before any message may name a period: the periods might be the donors.
+  check_orientation(padded, own, rows, call)
+  cells <- match_cells(units, own, seq_along(units$values), call)
+  treatment <- find_treatment(padded, own, rows, call)
+  target <- numeric(length(y))
+  target[cells] <- y
+  target <- matrix(target, length(units$values), length(times$values))
+  rownames(target) <- unit_labels(units$values)
+  check_finite_target(target, times$values, columns$outcome, call)
+  list(target = target, T0 = treatment$T0, units = units$values)
+}

@@ -1,0 +1,106 @@
+# An engine's proof: on rows of ours, before its first use, it must count and sum as the core does.
+
+#' Let an engine prove itself, once a table
+#'
+#' Twenty rows on each of two grids, with ties, neighbours of ties, values far outside the bounds,
+#' the largest and the smallest doubles, and rows that are shortened. The engine's integers must be
+#' the core's. So a dialect that is unknown is safe: it proves itself or is refused.
+#' @section Errors: `dpsc_error_engine`.
+#' @noRd
+prove_engine <- function(table, call) {
+  if (isTRUE(table$state$proved)) {
+    return(invisible())
+  }
+  for (bounds in proof_bounds()) {
+    rows <- proof_rows(bounds)
+    found <- tryCatch(engine_sums(table, rows, bounds), dpsc_error = function(e) NULL)
+    if (!identical(found, core_sums(rows, bounds))) {
+      abort(c(
+        "This engine does not compute as the core does: on made-up rows its integers differ.",
+        i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}.",
+        i = "Nothing was released and nothing was spent."
+      ), c("engine", "panel"), call)
+    }
+  }
+  table$state$proved <- TRUE
+}
+
+#' Bounds whose grid has exact ties, and bounds whose constants no decimal holds
+#' @noRd
+proof_bounds <- function() {
+  list(
+    new_bounds(c(-1, 1), 3L),
+    new_bounds(cbind(c(-1.1, 1 / 3 - 0.7, -0.3), c(1.1, 1 / 3 + 0.7, 1.1)), 3L)
+  )
+}
+
+#' Twenty rows of three periods. PUBLIC.
+#' @noRd
+proof_rows <- function(bounds) {
+  grid <- grid_of(bounds)
+  # Neighbouring doubles between which the rounded cell changes.
+  tie <- function(t, k) {
+    y <- grid$centre[[t]] + (k + 0.5) / grid$scale
+    step <- 2^(floor(log2(abs(y))) - 52)
+    near <- y + step * (-40:40)
+    v <- (near - grid$centre[[t]]) * grid$scale
+    magic <- 1.5 * 2^52
+    q <- (v + magic) - magic
+    at <- which(diff(q) != 0)
+    if (length(at)) near[at[[1L]] + 0:1] else rep(y, 2L)
+  }
+  whole <- c(3, 4, 77, 10001, -8, -9, -5000)
+  ties <- vapply(1:3, function(t) unlist(lapply(whole, tie, t = t)), numeric(14))
+  far <- rbind(
+    c(1e308, -1e308, 5), c(-.Machine$double.xmax, .Machine$double.xmax, -5), c(5e-324, -5e-324, 0),
+    c(0.9, -0.25, 1), c(1 / 3, 0.1, 2 / 3), c(-1, -0.3, -0.2)
+  )
+  rbind(ties, far)
+}
+
+#' Two questions about the rows: with loadings that mix periods, with radii within and beyond them
+#' @noRd
+proof_questions <- function(bounds) {
+  loadings <- cbind(c(1, 1, 1) / 3, c(0.7, -0.2, 1 / 7))
+  map <- row_map_cpp(core_scale(bounds), loadings, c(0.1, -1 / 30))
+  squared <- (floor(2^24 * 2^(-12:2 / 2)))^2
+  one <- 2^20
+  radius <- floor(2^24 / 3)
+  limit <- 4096
+  list(
+    list(kind = "energy", map = map, squared = squared, inverse = one / squared, one = one),
+    list(
+      kind = "moments", map = map, radius = radius, limit = limit,
+      zoom = (limit - sqrt(ncol(loadings)) / 2) * (1 - 2^-40) / radius
+    )
+  )
+}
+
+core_sums <- function(rows, bounds) {
+  lapply(proof_questions(bounds), function(question) row_sums_cpp(rows, question))
+}
+
+#' The same by the engine, from a temporary table of long rows
+#' @noRd
+engine_sums <- function(table, rows, bounds) {
+  con <- table$con
+  name <- fresh_name(table$dialect)
+  long <- data.frame(
+    u = rep(seq_len(nrow(rows)), 3L), t = rep(1:3, each = nrow(rows)), y = as.vector(rows)
+  )
+  written <- tryCatch(
+    keep_seed(suppressMessages(suppressWarnings(
+      DBI::dbWriteTable(con, name, long, temporary = TRUE)
+    ))),
+    error = function(e) FALSE
+  )
+  if (!isTRUE(written)) {
+    return(NULL)
+  }
+  on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))
+  made_up <- table
+  made_up[c("from", "index", "outcome")] <- list(paste(quoted(con, name), "s"), c("u", "t"), "y")
+  wide <- make_wide(made_up, list(periods = 1:3), grid_of(bounds), NULL)
+  on.exit(wide$close(), add = TRUE, after = FALSE)
+  lapply(proof_questions(bounds), function(question) ask_table(wide, question, FALSE))
+}

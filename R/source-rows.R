@@ -1,0 +1,152 @@
+# Donors elsewhere, opened for one release: blocks of integers that stream to the core, or sums that
+# the engine makes. Opened before the charge, so that what is wrong with rows or engine costs
+# nothing; closed after the last pass.
+
+#' Open donors for the passes of one release
+#'
+#' @param donors (`any`)\cr a panel's donors: `dp_elsewhere`, or a matrix or chunks, which stay as
+#'   they are. PRIVATE.
+#' @param public (`list`)\cr from `public_facts()`.
+#' @param calibrated (`flag`)\cr will intervals be calibrated, which takes rows?
+#' @return What the core and [sum_over_donors()] read: a matrix, `dp_chunks`, `dp_asked` or
+#'   `dp_joined`. PRIVATE.
+#' @section Errors: `dpsc_error_panel`, `dpsc_error_engine`, `dpsc_error_argument`.
+#' @noRd
+open_donors <- function(donors, public, calibrated, call) {
+  check_draws_here(call)
+  if (!inherits(donors, "dp_elsewhere")) {
+    return(donors)
+  }
+  grid <- if (public$private) grid_of(public$bounds)
+  opened <- list()
+  done <- FALSE
+  on.exit(if (!done) close_donors(list(parts = opened)))
+  n <- 0
+  for (part in donors$parts) {
+    rows <- open_part(part, donors$design, grid, calibrated, call)
+    opened <- c(opened, list(rows))
+    n <- n + count_rows(rows)
+  }
+  if (n != donors$n) {
+    abort(c(
+      "The panel must be balanced: every unit in every period.",
+      x = "Donors' rows do not fit the units and periods that were found, or they have changed."
+    ), "panel", call)
+  }
+  done <- TRUE
+  join_rows(opened)
+}
+
+count_rows <- function(rows) {
+  if (is.matrix(rows)) nrow(rows) else if (is.null(rows$n)) sum(block_rows(rows)) else rows$n
+}
+
+block_rows <- function(chunks) vapply(chunks$sizes, `[[`, 0L, 1L)
+
+#' One source of several: chunks of chunks, or a list that the core goes through
+#' @noRd
+join_rows <- function(opened) {
+  if (length(opened) == 1L) {
+    return(opened[[1L]])
+  }
+  if (any(vapply(opened, inherits, NA, "dp_asked"))) {
+    return(structure(list(parts = opened), class = "dp_joined"))
+  }
+  counts <- vapply(opened, function(x) if (is.matrix(x)) 1 else as.double(x$count), 0)
+  first <- c(0, cumsum(counts))
+  reader <- function(i, charged, call) {
+    at <- findInterval(i - 1, first, rightmost.closed = TRUE)
+    part <- opened[[at]]
+    if (is.matrix(part)) {
+      return(part)
+    }
+    part$charged <- charged
+    read_block(part, i - first[[at]], call)
+  }
+  structure(list(
+    reader = reader, count = first[[length(first)]], close = function() {
+      close_donors(list(parts = opened))
+    }
+  ), class = "dp_chunks")
+}
+
+#' Let go of what a release opened
+#' @noRd
+close_donors <- function(rows) {
+  if (is.matrix(rows)) {
+    return(invisible())
+  }
+  for (part in rows$parts) close_donors(part)
+  if (is.function(rows$close)) rows$close()
+  invisible()
+}
+
+# Parts -------------------------------------------------------------------------------------------
+
+#' Open one part of a panel's donors for a release
+#' @param part (`dp_table`, `dp_workers`, `matrix` or `dp_chunks`). PRIVATE.
+#' @param design (`list`)\cr `outcome`, `treated`, `on`, `periods`, `units`. PUBLIC.
+#' @param grid (`list` or `NULL`)\cr from `grid_of()`; `NULL` without privacy.
+#' @noRd
+open_part <- function(part, design, grid, calibrated, call) UseMethod("open_part")
+
+#' @noRd
+#' @exportS3Method
+open_part.default <- function(part, design, grid, calibrated, call) part
+
+#' Turn a table's long rows into one row a person, and give what reads or sums them
+#' @noRd
+#' @exportS3Method
+open_part.dp_table <- function(part, design, grid, calibrated, call) {
+  here <- part$compute == "here"
+  if (!here && is.null(grid)) {
+    abort(c(
+      "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",
+      i = "Say {.code compute = \"here\"}."
+    ), "argument", call)
+  }
+  check_calibration(part, calibrated, call)
+  if (!here) prove_engine(part, call)
+  wide <- make_wide(part, design, grid, call)
+  if (here) stream_rows(wide) else asked_table(wide)
+}
+
+#' Intervals are calibrated on rows: they travel only where the user says so
+#' @noRd
+check_calibration <- function(source, calibrated, call) {
+  if (source$compute == "database" && calibrated && !source$calibrate) {
+    abort(c(
+      paste(
+        "Intervals are calibrated on the placebo errors of up to 10,000 donors, whose rows would",
+        "leave the database."
+      ),
+      i = paste(
+        "Allow it by {.code calibrate = TRUE}, or ask for a release without intervals:",
+        "{.code control = dp_control(intervals = FALSE)}."
+      )
+    ), "argument", call)
+  }
+}
+
+# The core's questions -----------------------------------------------------------------------------
+
+#' The core's question to rows that stay elsewhere; called by the core
+#' @param donors (`dp_asked`). PRIVATE.
+#' @return Sums without noise, for the core alone. PRIVATE.
+#' @noRd
+answer_question <- function(donors, question) {
+  charged <- isTRUE(donors$charged)
+  sums <- donors$ask(question, charged)
+  # A row lost or won between two passes.
+  if (!identical(sums$rows, donors$n)) abort_changed(charged)
+  sums
+}
+
+#' Every so many rows from elsewhere, for a calibration that was allowed; called by the core
+#' @return A list: `blocks` of rows, and `rows`, how many there are in all. PRIVATE.
+#' @noRd
+sample_rows <- function(donors, first, step) {
+  stopifnot(donors$calibrate)
+  blocks <- donors$sample(first, step, isTRUE(donors$charged))
+  list(blocks = if (is.list(blocks)) blocks else list(blocks), rows = donors$n)
+}

@@ -1,0 +1,328 @@
+# SQL text for sums over people: from long rows to one row of integers a person, and from those to
+# the integers of inst/include/dpsc/rows/sums.hpp, bit for bit. Nothing here runs anything.
+#
+# Only integers are summed, across people and within one. Numbers between are made by - * / SQRT and
+# comparisons, which IEEE 754 rounds in one way. Constants are whole numbers, or these divided by
+# powers of two: engines read decimal literals as they like. There is no ROUND, whose rule differs,
+# and no LEAST, which treats NULL as it likes.
+
+# Engines -----------------------------------------------------------------------------------------
+
+#' What engines say differently
+#'
+#' @param real,whole,small (`string`)\cr types: a double, 64 bits, 32 bits.
+#' @param fence (`string`)\cr what keeps an engine from copying a subquery's expressions into the
+#'   next: without it a query over 24 features takes Postgres 20 GB.
+#' @param order (`function`)\cr from a column of strings to what sorts them by bytes.
+#' @param make (`function`)\cr statement that keeps a query's rows for the session.
+#' @param index (`flag`)\cr does the kept table need one to find rows by number?
+#' @param modulo (`function`)\cr remainder of two texts.
+#' @param before,after (`character`)\cr statements around a release's queries.
+#' @param tested (`flag`)\cr has this package's own test run on it?
+#' @noRd
+new_dialect <- function(name, real = "DOUBLE PRECISION", whole = "BIGINT", small = "INTEGER",
+                        fence = "", order = function(x) x,
+                        make = function(name, query) {
+                          paste0("CREATE TEMPORARY TABLE ", name, " AS ", query)
+                        },
+                        index = FALSE, modulo = function(a, b) paste0("(", a, ") % ", b),
+                        before = character(), after = character(), tested = FALSE) {
+  list(
+    name = name, real = real, whole = whole, small = small, fence = fence, order = order,
+    make = make, index = index, modulo = modulo, before = before, after = after, tested = tested
+  )
+}
+
+sql_dialects <- function() {
+  list(
+    sqlite = new_dialect("sqlite",
+      real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE, tested = TRUE
+    ),
+    postgres = new_dialect("postgres",
+      fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
+      index = TRUE, before = "SET jit = off", after = "RESET jit", tested = TRUE
+    ),
+    duckdb = new_dialect("duckdb", real = "DOUBLE", tested = TRUE),
+    spark = new_dialect("spark",
+      real = "DOUBLE", small = "INT",
+      make = function(name, query) paste0("CACHE TABLE ", name, " AS ", query)
+    ),
+    bigquery = new_dialect("bigquery",
+      real = "FLOAT64", whole = "INT64", small = "INT64",
+      modulo = function(a, b) paste0("MOD(", a, ", ", b, ")")
+    ),
+    snowflake = new_dialect("snowflake", real = "DOUBLE"),
+    # SUM of INT overflows there.
+    mssql = new_dialect("mssql",
+      real = "FLOAT", small = "BIGINT",
+      order = function(x) paste0(x, " COLLATE Latin1_General_BIN2"),
+      make = function(name, query) paste0("SELECT * INTO ", name, " FROM (", query, ") k")
+    ),
+    unknown = new_dialect("unknown")
+  )
+}
+
+#' The dialect of a connection, by its class
+#' @noRd
+dialect_of <- function(con) {
+  classes <- c(
+    SQLiteConnection = "sqlite", PqConnection = "postgres", PostgreSQLConnection = "postgres",
+    duckdb_connection = "duckdb", `Spark SQL` = "spark", BigQueryConnection = "bigquery",
+    Snowflake = "snowflake", `Microsoft SQL Server` = "mssql"
+  )
+  found <- intersect(names(classes), class(con))
+  sql_dialects()[[if (length(found)) classes[[found[[1L]]]] else "unknown"]]
+}
+
+# Numbers -----------------------------------------------------------------------------------------
+
+#' A whole number as text
+#' @noRd
+sql_whole <- function(x) {
+  stopifnot(is.finite(x), x == floor(x))
+  text <- sprintf("%.0f", x)
+  if (x < 0) paste0("(", text, ")") else text
+}
+
+#' A double as text that every engine reads as this double: a whole number, times or over powers of
+#' two
+#' @noRd
+sql_real <- function(x, dialect) {
+  stopifnot(is.finite(x))
+  parts <- binary_parts(abs(x))
+  cast <- function(text) paste0("CAST(", text, " AS ", dialect$real, ")")
+  out <- cast(sprintf("%.0f", parts$whole))
+  left <- abs(parts$power)
+  while (left > 0) {
+    step <- min(left, 62)
+    out <- paste(out, if (parts$power < 0) "/" else "*", cast(sprintf("%.0f", 2^step)))
+    left <- left - step
+  }
+  paste0("(", if (x < 0) "-", out, ")")
+}
+
+#' `x = whole * 2^power` with an odd `whole` below 2^53
+#' @noRd
+binary_parts <- function(x) {
+  if (x == 0) {
+    return(list(whole = 0, power = 0))
+  }
+  text <- regmatches(
+    sprintf("%a", x), regexec("^0x([01])[.]?([0-9a-f]*)p([-+][0-9]+)$", sprintf("%a", x))
+  )[[1L]]
+  digits <- strtoi(strsplit(paste0(text[[2L]], text[[3L]]), "")[[1L]], 16L)
+  whole <- Reduce(function(sum, digit) 16 * sum + digit, digits, 0)
+  power <- as.integer(text[[4L]]) - 4L * nchar(text[[3L]])
+  while (whole %% 2 == 0) {
+    whole <- whole / 2
+    power <- power + 1L
+  }
+  list(whole = whole, power = power)
+}
+
+#' The nearest whole number, half to even, as the core has it
+#' @noRd
+sql_rint <- function(x, dialect) {
+  magic <- paste0("CAST(6755399441055744 AS ", dialect$real, ")")
+  paste0("((", x, " + ", magic, ") - ", magic, ")")
+}
+
+sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
+
+# People ------------------------------------------------------------------------------------------
+
+#' One person's cell on the grid: clipped and rounded
+#'
+#' Far-off values are cut before they are multiplied, and the nearest to the centre are zero: an
+#' engine that makes errors of overflows and underflows finds none.
+#' @param y (`string`)\cr the outcome, a double.
+#' @param map (`list`)\cr `centre`, `scale`, `limit`: one number each. PUBLIC.
+#' @noRd
+sql_cell <- function(y, map, dialect) {
+  real <- function(x) sql_real(x, dialect)
+  limit <- sql_whole(map$limit)
+  off <- paste0("(", y, " - ", real(map$centre), ")")
+  v <- paste0("(", off, " * ", real(map$scale), ")")
+  reach <- 2 * (map$limit + 1) / map$scale
+  ends <- map$centre + c(-reach, reach)
+  tiny <- 0.25 / map$scale
+  paste0(
+    "CASE ",
+    if (is.finite(ends[[2L]])) paste0("WHEN ", y, " > ", real(ends[[2L]]), " THEN ", limit, " "),
+    if (is.finite(ends[[1L]])) paste0("WHEN ", y, " < ", real(ends[[1L]]), " THEN -", limit, " "),
+    "WHEN ", off, " < ", real(tiny), " AND ", off, " > ", real(-tiny), " THEN 0 ",
+    "WHEN ", v, " > ", limit, " THEN ", limit, " ",
+    "WHEN ", v, " < -", limit, " THEN -", limit, " ",
+    "ELSE ", sql_cast(sql_rint(v, dialect), dialect$small), " END"
+  )
+}
+
+#' One row a person: its number in the order of the identifiers, whether it is whole, its cells
+#'
+#' Cells are taken by MAX: rows given twice cannot push one out of its limits. `k` counts a person's
+#' rows and `ok` the finite ones, for the check that follows.
+#' @param from (`string`)\cr what stands after FROM: long rows of donors.
+#' @param unit,time,outcome (`string`)\cr columns, quoted.
+#' @param periods (`character`)\cr literals, in order.
+#' @param map (`list` or `NULL`)\cr `centre` (T), `scale`, `limit` (T); `NULL`: outcomes as they
+#'   are.
+#' @param text (`flag`)\cr are the identifiers strings?
+#' @noRd
+sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FALSE) {
+  y <- sql_cast(outcome, dialect$real)
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  cells <- vapply(seq_along(periods), function(t) {
+    cell <- if (is.null(map)) {
+      y
+    } else {
+      sql_cell(y, list(
+        centre = map$centre[[t]], scale = map$scale, limit = map$limit[[t]]
+      ), dialect)
+    }
+    paste0("MAX(CASE WHEN ", time, " = ", periods[[t]], " THEN ", cell, " END) AS q", t)
+  }, "")
+  people <- paste0(
+    "SELECT ", unit, " AS u, COUNT(*) AS k, SUM(CASE WHEN ", y, " >= -", largest, " AND ", y,
+    " <= ", largest, " THEN 1 ELSE 0 END) AS ok, ", paste(cells, collapse = ", "), " FROM ", from,
+    " GROUP BY ", unit
+  )
+  paste0(
+    "SELECT ROW_NUMBER() OVER (ORDER BY ", if (text) dialect$order("u") else "u", ") AS r, k, ok, ",
+    paste0("q", seq_along(periods), collapse = ", "), " FROM (", people, ") p"
+  )
+}
+
+#' How many people there are, and how many have not one finite value in every period
+#' @noRd
+sql_check <- function(table, periods) {
+  whole <- paste0("k = ", periods, " AND ok = ", periods, " AND ",
+    paste0("q", seq_len(periods), " IS NOT NULL", collapse = " AND "))
+  paste0(
+    "SELECT COUNT(*) AS n, SUM(CASE WHEN ", whole, " THEN 0 ELSE 1 END) AS bad FROM ", table
+  )
+}
+
+# Questions ---------------------------------------------------------------------------------------
+
+#' A level of nested queries
+#' @noRd
+sql_level <- function(columns, from, name, dialect) {
+  paste0("(SELECT ", paste(columns, collapse = ", "), " FROM ", from, dialect$fence, ") ", name)
+}
+
+#' Features of every person, whole numbers z1, z2, ..., and their squared norm nn
+#' @param map (`list`)\cr the row map of a question. PUBLIC or RELEASED.
+#' @noRd
+sql_features <- function(table, map, dialect) {
+  periods <- nrow(map$loadings)
+  d <- ncol(map$loadings)
+  wide <- sql_level(
+    paste0(sql_cast(paste0("q", seq_len(periods)), dialect$whole), " AS q", seq_len(periods)),
+    table, "a", dialect
+  )
+  features <- vapply(seq_len(d), function(j) {
+    loading <- map$loadings[, j]
+    used <- which(loading != 0)
+    sum <- if (length(used)) {
+      paste0("q", used, " * ", vapply(loading[used], sql_whole, ""), collapse = " + ")
+    } else {
+      sql_cast("0", dialect$whole)
+    }
+    scaled <- paste0(sql_cast(sum, dialect$real), " * ", sql_real(map$rescale, dialect))
+    paste0(
+      sql_cast(sql_rint(scaled, dialect), dialect$whole), " - ", sql_whole(map$origin[[j]]),
+      " AS z", j
+    )
+  }, "")
+  z <- paste0("z", seq_len(d))
+  sql_level(
+    c(z, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")),
+    sql_level(features, wide, "b", dialect), "c", dialect
+  )
+}
+
+#' For each radius: what people within it keep, and how many lie beyond
+#' @param question (`list`)\cr `map`, `squared`, `inverse`, `one`.
+#' @return A query whose only row holds `n`, `k1`, ..., `b1`, ...
+#' @noRd
+sql_energy <- function(table, question, dialect) {
+  nn <- sql_cast("nn", dialect$real)
+  radii <- seq_along(question$squared)
+  # Squared norms stay below 2^51.
+  squared <- vapply(pmin(question$squared, 2^62), sql_whole, "")
+  kept <- vapply(radii, function(k) {
+    energy <- sql_rint(paste0(nn, " * ", sql_real(question$inverse[[k]], dialect)), dialect)
+    paste0(
+      "SUM(CASE WHEN nn <= ", squared[[k]], " THEN ", sql_cast(energy, dialect$small),
+      " ELSE 0 END) AS k", k
+    )
+  }, "")
+  beyond <- paste0("SUM(CASE WHEN nn > ", squared, " THEN 1 ELSE 0 END) AS b", radii)
+  paste0(
+    "SELECT COUNT(nn) AS n, ", paste(c(kept, beyond), collapse = ", "), " FROM ",
+    sql_features(table, question$map, dialect)
+  )
+}
+
+# Columns of one query: Postgres takes 1,664, SQLite 2,000.
+sql_columns <- 1500L
+
+#' Sums and products of the clipped people w: whole numbers, |w| <= limit
+#'
+#' The last comparison is of the very columns that are summed.
+#' @param question (`list`)\cr `map`, `radius`, `limit`, `zoom`.
+#' @return Queries whose only rows hold `n`, then, over all of them, `s1`, ..., and the products
+#'   `g1_1`, `g1_2`, `g2_2`, ...
+#' @noRd
+sql_moments <- function(table, question, dialect) {
+  d <- ncol(question$map$loadings)
+  z <- paste0("z", seq_len(d))
+  w <- paste0("w", seq_len(d))
+  real <- function(x) sql_real(x, dialect)
+  norms <- sql_level(
+    c(z, paste0("SQRT(", sql_cast("nn", dialect$real), ") AS l")),
+    sql_features(table, question$map, dialect), "d", dialect
+  )
+  factors <- sql_level(c(z, paste0(
+    "CASE WHEN l <= ", real(question$radius), " THEN ", real(question$zoom), " ELSE ",
+    real(question$zoom), " * (", real(question$radius), " / l) END AS f"
+  )), norms, "e", dialect)
+  clipped <- sql_level(paste0(
+    sql_cast(
+      sql_rint(paste0(sql_cast(z, dialect$real), " * f"), dialect), dialect$small
+    ), " AS ", w
+  ), factors, "g", dialect)
+  at <- moment_pairs(d)
+  sums <- c(
+    paste0("SUM(", w, ") AS s", seq_len(d)),
+    paste0("SUM(", w[at$i], " * ", w[at$j], ") AS g", at$i, "_", at$j)
+  )
+  guard <- paste0(paste(w, w, sep = " * ", collapse = " + "), " <= ", sql_whole(question$limit^2))
+  groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)
+  vapply(groups, function(columns) {
+    paste0(
+      "SELECT COUNT(*) AS n, ", paste(columns, collapse = ", "), " FROM ", clipped, " WHERE ", guard
+    )
+  }, "", USE.NAMES = FALSE)
+}
+
+moment_pairs <- function(d) {
+  list(i = unlist(lapply(seq_len(d), seq_len)), j = rep(seq_len(d), seq_len(d)))
+}
+
+#' Cells of people by number: a block, or every so many
+#' @noRd
+sql_block <- function(table, periods, first, last) {
+  paste0(
+    "SELECT ", paste0("q", seq_len(periods), collapse = ", "), " FROM ", table, " WHERE r > ",
+    sql_whole(first), " AND r <= ", sql_whole(last), " ORDER BY r"
+  )
+}
+
+sql_sample <- function(table, periods, first, step, dialect) {
+  paste0(
+    "SELECT ", paste0("q", seq_len(periods), collapse = ", "), " FROM ", table, " WHERE r > ",
+    sql_whole(first), " AND ", dialect$modulo(paste0("r - 1 - ", sql_whole(first)),
+      sql_whole(step)), " = 0 ORDER BY r"
+  )
+}

@@ -1,0 +1,330 @@
+# Donors in a database, in files, or in several places: what the user says of them. Nothing is read
+# here but the names of columns.
+
+#' Donors in a database, in files, or in several places
+#'
+#' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
+#' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
+#' [dp_lm()] as `data`, where rows are people. Seeded results are the same, bit for bit, as from the
+#' same rows in memory.
+#'
+#' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
+#'   filters. One row a unit and period.
+#' * `dp_files()`: CSV or Parquet files, by duckdb where it is installed. Without it CSV files are
+#'   copied into a temporary SQLite file, and Parquet is refused.
+#' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
+#'   table, or different engines. A person must be in one of them only.
+#' * [dp_workers()]: sources that other processes hold.
+#'
+#' @section Two ways to compute:
+#' `compute = "here"`: the engine turns long rows into one row of integers a person, once, into a
+#' temporary table; blocks of these stream to the core, which does the rest. Memory is bounded by
+#' `block`.
+#'
+#' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
+#' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and
+#' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
+#' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
+#' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
+#' `dp_control(intervals = FALSE)`.
+#'
+#' @section What the engine must stand:
+#' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
+#' blocks, its checksum. What is wrong with the rows is found before the budget is charged, and said
+#' without naming anyone. Errors of an engine are replaced, since their text may hold values.
+#'
+#' The right to read the table and to make temporary tables is enough. Statements hold public bounds
+#' and released numbers, and no one's values. Where they stand in the engine's log they do no harm.
+#' The sums of `"database"` leave the engine *without noise*: whoever runs engine and R is trusted.
+#'
+#' Postgres, SQLite and DuckDB are tested. SQL for Spark, BigQuery, Snowflake and SQL Server is
+#' UNTESTED: it was rendered and read, but never run.
+#'
+#' @section Order:
+#' People are numbered in the order of their identifiers, strings by their bytes, as in a data
+#' frame, and source after source. It decides whose errors calibrate when there are more than
+#' 10,000, and nothing else. Identifiers, like periods and the treated units, count as public.
+#'
+#' @param con (`DBIConnection`, or a lazy `tbl`)\cr where the rows are.
+#' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
+#'   lazy `tbl`.
+#' @param index (`character(2)`, or `NULL`)\cr columns of unit and time, in this order. `NULL` for
+#'   [dp_lm()], where rows are people.
+#' @param outcome (`string` or `NULL`)\cr the outcome's column, where no formula names it.
+#' @param compute (`string`)\cr `"here"` or `"database"`, see below.
+#' @param calibrate (`flag`)\cr with `"database"`: may the rows of up to 10,000 people travel?
+#' @param block (`count`)\cr with `"here"`: people in memory at a time.
+#' @param files (`character`)\cr paths; `*` stands for anything.
+#' @param memory (`string` or `NULL`)\cr limit for duckdb, such as `"1GB"`.
+#' @param sources (`list`)\cr of `dp_table()`, `dp_files()`, [dp_workers()]; of matrices and
+#'   [dp_chunks()] where `target` and `T0` are given; of data frames for [dp_lm()].
+#' @param x (`dp_source`)\cr donors.
+#' @param ... unused.
+#' @return An object of class `dp_source`, which can read donors: PRIVATE. It holds the connection,
+#'   and is of use in this session only.
+#' @section Errors: `dpsc_error_argument` for what is no table; `dpsc_error_package` for a package
+#'   that is needed. From the fitting functions `dpsc_error_panel` for rows that are no panel, and
+#'   `dpsc_error_engine` for an engine that fails or that counts in another way.
+#' @examplesIf requireNamespace("RSQLite", quietly = TRUE)
+#' con <- DBI::dbConnect(RSQLite::SQLite())
+#' DBI::dbWriteTable(con, "clinic", as.data.frame(clinic_panel))
+#' clinic <- dp_table(con, "clinic", index = c("patient", "month"))
+#' dp_synth(pressure ~ enrolled, clinic, epsilon = 1, bounds = c(80, 200), size = 60)
+#' DBI::dbDisconnect(con)
+#' @export
+dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here", "database"),
+                     calibrate = FALSE, block = 65536) {
+  call <- public_call("dp_table")
+  need_package("DBI", "dp_table()", call)
+  if (inherits(con, "tbl_lazy")) {
+    if (!missing(table)) {
+      abort("{.arg table} is not for a lazy {.cls tbl}, which says its own.", "argument", call)
+    }
+    need_package("dbplyr", "a lazy tbl", call)
+    from <- paste0("(", dbplyr::sql_render(con), ")")
+    con <- dbplyr::remote_con(con)
+  } else {
+    check_given(missing(table), "table", "the table that holds the rows", call)
+    if (!inherits(con, "DBIConnection")) {
+      abort(c(
+        "{.arg con} must be a connection of DBI, or a lazy {.cls tbl}.",
+        x = "It is {describe(con)}."
+      ), "argument", call)
+    }
+    from <- from_text(con, table, call)
+  }
+  new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, call)
+}
+
+#' What stands after FROM
+#' @noRd
+from_text <- function(con, table, call) {
+  if (inherits(table, "SQL")) {
+    return(if (grepl("\\s", table)) paste0("(", table, ")") else as.character(table))
+  }
+  if (!inherits(table, "Id") && !is_name(table)) {
+    abort(c(
+      "{.arg table} must be a table's name, a {.fn DBI::Id} or {.fn DBI::SQL}.",
+      x = "It is {describe(table)}."
+    ), "argument", call)
+  }
+  as.character(DBI::dbQuoteIdentifier(con, table))
+}
+
+new_table <- function(con, from, index, outcome, compute, calibrate, block, call) {
+  # dp_files() gives one way.
+  compute <- check_choice(compute, c("here", "database"), call = call)
+  if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
+    abort(c(
+      "{.arg index} must name two columns: unit and time.", x = "It is {describe(index)}.",
+      i = "For instance {.code index = c(\"store\", \"week\")}."
+    ), "argument", call)
+  }
+  if (!is.null(outcome) && !is_name(outcome)) {
+    abort("{.arg outcome} must name one column.", "argument", call)
+  }
+  state <- new.env(parent = emptyenv())
+  out <- structure(list(
+    con = con, from = from, index = as.vector(index), outcome = outcome, compute = compute,
+    calibrate = check_flag(calibrate, call = call), block = check_count(block, 1, call = call),
+    dialect = dialect_of(con), state = state
+  ), class = c("dp_table", "dp_source"))
+  out$fields <- table_fields(out, call)
+  named <- c(index, outcome)
+  unknown <- setdiff(named, out$fields)
+  if (length(unknown)) {
+    abort(c(
+      "{.code {unknown}} {?is not a column/are not columns} of the table.",
+      i = "Check the spelling and the case."
+    ), "argument", call)
+  }
+  if (length(index) && index[[1L]] == index[[2L]]) {
+    abort("{.arg index} must name two different columns: unit and time.", "argument", call)
+  }
+  out
+}
+
+#' @rdname dp_table
+#' @export
+dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, memory = NULL) {
+  call <- public_call("dp_files")
+  if (!is.character(files) || !length(files) || anyNA(files)) {
+    abort("{.arg files} must be paths of CSV or Parquet files.", "argument", call)
+  }
+  need_package("DBI", "dp_files()", call)
+  paths <- unlist(lapply(files, function(x) if (grepl("[*?]", x)) Sys.glob(x) else x))
+  absent <- paths[!file.exists(paths)]
+  if (length(absent) || !length(paths)) {
+    abort(c(
+      "There are no such files.", x = if (length(absent)) "Not there: {.path {absent}}."
+    ), "argument", call)
+  }
+  kind <- unique(tolower(sub("[.]gz$", "", paths)))
+  kind <- unique(sub(".*[.]", "", kind))
+  if (length(kind) != 1L || !kind %in% c("csv", "parquet")) {
+    abort(c(
+      "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
+    ), "argument", call)
+  }
+  engine <- if (has_duckdb()) {
+    keep_seed(files_by_duckdb(paths, kind, memory, call))
+  } else if (kind == "parquet") {
+    abort(c(
+      "Parquet files need package {.pkg duckdb}, which is not installed.",
+      i = "Install it, or write CSV files."
+    ), "package", call)
+  } else {
+    keep_seed(files_by_sqlite(paths, call))
+  }
+  out <- new_table(engine$con, engine$from, index, outcome, "here", FALSE, block, call)
+  # Closes the engine when the object is gone.
+  out$state$engine <- engine
+  class(out) <- c("dp_files", class(out))
+  out
+}
+
+has_duckdb <- function() nzchar(system.file(package = "duckdb"))
+
+connect_duckdb <- function() {
+  DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
+}
+
+files_by_duckdb <- function(paths, kind, memory, call) {
+  con <- connect_duckdb()
+  finish <- new.env(parent = emptyenv())
+  reg.finalizer(finish, function(e) close_quietly(con), onexit = TRUE)
+  if (!is.null(memory)) {
+    run_sql(con, paste0("SET memory_limit = ", DBI::dbQuoteString(con, memory)), call)
+  }
+  names <- paste(DBI::dbQuoteString(con, paths), collapse = ", ")
+  reader <- if (kind == "csv") "read_csv_auto" else "read_parquet"
+  list(con = con, from = paste0(reader, "([", names, "]) s"), finish = finish)
+}
+
+#' CSV files into a temporary SQLite file, by blocks of lines
+#'
+#' The types are those of the first lines; a column of numbers is one of doubles.
+#' @noRd
+files_by_sqlite <- function(paths, call) {
+  need_package("RSQLite", "CSV files without duckdb", call)
+  path <- tempfile("dpsc", fileext = ".sqlite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), path)
+  finish <- new.env(parent = emptyenv())
+  reg.finalizer(finish, function(e) {
+    close_quietly(con)
+    unlink(path)
+  }, onexit = TRUE)
+  failed <- tryCatch(
+    withCallingHandlers(
+      {
+        columns <- NULL
+        for (file in paths) columns <- copy_csv(file, con, columns)
+        FALSE
+      },
+      warning = function(w) tryInvokeRestart("muffleWarning")
+    ),
+    error = function(e) TRUE
+  )
+  if (failed) {
+    abort(c(
+      "The files could not be read as CSV with the same columns.",
+      i = "Call {.fn read.csv} on them to see its own error."
+    ), "argument", call)
+  }
+  list(con = con, from = "rows s", finish = finish)
+}
+
+csv_lines <- 50000L
+
+copy_csv <- function(file, con, columns) {
+  lines <- base::file(file, "rt")
+  on.exit(close(lines))
+  names <- names(utils::read.csv(text = readLines(lines, 1L), check.names = FALSE))
+  if (!is.null(columns) && !identical(names, names(columns))) stop("other columns")
+  repeat {
+    text <- readLines(lines, csv_lines)
+    if (!length(text)) {
+      break
+    }
+    block <- utils::read.csv(
+      text = text, header = FALSE, col.names = names, check.names = FALSE,
+      colClasses = if (is.null(columns)) NA else unname(columns), stringsAsFactors = FALSE
+    )
+    if (is.null(columns)) {
+      block[] <- lapply(block, function(x) {
+        if (is.logical(x) && !all(is.na(x))) as.integer(x) else if (is.numeric(x)) +x else x
+      })
+      columns <- vapply(block, function(x) if (is.numeric(x)) "numeric" else "character", "")
+    }
+    DBI::dbWriteTable(con, "rows", block, append = TRUE)
+  }
+  columns
+}
+
+close_quietly <- function(con) {
+  tryCatch(suppressWarnings(DBI::dbDisconnect(con)), error = function(e) NULL)
+}
+
+#' @rdname dp_table
+#' @export
+dp_sources <- function(sources) {
+  call <- public_call("dp_sources")
+  known <- function(x) {
+    is.data.frame(x) || is_plain_table(x) || inherits(x, c("dp_source", "dp_chunks"))
+  }
+  if (!is.list(sources) || is.data.frame(sources) || !length(sources) ||
+      !all(vapply(sources, known, NA))) {
+    abort(c(
+      "{.arg sources} must be a list of places where donors are.",
+      i = "Tables, files, workers; matrices and chunks; or data frames for {.fn dp_lm}."
+    ), "argument", call)
+  }
+  parts <- unlist(lapply(sources, function(x) {
+    if (inherits(x, "dp_sources")) x$parts else list(x)
+  }), recursive = FALSE)
+  structure(list(parts = unname(parts)), class = c("dp_sources", "dp_source"))
+}
+
+#' @rdname dp_table
+#' @export
+print.dp_source <- function(x, ...) {
+  cat(source_words(x), sep = "\n")
+  invisible(x)
+}
+
+source_words <- function(x) {
+  if (inherits(x, "dp_sources")) {
+    inner <- unlist(lapply(x$parts, source_words))
+    return(c(paste("Donors in", length(x$parts), "places"), paste0("  ", inner)))
+  }
+  if (!inherits(x, "dp_table")) {
+    return(if (inherits(x, "dp_source")) {
+      paste("Donors that", length(x$cluster), "workers hold")
+    } else {
+      "Donors in memory"
+    })
+  }
+  where <- if (inherits(x, "dp_files")) "files" else "a database"
+  how <- if (x$compute == "here") {
+    "integers stream to this process"
+  } else if (x$calibrate) {
+    "sums are made there, up to 10,000 people's rows calibrate here"
+  } else {
+    "only sums leave it"
+  }
+  c(
+    paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
+    if (!x$dialect$tested) "SQL for this engine is UNTESTED."
+  )
+}
+
+is_name <- function(x) is.character(x) && length(x) == 1L && !is.na(x) && nzchar(x)
+
+need_package <- function(name, what, call) {
+  if (!nzchar(system.file(package = name))) {
+    abort(c(
+      "{what} needs package {.pkg {name}}.",
+      i = "{.code install.packages(\"{name}\")} installs it."
+    ), "package", call)
+  }
+}

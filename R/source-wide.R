@@ -1,0 +1,198 @@
+# One row of integers a person, in a temporary table of the engine: made once a release, read by
+# blocks, or asked for sums.
+
+#' How rows are put on the core's grid: centre, scale and limit of its row map
+#' @noRd
+grid_of <- function(bounds) {
+  n_times <- length(bounds$centre)
+  row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))[c("centre", "scale", "limit")]
+}
+
+#' The temporary table of one row a person, checked
+#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated).
+#' @param grid (`list` or `NULL`)\cr `centre`, `scale`, `limit`; `NULL`: outcomes as they are.
+#' @return A list: `table`, `name`, `n`, `periods`, `close`.
+#' @noRd
+make_wide <- function(table, design, grid, call) {
+  con <- table$con
+  dialect <- table$dialect
+  name <- fresh_name(dialect)
+  unit <- quoted(con, table$index[[1L]])
+  time <- quoted(con, table$index[[2L]])
+  outcome <- quoted(con, design$outcome %||% table$outcome)
+  text <- is.character(run_sql(con, paste("SELECT", unit, "FROM", table$from, "WHERE 1 = 0"), call,
+    fetch = TRUE
+  )[[1L]])
+  query <- sql_wide(
+    donors_from(table, design), unit, time, outcome, sql_literals(con, design$periods), grid,
+    dialect, text
+  )
+  if (nchar(query) > 9e5 && dialect$name == "sqlite") abort_periods(length(design$periods), call)
+  close <- function() {
+    quiet_sql(con, c(paste("DROP TABLE", name), dialect$after))
+  }
+  quiet_sql(con, dialect$before)
+  run_sql(con, dialect$make(name, query), call, what = "Preparing the donors' rows")
+  done <- FALSE
+  on.exit(if (!done) close())
+  if (dialect$index) {
+    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"), call)
+  }
+  n_times <- length(design$periods)
+  found <- sql_numbers(con, sql_check(name, n_times), call)
+  if (found[[2L]] > 0) {
+    abort(c(
+      "Every donor must have one finite outcome in every period.",
+      x = "Some donor has no row, several rows, or a value that is missing or not finite.",
+      i = row_by_row_advice
+    ), "panel", call)
+  }
+  done <- TRUE
+  list(
+    con = con, name = name, n = found[[1L]], periods = n_times, dialect = dialect, grid = grid,
+    block = table$block, calibrate = table$calibrate, close = close
+  )
+}
+
+abort_periods <- function(n_times, call) {
+  abort(c(
+    "There are too many periods for one query of this engine.",
+    x = "There are {n_times} distinct ones in the time column.",
+    i = "Is {.arg index} the wrong way round?"
+  ), "panel", call)
+}
+
+#' Long rows of donors: all units that are never treated
+#' @noRd
+donors_from <- function(table, design) {
+  if (is.null(design$treated)) {
+    return(table$from)
+  }
+  unit <- quoted(table$con, table$index[[1L]])
+  paste(table$from, "WHERE", unit, "NOT IN", treated_units(table, design))
+}
+
+#' The treated units: their names, if few, or a query
+#' @noRd
+treated_units <- function(table, design) {
+  con <- table$con
+  plain <- is.character(design$units) ||
+    (is.numeric(design$units) && !is.object(design$units) && all(design$units %% 1 == 0))
+  if (plain && length(design$units) <= 1000L && length(design$units) > 0L) {
+    return(paste0("(", paste(sql_literals(con, design$units), collapse = ", "), ")"))
+  }
+  unit <- quoted(con, table$index[[1L]])
+  paste0(
+    "(SELECT ", unit, " FROM ", table$from, " WHERE ", quoted(con, design$treated), " = ",
+    design$on, " AND ", unit, " IS NOT NULL)"
+  )
+}
+
+#' Public values as literals: whole numbers as such
+#' @noRd
+sql_literals <- function(con, values) {
+  if (is.numeric(values) && !is.object(values)) {
+    return(vapply(values, sql_whole, ""))
+  }
+  as.character(DBI::dbQuoteLiteral(con, values))
+}
+
+#' Blocks of a wide table, in the order of the identifiers
+#'
+#' The first reading of a block fixes its checksum.
+#' @return `dp_chunks` whose `reader` is called by [read_block()].
+#' @noRd
+stream_rows <- function(wide) {
+  sums <- new.env(parent = emptyenv())
+  count <- max(1, ceiling(wide$n / wide$block))
+  reader <- function(i, charged, call) {
+    first <- (i - 1) * wide$block
+    last <- min(wide$n, i * wide$block)
+    block <- fetch_rows(
+      wide, sql_block(wide$name, wide$periods, first, last), last - first, charged, call
+    )
+    same_block(sums, i, block, charged, call)
+  }
+  structure(list(reader = reader, count = count, n = wide$n, close = wide$close),
+    class = "dp_chunks"
+  )
+}
+
+#' A block that is the one which was read first
+#' @param sums (`environment`)\cr checksums of blocks.
+#' @noRd
+same_block <- function(sums, i, block, charged, call) {
+  key <- as.character(i)
+  sum <- checksum_cpp(block)
+  if (is.null(sums[[key]])) {
+    assign(key, sum, sums)
+  } else if (!identical(sums[[key]], sum)) {
+    abort_changed(charged, call)
+  }
+  block
+}
+
+#' Rows of a wide table as a matrix, as many as there must be
+#' @noRd
+fetch_rows <- function(wide, query, rows, charged, call) {
+  block <- run_sql(wide$con, query, call, TRUE, charged, "Reading the donors")
+  gridded <- !is.null(wide$grid)
+  ok <- nrow(block) == rows && length(block) == wide$periods &&
+    all(vapply(block, is.numeric, NA))
+  if (!ok) abort_changed(charged, call)
+  # A column is of integers or, where an engine says so, of doubles.
+  values <- unlist(block, use.names = FALSE)
+  if (gridded) storage.mode(values) <- "integer" else storage.mode(values) <- "double"
+  block <- matrix(values, rows, wide$periods)
+  if (!all_finite_cpp(block)) abort_changed(charged, call)
+  if (gridded) attr(block, "on_grid") <- TRUE
+  block
+}
+
+abort_changed <- function(charged, call = NULL) {
+  abort(c(
+    "The donors' rows changed between two passes.",
+    i = "The engine must keep a temporary table while a release is made.",
+    i = if (charged) charge_stays
+  ), c("engine", "reader", "panel"), call)
+}
+
+# Sums made there ---------------------------------------------------------------------------------
+
+#' A wide table whose engine makes the sums
+#' @noRd
+asked_table <- function(wide) {
+  structure(list(
+    n = wide$n, calibrate = wide$calibrate, close = wide$close,
+    ask = function(question, charged) ask_table(wide, question, charged),
+    sample = function(first, step, charged) {
+      rows <- max(0, ceiling((wide$n - first) / step))
+      fetch_rows(wide, sql_sample(wide$name, wide$periods, first, step, wide$dialect), rows,
+        charged, NULL
+      )
+    }
+  ), class = "dp_asked")
+}
+
+ask_table <- function(wide, question, charged) {
+  stopifnot(identical(question$map[names(wide$grid)], wide$grid))
+  if (question$kind == "energy") {
+    sums <- sql_numbers(wide$con, sql_energy(wide$name, question, wide$dialect), NULL, charged)
+    radii <- length(question$squared)
+    return(list(
+      rows = sums[[1L]], kept = unname(sums[1L + seq_len(radii)]),
+      beyond = unname(sums[1L + radii + seq_len(radii)])
+    ))
+  }
+  d <- ncol(question$map$loadings)
+  parts <- lapply(sql_moments(wide$name, question, wide$dialect), function(query) {
+    sql_numbers(wide$con, query, NULL, charged)
+  })
+  rows <- vapply(parts, `[[`, 0, 1L)
+  if (length(unique(rows)) != 1L) abort_changed(charged)
+  sums <- unlist(lapply(parts, `[`, -1L), use.names = FALSE)
+  at <- moment_pairs(d)
+  gram <- matrix(0, d, d)
+  gram[cbind(at$i, at$j)] <- gram[cbind(at$j, at$i)] <- sums[-seq_len(d)]
+  list(rows = rows[[1L]], sum = sums[seq_len(d)], gram = gram)
+}

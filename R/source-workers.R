@@ -1,0 +1,276 @@
+# Sources that other processes hold. They answer the core's questions with sums; the coordinator
+# adds these and draws the noise. A process that holds rows for a coordinator draws none.
+
+#' Donors that worker processes hold
+#'
+#' Each worker opens its own source: a shard of a table, files, a block of rows. It answers with
+#' sums of integers, which the coordinator adds: the release is the same, bit for bit, as from all
+#' rows in one place.
+#'
+#' **One process draws the noise**: the one that calls [dp_release()]. In a worker [dp_release()],
+#' [dp_synth()] and [dp_lm()] are errors, since every process that drew its own noise on the same
+#' sums would make one more release that no ledger knows of. A worker serves one release at a time.
+#' On MPI let rank 0 be the coordinator (`parallel::makeCluster(type = "MPI")`): it reduces, and
+#' nothing is reduced to all.
+#'
+#' Sums leave a worker *without noise*: whoever runs the cluster is trusted, and so must be the
+#' wires between its machines.
+#'
+#' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or what
+#'   else [parallel::clusterApply()] takes. dpsc must be installed where the workers look.
+#' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
+#'   [dp_files()], [dp_chunks()] or a matrix. It opens its own connection: connections do not
+#'   travel.
+#' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
+#'   that intervals are calibrated?
+#' @return A `dp_source`, for [dp_synth()], [dp_release()] and [dp_sources()]. PRIVATE.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
+#'   is asked to draw noise.
+#' @seealso [dp_table()].
+#' @examples
+#' \donttest{
+#' panel <- sim_panel(n = 500, T0 = 10)
+#' cluster <- parallel::makeCluster(2)
+#' shards <- list(panel$donors[1:250, ], panel$donors[251:500, ])
+#' workers <- dp_workers(cluster, function(i) shards[[i]], calibrate = TRUE)
+#' dp_synth(workers, target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1))
+#' parallel::stopCluster(cluster)
+#' }
+#' @export
+dp_workers <- function(cluster, open, calibrate = FALSE) {
+  call <- public_call("dp_workers")
+  need_package("parallel", "dp_workers()", call)
+  if (!inherits(cluster, "cluster") || !length(cluster)) {
+    abort(c(
+      "{.arg cluster} must come from {.fn parallel::makeCluster} or the like.",
+      x = "It is {describe(cluster)}."
+    ), "argument", call)
+  }
+  if (!is.function(open)) {
+    abort(c(
+      "{.arg open} must be a function that gives worker {.code i} its source.",
+      x = "It is {describe(open)}."
+    ), "argument", call)
+  }
+  out <- structure(list(
+    cluster = cluster, compute = "database", calibrate = check_flag(calibrate, call = call)
+  ), class = c("dp_workers", "dp_source"))
+  ask_workers(out, "open", lapply(seq_along(cluster), function(i) list(open = open, i = i)), call)
+  out
+}
+
+#' Give every worker its task; all work at the same time
+#' @param tasks (`list`)\cr arguments, one list a worker, or one list for all.
+#' @return A list, one answer a worker.
+#' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
+#' @noRd
+ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
+  answers <- tryCatch(
+    keep_seed(parallel::clusterApply(workers$cluster, tasks, worker_task, task = task)),
+    error = function(e) NULL
+  )
+  failed <- is.null(answers) || !all(vapply(answers, inherits, NA, "dpsc_answer"))
+  errors <- if (!failed) Filter(function(x) !is.null(x$error), answers)
+  if (failed) {
+    abort(c(
+      "A worker failed.", i = "Is dpsc installed where the workers look for packages?",
+      i = if (charged) charge_stays
+    ), c("worker", "panel"), call)
+  }
+  if (length(errors)) {
+    abort(c(
+      "A worker could not do its part.", x = "{errors[[1L]]$error}", i = if (charged) charge_stays
+    ), unique(c(errors[[1L]]$class, "worker", "panel")), call)
+  }
+  lapply(answers, `[[`, "value")
+}
+
+#' Do a task in a worker; an error of ours travels, any other is replaced
+#' @noRd
+worker_task <- function(arguments, task) {
+  steps <- list(
+    open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare, ask = worker_ask,
+    sample = worker_sample, close = worker_close
+  )
+  answer <- tryCatch(
+    list(value = do.call(steps[[task]], arguments)),
+    dpsc_error = function(e) {
+      list(
+        error = gsub("\n.*", "", conditionMessage(e)),
+        class = sub("^dpsc_error_", "", class(e)[[1L]])
+      )
+    },
+    error = function(e) list(error = "It met an error, which is not shown since it may hold data.")
+  )
+  structure(answer, class = "dpsc_answer")
+}
+
+# In a worker -------------------------------------------------------------------------------------
+
+worker_open <- function(open, i) {
+  worker_state$holds <- TRUE
+  worker_state$token <- worker_state$rows <- NULL
+  source <- open(i)
+  fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source)
+  if (!fits) {
+    abort(c(
+      "{.arg open} must give a table, files, chunks or a matrix.", x = "It gave {describe(source)}."
+    ), "argument")
+  }
+  worker_state$source <- source
+  TRUE
+}
+
+worker_look <- function(columns) {
+  source <- worker_state$source
+  if (inherits(source, "dp_table")) {
+    return(part_facts(source, columns, NULL))
+  }
+  if (!is.null(columns)) {
+    abort("A formula needs workers that hold tables or files.", "argument")
+  }
+  blocks <- if (is.matrix(source)) list(source) else read_all(source)
+  for (block in blocks) {
+    check_donor_matrix(block)
+    check_donors_finite(block, "donors")
+  }
+  list(
+    periods = seq_len(ncol(blocks[[1L]])), unit = "unit", time = "time",
+    n = sum(vapply(blocks, nrow, 1L))
+  )
+}
+
+worker_above <- function(lowest) {
+  source <- worker_state$source
+  if (inherits(source, "dp_table")) rows_above(source, lowest, NULL) else 0
+}
+
+read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
+
+worker_prepare <- function(token, design, grid) {
+  if (!is.null(worker_state$token) && !identical(worker_state$token, token)) {
+    abort("It is serving another release: a worker serves one at a time.", "worker")
+  }
+  worker_state$token <- token
+  source <- worker_state$source
+  rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE, NULL) else source
+  worker_state$rows <- rows
+  if (is.matrix(rows)) nrow(rows) else rows$n %||% sum(vapply(read_all(rows), nrow, 1L))
+}
+
+check_token <- function(token) {
+  if (is.null(token) || !identical(worker_state$token, token)) {
+    abort("It does not know this release.", "worker")
+  }
+}
+
+worker_ask <- function(token, question) {
+  check_token(token)
+  rows <- worker_state$rows
+  if (inherits(rows, "dp_asked")) rows$ask(question, TRUE) else row_sums_cpp(rows, question)
+}
+
+worker_sample <- function(token, first, step) {
+  check_token(token)
+  rows <- worker_state$rows
+  if (inherits(rows, "dp_asked")) {
+    return(rows$sample(first, step, TRUE))
+  }
+  seen <- 0
+  out <- list()
+  for (i in seq_len(if (is.matrix(rows)) 1L else rows$count)) {
+    block <- if (is.matrix(rows)) rows else read_block(rows, i)
+    from <- first - seen
+    if (from < 0) from <- from %% step
+    kept <- if (from < nrow(block)) seq(from + 1, nrow(block), by = step)
+    picked <- block[kept, , drop = FALSE]
+    attr(picked, "on_grid") <- attr(block, "on_grid")
+    out <- c(out, list(picked))
+    seen <- seen + nrow(block)
+  }
+  stacked <- do.call(rbind, out)
+  attr(stacked, "on_grid") <- attr(out[[1L]], "on_grid")
+  stacked
+}
+
+worker_close <- function(token) {
+  if (identical(worker_state$token, token)) {
+    close_donors(worker_state$rows)
+    worker_state$token <- worker_state$rows <- NULL
+  }
+  TRUE
+}
+
+# In the coordinator ------------------------------------------------------------------------------
+
+#' What is public of all workers' rows, as from `part_facts.dp_table()`
+#' @noRd
+#' @exportS3Method
+part_facts.dp_workers <- function(part, columns, call) {
+  workers <- part
+  facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)), call)
+  common_periods(facts, call)
+  out <- facts[[1L]]
+  out$n <- sum(vapply(facts, function(x) as.double(x$n), 0))
+  out$treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
+  out$on <- unlist(lapply(facts, `[[`, "on"))[1L]
+  out
+}
+
+#' @noRd
+#' @exportS3Method
+rows_above.dp_workers <- function(part, lowest, call) {
+  sum(unlist(ask_workers(part, "above", same_task(part, list(lowest = lowest)), call)))
+}
+
+same_task <- function(workers, arguments) rep(list(arguments), length(workers$cluster))
+
+#' @noRd
+#' @exportS3Method
+open_part.dp_workers <- function(part, design, grid, calibrated, call) {
+  workers <- part
+  if (is.null(grid)) {
+    abort(c(
+      "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",
+      i = "Read them here."
+    ), "argument", call)
+  }
+  check_calibration(workers, calibrated, call)
+  # No random number is drawn for it.
+  token <- paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
+  given <- list(token = token, design = design, grid = grid)
+  counts <- ask_workers(workers, "prepare", same_task(workers, given), call)
+  counts <- vapply(counts, as.double, 0)
+  n <- sum(counts)
+  first_row <- c(0, cumsum(counts))
+  structure(list(
+    n = n, calibrate = workers$calibrate,
+    ask = function(question, charged) {
+      given <- list(token = token, question = question)
+      parts <- ask_workers(workers, "ask", same_task(workers, given), NULL, charged)
+      rows <- vapply(parts, function(part) as.double(part$rows), 0)
+      if (!identical(rows, counts)) abort_changed(charged)
+      add_sums(parts)
+    },
+    sample = function(first, step, charged) {
+      tasks <- lapply(seq_along(counts), function(i) {
+        from <- first - first_row[[i]]
+        list(token = token, first = if (from < 0) from %% step else from, step = step)
+      })
+      parts <- ask_workers(workers, "sample", tasks, NULL, charged)
+      parts
+    },
+    close = function() {
+      tryCatch(
+        ask_workers(workers, "close", same_task(workers, list(token = token))),
+        error = function(e) NULL
+      )
+    }
+  ), class = "dp_asked")
+}
+
+#' Answers added up
+#' @noRd
+add_sums <- function(parts) {
+  Reduce(function(a, b) Map(`+`, a, b[names(a)]), parts)
+}

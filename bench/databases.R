@@ -1,0 +1,196 @@
+# Donors elsewhere: 1,000,000 units x 24 periods, from where the data lie to the release, each way
+# in a process of its own. All releases must be identical.
+#   tools/test-databases Rscript bench/databases.R
+# starts the Postgres that it needs. Writes bench/results/databases.csv.
+n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
+T0 <- 20L
+T1 <- 4L
+# Postgres reads a file there, so that it is not the session's own folder.
+home <- Sys.getenv(
+  "DPSC_BENCH_FOLDER", file.path(dirname(tempdir()), paste0("dpsc-databases-", Sys.getpid()))
+)
+dir.create(home, FALSE, TRUE)
+source("tests/databases/helper-duckdb.R")
+
+duck <- function(memory = "1GB") {
+  if (!nzchar(Sys.getenv("DPSC_LIBDUCKDB"))) {
+    con <- DBI::dbConnect(duckdb::duckdb(), bigint = "numeric")
+    DBI::dbExecute(con, sprintf("SET memory_limit = '%s'", memory))
+    return(con)
+  }
+  connect_adbc(memory, file.path(home, "spill"))
+}
+postgres <- function() {
+  Sys.setenv(TZ = "UTC")
+  con <- DBI::dbConnect(RPostgres::Postgres(), host = Sys.getenv("DPSC_POSTGRES"),
+    user = "postgres", bigint = "numeric")
+  DBI::dbExecute(con, "SET client_min_messages = warning")
+  DBI::dbExecute(con, "SET work_mem = '512MB'")
+  con
+}
+parquet <- file.path(home, "sales.parquet")
+
+# Made by SQL: levels and noise from hashes, time-major, units in no order.
+make_data <- function() {
+  con <- duck("4GB")
+  DBI::dbExecute(con, sprintf(paste(
+    "COPY (SELECT CAST(u AS INTEGER) AS unit, CAST(2000 + t AS INTEGER) AS week,",
+    "((hash(u) %% 2000001) / 1e6 - 1) * 0.5",
+    "+ ((hash(u * 977 + t) %% 2000001) / 1e6 - 1) * 0.4 AS y,",
+    "CAST(u > %d AND t > %d AS INTEGER) AS treated",
+    "FROM range(1, %d) a(u), range(1, %d) b(t) ORDER BY t, hash(u)) TO '%s'"
+  ), n, T0, n + 2L, T0 + T1 + 1L, parquet))
+  csv <- file.path(home, "sales.csv")
+  DBI::dbExecute(con, sprintf("COPY (SELECT * FROM '%s') TO '%s' (HEADER false)", parquet, csv))
+  DBI::dbDisconnect(con)
+  pg <- postgres()
+  for (table in c("sales", "north", "south")) {
+    DBI::dbExecute(pg, paste("DROP TABLE IF EXISTS", table))
+    DBI::dbExecute(pg, paste(
+      "CREATE UNLOGGED TABLE", table,
+      "(unit INTEGER, week INTEGER, y DOUBLE PRECISION, treated INTEGER)"
+    ))
+  }
+  Sys.chmod(c(home, csv), "755")
+  DBI::dbExecute(pg, sprintf("COPY sales FROM '%s' (FORMAT csv)", csv))
+  unlink(csv)
+  DBI::dbExecute(pg, paste("INSERT INTO north SELECT * FROM sales WHERE unit <=", n / 2))
+  DBI::dbExecute(pg, paste("INSERT INTO south SELECT * FROM sales WHERE unit >", n / 2))
+  DBI::dbExecute(pg, "ANALYZE")
+  DBI::dbDisconnect(pg)
+}
+
+table_of <- function(con, name, ...) {
+  table <- if (grepl("parquet$", name)) {
+    DBI::SQL(sprintf("SELECT * FROM read_parquet('%s')", name))
+  } else {
+    name
+  }
+  dpsc::dp_table(con, table, c("unit", "week"), ...)
+}
+
+ways <- list(
+  "matrix already in R" = function() {
+    long <- DBI::dbGetQuery(duck("4GB"), sprintf("SELECT * FROM '%s' ORDER BY week, unit", parquet))
+    wide <- matrix(long$y, ncol = T0 + T1)
+    list(x = wide[seq_len(n), ], target = wide[n + 1L, ])
+  },
+  "Parquet read into R" = function() {
+    list(y = function() DBI::dbGetQuery(duck("4GB"), sprintf("SELECT * FROM '%s'", parquet)))
+  },
+  "Parquet by DuckDB, streamed, 1 GB" = function() list(x = table_of(duck(), parquet)),
+  "Parquet by DuckDB, streamed, 300 MB" = function() list(x = table_of(duck("300MB"), parquet)),
+  "Parquet by DuckDB, sums there, 1 GB" = function() {
+    list(x = table_of(duck(), parquet, compute = "database", calibrate = TRUE))
+  },
+  "Postgres, streamed" = function() list(x = table_of(postgres(), "sales")),
+  "Postgres, sums there" = function() {
+    list(x = table_of(postgres(), "sales", compute = "database", calibrate = TRUE))
+  },
+  "two Postgres shards, two workers, sums there" = function() list(x = shards("database")),
+  "two Postgres shards, two workers, streamed to them" = function() list(x = shards("here"))
+)
+
+shards <- function(compute) {
+  cluster <- parallel::makeCluster(2)
+  host <- Sys.getenv("DPSC_POSTGRES")
+  open <- function(i) {
+    Sys.setenv(TZ = "UTC")
+    con <- DBI::dbConnect(RPostgres::Postgres(), host = host, user = "postgres", bigint = "numeric")
+    DBI::dbExecute(con, "SET work_mem = '512MB'")
+    DBI::dbExecute(con, "SET client_min_messages = warning")
+    dpsc::dp_table(con, c("north", "south")[[i]], c("unit", "week"), compute = compute)
+  }
+  environment(open) <- list2env(list(host = host, compute = compute), parent = globalenv())
+  dpsc::dp_workers(cluster, open, calibrate = TRUE)
+}
+
+resident <- function(what) {
+  status <- readLines("/proc/self/status")
+  round(as.numeric(gsub("[^0-9]", "", grep(what, status, value = TRUE))) / 2^10)
+}
+
+# Seconds of all cores that this process and a Postgres process at work for it have used.
+used <- function(pid = NULL) {
+  own <- sum(proc.time()[1:2])
+  if (is.null(pid)) {
+    return(own)
+  }
+  fields <- strsplit(sub(".*[)] ", "", readLines(sprintf("/proc/%d/stat", pid))), " ")[[1L]]
+  own + sum(as.numeric(fields[12:15])) / 100
+}
+
+# One way, timed: in a process of its own.
+measure <- function(way) {
+  given <- ways[[way]]()
+  moved <- numbers <- 0
+  watch <- function(name, amount) {
+    namespace <- asNamespace("dpsc")
+    own <- get(name, namespace)
+    unlockBinding(name, namespace)
+    assign(name, function(...) {
+      out <- own(...)
+      moved <<- moved + amount(out)
+      out
+    }, namespace)
+  }
+  size <- function(x) if (is.data.frame(x)) sum(vapply(x, function(v) length(v) * 8, 0)) else 0
+  watch("run_sql", size)
+  watch("ask_workers", function(x) sum(lengths(unlist(x, recursive = FALSE))) * 8)
+  prepared <- 0
+  namespace <- asNamespace("dpsc")
+  own <- namespace$open_donors
+  unlockBinding("open_donors", namespace)
+  assign("open_donors", function(...) {
+    prepared <<- system.time(out <- own(...))[["elapsed"]]
+    out
+  }, namespace)
+  control <- dpsc::dp_control(rng = "R")
+  arguments <- list(epsilon = 1, delta = 1e-8, bounds = c(-1, 1), control = control)
+  pid <- if (!is.matrix(given$x) && inherits(given$x$con, "PqConnection")) {
+    DBI::dbGetQuery(given$x$con, "SELECT pg_backend_pid() AS pid")$pid
+  }
+  before <- used(pid)
+  seconds <- system.time({
+    if (!is.null(given$y)) given$x <- given$y()
+    set.seed(1)
+    release <- if (is.matrix(given$x)) {
+      do.call(dpsc::dp_release, c(list(given$x, given$target, T0), arguments))
+    } else {
+      index <- if (is.data.frame(given$x)) list(index = c("unit", "week"))
+      do.call(dpsc::dp_release, c(list(y ~ treated, given$x), index, arguments))
+    }
+  })[["elapsed"]]
+  data.frame(
+    way = way, donors = n, periods = T0 + T1, prepare = round(prepared, 1),
+    total = round(seconds, 1),
+    # What the workers and their servers use is not seen from here.
+    cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1),
+    moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
+    load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),
+    hash = rlang::hash(release$statistics)
+  )
+}
+
+arguments <- commandArgs(TRUE)
+if (length(arguments)) {
+  saveRDS(measure(arguments[[1L]]), arguments[[2L]])
+} else {
+  Sys.setenv(DPSC_BENCH_FOLDER = home)
+  cat("Making", n, "x", T0 + T1, "rows\n")
+  make_data()
+  results <- list()
+  for (way in names(ways)) {
+    file <- tempfile(fileext = ".rds")
+    status <- system2("Rscript", c("bench/databases.R", shQuote(way), file), stderr = "")
+    if (status != 0L || !file.exists(file)) stop("this way failed: ", way)
+    results[[way]] <- readRDS(file)
+    print(results[[way]], right = FALSE, row.names = FALSE)
+  }
+  results <- do.call(rbind, results)
+  stopifnot(length(unique(results$hash)) == 1L)
+  results$hash <- NULL
+  if (n == 1e6) utils::write.csv(results, "bench/results/databases.csv", row.names = FALSE)
+  print(results, right = FALSE, row.names = FALSE)
+  unlink(home, recursive = TRUE)
+}

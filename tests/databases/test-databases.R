@@ -1,0 +1,215 @@
+# Postgres and DuckDB for real: `make test-databases` starts what it needs and says where it is. In
+# `make test` SQLite stands for them (tests/testthat/test-sources.R).
+
+engines <- function(env = parent.frame()) {
+  out <- list()
+  if (nzchar(Sys.getenv("DPSC_POSTGRES"))) out$postgres <- connect_postgres(env)
+  if (nzchar(Sys.getenv("DPSC_LIBDUCKDB"))) {
+    out$duckdb <- connect_adbc()
+  } else if (nzchar(Sys.getenv("DPSC_DUCKDB"))) {
+    out$duckdb <- DBI::dbConnect(duckdb::duckdb())
+  }
+  withr::defer(for (con in out) DBI::dbDisconnect(con), envir = env)
+  skip_if(!length(out), "neither Postgres nor DuckDB here: make test-databases")
+  out
+}
+
+connect_postgres <- function(env = parent.frame()) {
+  withr::local_envvar(TZ = "UTC")
+  con <- DBI::dbConnect(RPostgres::Postgres(),
+    host = Sys.getenv("DPSC_POSTGRES"), user = "postgres", dbname = "postgres"
+  )
+  DBI::dbExecute(con, "SET client_min_messages = warning")
+  con
+}
+
+fill <- function(con, name, data) {
+  tryCatch(DBI::dbExecute(con, paste("DROP TABLE", name)), error = function(e) NULL)
+  DBI::dbWriteTable(con, name, data)
+}
+
+test_that("engines give the data frame's release, streamed and summed there", {
+  p <- long_panel(400, 6, 3)
+  # Upper and lower case, digits and accents: bytes decide, not a language.
+  p$data$unit <- paste0(ifelse(as.integer(factor(p$data$unit)) %% 2 == 0, "b", "B"), p$data$unit)
+  p$data$unit <- sub("7", "\u00e4", p$data$unit)
+  for (con in engines()) {
+    fill(con, "sales", p$data)
+    for (bounds in list(c(-1, 1), cbind(seq(-1, -0.5, length.out = 9), 1 / 1:9))) {
+      reference <- seeded(p$data, bounds = bounds)
+      expect_identical(seeded(in_sqlite(con, block = 90), bounds = bounds), reference)
+      there <- in_sqlite(con, compute = "database", calibrate = TRUE)
+      expect_identical(seeded(there, bounds = bounds), reference)
+      expect_true(there$state$proved)
+    }
+  }
+})
+
+test_that("engines make the core's integers of any rows and any map", {
+  for (con in engines()) {
+    withr::local_seed(43)
+    for (round in 1:12) {
+      map <- random_map()
+      rows <- random_rows(map, 30)
+      periods <- ncol(rows)
+      long <- data.frame(
+        unit = rep(seq_len(30), periods), week = rep(seq_len(periods), each = 30), y = c(rows)
+      )
+      fill(con, "odd", long[sample.int(nrow(long)), ])
+      wide <- make_wide(
+        in_sqlite(con, name = "odd", outcome = "y", compute = "database"),
+        list(periods = seq_len(periods)), grid_of(map$bounds), NULL
+      )
+      given <- row_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+      d <- ncol(map$loadings)
+      squared <- floor(2^25 * 2^(-30:2 / 3))^2
+      for (radius in c(2^20, 2^24)) {
+        questions <- list(
+          list(
+            kind = "energy", map = given, squared = squared, inverse = 2^20 / squared, one = 2^20
+          ),
+          list(
+            kind = "moments", map = given, radius = radius, limit = 4096,
+            zoom = (4096 - sqrt(d) / 2) * (1 - 2^-40) / radius
+          )
+        )
+        for (question in questions) {
+          expect_identical(ask_table(wide, question, FALSE), row_sums_cpp(rows, question),
+            label = paste(wide$dialect$name, round, question$kind)
+          )
+        }
+      }
+      wide$close()
+    }
+  }
+})
+
+test_that("dates, 64-bit identifiers, flags and many features work", {
+  p <- long_panel(200, 30, 3)
+  p$data$unit <- as.integer(factor(p$data$unit))
+  p$data$week <- as.Date("2020-01-05") + 7 * (p$data$week - 2001L)
+  reference <- seeded(p$data, epsilon = 20)
+  for (con in engines()) {
+    fill(con, "typed", p$data)
+    table <- if (inherits(con, "PqConnection")) {
+      dp_table(con, DBI::SQL(paste(
+        "SELECT CAST(unit AS BIGINT) AS unit, week, y, (\"on\" = 1) AS \"on\" FROM typed"
+      )), c("unit", "week"))
+    } else {
+      in_sqlite(con, name = "typed")
+    }
+    release <- seeded(table, epsilon = 20)
+    expect_identical(release$statistics, reference$statistics)
+    expect_equal(release$panel$times, reference$panel$times)
+  }
+})
+
+test_that("shards on two servers' connections, and engines mixed, add up", {
+  p <- long_panel(300, 5, 2)
+  units <- sort(unique(p$data$unit), method = "radix")
+  at <- cut(match(p$data$unit, units), 3, labels = FALSE)
+  connections <- engines()
+  reference <- seeded(p$data)
+  shards <- lapply(1:3, function(k) {
+    con <- connections[[(k - 1L) %% length(connections) + 1L]]
+    fill(con, paste0("shard", k), p$data[at == k, ])
+    in_sqlite(con, name = paste0("shard", k), calibrate = TRUE, block = 33,
+      compute = c("database", "here", "database")[[k]])
+  })
+  expect_identical(seeded(dp_sources(shards)), reference)
+})
+
+test_that("values that no panel holds are refused before the charge, without the engine's words", {
+  p <- long_panel(60, 4, 2)
+  donor <- which(!p$data$unit %in% treated_of(p$data))[[5L]]
+  for (con in engines()) {
+    for (value in c(NA, NaN, Inf, -Inf)) {
+      fill(con, "bad", replace(p$data, "y", list(replace(p$data$y, donor, value))))
+      for (compute in c("here", "database")) {
+        ledger <- dp_ledger(5, 1e-6)
+        error <- tryCatch(
+          seeded(in_sqlite(con, name = "bad", compute = compute, calibrate = TRUE),
+            ledger = ledger, rng = "secure"
+          ),
+          error = identity
+        )
+        expect_s3_class(error, "dpsc_error_panel")
+        expect_identical(nrow(as.data.frame(ledger)), 0L)
+      }
+    }
+    if (!inherits(con, "PqConnection")) next
+    DBI::dbExecute(con, "DROP TABLE IF EXISTS huge")
+    DBI::dbExecute(con, paste(
+      "CREATE TABLE huge AS SELECT unit, week, CASE WHEN unit = 'nobody' THEN 1 ELSE CAST(y AS",
+      "NUMERIC) END AS y, \"on\" FROM bad WHERE y > -10 AND y < 10"
+    ))
+    DBI::dbExecute(con, "UPDATE huge SET y = y * 1e200 * 1e200 WHERE y > 0.5")
+    error <- tryCatch(seeded(in_sqlite(con, name = "huge")), error = identity)
+    expect_s3_class(error, "dpsc_error_panel")
+    expect_no_match(conditionMessage(error), "out of range|numeric field")
+  }
+})
+
+test_that("a fenced query of 24 features is planned by Postgres in time", {
+  con <- engines()$postgres
+  skip_if(is.null(con), "no Postgres")
+  p <- long_panel(500, 20, 4)
+  fill(con, "wide24", p$data)
+  wide <- make_wide(in_sqlite(con, name = "wide24", compute = "database"), list(
+    outcome = "y", treated = "on", on = "1", periods = 2000L + 1:24, units = treated_of(p$data)
+  ), grid_of(new_bounds(c(-1, 1), 24)), NULL)
+  donors <- donors_of(p$data)
+  for (question in random_questions(c(-1, 1), 24L, 24L)) {
+    time <- system.time(sums <- ask_table(wide, question, FALSE))[["elapsed"]]
+    expect_lt(time, 60)
+    expect_identical(sums, row_sums_cpp(donors, question))
+  }
+  wide$close()
+})
+
+test_that("Parquet files are read by DuckDB", {
+  con <- engines()$duckdb
+  skip_if(is.null(con), "no DuckDB")
+  p <- long_panel(150, 4, 2)
+  fill(con, "sales", p$data)
+  folder <- withr::local_tempdir()
+  for (part in c("<=", ">")) {
+    DBI::dbExecute(con, sprintf("COPY (SELECT * FROM sales WHERE week %s 2003) TO '%s/%d.parquet'",
+      part, folder, nchar(part)))
+  }
+  utils::write.csv(p$data, file.path(folder, "c.csv"), row.names = FALSE)
+  by_csv <- utils::read.csv(file.path(folder, "c.csv"))
+  # dp_files() itself, whose connection is made by package duckdb where that is installed.
+  other <- if (nzchar(Sys.getenv("DPSC_LIBDUCKDB"))) connect_adbc else connect_duckdb
+  with_internal("connect_duckdb", other, with_internal("has_duckdb", function() TRUE, {
+    parquet <- dp_files(file.path(folder, "*.parquet"), c("unit", "week"), memory = "200MB")
+    expect_identical(seeded(parquet), seeded(p$data))
+    csv <- dp_files(file.path(folder, "c.csv"), c("unit", "week"))
+    expect_identical(seeded(csv)$statistics, seeded(by_csv)$statistics)
+  }))
+})
+
+test_that("two Postgres shards that mirai's workers hold give the release of all rows", {
+  skip_if_not_installed("mirai")
+  connections <- engines()
+  skip_if(is.null(connections$postgres), "no Postgres")
+  p <- long_panel(300, 5, 2)
+  units <- sort(unique(p$data$unit), method = "radix")
+  north <- p$data$unit %in% units[1:150]
+  fill(connections$postgres, "north", p$data[north, ])
+  fill(connections$postgres, "south", p$data[!north, ])
+  # Workers see R_LIBS, not our library paths.
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), TZ = "UTC")
+  cluster <- mirai::make_cluster(2)
+  withr::defer(mirai::stop_cluster(cluster))
+  host <- Sys.getenv("DPSC_POSTGRES")
+  open <- local({
+    host <- host
+    function(i) {
+      con <- DBI::dbConnect(RPostgres::Postgres(), host = host, user = "postgres")
+      dpsc::dp_table(con, c("north", "south")[[i]], c("unit", "week"), compute = "database")
+    }
+  }, envir = list2env(list(host = host), parent = globalenv()))
+  workers <- dp_workers(cluster, open, calibrate = TRUE)
+  expect_identical(seeded(workers), seeded(p$data))
+})

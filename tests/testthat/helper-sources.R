@@ -1,0 +1,78 @@
+# Long rows of made-up donors and one treated unit, in SQLite, and what to compare with.
+
+long_panel <- function(n, T0, T1, seed = 1, sd = 0.3, extreme = TRUE) {
+  withr::local_seed(seed)
+  n_times <- T0 + T1
+  donors <- matrix(stats::rnorm(n, 0, sd) + stats::rnorm(n * n_times, 0, sd), n)
+  # Ties of the grid, both sides of the bounds, and the ends of the doubles.
+  if (!extreme) donors <- pmax(pmin(donors, 1), -1)
+  if (extreme) donors[1:4, 1:2] <- c(0.5, 1.5, -2.5, 3.5) / 2^20
+  if (extreme) donors[5:8, n_times] <- c(-1, 1, 1e308, -1e308)
+  if (extreme) donors[9:10, 1] <- c(5e-324, -5e-324)
+  units <- sprintf("u%05d", sample.int(99999, n + 1L))
+  target <- stats::rnorm(n_times, 0, 0.2)
+  data <- data.frame(
+    unit = rep(units, n_times), week = rep(2000L + seq_len(n_times), each = n + 1L),
+    y = c(rbind(donors, target)),
+    on = as.integer(outer(seq_len(n + 1L), seq_len(n_times), function(i, t) i > n & t > T0))
+  )
+  list(data = data[sample.int(nrow(data)), ], T0 = T0, T1 = T1, target = target)
+}
+
+sqlite_of <- function(data, name = "sales", env = parent.frame()) {
+  skip_if_not_installed("DBI")
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  withr::defer(DBI::dbDisconnect(con), envir = env)
+  DBI::dbWriteTable(con, name, data)
+  con
+}
+
+in_sqlite <- function(con, ..., name = "sales") dp_table(con, name, c("unit", "week"), ...)
+
+seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, seed = 11,
+                   fun = dp_release, rng = "R", intervals = TRUE) {
+  force(data)
+  withr::local_seed(seed)
+  control <- dp_control(rng = rng, intervals = intervals)
+  index <- if (is.data.frame(data)) list(index = c("unit", "week"))
+  do.call(fun, c(
+    list(formula, data, epsilon = epsilon, bounds = bounds, control = control), index, list(...)
+  ))
+}
+
+# A table made wide, and closed at the end of the test.
+open_wide <- function(table, data, bounds, env = parent.frame()) {
+  periods <- sort(unique(data$week))
+  wide <- make_wide(
+    table,
+    list(outcome = "y", treated = "on", on = "1", periods = periods, units = treated_of(data)),
+    grid_of(new_bounds(bounds, length(periods))), NULL
+  )
+  withr::defer(wide$close(), envir = env)
+  wide
+}
+
+treated_of <- function(data) unique(data$unit[data$on == 1])
+
+donors_of <- function(data) {
+  own <- data[!data$unit %in% treated_of(data), ]
+  own <- own[order(own$week, own$unit, method = "radix"), ]
+  matrix(own$y, ncol = length(unique(own$week)))
+}
+
+# Questions as the core asks them, with random loadings.
+random_questions <- function(bounds, periods, d, seed = 3) {
+  withr::local_seed(seed)
+  loadings <- matrix(stats::rnorm(periods * d), periods)
+  map <- row_map_cpp(core_scale(new_bounds(bounds, periods)), loadings, stats::rnorm(d, 0, 0.1))
+  squared <- floor(2^25 * 2^(-20:2 / 2))^2
+  radius <- floor(2^(25 - 2))
+  list(
+    list(kind = "energy", map = map, squared = squared, inverse = 2^20 / squared, one = 2^20),
+    list(
+      kind = "moments", map = map, radius = radius, limit = 4096,
+      zoom = (4096 - sqrt(d) / 2) * (1 - 2^-40) / radius
+    )
+  )
+}

@@ -1,0 +1,149 @@
+# SQL text: constants, golden queries of each dialect, and the integers that SQLite makes of them.
+
+test_that("a double is written as whole numbers and powers of two, and is read back bit for bit", {
+  withr::local_seed(1)
+  dialect <- sql_dialects()$sqlite
+  values <- c(
+    0, 1, -1, 1 / 3, 0.1 + 0.2, 2^53, -2^53 - 2, 2^62, .Machine$double.xmax, .Machine$double.xmin,
+    5e-324, -2^-1074 * 12345, stats::rnorm(300) * 10^stats::runif(300, -300, 300)
+  )
+  for (x in values) {
+    parts <- binary_parts(abs(x))
+    expect_true(parts$whole == 0 || parts$whole %% 2 == 1)
+    expect_lte(parts$whole, 2^53)
+    expect_no_match(sql_real(x, dialect), "[.e]", label = format(x))
+  }
+  skip_if_not_installed("RSQLite")
+  con <- sqlite_of(data.frame(a = 1))
+  text <- vapply(values, sql_real, "", dialect)
+  text <- paste0("SELECT ", text, " AS x", collapse = " UNION ALL ")
+  expect_identical(DBI::dbGetQuery(con, text)$x, values)
+})
+
+# All queries of a small release.
+all_queries <- function(dialect) {
+  bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
+  questions <- random_questions(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3L, 2L)
+  questions <- lapply(questions, function(question) {
+    # Loadings that no library's generator changes.
+    question$map <- row_map_cpp(core_scale(bounds), cbind(c(1, 1, 1) / 4, c(1, -1, 0)), c(0, 0.25))
+    question$squared <- question$squared[1:2]
+    question$inverse <- question$inverse[1:2]
+    question
+  })
+  questions[[2L]]$zoom <- 1 / 3
+  c(
+    wide = dialect$make("w", sql_wide("sales s", "\"store\"", "\"week\"", "\"y\"",
+      c("1", "2", "3"), grid_of(bounds), dialect, TRUE)),
+    check = sql_check("w", 3), energy = sql_energy("w", questions[[1L]], dialect),
+    moments = sql_moments("w", questions[[2L]], dialect), block = sql_block("w", 3, 0, 100),
+    sample = sql_sample("w", 3, 2, 7, dialect)
+  )
+}
+
+test_that("queries of every dialect are as they were read", {
+  for (dialect in sql_dialects()) {
+    queries <- all_queries(dialect)
+    # One expression a line.
+    shown <- gsub(", ", ",\n  ", gsub("FROM ", "\nFROM ", queries), fixed = FALSE)
+    expect_snapshot(cat(shown, sep = "\n\n"), variant = dialect$name)
+  }
+})
+
+test_that("no query holds a decimal literal, a ROUND, a LEAST, an average or a 32-bit float", {
+  lint <- function(query) {
+    text <- gsub("\"[^\"]*\"|'[^']*'", "", query)
+    grepl("[0-9]\\.[0-9]|\\.[0-9]|[0-9]e[-+]?[0-9]", text, ignore.case = TRUE) ||
+      grepl("\\b(ROUND|LEAST|GREATEST|AVG|STDDEV|POWER|TRUNC|REAL4|NUMERIC|DECIMAL)\\b", text)
+  }
+  expect_true(lint("SELECT 0.5"))
+  expect_true(lint("SELECT ROUND(x)"))
+  expect_true(lint("SELECT 1e3"))
+  for (dialect in sql_dialects()) {
+    queries <- all_queries(dialect)
+    expect_identical(unname(Filter(lint, queries)), character(), label = dialect$name)
+    # Across people there are only MAX, COUNT, and SUM of integers.
+    sums <- unlist(regmatches(queries, gregexpr("\\bSUM\\(", queries)))
+    expect_gt(length(sums), 5)
+    # Every level has its fence where the engine needs one.
+    levels <- lengths(regmatches(queries, gregexpr("(SELECT", queries, fixed = TRUE)))
+    if (nzchar(dialect$fence)) {
+      fences <- lengths(regmatches(queries, gregexpr(dialect$fence, queries, fixed = TRUE)))
+      nested <- names(queries) %in% c("energy", "moments")
+      expect_identical(fences[nested], levels[nested])
+    }
+  }
+})
+
+test_that("SQLite makes the core's integers of any rows and any map", {
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(42)
+  for (round in 1:25) {
+    map <- random_map()
+    rows <- random_rows(map, 30)
+    periods <- ncol(rows)
+    long <- data.frame(
+      unit = rep(seq_len(30), periods), week = rep(seq_len(periods), each = 30), y = c(rows)
+    )
+    con <- sqlite_of(long[sample.int(nrow(long)), ])
+    table <- in_sqlite(con, outcome = "y", compute = "database")
+    wide <- make_wide(table, list(periods = seq_len(periods)), grid_of(map$bounds), NULL)
+    given <- row_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+    # The grid of a block is what the core makes of the rows.
+    identity <- row_map_cpp(core_scale(map$bounds), diag(periods), numeric(periods))
+    own <- row_sums_cpp(rows, list(
+      kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
+    ))
+    block <- stream_rows(wide)$reader(1, FALSE, NULL)
+    expect_true(attr(block, "on_grid"))
+    expect_identical(row_sums_cpp(block, list(
+      kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
+    )), own)
+    limit <- 2^sample(6:12, 1)
+    d <- ncol(map$loadings)
+    norms <- sqrt(rowSums(
+      row_integers_cpp(rows, core_scale(map$bounds), map$loadings, map$origin, 1, 64)$features^2
+    ))
+    radius <- max(1, floor(stats::median(norms)))
+    inner <- stats::quantile(norms, c(0.1, 0.5, 0.8, 1), names = FALSE)
+    squared <- unique(sort(c(1, floor(inner)^2)))
+    squared <- squared[squared >= 1]
+    questions <- list(
+      list(kind = "energy", map = given, squared = squared, inverse = 2^20 / squared, one = 2^20),
+      list(
+        kind = "moments", map = given, radius = radius, limit = limit,
+        zoom = (limit - sqrt(d) / 2) * (1 - 2^-40) / radius
+      )
+    )
+    for (question in questions) {
+      core <- row_sums_cpp(rows, question)
+      expect_identical(ask_table(wide, question, FALSE), core, label = paste(round, question$kind))
+      expect_identical(row_sums_cpp(block, question), core)
+    }
+  }
+})
+
+test_that("an engine proves itself, and one that rounds or reads constants otherwise is refused", {
+  skip_if_not_installed("RSQLite")
+  con <- sqlite_of(long_panel(20, 3, 1)$data)
+  table <- in_sqlite(con, compute = "database")
+  expect_no_condition(prove_engine(table, NULL))
+  expect_true(table$state$proved)
+  refused <- function(name, fault) {
+    table <- in_sqlite(con, compute = "database")
+    with_internal(name, fault, {
+      expect_error(prove_engine(table, NULL), class = "dpsc_error_engine")
+      expect_null(table$state$proved)
+    })
+  }
+  # Half away from zero.
+  refused("sql_rint", function(x, dialect) paste0("ROUND(", x, ")"))
+  # Constants as decimals of 15 digits.
+  refused("sql_real", function(x, dialect) paste0("(", format(x, digits = 15), ")"))
+  # Cells that are not rounded before they are summed within a person.
+  refused("sql_cell", function(y, map, dialect) {
+    paste0("((", y, " - ", sql_real(map$centre, dialect), ") * ", sql_real(map$scale, dialect), ")")
+  })
+  # Floor instead of nearest.
+  refused("sql_rint", function(x, dialect) paste0("FLOOR(", x, ")"))
+})

@@ -1,0 +1,371 @@
+# Donors in a database, in files, in several places: the same release as from memory, or an error
+# before the charge that tells nothing of anyone.
+
+test_that("a seeded release is the same from a data frame and from SQLite, streamed or not", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(400, 6, 3)
+  con <- sqlite_of(p$data)
+  shapes <- list(
+    c(-1, 1), c(-0.7, 1.3), cbind(seq(-1, -0.5, length.out = 9), seq(0.4, 2, length.out = 9))
+  )
+  for (bounds in shapes) {
+    for (epsilon in c(1, 8)) {
+      reference <- seeded(p$data, bounds = bounds, epsilon = epsilon)
+      expect_false(is.null(reference$statistics$intervals))
+      here <- seeded(in_sqlite(con, block = 37), bounds = bounds, epsilon = epsilon)
+      expect_identical(here, reference)
+      there <- seeded(in_sqlite(con, compute = "database", calibrate = TRUE),
+        bounds = bounds, epsilon = epsilon
+      )
+      expect_identical(there, reference)
+    }
+  }
+  # Without intervals no row travels.
+  reference <- seeded(p$data, intervals = FALSE, delta = 0)
+  with_internal("fetch_rows", function(...) stop("a row travelled"), {
+    stays <- seeded(in_sqlite(con, compute = "database"), intervals = FALSE, delta = 0)
+  })
+  expect_identical(stays, reference)
+  # Nothing is left behind.
+  expect_identical(DBI::dbListTables(con), "sales")
+})
+
+test_that("a fit from a table is the fit from the data frame", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(300, 5, 2)
+  con <- sqlite_of(p$data)
+  expect_identical(
+    seeded(in_sqlite(con), fun = dp_synth, size = 30),
+    seeded(p$data, fun = dp_synth, size = 30)
+  )
+  # Without privacy: the rows themselves.
+  p <- long_panel(300, 5, 2, extreme = FALSE)
+  con <- sqlite_of(p$data)
+  expect_equal(
+    tidy(seeded(in_sqlite(con, block = 50), epsilon = Inf, bounds = NULL, fun = dp_synth)),
+    tidy(seeded(p$data, epsilon = Inf, bounds = NULL, fun = dp_synth)),
+    tolerance = 1e-8
+  )
+  expect_error(
+    seeded(in_sqlite(con, compute = "database"), epsilon = Inf, bounds = NULL, fun = dp_synth),
+    class = "dpsc_error_argument"
+  )
+})
+
+test_that("every so many donors calibrate alike wherever they are", {
+  skip_if_not_installed("RSQLite")
+  # Above 10,000 donors every second row calibrates: its order matters.
+  p <- long_panel(10050, 2, 1)
+  con <- sqlite_of(p$data)
+  reference <- seeded(p$data)
+  expect_identical(seeded(in_sqlite(con, block = 999)), reference)
+  expect_identical(seeded(in_sqlite(con, compute = "database", calibrate = TRUE)), reference)
+})
+
+test_that("several places give the release of all rows: tables, matrices, chunks, and sums", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(300, 5, 2)
+  units <- sort(unique(p$data$unit), method = "radix")
+  half <- units[1:150]
+  north <- p$data[p$data$unit %in% half, ]
+  south <- p$data[!p$data$unit %in% half, ]
+  con <- sqlite_of(north, "north")
+  DBI::dbWriteTable(con, "south", south)
+  reference <- seeded(p$data)
+  for (compute in c("here", "database")) {
+    shards <- dp_sources(list(
+      in_sqlite(con, name = "north", compute = compute, calibrate = TRUE),
+      in_sqlite(con, name = "south", block = 31)
+    ))
+    expect_output(print(shards), "2 places")
+    expect_identical(seeded(shards), reference)
+  }
+  # Donors alone, with a target.
+  donors <- donors_of(p$data)
+  long <- p$data[!p$data$unit %in% treated_of(p$data), ]
+  names <- sort(unique(long$unit), method = "radix")
+  DBI::dbWriteTable(con, "first", long[long$unit %in% names[1:100], ])
+  given <- list(
+    in_sqlite(con, name = "first", outcome = "y", compute = "database", calibrate = TRUE),
+    donors[101:150, ], dp_chunks(list(donors[151:170, ], donors[171:290, ])), donors[291:300, ]
+  )
+  mixed <- function(x) {
+    withr::local_seed(2)
+    dp_release(x,
+      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R")
+    )
+  }
+  whole <- mixed(donors)
+  whole$panel$times <- 2000L + 1:7
+  expect_identical(mixed(dp_sources(given)), whole)
+  given[[1L]] <- in_sqlite(con, name = "first", outcome = "y", block = 7)
+  expect_identical(mixed(dp_sources(given)), whole)
+})
+
+test_that("lazy tables with joins and filters are tables", {
+  skip_if_not_installed("RSQLite")
+  skip_if_not_installed("dbplyr")
+  skip_if_not_installed("dplyr")
+  p <- long_panel(150, 4, 2)
+  con <- sqlite_of(p$data)
+  DBI::dbWriteTable(con, "extra", data.frame(unit = "nobody", week = 2001L, y = 5, on = 0L))
+  lazy <- dplyr::tbl(con, "sales")
+  table <- dp_table(dplyr::filter(lazy, week > 2000L), index = c("unit", "week"))
+  expect_identical(seeded(table), seeded(p$data))
+  query <- dp_table(con, DBI::SQL("SELECT * FROM sales WHERE week > 0"), c("unit", "week"))
+  expect_identical(seeded(query), seeded(p$data))
+})
+
+test_that("rows that are no panel are refused before the charge, and nobody is named", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  data <- p$data
+  donor <- which(data$on == 0 & !data$unit %in% treated_of(data))
+  faults <- list(
+    missing = function(d) d[-donor[[3L]], ],
+    null = function(d) replace(d, "y", list(replace(d$y, donor[[3L]], NA))),
+    infinite = function(d) replace(d, "y", list(replace(d$y, donor[[3L]], Inf))),
+    twice = function(d) rbind(d, d[donor[[3L]], ]),
+    swapped = function(d) rbind(d[-donor[[4L]], ], d[donor[[3L]], ]),
+    nobody = function(d) replace(d, "unit", list(replace(d$unit, donor[[3L]], NA))),
+    never = function(d) replace(d, "week", list(replace(d$week, donor[[3L]], NA)))
+  )
+  for (fault in names(faults)) {
+    con <- sqlite_of(faults[[fault]](data))
+    for (compute in c("here", "database")) {
+      ledger <- dp_ledger(5, 1e-6)
+      table <- in_sqlite(con, compute = compute, calibrate = TRUE)
+      error <- tryCatch(seeded(table, ledger = ledger, rng = "secure"), error = identity)
+      expect_s3_class(error, c("dpsc_error_panel", "dpsc_error"), exact = FALSE)
+      expect_no_match(conditionMessage(error), "u[0-9]{5}|secret")
+      expect_identical(nrow(as.data.frame(ledger)), 0L, label = fault)
+      expect_identical(DBI::dbListTables(con), "sales", label = fault)
+    }
+  }
+})
+
+test_that("an index the wrong way round is found before anything names a period", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  # The treated unit in the middle, and last.
+  for (name in c("u50000", "zz")) {
+    data <- p$data
+    data$unit[data$unit == treated_of(data)] <- name
+    con <- sqlite_of(data)
+    error <- tryCatch(
+      seeded(dp_table(con, "sales", c("week", "unit"))), error = identity, warning = identity
+    )
+    expect_s3_class(error, "dpsc_error_panel")
+    expect_match(conditionMessage(error), "index|treated|treatment")
+    expect_no_match(conditionMessage(error), "u[0-9]{5}")
+    expect_identical(seeded(in_sqlite(con)), seeded(data))
+  }
+  many <- data.frame(unit = "a", week = 1:950, y = 0, on = 0L)
+  con <- sqlite_of(many)
+  expect_error(seeded(in_sqlite(con)), "too many periods", class = "dpsc_error_panel")
+})
+
+test_that("a reader that draws random numbers makes no noise repeat", {
+  p <- long_panel(60, 4, 2)
+  donors <- donors_of(p$data)
+  reader <- dp_chunks(function(i) {
+    seed <- globalenv()$.Random.seed
+    stats::runif(3)
+    assign(".Random.seed", seed, globalenv())
+    donors[if (i == 1) 1:20 else 21:60, ]
+  }, 2)
+  release <- function(x) {
+    withr::local_seed(8)
+    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = dp_control(rng = "R"))
+  }
+  expect_equal(release(reader), release(donors))
+})
+
+test_that("rows that are lost or changed between two passes stop the release; the charge stays", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(250, 4, 2)
+  con <- sqlite_of(p$data)
+  kept <- function() {
+    grep("^dpsc_", DBI::dbGetQuery(con, "SELECT name FROM sqlite_temp_master WHERE type = 'table'")
+    $name, value = TRUE)
+  }
+  harm <- list(
+    lost = "DELETE FROM %s WHERE r = 17", changed = "UPDATE %s SET q2 = q2 + 1 WHERE r = 17",
+    gone = "DROP TABLE %s"
+  )
+  for (kind in names(harm)) {
+    for (compute in c("here", "database")) {
+      # A change of a value is noticed where blocks are compared; sums see another count only.
+      if (kind == "changed" && compute == "database") next
+      ledger <- dp_ledger(5, 1e-6)
+      asked <- 0L
+      own <- run_sql
+      release <- NULL
+      with_internal("run_sql", function(con, text, call = NULL, fetch = FALSE, charged = FALSE,
+                                        what = "") {
+        if (charged) asked <<- asked + 1L
+        if (charged && asked == 2L) DBI::dbExecute(con, sprintf(harm[[kind]], kept()[[1L]]))
+        own(con, text, call, fetch, charged, what)
+      }, {
+        error <- tryCatch(
+          release <- seeded(in_sqlite(con, compute = compute, calibrate = TRUE),
+            ledger = ledger, rng = "secure"
+          ),
+          error = identity
+        )
+      })
+      expect_s3_class(error, "dpsc_error_engine")
+      expect_match(conditionMessage(error), "stays spent", label = paste(kind, compute))
+      expect_no_match(conditionMessage(error), "no such table")
+      expect_null(release)
+      expect_identical(nrow(as.data.frame(ledger)), 1L)
+      expect_identical(kept(), character())
+    }
+  }
+})
+
+test_that("sums that an engine cannot have are not used", {
+  p <- long_panel(50, 4, 2)
+  donors <- pmax(pmin(donors_of(p$data), 1), -1)
+  question <- random_questions(c(-1, 1), 6L, 3L)
+  honest <- lapply(question, function(q) row_sums_cpp(donors, q))
+  asked <- function(change) {
+    structure(list(n = 50, calibrate = TRUE, ask = function(question, charged) {
+      change(row_sums_cpp(donors, question))
+    }, sample = function(first, step, charged) donors), class = "dp_asked")
+  }
+  fails <- function(change, class = NULL) {
+    expect_error(
+      with_internal("open_donors", function(donors, ...) asked(change), {
+        dp_release(donors, p$target, 4, epsilon = 5, bounds = c(-1, 1))
+      }),
+      class = class
+    )
+  }
+  fails(function(x) replace(x, "rows", 49), "dpsc_error_engine")
+  fails(function(x) if (is.null(x$kept)) x else replace(x, "kept", list(x$kept + 0.5)))
+  fails(function(x) if (is.null(x$kept)) x else replace(x, "kept", list(x$kept * 1e6)))
+  fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram + 0.25)))
+  fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram * 1e6)))
+  fails(function(x) if (is.null(x$sum)) x else replace(x, "sum", list(x$sum[-1])))
+  expect_s3_class(with_internal("open_donors", function(donors, ...) asked(identity), {
+    dp_release(donors, p$target, 4, epsilon = 5, bounds = c(-1, 1))
+  }), "dp_release")
+})
+
+test_that("nothing of donors is in a release, an error, or a statement that an engine logs", {
+  skip_if_not_installed("RSQLite")
+  p <- canary_panel(300)
+  con <- sqlite_of(p$data)
+  log <- character()
+  own <- run_sql
+  for (compute in c("here", "database")) {
+    with_internal("run_sql", function(con, text, ...) {
+      log <<- c(log, text)
+      own(con, text, ...)
+    }, {
+      table <- dp_table(con, "sales", c("unit", "time"), compute = compute, calibrate = TRUE)
+      release <- dp_release(y ~ on, table, epsilon = 1, bounds = p$bounds)
+    })
+    expect_no_canary(release, p$secrets, compute)
+  }
+  expect_gt(length(log), 15)
+  expect_null(canary_found(log, p$secrets))
+  broken <- tryCatch(
+    dp_release(y ~ on, dp_table(con, DBI::SQL(paste(
+      "SELECT unit, time, \"on\", CASE WHEN y > 0 THEN abs(-9223372036854775807 - 1) END AS y",
+      "FROM sales"
+    )), c("unit", "time")), epsilon = 1, bounds = p$bounds), error = identity
+  )
+  expect_s3_class(broken, "dpsc_error_engine")
+  expect_no_match(conditionMessage(broken), "overflow")
+})
+
+test_that("what is no source, and what a source cannot do, is said at once", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  con <- sqlite_of(p$data)
+  argument <- function(code) expect_error(code, class = "dpsc_error_argument")
+  argument(dp_table(1, "sales"))
+  argument(dp_table(con, 7, c("unit", "week")))
+  argument(dp_table(con, "sales", "unit"))
+  argument(dp_table(con, "sales", c("unit", "unit")))
+  argument(dp_table(con, "sales", c("unit", "wek")))
+  argument(dp_table(con, "sales", c("unit", "week"), compute = "there"))
+  argument(dp_sources(list()))
+  argument(dp_sources(list("sales")))
+  argument(dp_files("nowhere.csv"))
+  expect_error(dp_table(con, "sale", c("unit", "week")), class = "dpsc_error_engine")
+  # Intervals need rows, and rows stay.
+  error <- tryCatch(seeded(in_sqlite(con, compute = "database"), epsilon = 20), error = identity)
+  expect_s3_class(error, "dpsc_error_argument")
+  expect_match(conditionMessage(error), "calibrate = TRUE")
+  argument(seeded(dp_sources(list(in_sqlite(con), donors_of(p$data)))))
+  panel <- function(code) expect_error(code, class = "dpsc_error_panel")
+  panel(seeded(in_sqlite(con), formula = log(y) ~ on))
+  panel(seeded(in_sqlite(con), formula = yy ~ on))
+  panel(seeded(in_sqlite(con), formula = y ~ unit))
+  panel(seeded(in_sqlite(con), formula = y ~ week))
+  argument(dp_release(y ~ on, in_sqlite(con), index = c("unit", "week"), epsilon = 1,
+    bounds = c(-1, 1)))
+  argument(dp_release(y ~ on, in_sqlite(con), epsilon = 1, bounds = c(-1, 1), method = "output"))
+  release <- seeded(in_sqlite(con))
+  argument(pdp(release, y ~ on, data = in_sqlite(con)))
+  expect_output(print(in_sqlite(con, compute = "database")), "only sums leave")
+  unknown <- in_sqlite(con)
+  unknown$dialect <- sql_dialects()$spark
+  expect_output(print(unknown), "UNTESTED")
+})
+
+test_that("a regression reads its people from a table, and from several places", {
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(4)
+  n <- 3000
+  people <- data.frame(age = stats::runif(n, 18, 80), region = sample(c("n", "s"), n, TRUE))
+  people$wage <- exp(1 + 0.02 * people$age + 0.3 * (people$region == "s") + stats::rnorm(n, 0, 0.4))
+  people$age[5:9] <- NA
+  con <- sqlite_of(people, "people")
+  fit <- function(data, epsilon = 2) {
+    withr::local_seed(9)
+    dp_lm(log(wage) ~ age + region, data,
+      epsilon = epsilon, subset = age > 20, control = dp_control(rng = "R"),
+      bounds = list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))
+    )
+  }
+  reference <- fit(people)
+  expect_identical(fit(dp_table(con, "people", block = 700)), reference)
+  expect_equal(coef(fit(dp_table(con, "people", block = 700), Inf)), coef(fit(people, Inf)))
+  DBI::dbWriteTable(con, "tail", people[2001:n, ])
+  expect_identical(fit(dp_sources(list(people[1:2000, ], dp_table(con, "tail")))), reference)
+  expect_identical(sort(DBI::dbListTables(con)), c("people", "tail"))
+  expect_error(fit(dp_table(con, "people", compute = "database")), class = "dpsc_error_argument")
+  expect_error(
+    dp_lm(log(wage) ~ height, dp_table(con, "people"),
+      epsilon = 1, bounds = list(wage = c(1, 1000), height = c(1, 2))
+    ),
+    class = "dpsc_error_data"
+  )
+})
+
+test_that("CSV files are read, and Parquet needs duckdb", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(150, 4, 2)
+  folder <- withr::local_tempdir()
+  half <- seq_len(nrow(p$data)) <= 400
+  utils::write.csv(p$data[half, ], file.path(folder, "a.csv"), row.names = FALSE)
+  utils::write.csv(p$data[!half, ], file.path(folder, "b.csv"), row.names = FALSE)
+  by_csv <- rbind(
+    utils::read.csv(file.path(folder, "a.csv")), utils::read.csv(file.path(folder, "b.csv"))
+  )
+  files <- function(...) dp_files(file.path(folder, ...), c("unit", "week"))
+  expect_identical(seeded(files("*.csv")), seeded(by_csv))
+  with_internal("csv_lines", 50L, {
+    expect_identical(seeded(files("*.csv")), seeded(by_csv))
+  })
+  utils::write.csv(p$data[1:9, 1:3], file.path(folder, "c.csv"), row.names = FALSE)
+  if (!nzchar(system.file(package = "duckdb"))) {
+    expect_error(files("*.csv"), class = "dpsc_error_argument")
+    writeLines("x", file.path(folder, "d.parquet"))
+    expect_error(files("d.parquet"), class = "dpsc_error_package")
+  }
+})

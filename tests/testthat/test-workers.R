@@ -1,0 +1,106 @@
+# Workers: sums come from other processes, one process draws the noise.
+
+local_workers <- function(open, calibrate = TRUE, count = 2L, env = parent.frame()) {
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+  cluster <- parallel::makeCluster(count)
+  withr::defer(parallel::stopCluster(cluster), envir = env)
+  list(cluster = cluster, source = dp_workers(cluster, open, calibrate))
+}
+
+# A function that holds what it needs and nothing of the test.
+opener <- function(shards) {
+  function(i) shards[[i]]
+}
+
+test_that("workers give the release of all rows, and a second process cannot draw its noise", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  p <- long_panel(300, 5, 2)
+  donors <- donors_of(p$data)
+  shards <- list(donors[1:130, ], dp_chunks(list(donors[131:200, ], donors[201:300, ])))
+  release <- function(x) {
+    withr::local_seed(5)
+    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R"))
+  }
+  w <- local_workers(opener(shards))
+  reference <- release(donors)
+  expect_output(print(w$source), "2 workers")
+  expect_identical(release(w$source), reference)
+  # Again, and mixed with rows that are here.
+  expect_identical(release(w$source), reference)
+  p2 <- rbind(donors, donors[1:20, ])
+  expect_identical(release(dp_sources(list(w$source, donors[1:20, ]))), release(p2))
+
+  # A worker draws nothing, whatever it is asked and whosever rows.
+  tried <- parallel::clusterCall(w$cluster, function(donors, target, people) {
+    message_of <- function(code) tryCatch(code, error = function(e) class(e)[[1L]])
+    c(
+      message_of(dpsc::dp_release(donors, target, 5, epsilon = 1, bounds = c(-1, 1))),
+      message_of(dpsc::dp_synth(donors, target, 5, epsilon = 1, bounds = c(-1, 1))),
+      message_of(dpsc::dp_lm(b ~ a, people, epsilon = 1, bounds = list(a = c(0, 1), b = c(0, 1))))
+    )
+  }, donors, p$target, data.frame(a = stats::runif(50), b = stats::runif(50)))
+  expect_identical(unlist(tried), rep("dpsc_error_worker", 6))
+
+  # A second coordinator finds them busy while the first is at work.
+  ask <- function(token) {
+    ask_workers(w$source, "prepare", same_task(w$source, list(
+      token = token, design = list(periods = 1:7), grid = NULL
+    )))
+  }
+  ask("first")
+  expect_error(ask("second"), class = "dpsc_error_worker")
+  expect_error(release(w$source), class = "dpsc_error_worker")
+  expect_error(
+    ask_workers(w$source, "ask", same_task(w$source, list(token = "second", question = list()))),
+    class = "dpsc_error_worker"
+  )
+  ask_workers(w$source, "close", same_task(w$source, list(token = "first")))
+  expect_identical(release(w$source), reference)
+})
+
+test_that("donors travel from workers only where the user says so", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  p <- long_panel(300, 5, 2)
+  donors <- donors_of(p$data)
+  w <- local_workers(opener(list(donors[1:150, ], donors[151:300, ])), calibrate = FALSE)
+  fit <- function(x, intervals) {
+    withr::local_seed(6)
+    dp_release(x, p$target, 5,
+      epsilon = 2, bounds = c(-1, 1), control = dp_control(rng = "R", intervals = intervals)
+    )
+  }
+  expect_error(fit(w$source, TRUE), class = "dpsc_error_argument")
+  expect_identical(fit(w$source, FALSE), fit(donors, FALSE))
+})
+
+test_that("a worker that fails says nothing of its rows, and the charge stays", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  p <- long_panel(200, 5, 2)
+  donors <- donors_of(p$data)
+  half <- donors[1:100, ]
+  open <- function(i) {
+    reads <- 0L
+    dpsc::dp_chunks(function(block) {
+      reads <<- reads + 1L
+      if (i == 2 && reads > 3L) stop("secret-row")
+      half
+    }, 1)
+  }
+  environment(open) <- list2env(list(half = half), parent = globalenv())
+  w <- local_workers(open)
+  ledger <- dp_ledger(3, 1e-6)
+  error <- tryCatch(
+    dp_release(w$source, p$target, 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+    error = identity
+  )
+  expect_s3_class(error, "dpsc_error_worker")
+  expect_match(conditionMessage(error), "stays spent")
+  expect_no_match(conditionMessage(error), "secret")
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  expect_error(local_workers(function(i) stop("secret")), class = "dpsc_error_worker")
+  expect_error(local_workers(function(i) "a table"), class = "dpsc_error_argument")
+  expect_error(dp_workers(3, identity), class = "dpsc_error_argument")
+})
