@@ -69,6 +69,22 @@ laplace_gram_sensitivity_cpp <- function(radius, constant, d) {
     .Call(`_dpsc_laplace_gram_sensitivity_cpp`, radius, constant, d)
 }
 
+aggregate_plan_cpp <- function(facts) {
+    .Call(`_dpsc_aggregate_plan_cpp`, facts)
+}
+
+aggregate_order_cpp <- function(n, seeds, rng) {
+    .Call(`_dpsc_aggregate_order_cpp`, n, seeds, rng)
+}
+
+aggregate_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_aggregate_release_cpp`, rows, facts, rng)
+}
+
+quantile_losses_cpp <- function(counts, percent) {
+    .Call(`_dpsc_quantile_losses_cpp`, counts, percent)
+}
+
 simplex_fit_cpp <- function(donors, target, T0, demean, lambda) {
     .Call(`_dpsc_simplex_fit_cpp`, donors, target, T0, demean, lambda)
 }

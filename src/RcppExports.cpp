@@ -195,6 +195,51 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// aggregate_plan_cpp
+Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_aggregate_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(aggregate_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// aggregate_order_cpp
+Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng);
+RcppExport SEXP _dpsc_aggregate_order_cpp(SEXP nSEXP, SEXP seedsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seeds(seedsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(aggregate_order_cpp(n, seeds, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// aggregate_release_cpp
+Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_aggregate_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(aggregate_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// quantile_losses_cpp
+std::vector<double> quantile_losses_cpp(const std::vector<double>& counts, int percent);
+RcppExport SEXP _dpsc_quantile_losses_cpp(SEXP countsSEXP, SEXP percentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< int >::type percent(percentSEXP);
+    rcpp_result_gen = Rcpp::wrap(quantile_losses_cpp(counts, percent));
+    return rcpp_result_gen;
+END_RCPP
+}
 // simplex_fit_cpp
 Rcpp::List simplex_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, bool demean, double lambda);
 RcppExport SEXP _dpsc_simplex_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP demeanSEXP, SEXP lambdaSEXP) {
@@ -1064,6 +1109,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
     {"_dpsc_laplace_outer_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_outer_sensitivity_cpp, 2},
     {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
+    {"_dpsc_aggregate_plan_cpp", (DL_FUNC) &_dpsc_aggregate_plan_cpp, 1},
+    {"_dpsc_aggregate_order_cpp", (DL_FUNC) &_dpsc_aggregate_order_cpp, 3},
+    {"_dpsc_aggregate_release_cpp", (DL_FUNC) &_dpsc_aggregate_release_cpp, 3},
+    {"_dpsc_quantile_losses_cpp", (DL_FUNC) &_dpsc_quantile_losses_cpp, 2},
     {"_dpsc_simplex_fit_cpp", (DL_FUNC) &_dpsc_simplex_fit_cpp, 5},
     {"_dpsc_simplex_placebos_cpp", (DL_FUNC) &_dpsc_simplex_placebos_cpp, 4},
     {"_dpsc_simplex_leave_out_cpp", (DL_FUNC) &_dpsc_simplex_leave_out_cpp, 6},
