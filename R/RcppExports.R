@@ -229,6 +229,42 @@ project_capped_l1_cpp <- function(point, cap) {
     .Call(`_dpsc_project_capped_l1_cpp`, point, cap)
 }
 
+paper_plan_cpp <- function(facts) {
+    .Call(`_dpsc_paper_plan_cpp`, facts)
+}
+
+paper_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_paper_release_cpp`, rows, facts, rng)
+}
+
+paper_raw_cpp <- function(rows, facts) {
+    .Call(`_dpsc_paper_raw_cpp`, rows, facts)
+}
+
+paper_rows_cpp <- function(rows, design) {
+    .Call(`_dpsc_paper_rows_cpp`, rows, design)
+}
+
+ridge_logistic_cpp <- function(x, y, ridge, linear, tolerance) {
+    .Call(`_dpsc_ridge_logistic_cpp`, x, y, ridge, linear, tolerance)
+}
+
+posterior_loss_cpp <- function(leverage, gamma, error, value, epsilon) {
+    .Call(`_dpsc_posterior_loss_cpp`, leverage, gamma, error, value, epsilon)
+}
+
+posterior_bound_cpp <- function(leverage, gamma, error, delta) {
+    .Call(`_dpsc_posterior_bound_cpp`, leverage, gamma, error, delta)
+}
+
+joint_loss_cpp <- function(shift, curvature) {
+    .Call(`_dpsc_joint_loss_cpp`, shift, curvature)
+}
+
+joint_shift_cpp <- function(epsilon, curvature, replace) {
+    .Call(`_dpsc_joint_shift_cpp`, epsilon, curvature, replace)
+}
+
 repeat_linear_cpp <- function(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng) {
     .Call(`_dpsc_repeat_linear_cpp`, centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng)
 }

@@ -700,6 +700,114 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// paper_plan_cpp
+Rcpp::List paper_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_paper_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_release_cpp
+Rcpp::List paper_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_paper_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_raw_cpp
+Rcpp::List paper_raw_cpp(SEXP rows, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_paper_raw_cpp(SEXP rowsSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_raw_cpp(rows, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_rows_cpp
+Rcpp::List paper_rows_cpp(SEXP rows, const Rcpp::List& design);
+RcppExport SEXP _dpsc_paper_rows_cpp(SEXP rowsSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_rows_cpp(rows, design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ridge_logistic_cpp
+Rcpp::NumericVector ridge_logistic_cpp(const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& ridge, const Eigen::VectorXd& linear, double tolerance);
+RcppExport SEXP _dpsc_ridge_logistic_cpp(SEXP xSEXP, SEXP ySEXP, SEXP ridgeSEXP, SEXP linearSEXP, SEXP toleranceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    rcpp_result_gen = Rcpp::wrap(ridge_logistic_cpp(x, y, ridge, linear, tolerance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// posterior_loss_cpp
+Rcpp::NumericVector posterior_loss_cpp(const Rcpp::NumericVector& leverage, double gamma, const Rcpp::NumericVector& error, double value, bool epsilon);
+RcppExport SEXP _dpsc_posterior_loss_cpp(SEXP leverageSEXP, SEXP gammaSEXP, SEXP errorSEXP, SEXP valueSEXP, SEXP epsilonSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type leverage(leverageSEXP);
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type error(errorSEXP);
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< bool >::type epsilon(epsilonSEXP);
+    rcpp_result_gen = Rcpp::wrap(posterior_loss_cpp(leverage, gamma, error, value, epsilon));
+    return rcpp_result_gen;
+END_RCPP
+}
+// posterior_bound_cpp
+double posterior_bound_cpp(double leverage, double gamma, double error, double delta);
+RcppExport SEXP _dpsc_posterior_bound_cpp(SEXP leverageSEXP, SEXP gammaSEXP, SEXP errorSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type leverage(leverageSEXP);
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< double >::type error(errorSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(posterior_bound_cpp(leverage, gamma, error, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// joint_loss_cpp
+double joint_loss_cpp(double shift, double curvature);
+RcppExport SEXP _dpsc_joint_loss_cpp(SEXP shiftSEXP, SEXP curvatureSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
+    Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
+    rcpp_result_gen = Rcpp::wrap(joint_loss_cpp(shift, curvature));
+    return rcpp_result_gen;
+END_RCPP
+}
+// joint_shift_cpp
+double joint_shift_cpp(double epsilon, double curvature, bool replace);
+RcppExport SEXP _dpsc_joint_shift_cpp(SEXP epsilonSEXP, SEXP curvatureSEXP, SEXP replaceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
+    Rcpp::traits::input_parameter< bool >::type replace(replaceSEXP);
+    rcpp_result_gen = Rcpp::wrap(joint_shift_cpp(epsilon, curvature, replace));
+    return rcpp_result_gen;
+END_RCPP
+}
 // repeat_linear_cpp
 Eigen::VectorXd repeat_linear_cpp(const Eigen::Map<Eigen::VectorXd>& centre, const Eigen::Map<Eigen::VectorXd>& spread, const std::string& law, double scale, const Eigen::Map<Eigen::MatrixXd>& post, const Eigen::Map<Eigen::VectorXd>& truth, const std::string& post_law, double post_scale, int runs, SEXP rng);
 RcppExport SEXP _dpsc_repeat_linear_cpp(SEXP centreSEXP, SEXP spreadSEXP, SEXP lawSEXP, SEXP scaleSEXP, SEXP postSEXP, SEXP truthSEXP, SEXP post_lawSEXP, SEXP post_scaleSEXP, SEXP runsSEXP, SEXP rngSEXP) {
@@ -1149,6 +1257,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
     {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
+    {"_dpsc_paper_plan_cpp", (DL_FUNC) &_dpsc_paper_plan_cpp, 1},
+    {"_dpsc_paper_release_cpp", (DL_FUNC) &_dpsc_paper_release_cpp, 3},
+    {"_dpsc_paper_raw_cpp", (DL_FUNC) &_dpsc_paper_raw_cpp, 2},
+    {"_dpsc_paper_rows_cpp", (DL_FUNC) &_dpsc_paper_rows_cpp, 2},
+    {"_dpsc_ridge_logistic_cpp", (DL_FUNC) &_dpsc_ridge_logistic_cpp, 5},
+    {"_dpsc_posterior_loss_cpp", (DL_FUNC) &_dpsc_posterior_loss_cpp, 5},
+    {"_dpsc_posterior_bound_cpp", (DL_FUNC) &_dpsc_posterior_bound_cpp, 4},
+    {"_dpsc_joint_loss_cpp", (DL_FUNC) &_dpsc_joint_loss_cpp, 2},
+    {"_dpsc_joint_shift_cpp", (DL_FUNC) &_dpsc_joint_shift_cpp, 3},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
