@@ -109,6 +109,46 @@ nested_placebos_cpp <- function(predictors, donors, judged, importance, screened
     .Call(`_dpsc_nested_placebos_cpp`, predictors, donors, judged, importance, screened, starts, evaluations)
 }
 
+glm_plan_cpp <- function(facts) {
+    .Call(`_dpsc_glm_plan_cpp`, facts)
+}
+
+glm_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_glm_release_cpp`, rows, facts, rng)
+}
+
+glm_audit_cpp <- function(rows, facts, linear, rng, outputs) {
+    .Call(`_dpsc_glm_audit_cpp`, rows, facts, linear, rng, outputs)
+}
+
+glm_estimate_cpp <- function(release, facts) {
+    .Call(`_dpsc_glm_estimate_cpp`, release, facts)
+}
+
+glm_rows_cpp <- function(rows, facts, release) {
+    .Call(`_dpsc_glm_rows_cpp`, rows, facts, release)
+}
+
+glm_loss_cpp <- function(family, span, t, y) {
+    .Call(`_dpsc_glm_loss_cpp`, family, span, t, y)
+}
+
+spherical_log_moment_cpp <- function(t, length, d) {
+    .Call(`_dpsc_spherical_log_moment_cpp`, t, length, d)
+}
+
+spherical_delta_cpp <- function(epsilon, length, d) {
+    .Call(`_dpsc_spherical_delta_cpp`, epsilon, length, d)
+}
+
+objective_log_moment_cpp <- function(slopes, t, reach, c, d) {
+    .Call(`_dpsc_objective_log_moment_cpp`, slopes, t, reach, c, d)
+}
+
+calibrate_objective_cpp <- function(slopes, epsilon, delta, rho, c, d) {
+    .Call(`_dpsc_calibrate_objective_cpp`, slopes, epsilon, delta, rho, c, d)
+}
+
 deleted_errors_cpp <- function(rows, T0, penalty) {
     .Call(`_dpsc_deleted_errors_cpp`, rows, T0, penalty)
 }

@@ -328,6 +328,131 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// glm_plan_cpp
+Rcpp::List glm_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_glm_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_release_cpp
+Rcpp::List glm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_glm_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_audit_cpp
+Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_glm_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP linearSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_audit_cpp(rows, facts, linear, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_estimate_cpp
+Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_glm_estimate_cpp(SEXP releaseSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_estimate_cpp(release, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_rows_cpp
+Rcpp::List glm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& release);
+RcppExport SEXP _dpsc_glm_rows_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP releaseSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_rows_cpp(rows, facts, release));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_loss_cpp
+Rcpp::List glm_loss_cpp(const std::string& family, double span, const Eigen::VectorXd& t, const Eigen::VectorXd& y);
+RcppExport SEXP _dpsc_glm_loss_cpp(SEXP familySEXP, SEXP spanSEXP, SEXP tSEXP, SEXP ySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type span(spanSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type t(tSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_loss_cpp(family, span, t, y));
+    return rcpp_result_gen;
+END_RCPP
+}
+// spherical_log_moment_cpp
+double spherical_log_moment_cpp(double t, double length, int d);
+RcppExport SEXP _dpsc_spherical_log_moment_cpp(SEXP tSEXP, SEXP lengthSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(spherical_log_moment_cpp(t, length, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// spherical_delta_cpp
+double spherical_delta_cpp(double epsilon, double length, int d);
+RcppExport SEXP _dpsc_spherical_delta_cpp(SEXP epsilonSEXP, SEXP lengthSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(spherical_delta_cpp(epsilon, length, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// objective_log_moment_cpp
+double objective_log_moment_cpp(const std::string& slopes, double t, double reach, double c, int d);
+RcppExport SEXP _dpsc_objective_log_moment_cpp(SEXP slopesSEXP, SEXP tSEXP, SEXP reachSEXP, SEXP cSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type slopes(slopesSEXP);
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
+    Rcpp::traits::input_parameter< double >::type c(cSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(objective_log_moment_cpp(slopes, t, reach, c, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// calibrate_objective_cpp
+Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double epsilon, double delta, double rho, double c, int d);
+RcppExport SEXP _dpsc_calibrate_objective_cpp(SEXP slopesSEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rhoSEXP, SEXP cSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type slopes(slopesSEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< double >::type rho(rhoSEXP);
+    Rcpp::traits::input_parameter< double >::type c(cSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(calibrate_objective_cpp(slopes, epsilon, delta, rho, c, d));
+    return rcpp_result_gen;
+END_RCPP
+}
 // deleted_errors_cpp
 Rcpp::List deleted_errors_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, int T0, double penalty);
 RcppExport SEXP _dpsc_deleted_errors_cpp(SEXP rowsSEXP, SEXP T0SEXP, SEXP penaltySEXP) {
@@ -1227,6 +1352,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_simplex_residuals_cpp", (DL_FUNC) &_dpsc_simplex_residuals_cpp, 4},
     {"_dpsc_nested_fit_cpp", (DL_FUNC) &_dpsc_nested_fit_cpp, 8},
     {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
+    {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
+    {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
+    {"_dpsc_glm_audit_cpp", (DL_FUNC) &_dpsc_glm_audit_cpp, 5},
+    {"_dpsc_glm_estimate_cpp", (DL_FUNC) &_dpsc_glm_estimate_cpp, 2},
+    {"_dpsc_glm_rows_cpp", (DL_FUNC) &_dpsc_glm_rows_cpp, 3},
+    {"_dpsc_glm_loss_cpp", (DL_FUNC) &_dpsc_glm_loss_cpp, 4},
+    {"_dpsc_spherical_log_moment_cpp", (DL_FUNC) &_dpsc_spherical_log_moment_cpp, 3},
+    {"_dpsc_spherical_delta_cpp", (DL_FUNC) &_dpsc_spherical_delta_cpp, 3},
+    {"_dpsc_objective_log_moment_cpp", (DL_FUNC) &_dpsc_objective_log_moment_cpp, 5},
+    {"_dpsc_calibrate_objective_cpp", (DL_FUNC) &_dpsc_calibrate_objective_cpp, 6},
     {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
     {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
     {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},
