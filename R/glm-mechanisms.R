@@ -26,7 +26,8 @@
 #' `intervals`). PUBLIC.
 #' @noRd
 glm_mechanisms <- function() {
-  list(
-    objective = objective_glm()
+  c(
+    list(objective = objective_glm()),
+    paper_mechanisms()
   )
 }

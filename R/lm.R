@@ -98,14 +98,11 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, l
   check_given(missing(data), "data", "one row a person", call)
   subset <- substitute(subset)
   method <- check_choice(method, c("moments", "ops", "adaops"), call = call)
-  if (method != "moments") {
-    return(release_by_paper(
-      formula, data, "gaussian", method, NULL, epsilon, delta, bounds, settings, subset, ledger,
-      control, call
-    ))
-  }
   columns <- lm_columns(formula, bounds, call)
   public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
+  if (method != "moments") {
+    return(lm_by_posterior(columns, public, data, method, settings, subset, ledger, call))
+  }
   table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
   plan <- lm_plan(public, call)
   if (public$private) {

@@ -4,7 +4,10 @@
 #include <dpsc/estimate/pooled.hpp>
 #include <dpsc/release/lm_release.hpp>
 #include <dpsc/release/paper_release.hpp>
+#include <map>
+#include <string>
 
+#include "r_design.h"
 #include "r_engine.h"
 #include "r_source.h"
 #include "r_steps.h"
@@ -12,24 +15,6 @@
 namespace {
 
 using Rcpp::_;
-
-dpsc::lm_design as_paper_design(const Rcpp::List& x) {
-  dpsc::lm_design out;
-  const Rcpp::NumericVector centre = x["centre"], half = x["half"];
-  const Rcpp::LogicalVector indicator = x["indicator"];
-  for (R_xlen_t j = 0; j < centre.size(); ++j)
-    out.variables.push_back({centre[j], half[j], static_cast<bool>(indicator[j])});
-  const Rcpp::List columns = x["columns"];
-  for (R_xlen_t k = 0; k < columns.size(); ++k) {
-    const Rcpp::List column = columns[k];
-    dpsc::lm_column one{Rcpp::as<std::vector<int>>(column["variables"]),
-                        Rcpp::as<std::vector<int>>(column["powers"])};
-    for (int& j : one.variables) --j;
-    out.columns.push_back(one);
-  }
-  out.check();
-  return out;
-}
 
 struct known_paper {
   dpsc::lm_design design;
@@ -48,7 +33,7 @@ struct known_paper {
 
 known_paper as_paper(const Rcpp::List& x) {
   known_paper out;
-  out.design = as_paper_design(x["design"]);
+  out.design = as_design(x["design"]);
   out.method = Rcpp::as<std::string>(x["method"]);
   out.n = Rcpp::as<double>(x["n"]);
   out.epsilon = Rcpp::as<double>(x["epsilon"]);
@@ -65,19 +50,15 @@ known_paper as_paper(const Rcpp::List& x) {
   f.stages = Rcpp::as<int>(x["stages"]);
   f.iterations = Rcpp::as<int>(x["iterations"]);
   f.target = Rcpp::as<double>(x["target"]);
-  if (out.method == "output")
-    f.method = dpsc::paper_method::output;
-  else if (out.method == "napp")
-    f.method = dpsc::paper_method::napp;
-  else if (out.method != "objective")
-    throw std::invalid_argument("unknown method");
-  const std::string calibration = Rcpp::as<std::string>(x["calibration"]);
-  if (calibration == "published")
+  const std::map<std::string, dpsc::paper_method> methods = {
+      {"output", dpsc::paper_method::output},
+      {"objective", dpsc::paper_method::objective},
+      {"kst", dpsc::paper_method::kst},
+      {"cms", dpsc::paper_method::cms},
+      {"napp", dpsc::paper_method::napp}};
+  f.method = methods.at(out.method);
+  if (Rcpp::as<std::string>(x["calibration"]) == "published")
     f.calibration = dpsc::paper_calibration::published;
-  else if (calibration == "kst")
-    f.calibration = dpsc::paper_calibration::kst;
-  else if (calibration == "cms")
-    f.calibration = dpsc::paper_calibration::cms;
   return out;
 }
 
@@ -123,15 +104,15 @@ Rcpp::List paper_plan_cpp(const Rcpp::List& facts) {
     const dpsc::posterior_plan plan = known.plan_posterior();
     return Rcpp::List::create(_["steps"] = as_steps(plan.records), _["ridge"] = plan.ridge,
                               _["gamma"] = plan.gamma, _["target"] = plan.target,
-                              _["allowance"] = plan.allowance, _["variance"] = plan.variance);
+                              _["allowance"] = plan.allowance, _["variance"] = plan.variance,
+                              _["approximate"] = true);
   }
   const dpsc::paper_plan plan = dpsc::plan_paper(known.facts);
   const Rcpp::List stages = stages_of(plan);
   return Rcpp::List::create(_["steps"] = as_steps(plan.records), _["scale"] = stages["scale"],
                             _["ridge"] = stages["ridge"], _["output"] = plan.output.scale,
                             _["cover"] = plan.cover, _["tolerance"] = plan.tolerance,
-                            _["gaussian"] = plan.stages[0].law == dpsc::vector_law::gaussian ||
-                                            plan.output.law == dpsc::vector_law::gaussian);
+                            _["approximate"] = plan.approximate);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -152,10 +133,13 @@ Rcpp::List paper_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   const dpsc::public_rows read = dpsc::gather_rows(*source, known.design, interrupter());
   const std::vector<Eigen::VectorXd> all =
       with_engine(rng, [&](auto& engine) { return dpsc::run_paper(plan, read, engine); });
-  Rcpp::List stages;
-  for (const Eigen::VectorXd& theta : all) stages.push_back(in_units(theta, known.design, false));
+  Rcpp::List stages, scaled;
+  for (const Eigen::VectorXd& theta : all) {
+    stages.push_back(in_units(theta, known.design, false));
+    scaled.push_back(plain(theta));
+  }
   return Rcpp::List::create(_["ridge"] = plan.stages.back().ridge, _["stages"] = stages,
-                            _["theta"] = plain(all.back()));
+                            _["scaled"] = scaled);
 }
 
 // The same without noise and without a ridge, or with one: NOT PRIVATE.
@@ -186,7 +170,7 @@ Rcpp::List paper_raw_cpp(SEXP rows, const Rcpp::List& facts) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List paper_rows_cpp(SEXP rows, const Rcpp::List& design) {
   const auto source = as_source(rows);
-  const dpsc::lm_design known = as_paper_design(design);
+  const dpsc::lm_design known = as_design(design);
   Eigen::MatrixXd x(0, known.p() + 1);
   Eigen::VectorXd y(0);
   dpsc::pass_public_rows(*source, known, [&](const Eigen::MatrixXd& a, const Eigen::VectorXd& b) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../accountant/spherical.hpp"
 #include "budget.hpp"
 
 namespace dpsc {
@@ -63,12 +64,13 @@ struct paper_plan {
   // Noise that covers what the solver may be off by.
   double tolerance = 0.0, cover = 0.0;
   bool holds = true;
-  int iterations = 1;   // NAPP-ERM as printed: with the same noise
-  double target = 0.0;  // and the weight of its lasso
+  bool approximate = false;  // whether delta is used
+  int iterations = 1;        // NAPP-ERM as printed: with the same noise
+  double target = 0.0;       // and the weight of its lasso
 };
 
-enum class paper_method { output, objective, napp };
-enum class paper_calibration { tight, published, kst, cms };
+enum class paper_method { output, objective, kst, cms, napp };
+enum class paper_calibration { tight, published };
 
 /// PUBLIC.
 struct paper_facts {
@@ -136,63 +138,166 @@ inline void plan_output(const paper_facts& f, double epsilon, paper_plan& plan) 
   if (gaussian) plan.records.back().mu = mu;
 }
 
-inline void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan) {
+/// A large epsilon leaves nothing for delta to save.
+inline bool uses_delta(const paper_facts& f) { return f.delta > 0.0 && f.epsilon <= 20.0; }
+
+/// Objective perturbation with a ridge, one minimisation.
+inline void add_objective(const perturbed_stage& stage, double epsilon, paper_plan& plan) {
   const std::string label = "linear term of the objective";
-  perturbed_stage stage;
-  if (f.calibration == paper_calibration::cms) {
-    // Algorithm 2: what the ridge costs is taken off epsilon; the ridge is raised if too little is
-    // left. The curvature of the record that leaves and of the one that comes count both.
-    const auto left = [&](double ridge) {
-      return epsilon - 2.0 * std::log1p(sup_curvature / ridge);
-    };
-    stage.ridge = f.ridge > 0.0 ? f.ridge : 0.0;
-    double rest = stage.ridge > 0.0 ? left(stage.ridge) : 0.0;
-    if (!(rest > 0.0)) {
-      stage.ridge = std::max(stage.ridge, sup_curvature / std::expm1(epsilon / 4.0));
-      rest = epsilon / 2.0;
-    }
-    stage.law = vector_law::spherical;
-    stage.scale = 2.0 / rest;
-  } else if (f.calibration == paper_calibration::kst) {
-    stage.ridge = std::max(f.ridge, 2.0 * sup_curvature / epsilon);
-    if (f.delta > 0.0) {
-      stage.law = vector_law::gaussian;
-      stage.scale = 2.0 * std::sqrt(8.0 * std::log(2.0 / f.delta) + 4.0 * epsilon) / epsilon;
-    } else {
-      stage.law = vector_law::spherical;
-      stage.scale = 4.0 / epsilon;
-    }
-  } else {
-    // At a ridge of 2 / epsilon the curvature is free; below, slope and curvature share.
-    stage.ridge = f.ridge > 0.0 ? f.ridge : 2.0 / epsilon;
-    const double shift = joint_shift(epsilon, 1.0 / stage.ridge);
-    if (!(shift > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
-    stage.law = vector_law::spherical;
-    stage.scale = 1.0 / shift;
-  }
   plan.stages.push_back(stage);
   plan.records.push_back(stage.law == vector_law::gaussian
                              ? gaussian_record(label, 2.0, stage.scale, epsilon)
                              : pure_record(label, 2.0, stage.scale, epsilon));
 }
 
+/// At a ridge of 2 / epsilon the curvature is free; below, slope and curvature share.
+inline perturbed_stage joint_stage(double ridge, double epsilon) {
+  const double shift = joint_shift(epsilon, 1.0 / ridge);
+  if (!(shift > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
+  return {vector_law::spherical, 1.0 / shift, ridge, false};
+}
+
+/// Approximate: spherical Laplace noise that goes beyond epsilon with a chance of delta
+/// (papers.md, Theorem 5b): the ridge makes sure that only saturated records can.
+inline perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d) {
+  const auto fits = [&](double reach) {
+    const double c = epsilon - reach / 2.0;
+    if (!(c > 0.0) || !(ridge * c >= 1.0)) return false;
+    const double corner = spherical_loss(reach, d).delta(epsilon);
+    const double edge = spherical_loss(reach / std::sqrt(2.0), d).delta(epsilon);
+    return std::max(corner, 2.0 * edge) <= delta * (1.0 - 1e-6);
+  };
+  double low = 0.0, high = 2.0 * epsilon;
+  for (int i = 0; i < 60 && high - low > 1e-9 * high; ++i) {
+    const double mid = (low + high) / 2.0;
+    (fits(mid) ? low : high) = mid;
+  }
+  if (!(low > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
+  return {vector_law::spherical, 2.0 / low, ridge, false};
+}
+
+inline void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan) {
+  // Free at 2 / epsilon; the approximate noise is a little larger in reach, and so is its ridge.
+  if (!uses_delta(f)) {
+    add_objective(joint_stage(f.ridge > 0.0 ? f.ridge : 2.0 / epsilon, epsilon), epsilon, plan);
+    return;
+  }
+  const int d = static_cast<int>(f.d);
+  if (f.ridge > 0.0) {
+    add_objective(joint_stage(f.ridge, epsilon, f.delta, d), epsilon, plan);
+    return;
+  }
+  perturbed_stage best = joint_stage(2.0 / epsilon, epsilon);
+  for (double ridge = 2.0 / epsilon; ridge < 64.0 / epsilon; ridge *= 1.1) {
+    const perturbed_stage next = joint_stage(ridge, epsilon, f.delta, d);
+    if (!(next.scale < 0.995 * best.scale)) {
+      if (ridge > 4.0 / epsilon) break;
+      continue;
+    }
+    best = next;
+  }
+  add_objective(best, epsilon, plan);
+}
+
+/// Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (2011): what the ridge costs is taken off
+/// epsilon; the ridge is raised if nothing is left. As printed the curvatures of the record that
+/// leaves and of the one that comes count both; one of them is enough.
+inline void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const double times = f.calibration == paper_calibration::published ? 2.0 : 1.0;
+  const auto left = [&](double ridge) {
+    return epsilon - times * std::log1p(sup_curvature / ridge);
+  };
+  perturbed_stage stage;
+  stage.ridge = f.ridge;
+  double rest = stage.ridge > 0.0 ? left(stage.ridge) : 0.0;
+  if (!(rest > 0.0)) {
+    stage.ridge = std::max(stage.ridge, sup_curvature / std::expm1(epsilon / (2.0 * times)));
+    rest = epsilon / 2.0;
+  }
+  stage.law = vector_law::spherical;
+  stage.scale = 2.0 / rest;
+  add_objective(stage, epsilon, plan);
+}
+
+/// Algorithm 3.1 of Thakurta (2013), Kifer, Smith and Thakurta (2012), for a replaced row; tight:
+/// the same proof without its slack.
+inline void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const bool printed = f.calibration == paper_calibration::published;
+  perturbed_stage stage;
+  const double least =
+      printed ? 2.0 * sup_curvature / epsilon : sup_curvature / std::expm1(epsilon / 2.0);
+  stage.ridge = std::max(f.ridge, least);
+  if (f.delta > 0.0) {
+    stage.law = vector_law::gaussian;
+    const double t = std::sqrt(-2.0 * std::log(f.delta));
+    stage.scale = 2.0 *
+                  (printed ? std::sqrt(8.0 * std::log(2.0 / f.delta) + 4.0 * epsilon)
+                           : t + std::sqrt(t * t + epsilon)) /
+                  epsilon;
+  } else {
+    stage.law = vector_law::spherical;
+    stage.scale = 4.0 / epsilon;
+  }
+  add_objective(stage, epsilon, plan);
+}
+
+/// The same with Renyi accounting (inst/proofs/glm.md, Theorem 3, of every stage; their moments
+/// add): one factor on all scales, found so that the whole is (epsilon, delta)-private.
+inline void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const double target = std::log(f.delta) + std::log1p(-1e-6);
+  const int d = static_cast<int>(f.d);
+  double weight = 0.0;
+  for (int k = 1; k <= f.stages; ++k) weight += static_cast<double>(k) * k;
+  const auto share = [&](int k) { return static_cast<double>(k) / std::sqrt(weight); };
+  const auto ridge = [&](int k) { return f.ridge > 0.0 ? f.ridge : 2.0 / (epsilon * share(k)); };
+  const auto certified = [&](double reach) {
+    std::vector<objective_renyi> stages;
+    for (int k = 1; k <= f.stages; ++k)
+      stages.emplace_back(slope_kind::pairs, reach * share(k), 1.0 / ridge(k), d);
+    const auto moment = [&](double t) {
+      double sum = 0.0;
+      for (const objective_renyi& stage : stages) sum += stage.log_moment(t);
+      return sum;
+    };
+    return best_order(moment, 0.0, epsilon).log_delta <= target;
+  };
+  double low = 0.0, high = epsilon;
+  while (certified(high)) {
+    low = high;
+    high *= 2.0;
+  }
+  for (int i = 0; i < 30 && high - low > 1e-6 * high; ++i) {
+    const double mid = (low + high) / 2.0;
+    (certified(mid) ? low : high) = mid;
+  }
+  low *= 1.0 - 1e-6;
+  // Pure accounting may be the better one for few dimensions.
+  if (!(2.0 / (low * share(f.stages)) < plan.stages.back().scale) || !certified(low)) return;
+  plan.approximate = true;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (int k = 1; k <= f.stages; ++k) {
+    const auto at = static_cast<std::size_t>(k - 1);
+    plan.stages[at].ridge = ridge(k);
+    plan.stages[at].scale = 2.0 / (low * share(k));
+    plan.records[at].scale = plan.stages[at].scale;
+    plan.records[at].epsilon = none;
+  }
+}
+
+/// Stages with fresh noise, each about the last one's estimate. Later stages stand on earlier ones:
+/// the k-th has k parts of the budget.
 inline void plan_napp(const paper_facts& f, double epsilon, paper_plan& plan) {
   if (f.stages < 1 || f.stages > 10) throw std::domain_error("from one to ten stages");
-  // Later stages stand on earlier ones: the k-th has k parts of the budget.
   const double parts = f.stages * (f.stages + 1) / 2.0;
   for (int k = 1; k <= f.stages; ++k) {
     const double own = epsilon * k / parts;
-    perturbed_stage stage;
-    stage.law = vector_law::spherical;
-    stage.ridge = f.ridge > 0.0 ? f.ridge : 1.0 / own;
+    perturbed_stage stage = joint_stage(f.ridge > 0.0 ? f.ridge : 1.0 / own, own);
     stage.centred = k > 1;
-    const double shift = joint_shift(own, 1.0 / stage.ridge);
-    if (!(shift > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
-    stage.scale = 1.0 / shift;
     plan.stages.push_back(stage);
     plan.records.push_back(
         pure_record("linear term, stage " + std::to_string(k), 2.0, stage.scale, own));
   }
+  if (uses_delta(f)) plan_napp_renyi(f, epsilon, plan);
 }
 
 /// Equations 4 and 13, Table 2: the numbers of the paper, for audits. HOLDS NOTHING.
@@ -229,10 +334,18 @@ inline paper_plan plan_paper(const paper_facts& f) {
     plan_output(f, epsilon, plan);
   else if (f.method == paper_method::objective)
     plan_objective(f, epsilon, plan);
+  else if (f.method == paper_method::kst)
+    plan_kst(f, epsilon, plan);
+  else if (f.method == paper_method::cms)
+    plan_cms(f, epsilon, plan);
   else if (printed)
     plan_napp_printed(f, epsilon, plan);
   else
     plan_napp(f, epsilon, plan);
+  for (const perturbed_stage& stage : plan.stages)
+    plan.approximate = plan.approximate || stage.law == vector_law::gaussian;
+  plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
+                     (f.method == paper_method::objective && uses_delta(f));
   // The gradient at the solver's point: 1e4 times what rounding makes of it.
   plan.tolerance = 1e-10 * (f.n + 1.0);
   if (!printed) {

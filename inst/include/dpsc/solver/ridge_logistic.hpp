@@ -5,14 +5,10 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <cmath>
-#include <stdexcept>
+
+#include "glm_newton.hpp"
 
 namespace dpsc {
-
-/// The minimiser was not reached. Raised after the charge; nothing is released.
-struct not_minimised : std::runtime_error {
-  not_minimised() : std::runtime_error("the solver did not reach its tolerance") {}
-};
 
 /// sum_i log(1 + exp(x_i'theta)) - y_i x_i'theta + sum_j ridge_j theta_j^2 / 2 + linear'theta.
 /// A row with `present` 0 counts as nothing.
@@ -52,11 +48,11 @@ struct ridge_logistic {
     for (int step = 0; step < 300; ++step) {
       if (g.norm() <= tolerance) return theta;
       const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
-      if (factor.info() != Eigen::Success) throw not_minimised();
+      if (factor.info() != Eigen::Success) throw solver_failed();
       const Eigen::VectorXd direction = -factor.solve(g);
       double size = 1.0;
       for (int half = 0;; ++half, size /= 2.0) {
-        if (half > 60) throw not_minimised();
+        if (half > 60) throw solver_failed();
         const Eigen::VectorXd next = theta + size * direction;
         const Eigen::VectorXd there = gradient(next, &hessian);
         if (there.norm() <= (1.0 - size / 4.0) * g.norm() || there.norm() <= tolerance) {
@@ -66,7 +62,7 @@ struct ridge_logistic {
         }
       }
     }
-    throw not_minimised();
+    throw solver_failed();
   }
 };
 

@@ -1,13 +1,12 @@
-# What people read off one of the papers' regressions: coefficients, and that there is no more.
+# What people read off a posterior draw: coefficients, and that there is no more.
 
-#' Read a regression by one of the papers' methods
+#' Read a linear regression by posterior sampling
 #'
-#' Methods `"ops"` and `"adaops"` of [dp_lm()] and the papers' methods of [dp_glm()] release
-#' coefficients and nothing else. So there are no standard errors: those would be another release.
+#' Methods `"ops"` and `"adaops"` of [dp_lm()] release coefficients and nothing else. So there are no
+#' standard errors: those would be another release.
 #'
 #' @param object,x,fitted (`dp_paper`)\cr a fit.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
-#' @param type (`string`)\cr `"link"`: the linear predictor; `"response"`: the mean outcome.
 #' @param ... unused.
 #' @return
 #' * `coef()`: a vector. `predict()`: a vector, one value a row. `nobs()`: the number of people.
@@ -38,15 +37,14 @@ formula.dp_paper <- function(x, ...) {
 
 #' @rdname dp_paper-methods
 #' @export
-predict.dp_paper <- function(object, newdata, type = c("link", "response"), ...) {
+predict.dp_paper <- function(object, newdata, ...) {
   call <- public_call("predict")
   check_no_dots(..., call = call)
   check_given(missing(newdata), "newdata", "public rows to predict", call)
-  type <- check_choice(type, c("link", "response"), call = call)
   x <- lm_matrix(object$columns, newdata, call)[, names(object$coefficients), drop = FALSE]
   out <- drop(x %*% object$coefficients)
   names(out) <- rownames(newdata)
-  if (type == "response" && object$family == "binomial") stats::plogis(out) else out
+  out
 }
 
 #' @rdname dp_paper-methods
@@ -62,10 +60,9 @@ confint.dp_paper <- function(object, ...) {
 }
 
 abort_of_paper <- function(object, name) {
-  other <- if (object$family == "gaussian") "dp_lm" else "dp_glm"
   abort(c(
     "Method {.val {object$method}} releases coefficients alone: there are no errors to tell.",
-    i = "{.fn {other}} as it comes releases what intervals need."
+    i = "{.code method = \"moments\"} releases what intervals need."
   ), "argument", public_call(name))
 }
 
@@ -94,7 +91,7 @@ tidy.dp_paper <- function(x, ...) {
 #' @export
 glance.dp_paper <- function(x, ...) {
   data.frame(
-    method = x$method, calibration = x$calibration, nobs = x$nobs, ridge = x$ridge,
+    method = x$method, nobs = x$nobs, ridge = x$release$ridge,
     epsilon = x$privacy$epsilon, delta = x$privacy$delta, private = x$privacy$holds
   )
 }
@@ -110,12 +107,9 @@ augment.dp_paper <- function(x, newdata, ...) {
 #' @rdname dp_paper-methods
 #' @export
 print.dp_paper <- function(x, ...) {
-  what <- if (x$family == "gaussian") "Linear" else "Logistic"
   cat(
-    paste0(what, " regression of ", format(x$nobs, big.mark = ","), " people by ",
-      tolower(x$title), " (", x$method, ", ", x$calibration, ")"),
-    paste0("  ", x$text, if (!is.null(x$positive)) paste0("   (1 = ", x$positive, ")")),
-    paste0("  after ", x$source), "", "Coefficients:",
+    paste("Linear regression of", format(x$nobs, big.mark = ","), "people by", x$title),
+    paste0("  ", x$text), paste("  after", x$source), "", "Coefficients:",
     sep = "\n"
   )
   print(format(x$coefficients, digits = 4L), quote = FALSE)
