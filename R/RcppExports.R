@@ -69,6 +69,22 @@ laplace_gram_sensitivity_cpp <- function(radius, constant, d) {
     .Call(`_dpsc_laplace_gram_sensitivity_cpp`, radius, constant, d)
 }
 
+aggregate_plan_cpp <- function(facts) {
+    .Call(`_dpsc_aggregate_plan_cpp`, facts)
+}
+
+aggregate_order_cpp <- function(n, seeds, rng) {
+    .Call(`_dpsc_aggregate_order_cpp`, n, seeds, rng)
+}
+
+aggregate_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_aggregate_release_cpp`, rows, facts, rng)
+}
+
+quantile_losses_cpp <- function(counts, percent) {
+    .Call(`_dpsc_quantile_losses_cpp`, counts, percent)
+}
+
 sdid_fit_cpp <- function(donors, target, T0, zeta, zeta_periods) {
     .Call(`_dpsc_sdid_fit_cpp`, donors, target, T0, zeta, zeta_periods)
 }
@@ -143,6 +159,46 @@ cohort_view_cpp <- function(statistics, T0) {
 
 cohort_errors_cpp <- function(statistics, options, dates, targets, n) {
     .Call(`_dpsc_cohort_errors_cpp`, statistics, options, dates, targets, n)
+}
+
+glm_plan_cpp <- function(facts) {
+    .Call(`_dpsc_glm_plan_cpp`, facts)
+}
+
+glm_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_glm_release_cpp`, rows, facts, rng)
+}
+
+glm_audit_cpp <- function(rows, facts, linear, rng, outputs) {
+    .Call(`_dpsc_glm_audit_cpp`, rows, facts, linear, rng, outputs)
+}
+
+glm_estimate_cpp <- function(release, facts) {
+    .Call(`_dpsc_glm_estimate_cpp`, release, facts)
+}
+
+glm_rows_cpp <- function(rows, facts, release) {
+    .Call(`_dpsc_glm_rows_cpp`, rows, facts, release)
+}
+
+glm_loss_cpp <- function(family, span, t, y) {
+    .Call(`_dpsc_glm_loss_cpp`, family, span, t, y)
+}
+
+spherical_log_moment_cpp <- function(t, length, d) {
+    .Call(`_dpsc_spherical_log_moment_cpp`, t, length, d)
+}
+
+spherical_delta_cpp <- function(epsilon, length, d) {
+    .Call(`_dpsc_spherical_delta_cpp`, epsilon, length, d)
+}
+
+objective_log_moment_cpp <- function(slopes, t, reach, c, d) {
+    .Call(`_dpsc_objective_log_moment_cpp`, slopes, t, reach, c, d)
+}
+
+calibrate_objective_cpp <- function(slopes, epsilon, delta, rho, c, d) {
+    .Call(`_dpsc_calibrate_objective_cpp`, slopes, epsilon, delta, rho, c, d)
 }
 
 deleted_errors_cpp <- function(rows, T0, penalty) {
@@ -255,6 +311,42 @@ gaussian_noise_cpp <- function(dimension, sigma, rng) {
 
 gamma_norm_noise_cpp <- function(dimension, scale, rng) {
     .Call(`_dpsc_gamma_norm_noise_cpp`, dimension, scale, rng)
+}
+
+paper_plan_cpp <- function(facts) {
+    .Call(`_dpsc_paper_plan_cpp`, facts)
+}
+
+paper_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_paper_release_cpp`, rows, facts, rng)
+}
+
+paper_raw_cpp <- function(rows, facts) {
+    .Call(`_dpsc_paper_raw_cpp`, rows, facts)
+}
+
+paper_rows_cpp <- function(rows, design) {
+    .Call(`_dpsc_paper_rows_cpp`, rows, design)
+}
+
+ridge_logistic_cpp <- function(x, y, ridge, linear, tolerance) {
+    .Call(`_dpsc_ridge_logistic_cpp`, x, y, ridge, linear, tolerance)
+}
+
+posterior_loss_cpp <- function(leverage, gamma, error, value, epsilon) {
+    .Call(`_dpsc_posterior_loss_cpp`, leverage, gamma, error, value, epsilon)
+}
+
+posterior_bound_cpp <- function(leverage, gamma, error, delta) {
+    .Call(`_dpsc_posterior_bound_cpp`, leverage, gamma, error, delta)
+}
+
+joint_loss_cpp <- function(shift, curvature) {
+    .Call(`_dpsc_joint_loss_cpp`, shift, curvature)
+}
+
+joint_shift_cpp <- function(epsilon, curvature, replace) {
+    .Call(`_dpsc_joint_shift_cpp`, epsilon, curvature, replace)
 }
 
 repeat_linear_cpp <- function(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng) {

@@ -5,11 +5,12 @@
 #' What a formula means, from public facts alone
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
+#' @param outcome (`function`)\cr the variable that a formula's left side is.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (what rows are turned
 #'   into; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
 #'   PUBLIC, without environments.
 #' @noRd
-lm_columns <- function(formula, bounds, call) {
+lm_columns <- function(formula, bounds, call, outcome = lm_outcome) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort(c(
       "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
@@ -24,17 +25,23 @@ lm_columns <- function(formula, bounds, call) {
   for (k in seq_along(attr(terms, "term.labels"))) known <- add_term(known, factors, k, call)
   known$columns <- Filter(function(column) length(column$variables) > 0L, known$columns)
   known <- give_unclosed(known)
-  response <- lm_atom(formula[[2L]], given, call)
-  if (response$kind == "power") response <- image_of(formula[[2L]], response$label, given, call)
-  if (response$kind != "value") {
-    abort("The outcome must be a number with a range in {.arg bounds}.", "bounds", call)
-  }
+  response <- outcome(formula[[2L]], given, call)
   check_lm_size(known, call)
   known$variables <- c(known$variables, list(response))
   c(known, list(
     response = response$name, text = plain_text(terms_formula(formula, terms)),
     terms = attr(terms, "term.labels")
   ))
+}
+
+#' @noRd
+lm_outcome <- function(expression, given, call) {
+  response <- lm_atom(expression, given, call)
+  if (response$kind == "power") response <- image_of(expression, response$label, given, call)
+  if (response$kind != "value") {
+    abort("The outcome must be a number with a range in {.arg bounds}.", "bounds", call)
+  }
+  response
 }
 
 #' The formula with its dot written out
@@ -47,14 +54,16 @@ terms_formula <- function(formula, terms) {
 }
 
 check_lm_terms <- function(terms, call) {
+  verb <- verb_of(call)
   if (length(attr(terms, "offset"))) {
     abort(c(
-      "{.fn dp_lm} has no offsets.", i = "Take the offset off the outcome: {.code I(y - z) ~ x}."
+      "{.fn {verb}} has no offsets.",
+      i = if (verb == "dp_lm") "Take the offset off the outcome: {.code I(y - z) ~ x}."
     ), "argument", call)
   }
   if (attr(terms, "intercept") != 1L) {
     abort(c(
-      "{.fn dp_lm} needs its intercept.",
+      "{.fn {verb}} needs its intercept.",
       i = "Drop {.code - 1} or {.code + 0}: moments about the mean are what is released."
     ), "argument", call)
   }
@@ -63,14 +72,21 @@ check_lm_terms <- function(terms, call) {
   }
 }
 
+#' The function the user called
+#' @noRd
+verb_of <- function(call) {
+  if (is.null(call)) "dp_lm" else as.character(call[[1L]])
+}
+
 check_lm_size <- function(known, call) {
+  verb <- verb_of(call)
   names <- vapply(known$columns, `[[`, "", "name")
   if (anyDuplicated(names)) {
     abort("Two columns have the same name: {.code {names[duplicated(names)]}}.", "argument", call)
   }
   if (length(names) > 500L) {
     abort(c(
-      "The formula has {length(names)} columns; {.fn dp_lm} takes 500 at most.",
+      "The formula has {length(names)} columns; {.fn {verb}} takes 500 at most.",
       i = "{.fn dp_select} is for many columns of which few matter."
     ), "argument", call)
   }
@@ -462,7 +478,12 @@ leave_out <- function(table, subset, data, call) {
 #' @noRd
 lm_matrix <- function(columns, newdata, call) {
   regressors <- columns$variables[-length(columns$variables)]
-  table <- lm_table(columns, newdata, clip = FALSE, call, variables = regressors)
+  model_columns(columns, lm_table(columns, newdata, clip = FALSE, call, variables = regressors))
+}
+
+#' Columns of the model from variables' values, intercept first
+#' @noRd
+model_columns <- function(columns, table) {
   out <- vapply(columns$columns, function(column) {
     value <- rep(1, nrow(table))
     for (i in seq_along(column$variables)) {

@@ -51,7 +51,12 @@
 #' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @return An object of class `dp_lm`:
+#' @param method (`string`)\cr `"moments"`: what this page describes. `"ops"`, `"adaops"`: one draw
+#'   from a posterior, for readers of Wang (2018, 2019), with repaired constants; coefficients only,
+#'   several times less accurate. See [dp_paper-methods].
+#' @param settings (`list`, PUBLIC)\cr for `"ops"` `ridge`, for `"adaops"` `condition`, the largest
+#'   acceptable condition number (4), both in units in which rows have length 1 at most.
+#' @return An object of class `dp_lm` (by method `"moments"`; else `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.
 #'   * `sigma` (of the errors), `r.squared`, `identified` (flag for each coefficient). RELEASED.
@@ -86,14 +91,19 @@
 #' predict(fit, data.frame(age = 40, region = "s"), interval = "confidence")
 #' @export
 dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, ledger = NULL,
-                  control = dp_control()) {
+                  control = dp_control(), method = c("moments", "ops", "adaops"),
+                  settings = list()) {
   call <- public_call("dp_lm")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
   check_given(missing(bounds), "bounds", "public limits of every variable", call)
   check_given(missing(data), "data", "one row a person", call)
   subset <- substitute(subset)
+  method <- check_choice(method, c("moments", "ops", "adaops"), call = call)
   columns <- lm_columns(formula, bounds, call)
   public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
+  if (method != "moments") {
+    return(lm_by_posterior(columns, public, data, method, settings, subset, ledger, call))
+  }
   table <- if (inherits(data, "dp_source")) {
     open_people(data, columns, subset, public$private, call)
   } else {

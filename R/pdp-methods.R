@@ -29,6 +29,12 @@ NULL
 print.dp_pdp <- function(x, ...) {
   cat(pdp_lines(x), "", sep = "\n")
   print_quantiles(loss_quantiles(x$donors, c(0, 0.5, 1), c("smallest", "median", "largest")))
+  if (!is.null(x$donors$realised) && !anyNA(x$donors$realised)) {
+    cat(
+      "\nRealised at what came out (with the person over without):",
+      paste(formatC(range(x$donors$realised), digits = 3L, format = "g"), collapse = " to "), "\n"
+    )
+  }
   invisible(x)
 }
 
@@ -54,6 +60,7 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
   }, numeric(length(epsilon))))
   structure(list(
     pdp = object, mean = vapply(object$donors[known], mean, 0),
+    sd = if (!is.null(object$unit)) vapply(object$donors[known], stats::sd, 0),
     quantiles = loss_quantiles(object$donors, probs, paste0(format(100 * probs, trim = TRUE), "%")),
     shares = matrix(shares, length(known), dimnames = list(known, format(epsilon, trim = TRUE))),
     epsilon = epsilon
@@ -63,9 +70,10 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
 #' @rdname print.dp_pdp
 #' @export
 print.summary.dp_pdp <- function(x, ...) {
-  cat(pdp_lines(x$pdp), "", "Quantiles of the donors' epsilon", sep = "\n")
-  print_quantiles(cbind(x$quantiles, mean = x$mean))
-  cat("\nShare of donors whose epsilon is at most\n")
+  people <- if (is.null(x$pdp$unit)) "donors" else "people"
+  cat(pdp_lines(x$pdp), "", paste0("Quantiles of the ", people, "' epsilon"), sep = "\n")
+  print_quantiles(cbind(x$quantiles, mean = x$mean, sd = x$sd))
+  cat("\nShare of ", people, " whose epsilon is at most\n", sep = "")
   print_quantiles(x$shares)
   invisible(x)
 }
@@ -80,12 +88,14 @@ pdp_lines <- function(x) {
   c(
     "CURATOR ONLY - data-dependent, not covered by the guarantee",
     paste0(
-      "Privacy loss of each of ", count_of(nrow(x$donors), "donor"), ", release by method \"",
-      x$method, "\"", if (x$method != "gram") paste0(", ", x$calibration, " calibration")
+      "Privacy loss of each of ", count_of(nrow(x$donors), x$unit %||% "donor"),
+      ", release by method \"", x$method, "\"",
+      if (x$method != "gram") paste0(", ", x$calibration, " calibration")
     ),
     paste0(
       "  epsilon at delta = ", format(x$delta),
-      "; the release's epsilon, for any donor of any panel: ", format(x$worst)
+      "; the release's epsilon, for any ",
+      if (is.null(x$unit)) "donor of any panel" else "person of any table", ": ", format(x$worst)
     ),
     if (!"replacement" %in% known_losses(x$donors)) {
       "  for taking a donor out; what replacing one costs has no bound that is known"
@@ -158,10 +168,10 @@ autoplot.dp_pdp <- function(object, ...) {
       linewidth = 0.8
     ) +
     ggplot2::scale_colour_manual(
-      NULL, values = c(removal = "#0072B2", replacement = "#D55E00"), labels = loss_labels
+      NULL, values = c(removal = "#0072B2", replacement = "#D55E00"), labels = loss_labels(object$unit)
     ) +
     ggplot2::scale_linetype_manual(
-      NULL, values = c(removal = 1, replacement = 2), labels = loss_labels
+      NULL, values = c(removal = 1, replacement = 2), labels = loss_labels(object$unit)
     ) +
     ggplot2::scale_y_continuous(
       limits = c(0, 1), labels = function(x) paste(round(100 * x), "%")
@@ -169,9 +179,11 @@ autoplot.dp_pdp <- function(object, ...) {
     ggplot2::scale_x_continuous(limits = c(0, NA), expand = ggplot2::expansion(c(0.02, 0.07))) +
     ggplot2::labs(
       x = paste0("privacy loss: epsilon at delta = ", format(object$delta)),
-      y = "share of donors",
-      title = paste0("Privacy loss of ", count_of(nrow(object$donors), "donor")),
-      caption = if (infinite) paste0("not shown: infinite loss of ", count_of(infinite, "donor")),
+      y = if (is.null(object$unit)) "share of donors" else "share of people",
+      title = paste0("Privacy loss of ", count_of(nrow(object$donors), object$unit %||% "donor")),
+      caption = if (infinite) {
+        paste0("not shown: infinite loss of ", count_of(infinite, object$unit %||% "donor"))
+      },
       subtitle = "CURATOR ONLY: data-dependent, not covered by the guarantee"
     ) +
     ggplot2::theme_minimal(base_size = 11) +
@@ -179,4 +191,9 @@ autoplot.dp_pdp <- function(object, ...) {
       panel.grid.minor = ggplot2::element_blank())
 }
 
-loss_labels <- c(removal = "the donor taken out", replacement = "the donor replaced (upper bound)")
+loss_labels <- function(unit) {
+  c(
+    removal = paste("the", unit %||% "donor", "taken out"),
+    replacement = paste("the", unit %||% "donor", "replaced (upper bound)")
+  )
+}

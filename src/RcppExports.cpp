@@ -195,6 +195,51 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// aggregate_plan_cpp
+Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_aggregate_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(aggregate_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// aggregate_order_cpp
+Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng);
+RcppExport SEXP _dpsc_aggregate_order_cpp(SEXP nSEXP, SEXP seedsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seeds(seedsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(aggregate_order_cpp(n, seeds, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// aggregate_release_cpp
+Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_aggregate_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(aggregate_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// quantile_losses_cpp
+std::vector<double> quantile_losses_cpp(const std::vector<double>& counts, int percent);
+RcppExport SEXP _dpsc_quantile_losses_cpp(SEXP countsSEXP, SEXP percentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< int >::type percent(percentSEXP);
+    rcpp_result_gen = Rcpp::wrap(quantile_losses_cpp(counts, percent));
+    return rcpp_result_gen;
+END_RCPP
+}
 // sdid_fit_cpp
 Rcpp::List sdid_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, double zeta, double zeta_periods);
 RcppExport SEXP _dpsc_sdid_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP zetaSEXP, SEXP zeta_periodsSEXP) {
@@ -451,6 +496,131 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type targets(targetsSEXP);
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
     rcpp_result_gen = Rcpp::wrap(cohort_errors_cpp(statistics, options, dates, targets, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_plan_cpp
+Rcpp::List glm_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_glm_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_release_cpp
+Rcpp::List glm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_glm_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_audit_cpp
+Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_glm_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP linearSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_audit_cpp(rows, facts, linear, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_estimate_cpp
+Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_glm_estimate_cpp(SEXP releaseSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_estimate_cpp(release, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_rows_cpp
+Rcpp::List glm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& release);
+RcppExport SEXP _dpsc_glm_rows_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP releaseSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_rows_cpp(rows, facts, release));
+    return rcpp_result_gen;
+END_RCPP
+}
+// glm_loss_cpp
+Rcpp::List glm_loss_cpp(const std::string& family, double span, const Eigen::VectorXd& t, const Eigen::VectorXd& y);
+RcppExport SEXP _dpsc_glm_loss_cpp(SEXP familySEXP, SEXP spanSEXP, SEXP tSEXP, SEXP ySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type span(spanSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type t(tSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_loss_cpp(family, span, t, y));
+    return rcpp_result_gen;
+END_RCPP
+}
+// spherical_log_moment_cpp
+double spherical_log_moment_cpp(double t, double length, int d);
+RcppExport SEXP _dpsc_spherical_log_moment_cpp(SEXP tSEXP, SEXP lengthSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(spherical_log_moment_cpp(t, length, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// spherical_delta_cpp
+double spherical_delta_cpp(double epsilon, double length, int d);
+RcppExport SEXP _dpsc_spherical_delta_cpp(SEXP epsilonSEXP, SEXP lengthSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(spherical_delta_cpp(epsilon, length, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// objective_log_moment_cpp
+double objective_log_moment_cpp(const std::string& slopes, double t, double reach, double c, int d);
+RcppExport SEXP _dpsc_objective_log_moment_cpp(SEXP slopesSEXP, SEXP tSEXP, SEXP reachSEXP, SEXP cSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type slopes(slopesSEXP);
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
+    Rcpp::traits::input_parameter< double >::type c(cSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(objective_log_moment_cpp(slopes, t, reach, c, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// calibrate_objective_cpp
+Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double epsilon, double delta, double rho, double c, int d);
+RcppExport SEXP _dpsc_calibrate_objective_cpp(SEXP slopesSEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rhoSEXP, SEXP cSEXP, SEXP dSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type slopes(slopesSEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< double >::type rho(rhoSEXP);
+    Rcpp::traits::input_parameter< double >::type c(cSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    rcpp_result_gen = Rcpp::wrap(calibrate_objective_cpp(slopes, epsilon, delta, rho, c, d));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -798,6 +968,114 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(gamma_norm_noise_cpp(dimension, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_plan_cpp
+Rcpp::List paper_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_paper_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_release_cpp
+Rcpp::List paper_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_paper_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_raw_cpp
+Rcpp::List paper_raw_cpp(SEXP rows, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_paper_raw_cpp(SEXP rowsSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_raw_cpp(rows, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// paper_rows_cpp
+Rcpp::List paper_rows_cpp(SEXP rows, const Rcpp::List& design);
+RcppExport SEXP _dpsc_paper_rows_cpp(SEXP rowsSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_rows_cpp(rows, design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ridge_logistic_cpp
+Rcpp::NumericVector ridge_logistic_cpp(const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& ridge, const Eigen::VectorXd& linear, double tolerance);
+RcppExport SEXP _dpsc_ridge_logistic_cpp(SEXP xSEXP, SEXP ySEXP, SEXP ridgeSEXP, SEXP linearSEXP, SEXP toleranceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    rcpp_result_gen = Rcpp::wrap(ridge_logistic_cpp(x, y, ridge, linear, tolerance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// posterior_loss_cpp
+Rcpp::NumericVector posterior_loss_cpp(const Rcpp::NumericVector& leverage, double gamma, const Rcpp::NumericVector& error, double value, bool epsilon);
+RcppExport SEXP _dpsc_posterior_loss_cpp(SEXP leverageSEXP, SEXP gammaSEXP, SEXP errorSEXP, SEXP valueSEXP, SEXP epsilonSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type leverage(leverageSEXP);
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type error(errorSEXP);
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< bool >::type epsilon(epsilonSEXP);
+    rcpp_result_gen = Rcpp::wrap(posterior_loss_cpp(leverage, gamma, error, value, epsilon));
+    return rcpp_result_gen;
+END_RCPP
+}
+// posterior_bound_cpp
+double posterior_bound_cpp(double leverage, double gamma, double error, double delta);
+RcppExport SEXP _dpsc_posterior_bound_cpp(SEXP leverageSEXP, SEXP gammaSEXP, SEXP errorSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type leverage(leverageSEXP);
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< double >::type error(errorSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(posterior_bound_cpp(leverage, gamma, error, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// joint_loss_cpp
+double joint_loss_cpp(double shift, double curvature);
+RcppExport SEXP _dpsc_joint_loss_cpp(SEXP shiftSEXP, SEXP curvatureSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
+    Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
+    rcpp_result_gen = Rcpp::wrap(joint_loss_cpp(shift, curvature));
+    return rcpp_result_gen;
+END_RCPP
+}
+// joint_shift_cpp
+double joint_shift_cpp(double epsilon, double curvature, bool replace);
+RcppExport SEXP _dpsc_joint_shift_cpp(SEXP epsilonSEXP, SEXP curvatureSEXP, SEXP replaceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
+    Rcpp::traits::input_parameter< bool >::type replace(replaceSEXP);
+    rcpp_result_gen = Rcpp::wrap(joint_shift_cpp(epsilon, curvature, replace));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1367,6 +1645,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
     {"_dpsc_laplace_outer_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_outer_sensitivity_cpp, 2},
     {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
+    {"_dpsc_aggregate_plan_cpp", (DL_FUNC) &_dpsc_aggregate_plan_cpp, 1},
+    {"_dpsc_aggregate_order_cpp", (DL_FUNC) &_dpsc_aggregate_order_cpp, 3},
+    {"_dpsc_aggregate_release_cpp", (DL_FUNC) &_dpsc_aggregate_release_cpp, 3},
+    {"_dpsc_quantile_losses_cpp", (DL_FUNC) &_dpsc_quantile_losses_cpp, 2},
     {"_dpsc_sdid_fit_cpp", (DL_FUNC) &_dpsc_sdid_fit_cpp, 5},
     {"_dpsc_difference_deviation_cpp", (DL_FUNC) &_dpsc_difference_deviation_cpp, 2},
     {"_dpsc_augmented_fit_cpp", (DL_FUNC) &_dpsc_augmented_fit_cpp, 3},
@@ -1386,6 +1668,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_cohort_audit_cpp", (DL_FUNC) &_dpsc_cohort_audit_cpp, 7},
     {"_dpsc_cohort_view_cpp", (DL_FUNC) &_dpsc_cohort_view_cpp, 2},
     {"_dpsc_cohort_errors_cpp", (DL_FUNC) &_dpsc_cohort_errors_cpp, 5},
+    {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
+    {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
+    {"_dpsc_glm_audit_cpp", (DL_FUNC) &_dpsc_glm_audit_cpp, 5},
+    {"_dpsc_glm_estimate_cpp", (DL_FUNC) &_dpsc_glm_estimate_cpp, 2},
+    {"_dpsc_glm_rows_cpp", (DL_FUNC) &_dpsc_glm_rows_cpp, 3},
+    {"_dpsc_glm_loss_cpp", (DL_FUNC) &_dpsc_glm_loss_cpp, 4},
+    {"_dpsc_spherical_log_moment_cpp", (DL_FUNC) &_dpsc_spherical_log_moment_cpp, 3},
+    {"_dpsc_spherical_delta_cpp", (DL_FUNC) &_dpsc_spherical_delta_cpp, 3},
+    {"_dpsc_objective_log_moment_cpp", (DL_FUNC) &_dpsc_objective_log_moment_cpp, 5},
+    {"_dpsc_calibrate_objective_cpp", (DL_FUNC) &_dpsc_calibrate_objective_cpp, 6},
     {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
     {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
     {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},
@@ -1414,6 +1706,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},
     {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
+    {"_dpsc_paper_plan_cpp", (DL_FUNC) &_dpsc_paper_plan_cpp, 1},
+    {"_dpsc_paper_release_cpp", (DL_FUNC) &_dpsc_paper_release_cpp, 3},
+    {"_dpsc_paper_raw_cpp", (DL_FUNC) &_dpsc_paper_raw_cpp, 2},
+    {"_dpsc_paper_rows_cpp", (DL_FUNC) &_dpsc_paper_rows_cpp, 2},
+    {"_dpsc_ridge_logistic_cpp", (DL_FUNC) &_dpsc_ridge_logistic_cpp, 5},
+    {"_dpsc_posterior_loss_cpp", (DL_FUNC) &_dpsc_posterior_loss_cpp, 5},
+    {"_dpsc_posterior_bound_cpp", (DL_FUNC) &_dpsc_posterior_bound_cpp, 4},
+    {"_dpsc_joint_loss_cpp", (DL_FUNC) &_dpsc_joint_loss_cpp, 2},
+    {"_dpsc_joint_shift_cpp", (DL_FUNC) &_dpsc_joint_shift_cpp, 3},
     {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
     {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},

@@ -3,6 +3,7 @@
 
 #include <dpsc/release/lm_release.hpp>
 
+#include "r_design.h"
 #include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
@@ -10,24 +11,6 @@
 namespace {
 
 using Rcpp::_;
-
-dpsc::lm_design as_design(const Rcpp::List& x) {
-  dpsc::lm_design out;
-  const Rcpp::NumericVector centre = x["centre"], half = x["half"];
-  const Rcpp::LogicalVector indicator = x["indicator"];
-  for (R_xlen_t j = 0; j < centre.size(); ++j)
-    out.variables.push_back({centre[j], half[j], static_cast<bool>(indicator[j])});
-  const Rcpp::List columns = x["columns"];
-  for (R_xlen_t k = 0; k < columns.size(); ++k) {
-    const Rcpp::List column = columns[k];
-    dpsc::lm_column one{Rcpp::as<std::vector<int>>(column["variables"]),
-                        Rcpp::as<std::vector<int>>(column["powers"])};
-    for (int& j : one.variables) --j;
-    out.columns.push_back(one);
-  }
-  out.check();
-  return out;
-}
 
 dpsc::lm_facts as_facts(const Rcpp::List& x) {
   dpsc::lm_facts facts;

@@ -1,0 +1,133 @@
+# A statistic on disjoint blocks of people. The answer of a block is a function of its own rows and
+# of public things: one person moves one row of the table of answers.
+
+#' Rows of people without what a column knows of all rows: levels, names, groups, an index
+#' @return A plain vector, matrix or data frame. PRIVATE.
+#' @noRd
+plain_rows <- function(data, call) {
+  if (is.data.frame(data)) {
+    columns <- lapply(seq_along(data), function(j) plain_column(.subset2(data, j)))
+    ok <- !vapply(columns, is.null, NA)
+    if (!all(ok)) {
+      abort(c(
+        "Columns of {.arg data} must be plain vectors, factors or dates.",
+        x = "{.code {names(data)[!ok]}} {?is/are} not."
+      ), "data", call)
+    }
+    names(columns) <- names(data)
+    rows <- length(attr(data, "row.names"))
+    return(structure(columns, class = "data.frame", row.names = .set_row_names(rows)))
+  }
+  if (is.matrix(data) && is.atomic(data)) {
+    return(matrix(as.vector(unclass(data)), nrow(data), ncol(data),
+      dimnames = list(NULL, colnames(data))
+    ))
+  }
+  if (is.atomic(data) && is.null(dim(data)) && !is.null(data)) {
+    return(plain_column(data))
+  }
+  abort(c(
+    "{.arg data} must be a data frame, a matrix or a vector, with one row a person.",
+    x = "It is {describe(data)}."
+  ), "data", call)
+}
+
+plain_column <- function(x) {
+  if (is.factor(x)) {
+    return(as.character(x))
+  }
+  if (!is.atomic(x) || !is.null(dim(x))) {
+    return(NULL)
+  }
+  kept <- if (inherits(x, c("Date", "POSIXct"))) attributes(x)[c("class", "tzone")]
+  attributes(x) <- NULL
+  attributes(x) <- Filter(Negate(is.null), kept)
+  x
+}
+
+count_rows <- function(data) {
+  if (is.null(dim(data))) length(data) else nrow(data)
+}
+
+#' Answers of all blocks, clipped, scaled to \[0, 1\]
+#'
+#' Each block starts from a seed of its own: how many random numbers one block's statistic used must
+#' not change the next one's. An answer that is an error, of the wrong length or not a number is
+#' the public fallback. What the statistic says (messages, warnings, output) is swallowed.
+#' @param order (`numeric`)\cr people in the order in which they fill the blocks.
+#' @return A matrix, blocks by statistics. PRIVATE.
+#' @noRd
+block_answers <- function(data, statistic, facts, order, seeds) {
+  state <- hold_state()
+  on.exit(restore_state(state))
+  sizes <- rep(floor(facts$n / facts$blocks), facts$blocks)
+  extra <- facts$n - sum(sizes)
+  sizes[seq_len(extra)] <- sizes[seq_len(extra)] + 1
+  block <- rep(seq_len(facts$blocks), sizes)
+  width <- facts$upper - facts$lower
+  out <- matrix(0, facts$blocks, length(width))
+  for (b in seq_len(facts$blocks)) {
+    between_blocks(state)
+    rows <- sort(order[block == b])
+    set.seed(seeds[[b]], kind = "Mersenne-Twister", normal.kind = "Inversion",
+      sample.kind = "Rejection")
+    answer <- quiet_answer(statistic, take_rows(data, rows), length(width))
+    lost <- is.nan(answer) | is.na(answer)
+    answer[lost] <- facts$fallback[lost]
+    out[b, ] <- (pmin(pmax(answer, facts$lower), facts$upper) - facts$lower) / width
+  }
+  out
+}
+
+take_rows <- function(data, rows) {
+  if (is.null(dim(data))) {
+    return(data[rows])
+  }
+  part <- data[rows, , drop = FALSE]
+  if (is.data.frame(part)) attr(part, "row.names") <- .set_row_names(length(rows))
+  part
+}
+
+#' @return `size` numbers, `NA` where there is none.
+#' @noRd
+quiet_answer <- function(statistic, part, size) {
+  answer <- tryCatch(
+    withCallingHandlers(statistic(part),
+      warning = function(w) tryInvokeRestart("muffleWarning"),
+      message = function(m) tryInvokeRestart("muffleMessage")
+    ),
+    error = function(e) NULL
+  )
+  if ((is.numeric(answer) || is.logical(answer)) && length(answer) == size) {
+    as.double(answer)
+  } else {
+    rep(NA_real_, size)
+  }
+}
+
+# What a statistic could leave behind for the next block: the generator's state, options, sinks.
+hold_state <- function() {
+  list(
+    seed = get0(".Random.seed", globalenv(), inherits = FALSE), kind = RNGkind(),
+    options = options(), sinks = sink.number()
+  )
+}
+
+between_blocks <- function(state) {
+  while (sink.number() > state$sinks) sink()
+  sink(nullfile())
+  added <- setdiff(names(options()), names(state$options))
+  options(c(state$options, stats::setNames(vector("list", length(added)), added)))
+}
+
+restore_state <- function(state) {
+  between_blocks(state)
+  sink()
+  do.call(RNGkind, as.list(state$kind))
+  home <- globalenv()
+  if (is.null(state$seed)) {
+    rm(".Random.seed", envir = home)
+  } else {
+    home$.Random.seed <- state$seed
+  }
+}

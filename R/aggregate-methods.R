@@ -1,0 +1,87 @@
+# What people read off an aggregate: released values and public facts.
+
+#' Read an aggregate of blocks
+#'
+#' Post-processing of a [dp_aggregate()]: it costs nothing.
+#'
+#' @param x,object (`dp_aggregate`).
+#' @param conf.int (`flag`)\cr add limits; needs `spread = TRUE`.
+#' @param conf.level (`number`, in (0, 1))\cr their coverage, of the statistic that blocks estimate.
+#' @param ... unused.
+#' @return
+#' * `coef()`: the estimates. `nobs()`: the number of people.
+#' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
+#'   without `spread`), `privacy.se`, and `conf.low`, `conf.high`.
+#' * `glance()`: one row of facts.
+#' @section Errors: `dpsc_error_argument`.
+#' @name tidy.dp_aggregate
+NULL
+
+#' @rdname tidy.dp_aggregate
+#' @export
+tidy.dp_aggregate <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
+  call <- public_call("tidy")
+  check_no_dots(..., call = call)
+  out <- data.frame(
+    term = names(x$estimate), estimate = unname(x$estimate), std.error = x$std.error,
+    privacy.se = x$privacy.se
+  )
+  if (check_flag(conf.int, call = call)) {
+    if (!x$plan$spread) {
+      abort(c(
+        "This aggregate was released without its spread, so it has no intervals.",
+        i = "Release with {.code method = \"median\", spread = TRUE}."
+      ), "argument", call)
+    }
+    out <- add_limits(out, out$std.error, conf.level, call)
+  }
+  out
+}
+
+#' @rdname tidy.dp_aggregate
+#' @export
+glance.dp_aggregate <- function(x, ...) {
+  data.frame(
+    method = x$method, nobs = x$nobs, blocks = x$plan$blocks, epsilon = x$privacy$epsilon,
+    delta = x$privacy$delta, private = x$privacy$holds
+  )
+}
+
+#' @rdname tidy.dp_aggregate
+#' @export
+coef.dp_aggregate <- function(object, ...) {
+  check_no_dots(..., call = public_call("coef"))
+  object$estimate
+}
+
+#' @rdname tidy.dp_aggregate
+#' @export
+nobs.dp_aggregate <- function(object, ...) {
+  object$nobs
+}
+
+#' @rdname tidy.dp_aggregate
+#' @export
+print.dp_aggregate <- function(x, ...) {
+  whole <- function(n) formatC(n, format = "d", big.mark = ",")
+  middle <- if (x$method == "median") "Median" else "Mean"
+  few <- x$privacy$private && x$method == "median" && x$plan$ranks > x$plan$blocks / 6
+  cat(
+    paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) middle else tolower(middle),
+      " over ", whole(x$plan$blocks), " blocks of ", whole(floor(x$nobs / x$plan$blocks)),
+      " people of a statistic of yours"),
+    "",
+    paste0("  ", formatC(names(x$estimate), width = -max(nchar(names(x$estimate)))), "  ",
+      formatC(x$estimate, digits = 5L, format = "g"),
+      ifelse(is.na(x$std.error), "", paste0("  (", formatC(x$std.error, digits = 3L, format = "g"),
+        ")"))),
+    if (few) strwrap(paste0(
+      "Not identified at this budget: the noise is worth ", formatC(x$plan$ranks, digits = 3L,
+        format = "g"), " of ", whole(x$plan$blocks), " ranks. More blocks, fewer statistics or a ",
+      "larger epsilon help."
+    ), 90L, prefix = "  "),
+    "", stream_privacy_lines(x$privacy),
+    sep = "\n"
+  )
+  invisible(x)
+}

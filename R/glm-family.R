@@ -1,0 +1,86 @@
+# Families of private generalised linear models: which there are, and what their outcomes may be.
+
+#' The families, by name
+#' @return A list of records: `link`; `outcome`, a function of the formula's left side that gives
+#'   the outcome's variable; `mean`, of a linear predictor; `slopes`, what the calibration calls
+#'   the loss. PUBLIC.
+#' @noRd
+glm_families <- function() {
+  list(
+    binomial = list(
+      link = "logit", outcome = binary_outcome, mean = stats::plogis, slopes = "pairs",
+      words = "Logistic regression"
+    ),
+    poisson = list(
+      link = "log", outcome = count_outcome, mean = exp, slopes = "pairs",
+      words = "Poisson regression (capped)"
+    ),
+    gaussian = list(
+      link = "identity", outcome = lm_outcome, mean = identity, slopes = "symmetric",
+      words = "Robust linear regression (log-cosh)"
+    )
+  )
+}
+
+#' A family's name from what glm() would take
+#' @param family (`string`, function or `family`).
+#' @noRd
+check_family <- function(family, call) {
+  known <- glm_families()
+  if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
+  link <- NULL
+  if (inherits(family, "family")) {
+    link <- family$link
+    family <- family$family
+  }
+  if (!(is.character(family) && length(family) == 1L && family %in% names(known))) {
+    abort(c(
+      "{.arg family} must be one of {.or {.val {names(known)}}}.",
+      i = if (identical(family, "Gamma")) "A slope without bound cannot be made private this way."
+    ), "argument", call)
+  }
+  if (!is.null(link) && link != known[[family]]$link) {
+    abort(c(
+      "Family {.val {family}} comes with the link {.val {known[[family]]$link}} only.",
+      x = "It was given {.val {link}}.",
+      i = "Other links have slopes without bound, or curvature that privacy must pay for."
+    ), "argument", call)
+  }
+  family
+}
+
+#' An outcome of two values: its variable is 1 for the second
+#' @noRd
+binary_outcome <- function(expression, given, call) {
+  response <- lm_atom(expression, given, call)
+  if (response$kind == "levels" && length(response$levels) == 2L) {
+    level <- response$levels[[2L]]
+    return(list(
+      kind = "level", name = response$name, expression = response$expression,
+      levels = response$levels, level = level, lower = 0, upper = 1
+    ))
+  }
+  if (response$kind != "value" || response$lower != 0 || response$upper != 1) {
+    abort(c(
+      "The outcome of a binomial model must have two values.",
+      i = paste(
+        "In {.arg bounds}: {.code c(0, 1)} for a number, {.code c(FALSE, TRUE)} for a logical, or",
+        "its two levels, the second of which is the event."
+      )
+    ), "bounds", call)
+  }
+  response
+}
+
+#' A count: a number that is not negative
+#' @noRd
+count_outcome <- function(expression, given, call) {
+  response <- lm_outcome(expression, given, call)
+  if (response$lower < 0 || response$upper < 1) {
+    abort(c(
+      "The bounds of a count must start at 0 or above, and reach 1.",
+      x = "They are {response$lower} and {response$upper}."
+    ), "bounds", call)
+  }
+  response
+}

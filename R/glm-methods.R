@@ -1,0 +1,228 @@
+# What people read off a private generalised linear model: post-processing of the release.
+
+#' Read a private generalised linear model
+#'
+#' The verbs of [stats::glm()] on a [dp_glm()]. None of them spends budget: they read the release.
+#' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
+#'
+#' @param object,x,fitted (`dp_glm`)\cr a fit.
+#' @param parm (`character` or `integer`)\cr which coefficients.
+#' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
+#' @param type (`string`)\cr of `vcov()` and `confint()`. `"total"`: about the population.
+#'   `"privacy"`: what noise and ridge add, about what the fit without them would have said.
+#'   `"sampling"`: what that fit itself would be off. Of `predict()`: `"link"`, the linear predictor,
+#'   or `"response"`, the mean.
+#' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
+#' @param interval (`string`)\cr `"none"`, or `"confidence"` of the mean.
+#' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
+#'   ratios.
+#' @param ... unused.
+#' @return
+#' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`.
+#' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
+#'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with `.fitted`
+#'   (the mean) and `.se.fit` (of the linear predictor).
+#' * `autoplot()`: a ggplot; `plot()` draws it. Estimates with 95 % limits; the thick part is what
+#'   sampling alone would leave.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
+#' @name dp_glm-methods
+NULL
+
+#' @rdname dp_glm-methods
+#' @export
+coef.dp_glm <- function(object, ...) {
+  object$coefficients
+}
+
+#' @rdname dp_glm-methods
+#' @export
+vcov.dp_glm <- function(object, type = c("total", "privacy", "sampling"), ...) {
+  glm_covariance(object, type, public_call("vcov"))
+}
+
+glm_covariance <- function(fit, type, call) {
+  type <- check_choice(type, c("total", "privacy", "sampling"), call = call)
+  if (is.null(fit$covariance)) {
+    abort(c(
+      "This fit has no standard errors: none were paid for.",
+      i = "{.code intervals = TRUE} has to be chosen before the release."
+    ), "argument", call)
+  }
+  fit$covariance[[type]]
+}
+
+#' @rdname dp_glm-methods
+#' @export
+confint.dp_glm <- function(object, parm, level = 0.95, type = c("total", "privacy", "sampling"),
+                           ...) {
+  call <- public_call("confint")
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  estimate <- object$coefficients
+  reach <- stats::qnorm((1 + level) / 2) * sqrt(diag(glm_covariance(object, type, call)))
+  out <- cbind(estimate - reach, estimate + reach)
+  ends <- c((1 - level) / 2, (1 + level) / 2)
+  dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
+  if (missing(parm)) {
+    return(out)
+  }
+  known <- if (is.character(parm)) parm %in% rownames(out) else parm %in% seq_len(nrow(out))
+  if (!all(known)) {
+    abort(c(
+      "{.arg parm} must name coefficients of the fit.",
+      i = "They are {.val {rownames(out)}}."
+    ), "argument", call)
+  }
+  out[parm, , drop = FALSE]
+}
+
+#' @rdname dp_glm-methods
+#' @export
+nobs.dp_glm <- function(object, ...) {
+  object$nobs
+}
+
+#' @rdname dp_glm-methods
+#' @export
+formula.dp_glm <- function(x, ...) {
+  stats::as.formula(str2lang(x$text), env = baseenv())
+}
+
+#' @rdname dp_glm-methods
+#' @export
+residuals.dp_glm <- function(object, ...) {
+  abort_of_people("Residuals", "residuals")
+}
+
+#' @rdname dp_glm-methods
+#' @export
+fitted.dp_glm <- function(object, ...) {
+  abort_of_people("Fitted values", "fitted")
+}
+
+#' @rdname dp_glm-methods
+#' @importFrom stats logLik deviance hatvalues
+#' @export
+deviance.dp_glm <- function(object, ...) {
+  abort_of_people("The deviance and its parts", "deviance")
+}
+
+#' @rdname dp_glm-methods
+#' @export
+logLik.dp_glm <- function(object, ...) {
+  abort_of_people("The log-likelihood and its parts", "logLik")
+}
+
+#' @rdname dp_glm-methods
+#' @export
+hatvalues.dp_glm <- function(object, ...) {
+  abort_of_people("Hat values", "hatvalues")
+}
+
+#' @rdname dp_glm-methods
+#' @export
+predict.dp_glm <- function(object, newdata, type = c("link", "response"),
+                           interval = c("none", "confidence"), level = 0.95, ...) {
+  call <- public_call("predict")
+  check_given(missing(newdata), "newdata", "public rows to predict", call)
+  type <- check_choice(type, c("link", "response"), call = call)
+  interval <- check_choice(interval, c("none", "confidence"), call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  x <- lm_matrix(object$columns, newdata, call)
+  fit <- drop(x %*% object$coefficients)
+  names(fit) <- rownames(newdata)
+  mean <- if (type == "response") glm_families()[[object$family]]$mean else identity
+  if (interval == "none") {
+    return(mean(fit))
+  }
+  reach <- stats::qnorm((1 + level) / 2) *
+    sqrt(rowSums((x %*% glm_covariance(object, "total", call)) * x))
+  cbind(fit = mean(fit), lwr = mean(fit - reach), upr = mean(fit + reach))
+}
+
+#' @rdname dp_glm-methods
+#' @export
+tidy.dp_glm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  call <- public_call("tidy")
+  missing <- rep(NA_real_, length(x$coefficients))
+  error <- part <- missing
+  if (!is.null(x$covariance)) {
+    error <- unname(sqrt(diag(x$covariance$total)))
+    part <- unname(sqrt(diag(x$covariance$privacy)))
+  }
+  statistic <- unname(x$coefficients) / error
+  change <- if (check_flag(exponentiate, call = call)) exp else identity
+  out <- data.frame(
+    term = names(x$coefficients), estimate = change(unname(x$coefficients)), std.error = error,
+    privacy.se = part, statistic = statistic, p.value = 2 * stats::pnorm(-abs(statistic)),
+    identified = unname(x$identified)
+  )
+  if (check_flag(conf.int, call = call)) {
+    limits <- confint.dp_glm(x, level = conf.level)
+    out$conf.low <- change(unname(limits[, 1L]))
+    out$conf.high <- change(unname(limits[, 2L]))
+  }
+  out
+}
+
+#' @rdname dp_glm-methods
+#' @export
+glance.dp_glm <- function(x, ...) {
+  data.frame(
+    family = x$family, method = x$method, nobs = x$nobs, df = length(x$coefficients) - 1L,
+    epsilon = x$privacy$epsilon, delta = x$privacy$delta, private = x$privacy$holds,
+    ridge = x$release$ridge %||% NA_real_, noise = x$release$kappa %||% NA_real_,
+    identified = all(x$identified)
+  )
+}
+
+#' @rdname dp_glm-methods
+#' @export
+augment.dp_glm <- function(x, newdata, ...) {
+  call <- public_call("augment")
+  check_given(missing(newdata), "newdata", "public rows to predict", call)
+  m <- lm_matrix(x$columns, newdata, call)
+  newdata$.fitted <- glm_families()[[x$family]]$mean(drop(m %*% x$coefficients))
+  if (!is.null(x$covariance)) {
+    newdata$.se.fit <- sqrt(rowSums((m %*% x$covariance$total) * m))
+  }
+  newdata
+}
+
+#' @rdname dp_glm-methods
+#' @export
+plot.dp_glm <- function(x, ...) {
+  picture <- autoplot.dp_glm(x, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_glm-methods
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_glm <- function(object, ...) {
+  check_no_dots(..., call = public_call("plot"))
+  rlang::check_installed("ggplot2", "to plot a fit.")
+  reach <- stats::qnorm(0.975)
+  error <- function(type) reach * sqrt(diag(glm_covariance(object, type, public_call("plot"))))
+  data <- data.frame(
+    term = names(object$coefficients), estimate = object$coefficients, total = error("total"),
+    sampling = error("sampling")
+  )[-1L, ]
+  data$term <- factor(data$term, levels = rev(data$term))
+  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$term)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$estimate - .data$total, xmax = .data$estimate + .data$total),
+      colour = "#D55E00", linewidth = 0.8
+    ) +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$estimate - .data$sampling, xmax = .data$estimate + .data$sampling),
+      colour = "#0072B2", linewidth = 2.2
+    ) +
+    ggplot2::geom_point(size = 2) +
+    ggplot2::labs(
+      x = "estimate", y = NULL, title = paste("Slopes of", object$text),
+      subtitle = "95 % limits: thick, sampling alone; thin, with privacy"
+    ) +
+    ggplot2::theme_minimal(base_size = 11)
+}

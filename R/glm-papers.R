@@ -1,0 +1,144 @@
+# The papers' own methods of dp_glm(): logistic regression in public units, coefficients only. The
+# core is inst/include/dpsc/mechanism/papers.hpp; proofs are in inst/proofs/papers.md.
+
+#' Their records, in the terms of `glm_mechanisms()`
+#' @noRd
+paper_mechanisms <- function() {
+  list(
+    output = paper_glm("output", "output perturbation", c("tight", "published"), "ridge", c(
+      tight = "sensitivity 2 / ridge of the minimiser (proofs/papers.md, Theorem 4)",
+      published = paste("Lemma 3.1 of Thakurta (2013), with twice the noise it needs",
+        "(proofs/papers.md, Theorem 4)")
+    )),
+    `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
+      "tight", "ridge",
+      c(tight = paste("objective perturbation, slope and curvature of a record at one place",
+        "(proofs/papers.md, Theorem 5)"))),
+    kst = paper_glm("kst", "objective perturbation of Kifer, Smith and Thakurta (2012)",
+      c("tight", "published"), "ridge", c(
+        tight = paste("Kifer, Smith and Thakurta (2012), proof repaired and without its slack",
+          "(proofs/papers.md, Theorem 6)"),
+        published = paste("Kifer, Smith and Thakurta (2012), proof repaired",
+          "(proofs/papers.md, Theorem 6)")
+      )),
+    cms = paper_glm("cms",
+      "objective perturbation of Chaudhuri, Monteleoni and Sarwate (2011)",
+      c("tight", "published"), "ridge", c(
+        tight = paste("Chaudhuri, Monteleoni and Sarwate (2011), one determinant",
+          "(proofs/papers.md, Theorem 6)"),
+        published = paste("Chaudhuri, Monteleoni and Sarwate (2011), Algorithm 2",
+          "(proofs/papers.md, Theorem 6)")
+      )),
+    napp = paper_glm("napp", "NAPP-ERM of Li and Liu", c("tight", "published"), c("ridge", "stages"),
+      c(
+        tight = "stages with fresh noise, joint calibration (proofs/papers.md, Theorem 7)",
+        published = ""
+      ),
+      broken = c(published = paste(
+        "NAPP-ERM as printed keeps its noise while its penalty follows the estimate, and draws it",
+        "from the wrong law: no epsilon holds (proofs/papers.md, section 6)"
+      )), printed = c("iterations", "target")),
+    ops = posterior_refusal("ops"), adaops = posterior_refusal("adaops")
+  )
+}
+
+#' @param settings (`character`)\cr names it takes; `printed`: those of the published calibration.
+#' @param broken (named `character`)\cr why a calibration holds nothing.
+#' @noRd
+paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
+                      printed = settings) {
+  taken <- function(public) if (public$calibration == "published") printed else settings
+  list(
+    title = title, families = "binomial", calibrations = calibrations, options = "settings",
+    refuse = function(public) unknown_settings(public$options$settings, taken(public)),
+    promise = function(public) {
+      reason <- if (public$calibration %in% names(broken)) broken[[public$calibration]]
+      list(
+        holds = is.null(reason), neighbours = "replace one person's row",
+        theorem = theorem[[public$calibration]], reason = reason %||% "", exact = FALSE
+      )
+    },
+    plan = function(public, call) plan_paper(paper_facts(public, core, call), public, call),
+    run = function(plan, table, public) {
+      release <- paper_release_cpp(table, paper_facts(public, core), public$rng)
+      names(release$stages) <- paste0("stage", seq_along(release$stages))
+      release
+    },
+    estimate = function(release, public) {
+      coefficients <- release$stages[[length(release$stages)]]
+      list(
+        coefficients = coefficients, privacy = NULL, sampling = NULL,
+        identified = rep(Inf, length(coefficients))
+      )
+    }
+  )
+}
+
+#' Why posterior sampling is not offered for these families
+#' @noRd
+posterior_refusal <- function(method) {
+  record <- paper_glm("ops", "one posterior sample", "tight", character(), c(tight = ""))
+  record$families <- names(glm_families())
+  record$refuse <- function(public) {
+    if (public$family == "gaussian") {
+      return(paste0("For linear regression it is dp_lm(method = \"", method, "\")."))
+    }
+    paste(
+      "This posterior has no exact sampler: a Markov chain stops at a distance from it that nobody",
+      "can bound, and that distance is a part of delta. Exact draws would also lose to objective",
+      "perturbation."
+    )
+  }
+  record
+}
+
+unknown_settings <- function(settings, known) {
+  names <- rlang::names2(settings)
+  if (all(names %in% known)) {
+    return(NULL)
+  }
+  paste0(
+    "settings takes ", if (length(known)) paste(known, collapse = ", ") else "nothing",
+    "; it was given ", paste(ifelse(nzchar(names), names, "(unnamed)"), collapse = ", "), "."
+  )
+}
+
+#' Facts for the core
+#' @noRd
+paper_facts <- function(public, core, call = NULL) {
+  settings <- public$options$settings %||% public$settings
+  number <- function(name, default) {
+    if (is.null(settings[[name]])) {
+      return(default)
+    }
+    check_number(settings[[name]], 0, 1e12, open = "min", arg = name, call = call)
+  }
+  count <- function(name, default, most) {
+    check_count(settings[[name]] %||% default, 1, most, arg = name, call = call)
+  }
+  list(
+    n = public$n, epsilon = if (public$private) public$epsilon else 1,
+    delta = if (public$private) public$delta else 1e-6, design = public$facts$design,
+    method = core, calibration = public$calibration, ridge = number("ridge", 0),
+    condition = number("condition", 4), target = number("target", 1),
+    stages = count("stages", 2, 10), iterations = count("iterations", 20, 1000)
+  )
+}
+
+#' @return A list: `cost`, `steps`, and what the noise is. PUBLIC.
+#' @noRd
+plan_paper <- function(facts, public, call) {
+  force(facts)
+  plan <- tryCatch(paper_plan_cpp(facts), error = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for this method, or its {.arg ridge} is.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  })
+  plan$cost <- if (plan$approximate) {
+    new_cost("approximate", epsilon = public$epsilon, delta = public$delta)
+  } else {
+    new_cost("pure", epsilon = public$epsilon)
+  }
+  plan
+}

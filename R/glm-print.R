@@ -1,0 +1,75 @@
+# What a private generalised linear model says of itself.
+
+#' @rdname dp_glm-methods
+#' @export
+print.dp_glm <- function(x, ...) {
+  cat(glm_heading(x), sep = "\n")
+  cat("\nCoefficients:\n")
+  print(format(x$coefficients, digits = 4L), quote = FALSE)
+  notes <- glm_notes(x)
+  if (length(notes)) cat("\n", paste0(notes, "\n"), sep = "")
+  invisible(x)
+}
+
+#' @rdname dp_glm-methods
+#' @export
+summary.dp_glm <- function(object, ...) {
+  table <- tidy.dp_glm(object)
+  coefficients <- as.matrix(table[c("estimate", "std.error", "privacy.se", "statistic", "p.value")])
+  dimnames(coefficients) <- list(
+    table$term, c("Estimate", "Std. Error", "of which privacy", "z value", "Pr(>|z|)")
+  )
+  structure(list(
+    heading = glm_heading(object), coefficients = coefficients, notes = glm_notes(object),
+    nobs = object$nobs
+  ), class = "summary.dp_glm")
+}
+
+#' @rdname dp_glm-methods
+#' @export
+print.summary.dp_glm <- function(x, ...) {
+  cat(x$heading, sep = "\n")
+  cat("\nCoefficients (errors: sampling and privacy together):\n")
+  stats::printCoefmat(x$coefficients,
+    digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
+    has.Pvalue = TRUE
+  )
+  if (length(x$notes)) cat("\n", paste0(x$notes, "\n"), sep = "")
+  invisible(x)
+}
+
+glm_heading <- function(x) {
+  privacy <- x$privacy
+  budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
+  if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
+  promise <- if (!privacy$private) {
+    paste("NOT PRIVATE:", privacy$reason)
+  } else if (!privacy$holds) {
+    c(paste0("NOT PRIVATE: the nominal ", budget, " does not hold,"), paste(" ", privacy$reason))
+  } else {
+    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
+  }
+  c(
+    paste(
+      glm_families()[[x$family]]$words, "of", format(x$nobs, big.mark = ","), "people",
+      if (privacy$private) paste("by", glm_mechanisms()[[x$method]]$title)
+    ),
+    paste0("  ", x$text), paste0("  ", promise)
+  )
+}
+
+glm_notes <- function(x) {
+  lost <- names(x$identified)[!x$identified]
+  c(
+    if (isFALSE(x$plan$located)) paste(
+      "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
+      "people or a larger epsilon help."
+    ),
+    if (length(lost) && x$privacy$private) paste0(
+      "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
+      "needs outweighs the rows: estimates are drawn to zero, intervals are not to be trusted."
+    ),
+    if (x$privacy$private && is.null(x$covariance)) "No standard errors: none were paid for.",
+    if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
+  )
+}

@@ -1,0 +1,264 @@
+# Private generalised linear models: check, plan, charge, draw. What a method does is its record in
+# R/glm-mechanisms.R; what touches a row's values is R/lm-columns.R and C++.
+
+#' Generalised linear models under differential privacy
+#'
+#' What [stats::glm()] does, for rows that are people: logistic regression, Poisson regression with
+#' capped counts, and a linear regression that outliers do not move, with standard errors and
+#' intervals that hold sampling error and privacy noise together.
+#'
+#' By default the objective is perturbed: a random linear term, drawn once, is added to the
+#' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
+#' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
+#' wide. Rows far from the middle weigh less, by a function of the regressors alone, which keeps the
+#' estimates consistent. A ridge that the proof needs, of size 2 R^2 / epsilon with R^2 one more than
+#' the number of columns, draws slopes towards zero when people are few.
+#'
+#' A logistic loss bends least where its slope is largest. Once the ridge is that large, the
+#' curvature of one person's loss costs nearly nothing beside its slope, and the whole budget is left
+#' to the linear term.
+#'
+#' @section Families:
+#' * `"binomial"` (logit): the outcome is a number with bounds `c(0, 1)`, a logical, or one of two
+#'   levels, the second of which is the event.
+#' * `"poisson"` (log): a count with bounds `c(0, most)`. A cap is found privately (2 % of the
+#'   budget); counts and fitted means are bent down towards it, which leaves means below half of the
+#'   cap as they are.
+#' * `"gaussian"`: log-cosh loss, about squares within one deviation of the outcome and absolute
+#'   values beyond. [dp_lm()] is for least squares.
+#'
+#' @section Bounds, formulas, missing values:
+#' As in [dp_lm()]: `bounds` names every variable, by a range or by all its levels; functions of one
+#' row only; a row with a missing value, or outside `subset`, weighs nothing, and how many there are
+#' is private. No offsets and no weights.
+#'
+#' @section When there is too little:
+#' Where the ridge outweighs what the rows say of a coefficient, the fit says that it is *not
+#' identified at this budget*: it is drawn to zero, and its interval is not to be trusted.
+#'
+#' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
+#' @param data (`data.frame`, PRIVATE)\cr one row a person.
+#' @param family (`string` or `family`)\cr see Families.
+#' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `glm()`.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
+#'   columns are not whitened.
+#' @param bounds (`list`, PUBLIC)\cr see [dp_lm()].
+#' @param method (`string`)\cr `"objective"`: the default.
+#' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that are proved here.
+#'   `"published"`: those of a paper, for methods that have them. `NULL`: the method's first.
+#' @param intervals (`flag`)\cr a tenth of the budget for noisy information, without which there are
+#'   no standard errors. To be decided before the release.
+#' @param penalty,constraints (`list` or `NULL`)\cr for methods that take them.
+#' @param settings (`list`)\cr settings of other methods.
+#' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
+#' @return An object of class `dp_glm`:
+#'   * `coefficients`: estimates, intercept first. RELEASED.
+#'   * `covariance`: `total`, `privacy` (noise, and what the ridge may hide), `sampling`; or `NULL`.
+#'     RELEASED.
+#'   * `identified`: a flag for each coefficient. RELEASED.
+#'   * `release`: what the mechanism gave. RELEASED.
+#'   * `columns`, `plan`, `nobs`, `family`, `method`: what was asked, and shares of the budget. PUBLIC.
+#'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
+#'
+#'   It holds no row, fitted value, residual, model frame or environment.
+#' @section Privacy:
+#' Protects one person's whole row against whoever knows all others; neighbours replace one row. The
+#' guarantee is one pair (epsilon, delta), and holds at no smaller epsilon; a ledger takes it as
+#' such. The linear term is drawn in floating point, as a sum of exact noises and one continuous
+#' vector: ideal up to rounding. The minimiser is found to a gradient whose bound, rounding included,
+#' is part of the proof, and covered by exact noise. Should that fail (it never did), an error of
+#' class `dpsc_error_solver` follows the charge, which the guarantee does not cover. Proof:
+#' `proofs/glm.md`.
+#' @section Errors:
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
+#' anything is spent, none depends on a row's values. `dpsc_error_solver`: see Privacy.
+#' @references
+#' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
+#' High-dimensional Regression. COLT.
+#'
+#' Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality of
+#' Objective Perturbation for Differentially Private Linear Learners. NeurIPS.
+#' @seealso [dp_lm()], [dp_ledger()], `vignette("private-regression")`.
+#' @examples
+#' n <- 10000
+#' people <- data.frame(age = runif(n, 18, 80), region = sample(c("n", "s"), n, TRUE))
+#' people$ill <- runif(n) < plogis(-3 + 0.05 * people$age + 0.5 * (people$region == "s"))
+#' fit <- dp_glm(ill ~ age + region, people, "binomial",
+#'   epsilon = 1, delta = 1e-6,
+#'   bounds = list(ill = c(FALSE, TRUE), age = c(0, 120), region = c("n", "s"))
+#' )
+#' fit
+#' confint(fit)
+#' predict(fit, data.frame(age = 40, region = "s"), type = "response", interval = "confidence")
+#' @export
+dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bounds,
+                   method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
+                   constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
+                   control = dp_control()) {
+  call <- public_call("dp_glm")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  check_given(missing(data), "data", "one row a person", call)
+  subset <- substitute(subset)
+  family <- check_family(family, call)
+  columns <- lm_columns(formula, bounds, call, glm_families()[[family]]$outcome)
+  asked <- list(
+    family = family, method = method, calibration = calibration, intervals = intervals,
+    penalty = penalty, constraints = constraints, settings = settings
+  )
+  public <- glm_public(columns, data, epsilon, delta, ledger, control, asked, call)
+  table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
+  if (!public$private) {
+    return(new_glm(columns, public, list(), raw_glm(table, columns, family)))
+  }
+  plan <- glm_plan(public, call)
+  promise <- glm_promise(public)
+  spend(ledger, plan$cost, "generalised linear model", call, promise)
+  release <- tryCatch(
+    glm_mechanisms()[[public$method]]$run(plan, table, public),
+    `dpsc::solver_failed` = function(e) {
+      abort(c(
+        "The minimiser was not found to the accuracy that the proof needs.",
+        i = "Nothing was released, but the budget is spent: this outcome is not protected."
+      ), "solver", call)
+    }
+  )
+  new_glm(columns, public, plan, release)
+}
+
+#' @noRd
+glm_public <- function(columns, data, epsilon, delta, ledger, control, asked, call) {
+  public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
+  methods <- glm_mechanisms()
+  public$family <- asked$family
+  public$method <- check_choice(asked$method, names(methods), arg = "method", call = call)
+  record <- methods[[public$method]]
+  if (!asked$family %in% record$families) {
+    abort(c(
+      "Method {.val {public$method}} fits {.or {.val {record$families}}} only.",
+      x = "{.arg family} is {.val {asked$family}}."
+    ), "argument", call)
+  }
+  public$calibration <- check_choice(
+    asked$calibration %||% record$calibrations[[1L]], record$calibrations,
+    arg = "calibration", call = call
+  )
+  public$options <- check_glm_options(asked, record, public$method, call)
+  response <- columns$variables[[length(columns$variables)]]
+  public$facts <- c(public$facts, list(
+    family = asked$family, upper = response$upper, intervals = public$options$intervals
+  ))
+  reason <- if (!is.null(record$refuse)) record$refuse(public)
+  if (!is.null(reason)) {
+    abort(c("Method {.val {public$method}} cannot do this.", x = reason), "argument", call)
+  }
+  public
+}
+
+check_glm_options <- function(asked, record, method, call) {
+  taken <- function(name) name %in% record$options
+  given <- c(
+    penalty = !is.null(asked$penalty), constraints = !is.null(asked$constraints),
+    settings = length(asked$settings) > 0L
+  )
+  refused <- names(given)[given & !vapply(names(given), taken, NA)]
+  if (length(refused)) {
+    abort("Method {.val {method}} takes no {.arg {refused}}.", "argument", call)
+  }
+  if (!is.list(asked$settings)) {
+    abort("{.arg settings} must be a list.", "argument", call)
+  }
+  intervals <- check_flag(asked$intervals, arg = "intervals", call = call)
+  list(
+    intervals = intervals && taken("intervals"), penalty = asked$penalty,
+    constraints = asked$constraints, settings = asked$settings
+  )
+}
+
+#' What a model will spend, and on what
+#' @noRd
+glm_plan <- function(public, call) {
+  tryCatch(
+    glm_mechanisms()[[public$method]]$plan(public, call),
+    `dpsc::budget_too_small` = function(e) {
+      abort(c(
+        "{.arg epsilon} is too small for this model: no noise that can be drawn would do.",
+        i = "Nothing was released and nothing was spent."
+      ), "argument", call)
+    }
+  )
+}
+
+#' @noRd
+glm_promise <- function(public) {
+  if (!public$private) {
+    return(list(
+      holds = FALSE, neighbours = "replace one person's row", theorem = "", exact = TRUE,
+      reason = "epsilon = Inf: no noise was added"
+    ))
+  }
+  promise <- glm_mechanisms()[[public$method]]$promise(public)
+  if (!identical(public$rng, "secure")) {
+    promise$holds <- FALSE
+    promise$reason <- "the noise came from R's generator and can be reproduced from its seed"
+  }
+  promise
+}
+
+#' Maximum likelihood without privacy: what glm() says
+#' @noRd
+raw_glm <- function(table, columns, family) {
+  table <- table[stats::complete.cases(table), , drop = FALSE]
+  x <- model_columns(columns, table)
+  y <- table[, ncol(table)]
+  if (family == "binomial") y <- as.double(y >= 0.5)
+  law <- switch(family,
+    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
+  )
+  fit <- suppressWarnings(stats::glm.fit(x, y, family = law))
+  known <- which(!is.na(fit$coefficients))
+  V <- matrix(NA_real_, ncol(x), ncol(x))
+  dispersion <- if (family == "gaussian") sum(fit$residuals^2) / fit$df.residual else 1
+  V[known, known] <- dispersion *
+    chol2inv(fit$qr$qr[seq_along(known), seq_along(known), drop = FALSE])
+  list(coefficients = unname(fit$coefficients), sampling = V, rows = nrow(x))
+}
+
+#' @noRd
+new_glm <- function(columns, public, plan, release) {
+  privacy <- c(list(
+    private = public$private, epsilon = public$epsilon, delta = public$delta,
+    steps = plan$steps, rng = public$rng
+  ), glm_promise(public))
+  fit <- structure(list(
+    coefficients = NULL, covariance = NULL, identified = NULL, family = public$family,
+    method = public$method, calibration = public$calibration, text = columns$text,
+    terms = columns$terms, nobs = public$n, release = release, columns = columns,
+    plan = plan[setdiff(names(plan), c("cost", "steps"))], public = public, privacy = privacy
+  ), class = "dp_glm")
+  estimate_glm(fit)
+}
+
+#' Estimates from a release
+#' @noRd
+estimate_glm <- function(fit) {
+  estimate <- if (fit$privacy$private) {
+    glm_mechanisms()[[fit$method]]$estimate(fit$release, fit$public)
+  } else {
+    c(fit$release[c("coefficients", "sampling")], list(
+      privacy = 0 * fit$release$sampling, identified = rep(Inf, length(fit$release$coefficients))
+    ))
+  }
+  names <- c("(Intercept)", vapply(fit$columns$columns, `[[`, "", "name"))
+  named <- function(V) if (!is.null(V)) matrix(V, length(names), dimnames = list(names, names))
+  fit$coefficients <- stats::setNames(as.double(estimate$coefficients), names)
+  if (!is.null(estimate$privacy)) {
+    privacy <- named(estimate$privacy)
+    sampling <- named(estimate$sampling)
+    fit$covariance <- list(total = privacy + sampling, privacy = privacy, sampling = sampling)
+  }
+  fit$identified <- stats::setNames(estimate$identified > 1, names)
+  fit
+}

@@ -1,0 +1,122 @@
+# What people read off a posterior draw: coefficients, and that there is no more.
+
+#' Read a linear regression by posterior sampling
+#'
+#' Methods `"ops"` and `"adaops"` of [dp_lm()] release coefficients and nothing else. So there are no
+#' standard errors: those would be another release.
+#'
+#' @param object,x,fitted (`dp_paper`)\cr a fit.
+#' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
+#' @param ... unused.
+#' @return
+#' * `coef()`: a vector. `predict()`: a vector, one value a row. `nobs()`: the number of people.
+#' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
+#'   `newdata` with `.fitted`.
+#' * `vcov()`, `confint()`, `residuals()`, `fitted()`: an error that says why.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
+#' @name dp_paper-methods
+NULL
+
+#' @rdname dp_paper-methods
+#' @export
+coef.dp_paper <- function(object, ...) {
+  object$coefficients
+}
+
+#' @rdname dp_paper-methods
+#' @export
+nobs.dp_paper <- function(object, ...) {
+  object$nobs
+}
+
+#' @rdname dp_paper-methods
+#' @export
+formula.dp_paper <- function(x, ...) {
+  stats::as.formula(str2lang(x$text), env = baseenv())
+}
+
+#' @rdname dp_paper-methods
+#' @export
+predict.dp_paper <- function(object, newdata, ...) {
+  call <- public_call("predict")
+  check_no_dots(..., call = call)
+  check_given(missing(newdata), "newdata", "public rows to predict", call)
+  x <- lm_matrix(object$columns, newdata, call)[, names(object$coefficients), drop = FALSE]
+  out <- drop(x %*% object$coefficients)
+  names(out) <- rownames(newdata)
+  out
+}
+
+#' @rdname dp_paper-methods
+#' @export
+vcov.dp_paper <- function(object, ...) {
+  abort_of_paper(object, "vcov")
+}
+
+#' @rdname dp_paper-methods
+#' @export
+confint.dp_paper <- function(object, ...) {
+  abort_of_paper(object, "confint")
+}
+
+abort_of_paper <- function(object, name) {
+  abort(c(
+    "Method {.val {object$method}} releases coefficients alone: there are no errors to tell.",
+    i = "{.code method = \"moments\"} releases what intervals need."
+  ), "argument", public_call(name))
+}
+
+#' @rdname dp_paper-methods
+#' @export
+residuals.dp_paper <- function(object, ...) {
+  abort_of_people("Residuals", "residuals")
+}
+
+#' @rdname dp_paper-methods
+#' @export
+fitted.dp_paper <- function(object, ...) {
+  abort_of_people("Fitted values", "fitted")
+}
+
+#' @rdname dp_paper-methods
+#' @export
+tidy.dp_paper <- function(x, ...) {
+  check_no_dots(..., call = public_call("tidy"))
+  data.frame(
+    term = names(x$coefficients), estimate = unname(x$coefficients), std.error = NA_real_
+  )
+}
+
+#' @rdname dp_paper-methods
+#' @export
+glance.dp_paper <- function(x, ...) {
+  data.frame(
+    method = x$method, nobs = x$nobs, ridge = x$release$ridge,
+    epsilon = x$privacy$epsilon, delta = x$privacy$delta, private = x$privacy$holds
+  )
+}
+
+#' @rdname dp_paper-methods
+#' @export
+augment.dp_paper <- function(x, newdata, ...) {
+  check_given(missing(newdata), "newdata", "public rows to predict", public_call("augment"))
+  newdata$.fitted <- unname(predict.dp_paper(x, newdata))
+  newdata
+}
+
+#' @rdname dp_paper-methods
+#' @export
+print.dp_paper <- function(x, ...) {
+  cat(
+    paste("Linear regression of", format(x$nobs, big.mark = ","), "people by", x$title),
+    paste0("  ", x$text), paste("  after", x$source), "", "Coefficients:",
+    sep = "\n"
+  )
+  print(format(x$coefficients, digits = 4L), quote = FALSE)
+  cat("  No standard errors: this method releases coefficients alone.", "",
+    stream_privacy_lines(x$privacy),
+    if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon),
+    sep = "\n"
+  )
+  invisible(x)
+}

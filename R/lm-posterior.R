@@ -1,0 +1,62 @@
+# Methods "ops" and "adaops" of dp_lm(): one draw from a posterior, rows in public units. They
+# release coefficients and nothing else. Core: inst/include/dpsc/mechanism/posterior.hpp; proofs:
+# inst/proofs/papers.md, sections 2 and 3.
+
+#' @noRd
+posterior_methods <- function() {
+  list(
+    ops = list(
+      title = "one posterior sample", source = "Wang, Fienberg and Smola (2015); Wang (2019)",
+      settings = "ridge",
+      theorem = "one Gaussian posterior draw, repaired (proofs/papers.md, Theorem 2)"
+    ),
+    adaops = list(
+      title = "one posterior sample, its ridge adapted to a noisy eigenvalue",
+      source = "Wang (2019), Algorithm 1, repaired", settings = "condition",
+      theorem = paste("noisy smallest eigenvalue, then one posterior draw",
+        "(proofs/papers.md, Theorem 3)")
+    )
+  )
+}
+
+#' @return A `dp_paper`.
+#' @noRd
+lm_by_posterior <- function(columns, public, data, method, settings, subset, ledger, call) {
+  record <- posterior_methods()[[method]]
+  reason <- if (is.list(settings)) {
+    unknown_settings(settings, record$settings)
+  } else {
+    "It must be a list."
+  }
+  if (!is.null(reason)) {
+    abort(c("{.arg settings} does not fit method {.val {method}}.", x = reason), "argument", call)
+  }
+  if (public$private && public$delta == 0) {
+    abort("Method {.val {method}} needs {.arg delta} above 0.", "argument", call)
+  }
+  public$calibration <- "tight"
+  public$settings <- settings
+  facts <- paper_facts(public, method, call)
+  table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
+  promise <- lm_promise(public)
+  if (public$private) {
+    plan <- plan_paper(facts, public, call)
+    promise[c("theorem", "exact")] <- list(record$theorem, FALSE)
+    spend(ledger, plan$cost, record$title, call, promise)
+    release <- paper_release_cpp(table, facts, public$rng)
+  } else {
+    plan <- NULL
+    release <- paper_raw_cpp(table, facts)
+  }
+  privacy <- c(list(
+    private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
+    neighbours = "replace one person's row", steps = plan$steps, rng = public$rng
+  ), promise)
+  names <- c("(Intercept)", vapply(columns$columns, `[[`, "", "name"))
+  structure(list(
+    coefficients = stats::setNames(release$stages[[1L]], names), release = release,
+    method = method, title = record$title, source = record$source, nobs = public$n,
+    columns = columns, text = columns$text, facts = facts, privacy = privacy,
+    plan = plan[setdiff(names(plan), c("cost", "steps"))]
+  ), class = "dp_paper")
+}

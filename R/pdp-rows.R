@@ -1,0 +1,405 @@
+# What a private regression cost each person of the table it was made from. Works on raw rows, so
+# everything here is PRIVATE and for the curator only. Formulas: inst/proofs/papers.md, section 8.
+
+#' Privacy loss of each person in a regression
+#'
+#' What [pdp()] is for panels: after the fact, what a private regression costs each person of *this*
+#' table. The answer depends on the rows without noise, so it is for the **curator only**: never
+#' publish it, never choose the noise by it.
+#'
+#' `removal` compares with the same table whose row of this person is missing, `replacement` with any
+#' other row in its place: a certified upper bound at `delta`. Steps that find medians, scales and
+#' radii count with what they were charged. `realised` is the log-ratio of densities, with the person
+#' over without, at the coefficients that came out: what this release told about the person. It may be
+#' negative, comes from the steps that draw a linear term or an output, and is not a bound for anything
+#' released later.
+#'
+#' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round.
+#'   `"ops"`, `"adaops"`: exact two-sided loss of the posterior draw, from leverage and leave-one-out
+#'   residual (Wang, 2019, with the errors of its Theorem 14 mended); everybody from one
+#'   factorisation.
+#' * [dp_glm()], methods of the papers: slope and curvature of a row of this length, at the worst
+#'   place; for `"output"` how far the minimiser moves, by one Newton step and a bound of its rest.
+#' * [dp_glm()], `"objective"`, binomial: the Renyi bound with this row's weighted length. Weights make
+#'   nearly all rows equally long, so these bounds are near equal; what differs is `realised`.
+#'
+#' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
+#' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
+#' @param subset (`expression`)\cr as in the fit.
+#' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the fit's own.
+#' @param ... unused.
+#' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
+#'   one row a person: `person` (position), `removal`, `replacement`, `realised`. Its mean, standard
+#'   deviation and quantiles ("moment pDP") are in [summary()][print.dp_pdp()].
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
+#' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
+#'   Confidentiality 9(1).
+#'
+#'   Redberg, R. and Wang, Y.-X. (2021). Privately Publishable Per-instance Privacy. NeurIPS.
+#' @examples
+#' n <- 2000
+#' people <- data.frame(x = runif(n, -1, 1))
+#' people$y <- pmin(pmax(people$x + rnorm(n, sd = 0.3), -3), 3)
+#' fit <- dp_lm(y ~ x, people, epsilon = 1, bounds = list(y = c(-3, 3), x = c(-1, 1)))
+#' summary(pdp(fit, people))
+#' @name pdp_rows
+NULL
+
+#' @rdname pdp_rows
+#' @export
+pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, ...) {
+  at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
+  loss <- lm_row_losses(x, at$table, at$delta)
+  new_row_losses(x, loss, at$delta, "moments")
+}
+
+#' @rdname pdp_rows
+#' @export
+pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, ...) {
+  at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
+  rows <- paper_rows_cpp(at$table, x$facts$design)
+  loss <- posterior_row_losses(x, rows, at$delta)
+  new_row_losses(x, loss, at$delta, x$method)
+}
+
+#' @rdname pdp_rows
+#' @export
+pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) {
+  at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
+  call <- public_call("pdp")
+  if (x$family != "binomial") {
+    abort(c(
+      "Losses of single people are known for the binomial family only.",
+      x = "This is a fit of family {.val {x$family}}."
+    ), "argument", call)
+  }
+  if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration == "published" &&
+      x$method == "napp") {
+    abort(c(
+      "NAPP-ERM as printed has no privacy losses to tell: they are infinite for some rows.",
+      i = "{.code calibration = \"tight\"} has."
+    ), "argument", call)
+  }
+  loss <- if (x$method == "objective") {
+    whitened_row_losses(x, glm_rows_cpp(at$table, x$public$facts, x$release), at$delta, call)
+  } else {
+    rows <- paper_rows_cpp(at$table, x$public$facts$design)
+    rows$y <- as.double(rows$y > 0)
+    if (x$method == "output") output_row_losses(x, rows, at$delta) else {
+      linear_row_losses(x, rows, at$delta)
+    }
+  }
+  new_row_losses(x, loss, at$delta, x$method, x$calibration)
+}
+
+#' @return A list: `table` (PRIVATE), `delta`.
+#' @noRd
+pdp_rows_input <- function(x, data, subset, delta, ...) {
+  call <- public_call("pdp")
+  check_no_dots(..., call = call)
+  check_given(missing(data), "data", "the rows that the fit was made from", call)
+  if (!x$privacy$private) {
+    abort(c(
+      "This fit is NOT PRIVATE: no noise was added, every person's loss is infinite.",
+      i = "Fit with a finite {.arg epsilon}."
+    ), "argument", call)
+  }
+  delta <- if (is.null(delta)) {
+    x$privacy$delta
+  } else {
+    check_number(delta, 0, 1, open = "max", call = call)
+  }
+  table <- leave_out(lm_table(x$columns, data, TRUE, call), subset, data, call)
+  if (nrow(table) != x$nobs) {
+    abort(c(
+      "These cannot be the rows of the fit.",
+      x = "It was made from {x$nobs} rows; there are {nrow(table)}."
+    ), "data", call)
+  }
+  list(table = table, delta = delta)
+}
+
+new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
+  structure(list(
+    donors = data.frame(person = seq_len(x$nobs), loss), worst = x$privacy$epsilon, delta = delta,
+    method = method, calibration = calibration, holds = x$privacy$holds,
+    reason = x$privacy$reason, unit = "person"
+  ), class = "dp_pdp")
+}
+
+row_losses <- function(removal, replacement, realised = NA_real_, mu_removal = NA_real_,
+                       mu_replacement = NA_real_) {
+  data.frame(
+    removal = removal, replacement = replacement, mu_removal = mu_removal,
+    mu_replacement = mu_replacement, realised = realised
+  )
+}
+
+# Moments -----------------------------------------------------------------------------------------
+
+#' Shifts of a person's row in the rounds of dp_lm(), other steps at their charge
+#' @noRd
+lm_row_losses <- function(fit, table, delta) {
+  facts <- list(
+    n = fit$nobs, epsilon = fit$privacy$epsilon, delta = fit$privacy$delta,
+    design = lm_design(fit$columns)
+  )
+  plan <- lm_plan_cpp(facts)
+  rounds <- seq_along(fit$release$rounds)
+  steps <- plan$steps
+  moments <- startsWith(steps$step, "moments")
+  stopifnot(sum(moments) == length(rounds))
+  taken <- replaced <- numeric(fit$nobs)
+  for (k in rounds) {
+    made <- lm_rows_cpp(table, facts, fit$release, k)
+    noise <- plan$rounds[[k]]$noise
+    if (fit$privacy$delta > 0) {
+      squared <- rowSums(made$rows^2)
+      # |uu' - vv'|^2 is largest where u and v are orthogonal.
+      taken <- taken + squared^2 / (noise - 32)
+      replaced <- replaced + (squared^2 + made$bound^2) / (noise - 32)
+    } else {
+      # Entries on and above the diagonal.
+      taken <- taken + (rowSums(abs(made$rows))^2 + rowSums(made$rows^2)) / 2 / noise
+      replaced <- replaced + steps$epsilon[moments][[k]]
+    }
+  }
+  if (fit$privacy$delta > 0) {
+    other <- sum(steps$mu[!moments]^2)
+    mu <- lapply(list(taken, replaced), function(shift) sqrt(other + shift) * discrete_margin)
+    return(row_losses(
+      shift_epsilon(mu[[1L]], delta), shift_epsilon(mu[[2L]], delta),
+      mu_removal = mu[[1L]], mu_replacement = mu[[2L]]
+    ))
+  }
+  other <- sum(steps$epsilon[!moments])
+  row_losses(other + taken, other + replaced)
+}
+
+# Posterior draws ---------------------------------------------------------------------------------
+
+#' Exact loss of a posterior draw when a row is taken out; everybody from one factorisation
+#' @noRd
+posterior_row_losses <- function(fit, rows, delta) {
+  epsilon <- fit$privacy$epsilon
+  adaptive <- fit$method == "adaops"
+  part <- if (adaptive) delta / 3 else delta
+  whole <- if (adaptive) epsilon / 2 else epsilon
+  one_way <- part / (1 + exp(whole / 2))
+  H <- crossprod(rows$x) + diag(fit$release$ridge, ncol(rows$x))
+  root <- chol(H)
+  theta <- backsolve(root, backsolve(root, crossprod(rows$x, rows$y), transpose = TRUE))
+  inside <- pmin(colSums(backsolve(root, t(rows$x), transpose = TRUE)^2), 1 - 1e-12)
+  leverage <- inside / (1 - inside)
+  # The residual of a fit without the person.
+  error <- drop(rows$y - rows$x %*% theta) / (1 - inside)
+  gamma <- fit$plan$gamma
+  removal <- posterior_loss_cpp(leverage, gamma, error, one_way, TRUE)
+  realised <- realised_posterior(fit, rows, inside, error, theta)
+  # In the person's place: any row, at half of the promise for each way.
+  half <- if (is.finite(nominal_epsilon(fit, delta))) whole / 2 else Inf
+  removal <- pmin(removal, half)
+  replacement <- removal + half
+  if (adaptive) {
+    shift <- sqrt(pmin(rowSums(rows$x^2), 1)) * (2^20 + 2) / sqrt(fit$plan$variance - 16)
+    own <- shift_epsilon(shift, part)
+    removal <- removal + own
+    replacement <- replacement + nominal_epsilon(fit, delta) / 2
+  }
+  row_losses(removal, replacement, realised)
+}
+
+#' log p(theta with the person) / p(theta without) at what was drawn
+#' @noRd
+realised_posterior <- function(fit, rows, inside, error, theta) {
+  drawn <- fit$release$theta * sqrt(ncol(rows$x))
+  own <- rows$y - drop(rows$x %*% drawn)
+  # H grows by xx'; the exponent by the person's own squared residual, less what the best fit gains.
+  -0.5 * log1p(-inside) - fit$plan$gamma / 2 * (own^2 - (1 - inside) * error^2)
+}
+
+# Perturbed objectives ----------------------------------------------------------------------------
+
+#' Losses of methods with a linear term, rows in public units
+#' @noRd
+linear_row_losses <- function(fit, rows, delta) {
+  plan <- fit$plan
+  length <- sqrt(rowSums(rows$x^2))
+  worst <- sort(unique(ceiling(length * 1024) / 1024))
+  own <- match(ceiling(length * 1024) / 1024, worst)
+  gaussian <- fit$method == "kst" && fit$privacy$delta > 0
+  stages <- seq_along(plan$scale)
+  cover <- fit$privacy$epsilon * 1e-3
+  nominal <- nominal_epsilon(fit, delta)
+  renyi <- fit$method == "napp" && plan$approximate
+  if (gaussian) {
+    curvature <- log1p(0.25 * worst^2 / plan$ridge)
+    removal <- curvature + shift_epsilon(worst / plan$scale, delta)
+    replacement <- rep(nominal, length(worst))
+  } else if (renyi) {
+    removal <- vapply(worst, renyi_removal, 0, plan = plan, d = ncol(rows$x), rho = 0,
+      delta = delta)
+    replacement <- rep(nominal, length(worst))
+  } else {
+    each <- lapply(stages, function(k) {
+      x <- worst / plan$scale[[k]]
+      c <- worst^2 / plan$ridge[[k]]
+      one <- 1 / plan$scale[[k]]
+      taken <- mapply(joint_loss_cpp, x, c)
+      list(removal = taken, replacement = pmax(
+        taken + one, joint_loss_cpp(one, 1 / plan$ridge[[k]]) + x
+      ))
+    })
+    removal <- Reduce(`+`, lapply(each, `[[`, "removal"))
+    replacement <- Reduce(`+`, lapply(each, `[[`, "replacement"))
+    replacement <- pmin(replacement, nominal - cover)
+  }
+  realised <- realised_stages(fit, rows)
+  row_losses(pmin(removal[own] + cover, nominal), pmin(replacement[own] + cover, nominal), realised)
+}
+
+#' The promise, at a delta at which it holds
+#' @noRd
+nominal_epsilon <- function(fit, delta) {
+  if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
+}
+
+#' Epsilon at delta of taking out a row of length `reach` (Renyi, add or remove)
+#'
+#' exp(t D) <= M(1) + M(a) exp(t c (1 - a)) + exp(t c a^2), M the moments of the noise's loss at this
+#' length (inst/proofs/glm.md, Theorem 3, last line); stages add.
+#' @noRd
+renyi_removal <- function(reach, plan, d, rho, delta) {
+  a <- 0.7072
+  add <- function(...) {
+    x <- c(...)
+    max(x) + log(sum(exp(x - max(x))))
+  }
+  value <- function(log_t) {
+    t <- exp(log_t)
+    total <- 0
+    for (k in seq_along(plan$scale)) {
+      c <- reach^2 / plan$ridge[[k]]
+      one <- spherical_log_moment_cpp(t, reach / plan$scale[[k]], d)
+      part <- spherical_log_moment_cpp(t, a * reach / plan$scale[[k]], d)
+      total <- total + add(one, part + t * c * (1 - a), t * c * a^2)
+    }
+    (total + t * (t + 1) * rho - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
+  }
+  if (reach == 0) {
+    return(0)
+  }
+  grid <- seq(-2, 9, 0.25)
+  max(0, min(vapply(grid, value, 0)))
+}
+
+#' log of densities with the person over without, at every stage's coefficients
+#' @noRd
+realised_stages <- function(fit, rows) {
+  d <- ncol(rows$x)
+  units <- stage_units(fit, d)
+  out <- numeric(nrow(rows$x))
+  centre <- numeric(d)
+  for (k in seq_along(units)) {
+    theta <- units[[k]]
+    out <- out + realised_linear(rows$x, rows$y, theta, centre, fit$plan$ridge[[k]],
+      fit$plan$scale[[k]], fit$method == "kst" && fit$privacy$delta > 0)
+    centre <- theta
+  }
+  out
+}
+
+#' Coefficients of every stage in the units of the rows, which have length 1 at most
+#' @noRd
+stage_units <- function(fit, d) {
+  lapply(fit$release$scaled, function(theta) theta * sqrt(d))
+}
+
+realised_linear <- function(x, y, theta, centre, ridge, scale, gaussian, weight = 1) {
+  p <- stats::plogis(drop(x %*% theta))
+  g <- weight * (p - y) * x
+  curvature <- weight * p * (1 - p)
+  H <- crossprod(x, curvature * x) + diag(ridge, ncol(x))
+  b <- -(colSums(g) + ridge * (theta - centre))
+  a <- curvature * colSums(backsolve(chol(H), t(x), transpose = TRUE)^2)
+  # Without the person the linear term that leads to theta is b + g.
+  size <- function(v) if (gaussian) v^2 / (2 * scale^2) else v / scale
+  moved <- sqrt(pmax(0, sum(b^2) + 2 * drop(g %*% b) + rowSums(g^2)))
+  -log1p(-pmin(a, 1 - 1e-12)) + size(moved) - size(sqrt(sum(b^2)))
+}
+
+#' Losses of output perturbation: how far the minimiser moves without the person
+#' @noRd
+output_row_losses <- function(fit, rows, delta) {
+  d <- ncol(rows$x)
+  ridge <- fit$plan$ridge[[1L]]
+  theta <- ridge_logistic_cpp(rows$x, rows$y, rep(ridge, d), numeric(d), 1e-10 * (fit$nobs + 1))
+  move <- minimiser_moves(rows$x, rows$y, theta, ridge)
+  gaussian <- fit$privacy$delta > 0 && fit$plan$approximate
+  scale <- fit$plan$output
+  cover <- fit$privacy$epsilon * 1e-3
+  loss <- function(shift) if (gaussian) shift_epsilon(shift / scale, delta) else shift / scale
+  drawn <- stage_units(fit, d)[[1L]]
+  noise <- drawn - theta
+  away <- sqrt(colSums((noise - t(move$step))^2))
+  size <- function(v) if (gaussian) v^2 / (2 * scale^2) else v / scale
+  row_losses(
+    loss(move$bound) + cover, loss(pmin(move$bound + 1 / ridge, 2 / ridge)) + cover,
+    size(away) - size(sqrt(sum(noise^2)))
+  )
+}
+
+#' Minimiser without each person less the one with everybody: a Newton step, and a bound of its norm
+#'
+#' With r at least the move's norm, curvatures between the two change by a factor of at most exp(r)
+#' (rows have length 1 at most), so the step is off by (exp(r) - 1) |g| in the norm of H^-1.
+#' @noRd
+minimiser_moves <- function(x, y, theta, ridge) {
+  p <- stats::plogis(drop(x %*% theta))
+  g <- (p - y) * x
+  H <- crossprod(x, p * (1 - p) * x) + diag(ridge, ncol(x))
+  inverse <- chol2inv(chol(H))
+  solved <- x %*% inverse
+  a <- p * (1 - p) * rowSums(solved * x)
+  # H without the person: Sherman and Morrison.
+  step <- (p - y) * solved / (1 - a)
+  norm <- sqrt(rowSums(step^2))
+  local <- sqrt(pmax(0, (p - y)^2 * rowSums(solved * x) / (1 - a)))
+  least <- pmax(ridge, min(eigen(H, symmetric = TRUE, only.values = TRUE)$values) -
+    p * (1 - p) * rowSums(x^2))
+  bound <- sqrt(rowSums(g^2)) / ridge
+  for (i in 1:6) bound <- pmin(bound, norm + expm1(bound) * local / sqrt(least))
+  list(step = step, bound = bound)
+}
+
+#' Losses of dp_glm()'s own objective perturbation
+#' @noRd
+whitened_row_losses <- function(fit, rows, delta, call) {
+  d <- ncol(rows$x)
+  theta <- fit$release$theta
+  scale <- fit$release$kappa
+  realised <- realised_linear(rows$x, rows$outcome, theta, numeric(d), fit$release$ridge, scale,
+    FALSE, rows$weight)
+  reach <- pmin(ceiling(rows$weight * sqrt(rowSums(rows$x^2)) * 1024) / 1024, rows$limit)
+  # Curvature is bounded by weight |xi|^2, which may exceed the square of weight |xi|.
+  most <- pmin(ceiling(rows$weight * rowSums(rows$x^2) * 1024) / 1024, rows$limit^2)
+  key <- paste(reach, most)
+  first <- which(!duplicated(key))
+  plan <- list(scale = scale, ridge = fit$release$ridge)
+  if (fit$privacy$delta > 0) {
+    losses <- vapply(first, function(i) {
+      # One length for both: the longer.
+      renyi_removal(max(reach[[i]], sqrt(most[[i]])), plan, d, fit$plan$rho, delta)
+    }, 0)
+    removal <- losses[match(key, key[first])]
+    nominal <- nominal_epsilon(fit, delta)
+    return(row_losses(pmin(removal, nominal), nominal, realised))
+  }
+  other <- fit$privacy$epsilon - fit$plan$objective.epsilon
+  losses <- vapply(first, function(i) {
+    joint_loss_cpp(reach[[i]] / scale, most[[i]] / fit$release$ridge)
+  }, 0)
+  one <- sqrt(d) / scale
+  removal <- losses[match(key, key[first])]
+  row_losses(other + removal, pmin(other + removal + one, fit$privacy$epsilon), realised)
+}

@@ -1,0 +1,163 @@
+// Coefficients and their errors from the released minimiser and information matrix.
+// Post-processing: nothing here sees people. Notes: inst/proofs/glm.md, section 6.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../engine.hpp"
+#include "../mechanism/glm_family.hpp"
+#include "../noise/continuous.hpp"
+#include "../rows/glm_rows.hpp"
+
+namespace dpsc {
+
+/// What errors are made of, in whitened coordinates. RELEASED.
+struct glm_facts_released {
+  glm_family family;
+  double n = 0.0, ridge = 0.0, kappa = 0.0;
+  double out_sd = 0.0;          // of the noise over the solver's error
+  Eigen::VectorXd theta;        // intercept first
+  Eigen::MatrixXd information;  // noisy; empty: none was paid for
+  double information_sd = 0.0;  // of its diagonal; off it, by sqrt 2 less
+};
+
+/// Covariances of theta, in parts. RELEASED.
+struct glm_covariance {
+  Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may hide
+  Eigen::MatrixXd sampling;  // what the fit without noise would be off
+  Eigen::MatrixXd inverse;   // (information + ridge)^-1
+  double mean_curvature;     // mean eigenvalue of the information
+};
+
+namespace glm_detail {
+
+/// Reproducible bits that are no secret: for averages over public noise.
+class public_engine {
+ public:
+  std::uint64_t bits() {
+    state_ += 0x9e3779b97f4a7c15;
+    std::uint64_t x = state_;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+
+ private:
+  std::uint64_t state_ = 20;
+};
+
+/// Under standard normal regressors, the model and the weights: variance of the score over the
+/// information, and the information itself a row.
+struct surrogate {
+  double ratio;
+  Eigen::MatrixXd information;  // a row
+  Eigen::MatrixXd weighted;     // E w xi xi', a row
+};
+
+inline surrogate normal_surrogate(const glm_family& family, const Eigen::VectorXd& theta) {
+  public_engine engine;
+  const Eigen::Index d = theta.size();
+  constexpr int draws = 2000;
+  surrogate out{0.0, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d)};
+  double score = 0.0, information = 0.0;
+  Eigen::VectorXd xi(d);
+  for (int i = 0; i < draws; ++i) {
+    xi[0] = 1.0;
+    for (Eigen::Index j = 1; j < d; ++j) xi[j] = standard_normal(engine);
+    const double length = xi.squaredNorm(), w = mallows_weight(length, row_limit(d));
+    const double t = xi.dot(theta);
+    // Gaussian: curvature does not depend on the row under the model.
+    const double k = family.kind == glm_kind::gaussian ? 1.0 : family.curvature(t, 0.0);
+    score += w * w * k * length;
+    information += w * k * length;
+    out.information.selfadjointView<Eigen::Lower>().rankUpdate(xi, w * k / draws);
+    out.weighted.selfadjointView<Eigen::Lower>().rankUpdate(xi, w / draws);
+  }
+  out.ratio = score / information;
+  out.information = Eigen::MatrixXd(out.information.selfadjointView<Eigen::Lower>());
+  out.weighted = Eigen::MatrixXd(out.weighted.selfadjointView<Eigen::Lower>());
+  return out;
+}
+
+/// Eigenvalues drawn towards their mean by as much as the noise spreads them.
+inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, double least) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(noisy);
+  const Eigen::ArrayXd values = spectrum.eigenvalues();
+  const double d = static_cast<double>(values.size());
+  const double middle = std::max(values.mean(), least);
+  const double spread = (values - middle).square().mean();
+  const double noise = sd * sd * (d + 1.0) / 2.0;
+  const double keep = spread > 0.0 ? std::sqrt(std::max(0.0, 1.0 - noise / spread)) : 1.0;
+  const Eigen::VectorXd shrunk = (middle + keep * (values - middle)).max(0.02 * middle);
+  return spectrum.eigenvectors() * shrunk.asDiagonal() * spectrum.eigenvectors().transpose();
+}
+
+inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, double score,
+                      glm_covariance& out) {
+  const Eigen::Index d = f.theta.size();
+  const double dim = static_cast<double>(d);
+  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
+  const Eigen::MatrixXd A = (H + f.ridge * I).ldlt().solve(I);
+  const double middle = H.trace() / dim;
+  // What the ridge hides: as if theta were as long, in the information's metric, as it seems.
+  const double size = std::max(1.0, f.theta.dot(H * f.theta) / middle);
+  const Eigen::MatrixXd hidden = size / dim * middle * H.ldlt().solve(I);
+  out.privacy += A * ((dim + 1.0) * f.kappa * f.kappa * I + f.ridge * f.ridge * hidden) * A;
+  out.sampling += A * (score * H) * A;
+}
+
+}  // namespace glm_detail
+
+constexpr int information_redraws = 40;
+
+inline glm_covariance glm_errors(const glm_facts_released& f) {
+  using namespace glm_detail;
+  const Eigen::Index d = f.theta.size();
+  const surrogate model = normal_surrogate(f.family, f.theta);
+  Eigen::MatrixXd expected = f.n * model.information;
+  double score = model.ratio;
+  const bool released = f.information.size() > 0;
+  if (f.family.kind == glm_kind::gaussian) {
+    // (slope / tau)^2 = 1 - curvature: the mean curvature tells the score's variance.
+    const double whole = f.n * model.weighted.trace();
+    const double share = released ? f.information.trace() / whole : 0.5;
+    const double k = std::min(0.99, std::max(0.05, share));
+    score *= f.family.span * f.family.span * (1.0 - k) / k;
+    expected = k * f.n * model.weighted;
+  }
+  const double least = 0.02 * expected.trace() / static_cast<double>(d);
+  glm_covariance out{Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}, 0.0};
+  const Eigen::MatrixXd H =
+      released ? shrink_information(f.information, f.information_sd, least) : expected;
+  if (!released) {
+    add_parts(f, H, score, out);
+  } else {
+    // Averages over redraws of the information's own noise.
+    public_engine engine;
+    for (int r = 0; r < information_redraws; ++r) {
+      Eigen::MatrixXd noisy = f.information;
+      for (Eigen::Index j = 0; j < d; ++j)
+        for (Eigen::Index i = 0; i <= j; ++i) {
+          const double e =
+              f.information_sd * standard_normal(engine) / (i == j ? 1.0 : std::sqrt(2.0));
+          noisy(i, j) += e;
+          if (i != j) noisy(j, i) += e;
+        }
+      add_parts(f, shrink_information(noisy, std::sqrt(2.0) * f.information_sd, least), score, out);
+    }
+    out.privacy /= information_redraws;
+    out.sampling /= information_redraws;
+  }
+  out.privacy.diagonal().array() += f.out_sd * f.out_sd;
+  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
+  out.inverse = (H + f.ridge * I).ldlt().solve(I);
+  out.mean_curvature = H.trace() / static_cast<double>(d);
+  return out;
+}
+
+}  // namespace dpsc

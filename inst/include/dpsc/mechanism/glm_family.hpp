@@ -1,0 +1,132 @@
+// Loss functions of private generalised linear models. Every one has slopes within a public range
+// and a curvature that dies where the slope reaches its ends: that is what makes the determinant of
+// objective perturbation free. Proof: inst/proofs/glm.md, section 1.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "../accountant/spherical.hpp"
+
+namespace dpsc {
+
+enum class glm_kind { binomial, poisson, gaussian };
+
+/// A loss l(t; y) of the linear predictor t. PUBLIC, but for `span` of counts, which is RELEASED.
+struct glm_family {
+  glm_kind kind;
+  /// Counts: the cap M of outcome and mean. Gaussian: tau, where residuals stop to count fully.
+  double span = 1.0;
+
+  slope_kind slopes() const {
+    return kind == glm_kind::gaussian ? slope_kind::symmetric : slope_kind::pairs;
+  }
+
+  /// Shifts of one record are at most this times |w xi|, in slope.
+  double unit() const { return kind == glm_kind::binomial ? 1.0 : span; }
+
+  /// c of the theorems is this times R^2 / Lambda.
+  double bend() const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return 1.0;
+      case glm_kind::poisson:
+        return 2.0 * span;
+      default:
+        return 2.0;
+    }
+  }
+
+  /// Largest curvature.
+  double steepest() const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return 0.25;
+      case glm_kind::poisson:
+        return span / 2.0;
+      default:
+        return 1.0;
+    }
+  }
+
+  /// The outcome that the loss reads, from the one in the table: in the range of the proof.
+  double outcome(double y) const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return y >= 0.5 ? 1.0 : 0.0;
+      case glm_kind::poisson:
+        return std::min(span, std::max(0.0, y));
+      default:
+        return y;
+    }
+  }
+
+  /// dl/dt.
+  double slope(double t, double y) const {
+    return kind == glm_kind::gaussian ? -span * std::tanh((y - t) / span) : mean(t) - y;
+  }
+
+  /// d2l/dt2.
+  double curvature(double t, double y) const {
+    switch (kind) {
+      case glm_kind::binomial: {
+        const double e = std::exp(-std::fabs(t));
+        return e / ((1.0 + e) * (1.0 + e));
+      }
+      case glm_kind::poisson: {
+        const double m = mean(t);
+        return std::min(m, span - m);
+      }
+      default: {
+        const double h = std::tanh((y - t) / span);
+        return (1.0 - h) * (1.0 + h);
+      }
+    }
+  }
+
+  double mean(double t) const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return 1.0 / (1.0 + std::exp(-t));
+      case glm_kind::poisson: {
+        // exp(t) up to half the cap; beyond, the gap to the cap shrinks as exp(-t).
+        const double middle = std::log(span / 2.0);
+        return t <= middle ? std::exp(t) : span - span / 2.0 * std::exp(middle - t);
+      }
+      default:
+        return t;
+    }
+  }
+
+  /// Upper bound of l(0; y) - inf_t l(t; y) over all outcomes of at most `largest`.
+  double start_gap(double largest) const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return std::log(2.0);
+      case glm_kind::poisson:
+        return std::max(1.0, 1.0 + span * std::log(span / 2.0));
+      default:
+        return span * largest;
+    }
+  }
+
+  /// Upper bound of curvature times |t|: what rounding of t does to a slope, relative to u.
+  double rounding_reach(double largest) const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return 0.25;
+      case glm_kind::poisson:
+        return span / 2.0 * std::max(1.0, 1.0 + std::log(span / 2.0));
+      default:
+        return largest + span;
+    }
+  }
+
+  void check() const {
+    if (!(std::isfinite(span) && span > 0.0) || (kind == glm_kind::poisson && !(span >= 2.0)))
+      throw std::invalid_argument("a family needs a positive span, and counts one of two at least");
+  }
+};
+
+}  // namespace dpsc

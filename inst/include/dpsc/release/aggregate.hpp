@@ -1,0 +1,185 @@
+// Sample and aggregate: a statistic of each of k disjoint blocks of people, and a private middle of
+// the k answers. Proof: inst/proofs/papers.md, section 1.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "../mechanism/budget.hpp"
+#include "../noise/noise.hpp"
+
+namespace dpsc {
+
+/// What is known before any block is looked at. PUBLIC.
+struct aggregate_facts {
+  std::int64_t blocks = 0;
+  std::vector<std::string> names;  // one a statistic
+  double epsilon = 1.0;
+  double delta = 0.0;
+  bool mean = false;          // clipped mean instead of quantiles
+  std::vector<int> percents;  // which quantiles over blocks
+};
+
+struct aggregate_plan {
+  std::vector<step_record> records;
+  bool gaussian = false;  // how the draws are charged
+  double total = 0.0;     // mu, or epsilon
+  double exponent = 0.0;  // quantiles: the price of one rank
+  double scale = 0.0;     // mean: variance or Laplace scale in grid steps
+  int grid_bits = 0;      // mean: 2^bits steps from lower to upper
+};
+
+constexpr int aggregate_cell_bits = 18;
+constexpr int aggregate_shift = 40;
+
+/// Losses of cells as places of a quantile: whole, 0 where the quantile is, 100 a rank.
+///
+/// Another answer of one block moves `below` and `upto` by one at most: a loss by 100 at most, up
+/// on one side of the quantile and down on the other.
+inline std::vector<std::int64_t> quantile_losses(const std::vector<std::int64_t>& counts,
+                                                 int percent) {
+  const std::int64_t k = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  std::vector<std::int64_t> out;
+  out.reserve(counts.size());
+  std::int64_t below = 0;
+  for (std::int64_t count : counts) {
+    const std::int64_t upto = below + count;
+    out.push_back(std::max<std::int64_t>({100 * below - percent * k, percent * k - 100 * upto, 0}));
+    below = upto;
+  }
+  return out;
+}
+
+inline std::vector<std::string> aggregate_labels(const aggregate_facts& facts) {
+  std::vector<std::string> out;
+  for (const std::string& name : facts.names)
+    for (int percent : facts.percents)
+      out.push_back((percent == 50 ? "median" : std::to_string(percent) + " % quantile") +
+                    std::string(" of ") + name);
+  return out;
+}
+
+inline aggregate_plan plan_quantiles(const aggregate_facts& facts) {
+  const std::vector<std::string> labels = aggregate_labels(facts);
+  const double share = 1.0 / static_cast<double>(labels.size());
+  total_budget pure(facts.epsilon, 0.0);
+  aggregate_plan plan;
+  plan.exponent = pure.exponent(share) / 2.0;
+  plan.total = facts.epsilon;
+  // Many draws cost less as Gaussian shifts.
+  if (facts.delta > 0.0) {
+    const total_budget gaussian(facts.epsilon, facts.delta);
+    const double exponent = gaussian.exponent(share) / 2.0;
+    if (exponent > plan.exponent) {
+      plan.gaussian = true;
+      plan.exponent = exponent;
+      plan.total = gaussian.total();
+      pure = gaussian;
+    }
+  }
+  if (exponent_units(plan.exponent / 100.0, aggregate_shift) == 0) throw budget_too_small();
+  for (const std::string& label : labels) {
+    step_record record = pure.choice_record(label, 2.0 * plan.exponent);
+    record.scale = 1.0 / plan.exponent;
+    plan.records.push_back(record);
+  }
+  return plan;
+}
+
+inline aggregate_plan plan_mean(const aggregate_facts& facts) {
+  const auto d = static_cast<double>(facts.names.size());
+  const total_budget budget(facts.epsilon, facts.delta);
+  aggregate_plan plan;
+  plan.gaussian = budget.gaussian();
+  plan.total = budget.total();
+  // All answers together are one vector: one step.
+  const double size = plan.gaussian ? std::sqrt(d) : d;
+  const double room = std::floor(std::log2(std::ldexp(1.0, 26) * plan.total / size));
+  if (!(room >= 4.0)) throw budget_too_small();
+  plan.grid_bits = static_cast<int>(std::min(20.0, room));
+  const double sensitivity = std::ldexp(size, plan.grid_bits);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  plan.scale = plan.gaussian ? gaussian_vector_variance(sensitivity, plan.total)
+                             : std::ceil(sensitivity / plan.total * (1.0 + gdp_margin));
+  plan.records.push_back({"mean over blocks",
+                          plan.gaussian ? "discrete_gaussian" : "discrete_laplace", sensitivity,
+                          plan.gaussian ? std::sqrt(plan.scale) : plan.scale,
+                          plan.gaussian ? none : sensitivity / plan.scale,
+                          plan.gaussian ? gaussian_vector_mu(sensitivity, plan.scale) : none});
+  return plan;
+}
+
+inline aggregate_plan plan_aggregate(const aggregate_facts& facts) {
+  if (facts.blocks < 1 || facts.names.empty() || (!facts.mean && facts.percents.empty()))
+    throw std::invalid_argument("an aggregate needs blocks and statistics");
+  return facts.mean ? plan_mean(facts) : plan_quantiles(facts);
+}
+
+/// How many of a column's answers lie in each of 2^bits equal cells of [0, 1].
+inline std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::VectorXd>& answers,
+                                             int bits) {
+  const double cells = std::ldexp(1.0, bits);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(cells), 0);
+  for (Eigen::Index i = 0; i < answers.size(); ++i) {
+    const double answer = answers[i];
+    // What is not a number was given its public value before; none may get past here.
+    const double at = answer > 0.0 ? std::min(std::floor(answer * cells), cells - 1.0) : 0.0;
+    ++counts[static_cast<std::size_t>(at)];
+  }
+  return counts;
+}
+
+/// `answers`: blocks x statistics in [0, 1], PRIVATE. Returns statistics x quantiles (or x 1) in
+/// [0, 1]; a mean may lie outside.
+inline Eigen::MatrixXd run_aggregate(const aggregate_plan& plan, const aggregate_facts& facts,
+                                     const Eigen::Ref<const Eigen::MatrixXd>& answers,
+                                     noise& draws) {
+  const Eigen::Index d = answers.cols();
+  if (answers.rows() != facts.blocks || d != static_cast<Eigen::Index>(facts.names.size()))
+    throw std::invalid_argument("the answers are not those of the plan");
+  if (facts.mean) {
+    const double steps = std::ldexp(1.0, plan.grid_bits);
+    Eigen::VectorXd sums = Eigen::VectorXd::Zero(d);
+    for (Eigen::Index i = 0; i < answers.rows(); ++i)
+      for (Eigen::Index j = 0; j < d; ++j) {
+        const double answer = answers(i, j);
+        sums[j] += answer > 0.0 ? std::nearbyint(std::min(answer, 1.0) * steps) : 0.0;
+      }
+    const law kind = plan.gaussian ? law::discrete_gaussian : law::discrete_laplace;
+    return draws.add(plan.records[0].label, kind, sums, Eigen::VectorXd::Constant(d, plan.scale)) /
+           (steps * static_cast<double>(facts.blocks));
+  }
+  const auto quantiles = static_cast<Eigen::Index>(facts.percents.size());
+  Eigen::MatrixXd out(d, quantiles);
+  for (Eigen::Index j = 0; j < d; ++j) {
+    const std::vector<std::int64_t> counts = cell_counts(answers.col(j), aggregate_cell_bits);
+    for (Eigen::Index q = 0; q < quantiles; ++q) {
+      private_choice choice;
+      choice.losses = quantile_losses(counts, facts.percents[static_cast<std::size_t>(q)]);
+      choice.units = exponent_units(plan.exponent / 100.0, aggregate_shift);
+      choice.shift = aggregate_shift;
+      const std::string& label = plan.records[static_cast<std::size_t>(j * quantiles + q)].label;
+      const auto cell = static_cast<double>(draws.choose(label, choice));
+      out(j, q) = std::ldexp(cell + 0.5, -aggregate_cell_bits);
+    }
+  }
+  return out;
+}
+
+/// Blocks of people: a permutation that looks at nothing but n, and one seed a block for what the
+/// statistic draws.
+template <typename Engine>
+std::vector<std::int64_t> random_order(std::int64_t n, Engine& engine) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<std::size_t>(uniform_below(i, engine))]);
+  return order;
+}
+
+}  // namespace dpsc

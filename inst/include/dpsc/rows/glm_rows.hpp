@@ -1,0 +1,42 @@
+// Rows of a generalised linear model in released coordinates: xi = (1, w), a weight that bounds
+// what one row can do, and the outcome. Proof: inst/proofs/glm.md, section 1.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace dpsc {
+
+/// n rows as whole numbers times `unit`; a missing row has weight zero. PRIVATE.
+struct glm_rows {
+  double unit = 1.0;
+  double limit = 0.0;  // R of the proof: weight |xi| <= R and weight |xi|^2 <= R^2
+  std::vector<Eigen::MatrixXi> blocks;
+  std::vector<Eigen::VectorXd> weight, outcome;
+  Eigen::Index p = 0, n = 0;
+
+  Eigen::Index d() const { return p + 1; }
+
+  /// Rows of block b, the intercept first.
+  void design(std::size_t b, Eigen::MatrixXd& out) const {
+    const Eigen::MatrixXi& block = blocks[b];
+    out.resize(block.rows(), d());
+    out.col(0).setOnes();
+    for (Eigen::Index j = 0; j < p; ++j) out.col(j + 1) = block.col(j).cast<double>() * unit;
+  }
+};
+
+/// Public limit of a row in d = p + 1 coordinates.
+inline double row_limit(Eigen::Index d) { return std::sqrt(static_cast<double>(d)); }
+
+/// Mallows weight of a row of this squared length: min(q, q^2), q = R / |xi|. R is a hair shorter
+/// than the limit, so that rounding never lets a row pass it.
+inline double mallows_weight(double squared, double limit) {
+  const double q = limit * (1.0 - 1e-9) / std::sqrt(squared);
+  return q < 1.0 ? q * q : q;
+}
+
+}  // namespace dpsc

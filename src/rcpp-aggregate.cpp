@@ -1,0 +1,66 @@
+// Sample and aggregate for R, which runs the statistic on each block.
+#include <RcppEigen.h>
+
+#include <dpsc/release/aggregate.hpp>
+
+#include "r_engine.h"
+#include "r_steps.h"
+
+namespace {
+
+using Rcpp::_;
+
+dpsc::aggregate_facts as_aggregate_facts(const Rcpp::List& x) {
+  dpsc::aggregate_facts facts;
+  facts.blocks = static_cast<std::int64_t>(Rcpp::as<double>(x["blocks"]));
+  facts.names = Rcpp::as<std::vector<std::string>>(x["names"]);
+  facts.epsilon = Rcpp::as<double>(x["epsilon"]);
+  facts.delta = Rcpp::as<double>(x["delta"]);
+  facts.mean = Rcpp::as<bool>(x["mean"]);
+  facts.percents = Rcpp::as<std::vector<int>>(x["percents"]);
+  return facts;
+}
+
+}  // namespace
+
+// What an aggregate will spend, and on what; sees no block.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
+  const dpsc::aggregate_plan plan = dpsc::plan_aggregate(as_aggregate_facts(facts));
+  return Rcpp::List::create(_["steps"] = as_steps(plan.records), _["gaussian"] = plan.gaussian,
+                            _["total"] = plan.total, _["exponent"] = plan.exponent,
+                            _["scale"] = plan.scale, _["grid"] = plan.grid_bits);
+}
+
+// Order of n people and `seeds` whole numbers below 2^31, from random bits alone.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
+  return with_engine(rng, [&](auto& engine) {
+    const std::vector<std::int64_t> order =
+        dpsc::random_order(static_cast<std::int64_t>(n), engine);
+    Rcpp::NumericVector people(order.begin(), order.end());
+    Rcpp::IntegerVector numbers(seeds);
+    for (int& seed : numbers) seed = static_cast<int>(engine.bits() >> 33);
+    return Rcpp::List::create(_["order"] = people + 1.0, _["seeds"] = numbers);
+  });
+}
+
+// Answers of blocks in [0, 1]: what comes back has its noise.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows,
+                                      const Rcpp::List& facts, SEXP rng) {
+  const dpsc::aggregate_facts known = as_aggregate_facts(facts);
+  const dpsc::aggregate_plan plan = dpsc::plan_aggregate(known);
+  return with_engine(rng, [&](auto& engine) {
+    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+    return dpsc::run_aggregate(plan, known, rows, draws);
+  });
+}
+
+// Losses of few cells as places of a quantile, for tests.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> quantile_losses_cpp(const std::vector<double>& counts, int percent) {
+  const std::vector<std::int64_t> whole(counts.begin(), counts.end());
+  const std::vector<std::int64_t> out = dpsc::quantile_losses(whole, percent);
+  return {out.begin(), out.end()};
+}

@@ -1,0 +1,206 @@
+// Private generalised linear models for R. Sums over people stay in C++ until noise was added.
+#include <RcppEigen.h>
+
+#include <dpsc/release/glm_release.hpp>
+
+#include "r_design.h"
+#include "r_engine.h"
+#include "r_source.h"
+#include "r_steps.h"
+
+namespace {
+
+using Rcpp::_;
+
+dpsc::glm_kind as_kind(const std::string& name) {
+  if (name == "binomial") return dpsc::glm_kind::binomial;
+  if (name == "poisson") return dpsc::glm_kind::poisson;
+  if (name == "gaussian") return dpsc::glm_kind::gaussian;
+  throw std::invalid_argument("unknown family");
+}
+
+dpsc::glm_facts as_facts(const Rcpp::List& x) {
+  dpsc::glm_facts facts;
+  facts.n = Rcpp::as<double>(x["n"]);
+  facts.epsilon = Rcpp::as<double>(x["epsilon"]);
+  facts.delta = Rcpp::as<double>(x["delta"]);
+  facts.design = as_design(x["design"]);
+  facts.names = design_names(x["design"]);
+  facts.kind = as_kind(Rcpp::as<std::string>(x["family"]));
+  facts.upper = Rcpp::as<double>(x["upper"]);
+  facts.intervals = Rcpp::as<bool>(x["intervals"]);
+  return facts;
+}
+
+Rcpp::NumericVector as_vector(const Eigen::VectorXd& x) {
+  return Rcpp::NumericVector(x.data(), x.data() + x.size());
+}
+
+Rcpp::List from_release(const dpsc::glm_release& r) {
+  Rcpp::List rounds;
+  for (const dpsc::whitening_round& round : r.rounds)
+    rounds.push_back(Rcpp::List::create(_["radius"] = round.radius, _["weight"] = round.weight,
+                                        _["mean"] = as_vector(round.mean),
+                                        _["covariance"] = round.covariance, _["sd"] = round.sd));
+  return Rcpp::List::create(
+      _["median"] = as_vector(r.location.median), _["scale"] = as_vector(r.location.scale),
+      _["rounds"] = rounds, _["centre"] = as_vector(r.frame.centre), _["whiten"] = r.frame.whiten,
+      _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
+      _["theta"] = as_vector(r.theta), _["out.sd"] = r.out_sd, _["information"] = r.information,
+      _["information.sd"] = r.information_sd);
+}
+
+dpsc::glm_release as_release(const Rcpp::List& x) {
+  dpsc::glm_release r;
+  r.location = {Rcpp::as<Eigen::VectorXd>(x["median"]), Rcpp::as<Eigen::VectorXd>(x["scale"])};
+  r.frame = {Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
+             Eigen::VectorXd(), 0.0};
+  r.span = Rcpp::as<double>(x["span"]);
+  r.ridge = Rcpp::as<double>(x["ridge"]);
+  r.kappa = Rcpp::as<double>(x["kappa"]);
+  r.theta = Rcpp::as<Eigen::VectorXd>(x["theta"]);
+  r.out_sd = Rcpp::as<double>(x["out.sd"]);
+  r.information = Rcpp::as<Eigen::MatrixXd>(x["information"]);
+  r.information_sd = Rcpp::as<double>(x["information.sd"]);
+  return r;
+}
+
+dpsc::slope_kind as_slopes(const std::string& name) {
+  if (name == "pairs") return dpsc::slope_kind::pairs;
+  if (name == "symmetric") return dpsc::slope_kind::symmetric;
+  throw std::invalid_argument("unknown slopes");
+}
+
+}  // namespace
+
+// What a model will spend and on what; sees no rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
+  const dpsc::glm_plan plan = dpsc::plan_glm(as_facts(facts));
+  const dpsc::glm_shares& s = plan.shares;
+  return Rcpp::List::create(
+      _["steps"] = as_steps(plan.records), _["located"] = plan.location.made, _["rho"] = plan.rho,
+      _["reach"] = plan.reach, _["c"] = plan.c, _["order"] = plan.order,
+      _["objective.epsilon"] = plan.objective_epsilon, _["caps"] = plan.caps,
+      _["shares"] = Rcpp::NumericVector::create(
+          _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
+          _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List glm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
+  const auto source = as_source(rows);
+  const dpsc::glm_facts known = as_facts(facts);
+  const dpsc::glm_plan plan = dpsc::plan_glm(known);
+  return with_engine(rng, [&](auto& engine) {
+    using engine_type = std::decay_t<decltype(engine)>;
+    dpsc::drawn_noise<engine_type> draws(engine);
+    dpsc::drawn_spherical<engine_type> vectors(engine);
+    return from_release(dpsc::run_glm(plan, known, *source, draws, vectors, interrupter()));
+  });
+}
+
+// A release with a known linear term (in its scales), whose sums without noise are written down:
+// for audits, on made-up rows only. With `outputs` those are given instead of noise.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear,
+                         SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs) {
+  const auto source = as_source(rows);
+  const dpsc::glm_facts known = as_facts(facts);
+  const dpsc::glm_plan plan = dpsc::plan_glm(known);
+  dpsc::known_spherical vectors(linear);
+  const auto run = [&](dpsc::noise& draws) {
+    dpsc::recorded_noise recorder(draws);
+    const Rcpp::List release =
+        from_release(dpsc::run_glm(plan, known, *source, recorder, vectors, interrupter()));
+    Rcpp::List calls;
+    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
+    return Rcpp::List::create(_["calls"] = calls, _["release"] = release);
+  };
+  if (outputs.isNotNull()) {
+    std::vector<Eigen::VectorXd> known_outputs;
+    for (SEXP output : Rcpp::List(outputs))
+      known_outputs.push_back(Rcpp::as<Eigen::VectorXd>(output));
+    dpsc::replayed_noise draws(known_outputs);
+    return run(draws);
+  }
+  return with_engine(rng, [&](auto& engine) {
+    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+    return run(draws);
+  });
+}
+
+// Coefficients in the formula's units from a release.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
+  const dpsc::glm_estimate e = dpsc::estimate_glm(as_release(release), as_facts(facts));
+  return Rcpp::List::create(_["coefficients"] = as_vector(e.coefficients), _["privacy"] = e.privacy,
+                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified),
+                            _["curvature"] = e.curvature);
+}
+
+// Rows as the objective sees them, given a release: for tests. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List glm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& release) {
+  const auto source = as_source(rows);
+  const dpsc::glm_facts known = as_facts(facts);
+  const dpsc::glm_release made = as_release(release);
+  const dpsc::glm_rows read =
+      dpsc::glm_release_detail::read_rows(*source, known, made, dpsc::family_of(known, made.span));
+  Eigen::MatrixXd x(read.n, read.d()), block;
+  Eigen::VectorXd weight(read.n), outcome(read.n);
+  Eigen::Index at = 0;
+  for (std::size_t b = 0; b < read.blocks.size(); ++b) {
+    read.design(b, block);
+    x.middleRows(at, block.rows()) = block;
+    weight.segment(at, block.rows()) = read.weight[b];
+    outcome.segment(at, block.rows()) = read.outcome[b];
+    at += block.rows();
+  }
+  return Rcpp::List::create(_["x"] = x, _["weight"] = as_vector(weight),
+                            _["outcome"] = as_vector(outcome), _["limit"] = read.limit);
+}
+
+// Slope and curvature of a family's loss, for tests and prediction.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List glm_loss_cpp(const std::string& family, double span, const Eigen::VectorXd& t,
+                        const Eigen::VectorXd& y) {
+  const dpsc::glm_family known{as_kind(family), span};
+  known.check();
+  Rcpp::NumericVector slope(t.size()), curvature(t.size()), mean(t.size());
+  for (Eigen::Index i = 0; i < t.size(); ++i) {
+    slope[i] = known.slope(t[i], y[i]);
+    curvature[i] = known.curvature(t[i], y[i]);
+    mean[i] = known.mean(t[i]);
+  }
+  return Rcpp::List::create(_["slope"] = slope, _["curvature"] = curvature, _["mean"] = mean,
+                            _["unit"] = known.unit(), _["bend"] = known.bend());
+}
+
+// log E exp(t L) of spherical Laplace noise at a shift of this length, in scales.
+// [[Rcpp::export(rng = false)]]
+double spherical_log_moment_cpp(double t, double length, int d) {
+  return dpsc::spherical_loss(length, d).log_moment(t);
+}
+
+// delta(epsilon) of adding spherical Laplace noise to a statistic that moves by this length.
+// [[Rcpp::export(rng = false)]]
+double spherical_delta_cpp(double epsilon, double length, int d) {
+  return dpsc::spherical_loss(length, d).delta(epsilon);
+}
+
+// (order - 1) times the Renyi divergence of objective perturbation, t = order - 1.
+// [[Rcpp::export(rng = false)]]
+double objective_log_moment_cpp(const std::string& slopes, double t, double reach, double c,
+                                int d) {
+  return dpsc::objective_renyi(as_slopes(slopes), reach, c, d).log_moment(t);
+}
+
+// Largest reach of objective perturbation besides steps of rho-zCDP.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double epsilon, double delta,
+                                            double rho, double c, int d) {
+  const auto out = dpsc::calibrate_objective(as_slopes(slopes), epsilon, delta, rho, c, d);
+  return Rcpp::NumericVector::create(_["reach"] = out.reach, _["order"] = out.order,
+                                     _["log.delta"] = out.log_delta);
+}

@@ -1,0 +1,168 @@
+# Made-up people for generalised linear models, and exact densities of objective perturbation in one
+# and two dimensions, written without the package.
+
+glm_people <- function(n = 4000, family = "binomial", seed = 3) {
+  withr::local_seed(seed)
+  data <- data.frame(
+    a = stats::rnorm(n, 3), b = stats::runif(n, -2, 2), g = sample(c("u", "v", "w"), n, TRUE)
+  )
+  eta <- -1 + 0.5 * data$a - 0.7 * data$b + 0.5 * (data$g == "v")
+  data$y <- switch(family,
+    binomial = as.double(stats::runif(n) < stats::plogis(eta)),
+    poisson = stats::rpois(n, exp(0.5 * eta)), gaussian = eta + stats::rt(n, 3)
+  )
+  data
+}
+
+glm_bounds <- function(family = "binomial") {
+  y <- switch(family, binomial = c(0, 1), poisson = c(0, 200), gaussian = c(-50, 50))
+  list(y = y, a = c(-20, 20), b = c(-5, 5), g = c("u", "v", "w"))
+}
+
+seeded_glm <- function(..., seed = 5) {
+  withr::local_seed(seed)
+  dp_glm(..., control = dp_control(rng = "R"))
+}
+
+glm_columns_of <- function(formula, family = "binomial", bounds = glm_bounds(family)) {
+  lm_columns(formula, bounds, NULL, glm_families()[[family]]$outcome)
+}
+
+glm_facts_of <- function(formula = y ~ a + b, n = 400, epsilon = 1, delta = 1e-6,
+                         family = "binomial", intervals = TRUE) {
+  columns <- glm_columns_of(formula, family)
+  list(
+    n = n, epsilon = epsilon, delta = delta, design = lm_design(columns), family = family,
+    upper = columns$variables[[length(columns$variables)]]$upper, intervals = intervals
+  )
+}
+
+glm_table_of <- function(data, formula = y ~ a + b, family = "binomial") {
+  lm_table(glm_columns_of(formula, family), data, TRUE, NULL)
+}
+
+# Losses by their definitions: slope, curvature, unit of length, k0 R^2 / Lambda over c.
+exact_loss <- function(family, span = 1) {
+  switch(family,
+    binomial = list(
+      slope = function(t, y) stats::plogis(t) - y,
+      curvature = function(t, y) stats::plogis(t) * stats::plogis(-t), unit = 1, bend = 1,
+      ends = function(y) c(-y, 1 - y)
+    ),
+    poisson = list(
+      slope = function(t, y) tent(t, span) - y,
+      curvature = function(t, y) pmin(tent(t, span), span - tent(t, span)), unit = span,
+      bend = 2 * span, ends = function(y) c(-y, span - y)
+    ),
+    gaussian = list(
+      slope = function(t, y) -span * tanh((y - t) / span),
+      curvature = function(t, y) 1 - tanh((y - t) / span)^2, unit = span, bend = 2,
+      ends = function(y) c(-span, span)
+    )
+  )
+}
+
+tent <- function(t, M) {
+  middle <- log(M / 2)
+  ifelse(t <= middle, exp(pmin(t, middle)), M - M / 2 * exp(-pmax(t - middle, 0)))
+}
+
+# Weight of a row in d = ncol dimensions.
+exact_weight <- function(x) {
+  q <- sqrt(ncol(x)) / sqrt(rowSums(x^2))
+  pmin(q, q^2)
+}
+
+# Nodes of spherical Laplace noise in one or two dimensions, equally likely, in scales. `shape`: of
+# the norm's Gamma law (a planted fault).
+noise_nodes <- function(d, radii = 150L, angles = 72L, shape = d) {
+  r <- stats::qgamma((seq_len(radii) - 0.5) / radii, shape)
+  if (d == 1L) {
+    return(matrix(c(r, -r)))
+  }
+  turn <- 2 * pi * (seq_len(angles) - 0.5) / angles
+  cbind(rep(r, angles) * rep(cos(turn), each = radii), rep(r, angles) * rep(sin(turn), each = radii))
+}
+
+log_noise <- function(b, d, shape = d) {
+  r <- sqrt(rowSums(b^2))
+  -r + (shape - d) * log(r)
+}
+
+# Minimisers for all linear terms at once, and log-ratios of the densities of the minimiser on data
+# with a row and with another in its place. `data`: a list of x (rows), w, y; the last row differs.
+exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
+  d <- ncol(b)
+  parts <- function(rows, theta) {
+    g <- ridge * theta
+    h <- lapply(seq_len(nrow(theta)), function(i) NULL)
+    H <- array(0, c(nrow(theta), d, d))
+    for (i in seq_len(d)) H[, i, i] <- ridge
+    for (k in seq_along(rows$w)) {
+      t <- drop(theta %*% rows$x[k, ])
+      s <- rows$w[[k]] * loss$slope(t, rows$y[[k]])
+      c <- rows$w[[k]] * loss$curvature(t, rows$y[[k]])
+      for (i in seq_len(d)) {
+        g[, i] <- g[, i] + s * rows$x[k, i]
+        for (j in seq_len(d)) H[, i, j] <- H[, i, j] + c * rows$x[k, i] * rows$x[k, j]
+      }
+    }
+    det <- if (d == 1L) H[, 1, 1] else H[, 1, 1] * H[, 2, 2] - H[, 1, 2]^2
+    list(g = g, H = H, det = det)
+  }
+  solve_all <- function(H, det, g) {
+    if (d == 1L) return(g / H[, 1, 1])
+    cbind(H[, 2, 2] * g[, 1] - H[, 1, 2] * g[, 2], H[, 1, 1] * g[, 2] - H[, 1, 2] * g[, 1]) / det
+  }
+  linear <- kappa * b
+  theta <- -linear / ridge
+  at <- parts(data, theta)
+  for (step in 1:200) {
+    g <- at$g + linear
+    size <- sqrt(rowSums(g^2))
+    if (max(size) < 1e-9 * kappa) break
+    move <- solve_all(at$H, at$det, g)
+    length <- rep(1, nrow(theta))
+    repeat {
+      new <- parts(data, theta - length * move)
+      bad <- sqrt(rowSums((new$g + linear)^2)) > (1 - length / 4) * size & size > 1e-12 * kappa
+      if (!any(bad) || min(length) < 1e-6) break
+      length[bad] <- length[bad] / 2
+    }
+    theta <- theta - length * move
+    at <- new
+  }
+  stopifnot(max(sqrt(rowSums((at$g + linear)^2))) < 1e-6 * kappa)
+  far <- parts(other, theta)
+  log_noise(b, d, shape) + log(at$det) - log_noise(-far$g / kappa, d, shape) - log(far$det)
+}
+
+# Random data: some rows that both share, and a pair that differs, most of it at the limits.
+exact_pair <- function(d, family, span) {
+  m <- sample(0:3, 1L)
+  draw <- function(k) {
+    x <- cbind(1, matrix(stats::rnorm(k * (d - 1L), sd = 3), k))
+    if (d == 1L) matrix(1, k, 1L) else x
+  }
+  outcome <- function(k) {
+    switch(family,
+      binomial = sample(0:1, k, TRUE), poisson = sample(c(0, span, span * stats::runif(1)), k, TRUE),
+      gaussian = stats::rnorm(k, sd = 3 * span)
+    )
+  }
+  shared <- draw(m)
+  own <- draw(2L)
+  if (d == 2L && stats::runif(1) < 0.7) {
+    # Rows whose weighted length is the limit, at a chosen angle.
+    angle <- stats::runif(1, -pi / 2, pi / 2)
+    own[, 2] <- c(1, -1) * pmin(50, abs(tan(angle)))
+  }
+  y <- outcome(m + 1L)
+  data <- list(x = rbind(shared, own[1L, ]), y = y)
+  other <- list(x = rbind(shared, own[2L, ]), y = c(y[seq_len(m)], outcome(1L)))
+  data$w <- exact_weight(data$x)
+  other$w <- exact_weight(other$x)
+  # One side without the row, now and then.
+  if (stats::runif(1) < 0.15) other$w[[m + 1L]] <- 0
+  list(data, other)
+}

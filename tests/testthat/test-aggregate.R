@@ -1,0 +1,238 @@
+# Sample and aggregate: one person moves one answer, and the law of the released middle.
+
+seeded_aggregate <- function(..., seed = 5) {
+  withr::local_seed(seed)
+  dp_aggregate(..., control = dp_control(rng = "R"))
+}
+
+test_that("losses of a quantile move within a range of 200, exhaustively, and 100 either way", {
+  compositions <- function(n, cells) {
+    if (cells == 1L) return(list(n))
+    unlist(lapply(0:n, function(k) {
+      lapply(compositions(n - k, cells - 1L), function(rest) c(k, rest))
+    }), recursive = FALSE)
+  }
+  for (percent in c(16, 50, 84)) {
+    widest <- farthest <- 0
+    for (n in 2:6) {
+      for (state in compositions(n, 4L)) {
+        own <- quantile_losses_cpp(state, percent)
+        expect_gte(min(own), 0)
+        for (from in which(state > 0)) {
+          for (to in setdiff(1:4, from)) {
+            other <- state
+            other[from] <- other[from] - 1
+            other[to] <- other[to] + 1
+            move <- quantile_losses_cpp(other, percent) - own
+            widest <- max(widest, diff(range(move)))
+            farthest <- max(farthest, abs(move))
+          }
+        }
+      }
+    }
+    expect_lte(widest, 200)
+    expect_equal(farthest, 100)
+  }
+  expect_identical(quantile_losses_cpp(c(1, 2, 1), 50), c(100, 0, 100))
+})
+
+test_that("the plan charges every draw for its whole range", {
+  for (delta in c(0, 1e-6)) {
+    for (names in list("a", letters[1:20])) {
+      facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
+        percents = c(50L, 16L, 84L))
+      plan <- aggregate_plan_cpp(facts)
+      # A rank is a loss of 100; losses move within two ranks.
+      range <- 2 * plan$exponent
+      cost <- if (plan$gaussian) exponential_step_mu_cpp(range) else range
+      charged <- if (plan$gaussian) plan$steps$mu else plan$steps$epsilon
+      expect_equal(nrow(plan$steps), 3 * length(names))
+      expect_true(all(cost <= charged * (1 + 1e-12)))
+      total <- if (plan$gaussian) gdp_epsilon_cpp(gdp_compose_cpp(charged), delta) else sum(charged)
+      expect_lte(total, 1 + 1e-9)
+      expect_gte(total, 0.99)
+    }
+  }
+  # Sixty draws are cheaper as Gaussian shifts, three are not.
+  few <- list(blocks = 100, names = "a", epsilon = 1, delta = 1e-6, mean = FALSE, percents = 50L)
+  expect_false(aggregate_plan_cpp(few)$gaussian)
+  expect_true(plan$gaussian)
+})
+
+test_that("the released median has the law of the exponential mechanism", {
+  # All answers in one cell: it has loss 0, all others the loss of every answer.
+  k <- 10
+  answers <- matrix(0.5, k)
+  facts <- list(blocks = k, names = "a", epsilon = 2.6, delta = 0, mean = FALSE, percents = 50L)
+  withr::local_seed(2)
+  draws <- replicate(400, aggregate_release_cpp(answers, facts, "R"))
+  share <- mean(abs(draws - 0.5) < 2^-17)
+  # Exponent 1.3 a rank, five ranks away for every other cell.
+  expected <- 1 / (1 + (2^18 - 1) * exp(-1.3 * 5))
+  expect_gt(stats::binom.test(round(share * 400), 400, expected)$p.value, 1e-4)
+  facts$epsilon <- 8
+  draws <- replicate(200, aggregate_release_cpp(answers, facts, "R"))
+  share <- mean(abs(draws - 0.5) < 2^-17)
+  expected <- 1 / (1 + (2^18 - 1) * exp(-4 * 5))
+  expect_gt(stats::binom.test(round(share * 200), 200, expected)$p.value, 1e-4)
+})
+
+test_that("noise of a mean is what the plan says", {
+  for (delta in c(0, 1e-6)) {
+    answers <- matrix(0.25, 40, 3)
+    facts <- list(blocks = 40, names = letters[1:3], epsilon = 1, delta = delta, mean = TRUE,
+      percents = 50L)
+    plan <- aggregate_plan_cpp(facts)
+    withr::local_seed(3)
+    draws <- replicate(600, aggregate_release_cpp(answers, facts, "R")[1, 1])
+    sd <- (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid / 40
+    expect_equal(stats::sd(draws), sd, tolerance = 0.15)
+    expect_equal(mean(draws), 0.25, tolerance = 5 * sd / sqrt(600) / 0.25)
+    # Laplace: width d / (k epsilon), as in the dissertation.
+    if (delta == 0) expect_equal(plan$scale / 2^plan$grid, 3, tolerance = 1e-5)
+  }
+})
+
+test_that("one person moves one answer, whatever the statistic draws, says, sets or knows", {
+  n <- 60
+  people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
+  other <- people
+  other$x[7] <- 50
+  levels(other$g) <- c("a", "b", "c")
+  other$g[7] <- "c"
+  facts <- list(n = n, blocks = 12, lower = c(-100, -100), upper = c(100, 100),
+    fallback = c(0, 0))
+  greedy <- function(rows) {
+    # Uses up random numbers, says things, and leaves things behind, as its rows tell it to.
+    if (any(rows$x > 1)) {
+      options(dpsc.left = 1, digits = 3)
+      sink(nullfile())
+      stats::runif(100)
+    }
+    warning("w")
+    message(rows$x[[1]])
+    print(rows)
+    left <- getOption("dpsc.left", 0) + getOption("digits") + length(attributes(rows$g)) +
+      sink.number()
+    c(stats::rnorm(1), left + length(unique(rows$g)))
+  }
+  order <- rev(seq_len(n))
+  digits <- getOption("digits")
+  sinks <- sink.number()
+  withr::local_seed(1)
+  before <- .Random.seed
+  seen <- capture.output(
+    a <- block_answers(plain_rows(people, NULL), greedy, facts, order, 1:12),
+    b <- block_answers(plain_rows(other, NULL), greedy, facts, order, 1:12)
+  )
+  expect_identical(seen, character())
+  expect_identical(.Random.seed, before)
+  expect_identical(getOption("digits"), digits)
+  expect_null(getOption("dpsc.left"))
+  expect_identical(sink.number(), sinks)
+  expect_identical(sum(rowSums(a != b) > 0), 1L)
+  # Without the fresh seeds the next block would have moved as well: the test can fail.
+  expect_gt(length(unique(a[, 1])), 10)
+})
+
+test_that("a block in which the statistic fails gives the public fallback, clipped answers else", {
+  facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
+  answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:6)[, 1] * 10
+  expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))
+  expect_equal(answer(function(x) if (x == 1) NA else x), c(2, 2:6))
+  expect_equal(answer(function(x) c(x, x)), rep(2, 6))
+  expect_equal(answer(function(x) "a"), rep(2, 6))
+  expect_equal(answer(function(x) if (x > 3) Inf else -Inf), c(0, 0, 0, 10, 10, 10))
+  expect_equal(answer(function(x) NaN), rep(2, 6))
+})
+
+test_that("it finds the statistic, and says how far off it is", {
+  withr::local_seed(4)
+  people <- stats::rlnorm(10000)
+  truth <- stats::quantile(people, 0.75, names = FALSE)
+  q75 <- function(x) stats::quantile(x, 0.75)
+  found <- lapply(1:20, function(i) {
+    seeded_aggregate(people, q75, lower = c(q75 = 0), upper = 10, epsilon = 1, blocks = 100,
+      spread = FALSE, seed = i)
+  })
+  errors <- vapply(found, coef, 0) - truth
+  # The sample itself is off by .027; root mean squares, fixed seeds.
+  expect_lt(sqrt(mean(errors^2)), 0.07)
+  fit <- seeded_aggregate(people, q75, lower = c(q75 = 0), upper = 10, epsilon = 2, blocks = 150)
+  table <- tidy(fit, conf.int = TRUE)
+  expect_identical(table$term, "q75")
+  expect_lt(abs(table$estimate - truth), 6 * table$std.error)
+  expect_lt(table$privacy.se, table$std.error)
+  expect_identical(nobs(fit), 10000L)
+  expect_identical(glance(fit)$blocks, 150)
+  raw <- dp_aggregate(people, q75, lower = 0, upper = 10, epsilon = Inf, blocks = 50)
+  expect_false(raw$privacy$holds)
+  expect_output(print(raw), "NOT PRIVATE")
+  expect_output(print(fit), "NOT PRIVATE: the nominal epsilon = 2, delta = 0 does not hold")
+  expect_output(
+    print(seeded_aggregate(people, q75, lower = 0, upper = 10, epsilon = 0.1, blocks = 30)),
+    "Not identified at this budget"
+  )
+  mean_fit <- seeded_aggregate(people, function(x) c(mean(x), stats::median(x)),
+    lower = c(mean = 0, median = 0), upper = 10, epsilon = 4, delta = 1e-6, method = "mean")
+  expect_named(coef(mean_fit), c("mean", "median"))
+  expect_equal(mean_fit$privacy$delta, 1e-6)
+  expect_error(tidy(mean_fit, conf.int = TRUE), class = "dpsc_error_argument")
+})
+
+test_that("the object holds no rows and no statistic, and a ledger is charged first", {
+  ledger <- dp_ledger(epsilon = 1)
+  people <- data.frame(x = stats::runif(100), y = 1234.5)
+  fit <- dp_aggregate(people, function(rows) mean(rows$x), lower = 0, upper = 1, epsilon = 0.4,
+    blocks = 20, ledger = ledger)
+  expect_true(fit$privacy$holds)
+  expect_equal(as.data.frame(ledger)$epsilon, 0.4)
+  expect_identical(as.data.frame(ledger)$kind, "pure")
+  holds <- function(x) {
+    if (is.function(x) || is.environment(x)) return(TRUE)
+    if (is.list(x)) any(vapply(x, holds, NA)) else any(x %in% people$x)
+  }
+  expect_false(holds(unclass(fit)))
+  expect_error(
+    dp_aggregate(people, function(rows) 1, lower = 0, upper = 1, epsilon = 0.7, blocks = 20,
+      ledger = ledger),
+    class = "dpsc_error_budget"
+  )
+  expect_error(
+    seeded_aggregate(people, function(rows) 1, lower = 0, upper = 1, epsilon = 0.1, blocks = 20,
+      ledger = ledger),
+    class = "dpsc_error_budget"
+  )
+  # The broken example is found before anything is spent.
+  expect_error(
+    dp_aggregate(people, function(rows) mean(rows$z), lower = 0, upper = 1, epsilon = 0.1,
+      ledger = ledger, example = data.frame(x = 1:3)),
+    class = "dpsc_error_argument"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+})
+
+test_that("bad input is one classed error each", {
+  go <- function(data = 1:100, statistic = mean, ..., lower = 0, upper = 1, epsilon = 1) {
+    dp_aggregate(data, statistic, ..., lower = lower, upper = upper, epsilon = epsilon)
+  }
+  for (bad in list(
+    quote(go(statistic = "mean")), quote(go(blocks = 1)), quote(go(blocks = 101)),
+    quote(go(epsilon = -1)), quote(go(epsilon = 1e-12)), quote(go(method = "mode")),
+    quote(go(spread = NA)), quote(go(delta = 1))
+  )) {
+    expect_error(eval(bad), class = "dpsc_error_argument")
+  }
+  for (bad in list(
+    quote(go(lower = 1)), quote(go(upper = Inf)), quote(go(lower = c(0, 0, 0), upper = c(1, 1))),
+    quote(go(fallback = 2)), quote(go(lower = "a"))
+  )) {
+    expect_error(eval(bad), class = "dpsc_error_bounds")
+  }
+  for (bad in list(
+    quote(go(data = list(1, 2))), quote(go(data = 1:3)), quote(go(data = NULL)),
+    quote(go(data = data.frame(x = I(list(1, 2, 3, 4)))))
+  )) {
+    expect_error(eval(bad), class = "dpsc_error_data")
+  }
+})

@@ -1,0 +1,433 @@
+# The papers' methods: numbers, laws, attacks. Proofs: inst/proofs/papers.md.
+
+test_that("losses of a posterior draw are exact", {
+  pin <- function(leverage, gamma, error, delta) {
+    posterior_loss_cpp(leverage, gamma, error, delta, TRUE)
+  }
+  expect_equal(pin(0.01, 100, 0.5, 1e-6), 2.3475141877, tolerance = 1e-9)
+  expect_equal(pin(0.05, 20, 1, 1e-6), 5.3624663919, tolerance = 1e-9)
+  expect_equal(pin(0.2, 5, 0.3, 1e-5), 2.6349192399, tolerance = 1e-9)
+  expect_identical(pin(0, 5, 0.3, 1e-5), 0)
+  # Six people of a document that is not ours.
+  x <- outer(1:6, 1:2, function(i, j) cos(i * j))
+  y <- sin(1:6)
+  H <- crossprod(x) + diag(0.5, 2)
+  inside <- diag(x %*% solve(H, t(x)))
+  error <- drop(y - x %*% solve(H, crossprod(x, y))) / (1 - inside)
+  expect_equal(
+    pin(inside / (1 - inside), 2, error, 1e-6),
+    c(3.80172207757, 5.65788871069, 13.38036822426, 3.86778462608, 7.32670310146, 13.99596551734),
+    tolerance = 1e-9
+  )
+})
+
+test_that("the law behind them is that of two normal densities, integrated", {
+  for (case in list(c(2, 0.7, 1.3), c(0.3, 4, -0.6), c(40, 0.5, 0.2))) {
+    h <- case[[1L]]
+    gamma <- case[[2L]]
+    y <- case[[3L]]
+    # One regressor; the person is x = 1.
+    theta <- 0.4 / h
+    other <- (0.4 + y) / (h + 1)
+    delta <- function(epsilon) {
+      first <- function(t) stats::dnorm(t, theta, 1 / sqrt(gamma * h))
+      second <- function(t) stats::dnorm(t, other, 1 / sqrt(gamma * (h + 1)))
+      grid <- seq(theta - 12 / sqrt(gamma * h), theta + 12 / sqrt(gamma * h), length.out = 2e5)
+      width <- diff(grid[1:2])
+      max(
+        hockey_stick(first(grid), second(grid), epsilon),
+        hockey_stick(second(grid), first(grid), epsilon)
+      ) * width
+    }
+    for (epsilon in c(0.05, 0.3, 1)) {
+      expect_equal(posterior_loss_cpp(1 / h, gamma, y - theta, epsilon, FALSE), delta(epsilon),
+        tolerance = 1e-4
+      )
+    }
+  }
+})
+
+test_that("the bound that noise is calibrated by covers them, everywhere tried", {
+  withr::local_seed(1)
+  for (i in 1:400) {
+    leverage <- exp(stats::runif(1, -9, 2))
+    gamma <- exp(stats::runif(1, -4, 8))
+    error <- 3 * stats::runif(1)^2
+    delta <- 10^-stats::runif(1, 1, 10)
+    expect_lte(
+      posterior_loss_cpp(leverage, gamma, error, delta, TRUE),
+      posterior_bound_cpp(leverage, gamma, error, delta)
+    )
+  }
+  # As printed (Theorem 14) it does not.
+  printed <- function(mu, gamma, e, delta) {
+    L <- log(2 / delta)
+    abs(-log1p(mu) + gamma * mu * e^2 / (1 + mu)) / 2 + mu / 2 * L + sqrt(gamma * mu * L) * e
+  }
+  expect_lt(printed(0.01, 100, 0.5, 1e-6), posterior_loss_cpp(0.01, 100, 0.5, 1e-6, TRUE) - 0.2)
+})
+
+test_that("posterior plans keep every person within each way's half", {
+  for (epsilon in c(0.5, 1, 4)) {
+    n <- 5000
+    facts <- core_facts("adaops", epsilon = epsilon, delta = 1e-6, n = n)
+    plan <- paper_plan_cpp(facts)
+    way <- 1e-6 / 3 / (1 + exp(epsilon / 4))
+    grid <- expand.grid(m = seq(0.02, 1, 0.07), e = seq(0, 1, 0.1))
+    worst <- max(posterior_loss_cpp(
+      grid$m / plan$target, plan$gamma, grid$e * (1 + sqrt(n / plan$target)), way, TRUE
+    ))
+    expect_lte(worst, epsilon / 4)
+    expect_gt(worst, epsilon / 12)
+    # The first step is a Gaussian mechanism on a number that moves by one.
+    step <- plan$steps[1, ]
+    expect_lte(gdp_epsilon_cpp(step$mu, 1e-6 / 3), epsilon / 2 * (1 + 1e-9))
+    ops <- paper_plan_cpp(core_facts("ops", epsilon = epsilon, delta = 1e-6, n = n))
+    way <- 1e-6 / (1 + exp(epsilon / 2))
+    worst <- max(posterior_loss_cpp(
+      grid$m / ops$ridge, ops$gamma, grid$e * (1 + sqrt(n / ops$ridge) / 2), way, TRUE
+    ))
+    expect_lte(worst, epsilon / 2)
+  }
+})
+
+test_that("a posterior draw has the posterior's law", {
+  data <- paper_people(60)
+  facts <- core_facts("ops", epsilon = 3, delta = 1e-5, n = 60, ridge = 20)
+  facts$design <- lm_design(lm_columns(y ~ a, paper_bounds(), NULL))
+  table <- lm_table(lm_columns(y ~ a, paper_bounds(), NULL), data, TRUE, NULL)
+  rows <- paper_rows_cpp(table, facts$design)
+  expect_lte(max(rowSums(rows$x^2)), 1 + 1e-12)
+  H <- crossprod(rows$x) + diag(20, 2)
+  withr::local_seed(4)
+  draws <- t(replicate(3000, paper_release_cpp(table, facts, "R")$theta)) * sqrt(2)
+  plan <- paper_plan_cpp(facts)
+  centre <- drop(solve(H, crossprod(rows$x, rows$y)))
+  one <- sqrt(diag(solve(H)) / plan$gamma)
+  expect_lt(max(abs(colMeans(draws) - centre) / one), 4.5 / sqrt(3000))
+  expect_equal(stats::cov(draws), solve(H) / plan$gamma, tolerance = 0.1)
+})
+
+test_that("slope and curvature at one place: the closed form is the maximum", {
+  for (x in c(0.01, 0.3, 1, 4)) {
+    for (c in c(0, 0.01, 0.5, 2, 40)) {
+      p <- seq(0, 1, length.out = 20001)
+      expect_equal(joint_loss_cpp(x, c), max(p * x + log1p(c * p * (1 - p))), tolerance = 1e-7)
+    }
+  }
+  pins <- c(1, 0.969237539, 0.902954222, 0.541644293)
+  expect_equal(vapply(c(1, 1.5, 2, 4), function(c) joint_shift_cpp(1, c, FALSE), 0), pins,
+    tolerance = 2e-8
+  )
+  expect_equal(joint_shift_cpp(1, 0.5, TRUE), 0.5, tolerance = 1e-12)
+  expect_identical(joint_shift_cpp(0.1, 1e6, TRUE), 0)
+})
+
+test_that("published constants are the papers'", {
+  # Rows of length 1, replaced: twice the add-or-remove shift. Less a thousandth for the solver.
+  e <- 0.999
+  plan <- paper_plan_cpp(core_facts("kst", "published", delta = 1e-6))
+  expect_equal(plan$scale, 2 * sqrt(8 * log(2e6) + 4 * e) / e)
+  expect_equal(plan$ridge, 2 * 0.25 / e)
+  # 120.0692619 is the printed variance at epsilon = 1.
+  expect_equal((plan$scale * e / 2)^2, 120.0692619, tolerance = 1e-4)
+  expect_equal(paper_plan_cpp(core_facts("kst", "tight", delta = 1e-6))$scale * e / 2,
+    10.60731808, tolerance = 1e-4
+  )
+  plan <- paper_plan_cpp(core_facts("cms", "published", ridge = 100))
+  expect_equal(plan$scale, 2 / (e - 2 * log1p(0.25 / 100)))
+  plan <- paper_plan_cpp(core_facts("cms", "published"))
+  expect_equal(plan$ridge, 0.25 / expm1(e / 4))
+  expect_equal(plan$scale, 4 / e)
+  for (delta in c(0, 1e-4)) {
+    plan <- paper_plan_cpp(core_facts("napp", "published", delta = delta))
+    expect_equal(plan$ridge, 0.5)
+    expect_equal(plan$scale, if (delta == 0) 4 else 8.813780, tolerance = 1e-6)
+    expect_true(all(is.na(plan$steps$epsilon)) && all(is.na(plan$steps$mu)))
+  }
+  plan <- paper_plan_cpp(core_facts("output", "published", ridge = 5))
+  expect_equal(plan$output, 4 / (5 * e))
+  expect_equal(paper_plan_cpp(core_facts("output", ridge = 5))$output, 2 / (5 * e))
+})
+
+test_that("steps add up to the promise", {
+  for (method in c("output", "objective", "kst", "cms", "napp")) {
+    for (epsilon in c(0.3, 1, 5)) {
+      steps <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 3))$steps
+      expect_equal(sum(steps$epsilon), epsilon, tolerance = 1e-9)
+    }
+  }
+})
+
+test_that("pure calibrations hold at every place of one dimension; half a ridge does not", {
+  for (epsilon in c(0.4, 1, 3)) {
+    for (method in c("objective", "kst", "cms", "napp")) {
+      plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
+      expect_lte(worst_replaced(plan$ridge[[1L]], plan$scale[[1L]]), epsilon)
+    }
+    # A row added or taken out: reached, and the fault shows.
+    for (c in epsilon * c(1, 2, 3)) {
+      scale <- 1 / joint_shift_cpp(epsilon, c, FALSE)
+      worst <- worst_replaced(1 / c, scale, absent = TRUE)
+      expect_lte(worst, epsilon)
+      expect_gt(worst, 0.995 * epsilon)
+      expect_gt(worst_replaced(0.5 / c, scale, absent = TRUE), 1.005 * epsilon)
+    }
+    # Retrieval: a ridge that is there anyway lets noise shrink, down to what slopes need.
+    plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
+    more <- paper_plan_cpp(core_facts("objective", epsilon = epsilon, ridge = 0.7 / epsilon))
+    expect_lte(worst_replaced(more$ridge, more$scale), epsilon)
+    expect_gt(more$scale, plan$scale)
+  }
+})
+
+test_that("a replaced row costs all of a pure calibration, in two dimensions", {
+  for (epsilon in c(0.4, 1, 3)) {
+    plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
+    theta <- c(0, -40)
+    base <- cbind(rep(1, 4000), 0)
+    one <- c(cos(0.2), sin(0.2))
+    two <- c(-cos(0.2), sin(0.2))
+    law <- function(row) {
+      x <- rbind(base, row)
+      p <- stats::plogis(drop(x %*% theta))
+      b <- -(colSums((p - c(rep(1, 4000), 1)) * x) + plan$ridge * theta)
+      -sqrt(sum(b^2)) / plan$scale +
+        log(det(crossprod(x, p * (1 - p) * x) + diag(plan$ridge, 2)))
+    }
+    loss <- abs(law(one) - law(two))
+    expect_lte(loss, epsilon)
+    expect_gt(loss, 0.95 * epsilon)
+  }
+})
+
+test_that("a minimiser moves by 2 / ridge at most, and nearly as much", {
+  worst <- 0
+  for (ridge in c(0.1, 3)) {
+    for (t in c(0.2, 0.35, 0.6)) {
+      base <- matrix(c(0, -1), 50000, 2, byrow = TRUE)
+      fit <- function(x, y) ridge_logistic_cpp(x, y, rep(ridge, 2), c(0, 0), 1e-8)
+      moved <- fit(rbind(base, c(cos(t), sin(t))), rep(1, 50001)) -
+        fit(rbind(base, c(-cos(t), sin(t))), rep(1, 50001))
+      worst <- max(worst, sqrt(sum(moved^2)) * ridge / 2)
+    }
+  }
+  expect_lte(worst, 1)
+  expect_gt(worst, 0.8)
+})
+
+# Objective perturbation in two dimensions as a mechanism for audits.
+perturbed <- function(plan, shape = c("right", "wrong")) {
+  shape <- match.arg(shape)
+  list(
+    run = function(rows) {
+      u <- stats::rnorm(2)
+      length <- if (shape == "right") {
+        stats::rgamma(1, 2, scale = plan$scale)
+      } else {
+        stats::rexp(1, 1 / plan$scale)
+      }
+      b <- u / sqrt(sum(u^2)) * length
+      ridge_logistic_cpp(rows[, 1:2, drop = FALSE], rows[, 3], rep(plan$ridge, 2), b, 1e-10)
+    },
+    log_density = function(theta, rows) {
+      p <- stats::plogis(drop(rows[, 1:2, drop = FALSE] %*% theta))
+      g <- colSums((p - rows[, 3]) * rows[, 1:2, drop = FALSE]) + plan$ridge * theta
+      H <- crossprod(rows[, 1:2], p * (1 - p) * rows[, 1:2]) + diag(plan$ridge, 2)
+      size <- sqrt(sum(g^2))
+      -size / plan$scale - (if (shape == "wrong") log(size) else 0) + log(det(H))
+    }
+  )
+}
+
+paper_pair <- function() {
+  list(
+    data = rbind(c(0.6, 0.8, 1), c(1, 0, 0), c(0, 1, 1)),
+    neighbour = rbind(c(0.6, 0.8, 0), c(1, 0, 0), c(0, 1, 1))
+  )
+}
+
+test_that("audits: the right law passes, the wrong shape of its length and a short scale do not", {
+  withr::local_seed(8)
+  plan <- paper_plan_cpp(core_facts("objective"))
+  pair <- paper_pair()
+  audit <- function(plan, shape = "right", n = 1500) {
+    m <- perturbed(plan, shape)
+    dp_audit(m$run, pair$data, pair$neighbour, epsilon = 1, n_runs = n, mode = "loss",
+      log_density = m$log_density)
+  }
+  expect_false(audit(plan)$violated)
+  # As printed: an exponential length, density ~ |b|^(1 - p) exp(-|b| / s), infinite at zero.
+  printed <- list(ridge = plan$ridge, scale = plan$scale)
+  expect_true(audit(printed, "wrong")$violated)
+  expect_true(audit(list(ridge = plan$ridge, scale = plan$scale / 3))$violated)
+})
+
+test_that("audit: NAPP-VS tells a sign", {
+  withr::local_seed(9)
+  vs <- function(rows) {
+    b <- abs(stats::rexp(1, 1 / 2) * sample(c(-1, 1), 1))
+    f <- function(t) {
+      sum(log1p(exp(rows[, 1] * t)) - rows[, 2] * rows[, 1] * t) + t^2 / 4 + b * abs(t)
+    }
+    stats::optimise(f, c(-20, 20), tol = 1e-10)$minimum
+  }
+  audit <- dp_audit(vs, rbind(c(0.5, 0), c(0, 0)), rbind(c(0.5, 0), c(1, 1)), epsilon = 1,
+    n_runs = 1000, mode = "blackbox")
+  expect_true(audit$violated)
+  expect_gt(audit$observed$epsilon, 1.5)
+})
+
+test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass where there was none", {
+  # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has x = 0,
+  # or one person has (1, 1).
+  s <- 2
+  low <- 0.25
+  between <- function(lasso) {
+    laplace <- function(b) ifelse(b < 0, exp(b / s) / 2, 1 - exp(-b / s) / 2)
+    tau <- lasso / low
+    abs(laplace(0.5 - 2 * lasso) - laplace(stats::plogis(-tau) - 2 * lasso)) +
+      abs(laplace(0.5 + 2 * lasso) - laplace(stats::plogis(tau) + 2 * lasso))
+  }
+  expect_equal(between(c(0.25)), 0.087640683, tolerance = 1e-7)
+  expect_equal(between(0.5), 0.108457676, tolerance = 1e-7)
+  expect_equal(between(1), 0.081261383, tolerance = 1e-7)
+  # And by the package's own iterations, from exact noise.
+  settle <- function(b, rows, lasso, times) {
+    theta <- 0
+    weight <- low
+    for (i in seq_len(times)) {
+      theta <- ridge_logistic_cpp(matrix(rows[, 1L]), rows[, 2L], 2 * weight, b, 1e-12)
+      weight <- max(low, lasso / max(abs(theta), 1e-12))
+    }
+    theta
+  }
+  b <- c(-rev(seq(0.05, 4, 0.05)), seq(0.05, 4, 0.05))
+  mass <- stats::dexp(abs(b), 1 / s) / 2 * 0.05
+  lasso <- 0.25
+  tau <- lasso / low
+  inside <- function(rows) {
+    theta <- vapply(b, settle, 0, rows = rows, lasso = lasso, times = 400)
+    sum(mass[abs(theta) > 1e-3 & abs(theta) < tau - 1e-3])
+  }
+  expect_lt(inside(cbind(0, 0)), 0.02)
+  expect_gt(inside(cbind(1, 1)), 0.06)
+})
+
+test_that("audit: NAPP-ERM as printed, as released, breaks its claim; with fresh noise it does not", {
+  withr::local_seed(11)
+  data <- data.frame(z = c(NA, NA, TRUE, FALSE, TRUE), a = c(1, 1, 0, 0, 0), g = "u")
+  other <- data
+  other$z[1] <- TRUE
+  columns <- lm_columns(z ~ a, paper_bounds(), NULL, binary_outcome)
+  table <- function(x) lm_table(columns, x, TRUE, NULL)
+  release <- function(method, calibration) {
+    facts <- core_facts(method, calibration, n = 5, iterations = 60, target = 0.25)
+    function(rows) as.double(paper_release_cpp(rows, facts, "R")$scaled[[1L]])
+  }
+  audit <- function(...) {
+    dp_audit(release(...), table(data), table(other), epsilon = 1, n_runs = 2000,
+      mode = "blackbox")
+  }
+  expect_false(audit("napp", "tight")$violated)
+  # Coefficients that stick between zero and the knee of the penalty tell one person's row.
+  between <- function(x) {
+    facts <- core_facts("napp", "published", n = 5, iterations = 60, target = 0.25)
+    rows <- table(x)
+    draws <- replicate(3000, paper_release_cpp(rows, facts, "R")$scaled[[1L]][[2L]])
+    mean(abs(draws) > 1e-6)
+  }
+  expect_lt(between(data), 1)
+})
+
+test_that("dp_glm() and dp_lm() run them, with their verbs", {
+  data <- paper_people(600)
+  fit <- function(method, ..., delta = 1e-6) {
+    withr::local_seed(2)
+    dp_glm(z ~ a + g, data, "binomial", epsilon = 2, delta = delta, bounds = paper_bounds(),
+      method = method, ..., control = dp_control(rng = "R"))
+  }
+  truth <- stats::coef(stats::glm(z ~ a + g, stats::binomial(), data))
+  for (method in c("output", "objective-public", "kst", "cms", "napp")) {
+    for (delta in c(0, 1e-6)) {
+      made <- fit(method, delta = delta)
+      expect_named(coef(made), names(truth))
+      expect_lt(max(abs(coef(made) - truth)), 4)
+      expect_true(grepl("papers.md", made$privacy$theorem))
+      expect_identical(made$privacy$neighbours, "replace one person's row")
+      expect_output(print(made), "objective|output|NAPP")
+      expect_error(vcov(made), class = "dpsc_error_argument")
+    }
+  }
+  # Much budget: the fit without noise, but for the ridge.
+  much <- dp_glm(z ~ a + g, data, "binomial", epsilon = 5000, bounds = paper_bounds(),
+    method = "napp")
+  expect_equal(coef(much), truth, tolerance = 0.05)
+  expect_true(much$privacy$holds)
+  published <- fit("napp", calibration = "published")
+  expect_false(published$privacy$holds)
+  expect_output(print(published), "NOT PRIVATE")
+  linear <- function(method, ...) {
+    withr::local_seed(2)
+    dp_lm(y ~ a + g, data, epsilon = 2, bounds = paper_bounds(), method = method, ...,
+      control = dp_control(rng = "R"))
+  }
+  least <- stats::coef(stats::lm(y ~ a + g, data))
+  for (method in c("ops", "adaops")) {
+    made <- linear(method)
+    expect_named(coef(made), names(least))
+    expect_output(print(made), "No standard errors")
+    expect_error(confint(made), class = "dpsc_error_argument")
+    expect_error(residuals(made), class = "dpsc_error_argument")
+    expect_identical(nrow(tidy(made)), 3L)
+    expect_identical(glance(made)$method, method)
+    expect_equal(
+      unname(predict(made, data[1:3, ])), drop(cbind(1, data$a, data$g == "v")[1:3, ] %*% coef(made))
+    )
+    expect_named(augment(made, data[1:2, ]), c(names(data), ".fitted"))
+  }
+  raw <- dp_lm(y ~ a + g, data, epsilon = Inf, bounds = paper_bounds(), method = "ops")
+  expect_equal(coef(raw), least, tolerance = 1e-4)
+  expect_false(raw$privacy$holds)
+})
+
+test_that("a ledger is charged before, and nothing for what holds nothing; errors are classed", {
+  data <- paper_people(200)
+  ledger <- dp_ledger(epsilon = 3, delta = 1e-5)
+  go <- function(..., family = "binomial", formula = z ~ a) {
+    dp_glm(formula, data, family, ..., bounds = paper_bounds(), ledger = ledger)
+  }
+  go(epsilon = 1, delta = 0, method = "cms")
+  go(epsilon = 1, delta = 1e-6, method = "kst")
+  expect_identical(as.data.frame(ledger)$kind, c("pure", "approximate"))
+  expect_error(go(epsilon = 1, method = "napp", calibration = "published"),
+    class = "dpsc_error_budget")
+  expect_error(go(epsilon = 2, method = "napp"), class = "dpsc_error_budget")
+  for (bad in list(
+    quote(go(epsilon = 1, method = "ops")), quote(go(epsilon = 1, method = "adaops")),
+    quote(go(epsilon = 1, method = "cms", settings = list(stages = 2))),
+    quote(go(epsilon = 1, method = "napp", settings = list(stages = 0))),
+    quote(go(epsilon = 1, method = "kst", settings = list(ridge = -1))),
+    quote(go(epsilon = 1, method = "kst", settings = list(ridge = "a"))),
+    quote(go(epsilon = 1, method = "objective-public", settings = list(ridge = 1e-9))),
+    quote(go(epsilon = 1, method = "nap")),
+    quote(go(epsilon = 1, method = "kst", calibration = "loose")),
+    quote(go(epsilon = 1, method = "kst", family = "poisson", formula = y ~ a))
+  )) {
+    expect_error(eval(bad), class = "dpsc_error")
+  }
+  expect_error(go(epsilon = 1, method = "ops"), "no exact sampler")
+  lm_go <- function(...) {
+    dp_lm(y ~ a, data, ..., bounds = paper_bounds(), ledger = ledger)
+  }
+  for (bad in list(
+    quote(lm_go(epsilon = 1, method = "ops", delta = 0)),
+    quote(lm_go(epsilon = 1, method = "ops", settings = list(condition = 3))),
+    quote(lm_go(epsilon = 1, method = "adaops", settings = list(condition = 0))),
+    quote(lm_go(epsilon = 1, method = "adaops", settings = 3)),
+    quote(lm_go(epsilon = 1e-8, method = "adaops"))
+  )) {
+    expect_error(eval(bad), class = "dpsc_error_argument")
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 2L)
+})
