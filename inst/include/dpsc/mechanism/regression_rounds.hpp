@@ -6,6 +6,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -83,18 +85,53 @@ inline void plan_outer(lm_round_plan& out, const std::string& label, double n, E
   throw budget_too_small();
 }
 
+/// Finds the first of increasing positive limits that is not below a value.
+class limit_finder {
+ public:
+  explicit limit_finder(const std::vector<double>& limits) : limits_(limits) {
+    const std::uint64_t lowest = key(limits.front()), highest = key(limits.back());
+    first_ = lowest;
+    for (std::uint64_t k = lowest; k <= highest; ++k) {
+      // The least double with this key.
+      const std::uint64_t bits = k << key_shift;
+      double least = 0.0;
+      std::memcpy(&least, &bits, sizeof least);
+      begin_.push_back(static_cast<std::size_t>(
+          std::lower_bound(limits.begin(), limits.end(), least) - limits.begin()));
+    }
+  }
+
+  /// The number of limits if it is beyond all, or not a number.
+  std::size_t operator()(double v) const {
+    if (v <= limits_.front()) return 0;
+    if (!(v <= limits_.back())) return limits_.size();
+    std::size_t k = begin_[static_cast<std::size_t>(key(v) - first_)];
+    while (limits_[k] < v) ++k;
+    return k;
+  }
+
+ private:
+  // Exponent and three bits of the mantissa: keys of positive doubles increase with them.
+  static constexpr int key_shift = 49;
+  static std::uint64_t key(double v) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits >> key_shift;
+  }
+
+  const std::vector<double>& limits_;
+  std::uint64_t first_ = 0;
+  std::vector<std::size_t> begin_;
+};
+
 /// The smallest candidate, unless enough rows lie beyond it: rows outside, plus a price a step.
 /// Counts move one way when a row is replaced (gram.md, Lemma 1): a range of the exponent.
-inline std::size_t choose_limit(const std::vector<double>& values,
-                                const std::vector<double>& limits, double price, double exponent,
-                                const std::string& label, noise& draws) {
+inline std::size_t choose_limit(const Eigen::ArrayXd& values, const std::vector<double>& limits,
+                                double price, double exponent, const std::string& label,
+                                noise& draws) {
   std::vector<std::int64_t> first(limits.size() + 1, 0);
-  for (double v : values) {
-    // Not a number: beyond all.
-    const auto at =
-        std::isnan(v) ? limits.end() : std::lower_bound(limits.begin(), limits.end(), v);
-    ++first[static_cast<std::size_t>(at - limits.begin())];
-  }
+  const limit_finder find(limits);
+  for (Eigen::Index i = 0; i < values.size(); ++i) ++first[find(values[i])];
   private_choice choice;
   choice.losses.resize(limits.size());
   std::int64_t outside = 0;
@@ -127,13 +164,18 @@ struct lm_round {
 class lm_features {
  public:
   lm_features(const lm_columns& columns, const lm_frame& frame)
-      : map_(make(columns, frame)), unit_(map_.unit) {
+      : map_(make(columns, frame)),
+        unit_(map_.unit),
+        diagonal_(map_.map.loadings.isDiagonal(0.0)) {
     map_.map.check();
   }
 
   /// `grid`: from lm_columns.
   const Eigen::MatrixXd& features(const Eigen::MatrixXd& grid) {
-    out_.noalias() = grid * map_.map.loadings;
+    if (diagonal_)
+      out_.noalias() = grid * map_.map.loadings.diagonal().asDiagonal();
+    else
+      out_.noalias() = grid * map_.map.loadings;
     for (Eigen::Index j = 0; j < out_.cols(); ++j)
       out_.col(j).array() =
           nearest_integer((out_.col(j).array() * map_.map.rescale).eval()) - map_.map.origin[j];
@@ -160,6 +202,7 @@ class lm_features {
 
   grid_map map_;
   double unit_;
+  bool diagonal_;  // the first frame
   Eigen::MatrixXd out_;
 };
 
@@ -245,11 +288,19 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
 
 }  // namespace rounds_detail
 
+/// What a round keeps of its one pass: features of all rows, half as large as the rows; their
+/// squared lengths and residuals for both choices. Memory is used again by the next. PRIVATE.
+struct lm_kept {
+  std::vector<Eigen::MatrixXi> blocks;
+  std::vector<Eigen::ArrayXd> there;
+  Eigen::ArrayXd squared, residual;
+};
+
 /// `last_clip`: the clips are multiples of it.
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
-                              const lm_round_plan& plan, double n, double last_clip, noise& draws,
-                              const ticker& tick) {
+                              const lm_round_plan& plan, double n, double last_clip, lm_kept& kept,
+                              noise& draws, const ticker& tick) {
   const Eigen::Index p = design.p();
   lm_reader reader(design);
   lm_columns columns(design, location);
@@ -260,41 +311,46 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
   const auto work = static_cast<double>((p + 1) * (p + 8));
 
-  // Features of all rows, half as large as the rows; their squared lengths and residuals for both
-  // choices. PRIVATE. A missing row is inside.
-  std::vector<Eigen::MatrixXi> blocks;
-  std::vector<Eigen::ArrayXd> there;
-  std::vector<double> squared, residual;
-  squared.reserve(static_cast<std::size_t>(n));
-  residual.reserve(static_cast<std::size_t>(n));
+  kept.squared.resize(static_cast<Eigen::Index>(n));
+  kept.residual.resize(static_cast<Eigen::Index>(n));
+  std::size_t blocks = 0;
+  Eigen::Index rows = 0;
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd& z = features.features(columns.columns(grid));
-    blocks.push_back(z.cast<int>());  // below 2^26
-    there.push_back(present);
-    const Eigen::ArrayXd norms = squared_row_norms(z.leftCols(p));
-    for (Eigen::Index i = 0; i < z.rows(); ++i) {
-      squared.push_back(present[i] > 0.0 ? norms[i] : 0.0);
-      residual.push_back(present[i] > 0.0 ? z(i, p) : 0.0);
+    if (rows + z.rows() > kept.squared.size())
+      throw std::logic_error("there are more rows than were declared");
+    if (blocks == kept.blocks.size()) {
+      kept.blocks.emplace_back();
+      kept.there.emplace_back();
     }
+    kept.blocks[blocks] = z.cast<int>();  // below 2^26
+    kept.there[blocks] = present;
+    ++blocks;
+    // A missing row is inside.
+    kept.squared.segment(rows, z.rows()) = squared_row_norms(z.leftCols(p)) * present;
+    kept.residual.segment(rows, z.rows()) = z.col(p).array().abs() * present;
+    rows += z.rows();
     tick(static_cast<double>(grid.rows()) * work);
   });
+  kept.squared.conservativeResize(rows);
+  kept.residual.conservativeResize(rows);
   std::vector<double> limits;
   for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
-  out.radius = plan.radii[choose_limit(squared, limits, plan.radius_price, plan.exponent,
+  out.radius = plan.radii[choose_limit(kept.squared, limits, plan.radius_price, plan.exponent,
                                        plan.records[0].label, draws)];
   const double radius = steps(out.radius);
-  for (std::size_t i = 0; i < residual.size(); ++i)
-    residual[i] = std::fabs(residual[i]) * std::min(1.0, radius / std::sqrt(squared[i]));
+  kept.residual *= (radius / kept.squared.sqrt()).min(1.0);
   limits.clear();
   for (double c : plan.clips) limits.push_back(steps(c * last_clip));
-  out.clip = last_clip * plan.clips[choose_limit(residual, limits, plan.clip_price, plan.exponent,
-                                                 plan.records[1].label, draws)];
+  out.clip =
+      last_clip * plan.clips[choose_limit(kept.residual, limits, plan.clip_price, plan.exponent,
+                                          plan.records[1].label, draws)];
 
   lm_outer sums(plan, p, radius, steps(out.clip));
   Eigen::MatrixXd block;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    block = blocks[b].cast<double>();
-    sums.add(block, there[b]);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    block = kept.blocks[b].cast<double>();
+    sums.add(block, kept.there[b]);
     tick(static_cast<double>(block.rows()) * work);
   }
   const Eigen::MatrixXd exact = sums.gram();

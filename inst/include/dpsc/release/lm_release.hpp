@@ -132,10 +132,11 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   lm_release out;
   out.location = release_location(source, facts.design, plan.location, draws, tick);
   lm_frame frame = lm_frame::start(facts.design.p());
+  lm_kept kept;
   double clip = 1.0;
   for (const lm_round_plan& round : plan.rounds) {
     out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
-                                       clip, draws, tick));
+                                       clip, kept, draws, tick));
     clip = out.rounds.back().clip;
     const lm_pool pool(out.rounds);
     frame = next_frame(pool, solve_pool(pool));

@@ -98,15 +98,22 @@ class lm_reader {
     const double one = std::ldexp(1.0, row_bits);
     grid_.resize(rows, table.columns);
     present_ = Eigen::ArrayXd::Ones(rows);
+    bool whole = true;
     for (Eigen::Index j = 0; j < table.columns; ++j) {
       const Eigen::Map<const Eigen::ArrayXd> x(table.reals + j * table.rows + first, rows);
+      if ((x * 0.0).sum() == 0.0) continue;  // all finite
+      whole = false;
       present_ = ((x * 0.0) == 0.0).select(present_, 0.0);  // infinite or not a number: missing
     }
     for (Eigen::Index j = 0; j < table.columns; ++j) {
       const lm_variable& v = design_.variables[static_cast<std::size_t>(j)];
       const Eigen::Map<const Eigen::ArrayXd> x(table.reals + j * table.rows + first, rows);
-      scaled_ = (present_ > 0.0).select(x, v.centre);
-      scaled_ = ((scaled_ - v.centre) / v.half).max(-1.0).min(1.0) * (present_ * one);
+      if (whole) {
+        scaled_ = ((x - v.centre) / v.half).max(-1.0).min(1.0) * one;
+      } else {
+        scaled_ = (present_ > 0.0).select(x, v.centre);
+        scaled_ = ((scaled_ - v.centre) / v.half).max(-1.0).min(1.0) * (present_ * one);
+      }
       grid_.col(j).array() = nearest_integer(scaled_);
     }
   }
