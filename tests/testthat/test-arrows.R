@@ -11,7 +11,7 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "bounds", "chunks", "data", "lm-columns", "panel", "panel-formula", "panel-long",
+    "bounds", "chunks", "data", "lm-columns", "lm-rows", "panel", "panel-formula", "panel-long",
     "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
@@ -25,9 +25,10 @@ r_floors <- list(
   ),
   est = c("classical-estimators", "effects", "estimate-gram"),
   infer = c(
-    "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time"
+    "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time",
+    "lm-path"
   ),
-  api = c("classical-fit", "fit", "lm", "plan", "plan-errors", "plan-people"),
+  api = c("classical-fit", "fit", "lm", "lm-json", "plan", "plan-errors", "plan-people"),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
     "pdp-losses", "pdp-vertical"

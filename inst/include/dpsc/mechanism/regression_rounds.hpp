@@ -149,7 +149,7 @@ inline std::size_t choose_limit(const Eigen::ArrayXd& values, const std::vector<
 struct lm_round {
   lm_frame frame;
   double radius = 0.0, clip = 0.0;
-  double weight = 0.0;         // mean of s^2 over all n
+  double weight = 0.0;         // mean of s^2 over all n (case weights are in s)
   Eigen::VectorXd mean;        // of w
   double residual = 0.0;       // mean of r
   Eigen::MatrixXd covariance;  // of w
@@ -206,7 +206,8 @@ class lm_features {
   Eigen::MatrixXd out_;
 };
 
-/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero.
+/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero. `present`
+/// is in [0, 1]: the root of a row's case weight over the largest.
 class lm_outer {
  public:
   lm_outer(const lm_round_plan& plan, Eigen::Index p, double radius, double clip)
@@ -265,6 +266,18 @@ constexpr double least_weight = 0.1;
 
 namespace rounds_detail {
 
+/// Deviations of the noise in the moments of a round whose weight is known.
+inline void read_deviations(lm_round& out, const lm_round_plan& plan, double n, double zoom_w,
+                            double zoom_r) {
+  const double total = std::max(out.weight, least_weight) * n;
+  const double off = plan.sigma / std::sqrt(2.0);
+  out.sd_covariance = off / (zoom_w * zoom_w * total);
+  out.sd_cross = off / (zoom_w * zoom_r * total);
+  out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
+  out.sd_mean = off / (zoom_w * plan.constant * total);
+  out.sd_residual = off / (zoom_r * plan.constant * total);
+}
+
 /// Sums with noise, turned into moments per unit of weight.
 inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_plan& plan,
                          double n, double zoom_w, double zoom_r) {
@@ -272,21 +285,42 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
   const double K = plan.constant;
   out.weight = noisy(p + 1, p + 1) / (K * K * n);
   const double total = std::max(out.weight, least_weight) * n;
-  const double off = plan.sigma / std::sqrt(2.0);
   out.mean = noisy.col(p + 1).head(p) / (zoom_w * K * total);
   out.residual = noisy(p, p + 1) / (zoom_r * K * total);
   out.covariance =
       noisy.topLeftCorner(p, p) / (zoom_w * zoom_w * total) - out.mean * out.mean.transpose();
   out.cross = noisy.col(p).head(p) / (zoom_w * zoom_r * total) - out.mean * out.residual;
   out.variance = noisy(p, p) / (zoom_r * zoom_r * total) - out.residual * out.residual;
-  out.sd_covariance = off / (zoom_w * zoom_w * total);
-  out.sd_cross = off / (zoom_w * zoom_r * total);
-  out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
-  out.sd_mean = off / (zoom_w * K * total);
-  out.sd_residual = off / (zoom_r * K * total);
+  read_deviations(out, plan, n, zoom_w, zoom_r);
 }
 
 }  // namespace rounds_detail
+
+/// A symmetric matrix of sums plus noise: of variance `noise` on the diagonal and half of it off, or
+/// of one Laplace scale.
+inline Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label,
+                                     law kind, double noise_scale, noise& draws) {
+  const Eigen::Index d = exact.rows();
+  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
+  const double off = kind == law::discrete_gaussian ? noise_scale / 2.0 : noise_scale;
+  Eigen::Index at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
+      entries[at] = exact(i, j);
+      scale[at] = i == j ? noise_scale : off;
+    }
+  const Eigen::VectorXd answer = draws.add(label, kind, entries, scale);
+  Eigen::MatrixXd noisy(d, d);
+  at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
+  return noisy;
+}
+
+/// A limit in whole steps of the features, one at least.
+inline double limit_steps(double limit, double unit) {
+  return std::max(1.0, std::floor(limit / unit));
+}
 
 /// What a round keeps of its one pass: features of all rows, half as large as the rows; their
 /// squared lengths and residuals for both choices. Memory is used again by the next. PRIVATE.
@@ -294,6 +328,7 @@ struct lm_kept {
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::ArrayXd> there;
   Eigen::ArrayXd squared, residual;
+  double rows = 0.0, clipped = 0.0;  // rows that count, residuals beyond the clip
 };
 
 /// `last_clip`: the clips are multiples of it.
@@ -308,13 +343,14 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   const double unit = features.unit();
   lm_round out;
   out.frame = frame;
-  const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
+  const auto steps = [unit](double x) { return limit_steps(x, unit); };
   const auto work = static_cast<double>((p + 1) * (p + 8));
 
   kept.squared.resize(static_cast<Eigen::Index>(n));
   kept.residual.resize(static_cast<Eigen::Index>(n));
   std::size_t blocks = 0;
   Eigen::Index rows = 0;
+  kept.rows = 0.0;
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd& z = features.features(columns.columns(grid));
     if (rows + z.rows() > kept.squared.size())
@@ -327,9 +363,11 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
     kept.there[blocks] = present;
     ++blocks;
     // A missing row is inside.
-    kept.squared.segment(rows, z.rows()) = squared_row_norms(z.leftCols(p)) * present;
+    kept.squared.segment(rows, z.rows()) =
+        (present > 0.0).select(squared_row_norms(z.leftCols(p)), 0.0);
     kept.residual.segment(rows, z.rows()) = z.col(p).array().abs() * present;
     rows += z.rows();
+    kept.rows += static_cast<double>((present > 0.0).count());
     tick(static_cast<double>(grid.rows()) * work);
   });
   kept.squared.conservativeResize(rows);
@@ -346,6 +384,7 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
       last_clip * plan.clips[choose_limit(kept.residual, limits, plan.clip_price, plan.exponent,
                                           plan.records[1].label, draws)];
 
+  kept.clipped = static_cast<double>((kept.residual > steps(out.clip)).count());
   lm_outer sums(plan, p, radius, steps(out.clip));
   Eigen::MatrixXd block;
   for (std::size_t b = 0; b < blocks; ++b) {
@@ -353,21 +392,8 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
     sums.add(block, kept.there[b]);
     tick(static_cast<double>(block.rows()) * work);
   }
-  const Eigen::MatrixXd exact = sums.gram();
-  const Eigen::Index d = p + 2;
-  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
-  const double off = plan.kind == law::discrete_gaussian ? plan.noise / 2.0 : plan.noise;
-  Eigen::Index at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
-      entries[at] = exact(i, j);
-      scale[at] = i == j ? plan.noise : off;
-    }
-  const Eigen::VectorXd answer = draws.add(plan.records[2].label, plan.kind, entries, scale);
-  Eigen::MatrixXd noisy(d, d);
-  at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
+  const Eigen::MatrixXd noisy =
+      add_symmetric(sums.gram(), plan.records[2].label, plan.kind, plan.noise, draws);
   rounds_detail::read_moments(out, noisy, plan, n, sums.zoom() / unit, sums.residual_zoom() / unit);
   return out;
 }
