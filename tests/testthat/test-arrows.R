@@ -28,7 +28,10 @@ r_floors <- list(
     "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time",
     "lm-path"
   ),
-  api = c("classical-fit", "fit", "lm", "lm-json", "plan", "plan-errors", "plan-people"),
+  api = c(
+    "classical-fit", "fit", "lm", "lm-json", "plan", "plan-errors", "plan-lm", "plan-people",
+    "plan-select"
+  ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
     "pdp-losses", "pdp-vertical"
