@@ -237,12 +237,28 @@ lm_estimate_cpp <- function(release, design, n, kept) {
     .Call(`_dpsc_lm_estimate_cpp`, release, design, n, kept)
 }
 
+lm_anderson_cpp <- function(release, design, n, quantile) {
+    .Call(`_dpsc_lm_anderson_cpp`, release, design, n, quantile)
+}
+
+lm_moments_cpp <- function(release, design, n) {
+    .Call(`_dpsc_lm_moments_cpp`, release, design, n)
+}
+
+penalised_path_cpp <- function(covariance, cross, alpha, penalties) {
+    .Call(`_dpsc_penalised_path_cpp`, covariance, cross, alpha, penalties)
+}
+
+lm_discrepancy_cpp <- function(release, facts) {
+    .Call(`_dpsc_lm_discrepancy_cpp`, release, facts)
+}
+
 lm_closed_cpp <- function(design) {
     .Call(`_dpsc_lm_closed_cpp`, design)
 }
 
-lm_raw_cpp <- function(rows, design) {
-    .Call(`_dpsc_lm_raw_cpp`, rows, design)
+lm_raw_cpp <- function(rows, design, scores) {
+    .Call(`_dpsc_lm_raw_cpp`, rows, design, scores)
 }
 
 lm_raw_estimate_cpp <- function(raw, kept) {
@@ -251,6 +267,10 @@ lm_raw_estimate_cpp <- function(raw, kept) {
 
 lm_rows_cpp <- function(rows, facts, release, round) {
     .Call(`_dpsc_lm_rows_cpp`, rows, facts, release, round)
+}
+
+lm_score_rows_cpp <- function(row, facts) {
+    .Call(`_dpsc_lm_score_rows_cpp`, row, facts)
 }
 
 median_losses_cpp <- function(counts, missing) {

@@ -108,7 +108,11 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     family = family, method = method, calibration = calibration, intervals = intervals,
     penalty = penalty, constraints = constraints, settings = settings
   )
-  public <- glm_public(columns, data, epsilon, delta, ledger, control, asked, call)
+  if (!is.data.frame(data)) {
+    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
+  }
+  budget <- lm_budget(epsilon, delta, ledger, control, call)
+  public <- glm_public(budget, columns, nrow(data), asked, call)
   table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
   if (!public$private) {
     return(new_glm(columns, public, list(), raw_glm(table, columns, family)))
@@ -129,8 +133,8 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
 }
 
 #' @noRd
-glm_public <- function(columns, data, epsilon, delta, ledger, control, asked, call) {
-  public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
+glm_public <- function(budget, columns, n, asked, call) {
+  public <- lm_public(budget, columns, n, "const", 1, call)
   methods <- glm_mechanisms()
   public$family <- asked$family
   public$method <- check_choice(asked$method, names(methods), arg = "method", call = call)

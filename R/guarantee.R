@@ -70,3 +70,28 @@ exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
 noise_variance <- function(law, scale, dimension) {
   if (law == "gamma_norm") (dimension + 1) * scale^2 else scale^2
 }
+
+#' @noRd
+lm_promise <- function(public) {
+  seeded <- !identical(public$rng, "secure")
+  list(
+    holds = public$private && !seeded,
+    theorem = if (!public$private) {
+      ""
+    } else if (public$delta == 0) {
+      paste("adaptive composition of pure differential privacy (Dwork and Roth, 2014;",
+        "proofs/regression.md)")
+    } else {
+      paste("adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+        "proofs/regression.md)")
+    },
+    reason = if (!public$private) {
+      "epsilon = Inf: no noise was added"
+    } else if (seeded) {
+      "the noise came from R's generator and can be reproduced from its seed"
+    } else {
+      ""
+    },
+    exact = TRUE
+  )
+}

@@ -346,7 +346,8 @@ lm_design <- function(columns) {
     names = vapply(columns$variables, `[[`, "", "name"), centre = (lower + upper) / 2,
     half = (upper - lower) / 2,
     indicator = vapply(columns$variables, function(x) x$kind == "level", NA),
-    columns = lapply(columns$columns, `[`, c("variables", "powers"))
+    columns = lapply(columns$columns, `[`, c("variables", "powers")),
+    weighted = isTRUE(columns$weighted)
   )
 }
 

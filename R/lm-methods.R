@@ -20,11 +20,13 @@
 #' @return
 #' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`.
-#' * `update()`: a `dp_lm` of the submodel, from the same release: free.
+#' * `update()`: a `dp_lm` of the submodel, from the same release: free. Its sampling errors assume
+#'   one variance: scores were released at the full model's residuals.
 #' * `anova()`: a Wald F test with the total covariance, of every term, or of what a submodel leaves
 #'   out. Differences of residual sums of squares would be mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with `.fitted`
+#'   `conf.low`, `conf.high`. `glance()`: one row of facts, with the noisy number of rows that count
+#'   (`used`) and the noisy share of residuals that are clipped. `augment()`: `newdata` with `.fitted`
 #'   and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
@@ -54,6 +56,9 @@ confint.dp_lm <- function(object, parm, level = 0.95, type = c("total", "privacy
   error <- sqrt(diag(vcov.dp_lm(object, type)))
   q <- stats::qt((1 + level) / 2, object$df.residual)
   out <- cbind(estimate - q * error, estimate + q * error)
+  honest <- if (type[[1L]] == "total") uncontradicted(object, level)
+  ends_known <- !is.na(honest[, 1L])
+  out[ends_known, ] <- honest[ends_known, ]
   ends <- c((1 - level) / 2, (1 + level) / 2)
   dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
   if (missing(parm)) {
@@ -67,6 +72,26 @@ confint.dp_lm <- function(object, parm, level = 0.95, type = c("total", "privacy
     ), "argument", call)
   }
   out[parm, , drop = FALSE]
+}
+
+#' Limits of the slopes that noisy moments do not contradict, where the budget does not resolve them
+#' @return A matrix with one row a coefficient: `NA` where there are none, or none are needed.
+#' @noRd
+uncontradicted <- function(fit, level) {
+  out <- matrix(NA_real_, length(fit$coefficients), 2L)
+  full <- length(fit$kept) == length(fit$columns$columns)
+  if (!fit$privacy$private || !full || fit$plan$resolved && all(fit$identified)) {
+    return(out)
+  }
+  limits <- lm_anderson_cpp(
+    fit$release, lm_design(fit$columns), fit$nobs, stats::qchisq(level, 1)
+  )
+  open <- !is.finite(limits[, 1L]) | !is.finite(limits[, 2L])
+  # Without medians, what the outcome's spread allows is not known either.
+  limits[open, ] <- if (fit$plan$located) NA else rep(c(-Inf, Inf), each = sum(open))
+  out[-1L, ] <- limits
+  if (any(open) && !fit$plan$located) out[1L, ] <- c(-Inf, Inf)
+  out
 }
 
 #' @rdname dp_lm-methods
@@ -250,8 +275,23 @@ glance.dp_lm <- function(x, ...) {
     r.squared = x$r.squared, sigma = x$sigma, df = length(x$kept), df.residual = x$df.residual,
     nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta, rho = x$privacy$rho,
     private = x$privacy$holds, resolved = x$plan$resolved, located = x$plan$located,
-    identified = all(x$identified)
+    identified = all(x$identified), used = lm_counts(x)[["used"]],
+    clipped = lm_counts(x)[["clipped"]]
   )
+}
+
+#' Rows that count, and the share of them whose residuals are clipped: noisy, or `NA`
+#' @noRd
+lm_counts <- function(x) {
+  if (!x$privacy$private) {
+    return(c(used = x$release$rows, clipped = 0))
+  }
+  counts <- x$release$counts
+  if (is.null(counts)) {
+    return(c(used = NA_real_, clipped = NA_real_))
+  }
+  used <- min(max(counts[["rows"]], 1), x$nobs)
+  c(used = used, clipped = min(max(counts[["clipped"]] / used, 0), 1))
 }
 
 #' @rdname dp_lm-methods

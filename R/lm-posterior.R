@@ -21,7 +21,7 @@ posterior_methods <- function() {
 
 #' @return A `dp_paper`.
 #' @noRd
-lm_by_posterior <- function(columns, public, data, method, settings, subset, ledger, call) {
+lm_by_posterior <- function(columns, public, table, method, settings, ledger, call) {
   record <- posterior_methods()[[method]]
   reason <- if (is.list(settings)) {
     unknown_settings(settings, record$settings)
@@ -31,13 +31,18 @@ lm_by_posterior <- function(columns, public, data, method, settings, subset, led
   if (!is.null(reason)) {
     abort(c("{.arg settings} does not fit method {.val {method}}.", x = reason), "argument", call)
   }
+  if (!is.matrix(table) || columns$weighted || public$vcov == "HC") {
+    abort(paste(
+      "Method {.val {method}} takes a data frame, and neither {.arg weights} nor",
+      "{.code vcov = \"HC\"}."
+    ), "argument", call)
+  }
   if (public$private && public$delta == 0) {
     abort("Method {.val {method}} needs {.arg delta} above 0.", "argument", call)
   }
   public$calibration <- "tight"
   public$settings <- settings
   facts <- paper_facts(public, method, call)
-  table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
   promise <- lm_promise(public)
   if (public$private) {
     plan <- plan_paper(facts, public, call)

@@ -20,9 +20,9 @@ summary.dp_lm <- function(object, ...) {
     table$term, c("Estimate", "Std. Error", "of which privacy", "t value", "Pr(>|t|)")
   )
   structure(list(
-    heading = lm_heading(object), coefficients = coefficients, sigma = object$sigma,
+    heading = lm_heading(object), coefficients = coefficients, robust = object$robust, sigma = object$sigma,
     r.squared = object$r.squared, df.residual = object$df.residual, notes = lm_notes(object),
-    nobs = object$nobs
+    nobs = object$nobs, clipped = clipped_words(object)
   ), class = "summary.dp_lm")
 }
 
@@ -30,7 +30,8 @@ summary.dp_lm <- function(object, ...) {
 #' @export
 print.summary.dp_lm <- function(x, ...) {
   cat(x$heading, sep = "\n")
-  cat("\nCoefficients (errors: sampling and privacy together):\n")
+  cat("\nCoefficients (errors: sampling", if (x$robust) " (any variances)",
+    " and privacy together):\n", sep = "")
   stats::printCoefmat(x$coefficients,
     digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
     has.Pvalue = TRUE
@@ -39,6 +40,7 @@ print.summary.dp_lm <- function(x, ...) {
     "\nResidual standard error: ", format(x$sigma, digits = 4L), " (noisy), R-squared: ",
     format(x$r.squared, digits = 3L), " (noisy)\n", sep = ""
   )
+  if (length(x$clipped)) cat(x$clipped, "\n", sep = "")
   if (length(x$notes)) cat("\n", paste0(x$notes, "\n"), sep = "")
   invisible(x)
 }
@@ -77,7 +79,23 @@ lm_notes <- function(x) {
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". Their intervals hold",
       " what the outcome's spread allows."
     ),
+    if (x$vcov == "HC" && !x$robust) {
+      "Sampling errors of a submodel assume one variance: scores were paid for the full model."
+    },
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
+  )
+}
+
+#' How many residuals are clipped: with gross outliers the fit is a robust one
+#' @noRd
+clipped_words <- function(x) {
+  counts <- lm_counts(x)
+  if (!x$privacy$private || is.na(counts[["clipped"]])) {
+    return(NULL)
+  }
+  paste0(
+    "Rows that count: about ", format(signif(counts[["used"]], 3), big.mark = ","),
+    "; residuals clipped: ", format(100 * counts[["clipped"]], digits = 2L), " % (both noisy)."
   )
 }
 

@@ -15,7 +15,9 @@
 #' gross outliers the estimate is a robust one and not that of `lm()`.
 #'
 #' Standard errors and intervals hold the sampling error and the privacy noise together. They
-#' assume errors of one variance.
+#' assume errors of one variance, unless `vcov = "HC"` pays a tenth of the budget for second moments
+#' of the scores (a sandwich; worth it from about n sqrt(rho) = 400 p on). Half a percent pays for
+#' two counts, where they say something: rows that count, and residuals that are clipped.
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
@@ -33,22 +35,28 @@
 #'
 #' @section Missing values and subsets:
 #' A row with a missing value, and one outside `subset`, weighs nothing. The number of rows stays
-#' the public `nrow(data)`: how many were missing is private.
+#' the public `nrow(data)`: how many were missing is private. `weights` are those of [stats::lm()]:
+#' cut to `max_weight`, and a weight far below it counts as little as it says.
 #'
 #' @section When there is too little:
 #' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
 #' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
 #' be
-#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*, and
-#' its intervals are as wide as the outcome's spread allows.
+#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*.
+#' Intervals are then those of all slopes that the noisy moments do not contradict (after Anderson
+#' and Rubin), or, where these have no end, as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
-#' @param data (`data.frame`, [dp_table()], [dp_files()] or [dp_sources()], PRIVATE)\cr one row a
-#'   person.
+#' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
+#'   PRIVATE)\cr one row a person.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
 #' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
+#' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row; PRIVATE.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the upper
+#'   bound of a column of weights in `bounds`.
+#' @param vcov (`string`)\cr sampling errors: `"const"` if errors have one variance, `"HC"` if not.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param method (`string`)\cr `"moments"`: what this page describes. `"ops"`, `"adaops"`: one draw
@@ -60,7 +68,7 @@
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.
 #'   * `sigma` (of the errors), `r.squared`, `identified` (flag for each coefficient). RELEASED.
-#'   * `release`: noisy medians, scales and moments of every round. RELEASED.
+#'   * `release`: noisy medians, scales and moments of every round; `counts`; `scores`. RELEASED.
 #'   * `columns`, `plan`, `nobs`: what formula and bounds mean, shares of the budget, n. PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
 #'
@@ -76,7 +84,12 @@
 #' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B.
 #'
 #' Wang, Y.-X. (2018). Revisiting Differentially Private Linear Regression. UAI.
-#' @seealso [dp_ledger()], `vignette("private-regression")`.
+#' White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator. Econometrica.
+#'
+#' Anderson, T. and Rubin, H. (1949). Estimation of the Parameters of a Single Equation in a Complete
+#' System of Stochastic Equations. Annals of Mathematical Statistics.
+#' @seealso [lm_path()], [dp_plan_lm()], [write_release()], [dp_ledger()],
+#'   `vignette("private-regression")`.
 #' @examples
 #' n <- 20000
 #' people <- data.frame(age = runif(n, 18, 80), region = sample(c("n", "s"), n, TRUE))
@@ -90,38 +103,40 @@
 #' update(fit, . ~ . - region) # free: from the same release
 #' predict(fit, data.frame(age = 40, region = "s"), interval = "confidence")
 #' @export
-dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, ledger = NULL,
+dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, weights = NULL,
+                  max_weight = NULL, vcov = c("const", "HC"), ledger = NULL,
                   control = dp_control(), method = c("moments", "ops", "adaops"),
                   settings = list()) {
   call <- public_call("dp_lm")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
   check_given(missing(bounds), "bounds", "public limits of every variable", call)
   check_given(missing(data), "data", "one row a person", call)
-  subset <- substitute(subset)
+  choice <- list(subset = substitute(subset), weights = substitute(weights))
+  vcov <- check_choice(vcov, c("const", "HC"), call = call)
   method <- check_choice(method, c("moments", "ops", "adaops"), call = call)
   columns <- lm_columns(formula, bounds, call)
-  public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
+  budget <- lm_budget(epsilon, delta, ledger, control, call)
+  choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private, call)
+  columns$weighted <- !is.null(choice$weights)
+  source <- lm_source(columns, data, choice, budget$private, call)
+  on.exit(close_donors(source$table))
+  public <- lm_public(budget, columns, source$n, vcov, choice$max_weight, call)
   if (method != "moments") {
-    return(lm_by_posterior(columns, public, data, method, settings, subset, ledger, call))
+    return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))
   }
-  table <- if (inherits(data, "dp_source")) {
-    open_people(data, columns, subset, public$private, call)
-  } else {
-    leave_out(lm_table(columns, data, public$private, call), subset, data, call)
-  }
-  on.exit(close_donors(table))
   plan <- lm_plan(public, call)
+  table <- source$table
   if (public$private) {
     spend(ledger, plan$cost, "linear regression", call, lm_promise(public))
     release <- lm_release_cpp(after_charge(table, TRUE), public$facts, public$rng)
   } else {
-    release <- lm_raw_cpp(table, public$facts$design)
+    release <- lm_raw_cpp(table, public$facts$design, vcov == "HC")
   }
   new_lm(columns, public, plan, release)
 }
 
 #' @noRd
-lm_public <- function(columns, data, epsilon, delta, ledger, control, call) {
+lm_budget <- function(epsilon, delta, ledger, control, call) {
   epsilon <- check_epsilon(epsilon, call)
   delta <- check_number(delta, 0, 1, open = "max", call = call)
   control <- check_control(control, call)
@@ -134,28 +149,32 @@ lm_public <- function(columns, data, epsilon, delta, ledger, control, call) {
     ), "budget", call)
   }
   check_draws_here(call)
-  if (!is.data.frame(data) && !inherits(data, "dp_source")) {
-    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
-  }
-  n <- if (is.data.frame(data)) nrow(data) else whole_count(count_people(data, call))
+  list(private = private, epsilon = epsilon, delta = if (private) delta else 0, rng = control$rng)
+}
+
+#' Everything about a regression that is public
+#' @param budget (`list`)\cr from `lm_budget()`.
+#' @noRd
+lm_public <- function(budget, columns, n, vcov, max_weight, call) {
   p <- length(columns$columns)
+  if (n <= .Machine$integer.max) n <- as.integer(n)
   if (n <= p + 1) {
     abort(c(
       "There must be more rows than columns.", x = "There are {n} rows and {p} columns."
     ), "data", call)
   }
-  if (private && delta >= 1 / n) {
+  if (budget$private && budget$delta >= 1 / n) {
     warn(c(
-      "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
+      "{.arg delta} = {budget$delta} is not below 1/n = {signif(1 / n, 2)}.",
       i = "A delta that large allows some person's row to be published outright."
     ), "delta", call)
   }
-  list(
-    private = private, epsilon = epsilon, delta = if (private) delta else 0, n = n,
-    rng = control$rng, facts = list(
-      n = n, epsilon = epsilon, delta = if (private) delta else 0, design = lm_design(columns)
+  c(budget, list(
+    n = n, vcov = vcov, max_weight = max_weight, facts = list(
+      n = n, epsilon = budget$epsilon, delta = budget$delta, scores = vcov == "HC",
+      design = lm_design(columns)
     )
-  )
+  ))
 }
 
 #' What a regression will spend, and on what
@@ -183,31 +202,6 @@ lm_plan <- function(public, call) {
 }
 
 #' @noRd
-lm_promise <- function(public) {
-  seeded <- !identical(public$rng, "secure")
-  list(
-    holds = public$private && !seeded,
-    theorem = if (!public$private) {
-      ""
-    } else if (public$delta == 0) {
-      paste("adaptive composition of pure differential privacy (Dwork and Roth, 2014;",
-        "proofs/regression.md)")
-    } else {
-      paste("adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
-        "proofs/regression.md)")
-    },
-    reason = if (!public$private) {
-      "epsilon = Inf: no noise was added"
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
-    } else {
-      ""
-    },
-    exact = TRUE
-  )
-}
-
-#' @noRd
 new_lm <- function(columns, public, plan, release) {
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta,
@@ -218,6 +212,7 @@ new_lm <- function(columns, public, plan, release) {
     coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,
     df.residual = NULL, kept = seq_along(columns$columns), text = columns$text,
     terms = columns$terms, nobs = public$n, release = release, columns = columns,
+    vcov = public$vcov, max_weight = public$max_weight,
     plan = plan[c("shares", "signal", "resolved", "located")], privacy = privacy
   ), class = "dp_lm")
   estimate_lm(fit)
@@ -245,11 +240,25 @@ estimate_lm <- function(fit) {
   privacy <- named(estimate$privacy)
   sampling <- named(estimate$sampling)
   fit$covariance <- list(total = privacy + sampling, privacy = privacy, sampling = sampling)
-  fit$sigma <- sqrt(estimate$residual)
+  fit$sigma <- sqrt(estimate$residual * weight_scale(fit, estimate$rows))
   fit$r.squared <- estimate$r.squared
   # Eigenvalues of the whitened moments within the noise's edge carry nothing.
   known <- fit$plan$located && all(estimate$identified > 1)
   fit$identified <- stats::setNames(c(known, estimate$identified > 1), names[own])
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
+  fit$robust <- estimate$robust
   fit
+}
+
+#' From the weighted mean of squared residuals to the variance of an error of weight one
+#' @noRd
+weight_scale <- function(fit, rows) {
+  if (!fit$columns$weighted) {
+    return(1)
+  }
+  if (!fit$privacy$private) {
+    return(fit$max_weight * fit$release$weight / rows)
+  }
+  rounds <- fit$release$rounds
+  fit$max_weight * max(rounds[[length(rounds)]]$weight, 0.1) * fit$nobs / rows
 }

@@ -48,6 +48,12 @@ NULL
 #' @rdname pdp_rows
 #' @export
 pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, ...) {
+  if (x$columns$weighted || !is.null(x$release$scores)) {
+    abort(c(
+      "Losses of single people are not known for this fit.",
+      i = "They are for one without {.arg weights} and with {.code vcov = \"const\"}."
+    ), "argument", public_call("pdp"))
+  }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   loss <- lm_row_losses(x, at$table, at$delta)
   new_row_losses(x, loss, at$delta, "moments")

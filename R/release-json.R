@@ -17,12 +17,12 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
 #' without a signature. Get releases from somebody you trust, or sign the file.
 #'
-#' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
+#' @param release (`dp_release`, or a [dp_lm()])\cr a release, or a regression with it. One that is NOT PRIVATE (no noise, noise from a
 #'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
-#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`.
+#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or a `dp_lm`.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
 #'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
 #'   `dpsc_error_argument`.
@@ -36,6 +36,12 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' dp_synth(read_release(path), target = panel$target)
 #' @export
 write_release <- function(release, path, allow_not_private = FALSE) {
+  UseMethod("write_release")
+}
+
+#' @rdname write_release
+#' @export
+write_release.default <- function(release, path, allow_not_private = FALSE) {
   call <- public_call("write_release")
   if (inherits(release, "dp_pdp")) {
     abort(c(
@@ -52,15 +58,31 @@ write_release <- function(release, path, allow_not_private = FALSE) {
     ), "argument", call)
   }
   check_path(path, call)
-  if (!release$privacy$holds && !check_flag(allow_not_private, call = call)) {
-    reason <- release$privacy$reason
+  check_publishable(release$privacy, allow_not_private, call)
+  write_json(
+    list(format = json_format, version = json_version, release = to_json(unclass(release))), path,
+    call
+  )
+}
+
+#' Is what shall be written private, or meant not to be?
+#' @noRd
+check_publishable <- function(privacy, allow_not_private, call) {
+  if (!privacy$holds && !check_flag(allow_not_private, call = call)) {
+    reason <- privacy$reason
     abort(c(
       "This release is NOT PRIVATE.", x = "Because {reason}.",
       i = "To write it all the same, say {.code allow_not_private = TRUE}."
     ), "release", call)
   }
-  text <- jsonlite::toJSON(
-    list(format = json_format, version = json_version, release = to_json(unclass(release))),
+}
+
+#' Write content to a draft, then move it: a crash leaves the old file or the new one
+#' @noRd
+write_json <- function(content, path, call) {
+  rlang::check_installed("jsonlite", "to write a release.")
+  check_path(path, call)
+  text <- jsonlite::toJSON(content,
     auto_unbox = TRUE, null = "null", na = "null", json_verbatim = TRUE, pretty = TRUE
   )
   draft <- tempfile(basename(path), dirname(path))
@@ -93,7 +115,24 @@ read_release <- function(path) {
     error = function(e) NULL, warning = function(w) NULL
   )
   if (is.null(content)) fail("It is not valid JSON; was it cut short?")
-  if (!is.list(content) || !identical(content$format, json_format)) fail("It is some other JSON.")
+  known <- is.list(content) && is.character(content$format) && length(content$format) == 1L
+  if (!known) fail("It is some other JSON.")
+  parse_release(structure(content, class = gsub("-", "_", content$format)), fail)
+}
+
+#' What a file holds, by its format; calls `fail` with a reason where it does not
+#' @noRd
+parse_release <- function(content, fail) {
+  UseMethod("parse_release")
+}
+
+#' @export
+parse_release.default <- function(content, fail) {
+  fail("It is some other JSON.")
+}
+
+#' @export
+parse_release.dpsc_release <- function(content, fail) {
   if (!(is_number(content$version) && content$version == json_version)) {
     fail("It was written by another version of the package.")
   }

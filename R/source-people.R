@@ -32,22 +32,21 @@ people_parts <- function(source, call) {
 #'
 #' A table's columns are copied into a temporary table: every pass has the same rows.
 #' @param columns (`list`)\cr from `lm_columns()`.
-#' @param subset (`expression` or `NULL`).
+#' @param choice (`list`)\cr as in [lm_source()].
 #' @return `dp_chunks` that [read_block()] reads. PRIVATE.
 #' @noRd
-open_people <- function(source, columns, subset, private, call) {
+open_people <- function(source, columns, choice, private, call) {
   parts <- people_parts(source, call)
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
-  numbers <- function(data, call) {
-    leave_out(lm_table(columns, data, private, call), subset, data, call)
-  }
+  numbers <- function(data, call) chosen_rows(columns, data, choice, private, call)
+  more <- c(all.vars(choice$subset), all.vars(choice$weights))
   for (part in parts) {
     rows <- if (is.data.frame(part)) {
       numbers(part, call)
     } else {
-      stream_people(part, columns, all.vars(subset), numbers, call)
+      stream_people(part, columns, more, numbers, call)
     }
     opened <- c(opened, list(rows))
   }

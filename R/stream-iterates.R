@@ -15,7 +15,6 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
   if (method == "pocp" && columns$family != "gaussian") {
     abort("{.val pocp} is for linear models here.", "argument", call)
   }
-  if (default_psi) learner$psi <- learner$psi / 20
   facts <- list(
     method = method, family = learner$family, published = calibration == "published",
     columns = learner$columns, horizon = as.double(horizon), radius = learner$radius,
@@ -26,6 +25,7 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
       facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
     abort("The printed constants need a smaller {.arg epsilon}.", "argument", call)
   }
+  if (default_psi) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)
   if (budget$private) spend(ledger, budget$cost, paste0("stream by method \"", method, "\""), call)
   learner$method <- method
@@ -44,6 +44,23 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
   stream$state <- iterates_open_cpp(facts)
   stream$released <- stream_released_cpp(stream$state)
   structure(stream, class = c("dp_online", "dp_stream"))
+}
+
+#' The ridge that loses least: what it takes off coefficients, and the noise, which falls with it
+#'
+#' Coefficients are taken for half as long as the ball allows, the losses' curvature for the public
+#' guess `facts$psi`.
+#' @return A number. PUBLIC.
+#' @noRd
+iterates_psi <- function(facts, private) {
+  curvature <- facts$psi
+  if (!private) {
+    return(curvature / 20)
+  }
+  noise <- sqrt(facts$columns * mean(iterates_plan_cpp(facts)$sd^2)) * curvature
+  psi <- curvature * 2^(-12:12)
+  bias <- psi / (psi + curvature)
+  psi[[which.min(bias^2 + pmin(2, 2 * noise / psi / facts$ball)^2)]]
 }
 
 iterates_privacy <- function(budget, facts, sizes) {

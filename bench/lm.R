@@ -1,75 +1,17 @@
 # Private linear regression: error, R2 lost and coverage of intervals over a grid of designs, with
-# lm() (not private), AdaSSP (Wang, 2018) and SSP (noisy sufficient statistics) beside it;
-# submodels; and time on a large table. The peers get zCDP and replace-one constants as tight as
-# ours. Not private: seeded.
+# lm() (not private), AdaSSP (Wang, 2018) and SSP (noisy sufficient statistics) beside it (more peers:
+# bench/lm-peers.R); submodels; and time on a large table. Not private: seeded.
 #   error    root mean square of (slope - truth) / (standard error of OLS), median over runs
 #   R2 lost  share of the response's variance, median over runs
 #   coverage of 95 % intervals of all slopes; `sample`: of lm()'s estimate by the privacy part alone
 #   earlier  what a prototype with continuous noise reached (2 to 40 runs a cell)
 # DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
+source("bench/lm-designs.R")
+source("bench/lm-mechanisms.R")
 set.seed(20)
 delta <- 1e-6
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))
-
-make_people <- function(p, cond, n, r2, tails) {
-  values <- exp(seq(0, -log(cond), length.out = p))
-  rotate <- qr.Q(qr(matrix(rnorm(p^2), p)))
-  sigma <- stats::cov2cor(rotate %*% (values * t(rotate)))
-  spectrum <- eigen(sigma, symmetric = TRUE)
-  x <- matrix(rnorm(n * p), n) %*% (sqrt(spectrum$values) * t(spectrum$vectors))
-  # Equal slopes in every principal direction.
-  slopes <- rowSums(spectrum$vectors)
-  slopes <- slopes * sqrt(r2 / sum(slopes * (sigma %*% slopes)))
-  noise <- if (tails == "t3") rt(n, 3) / sqrt(3) else rnorm(n)
-  y <- drop(x %*% slopes) + sqrt(1 - r2) * noise
-  list(
-    data = data.frame(y = y, x), slopes = slopes, sigma = sigma,
-    se = sqrt((1 - r2) * diag(solve(sigma)) / n)
-  )
-}
-
-# 10x: half-width 30 deviations, the middle 10 deviations off.
-limits <- list(`10x` = c(-40, 20), tight = c(-3.5, 3.5))
-
-scaled_rows <- function(people, range) {
-  z <- as.matrix(people$data)
-  z <- (pmax(pmin(z, range[[2]]), range[[1]]) - mean(range)) / (diff(range) / 2)
-  list(x = cbind(1, z[, -1]), y = z[, 1])
-}
-
-symmetric_noise <- function(d, sd) {
-  e <- matrix(0, d, d)
-  e[upper.tri(e, diag = TRUE)] <- rnorm(d * (d + 1) / 2, sd = sd / sqrt(2))
-  diag(e) <- diag(e) * sqrt(2)
-  e[lower.tri(e)] <- t(e)[lower.tri(e)]
-  e
-}
-
-# Wang (2018), Algorithm 2, a third of rho each for the smallest eigenvalue, X'X and X'y.
-ada_ssp <- function(people, range, rho) {
-  rows <- scaled_rows(people, range)
-  d <- ncol(rows$x)
-  sd <- d / sqrt(2 * rho / 3)
-  smallest <- min(eigen(crossprod(rows$x), TRUE, TRUE)$values) + rnorm(1, sd = sd)
-  smallest <- max(0, smallest - sd * sqrt(2 * log(6 / delta)))
-  ridge <- max(0, sqrt(d * log(2 * d^2 / 0.05)) * sd - smallest)
-  # |xx' - vv'|_F <= sqrt(2) d, |xy - vw| <= 2 sqrt(d).
-  gram <- crossprod(rows$x) + symmetric_noise(d, sqrt(2) * sd)
-  cross <- crossprod(rows$x, rows$y) + rnorm(d, sd = 2 * sqrt(d) / sqrt(2 * rho / 3))
-  drop(solve(gram + diag(ridge, d), cross))[-1]
-}
-
-# All moments of (x, y) under one noise; ridge at the edge of the noise.
-ssp <- function(people, range, rho) {
-  rows <- scaled_rows(people, range)
-  z <- cbind(rows$x, rows$y)
-  d <- ncol(z)
-  sd <- d / sqrt(rho)
-  gram <- crossprod(z) + symmetric_noise(d, sd)
-  at <- seq_len(d - 1)
-  drop(solve(gram[at, at] + diag(2 * sd * sqrt(d / 2), d - 1), gram[at, d]))[-1]
-}
 
 run_once <- function(cell, peers) {
   people <- make_people(cell$p, cell$cond, cell$n, cell$r2, cell$tails)
@@ -80,18 +22,21 @@ run_once <- function(cell, peers) {
     dp_lm(y ~ ., people$data, cell$epsilon, delta, bounds, control = dp_control(rng = "R"))
   )
   own <- coef(fit)[-1]
-  total <- sqrt(diag(vcov(fit)))[-1]
   error <- function(b) sqrt(mean(((b - people$slopes) / people$se)^2))
   lost <- function(b) sum((b - people$slopes) * (people$sigma %*% (b - people$slopes)))
   rho <- cdp_rho(cell$epsilon, delta)
-  ada <- if (peers) ada_ssp(people, range, rho) else NA
-  plain <- if (peers) ssp(people, range, rho) else NA
+  rows <- scaled_rows(people, range)
+  ada <- if (peers) ada_ssp(rows, rho, delta) else NA
+  plain <- if (peers) ssp(rows, rho) else NA
   reach <- stats::qnorm(0.975)
+  inside <- confint(fit)[-1, , drop = FALSE]
   c(
     ols = error(ols), dp_lm = error(own), lost = lost(own) - lost(ols),
     adassp = if (peers) error(ada) else NA, adassp_lost = if (peers) lost(ada) else NA,
     ssp = if (peers) error(plain) else NA, ssp_lost = if (peers) lost(plain) else NA,
-    width = mean(total / people$se), coverage = mean(abs(own - people$slopes) < reach * total),
+    # In standard errors of OLS; infinite where there is no end.
+    width = mean((inside[, 2] - inside[, 1]) / (2 * reach) / people$se),
+    coverage = mean(inside[, 1] < people$slopes & people$slopes < inside[, 2]),
     sample = mean(abs(own - ols) < reach * sqrt(diag(vcov(fit, "privacy")))[-1]),
     naive = mean(abs(own - people$slopes) < reach * sqrt(diag(vcov(fit, "sampling")))[-1]),
     identified = mean(fit$identified), resolved = fit$plan$resolved, located = fit$plan$located

@@ -733,6 +733,55 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// lm_anderson_cpp
+Eigen::MatrixXd lm_anderson_cpp(const Rcpp::List& release, const Rcpp::List& design, double n, double quantile);
+RcppExport SEXP _dpsc_lm_anderson_cpp(SEXP releaseSEXP, SEXP designSEXP, SEXP nSEXP, SEXP quantileSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type quantile(quantileSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_anderson_cpp(release, design, n, quantile));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_moments_cpp
+Rcpp::List lm_moments_cpp(const Rcpp::List& release, const Rcpp::List& design, double n);
+RcppExport SEXP _dpsc_lm_moments_cpp(SEXP releaseSEXP, SEXP designSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_moments_cpp(release, design, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// penalised_path_cpp
+Eigen::MatrixXd penalised_path_cpp(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& cross, double alpha, const std::vector<double>& penalties);
+RcppExport SEXP _dpsc_penalised_path_cpp(SEXP covarianceSEXP, SEXP crossSEXP, SEXP alphaSEXP, SEXP penaltiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type covariance(covarianceSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type cross(crossSEXP);
+    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type penalties(penaltiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(penalised_path_cpp(covariance, cross, alpha, penalties));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_discrepancy_cpp
+double lm_discrepancy_cpp(const Rcpp::List& release, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_lm_discrepancy_cpp(SEXP releaseSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_discrepancy_cpp(release, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
 // lm_closed_cpp
 bool lm_closed_cpp(const Rcpp::List& design);
 RcppExport SEXP _dpsc_lm_closed_cpp(SEXP designSEXP) {
@@ -744,13 +793,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // lm_raw_cpp
-Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design);
-RcppExport SEXP _dpsc_lm_raw_cpp(SEXP rowsSEXP, SEXP designSEXP) {
+Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design, bool scores);
+RcppExport SEXP _dpsc_lm_raw_cpp(SEXP rowsSEXP, SEXP designSEXP, SEXP scoresSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
-    rcpp_result_gen = Rcpp::wrap(lm_raw_cpp(rows, design));
+    Rcpp::traits::input_parameter< bool >::type scores(scoresSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_raw_cpp(rows, design, scores));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -775,6 +825,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
     Rcpp::traits::input_parameter< int >::type round(roundSEXP);
     rcpp_result_gen = Rcpp::wrap(lm_rows_cpp(rows, facts, release, round));
+    return rcpp_result_gen;
+END_RCPP
+}
+// lm_score_rows_cpp
+Rcpp::List lm_score_rows_cpp(const Eigen::MatrixXd& row, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_lm_score_rows_cpp(SEXP rowSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type row(rowSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(lm_score_rows_cpp(row, facts));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1687,10 +1748,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_lm_release_cpp", (DL_FUNC) &_dpsc_lm_release_cpp, 3},
     {"_dpsc_lm_audit_cpp", (DL_FUNC) &_dpsc_lm_audit_cpp, 4},
     {"_dpsc_lm_estimate_cpp", (DL_FUNC) &_dpsc_lm_estimate_cpp, 4},
+    {"_dpsc_lm_anderson_cpp", (DL_FUNC) &_dpsc_lm_anderson_cpp, 4},
+    {"_dpsc_lm_moments_cpp", (DL_FUNC) &_dpsc_lm_moments_cpp, 3},
+    {"_dpsc_penalised_path_cpp", (DL_FUNC) &_dpsc_penalised_path_cpp, 4},
+    {"_dpsc_lm_discrepancy_cpp", (DL_FUNC) &_dpsc_lm_discrepancy_cpp, 2},
     {"_dpsc_lm_closed_cpp", (DL_FUNC) &_dpsc_lm_closed_cpp, 1},
-    {"_dpsc_lm_raw_cpp", (DL_FUNC) &_dpsc_lm_raw_cpp, 2},
+    {"_dpsc_lm_raw_cpp", (DL_FUNC) &_dpsc_lm_raw_cpp, 3},
     {"_dpsc_lm_raw_estimate_cpp", (DL_FUNC) &_dpsc_lm_raw_estimate_cpp, 2},
     {"_dpsc_lm_rows_cpp", (DL_FUNC) &_dpsc_lm_rows_cpp, 4},
+    {"_dpsc_lm_score_rows_cpp", (DL_FUNC) &_dpsc_lm_score_rows_cpp, 2},
     {"_dpsc_median_losses_cpp", (DL_FUNC) &_dpsc_median_losses_cpp, 2},
     {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},

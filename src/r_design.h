@@ -1,9 +1,8 @@
-// A design of a regression as R holds it, and noise calls as audits show them.
+// A design of a regression as R holds it.
 #pragma once
 
 #include <RcppEigen.h>
 
-#include <dpsc/noise/noise.hpp>
 #include <dpsc/rows/design.hpp>
 #include <string>
 #include <vector>
@@ -22,17 +21,11 @@ inline dpsc::lm_design as_design(const Rcpp::List& x) {
     for (int& j : one.variables) --j;
     out.columns.push_back(one);
   }
+  if (x.containsElementNamed("weighted")) out.weighted = Rcpp::as<bool>(x["weighted"]);
   out.check();
   return out;
 }
 
 inline std::vector<std::string> design_names(const Rcpp::List& x) {
   return Rcpp::as<std::vector<std::string>>(x["names"]);
-}
-
-inline Rcpp::List from_call(const dpsc::noise_call& call) {
-  return Rcpp::List::create(
-      Rcpp::_["label"] = call.label, Rcpp::_["law"] = dpsc::law_name(call.kind),
-      Rcpp::_["scale"] = Rcpp::wrap(call.scale), Rcpp::_["value"] = Rcpp::wrap(call.exact),
-      Rcpp::_["output"] = Rcpp::wrap(call.output));
 }

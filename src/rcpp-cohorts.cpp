@@ -3,7 +3,7 @@
 
 #include <dpsc/release/cohorts_release.hpp>
 
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -85,15 +85,6 @@ Rcpp::List from_release(const dpsc::cohorts_release& release, const std::vector<
   return out;
 }
 
-Rcpp::List from_call(const dpsc::noise_call& call) {
-  const bool choice = call.kind == dpsc::law::exponential;
-  return Rcpp::List::create(_["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
-                            _["scale"] = Rcpp::wrap(call.scale),
-                            _["value"] = Rcpp::wrap(call.exact),
-                            _["offset"] = choice ? Rcpp::wrap(call.offset) : R_NilValue,
-                            _["output"] = Rcpp::wrap(call.output));
-}
-
 Rcpp::List release(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates,
                    const Rcpp::List& scale, const Rcpp::List& options, dpsc::noise& draws) {
   const auto source = as_source(donors);
@@ -118,8 +109,7 @@ Rcpp::List cohort_plan_cpp(const Rcpp::List& facts, const std::vector<int>& date
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_release_cpp(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates,
                               const Rcpp::List& scale, const Rcpp::List& options, SEXP rng) {
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+  return with_noise(rng, [&](dpsc::noise& draws) {
     return release(donors, facts, dates, scale, options, draws);
   });
 }
@@ -130,22 +120,8 @@ Rcpp::List cohort_release_cpp(SEXP donors, const Rcpp::List& facts, const std::v
 Rcpp::List cohort_audit_cpp(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates,
                             const Rcpp::List& scale, const Rcpp::List& options, SEXP rng,
                             const Rcpp::Nullable<Rcpp::List>& outputs) {
-  const auto run = [&](dpsc::noise& draws) {
-    dpsc::recorded_noise recorder(draws);
-    Rcpp::List statistics = release(donors, facts, dates, scale, options, recorder);
-    Rcpp::List calls;
-    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
-    return Rcpp::List::create(_["calls"] = calls, _["statistics"] = statistics);
-  };
-  if (outputs.isNotNull()) {
-    std::vector<Eigen::VectorXd> known;
-    for (SEXP output : Rcpp::List(outputs)) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
-    dpsc::replayed_noise draws(known);
-    return run(draws);
-  }
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return run(draws);
+  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
+    return release(donors, facts, dates, scale, options, draws);
   });
 }
 

@@ -4,7 +4,7 @@
 #include <dpsc/release/glm_release.hpp>
 
 #include "r_design.h"
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -109,24 +109,8 @@ Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::Vector
   const dpsc::glm_facts known = as_facts(facts);
   const dpsc::glm_plan plan = dpsc::plan_glm(known);
   dpsc::known_spherical vectors(linear);
-  const auto run = [&](dpsc::noise& draws) {
-    dpsc::recorded_noise recorder(draws);
-    const Rcpp::List release =
-        from_release(dpsc::run_glm(plan, known, *source, recorder, vectors, interrupter()));
-    Rcpp::List calls;
-    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
-    return Rcpp::List::create(_["calls"] = calls, _["release"] = release);
-  };
-  if (outputs.isNotNull()) {
-    std::vector<Eigen::VectorXd> known_outputs;
-    for (SEXP output : Rcpp::List(outputs))
-      known_outputs.push_back(Rcpp::as<Eigen::VectorXd>(output));
-    dpsc::replayed_noise draws(known_outputs);
-    return run(draws);
-  }
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return run(draws);
+  return with_record(rng, outputs, "release", [&](dpsc::noise& draws) {
+    return from_release(dpsc::run_glm(plan, known, *source, draws, vectors, interrupter()));
   });
 }
 

@@ -1,6 +1,9 @@
 // Private linear regression for R. Sums over people stay in C++ until noise was added to them.
 #include <RcppEigen.h>
 
+#include <dpsc/estimate/anderson_rubin.hpp>
+#include <dpsc/estimate/penalised.hpp>
+#include <dpsc/estimate/sandwich.hpp>
 #include <dpsc/release/lm_release.hpp>
 
 #include "r_design.h"
@@ -17,11 +20,26 @@ dpsc::lm_facts as_facts(const Rcpp::List& x) {
   facts.n = Rcpp::as<double>(x["n"]);
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
+  if (x.containsElementNamed("scores")) facts.scores = Rcpp::as<bool>(x["scores"]);
   facts.design = as_design(x["design"]);
   const Rcpp::CharacterVector names = Rcpp::as<Rcpp::List>(x["design"])["names"];
   for (std::size_t j : facts.design.located())
     facts.located.push_back(Rcpp::as<std::string>(names[static_cast<R_xlen_t>(j)]));
   return facts;
+}
+
+Rcpp::List from_frame(const dpsc::lm_frame& frame) {
+  return Rcpp::List::create(_["centre"] = frame.centre, _["whiten"] = frame.whiten,
+                            _["slope"] = frame.slope, _["level"] = frame.level);
+}
+
+dpsc::lm_frame as_frame(const Rcpp::List& x, Eigen::Index p) {
+  dpsc::lm_frame out{Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
+                     Rcpp::as<Eigen::VectorXd>(x["slope"]), Rcpp::as<double>(x["level"])};
+  if (out.centre.size() != p || out.whiten.rows() != p || out.whiten.cols() != p ||
+      out.slope.size() != p)
+    throw std::invalid_argument("a frame does not fit the design");
+  return out;
 }
 
 Rcpp::List from_round(const dpsc::lm_round& r) {
@@ -34,10 +52,9 @@ Rcpp::List from_round(const dpsc::lm_round& r) {
                                             r.sd_residual));
 }
 
-dpsc::lm_round as_round(const Rcpp::List& x) {
+dpsc::lm_round as_round(const Rcpp::List& x, Eigen::Index p) {
   dpsc::lm_round r;
-  r.frame = {Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
-             Rcpp::as<Eigen::VectorXd>(x["slope"]), Rcpp::as<double>(x["level"])};
+  r.frame = as_frame(x, p);
   r.radius = Rcpp::as<double>(x["radius"]);
   r.clip = Rcpp::as<double>(x["clip"]);
   r.weight = Rcpp::as<double>(x["weight"]);
@@ -47,6 +64,9 @@ dpsc::lm_round as_round(const Rcpp::List& x) {
   r.cross = Rcpp::as<Eigen::VectorXd>(x["cross"]);
   r.variance = Rcpp::as<double>(x["variance"]);
   const Rcpp::NumericVector sd = x["sd"];
+  if (r.mean.size() != p || r.covariance.rows() != p || r.covariance.cols() != p ||
+      r.cross.size() != p || sd.size() != 5)
+    throw std::invalid_argument("a round does not fit the design");
   r.sd_covariance = sd[0];
   r.sd_cross = sd[1];
   r.sd_variance = sd[2];
@@ -58,9 +78,77 @@ dpsc::lm_round as_round(const Rcpp::List& x) {
 Rcpp::List from_release(const dpsc::lm_release& release) {
   Rcpp::List rounds;
   for (const dpsc::lm_round& round : release.rounds) rounds.push_back(from_round(round));
-  return Rcpp::List::create(_["median"] = release.location.median,
-                            _["scale"] = release.location.scale, _["rounds"] = rounds);
+  Rcpp::List out = Rcpp::List::create(_["median"] = release.location.median,
+                                      _["scale"] = release.location.scale, _["rounds"] = rounds);
+  if (release.counts)
+    out["counts"] = Rcpp::NumericVector::create(_["rows"] = release.counts->rows,
+                                                _["clipped"] = release.counts->clipped,
+                                                _["sd"] = release.counts->sd);
+  if (release.scores) {
+    Rcpp::List scores = from_frame(release.scores->frame);
+    scores["meat"] = release.scores->meat;
+    scores["sd"] = Rcpp::NumericVector::create(release.scores->sd_slopes, release.scores->sd_mixed,
+                                               release.scores->sd_constant);
+    out["scores"] = scores;
+  }
+  return out;
 }
+
+dpsc::lm_release as_release(const Rcpp::List& x, const dpsc::lm_design& design) {
+  const Eigen::Index p = design.p();
+  dpsc::lm_release out;
+  out.location = {Rcpp::as<Eigen::VectorXd>(x["median"]), Rcpp::as<Eigen::VectorXd>(x["scale"])};
+  const auto variables = static_cast<Eigen::Index>(design.variables.size());
+  if (out.location.median.size() != variables || out.location.scale.size() != variables)
+    throw std::invalid_argument("the location does not fit the design");
+  for (SEXP round : Rcpp::List(x["rounds"])) out.rounds.push_back(as_round(round, p));
+  if (out.rounds.empty()) throw std::invalid_argument("a release needs a round");
+  if (x.containsElementNamed("counts")) {
+    const Rcpp::NumericVector counts = x["counts"];
+    if (counts.size() != 3) throw std::invalid_argument("there are two counts");
+    out.counts = dpsc::lm_counts{counts[0], counts[1], counts[2]};
+  }
+  if (x.containsElementNamed("scores")) {
+    const Rcpp::List scores = x["scores"];
+    const Rcpp::NumericVector sd = scores["sd"];
+    dpsc::lm_scores own{as_frame(scores, p), Rcpp::as<Eigen::MatrixXd>(scores["meat"])};
+    if (own.meat.rows() != p + 1 || own.meat.cols() != p + 1 || sd.size() != 3)
+      throw std::invalid_argument("scores do not fit the design");
+    own.sd_slopes = sd[0];
+    own.sd_mixed = sd[1];
+    own.sd_constant = sd[2];
+    out.scores = own;
+  }
+  return out;
+}
+
+/// What every reading of a release needs.
+struct reading {
+  dpsc::lm_design design;
+  dpsc::lm_release release;
+  dpsc::lm_units units;
+  dpsc::lm_pool pool;
+  double rows;
+
+  reading(const Rcpp::List& x, const Rcpp::List& own, double n)
+      : design(as_design(own)),
+        release(as_release(x, design)),
+        units(units_of(design, release.location)),
+        pool(release.rounds),
+        rows(rows_of(n)) {}
+
+ private:
+  static dpsc::lm_units units_of(const dpsc::lm_design& design, const dpsc::lm_location& location) {
+    bool closed = true;
+    dpsc::lm_units out = dpsc::multiply_out(design, location, closed);
+    if (!closed) throw std::invalid_argument("a product needs its lower orders");
+    return out;
+  }
+
+  double rows_of(double n) const {
+    return dpsc::sampling_rows(pool, release.counts, design.weighted, n);
+  }
+};
 
 Rcpp::List from_estimate(const dpsc::lm_estimate& e) {
   return Rcpp::List::create(
@@ -69,7 +157,8 @@ Rcpp::List from_estimate(const dpsc::lm_estimate& e) {
       _["privacy"] = e.privacy, _["sampling"] = e.sampling, _["residual"] = e.residual,
       _["r.squared"] = e.r_squared,
       _["identified"] =
-          Rcpp::NumericVector(e.identified.data(), e.identified.data() + e.identified.size()));
+          Rcpp::NumericVector(e.identified.data(), e.identified.data() + e.identified.size()),
+      _["rows"] = e.rows, _["robust"] = e.robust);
 }
 
 std::vector<int> as_kept(const Rcpp::IntegerVector& kept, Eigen::Index p) {
@@ -96,9 +185,10 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
       _["rounds"] = rounds,
-      _["shares"] = Rcpp::NumericVector::create(_["location"] = plan.shares.location,
-                                                _["limits"] = plan.shares.limits,
-                                                _["moments"] = plan.shares.moments));
+      _["shares"] = Rcpp::NumericVector::create(
+          _["location"] = plan.shares.location, _["limits"] = plan.shares.limits,
+          _["moments"] = plan.shares.moments, _["counts"] = plan.shares.counts,
+          _["scores"] = plan.shares.scores));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -128,18 +218,44 @@ Rcpp::List lm_audit_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng,
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& design, double n,
                            const Rcpp::Nullable<Rcpp::IntegerVector>& kept) {
-  const dpsc::lm_design known = as_design(design);
-  const dpsc::lm_location location{Rcpp::as<Eigen::VectorXd>(release["median"]),
-                                   Rcpp::as<Eigen::VectorXd>(release["scale"])};
-  std::vector<dpsc::lm_round> rounds;
-  for (SEXP round : Rcpp::List(release["rounds"])) rounds.push_back(as_round(round));
-  bool closed = true;
-  const dpsc::lm_units units = dpsc::multiply_out(known, location, closed);
-  if (!closed) throw std::invalid_argument("a product needs its lower orders");
-  const dpsc::lm_pool pool(rounds);
-  if (kept.isNull()) return from_estimate(dpsc::estimate_full(pool, units, n));
-  return from_estimate(
-      dpsc::estimate_part(pool, units, n, as_kept(Rcpp::IntegerVector(kept), known.p())));
+  const reading own(release, design, n);
+  if (kept.isNotNull())
+    return from_estimate(dpsc::estimate_part(own.pool, own.units, own.rows,
+                                             as_kept(Rcpp::IntegerVector(kept), own.design.p())));
+  dpsc::lm_estimate fit = dpsc::estimate_full(own.pool, own.units, own.rows);
+  if (own.release.scores) dpsc::apply_scores(own.pool, own.units, *own.release.scores, n, fit);
+  return from_estimate(fit);
+}
+
+// Limits of every slope that need no curvature to be known; infinite where there are none.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd lm_anderson_cpp(const Rcpp::List& release, const Rcpp::List& design, double n,
+                                double quantile) {
+  const reading own(release, design, n);
+  return dpsc::anderson_rubin(own.pool, own.units, own.rows, quantile);
+}
+
+// Moments of the columns, from a release.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List lm_moments_cpp(const Rcpp::List& release, const Rcpp::List& design, double n) {
+  const reading own(release, design, n);
+  const dpsc::column_moments m = dpsc::pooled_columns(own.pool, own.units, own.rows);
+  return Rcpp::List::create(_["mean"] = m.mean, _["covariance"] = m.covariance,
+                            _["cross"] = m.cross, _["response_mean"] = m.response_mean,
+                            _["response"] = m.response, _["doubt"] = m.doubt);
+}
+
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd penalised_path_cpp(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& cross,
+                                   double alpha, const std::vector<double>& penalties) {
+  return dpsc::penalised_path(covariance, cross, alpha, penalties);
+}
+
+// How far a release is from what its plan and its own noisy moments imply.
+// [[Rcpp::export(rng = false)]]
+double lm_discrepancy_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
+  const dpsc::lm_facts known = as_facts(facts);
+  return dpsc::release_discrepancy(dpsc::plan_lm(known), known, as_release(release, known.design));
 }
 
 // Does every product have its columns of lower order?
@@ -154,24 +270,36 @@ bool lm_closed_cpp(const Rcpp::List& design) {
   return closed;
 }
 
-// Mean and covariance of the columns without noise: NOT PRIVATE.
+// Mean and covariance of the columns without noise, and, if asked for, the coefficients' covariance
+// without one variance: NOT PRIVATE.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design) {
+Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design, bool scores) {
   const auto source = as_source(rows);
   const dpsc::lm_design known = as_design(design);
-  Eigen::VectorXd mean;
-  Eigen::MatrixXd covariance;
-  double count = 0.0;
-  dpsc::raw_columns(*source, known, mean, covariance, count);
-  return Rcpp::List::create(_["mean"] = mean, _["covariance"] = covariance, _["rows"] = count);
+  const dpsc::raw_columns raw(*source, known);
+  Rcpp::List out = Rcpp::List::create(_["mean"] = raw.mean, _["covariance"] = raw.covariance,
+                                      _["rows"] = raw.rows, _["weight"] = raw.weight);
+  if (scores) {
+    std::vector<int> all;
+    for (int k = 0; k < known.p(); ++k) all.push_back(k);
+    const Eigen::VectorXd fit =
+        dpsc::estimate_raw(raw.mean, raw.covariance, raw.rows, all).coefficients;
+    out["sandwich"] = dpsc::raw_sandwich(*source, known, raw, fit);
+  }
+  return out;
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_raw_estimate_cpp(const Rcpp::List& raw, const Rcpp::IntegerVector& kept) {
   const auto mean = Rcpp::as<Eigen::VectorXd>(raw["mean"]);
-  return from_estimate(dpsc::estimate_raw(mean, Rcpp::as<Eigen::MatrixXd>(raw["covariance"]),
-                                          Rcpp::as<double>(raw["rows"]),
-                                          as_kept(kept, mean.size() - 1)));
+  dpsc::lm_estimate fit =
+      dpsc::estimate_raw(mean, Rcpp::as<Eigen::MatrixXd>(raw["covariance"]),
+                         Rcpp::as<double>(raw["rows"]), as_kept(kept, mean.size() - 1));
+  if (raw.containsElementNamed("sandwich") && kept.size() == mean.size() - 1) {
+    fit.sampling = Rcpp::as<Eigen::MatrixXd>(raw["sandwich"]);
+    fit.robust = true;
+  }
+  return from_estimate(fit);
 }
 
 // Integer rows of a round, for tests. PRIVATE.
@@ -182,15 +310,16 @@ Rcpp::List lm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& rel
   const dpsc::lm_plan plan = dpsc::plan_lm(known);
   const dpsc::lm_location location{Rcpp::as<Eigen::VectorXd>(release["median"]),
                                    Rcpp::as<Eigen::VectorXd>(release["scale"])};
-  const dpsc::lm_round made =
-      as_round(Rcpp::as<Rcpp::List>(release["rounds"])[static_cast<R_xlen_t>(round - 1)]);
-  const dpsc::lm_round_plan& step = plan.rounds[static_cast<std::size_t>(round - 1)];
   const Eigen::Index p = known.design.p();
+  const dpsc::lm_round made =
+      as_round(Rcpp::as<Rcpp::List>(release["rounds"])[static_cast<R_xlen_t>(round - 1)], p);
+  const dpsc::lm_round_plan& step = plan.rounds[static_cast<std::size_t>(round - 1)];
   dpsc::lm_reader reader(known.design);
   dpsc::lm_columns columns(known.design, location);
   dpsc::lm_features features(columns, made.frame);
-  const auto steps = [&](double x) { return std::max(1.0, std::floor(x / features.unit())); };
-  dpsc::lm_outer outer(step, p, steps(made.radius), steps(made.clip));
+  const double unit = features.unit();
+  dpsc::lm_outer outer(step, p, dpsc::limit_steps(made.radius, unit),
+                       dpsc::limit_steps(made.clip, unit));
   Eigen::MatrixXd out(0, p + 2);
   reader.pass(*source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd& u = outer.rows(features.features(columns.columns(grid)), present);
@@ -201,6 +330,17 @@ Rcpp::List lm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& rel
   return Rcpp::List::create(_["rows"] = out, _["bound"] = step.bound(), _["limit"] = step.limit,
                             _["residual_limit"] = step.residual_limit,
                             _["constant"] = step.constant);
+}
+
+// Integer scores of made-up integer rows (w, r, k), for tests.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List lm_score_rows_cpp(const Eigen::MatrixXd& row, const Rcpp::List& facts) {
+  const dpsc::lm_facts known = as_facts(facts);
+  const dpsc::lm_plan plan = dpsc::plan_lm(known);
+  if (!plan.scores.made || row.cols() != known.design.p() + 2)
+    throw std::invalid_argument("rows do not fit the scores");
+  dpsc::lm_score_rows sums(plan.scores, plan.rounds.back(), known.design.p());
+  return Rcpp::List::create(_["scores"] = sums.rows(row), _["limit"] = plan.scores.limit);
 }
 
 // Losses of a median from counts, for tests.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "r_design.h"
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
 

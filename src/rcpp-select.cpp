@@ -37,6 +37,11 @@ dpsc::stable_support propose(const dpsc::people& rows, const std::string& method
                              const Rcpp::List& facts, Engine& engine) {
   if (method == "lasso") return dpsc::lasso_stability(rows, as_stability(facts));
   if (method == "stability") return dpsc::huber_stability(rows, as_stability(facts));
+  if (method == "subsamples")
+    return dpsc::subset_mode(rows, static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"])),
+                             static_cast<std::int64_t>(Rcpp::as<double>(facts["subsets"])),
+                             Rcpp::as<double>(facts["rate"]), Rcpp::as<bool>(facts["intercept"]),
+                             engine);
   return dpsc::block_mode(rows, static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"])),
                           static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
                           Rcpp::as<bool>(facts["intercept"]), engine);

@@ -3,7 +3,7 @@
 
 #include <dpsc/release/treated_release.hpp>
 
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -73,47 +73,18 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
                             _["noise"] = step.noise);
 }
 
-// A run with its noise calls written down; with `outputs` those are given instead of noise.
-template <typename Run>
-Rcpp::List recorded(Run run, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs) {
-  const auto record = [&](dpsc::noise& draws) {
-    dpsc::recorded_noise recorder(draws);
-    const Rcpp::List statistics = run(recorder);
-    Rcpp::List calls;
-    for (const dpsc::noise_call& call : recorder.calls()) {
-      const bool choice = call.kind == dpsc::law::exponential;
-      calls.push_back(Rcpp::List::create(
-          _["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
-          _["scale"] = Rcpp::wrap(call.scale), _["value"] = Rcpp::wrap(call.exact),
-          _["offset"] = choice ? Rcpp::wrap(call.offset) : R_NilValue,
-          _["output"] = Rcpp::wrap(call.output)));
-    }
-    return Rcpp::List::create(_["calls"] = calls, _["statistics"] = statistics);
-  };
-  if (outputs.isNotNull()) {
-    std::vector<Eigen::VectorXd> known;
-    for (SEXP output : Rcpp::List(outputs)) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
-    dpsc::replayed_noise draws(known);
-    return record(draws);
-  }
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return record(draws);
-  });
-}
-
 Rcpp::List from_treated(const dpsc::treated_release& x) {
   Rcpp::List rounds;
   for (const dpsc::treated_round& round : x.rounds)
-    rounds.push_back(Rcpp::List::create(
-        _["origin"] = Rcpp::wrap(round.origin), _["radius"] = round.radius,
-        _["exponent"] = round.exponent, _["clipped"] = round.clipped,
-        _["constant"] = round.constant, _["noise"] = round.noise));
+    rounds.push_back(Rcpp::List::create(_["origin"] = Rcpp::wrap(round.origin),
+                                        _["radius"] = round.radius, _["exponent"] = round.exponent,
+                                        _["clipped"] = round.clipped,
+                                        _["constant"] = round.constant, _["noise"] = round.noise));
   return Rcpp::List::create(_["loadings"] = x.loadings, _["mean"] = Rcpp::wrap(x.mean),
                             _["mean_sd"] = x.mean_sd, _["path"] = Rcpp::wrap(x.path),
-                            _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves, _["second"] = x.second,
-                            _["second_sd"] = x.second_sd, _["own_variance"] = x.own_variance,
-                            _["rounds"] = rounds);
+                            _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves,
+                            _["second"] = x.second, _["second_sd"] = x.second_sd,
+                            _["own_variance"] = x.own_variance, _["rounds"] = rounds);
 }
 
 }  // namespace
@@ -157,11 +128,9 @@ Rcpp::List treated_audit_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::Lis
                              const Rcpp::List& scale, SEXP rng,
                              const Rcpp::Nullable<Rcpp::List>& outputs) {
   const auto source = as_source(rows);
-  return recorded(
-      [&](dpsc::noise& draws) {
-        return from_treated(release(*source, facts, statistics, scale, draws));
-      },
-      rng, outputs);
+  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
+    return from_treated(release(*source, facts, statistics, scale, draws));
+  });
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -169,7 +138,7 @@ Rcpp::List treated_control_audit_cpp(SEXP donors, const Rcpp::List& facts,
                                      const Rcpp::List& treated, const Rcpp::List& scale, SEXP rng,
                                      const Rcpp::Nullable<Rcpp::List>& outputs) {
   const auto source = as_source(donors);
-  return recorded(
-      [&](dpsc::noise& draws) { return control(*source, facts, treated, scale, draws); }, rng,
-      outputs);
+  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
+    return control(*source, facts, treated, scale, draws);
+  });
 }

@@ -11,36 +11,44 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "bounds", "chunks", "data", "lm-columns", "panel", "panel-formula", "panel-long",
-    "panel-cohorts", "panel-matrix", "panel-rowwise", "panel-treatment", "simulate",
-    "stream-columns"
+    "aggregate-blocks", "bounds", "chunks", "data", "glm-family", "lm-choice", "lm-columns",
+    "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-long", "panel-matrix",
+    "panel-rowwise", "panel-treatment", "protect", "simulate", "source-engine", "source-panel",
+    "source-people", "source-proof", "source-rows", "source-sql", "source-table", "source-wide",
+    "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
-    "leave-one-out", "mechanism-gram", "mechanism-objective", "mechanism-output", "paper-bounds",
-    "period-model", "plan-refusal"
+    "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
+    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
+    "paper-bounds", "period-model", "plan-refusal", "treated-check"
   ),
   release = c(
-    "guarantee", "release", "release-check", "release-json", "select-dp", "stream-checkpoint",
-    "stream-iterates", "stream-online", "stream-state", "stream-sums"
+    "aggregate", "guarantee", "release", "release-check", "release-json", "select-dp",
+    "stream-checkpoint", "stream-iterates", "stream-online", "stream-state", "stream-sums"
   ),
   est = c(
     "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
-    "classical-predictors", "classical-sdid", "effects", "estimate-gram"
+    "classical-predictors", "classical-sdid", "effects", "estimate-cohorts", "estimate-gram",
+    "estimate-treated", "lm-path"
   ),
   infer = c(
     "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time"
   ),
-  api = c("classical-fit", "fit", "lm", "plan", "plan-errors", "plan-people"),
+  api = c(
+    "classical-fit", "cohorts", "fit", "glm", "lm", "lm-json", "lm-posterior", "plan",
+    "plan-errors", "plan-lm", "plan-people", "plan-select"
+  ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
-    "pdp-losses", "pdp-vertical"
+    "pdp-losses", "pdp-rows", "pdp-vertical"
   ),
   show = c(
-    "audit-methods", "classical-plot", "classical-print", "effect-series", "explore",
-    "lm-methods", "lm-print", "methods", "pdp-methods", "plot", "plot-inference", "plot-periods",
-    "plot-plan", "plot-theme", "print", "report", "select-methods", "stream-methods", "tidiers",
-    "verbs", "zzz"
+    "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
+    "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
+    "lm-methods", "lm-posterior-methods", "lm-print", "methods", "pdp-methods", "plot",
+    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
+    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

@@ -17,7 +17,8 @@ public <- c(
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp", "row_map_cpp"
+  "median_losses_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp", "lm_moments_cpp",
+  "penalised_path_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
@@ -42,7 +43,7 @@ unprotected <- list(
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"),
   # Tests and audits.
-  capped_l1_qp_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
+  capped_l1_qp_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL, lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
   stream_shown_nodes_cpp = NULL,

@@ -252,6 +252,8 @@ struct lm_estimate {
   Eigen::MatrixXd privacy, sampling;  // covariances
   double residual = 0.0;              // variance
   double r_squared = 0.0;
+  double rows = 0.0;  // that sampling errors reckon with
+  bool robust = false;
   Eigen::VectorXd identified;  // of each slope: smallest eigenvalue over noise that it rests on
 };
 
@@ -309,13 +311,14 @@ inline double effective_rows(const lm_pool& pool, double n) {
   return n * std::min(1.0, std::max(least_weight, pool.last().weight));
 }
 
-inline lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double n) {
+/// `rows`: how many sampling errors reckon with.
+inline lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double rows) {
   const lm_solution s = solve_pool(pool);
   const Eigen::Index p = pool.p();
   const Eigen::MatrixXd back = units.y_scale * units.map.transpose() * pool.last().frame.whiten;
   const Eigen::MatrixXd along = back * s.directions;
-  const double rows = effective_rows(pool, n);
   lm_estimate out;
+  out.rows = rows;
   const double unit2 = units.y_scale * units.y_scale;
   out.residual = unit2 * s.residual;
   const double explained = s.theta.dot(s.covariance * s.theta);
@@ -336,7 +339,7 @@ inline lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, dou
 
 /// A model with some of the columns, from the same moments: those that are not shrunk, since
 /// shrinking one column's share would move the others' slopes.
-inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double n,
+inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double rows,
                                  const std::vector<int>& kept) {
   const lm_solution full = solve_pool(pool);
   const Eigen::Index p = pool.p(), q = static_cast<Eigen::Index>(kept.size());
@@ -350,8 +353,9 @@ inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, dou
       (units.map.transpose() * pool.last().frame.whiten).partialPivLu().inverse();
   Eigen::MatrixXd part(p, q);
   for (Eigen::Index k = 0; k < q; ++k) part.col(k) = root.col(kept[static_cast<std::size_t>(k)]);
-  const double rows = effective_rows(pool, n), s = units.y_scale;
+  const double s = units.y_scale;
   lm_estimate out;
+  out.rows = rows;
   Eigen::VectorXd theta = Eigen::VectorXd::Zero(p), slope = Eigen::VectorXd::Zero(q);
   const Eigen::MatrixXd inverse =
       q > 0 ? Eigen::MatrixXd(

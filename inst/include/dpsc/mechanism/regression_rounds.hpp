@@ -6,6 +6,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -83,18 +85,53 @@ inline void plan_outer(lm_round_plan& out, const std::string& label, double n, E
   throw budget_too_small();
 }
 
+/// Finds the first of increasing positive limits that is not below a value.
+class limit_finder {
+ public:
+  explicit limit_finder(const std::vector<double>& limits) : limits_(limits) {
+    const std::uint64_t lowest = key(limits.front()), highest = key(limits.back());
+    first_ = lowest;
+    for (std::uint64_t k = lowest; k <= highest; ++k) {
+      // The least double with this key.
+      const std::uint64_t bits = k << key_shift;
+      double least = 0.0;
+      std::memcpy(&least, &bits, sizeof least);
+      begin_.push_back(static_cast<std::size_t>(
+          std::lower_bound(limits.begin(), limits.end(), least) - limits.begin()));
+    }
+  }
+
+  /// The number of limits if it is beyond all, or not a number.
+  std::size_t operator()(double v) const {
+    if (v <= limits_.front()) return 0;
+    if (!(v <= limits_.back())) return limits_.size();
+    std::size_t k = begin_[static_cast<std::size_t>(key(v) - first_)];
+    while (limits_[k] < v) ++k;
+    return k;
+  }
+
+ private:
+  // Exponent and three bits of the mantissa: keys of positive doubles increase with them.
+  static constexpr int key_shift = 49;
+  static std::uint64_t key(double v) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits >> key_shift;
+  }
+
+  const std::vector<double>& limits_;
+  std::uint64_t first_ = 0;
+  std::vector<std::size_t> begin_;
+};
+
 /// The smallest candidate, unless enough rows lie beyond it: rows outside, plus a price a step.
 /// Counts move one way when a row is replaced (gram.md, Lemma 1): a range of the exponent.
-inline std::size_t choose_limit(const std::vector<double>& values,
-                                const std::vector<double>& limits, double price, double exponent,
-                                const std::string& label, noise& draws) {
+inline std::size_t choose_limit(const Eigen::ArrayXd& values, const std::vector<double>& limits,
+                                double price, double exponent, const std::string& label,
+                                noise& draws) {
   std::vector<std::int64_t> first(limits.size() + 1, 0);
-  for (double v : values) {
-    // Not a number: beyond all.
-    const auto at =
-        std::isnan(v) ? limits.end() : std::lower_bound(limits.begin(), limits.end(), v);
-    ++first[static_cast<std::size_t>(at - limits.begin())];
-  }
+  const limit_finder find(limits);
+  for (Eigen::Index i = 0; i < values.size(); ++i) ++first[find(values[i])];
   private_choice choice;
   choice.losses.resize(limits.size());
   std::int64_t outside = 0;
@@ -112,7 +149,7 @@ inline std::size_t choose_limit(const std::vector<double>& values,
 struct lm_round {
   lm_frame frame;
   double radius = 0.0, clip = 0.0;
-  double weight = 0.0;         // mean of s^2 over all n
+  double weight = 0.0;         // mean of s^2 over all n (case weights are in s)
   Eigen::VectorXd mean;        // of w
   double residual = 0.0;       // mean of r
   Eigen::MatrixXd covariance;  // of w
@@ -127,13 +164,18 @@ struct lm_round {
 class lm_features {
  public:
   lm_features(const lm_columns& columns, const lm_frame& frame)
-      : map_(make(columns, frame)), unit_(map_.unit) {
+      : map_(make(columns, frame)),
+        unit_(map_.unit),
+        diagonal_(map_.map.loadings.isDiagonal(0.0)) {
     map_.map.check();
   }
 
   /// `grid`: from lm_columns.
   const Eigen::MatrixXd& features(const Eigen::MatrixXd& grid) {
-    out_.noalias() = grid * map_.map.loadings;
+    if (diagonal_)
+      out_.noalias() = grid * map_.map.loadings.diagonal().asDiagonal();
+    else
+      out_.noalias() = grid * map_.map.loadings;
     for (Eigen::Index j = 0; j < out_.cols(); ++j)
       out_.col(j).array() =
           nearest_integer((out_.col(j).array() * map_.map.rescale).eval()) - map_.map.origin[j];
@@ -160,10 +202,12 @@ class lm_features {
 
   grid_map map_;
   double unit_;
+  bool diagonal_;  // the first frame
   Eigen::MatrixXd out_;
 };
 
-/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero.
+/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero. `present`
+/// is in [0, 1]: the root of a row's case weight over the largest.
 class lm_outer {
  public:
   lm_outer(const lm_round_plan& plan, Eigen::Index p, double radius, double clip)
@@ -222,6 +266,18 @@ constexpr double least_weight = 0.1;
 
 namespace rounds_detail {
 
+/// Deviations of the noise in the moments of a round whose weight is known.
+inline void read_deviations(lm_round& out, const lm_round_plan& plan, double n, double zoom_w,
+                            double zoom_r) {
+  const double total = std::max(out.weight, least_weight) * n;
+  const double off = plan.sigma / std::sqrt(2.0);
+  out.sd_covariance = off / (zoom_w * zoom_w * total);
+  out.sd_cross = off / (zoom_w * zoom_r * total);
+  out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
+  out.sd_mean = off / (zoom_w * plan.constant * total);
+  out.sd_residual = off / (zoom_r * plan.constant * total);
+}
+
 /// Sums with noise, turned into moments per unit of weight.
 inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_plan& plan,
                          double n, double zoom_w, double zoom_r) {
@@ -229,27 +285,57 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
   const double K = plan.constant;
   out.weight = noisy(p + 1, p + 1) / (K * K * n);
   const double total = std::max(out.weight, least_weight) * n;
-  const double off = plan.sigma / std::sqrt(2.0);
   out.mean = noisy.col(p + 1).head(p) / (zoom_w * K * total);
   out.residual = noisy(p, p + 1) / (zoom_r * K * total);
   out.covariance =
       noisy.topLeftCorner(p, p) / (zoom_w * zoom_w * total) - out.mean * out.mean.transpose();
   out.cross = noisy.col(p).head(p) / (zoom_w * zoom_r * total) - out.mean * out.residual;
   out.variance = noisy(p, p) / (zoom_r * zoom_r * total) - out.residual * out.residual;
-  out.sd_covariance = off / (zoom_w * zoom_w * total);
-  out.sd_cross = off / (zoom_w * zoom_r * total);
-  out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
-  out.sd_mean = off / (zoom_w * K * total);
-  out.sd_residual = off / (zoom_r * K * total);
+  read_deviations(out, plan, n, zoom_w, zoom_r);
 }
 
 }  // namespace rounds_detail
 
+/// A symmetric matrix of sums plus noise: of variance `noise` on the diagonal and half of it off, or
+/// of one Laplace scale.
+inline Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label,
+                                     law kind, double noise_scale, noise& draws) {
+  const Eigen::Index d = exact.rows();
+  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
+  const double off = kind == law::discrete_gaussian ? noise_scale / 2.0 : noise_scale;
+  Eigen::Index at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
+      entries[at] = exact(i, j);
+      scale[at] = i == j ? noise_scale : off;
+    }
+  const Eigen::VectorXd answer = draws.add(label, kind, entries, scale);
+  Eigen::MatrixXd noisy(d, d);
+  at = 0;
+  for (Eigen::Index j = 0; j < d; ++j)
+    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
+  return noisy;
+}
+
+/// A limit in whole steps of the features, one at least.
+inline double limit_steps(double limit, double unit) {
+  return std::max(1.0, std::floor(limit / unit));
+}
+
+/// What a round keeps of its one pass: features of all rows, half as large as the rows; their
+/// squared lengths and residuals for both choices. Memory is used again by the next. PRIVATE.
+struct lm_kept {
+  std::vector<Eigen::MatrixXi> blocks;
+  std::vector<Eigen::ArrayXd> there;
+  Eigen::ArrayXd squared, residual;
+  double rows = 0.0, clipped = 0.0;  // rows that count, residuals beyond the clip
+};
+
 /// `last_clip`: the clips are multiples of it.
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
-                              const lm_round_plan& plan, double n, double last_clip, noise& draws,
-                              const ticker& tick) {
+                              const lm_round_plan& plan, double n, double last_clip, lm_kept& kept,
+                              noise& draws, const ticker& tick) {
   const Eigen::Index p = design.p();
   lm_reader reader(design);
   lm_columns columns(design, location);
@@ -257,61 +343,57 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   const double unit = features.unit();
   lm_round out;
   out.frame = frame;
-  const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
+  const auto steps = [unit](double x) { return limit_steps(x, unit); };
   const auto work = static_cast<double>((p + 1) * (p + 8));
 
-  // Features of all rows, half as large as the rows; their squared lengths and residuals for both
-  // choices. PRIVATE. A missing row is inside.
-  std::vector<Eigen::MatrixXi> blocks;
-  std::vector<Eigen::ArrayXd> there;
-  std::vector<double> squared, residual;
-  squared.reserve(static_cast<std::size_t>(n));
-  residual.reserve(static_cast<std::size_t>(n));
+  kept.squared.resize(static_cast<Eigen::Index>(n));
+  kept.residual.resize(static_cast<Eigen::Index>(n));
+  std::size_t blocks = 0;
+  Eigen::Index rows = 0;
+  kept.rows = 0.0;
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd& z = features.features(columns.columns(grid));
-    blocks.push_back(z.cast<int>());  // below 2^26
-    there.push_back(present);
-    const Eigen::ArrayXd norms = squared_row_norms(z.leftCols(p));
-    for (Eigen::Index i = 0; i < z.rows(); ++i) {
-      squared.push_back(present[i] > 0.0 ? norms[i] : 0.0);
-      residual.push_back(present[i] > 0.0 ? z(i, p) : 0.0);
+    if (rows + z.rows() > kept.squared.size())
+      throw std::logic_error("there are more rows than were declared");
+    if (blocks == kept.blocks.size()) {
+      kept.blocks.emplace_back();
+      kept.there.emplace_back();
     }
+    kept.blocks[blocks] = z.cast<int>();  // below 2^26
+    kept.there[blocks] = present;
+    ++blocks;
+    // A missing row is inside.
+    kept.squared.segment(rows, z.rows()) =
+        (present > 0.0).select(squared_row_norms(z.leftCols(p)), 0.0);
+    kept.residual.segment(rows, z.rows()) = z.col(p).array().abs() * present;
+    rows += z.rows();
+    kept.rows += static_cast<double>((present > 0.0).count());
     tick(static_cast<double>(grid.rows()) * work);
   });
+  kept.squared.conservativeResize(rows);
+  kept.residual.conservativeResize(rows);
   std::vector<double> limits;
   for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
-  out.radius = plan.radii[choose_limit(squared, limits, plan.radius_price, plan.exponent,
+  out.radius = plan.radii[choose_limit(kept.squared, limits, plan.radius_price, plan.exponent,
                                        plan.records[0].label, draws)];
   const double radius = steps(out.radius);
-  for (std::size_t i = 0; i < residual.size(); ++i)
-    residual[i] = std::fabs(residual[i]) * std::min(1.0, radius / std::sqrt(squared[i]));
+  kept.residual *= (radius / kept.squared.sqrt()).min(1.0);
   limits.clear();
   for (double c : plan.clips) limits.push_back(steps(c * last_clip));
-  out.clip = last_clip * plan.clips[choose_limit(residual, limits, plan.clip_price, plan.exponent,
-                                                 plan.records[1].label, draws)];
+  out.clip =
+      last_clip * plan.clips[choose_limit(kept.residual, limits, plan.clip_price, plan.exponent,
+                                          plan.records[1].label, draws)];
 
+  kept.clipped = static_cast<double>((kept.residual > steps(out.clip)).count());
   lm_outer sums(plan, p, radius, steps(out.clip));
   Eigen::MatrixXd block;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    block = blocks[b].cast<double>();
-    sums.add(block, there[b]);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    block = kept.blocks[b].cast<double>();
+    sums.add(block, kept.there[b]);
     tick(static_cast<double>(block.rows()) * work);
   }
-  const Eigen::MatrixXd exact = sums.gram();
-  const Eigen::Index d = p + 2;
-  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
-  const double off = plan.kind == law::discrete_gaussian ? plan.noise / 2.0 : plan.noise;
-  Eigen::Index at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
-      entries[at] = exact(i, j);
-      scale[at] = i == j ? plan.noise : off;
-    }
-  const Eigen::VectorXd answer = draws.add(plan.records[2].label, plan.kind, entries, scale);
-  Eigen::MatrixXd noisy(d, d);
-  at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
+  const Eigen::MatrixXd noisy =
+      add_symmetric(sums.gram(), plan.records[2].label, plan.kind, plan.noise, draws);
   rounds_detail::read_moments(out, noisy, plan, n, sums.zoom() / unit, sums.residual_zoom() / unit);
   return out;
 }

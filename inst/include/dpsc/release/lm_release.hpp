@@ -4,6 +4,8 @@
 #include <Eigen/Core>
 #include <Eigen/QR>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,12 +13,14 @@
 #include "../estimate/pooled.hpp"
 #include "../mechanism/location.hpp"
 #include "../mechanism/regression_rounds.hpp"
+#include "../mechanism/regression_scores.hpp"
 
 namespace dpsc {
 
 /// Public facts of a regression.
 struct lm_facts {
   double n = 0.0, epsilon = 0.0, delta = 0.0;
+  bool scores = false;  // pay for errors that do not assume one variance
   lm_design design;
   std::vector<std::string> located;  // names, for the records
 };
@@ -26,11 +30,12 @@ struct lm_shares {
   double location = 0.0;  // of all its draws
   double limits = 0.0;    // of all radii and clips
   double moments = 0.0;
+  double counts = 0.0, scores = 0.0;
   int rounds = 0;
 
   void check() const {
-    if (!(location >= 0.0 && limits > 0.0 && moments > 0.0 && rounds > 0 &&
-          location + limits + moments <= 1.0 + 1e-12))
+    if (!(location >= 0.0 && limits > 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 &&
+          rounds > 0 && location + limits + moments + counts + scores <= 1.0 + 1e-12))
       throw std::logic_error("the shares of a regression exceed the budget");
   }
 };
@@ -40,6 +45,8 @@ struct lm_plan {
   lm_shares shares;
   location_plan location;
   std::vector<lm_round_plan> rounds;
+  lm_counts_plan counts;
+  lm_scores_plan scores;
   double total = 0.0, rho = 0.0;
   double signal = 0.0;    // n sqrt(rho)
   bool resolved = false;  // can the moments of all columns be told from noise?
@@ -49,6 +56,7 @@ struct lm_plan {
 namespace lm_constants {
 constexpr double location = 0.12, location_small = 0.25, location_least = 0.08;
 constexpr double limits = 0.05;
+constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
 constexpr int rounds = 6, rounds_small = 3;
 constexpr double first_weight = 0.6;  // of residuals
@@ -80,21 +88,29 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
   out.resolved = out.signal >= lm_constants::resolved * std::pow(d, 1.5);
   lm_shares& shares = out.shares;
+  // What is asked besides is taken out first.
+  out.counts = plan_counts(n, budget, lm_constants::counts);
+  if (out.counts.made) shares.counts = lm_constants::counts;
+  if (facts.scores) {
+    shares.scores = lm_constants::scores;
+    out.scores = plan_scores(n, p, budget, shares.scores);
+  }
+  const double rest = 1.0 - shares.counts - shares.scores;
   const auto draws = 2.0 * static_cast<double>(facts.located.size());
   if (draws > 0.0) {
     // As much as finds every median, within limits.
-    const double least = location_exponent(budget, location_least / draws) * n / 2.0;
+    const double least = location_exponent(budget, rest * location_least / draws) * n / 2.0;
     const double ratio = wanted_location / least;
     const double wanted = location_least * (budget.gaussian() ? ratio * ratio : ratio);
-    shares.location = std::min(location_small, std::max(location_least, wanted));
+    shares.location = rest * std::min(location_small, std::max(location_least, wanted));
     out.location = plan_location(budget, shares.location / draws, n, facts.located);
   }
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
   // Pure noise grows with the number of rounds, not with its root.
   shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
-  shares.limits = lm_constants::limits;
-  shares.moments = 1.0 - shares.location - shares.limits;
+  shares.limits = rest * lm_constants::limits;
+  shares.moments = rest - shares.location - shares.limits;
   shares.check();
 
   out.records = out.location.records;
@@ -119,12 +135,16 @@ inline lm_plan plan_lm(const lm_facts& facts) {
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
   }
+  if (out.counts.made) out.records.push_back(out.counts.record);
+  if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
 }
 
 struct lm_release {
   lm_location location;
   std::vector<lm_round> rounds;
+  std::optional<lm_counts> counts;
+  std::optional<lm_scores> scores;
 };
 
 inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& source,
@@ -132,15 +152,86 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   lm_release out;
   out.location = release_location(source, facts.design, plan.location, draws, tick);
   lm_frame frame = lm_frame::start(facts.design.p());
+  lm_kept kept;
   double clip = 1.0;
   for (const lm_round_plan& round : plan.rounds) {
     out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
-                                       clip, draws, tick));
+                                       clip, kept, draws, tick));
     clip = out.rounds.back().clip;
     const lm_pool pool(out.rounds);
     frame = next_frame(pool, solve_pool(pool));
   }
+  if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
+  if (plan.scores.made)
+    out.scores =
+        release_scores(source, facts.design, out.location, frame, out.rounds.back(),
+                       plan.rounds.back(), plan.scores, facts.n, draws, tick);
   return out;
+}
+
+/// How far a release is from what its plan and its own noisy moments imply: frames, grids,
+/// deviations of the noise. Near 0, unless a part was changed or damaged.
+inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
+                                  const lm_release& release) {
+  const double wrong = std::numeric_limits<double>::infinity();
+  if (release.rounds.size() != plan.rounds.size() ||
+      release.counts.has_value() != plan.counts.made ||
+      release.scores.has_value() != plan.scores.made)
+    return wrong;
+  const lm_columns columns(facts.design, release.location);
+  double worst = 0.0;
+  const auto compare = [&worst](const auto& own, const auto& want) {
+    const double far = (own - want).norm() / (want.norm() + 1e-300);
+    worst = std::isfinite(far) ? std::max(worst, far) : std::numeric_limits<double>::infinity();
+  };
+  const auto compare_frames = [&](const lm_frame& own, const lm_frame& want) {
+    const double size = want.whiten.norm();
+    compare(own.whiten, want.whiten);
+    worst = std::max(worst, (own.centre - want.centre).norm() / (1.0 + want.centre.norm()));
+    worst = std::max(worst, (own.slope - want.slope).norm() / (size + want.slope.norm()));
+    worst = std::max(worst, std::fabs(own.level - want.level) / (1.0 + std::fabs(want.level)));
+  };
+  lm_frame frame = lm_frame::start(facts.design.p());
+  double clip = 1.0;
+  std::vector<lm_round> sofar;
+  for (std::size_t t = 0; t < plan.rounds.size(); ++t) {
+    const lm_round& round = release.rounds[t];
+    const lm_round_plan& step = plan.rounds[t];
+    compare_frames(round.frame, frame);
+    const auto among = [](const std::vector<double>& values, double x) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (double v : values) nearest = std::min(nearest, std::fabs(v - x) / v);
+      return nearest;
+    };
+    worst = std::max({worst, among(step.radii, round.radius),
+                      among(step.clips, round.clip / clip)});
+    const double unit = lm_features(columns, frame).unit();
+    lm_round made = round;
+    const double zoom =
+        clipped_moments::zoom(facts.design.p(), limit_steps(round.radius, unit), step.limit) / unit;
+    const double residual = step.residual_limit / limit_steps(round.clip, unit) / unit;
+    rounds_detail::read_deviations(made, step, facts.n, zoom, residual);
+    compare(Eigen::Vector3d(round.sd_covariance, round.sd_cross, round.sd_variance),
+            Eigen::Vector3d(made.sd_covariance, made.sd_cross, made.sd_variance));
+    compare(Eigen::Vector2d(round.sd_mean, round.sd_residual),
+            Eigen::Vector2d(made.sd_mean, made.sd_residual));
+    clip = round.clip;
+    sofar.push_back(round);
+    const lm_pool pool(sofar);
+    frame = next_frame(pool, solve_pool(pool));
+  }
+  if (release.counts)
+    worst = std::max(worst, std::fabs(release.counts->sd / plan.counts.sigma - 1.0));
+  if (release.scores) compare_frames(release.scores->frame, frame);
+  return worst;
+}
+
+/// Rows that sampling errors reckon with. Case weights hide in a release's weight how many rows
+/// there are: then the noisy count says, or, cautiously, the weight.
+inline double sampling_rows(const lm_pool& pool, const std::optional<lm_counts>& counts,
+                            bool weighted, double n) {
+  if (!weighted || !counts) return effective_rows(pool, n);
+  return std::min(n, std::max(least_weight * n, counts->rows));
 }
 
 // Units -------------------------------------------------------------------------------------------
@@ -227,6 +318,7 @@ inline lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::Matrix
       S(i, j) = covariance(a, kept[static_cast<std::size_t>(j)]) / (sd[i] * sd[j]);
   }
   lm_estimate out;
+  out.rows = rows;
   Eigen::MatrixXd inverse(q, q);
   if (q > 0) inverse = Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(S).pseudoInverse();
   const Eigen::VectorXd slope = inverse * c;
@@ -255,41 +347,94 @@ inline lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::Matrix
   return out;
 }
 
-/// Mean and covariance of the raw columns in two passes.
-inline void raw_columns(const row_source& source, const lm_design& design, Eigen::VectorXd& mean,
-                        Eigen::MatrixXd& covariance, double& rows) {
+/// Raw columns and response of every row that counts, and its weight.
+template <typename Visit>
+void each_raw_row(const row_source& source, const lm_design& design, Visit&& visit) {
   const Eigen::Index p = design.p();
-  mean = Eigen::VectorXd::Zero(p + 1);
-  for (int pass = 0; pass < 2; ++pass) {
-    Eigen::VectorXd sum = Eigen::VectorXd::Zero(p + 1), x(p + 1);
-    covariance = Eigen::MatrixXd::Zero(p + 1, p + 1);
-    rows = 0.0;
-    source.pass([&](const table_view& table) {
-      for (Eigen::Index i = 0; i < table.rows; ++i) {
-        const auto value = [&](int j) { return table.reals[j * table.rows + i]; };
-        bool whole = true;
-        for (int j = 0; j < table.columns; ++j) whole = whole && std::isfinite(value(j));
-        if (!whole) continue;
-        for (Eigen::Index k = 0; k < p; ++k) {
-          const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-          double product = 1.0;
-          for (std::size_t a = 0; a < column.variables.size(); ++a)
-            for (int power = 0; power < column.powers[a]; ++power)
-              product *= value(column.variables[a]);
-          x[k] = product;
-        }
-        x[p] = value(static_cast<int>(design.response()));
-        x -= mean;
-        sum += x;
-        covariance.selfadjointView<Eigen::Lower>().rankUpdate(x);
-        rows += 1.0;
+  Eigen::VectorXd x(p + 1);
+  source.pass([&](const table_view& table) {
+    if (table.columns != design.table_columns())
+      throw std::invalid_argument("the table does not fit the design");
+    for (Eigen::Index i = 0; i < table.rows; ++i) {
+      const auto value = [&](Eigen::Index j) { return table.reals[j * table.rows + i]; };
+      bool whole = true;
+      for (Eigen::Index j = 0; j < table.columns; ++j) whole = whole && std::isfinite(value(j));
+      if (!whole) continue;
+      for (Eigen::Index k = 0; k < p; ++k) {
+        const lm_column& column = design.columns[static_cast<std::size_t>(k)];
+        double product = 1.0;
+        for (std::size_t a = 0; a < column.variables.size(); ++a)
+          for (int power = 0; power < column.powers[a]; ++power)
+            product *= value(column.variables[a]);
+        x[k] = product;
       }
-    });
-    const Eigen::VectorXd shift = sum / std::max(rows, 1.0);
-    covariance = Eigen::MatrixXd(covariance.selfadjointView<Eigen::Lower>()) / std::max(rows, 1.0) -
-                 shift * shift.transpose();
-    mean += shift;
+      x[p] = value(static_cast<Eigen::Index>(design.response()));
+      const double weight = design.weighted ? value(table.columns - 1) : 1.0;
+      if (weight > 0.0) visit(x, weight);
+    }
+  });
+}
+
+/// Mean and covariance of the raw columns, weighted, in two passes. NOT PRIVATE.
+struct raw_columns {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;
+  double rows = 0.0, weight = 0.0;
+
+  raw_columns(const row_source& source, const lm_design& design)
+      : mean(Eigen::VectorXd::Zero(design.p() + 1)) {
+    for (int pass = 0; pass < 2; ++pass) {
+      Eigen::VectorXd sum = Eigen::VectorXd::Zero(mean.size());
+      covariance = Eigen::MatrixXd::Zero(mean.size(), mean.size());
+      rows = weight = 0.0;
+      each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
+        const Eigen::VectorXd centred = x - mean;
+        sum += w * centred;
+        covariance.selfadjointView<Eigen::Lower>().rankUpdate(centred, w);
+        rows += 1.0;
+        weight += w;
+      });
+      const double total = weight > 0.0 ? weight : 1.0;
+      const Eigen::VectorXd shift = sum / total;
+      covariance = Eigen::MatrixXd(covariance.selfadjointView<Eigen::Lower>()) / total -
+                   shift * shift.transpose();
+      mean += shift;
+    }
   }
+};
+
+/// Covariance of the coefficients of the full model without one variance (White, 1980; MacKinnon
+/// and White's HC1). NOT PRIVATE.
+inline Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
+                                    const raw_columns& raw, const Eigen::VectorXd& coefficients) {
+  const Eigen::Index p = design.p();
+  const Eigen::VectorXd mean = raw.mean.head(p), slope = coefficients.tail(p);
+  Eigen::VectorXd sd = raw.covariance.diagonal().head(p).cwiseSqrt();
+  sd = (sd.array() > 0.0).select(sd, 1.0);
+  const double level = coefficients[0] + mean.dot(slope);
+  Eigen::MatrixXd meat = Eigen::MatrixXd::Zero(p + 1, p + 1);
+  Eigen::VectorXd z(p + 1);
+  each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
+    z[0] = 1.0;
+    z.tail(p) = (x.head(p) - mean).cwiseQuotient(sd);
+    const double r = x[p] - level - slope.dot(x.head(p) - mean);
+    meat.selfadjointView<Eigen::Lower>().rankUpdate(z, w * w * r * r);
+  });
+  meat = Eigen::MatrixXd(meat.selfadjointView<Eigen::Lower>());
+  const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() * raw.covariance.topLeftCorner(p, p) *
+                                 sd.cwiseInverse().asDiagonal();
+  Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
+  bread(0, 0) = 1.0;
+  bread.bottomRightCorner(p, p) =
+      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(scaled).pseudoInverse();
+  // From (fit at the mean, scaled slopes) to (intercept, slopes).
+  Eigen::MatrixXd back = Eigen::MatrixXd::Zero(p + 1, p + 1);
+  back(0, 0) = 1.0;
+  back.bottomRightCorner(p, p) = sd.cwiseInverse().asDiagonal();
+  back.row(0).tail(p) = -mean.cwiseQuotient(sd).transpose();
+  const Eigen::MatrixXd half = back * bread;
+  const double df = std::max(1.0, raw.rows - static_cast<double>(p) - 1.0);
+  return half * meat * half.transpose() * (raw.rows / df / (raw.weight * raw.weight));
 }
 
 }  // namespace dpsc

@@ -33,7 +33,11 @@ struct lm_column {
 struct lm_design {
   std::vector<lm_variable> variables;
   std::vector<lm_column> columns;
+  bool weighted = false;  // a last column holds case weights over the largest
 
+  Eigen::Index table_columns() const {
+    return static_cast<Eigen::Index>(variables.size()) + (weighted ? 1 : 0);
+  }
   Eigen::Index p() const { return static_cast<Eigen::Index>(columns.size()); }
   std::size_t response() const { return variables.size() - 1; }
 
@@ -69,8 +73,9 @@ struct lm_location {
 /// Standardised values are cut here before they are multiplied.
 constexpr double widest_factor = 8.0;
 
-/// Values of variables on the grid of row_bits, a block at a time; a row that holds anything not
-/// finite is missing: all zeros, and marked.
+/// Values of variables on the grid of row_bits, a block at a time, and how much each row is present:
+/// 1, or the root of its case weight over the largest. A row that holds anything not finite is
+/// missing: all zeros, and 0.
 class lm_reader {
  public:
   static constexpr Eigen::Index block_rows = 1024;
@@ -83,7 +88,7 @@ class lm_reader {
   template <typename Visit>
   void pass(const row_source& source, Visit&& visit) {
     source.pass([&](const table_view& table) {
-      if (table.columns != static_cast<Eigen::Index>(design_.variables.size()))
+      if (table.columns != design_.table_columns())
         throw std::invalid_argument("the table does not fit the design");
       for (Eigen::Index first = 0; first < table.rows; first += block_rows) {
         read(table, first, std::min(block_rows, table.rows - first));
@@ -96,19 +101,31 @@ class lm_reader {
   void read(const table_view& table, Eigen::Index first, Eigen::Index rows) {
     if (!table.reals) throw std::invalid_argument("rows of a regression must be doubles");
     const double one = std::ldexp(1.0, row_bits);
-    grid_.resize(rows, table.columns);
+    const auto variables = static_cast<Eigen::Index>(design_.variables.size());
+    grid_.resize(rows, variables);
     present_ = Eigen::ArrayXd::Ones(rows);
+    bool whole = true;
     for (Eigen::Index j = 0; j < table.columns; ++j) {
       const Eigen::Map<const Eigen::ArrayXd> x(table.reals + j * table.rows + first, rows);
+      if ((x * 0.0).sum() == 0.0) continue;  // all finite
+      whole = false;
       present_ = ((x * 0.0) == 0.0).select(present_, 0.0);  // infinite or not a number: missing
     }
-    for (Eigen::Index j = 0; j < table.columns; ++j) {
+    for (Eigen::Index j = 0; j < variables; ++j) {
       const lm_variable& v = design_.variables[static_cast<std::size_t>(j)];
       const Eigen::Map<const Eigen::ArrayXd> x(table.reals + j * table.rows + first, rows);
-      scaled_ = (present_ > 0.0).select(x, v.centre);
-      scaled_ = ((scaled_ - v.centre) / v.half).max(-1.0).min(1.0) * (present_ * one);
+      if (whole) {
+        scaled_ = ((x - v.centre) / v.half).max(-1.0).min(1.0) * one;
+      } else {
+        scaled_ = (present_ > 0.0).select(x, v.centre);
+        scaled_ = ((scaled_ - v.centre) / v.half).max(-1.0).min(1.0) * (present_ * one);
+      }
       grid_.col(j).array() = nearest_integer(scaled_);
     }
+    if (!design_.weighted) return;
+    const Eigen::Map<const Eigen::ArrayXd> weight(table.reals + variables * table.rows + first,
+                                                  rows);
+    present_ = (present_ > 0.0).select(weight, 0.0).max(0.0).min(1.0).sqrt();
   }
 
   const lm_design& design_;

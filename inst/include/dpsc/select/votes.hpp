@@ -76,30 +76,80 @@ struct stable_support {
   std::int64_t distance = 0;  // a whole number of 2^-10 steps. PRIVATE until a test passed
 };
 
-/// The support that most blocks name, and a distance to instability: one person moves the lead of
-/// the first over the second by at most 2. Ties by lexical order.
-template <typename Engine>
-stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks,
-                          bool intercept, Engine& engine) {
+/// The support that most of the given sets of people name, and its lead over the second. Ties by
+/// lexical order.
+inline std::int64_t common_support(const people& rows, Eigen::Index size, bool intercept,
+                                   const std::vector<std::vector<Eigen::Index>>& sets,
+                                   std::vector<Eigen::Index>& out) {
   std::map<std::vector<Eigen::Index>, std::int64_t> count;
-  for (const auto& block : partition(rows.n(), blocks, engine)) {
-    std::vector<Eigen::Index> support = block_support(rows, block, size, intercept);
+  for (const auto& set : sets) {
+    std::vector<Eigen::Index> support;
+    if (!set.empty()) support = block_support(rows, set, size, intercept);
     std::sort(support.begin(), support.end());
     ++count[support];
   }
   std::int64_t first = 0, second = 0;
-  stable_support out;
   for (const auto& entry : count) {
     if (entry.second > first) {
       second = first;
       first = entry.second;
-      out.support = entry.first;
+      out = entry.first;
     } else {
       second = std::max(second, entry.second);
     }
   }
-  // ceil((first - second) / 2) - 1.
-  out.distance = std::max<std::int64_t>(0, (first - second + 1) / 2 - 1) * 1024;
+  return first - second;
+}
+
+/// The support that most blocks name, and a distance to instability: one person moves the lead of
+/// the first over the second by at most 2.
+template <typename Engine>
+stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks,
+                          bool intercept, Engine& engine) {
+  stable_support out;
+  const std::int64_t lead =
+      common_support(rows, size, intercept, partition(rows.n(), blocks, engine), out.support);
+  // ceil(lead / 2) - 1.
+  out.distance = std::max<std::int64_t>(0, (lead + 1) / 2 - 1) * 1024;
+  return out;
+}
+
+/// Random subsets, each position in each with chance `rate`, drawn again until no position is in
+/// more than `most` of them. Positions and the generator decide, never data.
+template <typename Engine>
+std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t subsets,
+                                                    double rate, std::int64_t most,
+                                                    Engine& engine) {
+  const double log_out = std::log1p(-rate);
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    std::vector<std::vector<Eigen::Index>> out(static_cast<std::size_t>(subsets));
+    std::vector<std::int64_t> times(static_cast<std::size_t>(n), 0);
+    for (auto& subset : out) {
+      // Gaps between members are geometric.
+      double at = std::floor(std::log(uniform_open(engine)) / log_out);
+      while (at < static_cast<double>(n)) {
+        subset.push_back(static_cast<Eigen::Index>(at));
+        ++times[static_cast<std::size_t>(at)];
+        at += 1.0 + std::floor(std::log(uniform_open(engine)) / log_out);
+      }
+    }
+    if (*std::max_element(times.begin(), times.end()) <= most) return out;
+  }
+  throw std::domain_error("so few subsets cannot be balanced");
+}
+
+/// A_samp (Thakurta, 2013, Algorithm 6.1), repaired: the same with random subsets, of which one
+/// person is in `most` at most: the lead moves by at most twice that.
+template <typename Engine>
+stable_support subset_mode(const people& rows, Eigen::Index size, std::int64_t subsets, double rate,
+                           bool intercept, Engine& engine) {
+  const auto most = static_cast<std::int64_t>(2.0 * static_cast<double>(subsets) * rate);
+  if (most < 1) throw std::domain_error("so few subsets cannot be balanced");
+  stable_support out;
+  const std::int64_t lead = common_support(
+      rows, size, intercept, draw_subsets(rows.n(), subsets, rate, most, engine), out.support);
+  const std::int64_t step = 2 * most;
+  out.distance = std::max<std::int64_t>(0, (lead + step - 1) / step - 1) * 1024;
   return out;
 }
 

@@ -1,0 +1,29 @@
+# Which rows of people a regression uses, and how much each counts.
+
+#' @noRd
+chosen_rows <- function(columns, data, choice, clip, call) {
+  table <- lm_table(columns, data, clip, call)
+  if (!is.null(choice$weights)) {
+    table <- cbind(table, row_weights(choice$weights, data, choice$max_weight, call))
+  }
+  leave_out(table, choice$subset, data, call)
+}
+
+#' Case weights over the largest: one number a row
+#' @noRd
+row_weights <- function(weights, data, max_weight, call) {
+  check_rowwise(weights, call)
+  unknown <- setdiff(all.vars(weights), names(data))
+  if (length(unknown) || !length(all.vars(weights))) {
+    abort(c(
+      "{.arg weights} must be a column of {.arg data}, or a function of one row of it.",
+      x = if (length(unknown)) "The rows have no column {.code {unknown}}."
+    ), "argument", call)
+  }
+  plain <- lapply(data[all.vars(weights)], function(x) as.vector(unclass(x)))
+  value <- tryCatch(suppressWarnings(eval(weights, plain, baseenv())), error = function(e) NULL)
+  if (!(is.numeric(value) || is.logical(value)) || length(value) != nrow(data)) {
+    abort("{.arg weights} must give one number a row.", "argument", call)
+  }
+  as.double(value) / max_weight
+}

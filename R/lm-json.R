@@ -1,0 +1,74 @@
+# A private regression as JSON. What follows from public facts is not read but computed again: the
+# columns from formula and bounds, the noise and its cost from the plan, frames from earlier rounds.
+
+#' @rdname write_release
+#' @export
+write_release.dp_lm <- function(release, path, allow_not_private = FALSE) {
+  call <- public_call("write_release")
+  check_publishable(release$privacy, allow_not_private, call)
+  columns <- release$columns
+  parts <- list(
+    formula = columns$text, model = release$text, bounds = lapply(columns$given, plain_bound),
+    weighted = isTRUE(columns$weighted), max_weight = release$max_weight, vcov = release$vcov,
+    n = release$nobs, privacy = release$privacy[c("epsilon", "delta", "rng", "steps")],
+    statistics = release$release
+  )
+  write_json(list(format = regression_format, version = 1L, regression = to_json(parts)), path,
+    call)
+}
+
+regression_format <- "dpsc-regression"
+
+#' A checked entry of `bounds`, as one gives it
+#' @noRd
+plain_bound <- function(bound) {
+  if (is.null(bound$levels)) {
+    c(bound$lower, bound$upper)
+  } else if (isTRUE(bound$codes)) {
+    as.double(bound$levels)
+  } else {
+    bound$levels
+  }
+}
+
+#' @export
+parse_release.dpsc_regression <- function(content, fail) {
+  if (!identical(content$version, 1L)) fail("It was written by another version of the package.")
+  parts <- tryCatch(from_json(content$regression), error = function(e) NULL)
+  if (!is.list(parts)) fail("A value has an unknown type.")
+  fit <- tryCatch(regression_of(parts), error = function(e) NULL)
+  if (is.null(fit)) fail("Its parts do not fit together.")
+  fit
+}
+
+#' @return A `dp_lm`, or `NULL` if anything is missing or disagrees. Errors mean the same.
+#' @noRd
+regression_of <- function(parts) {
+  formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
+  columns <- lm_columns(formula, parts$bounds, NULL)
+  columns$weighted <- parts$weighted
+  privacy <- parts$privacy
+  control <- dp_control(rng = privacy$rng)
+  budget <- lm_budget(privacy$epsilon, privacy$delta, NULL, control, NULL)
+  n <- check_count(parts$n, 1)
+  max_weight <- check_number(parts$max_weight, 0, open = "min")
+  public <- suppressWarnings(
+    lm_public(budget, columns, n, check_choice(parts$vcov, c("const", "HC")), max_weight, NULL)
+  )
+  plan <- lm_plan(public, NULL)
+  if (public$private) {
+    # The noise and its cost are what formula, bounds, n and budget imply.
+    same <- isTRUE(all.equal(plan$steps, privacy$steps, tolerance = 1e-12))
+    finite <- all(is.finite(unlist(parts$statistics)))
+    if (!same || !finite || !(lm_discrepancy_cpp(parts$statistics, public$facts) < 1e-6)) {
+      return(NULL)
+    }
+  } else if (!is.null(privacy$steps) || !all(is.finite(unlist(parts$statistics)))) {
+    return(NULL)
+  }
+  fit <- new_lm(columns, public, plan, parts$statistics)
+  if (identical(parts$model, columns$text)) {
+    return(fit)
+  }
+  stats::update(fit, stats::as.formula(str2lang(parts$model), env = baseenv()))
+}

@@ -1,0 +1,133 @@
+# Ridge and lasso from the moments of a private regression: post-processing.
+
+#' Ridge and lasso of a private regression
+#'
+#' All penalties from one release, at no further cost: coordinate descent on the noisy moments of a
+#' [dp_lm()]. Columns are brought to variance one; the intercept is not penalised.
+#'
+#' @param fit (`dp_lm`)\cr a fit, or a submodel of one.
+#' @param alpha (`number`, in \[0, 1\])\cr 1 is the lasso, 0 is ridge.
+#' @param penalties (`numeric` or `NULL`)\cr penalties, decreasing, in units of the outcome. `NULL`:
+#'   50, from the one that leaves no column down to a thousandth of it.
+#' @param x,object (`dp_lm_path`)\cr a path.
+#' @param penalty (`number` or `NULL`)\cr one of `penalties`, or near it. `NULL`: the best.
+#' @param ... unused.
+#' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row a
+#'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of the
+#'   mean, sampling error and privacy noise in it (up to a constant; its least is the best penalty);
+#'   `coefficients`, a matrix with one row a penalty, intercept first; `best`, a row. RELEASED.
+#'   `coef()`: one row of it. There are no standard errors: those of [dp_lm()] are for the model
+#'   without penalty.
+#' @section Errors: `dpsc_error_argument`.
+#' @references
+#' Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization Paths for Generalized Linear
+#' Models via Coordinate Descent. Journal of Statistical Software.
+#' @examples
+#' n <- 20000
+#' people <- as.data.frame(matrix(runif(n * 6, -1, 1), n))
+#' people$y <- people$V1 - 0.5 * people$V2 + rnorm(n)
+#' bounds <- c(list(y = c(-6, 6)), stats::setNames(rep(list(c(-1, 1)), 6), paste0("V", 1:6)))
+#' fit <- dp_lm(y ~ ., people, epsilon = 1, bounds = bounds)
+#' lasso <- lm_path(fit)
+#' lasso
+#' coef(lasso)
+#' @export
+lm_path <- function(fit, alpha = 1, penalties = NULL) {
+  call <- public_call("lm_path")
+  if (!inherits(fit, "dp_lm")) {
+    abort(c("{.arg fit} must come from {.fn dp_lm}.", x = "It is {describe(fit)}."), "argument",
+      call)
+  }
+  alpha <- check_number(alpha, 0, 1, call = call)
+  m <- path_moments(fit)
+  scale <- sqrt(diag(m$covariance))
+  scale[!(scale > 0)] <- 1
+  if (is.null(penalties)) {
+    top <- max(abs(m$cross / scale)) / max(alpha, 0.01)
+    penalties <- top * 10^seq(0, -3, length.out = 50)
+  }
+  if (!is.numeric(penalties) || !length(penalties) || !all(is.finite(penalties) & penalties >= 0)) {
+    abort("{.arg penalties} must be numbers, none below 0.", "argument", call)
+  }
+  penalties <- sort(as.double(penalties), decreasing = TRUE)
+  slopes <- penalised_path_cpp(m$covariance, m$cross, alpha, penalties)
+  error <- rowSums((slopes %*% m$covariance) * slopes) - 2 * drop(slopes %*% m$cross)
+  spent <- lapply(seq_along(penalties), function(k) path_cost(slopes[k, ], penalties[[k]], alpha, m))
+  df <- vapply(spent, `[[`, 0, "df")
+  cp <- error + 2 * vapply(spent, `[[`, 0, "optimism")
+  coefficients <- cbind(m$response_mean - drop(slopes %*% m$mean), slopes)
+  colnames(coefficients) <- names(fit$coefficients)
+  structure(list(
+    alpha = alpha,
+    path = data.frame(
+      penalty = penalties, df = df, r.squared = pmin(1, pmax(0, -error / m$response)),
+      cp = cp - min(cp)
+    ),
+    coefficients = coefficients, best = which.min(cp), text = fit$text, privacy = fit$privacy
+  ), class = "dp_lm_path")
+}
+
+#' Moments of the columns that a model keeps
+#' @noRd
+path_moments <- function(fit) {
+  kept <- fit$kept
+  if (fit$privacy$private) {
+    m <- lm_moments_cpp(fit$release, lm_design(fit$columns), fit$nobs)
+    m$cross <- m$cross[kept]
+    m$mean <- m$mean[kept]
+    m$covariance <- m$covariance[kept, kept, drop = FALSE]
+    m$doubt <- m$doubt[kept, kept, drop = FALSE]
+    return(m)
+  }
+  raw <- fit$release
+  last <- length(raw$mean)
+  S <- raw$covariance[kept, kept, drop = FALSE]
+  list(
+    mean = raw$mean[kept], covariance = S, cross = raw$covariance[kept, last],
+    response_mean = raw$mean[[last]], response = raw$covariance[last, last],
+    doubt = fit$sigma^2 / raw$rows * S
+  )
+}
+
+#' Columns that count, and by how much the error of a fit on its own moments is too small
+#'
+#' The trace of (S + penalty)^-1 times the covariance of the cross moments' error, on the columns
+#' that are in.
+#' @noRd
+path_cost <- function(b, penalty, alpha, m) {
+  used <- which(b != 0)
+  if (!length(used)) {
+    return(list(df = 0, optimism = 0))
+  }
+  S <- m$covariance[used, used, drop = FALSE]
+  ridge <- S + diag(penalty * (1 - alpha) * diag(S), length(used))
+  list(
+    df = sum(diag(solve(ridge, S))),
+    optimism = sum(diag(solve(ridge, m$doubt[used, used, drop = FALSE])))
+  )
+}
+
+#' @rdname lm_path
+#' @export
+coef.dp_lm_path <- function(object, penalty = NULL, ...) {
+  if (is.null(penalty)) {
+    return(object$coefficients[object$best, ])
+  }
+  penalty <- check_number(penalty, 0, call = public_call("coef"))
+  object$coefficients[which.min(abs(object$path$penalty - penalty)), ]
+}
+
+#' @rdname lm_path
+#' @export
+print.dp_lm_path <- function(x, ...) {
+  kind <- if (x$alpha == 1) "Lasso" else if (x$alpha == 0) "Ridge" else "Elastic net"
+  cat(kind, " of ", x$text, " at ", nrow(x$path), " penalties, from one release\n", sep = "")
+  if (!x$privacy$holds) cat("  NOT PRIVATE:", x$privacy$reason, "\n")
+  best <- x$path[x$best, ]
+  cat(
+    "Best: penalty ", format(best$penalty, digits = 3L), ", R-squared ",
+    format(best$r.squared, digits = 3L), " (noisy)\n", sep = ""
+  )
+  print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
+  invisible(x)
+}

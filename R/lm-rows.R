@@ -1,0 +1,72 @@
+# People's rows of a private regression as the core reads them: one table of numbers, or chunks of
+# it. What each row becomes depends on that row and on public facts.
+
+#' Rows in memory, in chunks or in a source, as numbers
+#'
+#' @param data (`data.frame`, `dp_chunks` of them or `dp_source`, PRIVATE).
+#' @param choice (`list`)\cr `subset` and `weights` (expressions or `NULL`), `max_weight`.
+#' @return A list: `table` (a matrix, or chunks that give one, PRIVATE) and `n`.
+#' @noRd
+lm_source <- function(columns, data, choice, clip, call) {
+  if (inherits(data, "dp_chunks")) {
+    return(lm_chunks(columns, data, choice, clip, call))
+  }
+  if (inherits(data, "dp_source")) {
+    n <- whole_count(count_people(data, call))
+    return(list(table = open_people(data, columns, choice, clip, call), n = n))
+  }
+  if (!is.data.frame(data)) {
+    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
+  }
+  list(table = chosen_rows(columns, data, choice, clip, call), n = nrow(data))
+}
+
+#' The largest case weight that counts: given, or the upper bound of the weights' column
+#' @noRd
+largest_weight <- function(weights, max_weight, bounds, private, call) {
+  if (is.null(weights)) {
+    if (!is.null(max_weight)) {
+      abort("{.arg max_weight} is only for {.arg weights}.", "argument", call)
+    }
+    return(1)
+  }
+  if (is.null(max_weight) && is.symbol(weights)) {
+    bound <- bounds[[as.character(weights)]]
+    if (is.numeric(bound) && length(bound) == 2L) max_weight <- bound[[2L]]
+  }
+  if (is.null(max_weight) && !private) {
+    return(1)
+  }
+  if (is.null(max_weight)) {
+    abort(c(
+      "{.arg weights} need {.arg max_weight}, the largest weight that counts.",
+      i = "It is public; larger weights are cut to it, smaller ones lose by it."
+    ), "argument", call)
+  }
+  check_number(max_weight, 0, open = "min", call = call)
+}
+
+#' Chunks of numbers from chunks of data frames, after one pass that checks every block
+#' @return As `lm_source()`.
+#' @noRd
+lm_chunks <- function(columns, data, choice, clip, call) {
+  sizes <- checksums <- vector("list", data$count)
+  n <- 0
+  for (i in seq_len(data$count)) {
+    block <- read_block(data, i, call)
+    if (!is.data.frame(block)) {
+      abort(c(
+        "Every block must be a data frame.", x = "Block {i} is {describe(block)}."
+      ), "data", call)
+    }
+    table <- chosen_rows(columns, block, choice, clip, call)
+    sizes[[i]] <- dim(table)
+    checksums[[i]] <- checksum_cpp(table)
+    n <- n + nrow(table)
+  }
+  made <- data
+  made$read <- function(i) chosen_rows(columns, data$read(i), choice, clip, NULL)
+  made$sizes <- sizes
+  made$checksums <- checksums
+  list(table = made, n = n)
+}

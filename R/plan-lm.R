@@ -1,0 +1,133 @@
+# What a private regression will tell, before any data are touched: from its own plan.
+
+#' Plan a private regression before touching any data
+#'
+#' What error to expect of [dp_lm()] with so many people and so much budget; and how many people, or
+#' what epsilon, an error needs. It asks the plan that [dp_lm()] itself will follow, so columns,
+#' factors (which cost nothing to locate) and bounds are those of the formula.
+#'
+#' Errors are relative to those of [stats::lm()] on the same people, which no privacy can beat: 1.5
+#' means a standard error that is half as large again. They hardly depend on the outcome, the slopes,
+#' or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within a factor of .7 to 1.4
+#' where the moments are resolved.
+#'
+#' @inheritParams dp_lm
+#' @param n (`count` or `NULL`)\cr number of people. `NULL`: how many are needed for `ratio`.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `ratio`.
+#' @param ratio (`number`, above 1)\cr standard error of a slope that is wanted, over that of `lm()`;
+#'   then one of `n` and `epsilon` is `NULL`.
+#' @param x (`dp_plan_lm`)\cr a plan.
+#' @param ... unused.
+#' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` where nothing serves), `delta`,
+#'   `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not resolved or
+#'   medians not found), `privacy` (its privacy part, in standard errors of `lm()`), `resolved`,
+#'   `found` (flags), `least_n`, `least_epsilon` (from which on both hold). PUBLIC.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
+#' @examples
+#' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))
+#' dp_plan_lm(log(wage) ~ age + region, bounds, n = 20000, epsilon = 1)
+#' dp_plan_lm(log(wage) ~ age + region, bounds, epsilon = 1, ratio = 1.2)
+#' @export
+dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, ratio = NULL,
+                       vcov = c("const", "HC")) {
+  call <- public_call("dp_plan_lm")
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  vcov <- check_choice(vcov, c("const", "HC"), call = call)
+  columns <- lm_columns(formula, bounds, call)
+  p <- length(columns$columns)
+  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  n <- if (!is.null(n)) check_count(n, p + 2, call = call)
+  epsilon <- if (!is.null(epsilon)) check_number(epsilon, 1e-9, 1e9, call = call)
+  ratio <- if (!is.null(ratio)) check_number(ratio, 1, open = "min", call = call)
+  check_one_unknown(n, epsilon, ratio, "ratio", call)
+  facts <- list(delta = delta, scores = vcov == "HC", design = lm_design(columns))
+  at <- function(n, epsilon) regression_outlook(n, epsilon, facts, p)
+  good <- function(n, epsilon) isTRUE(at(n, epsilon)$ratio <= ratio)
+  wanted <- ratio
+  if (is.null(n)) n <- ceiling(first_that(function(x) good(ceiling(x), epsilon), p + 2, 1e9))
+  if (is.null(epsilon)) epsilon <- signif_up(first_that(function(x) good(n, x), 1e-6, 1e6))
+  known <- !is.na(n) && !is.na(epsilon)
+  here <- if (known) at(n, epsilon) else list(ratio = NA_real_, privacy = NA_real_)
+  serves <- function(n, epsilon) !is.na(at(n, epsilon)$ratio)
+  structure(c(list(
+    text = columns$text, n = n, epsilon = epsilon, delta = delta, wanted = wanted, columns = p,
+    located = sum(!facts$design$indicator)
+  ), here, list(
+    least_n = if (known) ceiling(first_that(function(x) serves(ceiling(x), epsilon), p + 2, 1e9)),
+    least_epsilon = if (known) signif_up(first_that(function(x) serves(n, x), 1e-6, 1e6))
+  )), class = "dp_plan_lm")
+}
+
+#' Exactly one thing is not given if an error is wanted, none otherwise
+#' @noRd
+check_one_unknown <- function(n, epsilon, wanted, name, call) {
+  if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {
+    abort(c(
+      "Give {.arg n} and {.arg epsilon}, or {.arg {name}} and one of the two.",
+      i = "The one that is missing is what the plan answers."
+    ), "argument", call)
+  }
+}
+
+#' Expected error of a slope over that of lm(), from the noise of the rounds
+#'
+#' In the frame of the rounds regressors have variance one, R is about sqrt(p) + 1.2, the clip 2.6
+#' deviations of the residual, weights .92: the last rounds' cross moments are pooled. What the noise
+#' of the covariance adds grows as its edge is approached. The two factors were fitted to bench/lm.R.
+#' @noRd
+regression_outlook <- function(n, epsilon, facts, p) {
+  plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
+    `dpsc::budget_too_small` = function(e) NULL
+  )
+  none <- list(ratio = NA_real_, privacy = NA_real_, resolved = FALSE, found = FALSE)
+  if (is.null(plan)) {
+    return(none)
+  }
+  none$resolved <- plan$resolved
+  none$found <- plan$located || all(facts$design$indicator)
+  if (!none$resolved || !none$found) {
+    return(none)
+  }
+  gaussian <- facts$delta > 0
+  of_rounds <- function(f) vapply(plan$rounds, f, 0)
+  off <- of_rounds(function(r) if (gaussian) sqrt(r$noise / 2) else sqrt(2) * r$noise)
+  step <- (sqrt(p) + 1.2) / of_rounds(function(r) r$limit)
+  people <- 0.92 * n
+  cross <- off * step * 2.6 / of_rounds(function(r) r$residual_limit) / people
+  edge <- sqrt(p) / sqrt(sum((people / (off * step^2))^2))
+  privacy <- 1.12 * sqrt(n / sum(1 / cross[-1L]^2)) / (1 - min(0.6, 1.2 * edge))
+  utils::modifyList(none, list(ratio = sqrt(1 + privacy^2), privacy = privacy))
+}
+
+#' @rdname dp_plan_lm
+#' @export
+print.dp_plan_lm <- function(x, ...) {
+  cat("Plan of a private regression (no data were looked at)\n  ", x$text, "\n", sep = "")
+  cat("  ", count_of(x$columns, "column"), ", ", x$located, " to locate, outcome included; delta = ",
+    format(x$delta), "\n", sep = "")
+  if (is.na(x$n) || is.na(x$epsilon)) {
+    cat("  No number of people up to a billion, and no epsilon, reaches a ratio of ",
+      format(x$wanted), ".\n", sep = "")
+    return(invisible(x))
+  }
+  cat("  ", format(x$n, big.mark = ",", scientific = FALSE), " people, epsilon = ",
+    format(x$epsilon), ": ", sep = "")
+  if (!is.na(x$ratio)) {
+    cat("standard errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm()\n",
+      sep = "")
+    return(invisible(x))
+  }
+  what <- c(
+    if (!x$found) "medians of the numbers will not be found",
+    if (!x$resolved) "the moments of all columns will drown in noise"
+  )
+  cat(paste(what, collapse = ", and "), ".\n  Intervals will be very wide. It takes ",
+    paste(c(
+      if (!is.na(x$least_n)) {
+        paste(format(x$least_n, big.mark = ",", scientific = FALSE), "people at this epsilon")
+      },
+      if (!is.na(x$least_epsilon)) paste("epsilon =", format(x$least_epsilon), "here")
+    ), collapse = ", or "),
+    "; fewer columns, and levels or tight bounds in place of wide ones, help.\n", sep = "")
+  invisible(x)
+}

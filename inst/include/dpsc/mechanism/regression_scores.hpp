@@ -1,0 +1,188 @@
+// What a regression may be asked besides its rounds: how many rows count and how many residuals are
+// clipped, and the second moments of the scores, for standard errors that do not assume one
+// variance. Proofs: inst/proofs/regression.md, section 4.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "regression_rounds.hpp"
+
+namespace dpsc {
+
+// Counts ------------------------------------------------------------------------------------------
+
+/// Public constants of the two counts: rows that count, and residuals beyond the last clip.
+struct lm_counts_plan {
+  bool made = false;
+  law kind = law::discrete_gaussian;
+  double noise = 0.0, sigma = 0.0;
+  step_record record;
+};
+
+/// Not made where the noise would be more than this share of the people.
+constexpr double worst_count = 0.02;
+
+/// A row moves each count by one at most.
+inline lm_counts_plan plan_counts(double n, const total_budget& budget, double share) {
+  lm_counts_plan out;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::string label = "rows that count, residuals clipped";
+  if (budget.gaussian()) {
+    const double sensitivity = std::sqrt(2.0) * (1.0 + 1e-15);
+    out.noise = gaussian_vector_variance(sensitivity, budget.mu(share));
+    out.sigma = std::sqrt(out.noise);
+    out.record = {label, law_name(out.kind), sensitivity,
+                  out.sigma, none, gaussian_vector_mu(sensitivity, out.noise)};
+  } else {
+    out.kind = law::discrete_laplace;
+    out.noise = std::ceil(2.0 / budget.epsilon(share) * (1.0 + gdp_margin));
+    out.sigma = std::sqrt(2.0) * out.noise;
+    out.record = {label, law_name(out.kind), 2.0, out.noise, 2.0 / out.noise, none};
+  }
+  out.made = out.sigma <= worst_count * n;
+  return out;
+}
+
+/// Noisy counts. RELEASED.
+struct lm_counts {
+  double rows = 0.0, clipped = 0.0, sd = 0.0;
+};
+
+inline lm_counts release_counts(const lm_kept& kept, const lm_counts_plan& plan, noise& draws) {
+  const Eigen::VectorXd exact = Eigen::Vector2d(kept.rows, kept.clipped);
+  const Eigen::VectorXd noisy =
+      draws.add(plan.record.label, plan.kind, exact, Eigen::VectorXd::Constant(2, plan.noise));
+  return {noisy[0], noisy[1], plan.sigma};
+}
+
+// Scores ------------------------------------------------------------------------------------------
+
+/// Public constants of the scores' second moments.
+struct lm_scores_plan {
+  bool made = false;
+  law kind = law::discrete_gaussian;
+  double limit = 0.0;  // whole: a score is at most that long
+  double noise = 0.0, sigma = 0.0;
+  step_record record;
+};
+
+/// The finest grid whose noise the exact sampler can draw, and whose sums are exact.
+inline lm_scores_plan plan_scores(double n, Eigen::Index p, const total_budget& budget,
+                                  double share) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const double d = static_cast<double>(p) + 1.0;
+  lm_scores_plan out;
+  out.made = true;
+  for (int bits = 12; bits >= 6; --bits) {
+    out.limit = std::ldexp(1.0, bits);
+    const double B = out.limit * out.limit;
+    if (!(std::sqrt(d) < out.limit)) break;
+    if (!(n * B < exact_integers && B * B < exact_integers)) continue;
+    if (budget.gaussian()) {
+      out.noise = gaussian_step_variance(B, budget.mu(share));
+      out.sigma = std::sqrt(out.noise);
+      out.record = {"scores",  law_name(out.kind), std::sqrt(2.0) * B,
+                    out.sigma, none,               gaussian_step_mu(B, out.noise)};
+    } else {
+      const double sensitivity = laplace_outer_sensitivity(B, d);
+      out.kind = law::discrete_laplace;
+      out.noise = std::ceil(sensitivity / budget.epsilon(share) * (1.0 + gdp_margin));
+      out.sigma = 2.0 * out.noise;
+      out.record = {"scores",  law_name(out.kind),      sensitivity,
+                    out.noise, sensitivity / out.noise, none};
+    }
+    if (out.sigma <= largest_sigma) return out;
+  }
+  throw budget_too_small();
+}
+
+/// Second moments of s^2 (w, 1) r over all n, residuals at the final slopes. RELEASED.
+struct lm_scores {
+  lm_frame frame;
+  Eigen::MatrixXd meat;  // p + 1: the constant is the last
+  // Deviations of the noise off the diagonal (on it, sqrt 2 more): w by w, w by 1, and of 1 by 1
+  // as if it were off it.
+  double sd_slopes = 0.0, sd_mixed = 0.0, sd_constant = 0.0;
+};
+
+/// Integer scores from integer rows u: (u_w, u_k) u_r / R_r, on a grid, no longer than the limit.
+class lm_score_rows {
+ public:
+  lm_score_rows(const lm_scores_plan& plan, const lm_round_plan& round, Eigen::Index p)
+      : limit2_(plan.limit * plan.limit),
+        p_(p),
+        zoom_((plan.limit - std::sqrt(static_cast<double>(p) + 1.0) / 2.0) * (1.0 - 0x1.0p-40) /
+              std::sqrt(round.limit * round.limit + round.constant * round.constant)),
+        of_residual_(zoom_ / round.residual_limit),
+        gram_(Eigen::MatrixXd::Zero(p + 1, p + 1)) {}
+
+  const Eigen::MatrixXd& rows(const Eigen::MatrixXd& u) {
+    g_.resize(u.rows(), p_ + 1);
+    norms_ = Eigen::ArrayXd::Zero(u.rows());
+    factor_ = u.col(p_).array() * of_residual_;
+    for (Eigen::Index j = 0; j <= p_; ++j) {
+      const Eigen::Index from = j < p_ ? j : p_ + 1;
+      g_.col(j).array() = nearest_integer((u.col(from).array() * factor_).eval());
+      norms_ += g_.col(j).array().square();
+    }
+    // The proof asks for this, whatever rounding did.
+    if (!(norms_ <= limit2_).all()) throw std::logic_error("a score is longer than its limit");
+    return g_;
+  }
+
+  void add(const Eigen::MatrixXd& u) {
+    rows(u);
+    gram_.selfadjointView<Eigen::Lower>().rankUpdate(g_.transpose());
+  }
+
+  Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
+  /// Of the product of an entry of u and the residual's.
+  double grid() const { return of_residual_; }
+
+ private:
+  double limit2_;
+  Eigen::Index p_;
+  double zoom_, of_residual_;
+  Eigen::MatrixXd gram_, g_;
+  Eigen::ArrayXd norms_, factor_;
+};
+
+/// One pass at the final slopes, with the radius and clip of the last round.
+inline lm_scores release_scores(const row_source& source, const lm_design& design,
+                                const lm_location& location, const lm_frame& frame,
+                                const lm_round& last, const lm_round_plan& round,
+                                const lm_scores_plan& plan, double n, noise& draws,
+                                const ticker& tick) {
+  const Eigen::Index p = design.p();
+  lm_reader reader(design);
+  lm_columns columns(design, location);
+  lm_features features(columns, frame);
+  const double unit = features.unit();
+  lm_outer outer(round, p, limit_steps(last.radius, unit), limit_steps(last.clip, unit));
+  lm_score_rows sums(plan, round, p);
+  const auto work = static_cast<double>((p + 1) * (p + 8));
+  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
+    sums.add(outer.rows(features.features(columns.columns(grid)), present));
+    tick(static_cast<double>(grid.rows()) * work);
+  });
+  const Eigen::MatrixXd noisy =
+      add_symmetric(sums.gram(), plan.record.label, plan.kind, plan.noise, draws);
+  lm_scores out;
+  out.frame = frame;
+  const double residual = outer.residual_zoom() / unit * sums.grid();
+  Eigen::VectorXd zoom = Eigen::VectorXd::Constant(p + 1, outer.zoom() / unit * residual);
+  zoom[p] = round.constant * residual;
+  out.meat = zoom.cwiseInverse().asDiagonal() * noisy * zoom.cwiseInverse().asDiagonal();
+  out.meat /= n;
+  const double off = plan.sigma / std::sqrt(2.0) / n;
+  out.sd_slopes = off / (zoom[0] * zoom[0]);
+  out.sd_mixed = off / (zoom[0] * zoom[p]);
+  out.sd_constant = off / (zoom[p] * zoom[p]);
+  return out;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,324 @@
+# What one dp_lm() gives besides coefficients: sandwich errors, weights, chunks, paths, JSON.
+
+heteroskedastic <- function(n, seed = 8) {
+  withr::local_seed(seed)
+  data <- data.frame(a = stats::rnorm(n), b = stats::rnorm(n))
+  data$y <- 1 + data$a - 0.5 * data$b + (0.3 + 0.9 * abs(data$a)) * stats::rnorm(n)
+  data
+}
+wide <- function(names, half = 20) stats::setNames(rep(list(c(-half, half)), length(names)), names)
+
+test_that("sandwich errors are White's without privacy, and near them with it", {
+  data <- heteroskedastic(20000)
+  ols <- stats::lm(y ~ a + b, data)
+  x <- stats::model.matrix(ols)
+  bread <- solve(crossprod(x))
+  white <- bread %*% crossprod(x * stats::residuals(ols)) %*% bread * 20000 / (20000 - 3)
+  bounds <- wide(names(data))
+  raw <- dp_lm(y ~ a + b, data, epsilon = Inf, bounds = bounds, vcov = "HC")
+  expect_equal(vcov(raw), white, tolerance = 1e-8)
+  fit <- seeded_lm(y ~ a + b, data, epsilon = 4, bounds = bounds, vcov = "HC")
+  own <- sqrt(diag(vcov(fit, "sampling")))
+  expect_equal(own, sqrt(diag(white)), tolerance = 0.15)
+  # One variance would be far off for a.
+  expect_gt(white["a", "a"] / vcov(ols)["a", "a"], 1.8)
+  expect_output(print(summary(fit)), "any variances")
+  part <- update(fit, . ~ . - b)
+  expect_output(print(part), "assume one variance")
+})
+
+test_that("sandwich errors are paid for", {
+  data <- heteroskedastic(3000)
+  bounds <- wide(names(data))
+  for (delta in c(1e-6, 0)) {
+    plain <- seeded_lm(y ~ a, data, epsilon = 8, delta = delta, bounds = bounds)
+    paid <- seeded_lm(y ~ a, data, epsilon = 8, delta = delta, bounds = bounds, vcov = "HC")
+    cost <- function(fit) if (delta > 0) fit$privacy$steps$mu^2 else fit$privacy$steps$epsilon
+    expect_equal(sum(cost(paid)), sum(cost(plain)), tolerance = 0.01)
+    last <- nrow(paid$privacy$steps)
+    expect_identical(paid$privacy$steps$step[[last]], "scores")
+    expect_equal(cost(paid)[[last]] / sum(cost(paid)), 0.1, tolerance = 0.02)
+    expect_null(plain$release$scores)
+  }
+})
+
+test_that("scores stay within their limit, at the worst rows", {
+  withr::local_seed(4)
+  facts <- c(lm_facts_of(y ~ a + b + g, n = 2000), list(scores = TRUE))
+  p <- length(facts$design$columns)
+  plan <- lm_plan_cpp(facts)
+  round <- plan$rounds[[length(plan$rounds)]]
+  direction <- matrix(stats::rnorm(500 * p), 500)
+  w <- trunc(direction / sqrt(rowSums(direction^2)) * round$limit)
+  u <- cbind(w, sample(c(-1, 1), 500, TRUE) * round$residual_limit, round$constant)
+  made <- lm_score_rows_cpp(u, facts)
+  long <- rowSums(made$scores^2)
+  expect_true(all(made$scores == round(made$scores)))
+  expect_true(all(long <= made$limit^2))
+  expect_gt(max(long), 0.98 * made$limit^2)
+  inner <- tcrossprod(made$scores)
+  moved <- sqrt(max(outer(long^2, long^2, `+`) - 2 * inner^2))
+  expect_lte(moved, sqrt(2) * made$limit^2)
+})
+
+test_that("neighbours cost no more than declared, counts and scores included", {
+  withr::local_seed(9)
+  data <- lm_people(4000)
+  reached <- c(rows = 0, scores = 0)
+  for (delta in c(1e-6, 0)) {
+    facts <- c(lm_facts_of(n = 4000, epsilon = 8, delta = delta), list(scores = TRUE))
+    declared <- lm_plan_cpp(facts)$steps
+    at <- match(c("rows that count, residuals clipped", "scores"), declared$step)
+    expect_false(anyNA(at))
+    # From missing to far off moves both counts.
+    pairs <- list(
+      list(c(a = NA, b = 0, y = 0), c(a = 3, b = 2, y = 30)),
+      list(c(a = 20, b = 5, y = 30), c(a = -20, b = 5, y = 30)),
+      list(c(a = 20, b = 0, y = -30), c(a = 3, b = 5, y = 30))
+    )
+    for (pair in pairs) {
+      one <- two <- data
+      one[1L, c("a", "b", "y")] <- as.list(pair[[1L]])
+      two[1L, c("a", "b", "y")] <- as.list(pair[[2L]])
+      first <- lm_audit_cpp(lm_rows(one), facts, "R", NULL)
+      second <- lm_audit_cpp(
+        lm_rows(two), facts, "R", lapply(first$calls, `[[`, "output")
+      )
+      cost <- mapply(function(a, b) {
+        d <- b$value - a$value
+        if (delta > 0) sqrt(sum(d^2 / (a$scale - 16))) else sum(abs(d) / a$scale)
+      }, first$calls[at], second$calls[at])
+      cost <- cost / (if (delta > 0) declared$mu else declared$epsilon)[at]
+      expect_lte(max(cost), 1 + 1e-9)
+      reached <- pmax(reached, cost)
+    }
+  }
+  expect_gt(reached[["rows"]], 0.99)
+  expect_gt(reached[["scores"]], 0.5)
+})
+
+test_that("weights are those of lm(), and private ones come near", {
+  data <- lm_people(20000)
+  withr::local_seed(2)
+  data$weight <- sample(c(0, 0.5, 1, 2, 5), 20000, TRUE)
+  ols <- stats::lm(y ~ a + b, data, weights = weight)
+  raw <- dp_lm(y ~ a + b, data, epsilon = Inf, bounds = lm_bounds(), weights = weight)
+  expect_equal(coef(raw), coef(ols), tolerance = 1e-8)
+  expect_equal(vcov(raw), vcov(ols), tolerance = 1e-8)
+  expect_equal(sigma(raw), sigma(ols), tolerance = 1e-8)
+  fit <- seeded_lm(y ~ a + b, data,
+    epsilon = 50, bounds = lm_bounds(), weights = weight, max_weight = 5
+  )
+  expect_lt(max(abs(coef(fit) - coef(ols)) / sqrt(diag(vcov(ols)))), 2)
+  expect_equal(sqrt(diag(vcov(fit, "sampling"))), sqrt(diag(vcov(ols))), tolerance = 0.1)
+  expect_equal(sigma(fit), sigma(ols), tolerance = 0.1)
+  bounded <- c(lm_bounds(), list(weight = c(0, 5)))
+  again <- seeded_lm(y ~ a + b, data, epsilon = 50, bounds = bounded, weights = weight)
+  expect_identical(coef(again), coef(fit))
+  # Above the largest, below nothing, and missing ones.
+  odd <- data
+  odd$weight[1:4] <- c(1e9, -3, NA, Inf)
+  expect_true(all(is.finite(coef(seeded_lm(y ~ a + b, odd,
+    epsilon = 1, bounds = lm_bounds(), weights = weight, max_weight = 5
+  )))))
+  expect_error(dp_lm(y ~ a, data, epsilon = 1, bounds = lm_bounds(), weights = weight),
+    class = "dpsc_error_argument"
+  )
+  expect_error(dp_lm(y ~ a, data, epsilon = 1, bounds = lm_bounds(), weights = nothing,
+    max_weight = 1
+  ), class = "dpsc_error_argument")
+  expect_error(dp_lm(y ~ a, data, epsilon = 1, bounds = lm_bounds(), weights = weight / sum(weight),
+    max_weight = 1
+  ), class = "dpsc_error_argument")
+})
+
+test_that("weighted rows stay in their boxes", {
+  data <- lm_people(500)
+  columns <- lm_columns(y ~ a + b, lm_bounds(), NULL)
+  columns$weighted <- TRUE
+  facts <- list(n = 500, epsilon = 1, delta = 1e-6, design = lm_design(columns))
+  table <- cbind(lm_table(columns, data, TRUE, NULL), seq(-1, 3, length.out = 500))
+  table[7L, 4L] <- NaN
+  release <- lm_audit_cpp(table, facts, "R", NULL)$release
+  made <- lm_rows_cpp(table, facts, release, 1L)
+  u <- made$rows
+  expect_true(all(rowSums(u[, 1:2]^2) <= made$limit^2))
+  expect_true(all(u[, 4L] >= 0 & u[, 4L] <= made$constant))
+  expect_true(all(u[table[, 4L] <= 0 | is.nan(table[, 4L]), ] == 0))
+  # Rows whose weight is cut have the full one.
+  expect_identical(made$constant, max(u[, 4L]))
+})
+
+test_that("chunks of rows give the same release, bit for bit", {
+  data <- lm_people(3000)
+  data$weight <- rep(1:3, 1000)
+  blocks <- split(data, rep(1:3, c(1000, 1, 1999)))
+  fit <- function(x) {
+    seeded_lm(y ~ a + g + log(abs(b) + 1), x,
+      epsilon = 4, bounds = lm_bounds(), subset = a > 2, weights = weight, max_weight = 3,
+      vcov = "HC"
+    )
+  }
+  whole <- fit(data)
+  expect_identical(fit(dp_chunks(unname(blocks))), whole)
+  read <- 0
+  reader <- dp_chunks(function(i) {
+    read <<- read + 1
+    blocks[[i]]
+  }, count = 3)
+  expect_identical(fit(reader), whole)
+  expect_gt(read, 20)
+  changing <- dp_chunks(function(i) {
+    read <<- read + 1
+    data[sample(3000, 1000), ]
+  }, count = 3)
+  ledger <- dp_ledger(5, 1e-6)
+  expect_error(
+    dp_lm(y ~ a, changing, epsilon = 1, bounds = lm_bounds(), ledger = ledger),
+    class = "dpsc_error_reader"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  expect_error(dp_lm(y ~ a, dp_chunks(list(as.matrix(1:3))), epsilon = 1, bounds = lm_bounds()),
+    class = "dpsc_error_data"
+  )
+})
+
+test_that("paths of penalties come from the release alone", {
+  withr::local_seed(11)
+  n <- 30000
+  data <- as.data.frame(matrix(stats::rnorm(n * 6), n))
+  data$y <- 2 * data$V1 - data$V2 + stats::rnorm(n)
+  raw <- dp_lm(y ~ ., data, epsilon = Inf, bounds = wide(names(data)))
+  none <- lm_path(raw, penalties = c(1, 0))
+  expect_equal(coef(none, 0), coef(raw), tolerance = 1e-6)
+  # Conditions of a minimum, on variance one.
+  x <- scale(as.matrix(data[1:6])) * sqrt(n / (n - 1))
+  for (alpha in c(1, 0.5, 0)) {
+    b <- coef(lm_path(raw, alpha, penalties = 0.2))[-1L] * attr(x, "scaled:scale") *
+      sqrt((n - 1) / n)
+    g <- drop(crossprod(x, data$y - mean(data$y) - x %*% b)) / n - 0.2 * (1 - alpha) * b
+    expect_equal(g[b != 0], 0.2 * alpha * sign(b[b != 0]), tolerance = 1e-6, ignore_attr = TRUE)
+    expect_true(all(abs(g[b == 0]) <= 0.2 * alpha * (1 + 1e-8)))
+  }
+  fit <- seeded_lm(y ~ ., data, epsilon = 1, bounds = wide(names(data)))
+  lasso <- lm_path(fit)
+  expect_identical(lasso$path$df[[1L]], 0)
+  expect_true(all(coef(lasso)[c("V1", "V2")] != 0))
+  expect_equal(coef(lasso)[["V1"]], 2, tolerance = 0.05)
+  near <- lm_path(fit, penalties = 0)
+  expect_equal(coef(near), coef(fit), tolerance = 0.02)
+  part <- lm_path(update(fit, . ~ . - V1))
+  expect_named(coef(part), c("(Intercept)", paste0("V", 2:6)))
+  expect_output(print(lasso), "Lasso")
+  expect_error(lm_path(1), class = "dpsc_error_argument")
+  expect_error(lm_path(fit, penalties = -1), class = "dpsc_error_argument")
+})
+
+test_that("a regression survives JSON, and damage is noticed", {
+  skip_if_not_installed("jsonlite")
+  data <- lm_people(3000)
+  data$code <- rep(c(1, 2, 5), 1000)
+  bounds <- c(lm_bounds(), list(code = c(1, 2, 5)))
+  fit <- dp_lm(y ~ a * g + I(b^2) + s + factor(code), data,
+    epsilon = 2, bounds = bounds, vcov = "HC", weights = code, max_weight = 5
+  )
+  path <- withr::local_tempfile(fileext = ".json")
+  for (one in list(fit, update(fit, . ~ . - s))) {
+    write_release(one, path)
+    expect_identical(read_release(path), one)
+  }
+  for (value in c(data$a[1:50], data$y[1:50])) {
+    expect_false(any(grepl(format(value, digits = 10), readLines(path), fixed = TRUE)))
+  }
+  text <- paste(readLines(path), collapse = "\n")
+  damaged <- function(from, to) {
+    changed <- sub(from, to, text)
+    expect_false(identical(changed, text))
+    writeLines(changed, path)
+    expect_error(read_release(path), class = "dpsc_error_release")
+  }
+  content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
+  edit <- function(change) {
+    jsonlite::write_json(change(content), path, auto_unbox = TRUE, digits = NA, null = "null")
+    expect_error(read_release(path), class = "dpsc_error_release")
+  }
+  at <- function(name) match(name, unlist(content$regression$names))
+  edit(function(x) {
+    x$regression$values[[at("n")]]$values[[1L]] <- 6000L
+    x
+  })
+  edit(function(x) {
+    x$regression$values[[at("formula")]]$values[[1L]] <- "y ~ system('true')"
+    x
+  })
+  edit(function(x) {
+    x$regression$values[[at("vcov")]]$values[[1L]] <- "const"
+    x
+  })
+  edit(function(x) {
+    x$version <- 9
+    x
+  })
+  damaged('"epsilon", *"delta", *"rng"', '"epsilon", "delta", "tape"')
+  seeded <- seeded_lm(y ~ a, data, epsilon = 1, bounds = bounds)
+  expect_error(write_release(seeded, path), class = "dpsc_error_release")
+  write_release(seeded, path, allow_not_private = TRUE)
+  expect_identical(read_release(path), seeded)
+  raw <- dp_lm(y ~ a, data, epsilon = Inf, bounds = bounds)
+  write_release(raw, path, allow_not_private = TRUE)
+  expect_identical(read_release(path), raw)
+})
+
+test_that("a release whose noisy moments were changed disagrees with its later frames", {
+  facts <- lm_facts_of(n = 3000)
+  release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
+  expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
+  for (round in 1:3) {
+    other <- release
+    other$rounds[[round]]$cross[[1L]] <- other$rounds[[round]]$cross[[1L]] + 0.01
+    expect_gt(lm_discrepancy_cpp(other, facts), 1e-5)
+    other <- release
+    other$rounds[[round]]$sd <- other$rounds[[round]]$sd * 0.99
+    expect_gt(lm_discrepancy_cpp(other, facts), 1e-3)
+  }
+})
+
+test_that("counts of rows and of clipped residuals are near the truth", {
+  data <- lm_people(20000)
+  data$a[1:4000] <- NA
+  fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
+  facts <- glance(fit)
+  expect_equal(facts$used, 16000, tolerance = 0.03)
+  expect_lt(facts$clipped, 0.06)
+  expect_output(print(summary(fit)), "residuals clipped")
+  expect_true(is.na(glance(seeded_lm(y ~ a, lm_people(100), epsilon = 1, bounds = lm_bounds()))$used))
+})
+
+test_that("limits that need no curvature cover where the budget does not resolve the slopes", {
+  withr::local_seed(12)
+  inside <- bounded <- 0
+  for (k in 1:30) {
+    n <- 1000
+    data <- data.frame(matrix(stats::rnorm(n * 5), n))
+    data$y <- drop(as.matrix(data) %*% rep(0.3, 5)) + stats::rnorm(n)
+    fit <- suppressWarnings(dp_lm(y ~ ., data,
+      epsilon = 1, bounds = wide(names(data), 30), control = dp_control(rng = "R")
+    ))
+    limits <- lm_anderson_cpp(fit$release, lm_design(fit$columns), n, stats::qchisq(0.95, 1))
+    ended <- is.finite(limits[, 1L])
+    bounded <- bounded + sum(ended)
+    inside <- inside + sum((limits[, 1L] < 0.3 & 0.3 < limits[, 2L])[ended])
+  }
+  expect_gt(bounded, 30)
+  expect_gte(inside / bounded, 0.93)
+  # Wider at a higher level, and about the estimate's own interval where all is known.
+  strong <- seeded_lm(y ~ a + b, lm_people(20000), epsilon = 4, bounds = lm_bounds())
+  design <- lm_design(strong$columns)
+  limits <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.95, 1))
+  wider <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.99, 1))
+  expect_true(all(wider[, 1L] < limits[, 1L] & wider[, 2L] > limits[, 2L]))
+  expect_equal(limits, unname(confint(strong)[-1L, ]), tolerance = 0.05)
+  # Nothing located, nothing bounded: the whole line.
+  lost <- seeded_lm(y ~ a + b, lm_people(60), epsilon = 0.3, bounds = lm_bounds())
+  expect_identical(unname(confint(lost)[2L, ]), c(-Inf, Inf))
+})
