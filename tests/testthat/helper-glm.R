@@ -141,7 +141,7 @@ exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
 exact_pair <- function(d, family, span) {
   m <- sample(0:3, 1L)
   draw <- function(k) {
-    cbind(rep(1, k), if (d == 2L) stats::rnorm(k, sd = 3))
+    if (d == 1L) matrix(1, k, 1L) else cbind(rep(1, k), stats::rnorm(k, sd = 3))
   }
   outcome <- function(k) {
     switch(family,
