@@ -496,3 +496,15 @@ model_columns <- function(columns, table) {
   colnames(out) <- c("(Intercept)", vapply(columns$columns, `[[`, "", "name"))
   out
 }
+
+#' A checked entry of `bounds`, as one gives it
+#' @noRd
+plain_bound <- function(bound) {
+  if (is.null(bound$levels)) {
+    c(bound$lower, bound$upper)
+  } else if (isTRUE(bound$codes)) {
+    as.double(bound$levels)
+  } else {
+    bound$levels
+  }
+}

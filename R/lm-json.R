@@ -19,18 +19,6 @@ write_release.dp_lm <- function(release, path, allow_not_private = FALSE) {
 
 regression_format <- "dpsc-regression"
 
-#' A checked entry of `bounds`, as one gives it
-#' @noRd
-plain_bound <- function(bound) {
-  if (is.null(bound$levels)) {
-    c(bound$lower, bound$upper)
-  } else if (isTRUE(bound$codes)) {
-    as.double(bound$levels)
-  } else {
-    bound$levels
-  }
-}
-
 #' @export
 parse_release.dpsc_regression <- function(content, fail) {
   if (!identical(content$version, 1L)) fail("It was written by another version of the package.")
