@@ -17,12 +17,14 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
 #' without a signature. Get releases from somebody you trust, or sign the file.
 #'
-#' @param release (`dp_release`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
+#' @param release (`dp_release`, `dp_glm`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
 #'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
-#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`.
+#' @param ... unused.
+#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or the `dp_glm` that
+#'   was written.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
 #'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
 #'   `dpsc_error_argument`.
@@ -35,8 +37,14 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' write_release(release, path)
 #' dp_synth(read_release(path), target = panel$target)
 #' @export
-write_release <- function(release, path, allow_not_private = FALSE) {
+write_release <- function(release, path, allow_not_private = FALSE, ...) {
+  UseMethod("write_release")
+}
+
+#' @export
+write_release.default <- function(release, path, allow_not_private = FALSE, ...) {
   call <- public_call("write_release")
+  check_no_dots(..., call = call)
   if (inherits(release, "dp_pdp")) {
     abort(c(
       "Privacy losses of donors are for the curator only and are not written.",
@@ -51,6 +59,11 @@ write_release <- function(release, path, allow_not_private = FALSE) {
       i = "The release of a fit is {.code fit$release}."
     ), "argument", call)
   }
+  check_publishable(release, path, allow_not_private, call)
+  write_json(unclass(release), json_format, path, call)
+}
+
+check_publishable <- function(release, path, allow_not_private, call) {
   check_path(path, call)
   if (!release$privacy$holds && !check_flag(allow_not_private, call = call)) {
     reason <- release$privacy$reason
@@ -59,8 +72,13 @@ write_release <- function(release, path, allow_not_private = FALSE) {
       i = "To write it all the same, say {.code allow_not_private = TRUE}."
     ), "release", call)
   }
+}
+
+#' A list of values to a file, all of it or nothing
+#' @noRd
+write_json <- function(parts, format, path, call) {
   text <- jsonlite::toJSON(
-    list(format = json_format, version = json_version, release = to_json(unclass(release))),
+    list(format = format, version = json_version, release = to_json(parts)),
     auto_unbox = TRUE, null = "null", na = "null", json_verbatim = TRUE, pretty = TRUE
   )
   draft <- tempfile(basename(path), dirname(path))
@@ -93,10 +111,30 @@ read_release <- function(path) {
     error = function(e) NULL, warning = function(w) NULL
   )
   if (is.null(content)) fail("It is not valid JSON; was it cut short?")
-  if (!is.list(content) || !identical(content$format, json_format)) fail("It is some other JSON.")
+  known <- is.list(content) && is.character(content$format) && length(content$format) == 1L &&
+    startsWith(content$format, "dpsc-")
+  if (!known) fail("It is some other JSON.")
   if (!(is_number(content$version) && content$version == json_version)) {
     fail("It was written by another version of the package.")
   }
+  restore_release(structure(content, class = sub("-", "_", content$format)), fail)
+}
+
+#' What a file's content is, checked
+#' @param content (`list`)\cr of a class named after its format.
+#' @param fail (`function`)\cr called with what is wrong.
+#' @noRd
+restore_release <- function(content, fail) {
+  UseMethod("restore_release")
+}
+
+#' @export
+restore_release.default <- function(content, fail) {
+  fail("It is some other JSON.")
+}
+
+#' @export
+restore_release.dpsc_release <- function(content, fail) {
   release <- tryCatch(
     {
       parts <- from_json(content$release)

@@ -53,8 +53,9 @@ Rcpp::List from_release(const dpsc::glm_release& r) {
 dpsc::glm_release as_release(const Rcpp::List& x) {
   dpsc::glm_release r;
   r.location = {Rcpp::as<Eigen::VectorXd>(x["median"]), Rcpp::as<Eigen::VectorXd>(x["scale"])};
-  r.frame = {Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
-             Eigen::VectorXd(), 0.0};
+  const auto centre = Rcpp::as<Eigen::VectorXd>(x["centre"]);
+  r.frame = {centre, Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
+             Eigen::VectorXd(Eigen::VectorXd::Zero(centre.size())), 0.0};
   r.span = Rcpp::as<double>(x["span"]);
   r.ridge = Rcpp::as<double>(x["ridge"]);
   r.kappa = Rcpp::as<double>(x["kappa"]);
@@ -135,8 +136,7 @@ Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::Vector
 Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
   const dpsc::glm_estimate e = dpsc::estimate_glm(as_release(release), as_facts(facts));
   return Rcpp::List::create(_["coefficients"] = as_vector(e.coefficients), _["privacy"] = e.privacy,
-                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified),
-                            _["curvature"] = e.curvature);
+                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified));
 }
 
 // Rows as the objective sees them, given a release: for tests. PRIVATE.

@@ -90,16 +90,16 @@ log_noise <- function(b, d, shape = d) {
 }
 
 # Minimisers for all linear terms at once, and log-ratios of the densities of the minimiser on data
-# with a row and with another in its place. `data`: a list of x (rows), w, y; the last row differs.
+# with a row and with another in its place. `data`: a list of x (rows), w, y, offset; the last row
+# differs. Offsets change nothing in the proof; they make its worst case one that exists.
 exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
   d <- ncol(b)
   parts <- function(rows, theta) {
     g <- ridge * theta
-    h <- lapply(seq_len(nrow(theta)), function(i) NULL)
     H <- array(0, c(nrow(theta), d, d))
     for (i in seq_len(d)) H[, i, i] <- ridge
     for (k in seq_along(rows$w)) {
-      t <- drop(theta %*% rows$x[k, ])
+      t <- drop(theta %*% rows$x[k, ]) + rows$offset[[k]]
       s <- rows$w[[k]] * loss$slope(t, rows$y[[k]])
       c <- rows$w[[k]] * loss$curvature(t, rows$y[[k]])
       for (i in seq_len(d)) {
@@ -141,8 +141,7 @@ exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
 exact_pair <- function(d, family, span) {
   m <- sample(0:3, 1L)
   draw <- function(k) {
-    x <- cbind(1, matrix(stats::rnorm(k * (d - 1L), sd = 3), k))
-    if (d == 1L) matrix(1, k, 1L) else x
+    cbind(rep(1, k), if (d == 2L) stats::rnorm(k, sd = 3))
   }
   outcome <- function(k) {
     switch(family,
@@ -162,6 +161,9 @@ exact_pair <- function(d, family, span) {
   other <- list(x = rbind(shared, own[2L, ]), y = c(y[seq_len(m)], outcome(1L)))
   data$w <- exact_weight(data$x)
   other$w <- exact_weight(other$x)
+  offset <- sample(c(0, 0, -40, 40), m + 2L, TRUE)
+  data$offset <- offset[seq_len(m + 1L)]
+  other$offset <- offset[c(seq_len(m), m + 2L)]
   # One side without the row, now and then.
   if (stats::runif(1) < 0.15) other$w[[m + 1L]] <- 0
   list(data, other)

@@ -16,14 +16,15 @@ public <- c(
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp"
+  "median_losses_cpp", "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp",
+  "glm_plan_cpp", "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "capped_l1_qp_cpp", # noise is in its linear term; the minimiser is the release
-  "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
+  "glm_release_cpp", "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
   "stream_advance_cpp",
   "stream_load_cpp", "stream_save_cpp"
 )
@@ -41,6 +42,7 @@ unprotected <- list(
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
   # Tests and audits.
+  glm_audit_cpp = NULL, glm_rows_cpp = NULL,
   iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
   radius_losses_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,

@@ -26,13 +26,16 @@ struct glm_facts_released {
   double information_sd = 0.0;  // of its diagonal; off it, by sqrt 2 less
 };
 
-/// Covariances of theta, in parts. RELEASED.
+/// Theta with its first-order shrinkage undone, and its covariances in parts. RELEASED.
 struct glm_covariance {
-  Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may hide
+  Eigen::VectorXd theta;
+  Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may still hide
   Eigen::MatrixXd sampling;  // what the fit without noise would be off
-  Eigen::MatrixXd inverse;   // (information + ridge)^-1
-  double mean_curvature;     // mean eigenvalue of the information
+  Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information a deviation less
 };
+
+/// What first-order privacy variances leave out (measured: bench/glm.R).
+constexpr double glm_inflation = 1.2;
 
 namespace glm_detail {
 
@@ -97,18 +100,28 @@ inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double s
   return spectrum.eigenvectors() * shrunk.asDiagonal() * spectrum.eigenvectors().transpose();
 }
 
+/// One step against the ridge's pull, and none where the ridge is all there is.
+inline Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A,
+                                      double ridge) {
+  const Eigen::MatrixXd kept = H * A;
+  return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;
+}
+
 inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, double score,
                       glm_covariance& out) {
   const Eigen::Index d = f.theta.size();
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
   const Eigen::MatrixXd A = (H + f.ridge * I).ldlt().solve(I);
+  const Eigen::MatrixXd G = undo_shrinkage(H, A, f.ridge), undo = G * A, left = I - undo * H;
   const double middle = H.trace() / dim;
-  // What the ridge hides: as if theta were as long, in the information's metric, as it seems.
+  // What the ridge still hides: as if theta were as long, in the information's metric, as it seems,
+  // and all of it along the direction one looks at.
   const double size = std::max(1.0, f.theta.dot(H * f.theta) / middle);
-  const Eigen::MatrixXd hidden = size / dim * middle * H.ldlt().solve(I);
-  out.privacy += A * ((dim + 1.0) * f.kappa * f.kappa * I + f.ridge * f.ridge * hidden) * A;
-  out.sampling += A * (score * H) * A;
+  const Eigen::MatrixXd hidden = size * middle * H.ldlt().solve(I);
+  out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
+                 left * hidden * left.transpose();
+  out.sampling += undo * (score * H) * undo.transpose();
 }
 
 }  // namespace glm_detail
@@ -131,7 +144,7 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
     expected = k * f.n * model.weighted;
   }
   const double least = 0.02 * expected.trace() / static_cast<double>(d);
-  glm_covariance out{Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}, 0.0};
+  glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
   const Eigen::MatrixXd H =
       released ? shrink_information(f.information, f.information_sd, least) : expected;
   if (!released) {
@@ -155,8 +168,13 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
   }
   out.privacy.diagonal().array() += f.out_sd * f.out_sd;
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  out.inverse = (H + f.ridge * I).ldlt().solve(I);
-  out.mean_curvature = H.trace() / static_cast<double>(d);
+  out.theta = undo_shrinkage(H, (H + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
+  const double doubt = released ? f.information_sd : 0.0;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(released ? f.information : H);
+  const Eigen::VectorXd low =
+      (spectrum.eigenvalues().array() - doubt).max(1e-3 * f.ridge) + f.ridge;
+  out.inverse = spectrum.eigenvectors() * low.cwiseInverse().asDiagonal() *
+                spectrum.eigenvectors().transpose();
   return out;
 }
 

@@ -23,13 +23,41 @@ struct whitening_round {
   double sd = 0.0;  // of the noise of the covariance, on the diagonal; off it, by sqrt 2 less
 };
 
+/// Share of the rows that may lie beyond a radius: more is never needed for a covariance.
+constexpr double rows_beyond = 0.1;
+
+/// The smallest radius that holds nearly all rows: rows beyond it, less those that may be, plus a
+/// price a step. Losses move one way, by one at most (regression.md, section 3).
+inline std::size_t choose_whitening_radius(const std::vector<double>& squared,
+                                           const std::vector<double>& limits, double price,
+                                           double exponent, const std::string& label,
+                                           noise& draws) {
+  std::vector<std::int64_t> first(limits.size() + 1, 0);
+  for (double v : squared)
+    ++first[static_cast<std::size_t>(std::lower_bound(limits.begin(), limits.end(), v) -
+                                     limits.begin())];
+  const auto allowed =
+      static_cast<std::int64_t>(std::floor(rows_beyond * static_cast<double>(squared.size())));
+  private_choice choice;
+  choice.losses.resize(limits.size());
+  std::int64_t outside = 0;
+  for (std::size_t k = limits.size(); k-- > 0;) {
+    outside += first[k + 1];
+    choice.losses[k] = std::max<std::int64_t>(0, outside - allowed) +
+                       static_cast<std::int64_t>(std::floor(price)) * static_cast<std::int64_t>(k);
+  }
+  choice.shift = 20;
+  choice.units = exponent_units(exponent, choice.shift);
+  return draws.choose(label, choice);
+}
+
 inline lm_round_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
                                     const std::vector<double>& radii, const total_budget& budget,
                                     double radius_share, double moments_share) {
   lm_round_plan out;
   out.exponent = budget.exponent(radius_share);
   out.radii = radii;
-  out.radius_price = std::min(8.0 / out.exponent, 0.04 * n);
+  out.radius_price = std::min(3.0 / out.exponent, 0.01 * n);
   out.records.push_back(budget.choice_record("radius of regressors" + at, out.exponent));
   plan_outer(out, "moments of regressors" + at, n, p, 0.0, budget, moments_share);
   return out;
@@ -59,8 +87,8 @@ inline whitening_round release_whitening(const row_source& source, const lm_desi
   std::vector<double> limits;
   for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
   whitening_round out;
-  out.radius = plan.radii[choose_limit(squared, limits, plan.radius_price, plan.exponent,
-                                       plan.records[0].label, draws)];
+  out.radius = plan.radii[choose_whitening_radius(squared, limits, plan.radius_price, plan.exponent,
+                                                  plan.records[0].label, draws)];
 
   lm_outer sums(plan, p, steps(out.radius), 1.0);
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {

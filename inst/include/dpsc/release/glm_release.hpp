@@ -74,8 +74,9 @@ struct glm_plan {
 };
 
 namespace glm_constants {
-constexpr double location = 0.04;
+constexpr double location = 0.03, location_most = 0.08;
 constexpr double whitening = 0.10, whitening_many = 0.16;  // up to five columns, and beyond
+constexpr int fine_location = 8;                           // bits of a location's cells
 constexpr double radii_part = 0.1;                         // of it
 constexpr double cap = 0.02, accuracy = 0.001, information = 0.1;
 constexpr double ridge_share = 0.5;  // c over epsilon
@@ -138,8 +139,18 @@ inline glm_plan plan_glm(const glm_facts& facts) {
   }
   glm_shares& shares = out.shares;
   const double draws = 2.0 * static_cast<double>(names.size());
-  if (draws > 0.0) out.location = plan_location(budget, location / draws, n, names);
-  shares.location = out.location.made ? location : 0.0;
+  if (draws > 0.0) {
+    // As much as finds every median, within limits.
+    const double least = location_exponent(budget, location / draws) * n / 2.0;
+    const double wanted = gaussian ? 12.6 : wanted_location;  // of n exponent / 2
+    const double ratio = wanted / least;
+    const double enough = location * (gaussian ? ratio * ratio : ratio);
+    shares.location = std::min(location_most, std::max(location, enough));
+    out.location = plan_location(budget, shares.location / draws, n, names);
+    // Coarse cells lose what is far narrower than its bounds: moments alone do better then.
+    if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
+    if (!out.location.made) shares.location = 0.0;
+  }
   out.records = out.location.records;
   // Coordinates that moments would whiten need Gaussian noise to be worth their share.
   if (gaussian) {
@@ -457,7 +468,6 @@ struct glm_estimate {
   Eigen::VectorXd coefficients;
   Eigen::MatrixXd privacy, sampling;
   Eigen::VectorXd identified;  // curvature over ridge of the direction: above 1 it is
-  double curvature;            // mean eigenvalue of the information over the ridge
 };
 
 inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
@@ -472,7 +482,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
                                  release.information_sd};
   const glm_covariance errors = glm_errors(known);
   glm_estimate out;
-  out.coefficients = units.shift + units.map * release.theta;
+  out.coefficients = units.shift + units.map * errors.theta;
   out.privacy = units.map * errors.privacy * units.map.transpose();
   out.sampling = units.map * errors.sampling * units.map.transpose();
   const Eigen::Index d = release.theta.size();
@@ -482,7 +492,6 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
     const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
     out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0);
   }
-  out.curvature = errors.mean_curvature / release.ridge;
   return out;
 }
 

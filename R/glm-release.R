@@ -1,0 +1,80 @@
+# A private generalised linear model as a file. Only the formula, the bounds, the budget and what
+# was released are written; the rest (columns, plan, promise, estimates) is made from them again, so
+# that it cannot disagree.
+
+glm_json_format <- "dpsc-glm"
+glm_json_facts <- c("family", "method", "calibration", "text", "nobs")
+
+#' @export
+write_release.dp_glm <- function(release, path, allow_not_private = FALSE, ...) {
+  call <- public_call("write_release")
+  check_no_dots(..., call = call)
+  rlang::check_installed("jsonlite", "to write a release.")
+  check_publishable(release, path, allow_not_private, call)
+  options <- release$public$options
+  write_json(c(unclass(release)[glm_json_facts], list(
+    bounds = lapply(release$columns$given, glm_bound),
+    privacy = release$privacy[c("private", "epsilon", "delta", "rng")],
+    options = options[lengths(options) > 0L], release = release$release
+  )), glm_json_format, path, call)
+}
+
+#' A bound as `dp_glm()` took it
+#' @noRd
+glm_bound <- function(given) {
+  if (is.null(given$levels)) {
+    c(given$lower, given$upper)
+  } else if (isTRUE(given$codes)) {
+    as.double(given$levels)
+  } else {
+    given$levels
+  }
+}
+
+#' @export
+restore_release.dpsc_glm <- function(content, fail) {
+  fit <- tryCatch(
+    suppressWarnings(glm_of_parts(from_json(content$release))), error = function(e) NULL
+  )
+  if (is.null(fit)) fail("Its parts are missing, or do not fit together.")
+  fit
+}
+
+#' @noRd
+glm_of_parts <- function(parts) {
+  call <- public_call("dp_glm")
+  stopifnot(
+    all(c(glm_json_facts, "bounds", "privacy", "options", "release") %in% names(parts)),
+    is.list(parts$bounds), is.list(parts$release), is.character(parts$text),
+    is.numeric(parts$nobs), parts$privacy$rng %in% c("secure", "R")
+  )
+  family <- check_family(parts$family, call)
+  formula <- str2lang(parts$text)
+  stopifnot(is.call(formula), identical(formula[[1L]], as.name("~")))
+  columns <- lm_columns(
+    stats::as.formula(formula, env = baseenv()), parts$bounds, call, glm_families()[[family]]$outcome
+  )
+  options <- parts$options
+  asked <- list(
+    family = family, method = parts$method, calibration = parts$calibration,
+    intervals = isTRUE(options$intervals), penalty = options$penalty,
+    constraints = options$constraints, settings = options$settings %||% list()
+  )
+  privacy <- parts$privacy
+  public <- glm_public(
+    columns, rows_of_number(parts$nobs), privacy$epsilon, privacy$delta, NULL,
+    dp_control(rng = privacy$rng), asked, call
+  )
+  stopifnot(identical(public$private, privacy$private))
+  plan <- if (public$private) glm_plan(public, call) else list()
+  fit <- new_glm(columns, public, plan, parts$release)
+  stopifnot(all(is.finite(fit$coefficients)), length(fit$coefficients) == length(columns$columns) + 1L)
+  fit
+}
+
+#' A data frame without columns that has so many rows
+#' @noRd
+rows_of_number <- function(n) {
+  stopifnot(n >= 1, n == round(n))
+  structure(list(), names = character(), row.names = .set_row_names(n), class = "data.frame")
+}

@@ -1,0 +1,275 @@
+# dp_glm() from formula to verbs.
+
+test_that("without privacy it is glm()", {
+  for (family in c("binomial", "poisson", "gaussian")) {
+    data <- glm_people(600, family)
+    data$g <- factor(data$g)
+    for (formula in c(y ~ a + b + g, y ~ a * g, y ~ log(a + 30) + I(b^2))) {
+      bounds <- glm_bounds(family)
+      if (family == "poisson") data$y <- pmin(data$y, 200)
+      expect_silent(fit <- dp_glm(formula, data, family, epsilon = Inf, bounds = bounds))
+      plain <- stats::glm(formula, family, data)
+      expect_equal(coef(fit), coef(plain), tolerance = 1e-8)
+      expect_equal(vcov(fit), vcov(plain), tolerance = 1e-6)
+      new <- data.frame(a = c(2, 4), b = c(-1, 1), g = c("u", "w"))
+      expect_equal(predict(fit, new, "response"), predict(plain, new, "response"),
+        tolerance = 1e-8, ignore_attr = TRUE
+      )
+      expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "NOT PRIVATE")
+    }
+  }
+})
+
+test_that("with much budget it is near glm(), in every family and for every kind of column", {
+  for (family in c("binomial", "poisson")) {
+    data <- glm_people(20000, family)
+    formula <- y ~ a + I(b^2) + b + g + b:g
+    fit <- seeded_glm(formula, data, family, epsilon = 8, bounds = glm_bounds(family))
+    plain <- stats::glm(formula, family, data)
+    expect_identical(names(coef(fit)), names(coef(plain)))
+    off <- (coef(fit) - coef(plain)) / sqrt(diag(vcov(plain)))
+    expect_lt(max(abs(off)), 4)
+    expect_true(all(fit$identified))
+    expect_lt(max(sqrt(diag(vcov(fit)) / diag(vcov(plain)))), 2.5)
+  }
+  # Outliers move least squares, not this.
+  data <- glm_people(20000, "gaussian")
+  data$y[1:400] <- 50
+  fit <- seeded_glm(y ~ a + b, data, "gaussian", epsilon = 4, bounds = glm_bounds("gaussian"))
+  expect_lt(abs(coef(fit)[["b"]] + 0.7), 0.1)
+})
+
+test_that("logicals, levels and numbers are the same outcome", {
+  data <- glm_people(2000)
+  data$l <- data$y == 1
+  data$f <- ifelse(data$l, "yes", "no")
+  bounds <- c(glm_bounds(), list(l = c(FALSE, TRUE), f = c("no", "yes")))
+  fits <- lapply(c(y ~ a, l ~ a, f ~ a, I(y > 0.5) ~ a), seeded_glm, data,
+    epsilon = 2, bounds = bounds
+  )
+  for (fit in fits[-1]) expect_identical(unname(coef(fit)), unname(coef(fits[[1]])))
+})
+
+test_that("rows that are missing, or left out, weigh nothing", {
+  data <- glm_people(3000)
+  gone <- data
+  gone$a[1:50] <- NA
+  gone$g[51:60] <- "other"
+  left <- data
+  left$b[1:60] <- NA
+  one <- seeded_glm(y ~ a + b + g, gone, epsilon = 2, bounds = glm_bounds())
+  two <- seeded_glm(y ~ a + b + g, left, epsilon = 2, bounds = glm_bounds())
+  expect_identical(one$release, two$release)
+  data$keep <- seq_len(3000) > 60
+  withr::local_seed(5)
+  three <- dp_glm(y ~ a + b + g, data, epsilon = 2, bounds = glm_bounds(), subset = keep,
+    control = dp_control(rng = "R")
+  )
+  expect_identical(one$release, three$release)
+  expect_identical(nobs(three), 3000L)
+})
+
+test_that("bad input is refused before anything is spent, in words and with a class", {
+  data <- glm_people(300)
+  ledger <- dp_ledger(4, 1e-6)
+  refused <- function(class, ...) {
+    given <- list(...)
+    usual <- list(
+      formula = y ~ a + b, data = data, epsilon = 1, bounds = glm_bounds(), ledger = ledger
+    )
+    usual[names(given)] <- given
+    expect_error(do.call(dp_glm, usual), class = paste0("dpsc_error_", class))
+  }
+  refused("argument", family = "Gamma")
+  refused("argument", family = stats::binomial("probit"))
+  refused("argument", family = 3)
+  refused("argument", method = "nothing")
+  refused("argument", calibration = "published")
+  refused("argument", penalty = list(1))
+  refused("argument", constraints = list(1))
+  refused("argument", settings = list(a = 1))
+  refused("argument", intervals = NA)
+  refused("argument", epsilon = -1)
+  refused("argument", epsilon = 1e-8)
+  refused("argument", delta = 1)
+  refused("argument", formula = y ~ a + offset(b))
+  refused("argument", formula = y ~ a - 1)
+  refused("argument", formula = y ~ scale(a))
+  refused("argument", formula = y ~ poly(a, 2))
+  refused("bounds", bounds = glm_bounds()[-2])
+  refused("bounds", bounds = utils::modifyList(glm_bounds(), list(y = c(0, 2))))
+  refused("bounds", formula = a ~ b)
+  refused("bounds", formula = g ~ b)
+  refused("bounds", formula = a ~ b, family = "poisson")
+  refused("data", data = as.list(data))
+  refused("data", data = data[1:2, ])
+  refused("data", data = data["a"])
+  refused("budget", epsilon = Inf)
+  refused("budget", epsilon = 5)
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  expect_error(dp_glm(y ~ a, data, bounds = glm_bounds()), class = "dpsc_error_argument")
+  expect_error(dp_glm(y ~ a, data, epsilon = 1), class = "dpsc_error_argument")
+  # The same error whatever the rows hold.
+  message <- function(data) {
+    tryCatch(
+      dp_glm(y ~ a, data, epsilon = 1, bounds = list(y = c(0, 3), a = c(0, 1))),
+      error = conditionMessage
+    )
+  }
+  broken <- data
+  broken[] <- NA_real_
+  expect_identical(message(data), message(broken))
+})
+
+test_that("a ledger is charged once, before the draw, and not for a seed", {
+  data <- glm_people(500)
+  ledger <- dp_ledger(4, 1e-5)
+  fit <- dp_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), ledger = ledger)
+  charge <- as.data.frame(ledger)
+  expect_identical(charge$kind, "approximate")
+  expect_identical(c(charge$epsilon, charge$delta), c(1, 1e-6))
+  expect_true(fit$privacy$holds)
+  expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "private for each row")
+  pure <- dp_glm(y ~ a, data, epsilon = 1, delta = 0, bounds = glm_bounds(), ledger = ledger)
+  expect_identical(as.data.frame(ledger)$kind, c("approximate", "pure"))
+  expect_identical(pure$privacy$delta, 0)
+  expect_error(
+    seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), ledger = ledger),
+    class = "dpsc_error_budget"
+  )
+  seeded <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds())
+  expect_false(seeded$privacy$holds)
+  expect_match(paste(utils::capture.output(print(seeded)), collapse = " "), "NOT PRIVATE")
+})
+
+test_that("hard data give finite fits, and what the budget cannot tell is said", {
+  withr::local_seed(2)
+  data <- glm_people(400)
+  data$twin <- data$a
+  data$flat <- 2
+  data$sharp <- data$a > 3
+  data$none <- 0
+  bounds <- c(glm_bounds(), list(
+    twin = c(-20, 20), flat = c(0, 4), sharp = c(FALSE, TRUE), none = c(0, 1)
+  ))
+  for (formula in c(y ~ a + twin, y ~ flat + b, sharp ~ a + b, none ~ a + b, y ~ .)) {
+    for (delta in c(0, 1e-6)) {
+      fit <- seeded_glm(formula, data, epsilon = 1, delta = delta, bounds = bounds)
+      expect_true(all(is.finite(coef(fit))) && all(is.finite(vcov(fit))))
+      expect_true(all(diag(vcov(fit)) > 0))
+    }
+  }
+  small <- seeded_glm(y ~ a + b + g, data[1:60, ], epsilon = 0.3, bounds = glm_bounds())
+  expect_false(all(small$identified))
+  told <- paste(utils::capture.output(print(small)), collapse = " ")
+  expect_match(told, "Not identified at this budget")
+  # Mostly ridge: predictors no wilder than the ridge lets noise be.
+  wild <- replicate(20, {
+    seed <- sample.int(1e6, 1)
+    fit <- seeded_glm(y ~ a + b + g, data[1:60, ], epsilon = 0.3, bounds = glm_bounds(), seed = seed)
+    stats::sd(predict(fit, data))
+  })
+  expect_lt(stats::median(wild), 2)
+})
+
+test_that("verbs read the release", {
+  data <- glm_people(5000)
+  fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
+  table <- tidy(fit, conf.int = TRUE)
+  expect_identical(table$term, names(coef(fit)))
+  expect_equal(table$std.error^2, unname(diag(vcov(fit))))
+  expect_equal(vcov(fit), vcov(fit, "privacy") + vcov(fit, "sampling"))
+  limits <- confint(fit)
+  expect_equal(unname(limits[, 1]), table$conf.low)
+  expect_identical(dim(confint(fit, "a", level = 0.9)), c(1L, 2L))
+  expect_true(all(confint(fit, type = "sampling")[, 1] > limits[, 1]))
+  expect_error(confint(fit, "zzz"), class = "dpsc_error_argument")
+  odds <- tidy(fit, conf.int = TRUE, exponentiate = TRUE)
+  expect_equal(odds$conf.high, exp(table$conf.high))
+  new <- data.frame(a = c(1, 3), b = 0)
+  band <- predict(fit, new, "response", "confidence")
+  expect_true(all(band[, "lwr"] < band[, "fit"] & band[, "fit"] < band[, "upr"]))
+  expect_equal(band[, "fit"], stats::plogis(predict(fit, new)), ignore_attr = TRUE)
+  expect_equal(augment(fit, new)$.fitted, unname(band[, "fit"]))
+  expect_identical(glance(fit)$nobs, 5000L)
+  expect_identical(formula(fit), y ~ a + b, ignore_formula_env = TRUE)
+  expect_match(paste(utils::capture.output(print(summary(fit))), collapse = " "), "of which privacy")
+  for (verb in list(residuals, fitted, deviance, logLik, hatvalues)) {
+    expect_error(verb(fit), class = "dpsc_error_argument")
+  }
+  expect_error(predict(fit), class = "dpsc_error_argument")
+  bare <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds(), intervals = FALSE)
+  expect_error(vcov(bare), class = "dpsc_error_argument")
+  expect_true(all(is.na(tidy(bare)$std.error)))
+  expect_match(paste(utils::capture.output(print(bare)), collapse = " "), "No standard errors")
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(ggplot2::autoplot(fit), "ggplot")
+})
+
+test_that("methods keep to the table's form", {
+  for (record in glm_mechanisms()) {
+    expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
+      "estimate") %in% names(record)))
+    expect_true(all(record$families %in% names(glm_families())))
+    expect_true(all(record$calibrations %in% c("tight", "published")))
+  }
+})
+
+test_that("accuracy and coverage are those of the bench, on a small scale", {
+  withr::local_seed(12)
+  runs <- replicate(25, {
+    x <- matrix(stats::rnorm(4000), 2000) / 3
+    data <- data.frame(y = as.double(stats::runif(2000) < stats::plogis(2 * x[, 1] - x[, 2])), x)
+    fit <- dp_glm(y ~ ., data, epsilon = 1, bounds = list(y = c(0, 1), X1 = c(-1, 1), X2 = c(-1, 1)),
+      control = dp_control(rng = "R")
+    )
+    error <- coef(fit)[-1] - c(2, -1)
+    c(error / 3, abs(error) < stats::qnorm(0.975) * sqrt(diag(vcov(fit)))[-1])
+  })
+  expect_lt(stats::median(sqrt(colSums(runs[1:2, ]^2))), 0.2)
+  # 50 intervals: at most 7 miss, but for a chance of a thousandth at a coverage of 95 %.
+  expect_gte(sum(runs[3:4, ]), 43)
+})
+
+test_that("a fit comes back from its file as it was, and careless edits are found", {
+  skip_if_not_installed("jsonlite")
+  data <- glm_people(2000)
+  path <- withr::local_tempfile(fileext = ".json")
+  formula <- y ~ log(a + 30) + I(b^2) + b + g
+  for (delta in c(0, 1e-6)) {
+    fit <- dp_glm(formula, data, epsilon = 2, delta = delta, bounds = glm_bounds())
+    write_release(fit, path)
+    expect_identical(read_release(path), fit)
+  }
+  X <- cbind(data$a, data$b)
+  expect_no_canary(readLines(path), c(X, crossprod(X), colMeans(X)), "file")
+  text <- readLines(path)
+  edited <- list(
+    sub("log\\(a \\+ 30\\)", "scale(a)", text), sub("binomial", "Gamma", text),
+    sub("\"objective\"", "\"nothing\"", text), sub("I\\(b\\^2\\)", "system(b)", text)
+  )
+  for (lines in edited) {
+    expect_false(identical(lines, text))
+    writeLines(lines, path)
+    expect_error(read_release(path), class = "dpsc_error_release")
+  }
+  writeLines(text[1:20], path)
+  expect_error(read_release(path), class = "dpsc_error_release")
+  seeded <- seeded_glm(y ~ a, data, epsilon = 2, bounds = glm_bounds())
+  expect_error(write_release(seeded, path), class = "dpsc_error_release")
+  write_release(seeded, path, allow_not_private = TRUE)
+  expect_false(read_release(path)$privacy$holds)
+})
+
+test_that("a report says what was found and promised", {
+  data <- glm_people(3000)
+  fit <- dp_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
+  words <- report(fit)
+  expect_length(words$result, 2)
+  expect_match(words$result[[1]], "coefficient of a on the log odds")
+  expect_match(words$guarantee, "epsilon = 2 and delta = 1e-06")
+  expect_match(paste(words$references, collapse = " "), "Kifer")
+  expect_output(print(report(fit, "latex")), "paragraph")
+  seeded <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
+  expect_match(report(seeded)$guarantee, "NOT PRIVATE")
+})
