@@ -264,7 +264,7 @@ overall_lines <- function(fit, level) {
   noise <- release$privacy$private && !is.na(row$privacy.se)
   c(
     paste0("  overall effect   ", format_value(row$estimate), limits),
-    cohort_reasons(fit, level),
+    cohort_reasons(fit, level), cohort_quality_lines(fit),
     if (noise && !is.na(row$std.error)) {
       paste0("  standard error ", format_value(row$std.error), ", of it privacy noise ",
         format_value(row$privacy.se))
@@ -292,6 +292,28 @@ cohort_reasons <- function(fit, level) {
   }, "")
   every <- length(reasons) == length(fit$cohorts) && length(which) == 1L
   paste0("  no interval", if (!every) paste0(" of ", which), ": ", names(which))
+}
+
+#' What is wrong with classical cohorts' fits before the treatment
+#' @noRd
+cohort_quality_lines <- function(fit) {
+  classical <- Filter(function(one) inherits(one, "dp_synth_classical"), fit$cohorts)
+  said <- lapply(classical, fit_quality_lines)
+  kinds <- c("PERFECT FIT", "THE WEIGHTS ARE NOT UNIQUE", "POOR FIT")
+  meaning <- c(
+    "too many donors for so few periods, the weights need not be unique",
+    "other donors fit as well", "donors do not follow the target"
+  )
+  unlist(lapply(seq_along(kinds), function(i) {
+    has <- vapply(said, function(lines) any(startsWith(trimws(lines), kinds[[i]])), NA)
+    if (!any(has)) {
+      return(NULL)
+    }
+    names <- enumerate(utils::head(names(said)[has], 5L), sum(has))
+    strwrap(paste0(kinds[[i]], " before the treatment (", names, "): ", meaning[[i]], "."), 92L,
+      prefix = "    ", initial = "  "
+    )
+  }))
 }
 
 print_cohort_table <- function(fit, type, level) {

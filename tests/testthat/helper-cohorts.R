@@ -64,6 +64,7 @@ callaway_santanna <- function(data) {
 # Imputation (Borusyak, Jaravel and Spiess, 2024): unit and period effects from all untreated
 # observations, by alternating means until nothing moves.
 imputation <- function(data) {
+  data$unit <- as.character(data$unit)
   free <- data[data$treated == 0, ]
   unit <- stats::setNames(numeric(length(unique(data$unit))), unique(data$unit))
   time <- stats::setNames(numeric(length(unique(data$time))), unique(data$time))

@@ -295,6 +295,18 @@ test_that("the classical estimators fit each cohort by itself", {
   expect_s3_class(placebo_space(fit$cohorts[[2]]), "dp_placebo_space")
 })
 
+test_that("a perfect fit of a classical cohort is said", {
+  panel <- cohort_panel(60, 3, 4)
+  fit <- dp_synth(panel$donors,
+    target = panel$target, T0 = c(3, 4), epsilon = Inf, estimator = "simplex"
+  )
+  expect_output(print(fit), "PERFECT FIT before the treatment \\(4")
+  shifted <- dp_synth(panel$donors,
+    target = panel$target + 2, T0 = c(3, 4), epsilon = Inf, estimator = "simplex"
+  )
+  expect_output(print(shifted), "POOR FIT before the treatment \\(4, 5\\)")
+})
+
 test_that("West Germany and Italy are those of the package scpi", {
   data <- utils::read.csv(shared_data("scpi_germany.csv"))
   data$on <- as.numeric((data$country == "West Germany" & data$year >= 1991) |
