@@ -96,6 +96,83 @@ formula.dp_cohorts <- function(x, ...) formula.dp_synth(x)
 
 #' @rdname dp_cohorts
 #' @export
+effects.dp_cohorts <- function(object, ...) lapply(object$cohorts, effects.dp_synth)
+
+#' @rdname dp_cohorts
+#' @export
+predict.dp_cohorts <- function(object, ...) lapply(object$cohorts, predict.dp_synth, ...)
+
+#' @rdname dp_cohorts
+#' @export
+fitted.dp_cohorts <- function(object, ...) lapply(object$cohorts, fitted.dp_synth)
+
+#' @rdname dp_cohorts
+#' @export
+residuals.dp_cohorts <- function(object, ...) lapply(object$cohorts, residuals.dp_synth)
+
+#' @rdname dp_cohorts
+#' @export
+weights.dp_cohorts <- function(object, ...) lapply(object$cohorts, weights.dp_synth)
+
+#' @rdname dp_cohorts
+#' @export
+update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...) {
+  call <- public_call("update")
+  if (...length() || inherits(object$cohorts[[1L]], "dp_synth_classical")) {
+    abort(c(
+      "{.fn update} can change {.arg estimator}, {.arg lambda} and {.arg size} of a release's fit.",
+      i = "They are free. Anything else needs {.fn dp_synth}."
+    ), "argument", call)
+  }
+  paths <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$target)
+  # Cohort by cohort; units in a cohort keep their order.
+  order <- order(object$adopted)
+  arguments <- list(
+    object$release, target = do.call(rbind, paths), T0 = object$adopted[order],
+    estimator = estimator %||% object$estimator,
+    size = if (is.null(size)) object$size[order] else rep_len(size, length(order))[order]
+  )
+  if (!missing(lambda)) arguments["lambda"] <- list(lambda)
+  do.call("dp_synth", arguments)
+}
+
+#' What works on one cohort's fit says so
+#' @noRd
+one_cohort <- function(verb) {
+  function(...) {
+    abort(c(
+      "{.fn {verb}} works on one cohort: {.code {verb}(fit$cohorts[[1]])}.",
+      i = "Every element of {.code fit$cohorts} is an ordinary fit."
+    ), "argument", public_call(verb))
+  }
+}
+
+#' @rdname dp_cohorts
+#' @export
+conformal.dp_cohorts <- one_cohort("conformal")
+
+#' @rdname dp_cohorts
+#' @export
+placebo_time.dp_cohorts <- one_cohort("placebo_time")
+
+#' @rdname dp_cohorts
+#' @export
+penalty_path.dp_cohorts <- one_cohort("penalty_path")
+
+#' @rdname dp_cohorts
+#' @export
+placebo_space.dp_cohorts <- one_cohort("placebo_space")
+
+#' @rdname dp_cohorts
+#' @export
+leave_one_out.dp_cohorts <- one_cohort("leave_one_out")
+
+#' @rdname dp_cohorts
+#' @export
+simulate.dp_cohorts <- one_cohort("simulate")
+
+#' @rdname dp_cohorts
+#' @export
 as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
                                      simultaneous = FALSE) {
   tidy.dp_cohorts(x,
@@ -187,7 +264,7 @@ overall_lines <- function(fit, level) {
   noise <- release$privacy$private && !is.na(row$privacy.se)
   c(
     paste0("  overall effect   ", format_value(row$estimate), limits),
-    cohort_reasons(fit, level),
+    cohort_reasons(fit, level), cohort_quality_lines(fit),
     if (noise && !is.na(row$std.error)) {
       paste0("  standard error ", format_value(row$std.error), ", of it privacy noise ",
         format_value(row$privacy.se))
@@ -215,6 +292,28 @@ cohort_reasons <- function(fit, level) {
   }, "")
   every <- length(reasons) == length(fit$cohorts) && length(which) == 1L
   paste0("  no interval", if (!every) paste0(" of ", which), ": ", names(which))
+}
+
+#' What is wrong with classical cohorts' fits before the treatment
+#' @noRd
+cohort_quality_lines <- function(fit) {
+  classical <- Filter(function(one) inherits(one, "dp_synth_classical"), fit$cohorts)
+  said <- lapply(classical, fit_quality_lines)
+  kinds <- c("PERFECT FIT", "THE WEIGHTS ARE NOT UNIQUE", "POOR FIT")
+  meaning <- c(
+    "too many donors for so few periods, the weights need not be unique",
+    "other donors fit as well", "donors do not follow the target"
+  )
+  unlist(lapply(seq_along(kinds), function(i) {
+    has <- vapply(said, function(lines) any(startsWith(trimws(lines), kinds[[i]])), NA)
+    if (!any(has)) {
+      return(NULL)
+    }
+    names <- enumerate(utils::head(names(said)[has], 5L), sum(has))
+    strwrap(paste0(kinds[[i]], " before the treatment (", names, "): ", meaning[[i]], "."), 92L,
+      prefix = "    ", initial = "  "
+    )
+  }))
 }
 
 print_cohort_table <- function(fit, type, level) {

@@ -27,14 +27,14 @@
 #' not share (how far the people of each stray) and what they do (the noise of the release, the
 #' donors' regression), and keeps the tails of single people that a mean of so many people may have.
 #' `simultaneous = TRUE` covers all rows of a table together, by Sidak's inequality. Where a cohort
-#' in an average has no interval, the average has none, and the print says why. From
-#' 20 people on in *every* cohort the release is calibrated for means; where some cohort is smaller,
-#' for single people.
+#' in an average has no interval, the average has none, and the print says why. From 20 people on in
+#' *every* cohort the release is calibrated for means; where some cohort is smaller, for single
+#' people. Coverage is measured (`bench/cohorts.R` of the sources) and is no theorem.
 #'
 #' Rows before the adoption are residuals: of the forecast of a period from all periods before it
 #' (`"forecast"`; the release allows them between the first adoption and a cohort's own), else of
-#' the fit (`"fitted"`, close to zero by construction). They show how well cohorts are predicted, and
-#' have no interval.
+#' the fit (`"fitted"`, close to zero by construction). They show how well cohorts are predicted,
+#' and have no interval.
 #'
 #' The classical estimators (`epsilon = Inf`) fit each cohort's mean, NOT PRIVATE, and have no
 #' intervals; `placebo_space(fit$cohorts[[1]])` and the like work on each cohort.
@@ -45,6 +45,8 @@
 #'   `"overall"`. Of `plot()` also `"path"`: observed and counterfactual of each cohort.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
+#' @param parm (`character` or `NULL`)\cr rows wanted, by `term`; `NULL` for all.
+#' @param estimator,lambda,size what the new fit shall have; missing: as it was.
 #' @param format,... of `report()`: see [report()]; else unused.
 #' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
 #'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every verb
@@ -61,11 +63,15 @@
 #'     covariance. `confint()`: their limits.
 #'   * `glance()`: one row: `method`, `estimator`, `n.donors`, `n.cohorts`, `n.targets`, `people`,
 #'     `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`, `rho`, `private`.
-#'   * `augment()`: that of every cohort's fit, with `cohort`.
+#'   * `augment()`: that of every cohort's fit, with `cohort`. `effects()`, `predict()`, `fitted()`,
+#'     `residuals()` and `weights()`: lists by cohort. [conformal()], [placebo_time()],
+#'     [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()` say that they work on
+#'     one cohort.
+#'   * `update()`: another estimator, penalty or size on the same release. Spends nothing.
 #'   * `summary()`: the tables by event and by cohort.
 #' @section Errors: `dpsc_error_panel` for a unit that is treated and then no longer, a cohort with
-#'   fewer than two periods before its adoption, no unit that is never treated; `dpsc_error_argument`
-#'   for methods that serve one date only. All come before anything is spent.
+#'   fewer than two periods before its adoption, no unit that is never treated;
+#'   `dpsc_error_argument` for methods that serve one date only. All come before anything is spent.
 #' @references Callaway, B. and Sant'Anna, P. (2021). Difference-in-Differences with Multiple Time
 #'   Periods. Journal of Econometrics 225. Borusyak, K., Jaravel, X. and Spiess, J. (2024).
 #'   Revisiting Event-Study Designs. Review of Economic Studies 91. Ben-Michael, E., Feller, A. and

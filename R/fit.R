@@ -89,9 +89,9 @@
 #'   cover. `vignette("preparing-data")` says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
-#' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment, at
-#'   least 2. Different ones are several adoption dates, see [dp_cohorts]. Of a release by `"gram"`:
-#'   from its own on; `NULL`: its own.
+#' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment,
+#'   at least 2. Different ones are several adoption dates, see [dp_cohorts]. Of a release by
+#'   `"gram"`: from its own on; `NULL`: its own.
 #' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
 #'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.

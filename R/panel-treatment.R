@@ -84,8 +84,8 @@ is_tail <- function(codes, n) {
 #' @param rows (`integer`)\cr rows where the indicator is 1; one at least, no unit and period twice.
 #' @param hide (`flag`)\cr name no treated unit.
 #' @return A list with `units` (`integer`, codes of the treated units, sorted), `T0` (`integer`,
-#'   before the first adoption) and `adopted` (`integer`, periods before each unit's own adoption, or
-#'   `NULL` where all adopt in the same period).
+#'   before the first adoption) and `adopted` (`integer`, periods before each unit's own adoption,
+#'   or `NULL` where all adopt in the same period).
 #' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
 #'   design.
 #' @noRd

@@ -1,5 +1,5 @@
-# Staggered panels, made up like those that difference-in-differences packages ship, and slow oracles
-# of what they estimate. Long data: unit, time, y, first (Inf: never treated), treated.
+# Staggered panels, made up like those that difference-in-differences packages ship, and slow
+# oracles of what they estimate. Long data: unit, time, y, first (Inf: never treated), treated.
 
 # `cohorts`: people by first treated period; `effect`: of periods since adoption, by cohort.
 staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.5, noise = 0.3,
@@ -25,7 +25,7 @@ staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.
 
 # Log teen employment by county, 2003 to 2007 (did::mpdta): small falling effects, three cohorts.
 mpdta_like <- function(never = 300) {
-  staggered_panel(never, c(`2004` = 20, `2006` = 40, `2007` = 130), 2003:2007 - 0,
+  staggered_panel(never, c(`2004` = 20, `2006` = 40, `2007` = 130), 2003:2007,
     function(e, g) -0.04 - 0.03 * e, level = 5.7, drift = 1.4, noise = 0.1, seed = 4
   )
 }
@@ -64,6 +64,7 @@ callaway_santanna <- function(data) {
 # Imputation (Borusyak, Jaravel and Spiess, 2024): unit and period effects from all untreated
 # observations, by alternating means until nothing moves.
 imputation <- function(data) {
+  data$unit <- as.character(data$unit)
   free <- data[data$treated == 0, ]
   unit <- stats::setNames(numeric(length(unique(data$unit))), unique(data$unit))
   time <- stats::setNames(numeric(length(unique(data$time))), unique(data$time))

@@ -198,7 +198,8 @@ test_that("what two cohorts share is the covariance of what the noise does to bo
   post <- function(s) {
     unlist(lapply(1:2, function(g) {
       view <- cohort_view_cpp(s, dates[[g]])
-      gram_estimate_cpp(view, options, targets[g, , drop = FALSE], 1)[[1]]$path[-seq_len(dates[[g]])]
+      own <- gram_estimate_cpp(view, options, targets[g, , drop = FALSE], 1)[[1]]
+      own$path[-seq_len(dates[[g]])]
     }))
   }
   step <- 1e-6
@@ -242,7 +243,8 @@ test_that("the donors' regression error is shared as resampled donors say", {
     unlist(lapply(1:2, function(g) {
       view <- cohort_view_cpp(s, dates[[g]])
       options <- gram_options(FALSE, n, bounds, penalty = 1e-3)
-      gram_estimate_cpp(view, options, target[g, , drop = FALSE], 1)[[1]]$path[-seq_len(dates[[g]])]
+      own <- gram_estimate_cpp(view, options, target[g, , drop = FALSE], 1)[[1]]
+      own$path[-seq_len(dates[[g]])]
     }))
   }
   draws <- t(replicate(250, {

@@ -295,6 +295,18 @@ test_that("the classical estimators fit each cohort by itself", {
   expect_s3_class(placebo_space(fit$cohorts[[2]]), "dp_placebo_space")
 })
 
+test_that("a perfect fit of a classical cohort is said", {
+  panel <- cohort_panel(60, 3, 4)
+  fit <- dp_synth(panel$donors,
+    target = panel$target, T0 = c(3, 4), epsilon = Inf, estimator = "simplex"
+  )
+  expect_output(print(fit), "PERFECT FIT before the treatment \\(4")
+  shifted <- dp_synth(panel$donors,
+    target = panel$target + 2, T0 = c(3, 4), epsilon = Inf, estimator = "simplex"
+  )
+  expect_output(print(shifted), "POOR FIT before the treatment \\(4, 5\\)")
+})
+
 test_that("West Germany and Italy are those of the package scpi", {
   data <- utils::read.csv(shared_data("scpi_germany.csv"))
   data$on <- as.numeric((data$country == "West Germany" & data$year >= 1991) |
@@ -346,4 +358,51 @@ test_that("dates and strings may be periods", {
     target = panel$target, T0 = c(8, 10), epsilon = Inf, times = letters[1:13]
   )
   expect_identical(tidy(fit, "group_time")$period[1:2], c("i", "j"))
+})
+
+test_that("an update is free and gives back what was fitted", {
+  panel <- cohort_panel(400, k = 4)
+  fit <- cohort_fit_of(panel, c(10, 8, 10, 8), size = c(1, 3, 2, 4))
+  same <- update(fit)
+  for (type in c("event", "cohort", "group_time")) expect_equal(tidy(same, type), tidy(fit, type))
+  did <- update(fit, estimator = "did")
+  expect_output(print(did), "difference-in-differences")
+  expect_output(print(did), "calibrated the intervals of another estimator")
+  expect_false(isTRUE(all.equal(coef(did), coef(fit))))
+  expect_equal(update(fit, size = c(5, 3, 2, 4))$size, c(3, 4, 5, 2))
+  expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
+})
+
+test_that("verbs of one fit give lists, or say that they work on one cohort", {
+  panel <- cohort_panel(60)
+  fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
+  expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))
+  expect_identical(lengths(predict(fit)), c(`9` = 5L, `11` = 3L))
+  expect_identical(lengths(residuals(fit)), lengths(fitted(fit)))
+  verbs <- list(conformal, placebo_time, penalty_path, placebo_space, leave_one_out, simulate)
+  for (verb in verbs) {
+    expect_error(verb(fit), "works on one cohort", class = "dpsc_error_argument")
+  }
+})
+
+test_that("other settings of the release work for several dates", {
+  panel <- cohort_panel(900)
+  settings <- list(
+    list(control = dp_control(rng = "R", features = Inf)),
+    list(control = dp_control(rng = "R", lambda = 20)),
+    list(estimator = "did", control = dp_control(rng = "R")),
+    list(delta = 0, control = dp_control(rng = "R"))
+  )
+  for (setting in settings) {
+    fit <- withr::with_seed(6, do.call(dp_synth, c(list(
+      panel$donors, target = panel$target, T0 = c(8, 10), epsilon = 4, bounds = c(-1, 1)
+    ), setting)))
+    expect_false(anyNA(tidy(fit, "group_time", conf.int = TRUE)[c("conf.low", "p.value")]))
+    truth <- dp_synth(panel$donors,
+      target = panel$target, T0 = c(8, 10), epsilon = Inf,
+      estimator = fit$estimator
+    )
+    error <- abs(coef(fit, "cohort") - coef(truth, "cohort"))
+    expect_true(all(error < 5 * tidy(fit, "cohort")$privacy.se + 0.1))
+  }
 })
