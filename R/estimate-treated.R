@@ -49,7 +49,7 @@ fit_treated <- function(release, estimator) {
   list(
     target = shown(known$path), size = m, counterfactual = shown(fits[[1L]]$path),
     variance = list(list(
-      prediction = (fit$prediction + group_excess(release) / m) * scale$unit^2,
+      prediction = (fit$prediction + group_excess(release) / m + cut_doubt(release)) * scale$unit^2,
       privacy = (fit$privacy + tcrossprod(moved)) * scale$unit^2
     )),
     spread = list(spread), penalty = fits[[1L]]$penalty
@@ -63,6 +63,21 @@ group_excess <- function(release) {
   max(0, x$second - x$second_sd - x$own_variance)
 }
 
+#' Variance of what a cut may have taken off the group's mean: unknown, but of the size of what is
+#' left between that mean and where the last round was centred
+#' @noRd
+cut_doubt <- function(release) {
+  x <- release$statistics$treated
+  residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
+  # From features to outcomes, scaled units.
+  unit <- abs(mean(x$moves[-seq_len(release$panel$T0), residual])) / x$mean_sd
+  (0.4 * sum(from_centre(x)[residual]) * unit)^2
+}
+
+#' The group's mean less where the last round was centred
+#' @noRd
+from_centre <- function(x) x$mean - (x$rounds[[2L]]$origin - x$rounds[[1L]]$origin)
+
 #' Where the rows were cut so short that the group's mean cannot be told, or `NULL`
 #'
 #' The last round is centred where the group was found. If its people are still far from there on
@@ -70,10 +85,8 @@ group_excess <- function(release) {
 #' @noRd
 clipped_reason <- function(release) {
   x <- release$statistics$treated
-  last <- x$rounds[[2L]]
-  away <- x$mean - (last$origin - x$rounds[[1L]]$origin)
-  residual <- utils::tail(away, release$panel$T1)
-  if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * last$radius) {
+  residual <- utils::tail(from_centre(x), release$panel$T1)
+  if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * x$rounds[[2L]]$radius) {
     "the treated are further from the donors than the radius that the noise let be found"
   }
 }

@@ -20,14 +20,16 @@ public <- c(
   "median_losses_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp", "lm_moments_cpp",
   "penalised_path_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
-  "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp"
+  "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
+  "treated_plan_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "lm_release_cpp", "select_pick_cpp",
-  "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp", "weights_release_cpp"
+  "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
+  "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
 )
 
 # People go in, and one answer without noise comes back that is never shown: is the table finite,
@@ -48,7 +50,7 @@ unprotected <- list(
   capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, glm_rows_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL, lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
-  stream_shown_nodes_cpp = NULL,
+  stream_shown_nodes_cpp = NULL, treated_audit_cpp = NULL, treated_control_audit_cpp = NULL,
   # The paper's experiments, from inst/reproduction.
   repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.
