@@ -167,8 +167,9 @@ sql_cell <- function(y, map, dialect) {
 #' @param map (`list` or `NULL`)\cr `centre` (T), `scale`, `limit` (T); `NULL`: outcomes as they
 #'   are.
 #' @param text (`flag`)\cr are the identifiers strings?
+#' @param before (`count`)\cr how many people have their numbers already.
 #' @noRd
-sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FALSE) {
+sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FALSE, before = 0) {
   y <- sql_cast(outcome, dialect$real)
   largest <- sql_real(.Machine$double.xmax, dialect)
   cells <- vapply(seq_along(periods), function(t) {
@@ -187,8 +188,34 @@ sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FA
     " GROUP BY ", unit
   )
   paste0(
-    "SELECT ROW_NUMBER() OVER (ORDER BY ", if (text) dialect$order("u") else "u", ") AS r, k, ok, ",
+    "SELECT ROW_NUMBER() OVER (ORDER BY ", if (text) dialect$order("u") else "u", ") + ",
+    sql_whole(before), " AS r, k, ok, ",
     paste0("q", seq_along(periods), collapse = ", "), " FROM (", people, ") p"
+  )
+}
+
+#' Identifiers at which people are cut into groups of a size, numbered: a query
+#'
+#' They stay in the engine, in a temporary table, so that no statement holds one.
+#' @param from (`string`)\cr rows of one period, one a person.
+#' @noRd
+sql_cuts <- function(from, unit, size, dialect, text = FALSE) {
+  by <- if (text) dialect$order("u") else "u"
+  paste0(
+    "SELECT u, (r / ", sql_whole(size), ") AS b FROM (SELECT u, ROW_NUMBER() OVER (ORDER BY ", by,
+    ") AS r FROM (SELECT ", unit, " AS u FROM ", from, ") a) c WHERE ",
+    dialect$modulo("r", sql_whole(size)), " = 0"
+  )
+}
+
+#' Conditions on a unit to be in group b of those
+#' @noRd
+sql_group <- function(unit, cuts, b, groups, dialect, text = FALSE) {
+  as_text <- if (text) dialect$order else identity
+  end <- function(k) as_text(paste0("(SELECT u FROM ", cuts, " WHERE b = ", k, ")"))
+  unit <- as_text(unit)
+  c(
+    if (b > 1L) paste(unit, ">", end(b - 1L)), if (b < groups) paste(unit, "<=", end(b))
   )
 }
 

@@ -54,6 +54,8 @@
 #' @param compute (`string`)\cr `"here"` or `"database"`, see below.
 #' @param calibrate (`flag`)\cr with `"database"`: may the rows of up to 10,000 people travel?
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
+#' @param groups (`count`)\cr people are made wide in so many groups, one after the other: an engine
+#'   with little memory needs not spill. Each group reads the table once.
 #' @param files (`character`)\cr paths; `*` stands for anything.
 #' @param memory (`string` or `NULL`)\cr limit for duckdb, such as `"1GB"`.
 #' @param sources (`list`)\cr of `dp_table()`, `dp_files()`, [dp_workers()]; of matrices and
@@ -73,7 +75,7 @@
 #' DBI::dbDisconnect(con)
 #' @export
 dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here", "database"),
-                     calibrate = FALSE, block = 65536) {
+                     calibrate = FALSE, block = 65536, groups = 1) {
   call <- public_call("dp_table")
   need_package("DBI", "dp_table()", call)
   if (inherits(con, "tbl_lazy")) {
@@ -93,7 +95,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     }
     from <- from_text(con, table, call)
   }
-  new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, call)
+  new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups, call)
 }
 
 #' What stands after FROM
@@ -111,7 +113,7 @@ from_text <- function(con, table, call) {
   as.character(DBI::dbQuoteIdentifier(con, table))
 }
 
-new_table <- function(con, from, index, outcome, compute, calibrate, block, call) {
+new_table <- function(con, from, index, outcome, compute, calibrate, block, groups, call) {
   # dp_files() gives one way.
   compute <- check_choice(compute, c("here", "database"), call = call)
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
@@ -127,6 +129,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, call
   out <- structure(list(
     con = con, from = from, index = as.vector(index), outcome = outcome, compute = compute,
     calibrate = check_flag(calibrate, call = call), block = check_count(block, 1, call = call),
+    groups = check_count(groups, 1, 1000, call = call),
     dialect = dialect_of(con), state = state
   ), class = c("dp_table", "dp_source"))
   out$fields <- table_fields(out, call)
@@ -146,7 +149,8 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, call
 
 #' @rdname dp_table
 #' @export
-dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, memory = NULL) {
+dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups = 1,
+                     memory = NULL) {
   call <- public_call("dp_files")
   if (!is.character(files) || !length(files) || anyNA(files)) {
     abort("{.arg files} must be paths of CSV or Parquet files.", "argument", call)
@@ -176,7 +180,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, memory 
   } else {
     keep_seed(files_by_sqlite(paths, call))
   }
-  out <- new_table(engine$con, engine$from, index, outcome, "here", FALSE, block, call)
+  out <- new_table(engine$con, engine$from, index, outcome, "here", FALSE, block, groups, call)
   # Closes the engine when the object is gone.
   out$state$engine <- engine
   class(out) <- c("dp_files", class(out))

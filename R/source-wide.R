@@ -23,18 +23,29 @@ make_wide <- function(table, design, grid, call) {
   text <- is.character(run_sql(con, paste("SELECT", unit, "FROM", table$from, "WHERE 1 = 0"), call,
     fetch = TRUE
   )[[1L]])
-  query <- sql_wide(
-    donors_from(table, design), unit, time, outcome, sql_literals(con, design$periods), grid,
-    dialect, text
-  )
-  if (nchar(query) > 9e5 && dialect$name == "sqlite") abort_periods(length(design$periods), call)
+  periods <- sql_literals(con, design$periods)
+  if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
   close <- function() {
-    quiet_sql(con, c(paste("DROP TABLE", name), dialect$after))
+    quiet_sql(con, c(paste("DROP TABLE", c(name, paste0(name, "_cuts"))), dialect$after))
   }
   quiet_sql(con, dialect$before)
-  run_sql(con, dialect$make(name, query), call, what = "Preparing the donors' rows")
   done <- FALSE
   on.exit(if (!done) close())
+  groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text, call)
+  for (b in seq_len(groups)) {
+    chosen <- if (groups > 1L) sql_group(unit, paste0(name, "_cuts"), b, groups, dialect, text)
+    before <- if (b > 1L) {
+      sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name), call)[[1L]]
+    } else {
+      0
+    }
+    query <- sql_wide(
+      donors_from(table, design, chosen), unit, time, outcome, periods, grid, dialect, text, before
+    )
+    run_sql(con, if (b > 1L) paste("INSERT INTO", name, query) else dialect$make(name, query), call,
+      what = "Preparing the donors' rows"
+    )
+  }
   if (dialect$index) {
     run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"), call)
   }
@@ -62,14 +73,36 @@ abort_periods <- function(n_times, call) {
   ), "panel", call)
 }
 
-#' Long rows of donors: all units that are never treated
+#' Cut people into groups that are made wide one after the other
+#'
+#' By the identifiers of one period's rows. A person who has none there makes an error later on.
+#' @return The number of groups.
 #' @noRd
-donors_from <- function(table, design) {
-  if (is.null(design$treated)) {
-    return(table$from)
+cut_units <- function(table, design, name, time, periods, text, call) {
+  if (table$groups == 1) {
+    return(1L)
   }
-  unit <- quoted(table$con, table$index[[1L]])
-  paste(table$from, "WHERE", unit, "NOT IN", treated_units(table, design))
+  con <- table$con
+  unit <- quoted(con, table$index[[1L]])
+  from <- donors_from(table, design, paste(time, "=", periods[[1L]]))
+  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", from), call)[[1L]]
+  size <- max(1, ceiling(n / table$groups))
+  run_sql(con, table$dialect$make(name, sql_cuts(from, unit, size, table$dialect, text)), call,
+    what = "Preparing the donors' rows"
+  )
+  max(1L, as.integer(ceiling(n / size)))
+}
+
+#' Long rows of donors: all units that are never treated
+#' @param chosen (`character`)\cr further conditions.
+#' @noRd
+donors_from <- function(table, design, chosen = NULL) {
+  if (!is.null(design$treated)) {
+    unit <- quoted(table$con, table$index[[1L]])
+    chosen <- c(paste(unit, "NOT IN", treated_units(table, design)), chosen)
+  }
+  paste(c(table$from, if (length(chosen)) c("WHERE", paste(chosen, collapse = " AND "))),
+    collapse = " ")
 }
 
 #' The treated units: their names, if few, or a query

@@ -40,22 +40,26 @@ make_data <- function() {
     "CAST(u > %d AND t > %d AS INTEGER) AS treated",
     "FROM range(1, %d) a(u), range(1, %d) b(t) ORDER BY t, hash(u)) TO '%s'"
   ), n, T0, n + 2L, T0 + T1 + 1L, parquet))
-  csv <- file.path(home, "sales.csv")
-  DBI::dbExecute(con, sprintf("COPY (SELECT * FROM '%s') TO '%s' (HEADER false)", parquet, csv))
+  csv <- file.path(home, c("north.csv", "south.csv"))
+  for (k in 1:2) {
+    DBI::dbExecute(con, sprintf(
+      "COPY (SELECT * FROM '%s' WHERE unit %s %d) TO '%s' (HEADER false)", parquet,
+      c("<=", ">")[[k]], n %/% 2L, csv[[k]]
+    ))
+  }
   DBI::dbDisconnect(con)
   pg <- postgres()
-  for (table in c("sales", "north", "south")) {
-    DBI::dbExecute(pg, paste("DROP TABLE IF EXISTS", table))
+  Sys.chmod(c(home, csv), "755")
+  for (k in 1:2) {
+    table <- c("north", "south")[[k]]
     DBI::dbExecute(pg, paste(
       "CREATE UNLOGGED TABLE", table,
       "(unit INTEGER, week INTEGER, y DOUBLE PRECISION, treated INTEGER)"
     ))
+    DBI::dbExecute(pg, sprintf("COPY %s FROM '%s' (FORMAT csv)", table, csv[[k]]))
   }
-  Sys.chmod(c(home, csv), "755")
-  DBI::dbExecute(pg, sprintf("COPY sales FROM '%s' (FORMAT csv)", csv))
   unlink(csv)
-  DBI::dbExecute(pg, paste("INSERT INTO north SELECT * FROM sales WHERE unit <=", n / 2))
-  DBI::dbExecute(pg, paste("INSERT INTO south SELECT * FROM sales WHERE unit >", n / 2))
+  DBI::dbExecute(pg, "CREATE VIEW sales AS SELECT * FROM north UNION ALL SELECT * FROM south")
   DBI::dbExecute(pg, "ANALYZE")
   DBI::dbDisconnect(pg)
 }
@@ -80,6 +84,9 @@ ways <- list(
   },
   "Parquet by DuckDB, streamed, 1 GB" = function() list(x = table_of(duck(), parquet)),
   "Parquet by DuckDB, streamed, 300 MB" = function() list(x = table_of(duck("300MB"), parquet)),
+  "Parquet by DuckDB, streamed, 300 MB, 8 groups" = function() {
+    list(x = table_of(duck("300MB"), parquet, groups = 8))
+  },
   "Parquet by DuckDB, sums there, 1 GB" = function() {
     list(x = table_of(duck(), parquet, compute = "database", calibrate = TRUE))
   },
@@ -134,7 +141,10 @@ measure <- function(way) {
       out
     }, namespace)
   }
-  size <- function(x) if (is.data.frame(x)) sum(vapply(x, function(v) length(v) * 8, 0)) else 0
+  size <- function(x) {
+    if (!is.data.frame(x)) return(0)
+    sum(vapply(x, function(v) length(v) * if (is.integer(v)) 4 else 8, 0))
+  }
   watch("run_sql", size)
   watch("ask_workers", function(x) sum(lengths(unlist(x, recursive = FALSE))) * 8)
   prepared <- 0
@@ -179,18 +189,17 @@ if (length(arguments)) {
   Sys.setenv(DPSC_BENCH_FOLDER = home)
   cat("Making", n, "x", T0 + T1, "rows\n")
   make_data()
-  results <- list()
-  for (way in names(ways)) {
+  wanted <- grep(Sys.getenv("DPSC_BENCH_WAYS", "."), names(ways), value = TRUE)
+  results <- NULL
+  for (way in wanted) {
     file <- tempfile(fileext = ".rds")
     status <- system2("Rscript", c("bench/databases.R", shQuote(way), file), stderr = "")
     if (status != 0L || !file.exists(file)) stop("this way failed: ", way)
-    results[[way]] <- readRDS(file)
-    print(results[[way]], right = FALSE, row.names = FALSE)
+    results <- rbind(results, readRDS(file))
+    stopifnot(length(unique(results$hash)) == 1L)
+    shown <- results[names(results) != "hash"]
+    if (n == 1e6) utils::write.csv(shown, "bench/results/databases.csv", row.names = FALSE)
+    print(utils::tail(shown, 1L), right = FALSE, row.names = FALSE)
   }
-  results <- do.call(rbind, results)
-  stopifnot(length(unique(results$hash)) == 1L)
-  results$hash <- NULL
-  if (n == 1e6) utils::write.csv(results, "bench/results/databases.csv", row.names = FALSE)
-  print(results, right = FALSE, row.names = FALSE)
   unlink(home, recursive = TRUE)
 }

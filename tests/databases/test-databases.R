@@ -38,6 +38,7 @@ test_that("engines give the data frame's release, streamed and summed there", {
     for (bounds in list(c(-1, 1), cbind(seq(-1, -0.5, length.out = 9), 1 / 1:9))) {
       reference <- seeded(p$data, bounds = bounds)
       expect_identical(seeded(in_sqlite(con, block = 90), bounds = bounds), reference)
+      expect_identical(seeded(in_sqlite(con, groups = 5), bounds = bounds), reference)
       there <- in_sqlite(con, compute = "database", calibrate = TRUE)
       expect_identical(seeded(there, bounds = bounds), reference)
       expect_true(there$state$proved)

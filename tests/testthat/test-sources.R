@@ -80,6 +80,11 @@ test_that("several places give the release of all rows: tables, matrices, chunks
     expect_output(print(shards), "2 places")
     expect_identical(seeded(shards), reference)
   }
+  # Made wide in groups.
+  DBI::dbWriteTable(con, "sales", p$data)
+  for (groups in c(2, 7, 1000)) {
+    expect_identical(seeded(in_sqlite(con, groups = groups, block = 40)), reference)
+  }
   # Donors alone, with a target.
   donors <- donors_of(p$data)
   long <- p$data[!p$data$unit %in% treated_of(p$data), ]
