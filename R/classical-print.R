@@ -24,7 +24,7 @@ summary.dp_synth_classical <- function(object, ...) {
       target = rownames(effect), term = c("average", colnames(effect)),
       estimate = c(mean(effect), effect)
     ),
-    rmspe = classical_rmspe(object)
+    rmspe = classical_rmspe(object), balance = balance_table(object)
   ), class = "summary.dp_synth_classical")
 }
 
@@ -34,6 +34,10 @@ print.summary.dp_synth_classical <- function(x, ...) {
   fit <- x$fit
   cat(fit_headline(fit), describe_targets(fit), "", sep = "\n")
   print(data.frame(effect = format_value(x$effects$estimate), row.names = x$effects$term))
+  if (!is.null(x$balance)) {
+    cat("", "  balance of predictors", sep = "\n")
+    print(x$balance, digits = 4L)
+  }
   cat(
     "", fit_quality_lines(fit), weight_line(fit), tuning_lines(fit), "", next_lines(fit), "",
     privacy_lines(fit$release),
@@ -100,6 +104,24 @@ fit_quality_lines <- function(fit) {
       )
     }
   )
+}
+
+#' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
+#' @return A data frame, one row a predictor, or `NULL` without predictors. NOT PRIVATE.
+#' @noRd
+balance_table <- function(fit) {
+  given <- fit$settings$predictors
+  if (is.null(given)) {
+    return(NULL)
+  }
+  out <- data.frame(
+    target = given$target, synthetic = drop(fit$weights %*% given$donors),
+    donors = colMeans(given$donors),
+    row.names = colnames(given$donors) %||% paste("predictor", seq_along(given$target))
+  )
+  names(out)[[3L]] <- "donors' mean"
+  if (!is.null(fit$settings$importance)) out$V <- fit$settings$importance
+  out
 }
 
 #' The largest weights: donors' names, as NOT PRIVATE as the fit

@@ -80,8 +80,10 @@
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()] or [dp_release()])\cr `outcome ~ treated` for long
 #'   data, where either side may be an expression and the indicator is 1 exactly for treated units
-#'   from the treatment on; or a numeric matrix of donors, n x T (rows are donors), in outcome units
-#'   (PRIVATE); or a release, whose further use spends nothing.
+#'   from the treatment on; with estimators `"predictors"` and `"augmented"` also
+#'   `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by each unit's mean before
+#'   the treatment or over the periods named; or a numeric matrix of donors, n x T (rows are donors),
+#'   in outcome units (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`)\cr long data, one row for each unit and period, in any order. PRIVATE.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
 #'   cover. `vignette("preparing-data")` says what may be done to them before.
@@ -96,7 +98,8 @@
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
-#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
+#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`,
+#'   `"sdid"`, `"factor"`, `"mcnnm"`: see `vignette("classical")`, settings in [dp_control()].
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
 #'   is; 1 if `NULL`. The mean of many people strays less than one person: its interval is shorter.
 #'   From 20 people on the release is calibrated for a mean: give `size` when it is made. PUBLIC.
@@ -165,9 +168,11 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   keep_names <- control$donor_names || is_classical(estimator)
+  parts <- if (is_classical(estimator)) split_predictors(x, estimator, call)
   panel <- panel_from_formula(
-    x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
+    parts$formula %||% x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
   )
+  panel$predictors <- formula_predictors(parts, data, index, panel, call)
   fit <- fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
   )

@@ -11,8 +11,8 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "bounds", "chunks", "data", "lm-columns", "panel", "panel-formula", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
+    "bounds", "chunks", "classical-formula", "data", "lm-columns", "panel", "panel-formula",
+    "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
