@@ -28,7 +28,8 @@ r_floors <- list(
     "classical-predictors", "classical-sdid", "effects", "estimate-gram"
   ),
   infer = c(
-    "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time"
+    "classical-conformal", "classical-errors", "classical-placebo", "free-inference", "inference",
+    "inference-time"
   ),
   api = c("classical-fit", "fit", "lm", "plan", "plan-errors", "plan-people"),
   audit = c(
