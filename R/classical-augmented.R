@@ -30,14 +30,14 @@ complete_augmented <- function(raw, settings, call) {
   }
   both <- balanced_columns(raw$donors, raw$target, raw$T0, out$predictors)
   path <- augmented_path_cpp(both$donors, both$target, raw$T0, 20L, 1e-8)
+  if (path$lambda[[1L]] <= 1e-20 * max(raw$donors^2)) {
+    abort("The donors are alike before treatment: there is nothing to fit.", "argument", call)
+  }
   error <- colMeans(path$error)
   spread <- apply(path$error, 2L, stats::sd) / sqrt(raw$T0)
   best <- which.min(error)
   limit <- error[[best]] + if (out$rule == "1se") spread[[best]] else 0
   out$lambda <- max(path$lambda[error <= limit])
-  if (out$lambda <= 0) {
-    abort("The donors are alike before treatment: there is nothing to fit.", "argument", call)
-  }
   out$path <- data.frame(lambda = path$lambda, error = error, std.error = spread)
   out
 }

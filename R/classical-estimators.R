@@ -295,14 +295,14 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
   matrix(paths, nrow(donors), byrow = TRUE)
 }
 
-#' Settings for a fit without donor `i`, which may be the target instead
+#' Settings for a fit without the donors `i`, whose mean may be the target instead
 #' @noRd
 settings_without <- function(settings, i, target = FALSE) {
   given <- settings$predictors
   if (is.null(given)) {
     return(settings)
   }
-  if (target) settings$predictors$target <- given$donors[i, ]
+  if (target) settings$predictors$target <- colMeans(given$donors[i, , drop = FALSE])
   settings$predictors$donors <- given$donors[-i, , drop = FALSE]
   settings
 }

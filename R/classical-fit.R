@@ -38,7 +38,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
   donors <- panel$donors
   storage.mode(donors) <- "double"
   rownames(donors) <- panel$donor_names %||% seq_len(nrow(donors))
-  settings <- classical_settings(control$settings, estimator, k)
+  settings <- classical_settings(control$settings, estimator, panel, call)
   fit <- fit_classical(donors, target, panel$T0, estimator, settings, call)
   T1 <- panel$T1
   unknown <- matrix(NA_real_, T1, T1)
@@ -57,10 +57,25 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
 
 #' The user's settings, and what only the panel knows
 #' @noRd
-classical_settings <- function(settings, estimator, treated) {
-  if (estimator == "sdid") settings$treated <- settings$treated %||% treated
+classical_settings <- function(settings, estimator, panel, call) {
+  if (estimator == "sdid") settings$treated <- settings$treated %||% nrow(panel$target)
+  given <- classical_predictors(panel)
+  if (is.null(given)) {
+    return(settings)
+  }
+  if (!is.null(settings$predictors)) {
+    abort(c(
+      "There are two sets of predictors.",
+      i = "Name them in the formula or in {.code dp_control(settings = )}, not in both."
+    ), "argument", call)
+  }
+  settings$predictors <- given
   settings
 }
+
+#' The predictors that a panel brings along: `donors` (n x K) and `target` (K), or `NULL`
+#' @noRd
+classical_predictors <- function(panel) panel$predictors
 
 #' What stands in for the release of a fit that has none, so that the verbs need not ask
 #' @noRd

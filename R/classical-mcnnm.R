@@ -23,7 +23,9 @@ complete_mcnnm <- function(raw, settings, call) {
     ), "argument", call)
   }
   path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3)
-  if (path$lambda[[1L]] <= 0) {
+  # The largest singular value of what effects of units and periods leave, against rounding.
+  largest <- path$lambda[[1L]] * (length(raw$donors) + raw$T0) / 2
+  if (largest <= 1e-7 * max(abs(raw$donors), abs(raw$target))) {
     abort(c(
       "The outcomes are effects of units and periods and nothing else.",
       i = "Estimator {.val did} says all there is to say."

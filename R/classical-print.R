@@ -5,12 +5,26 @@
 print.dp_synth_classical <- function(x, ...) {
   cat(
     fit_headline(x), describe_targets(x), "",
-    paste0("  average effect   ", format_value(mean(effects_of(x)))),
-    fit_quality_lines(x), weight_line(x), tuning_lines(x), "", next_lines(x), "",
+    average_effect_lines(x), fit_quality_lines(x), weight_line(x), tuning_lines(x), "", next_lines(x), "",
     privacy_lines(x$release),
     sep = "\n"
   )
   invisible(x)
+}
+
+#' The average effect, with what `placebo_errors()` found
+#' @noRd
+average_effect_lines <- function(fit) {
+  line <- paste0("  average effect   ", format_value(mean(effects_of(fit))))
+  if (is.null(fit$placebos)) {
+    return(line)
+  }
+  average <- effect_limits(fit)[1L, ]
+  c(paste0(
+    line, " [", format_value(average$conf.low), ", ", format_value(average$conf.high), "], 95 %"
+  ), paste0(
+    "  standard error   ", format_value(average$std.error), ", from ", count_of(fit$placebos, "placebo")
+  ))
 }
 
 #' @rdname print.dp_synth
@@ -24,7 +38,7 @@ summary.dp_synth_classical <- function(object, ...) {
       target = rownames(effect), term = c("average", colnames(effect)),
       estimate = c(mean(effect), effect)
     ),
-    rmspe = classical_rmspe(object)
+    rmspe = classical_rmspe(object), balance = balance_table(object)
   ), class = "summary.dp_synth_classical")
 }
 
@@ -34,6 +48,10 @@ print.summary.dp_synth_classical <- function(x, ...) {
   fit <- x$fit
   cat(fit_headline(fit), describe_targets(fit), "", sep = "\n")
   print(data.frame(effect = format_value(x$effects$estimate), row.names = x$effects$term))
+  if (!is.null(x$balance)) {
+    cat("", "  balance of predictors", sep = "\n")
+    print(x$balance, digits = 4L)
+  }
   cat(
     "", fit_quality_lines(fit), weight_line(fit), tuning_lines(fit), "", next_lines(fit), "",
     privacy_lines(fit$release),
@@ -45,17 +63,23 @@ print.summary.dp_synth_classical <- function(x, ...) {
 #' @rdname effects.dp_synth
 #' @export
 confint.dp_synth_classical <- function(object, ...) {
+  if (!is.null(object$placebos)) {
+    return(NextMethod())
+  }
   instead <- if (!treats_periods_alike(object)) {
-    "{.fn placebo_space} ranks the target's effect among placebos on the donors."
+    paste(
+      "{.fn placebo_errors} takes them from placebos on the donors, {.fn placebo_space} ranks the",
+      "target's effect among those."
+    )
   } else {
     highest <- classical_level(object)
     paste0(
       "{.code conformal(fit", if (highest < 0.95) paste0(", level = ", highest), ")} gives ",
-      "intervals, {.fn placebo_space} a rank among placebos on the donors."
+      "intervals, {.fn placebo_errors} standard errors from placebos on the donors."
     )
   }
   abort(c(
-    "Estimator {.val {object$estimator}} has no standard errors and no {.fn confint}.",
+    "A fit by estimator {.val {object$estimator}} has no standard errors and no {.fn confint}.",
     i = instead
   ), "argument", public_call("confint"))
 }
@@ -100,6 +124,24 @@ fit_quality_lines <- function(fit) {
       )
     }
   )
+}
+
+#' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
+#' @return A data frame, one row a predictor, or `NULL` without predictors. NOT PRIVATE.
+#' @noRd
+balance_table <- function(fit) {
+  given <- fit$settings$predictors
+  if (is.null(given)) {
+    return(NULL)
+  }
+  out <- data.frame(
+    target = given$target, synthetic = drop(fit$weights %*% given$donors),
+    donors = colMeans(given$donors),
+    row.names = colnames(given$donors) %||% paste("predictor", seq_along(given$target))
+  )
+  names(out)[[3L]] <- "donors' mean"
+  if (!is.null(fit$settings$importance)) out$V <- fit$settings$importance
+  out
 }
 
 #' The largest weights: donors' names, as NOT PRIVATE as the fit
@@ -157,10 +199,10 @@ next_lines <- function(fit) {
   c(
     "  next: placebo_space(fit) for a p-value, leave_one_out(fit) for what rests on one donor,",
     if (!treats_periods_alike(fit)) {
-      "  placebo_time(fit) for placebo dates"
+      "  placebo_time(fit) for placebo dates, placebo_errors(fit) for standard errors"
     } else {
       paste0("  conformal(fit", if (highest < 0.95) paste0(", level = ", highest),
-        ") for intervals")
+        ") for intervals, placebo_errors(fit) for standard errors")
     }
   )
 }

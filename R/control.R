@@ -25,8 +25,12 @@
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
 #'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
 #' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for
-#'   `"penalised"` (required there), `rank` for `"hsvt"`, and for `"predictors"` a list `predictors`
-#'   of `donors` (n x K) and `target` (K), and `v` (K importances; `NULL`: nested search).
+#'   `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`: cross-validation); `rule`
+#'   for `"augmented"`, `"1se"` (the largest penalty within one standard error of the best) or
+#'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0 to
+#'   `most`); `zeta` and `zeta_periods` for `"sdid"`; for `"predictors"` and `"augmented"` a list
+#'   `predictors` of `donors` (n x K) and `target` (K), unless the formula names them, and for
+#'   `"predictors"` `v` (K importances; `NULL`: nested search).
 #' @param donor_names (`flag`)\cr declare the donors' names public, so that
 #'   [weights()][coef.dp_synth()] may show them.
 #' @return A list of class `dp_control`. PUBLIC.

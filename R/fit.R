@@ -81,8 +81,10 @@
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is 1
 #'   exactly for treated units from the treatment on (each from its own adoption on, see
-#'   [dp_cohorts]); or a numeric matrix of donors, n x T (rows are donors), in outcome units
-#'   (PRIVATE); or a release, whose further use spends nothing.
+#'   [dp_cohorts]); with estimators `"predictors"` and `"augmented"` also
+#'   `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by each unit's mean before
+#'   the treatment or over the periods named; or a numeric matrix of donors, n x T (rows are donors),
+#'   in outcome units (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
@@ -100,7 +102,8 @@
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
-#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`.
+#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`,
+#'   `"sdid"`, `"factor"`, `"mcnnm"`: see `vignette("classical")`, settings in [dp_control()].
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
 #'   is; 1 if `NULL`. The mean of many people strays less than one person: its interval is shorter.
 #'   From 20 people on the release is calibrated for a mean: give `size` when it is made. PUBLIC.
@@ -171,10 +174,12 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   control <- check_control(control, call)
   private <- is_private(epsilon)
   keep_names <- control$donor_names || is_classical(estimator)
+  parts <- if (is_classical(estimator)) split_predictors(x, estimator, call)
   panel <- panel_from_formula(
-    x, data, index, call, keep_names = keep_names, private = private,
+    parts$formula %||% x, data, index, call, keep_names = keep_names, private = private,
     hide = hides_treated(protect, private)
   )
+  panel$predictors <- formula_predictors(parts, data, index, panel, call)
   fit <- fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
     protect

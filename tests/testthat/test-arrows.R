@@ -33,7 +33,8 @@ r_floors <- list(
     "estimate-treated", "lm-path"
   ),
   infer = c(
-    "classical-conformal", "classical-placebo", "free-inference", "inference", "inference-time"
+    "classical-conformal", "classical-errors", "classical-placebo", "free-inference", "inference",
+    "inference-time"
   ),
   api = c(
     "classical-fit", "cohorts", "fit", "glm", "lm", "lm-json", "lm-posterior", "plan",

@@ -9,7 +9,9 @@ small_fit <- function(estimator = "simplex", settings = list(), seed = 1) {
 all_settings <- function() {
   list(
     simplex = list(), ridge = list(lambda = 2), demeaned = list(), hsvt = list(rank = 2),
-    did = list(), penalised = list(lambda = 0.1)
+    did = list(), penalised = list(lambda = 0.1), augmented = list(lambda = 0.5),
+    sdid = list(zeta = 0.5, zeta_periods = 0.1), factor = list(rank = 1),
+    mcnnm = list(lambda = 0.05)
   )
 }
 

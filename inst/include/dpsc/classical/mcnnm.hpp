@@ -82,7 +82,7 @@ inline mcnnm_errors cross_validate_mcnnm(const matrix_completion::matrix_ref& do
     throw std::invalid_argument("cross-validation needs two periods and a path of penalties");
   const completion_settings rough{1e-5, 300};
   matrix_completion whole = target_completion(donors, target, held_out(T0, T));
-  const double largest = whole.largest_theta(rough) / completion_theta(1.0, n + 1, T, T0);
+  const double largest = whole.largest_theta({}) / completion_theta(1.0, n + 1, T, T0);
   mcnnm_errors out;
   out.lambda.resize(penalties);
   for (int j = 0; j < penalties; ++j)

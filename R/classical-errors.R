@@ -1,0 +1,76 @@
+# Standard errors of classical fits from placebos in space.
+
+#' Standard errors of a classical fit, from placebos
+#'
+#' Every donor (of k treated units: groups of k donors) takes the place of the treated and is fitted
+#' from the other donors; how far those effects spread is the standard error (Arkhangelsky et al.,
+#' 2021, algorithm 4). It rests on donors and treated units having errors of the same size; with few
+#' donors it is rough: with n of them by about a share of `1 / sqrt(2 n)`. Penalties, ranks and
+#' importances given or chosen by the fit are kept, importances that are searched for are searched
+#' for again.
+#'
+#' @inheritSection placebo_space Not for private fits
+#' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
+#' @param draws (`count`)\cr groups drawn, by R's generator, where several units are treated. With
+#'   one treated unit every donor counts once and nothing is drawn.
+#' @param ... unused.
+#' @return The fit, whose `print()`, [tidy()][tidy.dp_synth()], [confint()][effects.dp_synth()],
+#'   [vcov()][coef.dp_synth()] and `plot()` now have standard errors and normal intervals, of the
+#'   average and of each period. NOT PRIVATE.
+#' @section Errors: `dpsc_error_private` for a private fit; `dpsc_error_argument` with too few donors.
+#' @references
+#' Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021). Synthetic
+#' Difference-in-Differences. American Economic Review 111, 4088-4118.
+#' @examples
+#' panel <- sim_panel(n = 20, T0 = 15, T1 = 4, effect = 0.3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 15, epsilon = Inf, estimator = "sdid"
+#' )
+#' tidy(placebo_errors(fit), conf.int = TRUE)
+#' @export
+placebo_errors <- function(fit, ...) {
+  UseMethod("placebo_errors")
+}
+
+#' @rdname placebo_errors
+#' @export
+placebo_errors.dp_synth <- function(fit, draws = 200, ...) {
+  call <- public_call("placebo_errors")
+  check_no_dots(..., call = call)
+  draws <- check_count(draws, 2, 1e6, call = call)
+  parts <- raw_parts(fit, call)
+  n <- nrow(parts$raw$donors)
+  treated <- sum(fit$size %||% 1)
+  if (n < max(3, 2 * treated)) {
+    abort(c(
+      "There are too few donors for standard errors by placebos.",
+      x = "{treated} treated unit{?s} and {n} donor{?s}.",
+      i = "There must be at least three, and two for each treated unit."
+    ), "argument", call)
+  }
+  gaps <- placebo_gaps(parts, treated, draws)[, -seq_len(parts$raw$T0), drop = FALSE]
+  centred <- sweep(gaps, 2L, colMeans(gaps))
+  prediction <- crossprod(centred) / nrow(gaps)
+  fit$variance <- list(list(prediction = prediction, privacy = 0 * prediction))
+  fit$spread <- list(list())
+  fit$placebos <- nrow(gaps)
+  fit
+}
+
+#' Outcome minus counterfactual of placebo groups
+#' @return A matrix, one row a placebo, T columns. NOT PRIVATE.
+#' @noRd
+placebo_gaps <- function(parts, treated, draws) {
+  raw <- parts$raw
+  if (treated == 1) {
+    return(raw$donors - placebo_counterfactuals(raw, parts$estimator, parts$settings))
+  }
+  gaps <- vapply(seq_len(draws), function(draw) {
+    group <- sample.int(nrow(raw$donors), treated)
+    own <- colMeans(raw$donors[group, , drop = FALSE])
+    others <- raw$donors[-group, , drop = FALSE]
+    settings <- settings_without(parts$settings, group, target = TRUE)
+    own - fit_checked(others, own, raw$T0, parts$estimator, settings)$counterfactual
+  }, numeric(ncol(raw$donors)))
+  t(gaps)
+}

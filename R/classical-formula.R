@@ -1,0 +1,166 @@
+# Predictors in a formula, `outcome ~ treated | x1 + over(x2, 1980:1985)`, for the estimators on raw
+# data that take them: one number a unit, the mean of its observed values before treatment.
+
+# Those that take predictors.
+predictor_estimators <- c("predictors", "augmented")
+
+#' Take the predictors out of the formula of a classical fit
+#' @param formula (`any`)\cr what the user gave.
+#' @return A list: `formula`, without the second part; `terms`, a list of expressions, or `NULL`
+#'   where there are none. A formula that is not `y ~ a | b` comes back as it is.
+#' @section Errors: `dpsc_error_panel`.
+#' @noRd
+split_predictors <- function(formula, estimator, call = NULL) {
+  rhs <- if (inherits(formula, "formula") && length(formula) == 3L) formula[[3L]]
+  if (!(is.call(rhs) && identical(rhs[[1L]], quote(`|`)))) {
+    return(list(formula = formula, terms = NULL))
+  }
+  if (!estimator %in% predictor_estimators) {
+    abort(c(
+      "Estimator {.val {estimator}} takes no predictors: {.arg formula} has a second part.",
+      i = "{.or {.val {predictor_estimators}}} take them."
+    ), "panel", call)
+  }
+  terms <- added_terms(rhs[[3L]])
+  operators <- vapply(terms, function(term) {
+    is.call(term) && is.symbol(term[[1L]]) &&
+      as.character(term[[1L]]) %in% c("-", "*", ":", "^", "/", "%in%", "|", "~")
+  }, NA)
+  if (any(operators)) {
+    abort(c(
+      "Predictors are columns joined by {.code +}.",
+      x = "{.code {code_label(terms[operators][[1L]], 'One of them')}} is not a column.",
+      i = "Wrap arithmetic in {.code I()}; {.code over(x, periods)} is a mean over some periods."
+    ), "panel", call)
+  }
+  formula[[3L]] <- rhs[[2L]]
+  list(formula = formula, terms = terms)
+}
+
+#' The terms of a sum
+#' @noRd
+added_terms <- function(code) {
+  while (is.call(code) && identical(code[[1L]], quote(`(`))) code <- code[[2L]]
+  if (is.call(code) && identical(code[[1L]], quote(`+`)) && length(code) == 3L) {
+    return(c(added_terms(code[[2L]]), added_terms(code[[3L]])))
+  }
+  list(code)
+}
+
+#' Predictors of the units of a panel from long data
+#'
+#' Means over the observed periods before treatment, or over the periods that `over()` names; of a
+#' factor or strings the shares of its levels. Missing values are left out of the mean.
+#'
+#' @param parts (`list`)\cr from `split_predictors()`.
+#' @param data,index as for [dp_synth()]. Of a fit that is NOT PRIVATE.
+#' @param panel (`dpsc_panel`)\cr made from the same data, with the donors' names.
+#' @return `NULL` without terms; else a list: `donors` (n x K, named both ways) and `target` (K).
+#' @section Errors: `dpsc_error_panel`.
+#' @noRd
+formula_predictors <- function(parts, data, index, panel, call = NULL) {
+  if (is.null(parts$terms)) {
+    return(NULL)
+  }
+  units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
+  times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
+  labels <- c(panel$donor_names, rownames(panel$target))
+  rows <- list(
+    unit = match(unit_labels(units$values), labels)[units$code], time = times$code,
+    times = period_text(times$values), n_units = length(labels)
+  )
+  columns <- lapply(parts$terms, function(term) {
+    unit_means(term, environment(parts$formula), data, rows, panel$T0, call)
+  })
+  all <- do.call(cbind, columns)
+  lost <- colSums(!is.finite(all))
+  if (any(lost > 0)) {
+    abort(c(
+      "Every unit must have a value of every predictor before treatment.",
+      x = "{.code {colnames(all)[lost > 0][[1L]]}} has none for {lost[lost > 0][[1L]]} unit{?s}.",
+      i = "Leave it out, or give {.code over()} periods in which it is observed."
+    ), "panel", call)
+  }
+  donors <- seq_along(panel$donor_names)
+  rownames(all) <- labels
+  list(
+    donors = all[donors, , drop = FALSE], target = colMeans(all[-donors, , drop = FALSE])
+  )
+}
+
+#' One term's means by unit
+#' @param rows (`list`)\cr unit and period of each row of `data`.
+#' @return A matrix, units x columns, `NaN` where nothing is observed.
+#' @noRd
+unit_means <- function(term, environment, data, rows, T0, call) {
+  # The fit is not private: years may be shown in full, which code_label() would not.
+  label <- if (is_plain_code(term)) paste(deparse(term, 500L), collapse = " ") else "predictor"
+  chosen <- seq_len(T0)
+  if (is.call(term) && identical(term[[1L]], quote(over))) {
+    chosen <- over_periods(term, environment, rows$times, T0, call)
+    term <- term[[2L]]
+  }
+  formula <- stats::as.formula(call("~", term), environment)
+  frame <- evaluate_frame(formula, data)
+  if (is.null(frame)) {
+    abort_evaluation(formula, data, call)
+  }
+  values <- as_columns(frame[[1L]], label, call)
+  if (nrow(values) != length(rows$unit)) {
+    abort("{.code {label}} must have one value for each row of {.arg data}.", "panel", call)
+  }
+  kept <- rows$time %in% chosen
+  mean_by(values[kept, , drop = FALSE], rows$unit[kept], rows$n_units)
+}
+
+mean_by <- function(values, group, n) {
+  out <- vapply(seq_len(ncol(values)), function(k) {
+    seen <- is.finite(values[, k])
+    sums <- tabulate_sum(values[seen, k], group[seen], n)
+    sums / tabulate(group[seen], n)
+  }, numeric(n))
+  matrix(out, n, dimnames = list(NULL, colnames(values)))
+}
+
+tabulate_sum <- function(values, group, n) {
+  out <- numeric(n)
+  sums <- rowsum(values, group)
+  out[as.integer(rownames(sums))] <- sums
+  out
+}
+
+#' A predictor as columns of numbers: of a factor or strings, an indicator a level
+#' @noRd
+as_columns <- function(x, label, call) {
+  if (is.character(x)) x <- factor(x)
+  if (is.factor(x)) {
+    out <- outer(as.integer(x), seq_len(nlevels(x)), "==") + 0
+    colnames(out) <- paste0(label, levels(x))
+    return(out)
+  }
+  if (is.logical(x)) x <- x + 0
+  if (!is.numeric(x) || NCOL(x) != 1L || !is_plain_number(x)) {
+    abort(c(
+      "A predictor must be a column of numbers, logical values, strings or a factor.",
+      x = "{.code {label}} is of class {class(x)[[1L]]}."
+    ), "panel", call)
+  }
+  matrix(as.double(x), ncol = 1L, dimnames = list(NULL, label))
+}
+
+#' Positions of the periods that `over(x, periods)` names
+#' @noRd
+over_periods <- function(term, environment, times, T0, call) {
+  if (length(term) != 3L) {
+    abort("{.code over(x, periods)} takes a column and periods.", "panel", call)
+  }
+  named <- tryCatch(eval(term[[3L]], environment), error = function(e) NULL)
+  at <- if (length(named)) match(period_text(named), times)
+  if (!length(at) || anyNA(at) || any(at > T0)) {
+    abort(c(
+      "{.code {code_label(term, 'over()')}} must name periods before the treatment.",
+      i = "They go from {times[[1L]]} to {times[[T0]]}."
+    ), "panel", call)
+  }
+  at
+}

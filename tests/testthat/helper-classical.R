@@ -1,0 +1,55 @@
+# Slow oracles of the classical estimators: first-order methods that share nothing with the core.
+
+# Projection onto the simplex (sorting).
+project_simplex <- function(v) {
+  u <- sort(v, decreasing = TRUE)
+  k <- max(which(u + (1 - cumsum(u)) / seq_along(u) > 0))
+  pmax(v + (1 - sum(u[seq_len(k)])) / k, 0)
+}
+
+# min ||w x - y||^2 + ridge ||w||^2 over the simplex; both demeaned by row if `intercept`.
+slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
+  if (intercept) {
+    x <- x - rowMeans(x)
+    y <- y - mean(y)
+  }
+  gram <- tcrossprod(x) + diag(ridge, nrow(x))
+  linear <- drop(x %*% y)
+  size <- 1 / max(eigen(gram, TRUE, TRUE)$values)
+  w <- v <- rep(1 / nrow(x), nrow(x))
+  momentum <- 1
+  for (i in seq_len(steps)) {
+    new <- project_simplex(v - size * (drop(gram %*% v) - linear))
+    # Restart where the momentum points uphill.
+    again <- sum((v - new) * (new - w)) > 0
+    following <- if (again) 1 else (1 + sqrt(1 + 4 * momentum^2)) / 2
+    v <- if (again) new else new + (momentum - 1) / following * (new - w)
+    w <- new
+    momentum <- following
+  }
+  w
+}
+
+# A small panel with two factors, levels and noise.
+model_panel <- function(n = 12, T0 = 9, T1 = 4, seed = 1) {
+  withr::with_seed(seed, {
+    periods <- T0 + T1
+    factors <- rbind(cumsum(rnorm(periods)), sin(seq_len(periods)))
+    all <- rnorm(n + 1, sd = 2) + matrix(rnorm(2 * (n + 1)), n + 1) %*% factors +
+      matrix(rnorm((n + 1) * periods, sd = 0.3), n + 1)
+    rownames(all) <- c(letters[seq_len(n)], "unit")
+    list(donors = all[seq_len(n), ], target = all[n + 1, ], T0 = T0, times = seq_len(periods))
+  })
+}
+
+effect_on <- function(panel, fit) {
+  mean((drop(panel$target) - fit$counterfactual)[-seq_len(panel$T0)])
+}
+
+# Weights and intercept give the counterfactual after treatment, and the weights sum to one.
+expect_weights_tell <- function(panel, fit, tolerance = 1e-7) {
+  post <- -seq_len(panel$T0)
+  path <- drop(fit$weights %*% panel$donors) + fit$intercept
+  testthat::expect_lt(max(abs(path - fit$counterfactual)[post]), tolerance)
+  testthat::expect_equal(sum(fit$weights), 1, tolerance = 1e-9)
+}
