@@ -207,8 +207,13 @@ subset_constants <- function(subsets, n, shares, call) {
   rate <- min(0.5, nominal$epsilon / (32 * log(1 / nominal$delta)))
   printed <- ceiling(log(n / nominal$delta) / rate^2)
   subsets <- check_count(subsets %||% printed, 2, arg = "subsets", call = call)
-  if (2 * subsets * rate < 1) {
-    abort("{.arg subsets} are too few: nobody could be in any of them.", "argument", call)
+  # They are drawn again until nobody is in more than twice the mean number of them.
+  unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
+  if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
+    abort(c(
+      "{.arg subsets} are too few to be balanced: somebody would be in too many of them.",
+      i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} will do."
+    ), "argument", call)
   }
   if (subsets + n * rate * subsets > 5e7) {
     abort(c(

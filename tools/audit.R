@@ -153,6 +153,64 @@ for (name in names(helpers$planted_faults())) {
   note(audit, paste("gram,", name), "jump", TRUE)
 }
 
+cat("Streams, selections, regressions\n")
+bounds <- function(names, half = 1) stats::setNames(rep(list(c(-half, half)), length(names)), names)
+r_noise <- dp_control(rng = "R")
+running <- function(panel) {
+  stream <- dp_stream_sum(bounds("x"), epsilon = 1, delta = 0, horizon = 8, noise = "tree",
+    control = r_noise
+  )
+  tidy(update(stream, data.frame(x = panel[, 1])))$estimate
+}
+empty <- matrix(-1, 8, 1)
+once <- rbind(1, empty[-1, , drop = FALSE])
+note(dp_audit(running, empty, once, 1, 0, runs(3000)), "running sum, tree", "swap", FALSE)
+# A person who is in eight times, undeclared.
+note(dp_audit(running, empty, -empty, 1, 0, runs(3000)), "running sum, person eight times", "swap",
+  TRUE)
+pick <- function(exponent) {
+  facts <- list(size = 1, exponent = exponent, rho_step = Inf, blocks = 2, ball = 1,
+    intercept = FALSE)
+  function(panel) internal$select_pick_cpp(panel, "pursuit", facts, "R")[[1L]]
+}
+base <- rbind(c(1, 1, 1), c(1, 1, 1))
+swap <- list(rbind(base, c(1, -1, 1)), rbind(base, c(-1, 1, 1)))
+note(dp_audit(pick(2), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, pursuit", "swap", FALSE)
+note(dp_audit(pick(6), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, thrice the exponent",
+  "swap", TRUE)
+regression_replay <- function(one, two, delta) {
+  columns <- internal$lm_columns(y ~ a, bounds(c("y", "a"), 20), NULL)
+  facts <- list(n = nrow(one), epsilon = 4, delta = delta, scores = TRUE,
+    design = internal$lm_design(columns))
+  rows <- function(x) internal$lm_table(columns, as.data.frame(x), TRUE, NULL)
+  first <- internal$lm_audit_cpp(rows(one), facts, "R", NULL)
+  second <- internal$lm_audit_cpp(rows(two), facts, "R", lapply(first$calls, `[[`, "output"))
+  steps <- internal$lm_plan_cpp(facts)$steps
+  ratio <- mapply(function(a, b, mu, epsilon) {
+    d <- b$value - a$value
+    if (a$law == "exponential") {
+      x <- diff(range(d)) * a$scale
+      if (delta > 0) internal$exponential_step_mu_cpp(x) / mu else x / epsilon
+    } else if (delta > 0) {
+      sqrt(sum(d^2 / (a$scale - 16))) / mu
+    } else {
+      sum(abs(d) / a$scale) / epsilon
+    }
+  }, first$calls, second$calls, steps$mu, steps$epsilon)
+  list(mode = "replay", n_runs = 1, claimed = list(epsilon = 4, delta = delta),
+    observed = list(ratio = max(ratio)), violated = max(ratio) > 1 + 1e-9)
+}
+people <- data.frame(y = stats::rnorm(500), a = stats::rnorm(500))
+far <- function(rows, sign) {
+  people[rows, ] <- list(20, 20 * sign)
+  people
+}
+for (delta in c(0, 1e-6)) {
+  note(regression_replay(far(1, 1), far(1, -1), delta), "regression with scores", "swap", FALSE)
+  note(regression_replay(far(1:2, 1), far(1:2, -1), delta), "regression, person twice", "swap",
+    TRUE)
+}
+
 table <- do.call(rbind, rows)
 if (scale >= 1) {
   dir.create("bench/results", showWarnings = FALSE, recursive = TRUE)

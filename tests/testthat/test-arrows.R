@@ -11,11 +11,11 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "data", "glm-family", "lm-choice", "lm-columns",
-    "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-long", "panel-matrix",
-    "panel-rowwise", "panel-treatment", "protect", "simulate", "source-engine", "source-panel",
-    "source-people", "source-proof", "source-rows", "source-sql", "source-table", "source-wide",
-    "source-workers", "stream-columns"
+    "aggregate-blocks", "bounds", "chunks", "classical-formula", "data", "glm-family", "lm-choice",
+    "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-long",
+    "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate", "source-engine",
+    "source-panel", "source-people", "source-proof", "source-rows", "source-sql", "source-table",
+    "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
@@ -37,8 +37,8 @@ r_floors <- list(
     "inference-time"
   ),
   api = c(
-    "classical-fit", "cohorts", "fit", "glm", "lm", "lm-json", "lm-posterior", "plan",
-    "plan-errors", "plan-lm", "plan-people", "plan-select"
+    "classical-fit", "cohorts", "fit", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
+    "plan", "plan-errors", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
@@ -47,8 +47,8 @@ r_floors <- list(
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
-    "lm-methods", "lm-posterior-methods", "lm-print", "methods", "pdp-methods", "plot",
-    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
+    "glm-report", "lm-methods", "lm-posterior-methods", "lm-print", "methods", "pdp-methods",
+    "plot", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
     "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )

@@ -56,7 +56,7 @@ test_that("the odds of a pick move by the exponent on the worst neighbours, and 
 })
 
 test_that("shares of the budget add up to it", {
-  for (method in setdiff(dpsc:::selection_methods, c("gram", "blocks", "stability", "lasso"))) {
+  for (method in setdiff(dpsc:::selection_methods, c("gram", dpsc:::testing_methods))) {
     for (refit in c(TRUE, FALSE)) {
       facts <- list(n = 500, p = 12, intercept = TRUE, share = 0.8, refit = refit, size = 3)
       budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control(), NULL)
@@ -78,7 +78,7 @@ test_that("without noise every method finds the support", {
   truth <- c("x.2", "x.4", "x.6")
   for (method in dpsc:::selection_methods) {
     found <- dp_select(y ~ ., rows, epsilon = Inf, size = 3, bounds = select_bounds(rows),
-      method = method)
+      method = method, settings = if (method == "subsamples") list(subsets = 15000) else list())
     expect_setequal(found$selected, truth)
     fit <- stats::lm(stats::reformulate(found$selected, "y"), rows)
     expect_equal(coef(found), stats::coef(fit), tolerance = 0.05)
@@ -221,6 +221,37 @@ test_that("the counterexample to the printed LASSO test is not named", {
   expect_identical(found$distance, 0)
   table[n / 2 + 1, 4] <- 1
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
+})
+
+test_that("overlapping subsets: a neighbour moves the distance by one, and no answer that has one", {
+  withr::local_seed(14)
+  n <- 40
+  facts <- stable_facts(n, subsets = 400, rate = 0.1)
+  x <- matrix(stats::runif(n * 3, -1, 1), n)
+  table <- cbind(x, pmax(pmin(0.8 * x[, 1] + stats::rnorm(n, sd = 0.1), 1), -1))
+  at <- function(table, seed) withr::with_seed(seed, distance(table, "subsamples", facts))
+  positive <- 0
+  for (seed in 1:25) {
+    now <- at(table, seed)
+    positive <- positive + (now$distance > 0)
+    for (k in 1:6) {
+      other <- table
+      other[sample.int(n, 1L), ] <- c(sample(c(-1, 1), 3, TRUE), sample(c(-1, 1), 1))
+      moved <- at(other, seed)
+      expect_lte(abs(moved$distance - now$distance), 1)
+      if (now$distance > 0) expect_identical(moved$support, now$support)
+    }
+  }
+  expect_gt(positive, 5)
+  # As printed: rate and number at (1, 1e-6) with 1,000 people.
+  printed <- dpsc:::subset_constants(NULL, 1000, list(epsilon = 1, delta = 1e-6), NULL)
+  expect_equal(1 / printed$rate, 442.0963, tolerance = 1e-6)
+  expect_equal(printed$subsets, 4.05e6, tolerance = 1e-3)
+  for (subsets in list(NULL, 3000)) {
+    expect_error(dpsc:::subset_constants(subsets, 1e5, list(epsilon = 1, delta = 1e-6), NULL),
+      class = "dpsc_error_argument"
+    )
+  }
 })
 
 test_that("abstaining is an output, and paid for", {

@@ -1,0 +1,105 @@
+# Plans of regressions, selections and streams: from public facts, and near what comes out.
+
+plan_bounds <- function(p, half = 30) {
+  stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
+}
+
+test_that("the planned error is near the one that comes out", {
+  withr::local_seed(6)
+  for (case in list(c(p = 2, n = 3000, epsilon = 1), c(p = 6, n = 10000, epsilon = 2))) {
+    p <- case[["p"]]
+    n <- case[["n"]]
+    bounds <- plan_bounds(p)
+    errors <- replicate(30, {
+      data <- data.frame(matrix(stats::rnorm(n * p), n))
+      data$y <- rowSums(data) + stats::rnorm(n)
+      fit <- suppressWarnings(dp_lm(y ~ ., data,
+        epsilon = case[["epsilon"]], bounds = bounds, control = dp_control(rng = "R")
+      ))
+      mean((coef(fit)[-1L] - 1)^2) * n
+    })
+    plan <- dp_plan_lm(y ~ ., bounds, n = n, epsilon = case[["epsilon"]])
+    expect_gt(plan$ratio / sqrt(mean(errors)), 0.7)
+    expect_lt(plan$ratio / sqrt(mean(errors)), 1.4)
+    expect_equal(plan$ratio^2, 1 + plan$privacy^2)
+  }
+})
+
+test_that("a plan answers how many people, and what epsilon", {
+  bounds <- plan_bounds(3)
+  people <- dp_plan_lm(y ~ ., bounds, epsilon = 1, ratio = 1.5)
+  at <- function(n, epsilon) dp_plan_lm(y ~ ., bounds, n = n, epsilon = epsilon)$ratio
+  expect_lte(at(people$n, 1), 1.5)
+  expect_gt(at(round(0.98 * people$n), 1), 1.5)
+  budget <- dp_plan_lm(y ~ ., bounds, n = 5000, ratio = 1.5)
+  expect_lte(at(5000, budget$epsilon), 1.5)
+  expect_gt(at(5000, 0.9 * budget$epsilon), 1.5)
+  lost <- dp_plan_lm(y ~ ., bounds, n = 200, epsilon = 0.5)
+  expect_true(is.na(lost$ratio))
+  expect_false(is.na(at(lost$least_n, 0.5)))
+  expect_false(is.na(at(200, lost$least_epsilon)))
+  expect_output(print(lost), "not be found")
+  expect_output(print(people), "times those of lm")
+  # Scores are paid for; levels need no medians.
+  paid <- dp_plan_lm(y ~ ., bounds, n = 5000, epsilon = 1, vcov = "HC")
+  expect_gt(paid$ratio, at(5000, 1))
+  levels <- dp_plan_lm(y ~ g, list(y = c(0, 1), g = c("a", "b", "c")), n = 5000, epsilon = 1)
+  expect_identical(levels$located, 1L)
+  expect_identical(levels$columns, 2L)
+})
+
+test_that("hurdles fall with people and budget, and selections find what is beyond them", {
+  bounds <- plan_bounds(40, 1)
+  plan <- function(n, epsilon) {
+    dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)
+  }
+  here <- plan(2000, 1)
+  expect_identical(here$method, c("pursuit", "screening", "gram"))
+  expect_identical(sum(here$recommended), 1L)
+  expect_true(all(plan(4000, 1)$hurdle < here$hurdle))
+  expect_true(all(plan(2000, 2)$hurdle < here$hurdle))
+  withr::local_seed(3)
+  found <- function(signal) {
+    mean(replicate(20, {
+      data <- data.frame(matrix(stats::runif(2000 * 40, -1, 1), 2000))
+      # A uniform variable has variance one third.
+      data$y <- 3 * signal * (data$X3 - data$X9) + stats::runif(2000, -0.3, 0.3)
+      picked <- dp_select(y ~ ., data,
+        epsilon = 1, size = 2, bounds = bounds, method = "pursuit", refit = FALSE, share = 0.8,
+        control = dp_control(rng = "R")
+      )$selected
+      mean(c("X3", "X9") %in% picked)
+    }))
+  }
+  hurdle <- dp_plan_select(y ~ ., bounds,
+    n = 2000, size = 2, epsilon = 1, refit = FALSE
+  )$hurdle[[1L]]
+  expect_gt(found(1.5 * hurdle), 0.85)
+  expect_lt(found(0.4 * hurdle), 0.6)
+})
+
+test_that("a stream's plan says when it becomes useful", {
+  bounds <- plan_bounds(5, 1)
+  plan <- function(horizon, epsilon) dp_plan_online(y ~ ., bounds, horizon, epsilon)
+  expect_lt(plan(1e5, 1)$regret, plan(1e4, 1)$regret)
+  expect_lt(plan(1e4, 4)$useful_from, plan(1e4, 1)$useful_from)
+  stream <- dp_online(y ~ ., epsilon = 1, horizon = 1e4, bounds = bounds)
+  expect_identical(plan(1e4, 1)$method, stream$learner$method)
+})
+
+test_that("bad questions are classed errors", {
+  bounds <- plan_bounds(2)
+  fails <- function(...) expect_error(dp_plan_lm(...), class = "dpsc_error_argument")
+  fails(y ~ ., bounds)
+  fails(y ~ ., bounds, n = 100)
+  fails(y ~ ., bounds, n = 100, epsilon = 1, ratio = 2)
+  fails(y ~ ., bounds, n = 100, ratio = 0.5)
+  fails(y ~ ., bounds, n = 2, epsilon = 1)
+  expect_error(dp_plan_lm(y ~ zz, bounds, n = 100, epsilon = 1), class = "dpsc_error_bounds")
+  expect_error(dp_plan_select(y ~ ., bounds, n = 100, size = 3, epsilon = 1),
+    class = "dpsc_error_argument"
+  )
+  expect_error(dp_plan_online(y ~ ., bounds, horizon = 1, epsilon = 1),
+    class = "dpsc_error_argument"
+  )
+})
