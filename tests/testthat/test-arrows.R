@@ -11,12 +11,12 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
-    "bounds", "chunks", "data", "glm-family", "lm-columns", "panel", "panel-formula", "panel-long",
+    "aggregate-blocks", "bounds", "chunks", "data", "glm-family", "lm-columns", "panel", "panel-formula", "panel-long",
     "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
-    "glm-mechanisms", "glm-objective", "mechanism-gram", "mechanism-objective", "mechanism-output",
+    "glm-mechanisms", "glm-objective", "glm-papers", "mechanism-gram", "mechanism-objective", "mechanism-output",
     "paper-bounds"
   ),
   release = c(
@@ -26,15 +26,17 @@ r_floors <- list(
   est = c("classical-estimators", "estimate-gram", "leave-one-out", "period-model"),
   infer = c("classical-conformal", "classical-placebo", "inference", "inference-time"),
   api = c(
-    "classical-fit", "effect-series", "fit", "glm", "glm-release", "lm", "plan", "plan-errors", "plan-people",
+    "aggregate", "classical-fit", "effect-series", "fit", "glm", "glm-release", "lm",
+    "lm-posterior", "plan", "plan-errors", "plan-people",
     "plan-refusal"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "pdp", "pdp-gram", "pdp-vertical"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "pdp", "pdp-gram", "pdp-rows",
+    "pdp-vertical"
   ),
   show = c(
-    "audit-methods", "classical-plot", "classical-print", "explore", "glm-methods", "glm-print", "glm-report",
-    "lm-methods", "lm-print",
+    "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "explore", "glm-methods", "glm-print", "glm-report",
+    "lm-methods", "lm-posterior-methods", "lm-print",
     "methods", "pdp-methods", "plot", "plot-inference", "plot-plan", "plot-theme", "print",
     "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
