@@ -4,7 +4,7 @@
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
-for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R")) {
+for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R", "helper-papers.R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
 # Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
@@ -152,6 +152,9 @@ for (name in names(helpers$planted_faults())) {
   audit <- c(audit, list(mode = "replay", n_runs = 10, claimed = list(epsilon = 1, delta = 1e-6)))
   note(audit, paste("gram,", name), "jump", TRUE)
 }
+
+cat("The papers' methods, right and wrong\n")
+for (row in helpers$paper_audits(runs(3000))) note(row$audit(), row$name, "rows", row$wrong)
 
 table <- do.call(rbind, rows)
 if (scale >= 1) {
