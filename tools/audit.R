@@ -4,7 +4,7 @@
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
-for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R")) {
+for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R", "helper-papers.R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
 # Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
@@ -210,6 +210,8 @@ for (delta in c(0, 1e-6)) {
   note(regression_replay(far(1:2, 1), far(1:2, -1), delta), "regression, person twice", "swap",
     TRUE)
 }
+cat("The papers' methods, right and wrong\n")
+for (row in helpers$paper_audits(runs(3000))) note(row$audit(), row$name, "rows", row$wrong)
 
 table <- do.call(rbind, rows)
 if (scale >= 1) {

@@ -68,3 +68,204 @@ worst_replaced <- function(ridge, scale, absent = FALSE) {
 
 # The delta at epsilon between two laws on a grid of masses.
 hockey_stick <- function(p, q, epsilon) sum(pmax(p - exp(epsilon) * q, 0))
+
+# Audits ------------------------------------------------------------------------------------------
+
+# Objective perturbation in two dimensions: rows are (x1, x2, y). `length` draws |b|.
+perturbed <- function(plan, law = c("spherical", "gaussian", "printed")) {
+  law <- match.arg(law)
+  log_noise <- function(size) {
+    switch(law,
+      spherical = -size / plan$scale, gaussian = -size^2 / (2 * plan$scale^2),
+      printed = -size / plan$scale - log(size)
+    )
+  }
+  list(
+    run = function(rows) {
+      u <- stats::rnorm(2)
+      size <- switch(law,
+        spherical = stats::rgamma(1, 2, scale = plan$scale), gaussian = plan$scale * sqrt(sum(u^2)),
+        printed = stats::rexp(1, 1 / plan$scale)
+      )
+      ridge_logistic_cpp(rows[, 1:2, drop = FALSE], rows[, 3], rep(plan$ridge, 2),
+        u / sqrt(sum(u^2)) * size, 1e-10)
+    },
+    log_density = function(theta, rows) {
+      p <- stats::plogis(drop(rows[, 1:2, drop = FALSE] %*% theta))
+      g <- colSums((p - rows[, 3]) * rows[, 1:2, drop = FALSE]) + plan$ridge * theta
+      H <- crossprod(rows[, 1:2], p * (1 - p) * rows[, 1:2]) + diag(plan$ridge, 2)
+      log_noise(sqrt(sum(g^2))) + log(det(H))
+    }
+  )
+}
+
+paper_pair <- function() {
+  list(
+    data = rbind(c(0.6, 0.8, 1), c(1, 0, 0), c(0, 1, 1)),
+    neighbour = rbind(c(0.6, 0.8, 0), c(1, 0, 0), c(0, 1, 1))
+  )
+}
+
+audit_of_loss <- function(m, pair, delta, runs) {
+  dp_audit(m$run, pair$data, pair$neighbour, epsilon = 1, delta = delta, n_runs = runs,
+    mode = "loss", log_density = m$log_density)
+}
+
+# The minimiser plus noise.
+perturbed_output <- function(plan) {
+  centre <- function(rows) {
+    ridge_logistic_cpp(rows[, 1:2, drop = FALSE], rows[, 3], rep(plan$ridge, 2), c(0, 0), 1e-10)
+  }
+  list(
+    run = function(rows) {
+      u <- stats::rnorm(2)
+      centre(rows) + u / sqrt(sum(u^2)) * stats::rgamma(1, 2, scale = plan$output)
+    },
+    log_density = function(theta, rows) -sqrt(sum((theta - centre(rows))^2)) / plan$output
+  )
+}
+
+# One draw of a posterior in two dimensions.
+posterior <- function(ridge, gamma) {
+  law <- function(rows) {
+    H <- crossprod(rows[, 1:2]) + diag(ridge, 2)
+    list(H = H, mean = drop(solve(H, crossprod(rows[, 1:2], rows[, 3]))))
+  }
+  list(
+    run = function(rows) {
+      at <- law(rows)
+      at$mean + backsolve(chol(at$H), stats::rnorm(2)) / sqrt(gamma)
+    },
+    log_density = function(theta, rows) {
+      at <- law(rows)
+      log(det(at$H)) / 2 - gamma / 2 * sum((theta - at$mean) * (at$H %*% (theta - at$mean)))
+    }
+  )
+}
+
+# NAPP-VS: noise on |theta|.
+selected_sign <- function(rows) {
+  b <- stats::rexp(1, 1 / 2)
+  f <- function(t) {
+    sum(log1p(exp(rows[, 1] * t)) - rows[, 2] * rows[, 1] * t) + t^2 / 4 + b * abs(t)
+  }
+  stats::optimise(f, c(-20, 20), tol = 1e-10)$minimum
+}
+
+# Does NAPP-ERM's slope lie between zero and the knee of its penalty? Nobody's rows leave nothing there.
+napp_between <- function(calibration) {
+  facts <- core_facts("napp", calibration, n = 5, iterations = 800, target = 0.25)
+  function(rows) {
+    slope <- abs(paper_release_cpp(rows, facts, "R")$scaled[[1L]][[2L]])
+    as.double(slope > 0.03 && slope < 0.99 / sqrt(2))
+  }
+}
+
+napp_pair <- function() {
+  data <- data.frame(z = c(NA, NA, TRUE, FALSE, TRUE), a = c(1, 1, 0, 0, 0), g = "u")
+  other <- data
+  other$z[1] <- TRUE
+  columns <- lm_columns(z ~ a, paper_bounds(), NULL, binary_outcome)
+  list(data = lm_table(columns, data, TRUE, NULL), neighbour = lm_table(columns, other, TRUE, NULL))
+}
+
+# A mean of answers over ten blocks of one, clipped or not, with the dissertation's noise.
+mean_of_blocks <- function(clip) {
+  function(rows) {
+    answers <- if (clip) pmin(pmax(rows[, 1], 0), 1) else rows[, 1]
+    mean(answers) + stats::rexp(1, 10) - stats::rexp(1, 10)
+  }
+}
+
+# One row an audit: its name, whether the mechanism is wrong, and the audit as a function.
+paper_audits <- function(runs) {
+  pair <- paper_pair()
+  out <- list()
+  add <- function(name, wrong, audit) {
+    out[[length(out) + 1L]] <<- list(name = name, wrong = wrong, audit = audit)
+  }
+  for (method in c("objective-public", "kst", "cms", "napp")) {
+    core <- if (method == "objective-public") "objective" else method
+    local({
+      plan <- paper_plan_cpp(core_facts(core, stages = 1))
+      add(method, FALSE, function() audit_of_loss(perturbed(plan), pair, 0, runs))
+    })
+  }
+  for (calibration in c("tight", "published")) {
+    local({
+      gaussian <- paper_plan_cpp(core_facts("kst", calibration, delta = 0.01))
+      add(paste("kst", calibration, "Gaussian"), FALSE, function() {
+        audit_of_loss(perturbed(gaussian, "gaussian"), pair, 0.01, runs)
+      })
+      output <- paper_plan_cpp(core_facts("output", calibration, ridge = 2))
+      add(paste("output", calibration), FALSE, function() {
+        audit_of_loss(perturbed_output(output), pair, 0, runs)
+      })
+    })
+  }
+  ops <- paper_plan_cpp(core_facts("ops", delta = 0.01, n = 3))
+  rows <- function(x) cbind(x[, 1:2], 2 * x[, 3] - 1)
+  linear <- lapply(pair, rows)
+  add("ops", FALSE, function() {
+    audit_of_loss(posterior(ops$ridge, ops$gamma), linear, 0.01, runs)
+  })
+  add("ops, gamma times 100", TRUE, function() {
+    audit_of_loss(posterior(ops$ridge, 100 * ops$gamma), linear, 0.01, runs)
+  })
+  adaops <- core_facts("adaops", delta = 0.01, n = 5)
+  adaops$design <- lm_design(lm_columns(y ~ a, paper_bounds(), NULL))
+  add("adaops", FALSE, function() {
+    table <- cbind(c(1, 0, -1, 0.5, 0.2), c(3, 0, 1, -1, 0))
+    other <- table
+    other[1, ] <- c(-1, -3)
+    dp_audit(function(rows) as.double(paper_release_cpp(rows, adaops, "R")$theta), table, other,
+      epsilon = 1, delta = 0.01, n_runs = runs)
+  })
+  blocks <- list(
+    blocks = 10, names = "a", epsilon = 1, delta = 0, mean = FALSE, percents = c(50L, 16L, 84L)
+  )
+  answers <- list(data = matrix((1:10) / 20), neighbour = matrix(c((1:9) / 20, 1)))
+  add("aggregate, median", FALSE, function() {
+    dp_audit(function(rows) as.double(aggregate_release_cpp(rows, blocks, "R")), answers$data,
+      answers$neighbour, epsilon = 1, n_runs = max(20, runs %/% 4))
+  })
+  for (clip in c(TRUE, FALSE)) {
+    local({
+      clipped <- clip
+      add(if (clipped) "aggregate, mean" else "aggregate, mean without clipping", !clipped,
+        function() {
+          dp_audit(mean_of_blocks(clipped), matrix(0.5, 10), matrix(c(rep(0.5, 9), 50)),
+            epsilon = 1, n_runs = runs)
+        })
+    })
+  }
+  # Known to be wrong.
+  plan <- paper_plan_cpp(core_facts("objective"))
+  add("objective, shape of the length", TRUE, function() {
+    audit_of_loss(perturbed(plan, "printed"), pair, 0, runs)
+  })
+  short <- list(ridge = plan$ridge, scale = plan$scale / 3)
+  add("objective, a third of the noise", TRUE, function() {
+    audit_of_loss(perturbed(short), pair, 0, runs)
+  })
+  low <- list(ridge = plan$ridge / 100, scale = plan$scale)
+  add("objective, a hundredth of the ridge", TRUE, function() {
+    audit_of_loss(perturbed(low), list(
+      data = rbind(c(1, 0, 1), 0), neighbour = rbind(c(0, 0, 1), 0)
+    ), 0, runs)
+  })
+  add("NAPP-VS", TRUE, function() {
+    dp_audit(selected_sign, rbind(c(0.5, 0), c(0, 0)), rbind(c(0.5, 0), c(1, 1)), epsilon = 1,
+      n_runs = runs)
+  })
+  napp <- napp_pair()
+  for (calibration in c("tight", "published")) {
+    local({
+      own <- calibration
+      add(paste("napp", own), own == "published", function() {
+        dp_audit(napp_between(own), napp$data, napp$neighbour, epsilon = 1, n_runs = 5 * runs)
+      })
+    })
+  }
+  out
+}

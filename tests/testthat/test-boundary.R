@@ -21,12 +21,15 @@ public <- c(
   "penalised_path_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
   "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
-  "treated_plan_cpp"
+  "treated_plan_cpp",
+  "aggregate_order_cpp", "aggregate_plan_cpp", "joint_loss_cpp", "joint_shift_cpp",
+  "paper_plan_cpp", "posterior_bound_cpp", "quantile_losses_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
+  "aggregate_release_cpp", "paper_release_cpp",
   "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "lm_release_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
@@ -41,20 +44,23 @@ unprotected <- list(
   # Audits, on made-up panels only.
   gram_audit_cpp = "core_hook", cohort_audit_cpp = "cohort_hook", weights_audit_cpp = "noise_hooks",
   # Losses of single people, for the curator.
-  gram_contributions_cpp = "gram_contributions",
+  glm_rows_cpp = "pdp.dp_glm", lm_rows_cpp = "lm_row_losses",
+  gram_contributions_cpp = "gram_contributions", paper_rows_cpp = c("pdp.dp_glm", "pdp.dp_paper"),
+  posterior_loss_cpp = "posterior_row_losses", ridge_logistic_cpp = "output_row_losses",
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"),
   # Tests and audits.
-  capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, glm_rows_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL, lm_score_rows_cpp = NULL,
+  capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
+  lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
   stream_shown_nodes_cpp = NULL, treated_audit_cpp = NULL, treated_control_audit_cpp = NULL,
   # The paper's experiments, from inst/reproduction.
   repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.
-  lm_raw_cpp = "dp_lm", lm_raw_estimate_cpp = "estimate_lm",
+  lm_raw_cpp = "dp_lm", paper_raw_cpp = "lm_by_posterior", lm_raw_estimate_cpp = "estimate_lm",
   deleted_counts_cpp = "raw_calibration", deleted_errors_cpp = "raw_account",
   deleted_limits_cpp = "raw_account", deleted_target_cpp = "raw_account",
   nested_fit_cpp = "fit_predictors", nested_placebos_cpp = "placebo_counterfactuals",
