@@ -103,9 +103,10 @@ NULL
 #' @noRd
 fit_cohorts <- function(release, target, adopted, estimator, size, fit_one) {
   dates <- sort(unique(adopted))
+  pooled <- pooled_seconds(release)
   fits <- lapply(dates, function(T0) {
     at <- adopted == T0
-    fit_one(cohort_view(release, T0), target[at, , drop = FALSE], estimator, size[at])
+    fit_one(cohort_view(release, T0, pooled), target[at, , drop = FALSE], estimator, size[at])
   })
   paths <- do.call(rbind, lapply(fits, `[[`, "target"))
   penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)

@@ -8,9 +8,10 @@
 #' for this date.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param T0 (`count`)\cr from the release's own on.
+#' @param pooled (`data.frame` or `NULL`)\cr from `pooled_seconds()`.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
-cohort_view <- function(release, T0) {
+cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   panel <- release$panel
   s <- release$statistics
   cohorts <- s$cohorts
@@ -34,11 +35,63 @@ cohort_view <- function(release, T0) {
   } else if (release$privacy$private && !is.null(cohorts$intervals)) {
     view$intervals <- cohorts$intervals
     view$intervals$second <- cohorts$intervals$second[[g]]
+    view$intervals$pooled <- as.list(pooled[g, ])
   } else if (!release$privacy$private) {
     view$leave_one_out <- cohorts$leave_one_out[[g]]
   }
   release$statistics <- view
   release
+}
+
+#' Second moments of placebo errors by cohort, each drawn towards what all say together
+#'
+#' Every cohort's has the same noise, larger with more cohorts, while by how much placebo errors
+#' exceed the model's is much the same for all. So the excess over the model is pooled, as far as the
+#' cohorts' spread about it is that of the noise (empirical Bayes; the variance between cohorts is
+#' taken one standard deviation above its estimate).
+#' @return A data frame, scaled units, `second` and `second_sd`, one row a cohort; `NULL` without
+#'   calibration. RELEASED.
+#' @noRd
+pooled_seconds <- function(release) {
+  cohorts <- release$statistics$cohorts
+  intervals <- cohorts$intervals
+  if (is.null(intervals)) {
+    return(NULL)
+  }
+  modelled <- vapply(cohorts$T0, modelled_second, 0, release = release)
+  pool_seconds(intervals$second, intervals$second_sd, modelled)
+}
+
+#' @param noise (`number`)\cr deviation of the noise of each.
+#' @param modelled (`numeric`)\cr what the model says of each.
+#' @noRd
+pool_seconds <- function(second, noise, modelled) {
+  size <- length(second)
+  if (size < 2L || !all(modelled > 0)) {
+    return(data.frame(second = second, second_sd = noise))
+  }
+  share <- modelled / sum(modelled)
+  common <- max(0, sum(second)) * share
+  apart <- second - common
+  between <- max(0, sum(apart^2) / (size - 1) - noise^2) + noise^2 * sqrt(2 / size)
+  own <- between / (between + noise^2)
+  sd <- sqrt(own * noise^2 + (1 - own)^2 * size * (noise * share)^2)
+  data.frame(second = common + own * apart, second_sd = pmin(sd, noise))
+}
+
+#' What the moments say of the squared error of an average, for a cohort at the donors' mean
+#' @noRd
+modelled_second <- function(T0, release) {
+  s <- cohort_view_cpp(release$statistics, T0)
+  options <- gram_options(
+    TRUE, release$panel$n, release_scale(release),
+    release$statistics$cohorts$intervals$estimator, release$statistics$cohorts$intervals$lambda
+  )
+  A <- seq_len(s$pre)
+  basis <- s$loadings[seq_len(T0), A, drop = FALSE]
+  path <- drop(basis %*% solve(crossprod(basis), s$mean[A]))
+  path <- c(path, numeric(nrow(s$loadings) - T0))
+  mean(gram_estimate_cpp(s, options, matrix(path, 1L), 1)[[1L]]$prediction)
 }
 
 #' Covariances between the errors of several cohorts' counterfactuals
@@ -62,34 +115,32 @@ shared_errors <- function(release, dates, target, penalty, estimator) {
   errors <- cohort_errors_cpp(
     release$statistics, options, dates, unname(to_scale(target, scale)), n
   )
-  lift <- regression_lift(release, dates, errors$regression)
+  more <- regression_excess(release, dates, errors$regression)
   list(
     privacy = errors$privacy * scale$unit^2,
-    regression = errors$regression * tcrossprod(sqrt(lift)) * scale$unit^2
+    regression = (errors$regression + tcrossprod(sqrt(more))) * scale$unit^2
   )
 }
 
-#' By how much the donors' placebo errors exceed what the moments say, for each row of
-#' [shared_errors()]; 1 at least
+#' What the donors' placebo errors add to the regression's variance, for each row of
+#' `shared_errors()`: as much as they exceed what the moments say, over the donors
 #' @noRd
-regression_lift <- function(release, dates, regression) {
+regression_excess <- function(release, dates, regression) {
+  n <- release$panel$n
   periods <- release$panel$T0 + release$panel$T1 - dates
-  intervals <- release$statistics$cohorts$intervals
-  if (is.null(intervals)) {
-    return(rep(1, sum(periods)))
-  }
+  cohorts <- release$statistics$cohorts
   last <- cumsum(periods)
-  lift <- vapply(seq_along(dates), function(g) {
+  more <- vapply(seq_along(dates), function(g) {
     rows <- last[[g]] - periods[[g]] + seq_len(periods[[g]])
-    modelled <- mean(regression[rows, rows]) * release$panel$n
-    released <- max(intervals$second[match(dates[[g]], intervals_dates(release))], 0) +
-      intervals$second_sd
-    if (isTRUE(modelled > 0) && !is.na(released)) max(1, released / modelled) else 1
+    at <- match(dates[[g]], cohorts$T0)
+    if (is.null(cohorts$intervals) || is.na(at)) {
+      return(0)
+    }
+    released <- max(cohorts$intervals$second[[at]], 0) + cohorts$intervals$second_sd
+    max(0, released / n - mean(regression[rows, rows]))
   }, 0)
-  rep(lift, periods)
+  rep(more, periods)
 }
-
-intervals_dates <- function(release) release$statistics$cohorts$T0
 
 #' One-step forecasts of the periods between the first adoption and each cohort's own
 #'
@@ -102,9 +153,10 @@ intervals_dates <- function(release) release$statistics$cohorts$T0
 #' @noRd
 held_out_residuals <- function(release, dates, target, size, estimator) {
   from <- release$panel$T0
+  pooled <- pooled_seconds(release)
   rows <- lapply(seq.int(from, length.out = max(0L, max(dates) - from)), function(T0) {
     later <- which(dates > T0)
-    view <- cohort_view(release, T0)
+    view <- cohort_view(release, T0, pooled)
     # Penalties that the fit would choose without knowing more.
     scale <- release_scale(release)
     scaled <- unname(to_scale(target[later, , drop = FALSE], scale))

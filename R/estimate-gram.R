@@ -36,7 +36,9 @@ group_variance <- function(intervals, e) {
     return(e$prediction)
   }
   average <- mean(e$prediction)
-  least <- max(intervals$second, 0) + intervals$second_sd
+  # Of several adoption dates the second moments are pooled.
+  second <- intervals$pooled %||% intervals[c("second", "second_sd")]
+  least <- max(second$second, 0) + second$second_sd
   if (average <= 0) {
     return(e$prediction + least)
   }

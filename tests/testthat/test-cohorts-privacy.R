@@ -272,6 +272,32 @@ test_that("privacy.se of averages is their deviation over releases", {
   expect_true(all(said / observed > 0.6 & said / observed < 2))
 })
 
+test_that("second moments are pooled as far as noise is all that tells them apart", {
+  withr::local_seed(21)
+  modelled <- seq(1, 3, length.out = 12)
+  # Whether all exceed the model alike or not, two deviations above hold the truth.
+  for (excess in list(rep(1.5, 12), exp(stats::rnorm(12, 0, 0.5)), rep(c(1, 3), 6))) {
+    truth <- modelled * excess
+    for (noise in c(0.1, 1, 5)) {
+      draws <- replicate(400, {
+        raw <- truth + stats::rnorm(12, 0, noise)
+        out <- pool_seconds(raw, noise, modelled)
+        c(
+          pooled = mean((out$second - truth)^2), raw = mean((raw - truth)^2),
+          held = mean(pmax(out$second, 0) + 2 * out$second_sd >= truth),
+          sd = max(out$second_sd)
+        )
+      })
+      expect_lte(mean(draws["pooled", ]), 1.1 * mean(draws["raw", ]))
+      expect_gte(mean(draws["held", ]), 0.9)
+      expect_lte(max(draws["sd", ]), noise)
+    }
+  }
+  expect_lt(mean(pool_seconds(modelled, 5, modelled)$second_sd), 3)
+  # What cannot be pooled stays.
+  expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
+})
+
 test_that("intervals of averages cover, of people and of means", {
   covered <- vapply(1:12, function(seed) {
     panel <- cohort_panel(800, 8, 6, k = 3, seed = seed)
