@@ -116,7 +116,8 @@ panel_line <- function(release) {
   panel <- release$panel
   paste0(
     "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
-    " before the treatment, ", panel$T1, " from it on"
+    " before the treatment, ", panel$T1, " from it on",
+    if (!is.null(panel$covariates)) paste0("; ", count_of(nrow(panel$covariates), "covariate"))
   )
 }
 

@@ -11,7 +11,8 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
-    "bounds", "chunks", "data", "lm-columns", "panel", "panel-formula", "panel-long",
+    "bounds", "chunks", "covariates", "data", "lm-columns", "panel", "panel-formula", "panel-gaps",
+    "panel-long",
     "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
