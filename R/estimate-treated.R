@@ -10,8 +10,14 @@ released_path <- function(release) {
   x <- release$statistics$treated
   pre <- seq_len(release$panel$T0)
   level <- if (release$statistics$demean) mean(x$path[pre]) else 0
+  # Covariates have none.
+  own <- insert_covariates(
+    matrix(level, 1L, release$panel$T0 + release$panel$T1),
+    matrix(0, 1L, NROW(release$panel$covariates)), release$panel$T0
+  )
   list(
-    path = x$path - level, lean = x$lean - level, level = min(max(level, -1), 1), moves = x$moves
+    path = x$path - own[1L, ], lean = x$lean - own[1L, ], level = min(max(level, -1), 1),
+    moves = x$moves
   )
 }
 
@@ -26,12 +32,14 @@ fit_treated <- function(release, estimator) {
   m <- release$panel$treated
   known <- released_path(release)
   post <- release$panel$T0 + seq_len(release$panel$T1)
+  covariates <- release$panel$T0 + seq_len(NROW(release$panel$covariates))
   d <- ncol(known$moves)
   moves <- t(known$moves)
   paths <- rbind(
     known$path, rep(known$path, each = d) + moves, rep(known$path, each = d) - moves, known$lean
   )
   fits <- estimate_gram(release, paths, rep(m, nrow(paths)), estimator)
+  if (length(covariates)) paths <- paths[, -covariates, drop = FALSE]
   effect <- function(i) paths[i, post] - fits[[i]]$path[post]
   moved <- vapply(seq_len(d), function(k) {
     (effect(1L + k) - effect(1L + d + k)) / 2
@@ -47,7 +55,7 @@ fit_treated <- function(release, estimator) {
   spread <- fit$spread
   if (is.null(spread$reason)) spread$reason <- clipped_reason(release)
   list(
-    target = shown(known$path), size = m, counterfactual = shown(fits[[1L]]$path),
+    target = shown(paths[1L, ]), size = m, counterfactual = shown(fits[[1L]]$path),
     variance = list(list(
       prediction = (fit$prediction + group_excess(release) / m + cut_doubt(release)) * scale$unit^2,
       privacy = (fit$privacy + tcrossprod(moved)) * scale$unit^2
@@ -70,7 +78,7 @@ cut_doubt <- function(release) {
   x <- release$statistics$treated
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
   # From features to outcomes, scaled units.
-  unit <- abs(mean(x$moves[-seq_len(release$panel$T0), residual])) / x$mean_sd
+  unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
   (0.4 * sum(from_centre(x)[residual]) * unit)^2
 }
 

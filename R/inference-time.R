@@ -22,6 +22,9 @@ period_statistics <- function(release, what, call, alike = FALSE) {
       )
     ), "release", call)
   }
+  if (!is.null(release$panel$covariates)) {
+    abort("{what} does not take covariates.", "release", call)
+  }
   if (!holds_periods(release, alike)) {
     abort(c(
       "{what} needs a release that holds every pre-period{if (alike) ', all periods alike'}.",

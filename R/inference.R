@@ -102,7 +102,8 @@ effect_errors <- function(fit, i) {
 #' A target in scaled units
 #' @noRd
 raw_path <- function(fit, i) {
-  drop(to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release)))
+  path <- to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release))
+  drop(with_covariates(fit$release, path, fit$covariates[i, , drop = FALSE]))
 }
 
 #' Limits of effects without privacy, outcome units, or why there are none

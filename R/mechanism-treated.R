@@ -110,8 +110,6 @@ check_group_noise <- function(noise, group) {
   ), "argument")
 }
 
-count_words <- function(n) formatC(n, format = "d", big.mark = ",")
-
 #' Release for everyone: donors, then the treated in the donors' released coordinates
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features, their noisy
@@ -124,12 +122,13 @@ count_words <- function(n) formatC(n, format = "d", big.mark = ",")
 run_everyone <- function(plan, rows, public) {
   statistics <- run_gram(plan, rows$donors, plan$public)
   given <- c(
-    statistics[c(
-      "loadings", "pre", "weight", "demean", "mean", "restore", "covariance", "mean_sd", "moment_sd"
-    )],
+    statistics[intersect(names(statistics), c(
+      "loadings", "pre", "covariates", "weight", "demean", "mean", "restore", "covariance",
+      "mean_sd", "moment_sd"
+    ))],
     second = max(statistics$intervals$second %||% 0, 0)
   )
-  scale <- core_scale(public$bounds)
+  scale <- insert_scale(core_scale(public$bounds), NROW(public$covariates), public$T0)
   rng <- public$control$rng
   treated <- treated_release_cpp(rows$treated, plan$group, given, scale, rng)
   control <- treated_control_cpp(rows$donors, plan$group, treated, scale, rng)

@@ -18,19 +18,24 @@
 #' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
 #' @param private (`flag`)\cr is epsilon finite? Then the outcome must be computed row by row.
 #' @param hide (`flag`)\cr are the treated protected, too? Then no message names one of them.
-#' @return A `dpsc_panel`, see [new_panel_design()].
+#' @param covariates (`list` or `NULL`)\cr what is declared of each, see [split_bounds()].
+#' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
+#'   `target` (a row a unit) and `columns`.
 #' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
 #'   neither who nor where nor how often; that every unit has one finite value a period is public.
 #'   Treated units are named, with the period where it is theirs.
 #' @section Warnings: `dpsc_warning_index` if unit and time may be the wrong way round.
 #' @noRd
 panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
-                               private = TRUE, hide = FALSE) {
+                               private = TRUE, hide = FALSE, covariates = NULL) {
   check_given(missing(data), "data", "a data frame in long format", call)
   if (inherits(data, "dp_source")) {
     if (!missing(index)) {
       abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
         call)
+    }
+    if (length(covariates)) {
+      abort("Covariates need {.arg data} in memory, a data frame.", "covariate", call)
     }
     return(panel_from_long(data, formula, private, call))
   }
@@ -66,6 +71,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
     layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
     donor_names = if (keep_names) unit_labels(units$values[-treatment$units])
   )
+  if (length(covariates)) {
+    found <- covariates_of_units(
+      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE, call
+    )
+    panel$covariates <- split_units(found, treatment$units)
+  }
   with_adoption(panel, treatment$adopted)
 }
 

@@ -118,7 +118,8 @@ panel_line <- function(release) {
   paste0(
     "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
     " before the ", if (dates) "first adoption, " else "treatment, ", panel$T1, " from it on",
-    if (dates) paste0("; ", dates, " adoption dates")
+    if (dates) paste0("; ", dates, " adoption dates"),
+    if (!is.null(panel$covariates)) paste0("; ", count_of(nrow(panel$covariates), "covariate"))
   )
 }
 

@@ -85,6 +85,8 @@ guard_panel <- function(panel, protect, private, method, size, bounds, call) {
 #' @noRd
 hides_treated <- function(protect, private) private && identical(protect, "everyone")
 
+count_words <- function(n) formatC(n, format = "d", big.mark = ",")
+
 #' Is the fit that of the group which its release protects? Such a release serves public targets, too.
 #' @noRd
 is_released_group <- function(fit) isTRUE(fit$protected)

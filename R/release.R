@@ -49,14 +49,19 @@ dp_release.default <- function(x, ...) {
 dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                                method = c("gram", "output", "objective"),
                                calibration = c("tight", "published"), ledger = NULL,
-                               control = dp_control(), size = NULL, protect = NULL, ...) {
+                               control = dp_control(), size = NULL, protect = NULL,
+                               na = c("error", "interpolate"), roster = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   private <- is_private(epsilon)
-  panel <- panel_from_formula(
-    x, data, index, call, keep_names = control$donor_names, private = private,
-    hide = hides_treated(protect, private)
+  parts <- split_covariates(x, call)
+  limits <- split_bounds(bounds, parts$names, private, call)
+  bounds <- limits$outcome
+  panel <- panel_with_gaps(
+    parts$formula, data, index, check_gaps(na, roster, call), roster, bounds, call,
+    keep_names = control$donor_names, private = private, hide = hides_treated(protect, private),
+    covariates = limits$covariates
   )
   panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
@@ -128,6 +133,8 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   check_cohort_method(public$method, panel$adopted, call)
   public$dates <- adoption_dates(panel)
   public$treated <- nrow(panel$treated)
+  public$covariates <- panel$covariates$columns
+  check_covariate_method(public, call)
   mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
@@ -142,9 +149,38 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
     )
     spend(ledger, plan$cost, label, call, guarantee(public, plan))
   }
-  rows <- after_charge(donors, public$private)
-  if (!is.null(panel$treated)) rows <- list(donors = rows, treated = panel$treated)
+  rows <- mechanism_rows(after_charge(donors, public$private), "donors", panel, public)
+  if (!is.null(panel$treated)) {
+    rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
+  }
   new_release(public, plan, mechanism$run(plan, rows, public), panel)
+}
+
+#' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period
+#' @param who (`string`)\cr `"donors"` or `"target"`.
+#' @noRd
+mechanism_rows <- function(rows, who, panel, public) {
+  if (is.null(public$covariates)) {
+    return(rows)
+  }
+  between <- scaled_covariates(panel$covariates[[who]], public$covariates) * public$bounds$unit
+  insert_covariates(rows, between, public$T0)
+}
+
+#' The scale of rows with the covariates that a release knows
+#' @noRd
+rows_scale <- function(release) {
+  insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
+}
+
+#' @noRd
+check_covariate_method <- function(public, call) {
+  if (!is.null(public$covariates) && (public$method != "gram" || !is.null(public$dates))) {
+    abort(c(
+      "Covariates need {.code method = \"gram\"} and one adoption date.",
+      i = "Nothing was released and nothing was spent."
+    ), "covariate", call)
+  }
 }
 
 #' The mechanism of a release: its method's, that of several dates, or that which protects the
@@ -268,7 +304,8 @@ new_release <- function(public, plan, statistics, panel) {
     panel = c(list(
       n = public$n, T0 = public$T0, T1 = public$T1, times = panel$times, outcome = panel$outcome,
       donor_names = if (public$control$donor_names) panel$donor_names
-    ), if (!is.null(public$treated)) list(treated = public$treated)),
+    ), if (!is.null(public$treated)) list(treated = public$treated),
+    if (!is.null(public$covariates)) list(covariates = public$covariates)),
     bounds = public$bounds[c("lower", "upper")],
     settings = if (public$method == "gram") plan$settings else vertical_settings(public, plan),
     privacy = c(

@@ -13,7 +13,7 @@ treated_problem <- function(release) {
   }
   is_amount <- function(x) is_number(x) && is.finite(x) && x > 0
   is_path <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
-  periods <- release$panel$T0 + release$panel$T1
+  periods <- release$panel$T0 + NROW(release$panel$covariates) + release$panel$T1
   d <- length(x$mean)
   fits <- release$method == "gram" && is_number(m) && m >= 2 && m == round(m) &&
     is.list(x) && is.numeric(x$mean) && all(is.finite(x$mean)) &&

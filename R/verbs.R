@@ -164,6 +164,7 @@ update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, siz
   if (!is.null(target) || !is_released_group(object)) {
     arguments$target <- target %||% members$target
     arguments$size <- size
+    if (is.null(target)) arguments$covariates <- members$covariates
   }
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)

@@ -28,6 +28,7 @@ dpsc::gram_statistics as_donor_statistics(const Rcpp::List& x) {
   dpsc::gram_statistics s;
   s.loadings = Rcpp::as<Eigen::MatrixXd>(x["loadings"]);
   s.pre = Rcpp::as<int>(x["pre"]);
+  if (x.containsElementNamed("covariates")) s.covariates = Rcpp::as<int>(x["covariates"]);
   s.weight = Rcpp::as<double>(x["weight"]);
   s.demean = Rcpp::as<bool>(x["demean"]);
   s.mean = Rcpp::as<Eigen::VectorXd>(x["mean"]);

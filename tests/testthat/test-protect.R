@@ -111,6 +111,18 @@ test_that("nothing of the treated is in a fit, its file, prints or plots", {
   }
 })
 
+test_that("no row and no sum of rows crosses from compiled code", {
+  p <- protected_panel_of()
+  secrets <- protected_secrets(p)
+  results <- crossings_of(function(scope) {
+    scope[["dp_release.matrix"]](p$donors,
+      target = p$group, T0 = p$T0, epsilon = 2, bounds = c(-1, 1), protect = "everyone"
+    )
+  })
+  expect_gt(length(results), 5)
+  expect_no_canary(results, secrets, "crossings")
+})
+
 test_that("a fit says who is protected, and a release for everyone reads back and fits again", {
   p <- protected_panel_of()
   ledger <- dp_ledger(2, 1e-6)

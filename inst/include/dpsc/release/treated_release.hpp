@@ -156,8 +156,10 @@ struct treated_frame {
     path.topLeftCorner(T0, pre) = up * raise;
     path.bottomLeftCorner(T1, pre) = slopes.transpose() * raise / s.weight;
     if (level == 1) {
-      loadings.col(pre).head(T0).setConstant(by_level / static_cast<double>(T0));
+      const Eigen::Index before = s.periods_before();
+      loadings.col(pre).head(before).setConstant(by_level / static_cast<double>(before));
       path.col(pre).setConstant(1.0 / by_level);
+      path.col(pre).segment(before, s.covariates).setZero();
     }
     loadings.rightCols(T1) = by_residual / s.weight *
                              (s.loadings.rightCols(T1) - s.loadings.leftCols(pre) * slopes) *
