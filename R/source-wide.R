@@ -20,9 +20,7 @@ make_wide <- function(table, design, grid, call) {
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
   outcome <- quoted(con, design$outcome %||% table$outcome)
-  text <- is.character(run_sql(con, paste("SELECT", unit, "FROM", table$from, "WHERE 1 = 0"), call,
-    fetch = TRUE
-  )[[1L]])
+  text <- is.character(table$kinds[[1L]])
   periods <- sql_literals(con, design$periods)
   if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
   close <- function() {
