@@ -83,8 +83,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
 #' The panel from long rows that are elsewhere
 #' @param data (`dp_source`). PRIVATE.
 #' @inheritParams panel_from_formula
+#' @param hide (`flag`)\cr are the treated to be protected? Then no message and no statement names
+#'   them.
 #' @noRd
-panel_from_long <- function(data, formula, private, call) UseMethod("panel_from_long")
+panel_from_long <- function(data, formula, private, call, hide = FALSE) {
+  UseMethod("panel_from_long")
+}
 
 #' Check that long data are a data frame with rows
 #' @return Their number of rows (`integer`).

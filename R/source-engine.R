@@ -70,12 +70,6 @@ abort_sums <- function(call, charged) {
   ), c("engine", "panel"), call)
 }
 
-table_fields <- function(x, call) {
-  names(run_sql(x$con, paste("SELECT * FROM", x$from, "WHERE 1 = 0"), call, TRUE,
-    what = "Looking at the table"
-  ))
-}
-
 #' A column's name, quoted
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))

@@ -8,7 +8,7 @@
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
 #' @exportS3Method
-panel_from_long.dp_source <- function(data, formula, private, call = NULL) {
+panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide = FALSE) {
   source <- data
   formula <- check_panel_formula(formula, call)
   columns <- formula_columns(formula, call)
@@ -18,11 +18,15 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL) {
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   n <- sum(vapply(facts, `[[`, 0, "n"))
   above <- if (!is.null(treated)) {
-    # Of the treated units' own rows none is a donor's.
-    sum(vapply(parts, rows_above, 0, lowest = min_unit(treated$unit), call = call)) -
-      sum(treated$unit != min_unit(treated$unit))
+    # Of the treated units' own rows none is a donor's. Protected units are in no statement.
+    first <- min_unit(treated$unit)
+    lowest <- if (hide) list(treated = columns$treated) else list(value = first)
+    sum(vapply(seq_along(parts), function(k) {
+      if (hide && is.null(facts[[k]]$treated)) return(0)
+      rows_above(parts[[k]], c(lowest, on = facts[[k]]$on), call)
+    }, 0)) - sum(treated$unit != first)
   }
-  design <- source_design(treated, times, n, above == 0, columns, private, call)
+  design <- source_design(treated, times, n, above == 0, columns, private, hide, call)
   panel <- new_panel_design(
     matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
     columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
@@ -36,6 +40,8 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL) {
     )
   ), class = "dp_elsewhere")
   panel$n <- whole_count(n)
+  # Several adoption dates.
+  if (!is.null(design$adopted)) panel$adopted <- as.integer(design$adopted)
   panel
 }
 
@@ -191,6 +197,8 @@ min_unit <- function(units) sort(unique(units), method = "radix")[[1L]]
 #'
 #' None: the treated units are the last, as the treated periods are, and the index may be the wrong
 #' way round.
+#' @param lowest (`list`)\cr the treated unit's `value`, or what finds it there: the `treated` column
+#'   and its literal `on`.
 #' @noRd
 rows_above <- function(part, lowest, call) UseMethod("rows_above")
 
@@ -198,13 +206,15 @@ rows_above <- function(part, lowest, call) UseMethod("rows_above")
 #' @exportS3Method
 rows_above.dp_table <- function(part, lowest, call) {
   unit <- quoted(part$con, part$index[[1L]])
-  literal <- sql_literals(part$con, lowest)
-  if (is.character(lowest)) {
-    unit <- part$dialect$order(unit)
-    literal <- part$dialect$order(literal)
+  by <- if (is.character(part$kinds[[1L]])) part$dialect$order else identity
+  first <- if (is.null(lowest$value)) {
+    paste0("(SELECT MIN(", by(unit), ") FROM ", part$from, " WHERE ",
+      quoted(part$con, lowest$treated), " = ", lowest$on, ")")
+  } else {
+    sql_literals(part$con, lowest$value)
   }
   sql_numbers(part$con, paste(
-    "SELECT COUNT(*) AS n FROM", part$from, "WHERE", unit, ">", literal
+    "SELECT COUNT(*) AS n FROM", part$from, "WHERE", by(unit), ">", by(first)
   ), call, what = "Looking at the units")[[1L]]
 }
 
@@ -229,10 +239,19 @@ common_periods <- function(facts, call) {
   first
 }
 
+#' Treated units among units of no name, who come before or after them
+#' @noRd
+pad_units <- function(units, count, last) {
+  more <- rep(units$values[NA_integer_], count)
+  units$values <- if (last) c(more, units$values) else c(units$values, more)
+  if (last) units$code <- units$code + count
+  units
+}
+
 #' Target and T0 from the treated units' rows
 #' @param last (`flag`)\cr are the treated units the last ones?
 #' @noRd
-source_design <- function(treated, times, n, last, columns, private, call) {
+source_design <- function(treated, times, n, last, columns, private, hide, call) {
   if (is.null(treated)) {
     abort(c(
       "One unit at least must be treated.",
@@ -255,18 +274,27 @@ source_design <- function(treated, times, n, last, columns, private, call) {
   y <- check_outcome(treated$y, columns$outcome, call)
   rows <- check_treated(treated$on, columns$treated, call)
   # Donors, of whom the checks only want to know whether there are enough, and on which side.
-  padded <- units
-  more <- rep(units$values[NA_integer_], min(n, 2))
-  padded$values <- if (last) c(more, units$values) else c(units$values, more)
-  if (last) padded$code <- padded$code + length(more)
+  named <- units$values
+  # Donors, of whom the checks only want to know whether there are enough, and on which side.
+  padded <- pad_units(units, min(n, 2), last)
   # Before any message may name a period: the periods might be the donors.
   check_orientation(padded, own, rows, call)
-  cells <- match_cells(units, own, seq_along(units$values), call)
+  if (hide) {
+    units$values <- rep("a treated unit", length(named))
+    padded <- pad_units(units, min(n, 2), last)
+  }
+  cells <- match_cells(units, own, if (hide) integer() else seq_along(units$values), call)
   treatment <- find_treatment(padded, own, rows, call)
   target <- numeric(length(y))
   target[cells] <- y
   target <- matrix(target, length(units$values), length(times$values))
   rownames(target) <- unit_labels(units$values)
-  check_finite_target(target, times$values, columns$outcome, call)
-  list(target = target, T0 = treatment$T0, units = units$values)
+  if (!hide) {
+    check_finite_target(target, times$values, columns$outcome, call)
+  } else if (!all(is.finite(target))) {
+    abort("The outcome of a treated unit is missing or not finite.", "panel", call)
+  }
+  list(
+    target = target, T0 = treatment$T0, adopted = treatment$adopted, units = if (!hide) named
+  )
 }

@@ -100,6 +100,7 @@ engine_sums <- function(table, rows, bounds) {
   on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))
   made_up <- table
   made_up[c("from", "index", "outcome")] <- list(paste(quoted(con, name), "s"), c("u", "t"), "y")
+  made_up$kinds <- list(1L, 1L)
   wide <- make_wide(made_up, list(periods = 1:3), grid_of(bounds), NULL)
   on.exit(wide$close(), add = TRUE, after = FALSE)
   lapply(proof_questions(bounds), function(question) ask_table(wide, question, FALSE))

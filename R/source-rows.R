@@ -17,6 +17,13 @@ open_donors <- function(donors, public, calibrated, call) {
   if (!inherits(donors, "dp_elsewhere")) {
     return(donors)
   }
+  stays <- vapply(donors$parts, function(part) identical(part$compute, "database"), NA)
+  if (any(stays) && !is.null(public$treated)) {
+    abort(c(
+      "{.code protect = \"everyone\"} asks questions of donors' rows that no sums answer yet.",
+      i = "Say {.code compute = \"here\"}, or {.code protect = \"donors\"}. Nothing was spent."
+    ), "argument", call)
+  }
   grid <- if (public$private) grid_of(public$bounds)
   opened <- list()
   done <- FALSE
@@ -146,7 +153,12 @@ answer_question <- function(donors, question) {
 #' @return A list: `blocks` of rows, and `rows`, how many there are in all. PRIVATE.
 #' @noRd
 sample_rows <- function(donors, first, step) {
-  stopifnot(donors$calibrate)
+  if (!donors$calibrate) {
+    abort(c(
+      "A question was asked that takes rows, and these stay where they are.",
+      i = if (isTRUE(donors$charged)) charge_stays
+    ), c("engine", "panel"))
+  }
   blocks <- donors$sample(first, step, isTRUE(donors$charged))
   list(blocks = if (is.list(blocks)) blocks else list(blocks), rows = donors$n)
 }

@@ -132,7 +132,11 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
     groups = check_count(groups, 1, 1000, call = call),
     dialect = dialect_of(con), state = state
   ), class = c("dp_table", "dp_source"))
-  out$fields <- table_fields(out, call)
+  # Columns of no rows: names, and of the index the types.
+  looked <- run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), call, TRUE,
+    what = "Looking at the table"
+  )
+  out$fields <- names(looked)
   named <- c(index, outcome)
   unknown <- setdiff(named, out$fields)
   if (length(unknown)) {
@@ -144,6 +148,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
   if (length(index) && index[[1L]] == index[[2L]]) {
     abort("{.arg index} must name two different columns: unit and time.", "argument", call)
   }
+  out$kinds <- as.list(looked)[index]
   out
 }
 

@@ -1,11 +1,11 @@
 # One row of integers a person, in a temporary table of the engine: made once a release, read by
 # blocks, or asked for sums.
 
-#' How rows are put on the core's grid: centre, scale and limit of its row map
+#' How rows are put on the core's grid: centre, scale and limit of its row map, and their `id`
 #' @noRd
 grid_of <- function(bounds) {
   n_times <- length(bounds$centre)
-  row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))[c("centre", "scale", "limit")]
+  row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))[c("centre", "scale", "limit", "id")]
 }
 
 #' The temporary table of one row a person, checked
@@ -20,9 +20,7 @@ make_wide <- function(table, design, grid, call) {
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
   outcome <- quoted(con, design$outcome %||% table$outcome)
-  text <- is.character(run_sql(con, paste("SELECT", unit, "FROM", table$from, "WHERE 1 = 0"), call,
-    fetch = TRUE
-  )[[1L]])
+  text <- is.character(table$kinds[[1L]])
   periods <- sql_literals(con, design$periods)
   if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
   close <- function() {
@@ -178,7 +176,7 @@ fetch_rows <- function(wide, query, rows, charged, call) {
   if (gridded) storage.mode(values) <- "integer" else storage.mode(values) <- "double"
   block <- matrix(values, rows, wide$periods)
   if (!all_finite_cpp(block)) abort_changed(charged, call)
-  if (gridded) attr(block, "on_grid") <- TRUE
+  if (gridded) attr(block, "on_grid") <- wide$grid$id
   block
 }
 
@@ -208,7 +206,8 @@ asked_table <- function(wide) {
 }
 
 ask_table <- function(wide, question, charged) {
-  stopifnot(identical(question$map[names(wide$grid)], wide$grid))
+  own <- c("centre", "scale", "limit")
+  stopifnot(identical(question$map[own], wide$grid[own]))
   if (question$kind == "energy") {
     sums <- sql_numbers(wide$con, sql_energy(wide$name, question, wide$dialect), NULL, charged)
     radii <- length(question$squared)

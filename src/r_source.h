@@ -9,6 +9,14 @@
 
 #include "r_engine.h"
 
+/// The grid that a block's attribute names, or none.
+inline std::uint64_t grid_of(SEXP x) {
+  static const SEXP on_grid = Rf_install("on_grid");
+  const SEXP id = Rf_getAttrib(x, on_grid);
+  if (TYPEOF(id) != REALSXP || Rf_xlength(id) != 2) return 0;
+  return (static_cast<std::uint64_t>(REAL(id)[0]) << 32) | static_cast<std::uint64_t>(REAL(id)[1]);
+}
+
 inline dpsc::table_view as_table(SEXP x) {
   if (!Rf_isMatrix(x)) throw std::invalid_argument("rows of people must be a matrix");
   dpsc::table_view table;
@@ -20,8 +28,7 @@ inline dpsc::table_view as_table(SEXP x) {
     table.integers = INTEGER(x);
   else
     throw std::invalid_argument("rows of people must be numbers");
-  static const SEXP on_grid = Rf_install("on_grid");
-  table.on_grid = Rf_asLogical(Rf_getAttrib(x, on_grid)) == TRUE;
+  table.grid = grid_of(x);
   return table;
 }
 

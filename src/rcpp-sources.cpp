@@ -31,9 +31,13 @@ Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
                         loadings, origin);
   const dpsc::row_map& map = grid.map;
   map.check();
-  return Rcpp::List::create(_["centre"] = map.centre, _["scale"] = map.scale,
-                            _["limit"] = map.limit, _["loadings"] = map.loadings,
-                            _["rescale"] = map.rescale, _["origin"] = map.origin);
+  const std::uint64_t id = dpsc::grid_id(map);
+  return Rcpp::List::create(
+      _["centre"] = map.centre, _["scale"] = map.scale, _["limit"] = map.limit,
+      _["loadings"] = map.loadings, _["rescale"] = map.rescale, _["origin"] = map.origin,
+      // Halves of 64 bits, which doubles hold exactly.
+      _["id"] = Rcpp::NumericVector::create(static_cast<double>(id >> 32),
+                                            static_cast<double>(id & 0xffffffff)));
 }
 
 // Sums WITHOUT NOISE over rows here, for a coordinator that adds them, or for an engine's proof.

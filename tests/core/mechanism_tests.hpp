@@ -360,7 +360,8 @@ class several_tables : public dpsc::row_source {
 // Rows that a source put on the grid, as integers, and whose sums it has itself.
 class gridded : public dpsc::row_source {
  public:
-  gridded(const MatrixXd& rows, const dpsc::row_map& map) : rows_(rows.rows(), rows.cols()) {
+  gridded(const MatrixXd& rows, const dpsc::row_map& map)
+      : rows_(rows.rows(), rows.cols()), grid_(dpsc::grid_id(map)) {
     dpsc::block_reader reader(table_of(rows), map);
     for (Index b = 0; b < reader.blocks(); ++b) {
       const MatrixXd& q = reader.scaled(b);
@@ -368,7 +369,7 @@ class gridded : public dpsc::row_source {
     }
   }
   void pass(const dpsc::table_visitor& visit) const override {
-    visit({nullptr, rows_.data(), rows_.rows(), rows_.cols(), true});
+    visit({nullptr, rows_.data(), rows_.rows(), rows_.cols(), grid_});
   }
   bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
     dpsc::radius_energy own(into.squared_radii(), dpsc::radius_price,
@@ -393,6 +394,7 @@ class gridded : public dpsc::row_source {
     });
   }
   Eigen::MatrixXi rows_;
+  std::uint64_t grid_;
 };
 
 inline MatrixXd picked(const dpsc::row_source& source, Index first, Index step) {
@@ -449,6 +451,12 @@ void test_sources(int rounds) {
     CHECK(one.statistics.mean == four.statistics.mean);
     CHECK(one.statistics.covariance == four.statistics.covariance);
     CHECK(one.intervals.band == four.intervals.band);
+    // Rows on a grid are for that grid alone.
+    dpsc::row_map other = map;
+    other.scale *= 2.0;
+    CHECK(dpsc::grid_id(other) != dpsc::grid_id(map));
+    CHECK_THROWS(
+        dpsc::block_reader({nullptr, whole_numbers.data(), n, T, dpsc::grid_id(map)}, other));
     // Every so many rows are those of one table, however it is split.
     for (Index step : {Index{1}, Index{2}, Index{7}, Index{1000}})
       for (Index first : {Index{0}, Index{5}})

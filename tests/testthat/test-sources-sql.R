@@ -95,7 +95,11 @@ test_that("SQLite makes the core's integers of any rows and any map", {
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
     ))
     block <- stream_rows(wide)$reader(1, FALSE, NULL)
-    expect_true(attr(block, "on_grid"))
+    expect_identical(attr(block, "on_grid"), grid_of(map$bounds)$id)
+    expect_error(row_sums_cpp(block, list(
+      kind = "moments", radius = 1, limit = 4096, zoom = 1,
+      map = row_map_cpp(core_scale(new_bounds(c(-7, 7), periods)), diag(periods), numeric(periods))
+    )), "another grid")
     expect_identical(row_sums_cpp(block, list(
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
     )), own)

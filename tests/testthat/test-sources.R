@@ -170,6 +170,49 @@ test_that("an index the wrong way round is found before anything names a period"
   expect_error(seeded(in_sqlite(con)), "too many periods", class = "dpsc_error_panel")
 })
 
+test_that("protected treated units are named in no statement and no error", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  data <- p$data
+  second <- data$unit == unique(setdiff(data$unit, treated_of(data)))[[1L]]
+  data$on[second] <- as.integer(data$week[second] > 2004)
+  secret <- treated_of(data)
+  log <- character()
+  own <- run_sql
+  hidden <- function(data) {
+    con <- sqlite_of(data)
+    with_internal("run_sql", function(con, text, ...) {
+      log <<- c(log, text)
+      own(con, text, ...)
+    }, {
+      panel <- panel_from_long(in_sqlite(con), y ~ on, TRUE, NULL, hide = TRUE)
+      opened <- open_donors(panel$donors, list(
+        private = TRUE, bounds = new_bounds(c(-1, 1), 6)
+      ), FALSE, NULL)
+      close_donors(opened)
+    })
+    list(panel = panel, n = opened$n)
+  }
+  found <- hidden(data)
+  expect_identical(found$n, 59)
+  expect_equal(unname(found$panel$target[order(found$panel$target[, 1]), ]), local({
+    own <- data[data$unit %in% secret, ]
+    own <- matrix(own$y[order(own$week, own$unit)], 2)
+    own[order(own[, 1]), ]
+  }))
+  expect_false(any(grepl(paste(secret, collapse = "|"), log)))
+  faults <- list(
+    replace(data, "y", list(replace(data$y, which(data$on == 1)[[1L]], NA))),
+    data[-which(data$on == 1)[[1L]], ], rbind(data, data[data$on == 1, ][1L, ]),
+    replace(data, "on", list(replace(data$on, data$week == 2006, 0L)))
+  )
+  for (bad in faults) {
+    error <- tryCatch(hidden(bad), error = identity)
+    expect_s3_class(error, "dpsc_error_panel")
+    expect_no_match(conditionMessage(error), paste(secret, collapse = "|"))
+  }
+})
+
 test_that("a reader that draws random numbers makes no noise repeat", {
   p <- long_panel(60, 4, 2)
   donors <- donors_of(p$data)

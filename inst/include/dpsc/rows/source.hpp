@@ -3,12 +3,14 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
 
+#include "finite.hpp"
 #include "row_map.hpp"
 #include "sums.hpp"
 
@@ -20,8 +22,16 @@ struct table_view {
   const int* integers = nullptr;
   Eigen::Index rows = 0;
   Eigen::Index columns = 0;
-  bool on_grid = false;  // a source put them on the row map's grid: q, not outcome units
+  std::uint64_t grid = 0;  // a source put them on this grid (grid_id): q, not outcome units
 };
+
+/// Which grid a row map puts rows on: of its centre, scale and limit. Never zero.
+inline std::uint64_t grid_id(const row_map& map) {
+  const auto of = [](const Eigen::VectorXd& x) {
+    return checksum(x.data(), static_cast<std::size_t>(x.size()));
+  };
+  return mix_bits(of(map.centre) + mix_bits(of(map.limit) + mix_bits(bits_of(map.scale)))) | 1;
+}
 
 using table_visitor = std::function<void(const table_view&)>;
 
@@ -94,8 +104,8 @@ class block_reader {
     map_.check();
     if (table.columns != map.periods())
       throw std::invalid_argument("the table does not fit the row map");
-    if (table.on_grid && !map.on_grid)
-      throw std::invalid_argument("rows on a grid have lost their outcomes");
+    if (table.grid != 0 && (!map.on_grid || table.grid != grid_id(map)))
+      throw std::invalid_argument("the rows were put on another grid");
   }
 
   Eigen::Index blocks() const { return (table_.rows + block_rows - 1) / block_rows; }
@@ -133,7 +143,7 @@ class block_reader {
     const Eigen::Index first = first_row(b);
     const Eigen::Index rows = std::min(block_rows, table_.rows - first);
     scaled_.resize(rows, map_.periods());
-    if (table_.on_grid) {
+    if (table_.grid != 0) {
       for (Eigen::Index t = 0; t < map_.periods(); ++t) {
         const Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>> q(
             table + t * table_.rows + first, rows);
