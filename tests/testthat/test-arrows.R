@@ -20,7 +20,8 @@ r_floors <- list(
     "period-model", "plan-refusal"
   ),
   release = c(
-    "guarantee", "release", "release-check", "release-json", "select-dp", "stream-checkpoint",
+    "guarantee", "release", "release-check", "release-groups", "release-json", "select-dp",
+    "stream-checkpoint",
     "stream-iterates", "stream-online", "stream-state", "stream-sums"
   ),
   est = c("classical-estimators", "effects", "estimate-gram"),
