@@ -94,7 +94,8 @@ interval_spread <- function(release, e, estimator) {
 #' @noRd
 tail_signal <- function(release) {
   steps <- release$privacy$steps
-  1 / steps$scale[steps$step == "range of placebo errors"]
+  # A union of groups has one for each.
+  min(1 / steps$scale[steps$step == "range of placebo errors"])
 }
 
 #' Why a release calibrated no interval: it was not asked to, or it could not

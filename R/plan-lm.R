@@ -111,9 +111,9 @@ print.dp_plan_lm <- function(x, ...) {
     return(invisible(x))
   }
   cat("  ", format(x$n, big.mark = ",", scientific = FALSE), " people, epsilon = ",
-    format(x$epsilon), ": ", sep = "")
+    format(x$epsilon), ":", sep = "")
   if (!is.na(x$ratio)) {
-    cat("standard errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm()\n",
+    cat(" standard errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm()\n",
       sep = "")
     return(invisible(x))
   }
@@ -121,13 +121,17 @@ print.dp_plan_lm <- function(x, ...) {
     if (!x$found) "medians of the numbers will not be found",
     if (!x$resolved) "the moments of all columns will drown in noise"
   )
-  cat(paste(what, collapse = ", and "), ".\n  Intervals will be very wide. It takes ",
-    paste(c(
-      if (!is.na(x$least_n)) {
-        paste(format(x$least_n, big.mark = ",", scientific = FALSE), "people at this epsilon")
-      },
-      if (!is.na(x$least_epsilon)) paste("epsilon =", format(x$least_epsilon), "here")
-    ), collapse = ", or "),
-    "; fewer columns, and levels or tight bounds in place of wide ones, help.\n", sep = "")
+  instead <- c(
+    if (!is.na(x$least_n)) {
+      paste(format(x$least_n, big.mark = ",", scientific = FALSE), "people at this epsilon")
+    },
+    if (!is.na(x$least_epsilon)) paste("epsilon =", format(x$least_epsilon), "here")
+  )
+  words <- paste0(
+    paste(what, collapse = ", and "), ". Intervals will be very wide. It takes ",
+    paste(instead, collapse = ", or "),
+    "; fewer columns, and levels or tight bounds in place of wide ones, help."
+  )
+  cat("\n", paste0("  ", strwrap(words, 95), "\n"), sep = "")
   invisible(x)
 }

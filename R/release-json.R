@@ -59,6 +59,12 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
       i = "The release of a fit is {.code fit$release}."
     ), "argument", call)
   }
+  if (!is.null(release$groups)) {
+    abort(c(
+      "A union of groups is not written.",
+      i = "Write the releases of its groups, and put them together with {.fn combine_releases}."
+    ), "release", call)
+  }
   check_path(path, call)
   check_publishable(release$privacy, allow_not_private, call)
   write_json(

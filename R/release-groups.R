@@ -1,0 +1,155 @@
+# Releases of disjoint groups of donors, put together: sums of groups' moments are those of the
+# union. Post-processing.
+
+#' Put releases of disjoint groups of donors together
+#'
+#' Donors may come in a few public groups, such as regions or types of clinic. Release each group by
+#' itself, with the whole budget: no person is in two of them, so the loss of anybody is that of the
+#' own group's release (parallel composition). Any union of groups is then free: sums of the groups'
+#' moments are those of all their donors. So which groups to learn from may be chosen afterwards, by
+#' how well they follow the target before the treatment.
+#'
+#' The groups must be public, and must not depend on outcomes. Neighbours replace one donor's row by
+#' another **of the same group**: who belongs to which group is not protected. Give each group a
+#' [dp_ledger()] of its own, and all groups the same number of features (`dp_control(features = )`), which
+#' otherwise depends on how many donors there are. Noise adds up over the groups that are used: the noise of a union is that
+#' of one release of all donors, or a little more.
+#'
+#' Intervals are cautious: tails and second moments of the placebo errors were released within each
+#' group; the union takes the widest tails and the mean second moment.
+#'
+#' @param ... (`dp_release`)\cr two to eight releases by method `"gram"`, with the same periods, target,
+#'   bounds and settings.
+#' @return A `dp_release` of all their donors, with `groups`: how many donors each has. It serves
+#'   [dp_synth()] as any other. It is not written by [write_release()]: write its parts.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_release`, where releases do not fit together.
+#' @references McSherry, F. (2009). Privacy Integrated Queries. SIGMOD.
+#' @examples
+#' panel <- sim_panel(n = 2000, T0 = 10, T1 = 3)
+#' north <- dp_release(panel$donors[1:900, ],
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1)
+#' )
+#' south <- dp_release(panel$donors[901:2000, ],
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1)
+#' )
+#' dp_synth(combine_releases(north, south), target = panel$target)
+#' @export
+combine_releases <- function(...) {
+  call <- public_call("combine_releases")
+  parts <- unname(list(...))
+  if (length(parts) < 2L || length(parts) > 8L || !all(vapply(parts, inherits, NA, "dp_release"))) {
+    abort("Give two to eight releases of disjoint groups of donors.", "argument", call)
+  }
+  check_same_release(parts, call)
+  n <- vapply(parts, function(part) as.double(part$panel$n), 0)
+  out <- parts[[1L]]
+  out$panel$n <- sum(n)
+  out$panel["donor_names"] <- list(NULL)
+  out$groups <- n
+  out$statistics <- union_statistics(lapply(parts, `[[`, "statistics"), n / sum(n))
+  out$privacy <- union_privacy(lapply(parts, `[[`, "privacy"))
+  out
+}
+
+#' @noRd
+check_same_release <- function(parts, call) {
+  alike <- function(what, name) {
+    same <- vapply(parts[-1L], function(part) identical(what(part), what(parts[[1L]])), NA)
+    if (!all(same)) {
+      abort(c(
+        "The releases do not fit together: their {name} differ.",
+        i = paste(
+          "Release every group with the same target, periods, bounds and settings; their number of",
+          "features depends on the number of donors unless {.code dp_control(features = )} fixes it."
+        )
+      ), "release", call)
+    }
+  }
+  alike(function(part) c(part$method, part$calibration), "methods")
+  if (parts[[1L]]$method != "gram") {
+    abort("Only releases by {.code method = \"gram\"} can be put together.", "release", call)
+  }
+  alike(function(part) part$panel[c("T0", "T1", "times", "outcome")], "periods")
+  alike(function(part) part$bounds, "bounds")
+  alike(function(part) part$settings, "settings")
+  alike(function(part) part$privacy$private, "guarantees")
+  alike(function(part) part$statistics[c("loadings", "pre", "weight", "demean")], "features")
+  once <- anyDuplicated(lapply(parts, function(part) part$statistics$mean)) > 0L
+  if (once || any(vapply(parts, function(part) !is.null(part$groups), NA))) {
+    abort("Every group must be given once, as it was released.", "release", call)
+  }
+  if (!parts[[1L]]$privacy$private) {
+    abort(c(
+      "Releases with {.code epsilon = Inf} need no union.", i = "Give all donors to one call."
+    ), "release", call)
+  }
+}
+
+#' Moments of a union, in features that are whitened by the groups' mean whitening
+#' @param share (`numeric`)\cr of the donors.
+#' @noRd
+union_statistics <- function(parts, share) {
+  d <- length(parts[[1L]]$mean)
+  total <- function(f) Reduce(`+`, Map(function(part, w) w * f(part), parts, share))
+  mean <- total(function(part) part$mean)
+  second <- total(function(part) {
+    part$restore %*% part$covariance %*% t(part$restore) + tcrossprod(part$mean - mean)
+  })
+  restore <- t(chol(total(function(part) tcrossprod(part$restore))))
+  half <- forwardsolve(restore, second)
+  covariance <- t(forwardsolve(restore, t(half)))
+  # Noise in the new units, as if it had one variance there.
+  size <- vapply(parts, function(part) sum(forwardsolve(restore, part$restore)^2) / d, 0)
+  noise <- function(name, power) {
+    sd <- vapply(parts, `[[`, 0, name)
+    sqrt(sum((share * sd)^2 * size^power))
+  }
+  out <- parts[[1L]][c("loadings", "pre", "weight", "demean")]
+  out$mean <- mean
+  out$restore <- restore
+  out$covariance <- (covariance + t(covariance)) / 2
+  out$mean_sd <- noise("mean_sd", 1)
+  out$moment_sd <- noise("moment_sd", 2)
+  out$intervals <- union_intervals(lapply(parts, `[[`, "intervals"), share)
+  out
+}
+
+#' The widest tails, and the mean second moment, of the groups' own placebo errors
+#' @noRd
+union_intervals <- function(parts, share) {
+  if (any(vapply(parts, is.null, NA))) {
+    return(NULL)
+  }
+  same <- function(name) length(unique(lapply(parts, `[[`, name))) == 1L
+  if (!same("estimator") || !same("lambda") || !same("group")) {
+    return(NULL)
+  }
+  out <- parts[[1L]]
+  value <- function(name) vapply(parts, `[[`, 0, name)
+  for (name in c("clip", "average", "period", "band", "tail")) out[[name]] <- max(value(name))
+  out$second <- sum(share * value("second"))
+  out$second_sd <- sqrt(sum((share * value("second_sd"))^2))
+  out
+}
+
+#' @noRd
+union_privacy <- function(parts) {
+  value <- function(name) vapply(parts, `[[`, parts[[1L]][[name]], name)
+  out <- parts[[1L]]
+  out[c("epsilon", "delta", "rho")] <- list(
+    max(value("epsilon")), max(value("delta")), max(value("rho"))
+  )
+  out$neighbours <- "replace one donor's row by another of the same group"
+  out$holds <- all(value("holds"))
+  out$exact <- all(value("exact"))
+  reasons <- value("reason")
+  out$reason <- c(reasons[nzchar(reasons)], "")[[1L]]
+  out$theorem <- paste(
+    "parallel composition over disjoint public groups (McSherry, 2009) of",
+    paste(unique(value("theorem")), collapse = "; ")
+  )
+  out$steps <- do.call(rbind, Map(function(part, group) {
+    cbind(part$steps, group = group)
+  }, parts, seq_along(parts)))
+  out
+}
