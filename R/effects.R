@@ -21,3 +21,14 @@ effects_of <- function(fit) {
   dimnames(effect) <- list(rownames(fit$target), period_text(fit$release$panel$times[post]))
   effect
 }
+
+#' Targets in scaled units with their covariates, as a release knows them
+#' @param covariates (`matrix`, k x q, or `NULL`).
+#' @noRd
+with_covariates <- function(release, scaled, covariates) {
+  columns <- release$panel$covariates
+  if (is.null(columns)) {
+    return(scaled)
+  }
+  insert_covariates(scaled, scaled_covariates(covariates, columns), release$panel$T0)
+}

@@ -439,17 +439,6 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
   ), class = "dp_synth")
 }
 
-#' Targets in scaled units with their covariates, as a release knows them
-#' @param covariates (`matrix`, k x q, or `NULL`).
-#' @noRd
-with_covariates <- function(release, scaled, covariates) {
-  columns <- release$panel$covariates
-  if (is.null(columns)) {
-    return(scaled)
-  }
-  insert_covariates(scaled, scaled_covariates(covariates, columns), release$panel$T0)
-}
-
 #' What a release says of each target
 #' @noRd
 fit_targets <- function(release, target, size, estimator, covariates = NULL) {

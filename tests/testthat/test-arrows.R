@@ -11,11 +11,11 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "classical-formula", "data", "glm-family", "lm-choice",
-    "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate", "source-engine",
-    "source-panel", "source-people", "source-proof", "source-rows", "source-sql", "source-table",
-    "source-wide", "source-workers", "stream-columns"
+    "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data", "glm-family",
+    "lm-choice", "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-gaps",
+    "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate",
+    "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
+    "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
@@ -24,8 +24,9 @@ r_floors <- list(
     "paper-bounds", "period-model", "plan-refusal", "treated-check"
   ),
   release = c(
-    "aggregate", "guarantee", "release", "release-check", "release-json", "select-dp",
-    "stream-checkpoint", "stream-iterates", "stream-online", "stream-state", "stream-sums"
+    "aggregate", "guarantee", "release", "release-check", "release-groups", "release-json",
+    "select-dp", "stream-checkpoint", "stream-iterates", "stream-online", "stream-state",
+    "stream-sums"
   ),
   est = c(
     "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
