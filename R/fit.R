@@ -79,8 +79,8 @@
 #' are when `index` is the wrong way round.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
-#'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
-#'   1 exactly for treated units from the treatment on; or a numeric matrix of donors, n x T (rows are
+#'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is 1
+#'   exactly for treated units from the treatment on; or a numeric matrix of donors, n x T (rows are
 #'   donors), in outcome units (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
