@@ -197,8 +197,8 @@ min_unit <- function(units) sort(unique(units), method = "radix")[[1L]]
 #'
 #' None: the treated units are the last, as the treated periods are, and the index may be the wrong
 #' way round.
-#' @param lowest (`list`)\cr the treated unit's `value`, or what finds it there: the `treated` column
-#'   and its literal `on`.
+#' @param lowest (`list`)\cr the treated unit's `value`, or what finds it there: the `treated`
+#'   column and its literal `on`.
 #' @noRd
 rows_above <- function(part, lowest, call) UseMethod("rows_above")
 

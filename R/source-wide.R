@@ -5,7 +5,8 @@
 #' @noRd
 grid_of <- function(bounds) {
   n_times <- length(bounds$centre)
-  row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))[c("centre", "scale", "limit", "id")]
+  map <- row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))
+  map[c("centre", "scale", "limit", "id")]
 }
 
 #' The temporary table of one row a person, checked

@@ -89,8 +89,8 @@ ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
 #' @noRd
 worker_task <- function(arguments, task) {
   steps <- list(
-    open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare, ask = worker_ask,
-    sample = worker_sample, close = worker_close
+    open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare,
+    ask = worker_ask, sample = worker_sample, close = worker_close
   )
   answer <- tryCatch(
     list(value = do.call(steps[[task]], arguments)),
