@@ -80,7 +80,7 @@ inline mcnnm_errors cross_validate_mcnnm(const matrix_completion::matrix_ref& do
   const Eigen::Index n = donors.rows(), T = donors.cols();
   if (T0 < 2 || penalties < 2 || !(smallest > 0.0 && smallest < 1.0))
     throw std::invalid_argument("cross-validation needs two periods and a path of penalties");
-  const completion_settings rough{1e-5, 300};
+  const completion_settings rough{1e-4, 300};
   matrix_completion whole = target_completion(donors, target, held_out(T0, T));
   const double largest = whole.largest_theta({}) / completion_theta(1.0, n + 1, T, T0);
   mcnnm_errors out;
