@@ -6,7 +6,7 @@
 #' @noRd
 plain_rows <- function(data, call) {
   if (is.data.frame(data)) {
-    columns <- lapply(seq_along(data), function(j) plain_column(.subset2(data, j)))
+    columns <- lapply(seq_along(data), function(j) stripped_column(.subset2(data, j)))
     ok <- !vapply(columns, is.null, NA)
     if (!all(ok)) {
       abort(c(
@@ -24,7 +24,7 @@ plain_rows <- function(data, call) {
     ))
   }
   if (is.atomic(data) && is.null(dim(data)) && !is.null(data)) {
-    return(plain_column(data))
+    return(stripped_column(data))
   }
   abort(c(
     "{.arg data} must be a data frame, a matrix or a vector, with one row a person.",
@@ -32,7 +32,7 @@ plain_rows <- function(data, call) {
   ), "data", call)
 }
 
-plain_column <- function(x) {
+stripped_column <- function(x) {
   if (is.factor(x)) {
     return(as.character(x))
   }
@@ -45,7 +45,7 @@ plain_column <- function(x) {
   x
 }
 
-count_rows <- function(data) {
+rows_of_data <- function(data) {
   if (is.null(dim(data))) length(data) else nrow(data)
 }
 

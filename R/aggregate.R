@@ -91,7 +91,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   budget <- aggregate_budget(epsilon, delta, ledger, control, call)
   limits <- aggregate_limits(lower, upper, fallback, call)
   data <- plain_rows(data, call)
-  facts <- aggregate_facts(count_rows(data), blocks, limits, method, spread, budget, call)
+  facts <- aggregate_facts(rows_of_data(data), blocks, limits, method, spread, budget, call)
   plan <- aggregate_plan(facts, budget, call)
   if (!is.null(example)) check_example(statistic, example, facts, call)
   promise <- aggregate_promise(budget, plan, facts)

@@ -93,5 +93,3 @@ release_scale <- function(release) {
     no_bounds(length(release$bounds$lower))
   }
 }
-
-core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]

@@ -7,8 +7,8 @@
 #' authors', takes the largest penalty whose mean squared error is within one standard error of the
 #' smallest, `"min"` the smallest error.
 #'
-#' @param settings (`list`)\cr `lambda` (squared outcome units), `rule`, and `predictors`, covariates
-#'   that are balanced besides the outcomes, each brought to the outcomes' deviation.
+#' @param settings (`list`)\cr `lambda` (squared outcome units), `rule`, and `predictors`:
+#'   covariates that are balanced besides the outcomes, each brought to the outcomes' deviation.
 #' @noRd
 complete_augmented <- function(raw, settings, call) {
   out <- list(rule = check_choice(

@@ -17,7 +17,8 @@
 #' @return The fit, whose `print()`, [tidy()][tidy.dp_synth()], [confint()][effects.dp_synth()],
 #'   [vcov()][coef.dp_synth()] and `plot()` now have standard errors and normal intervals, of the
 #'   average and of each period. NOT PRIVATE.
-#' @section Errors: `dpsc_error_private` for a private fit; `dpsc_error_argument` with too few donors.
+#' @section Errors: `dpsc_error_private` for a private fit; `dpsc_error_argument` with too few
+#'   donors.
 #' @references
 #' Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021). Synthetic
 #' Difference-in-Differences. American Economic Review 111, 4088-4118.

@@ -5,8 +5,8 @@
 print.dp_synth_classical <- function(x, ...) {
   cat(
     fit_headline(x), describe_targets(x), "",
-    average_effect_lines(x), fit_quality_lines(x), weight_line(x), tuning_lines(x), "", next_lines(x), "",
-    privacy_lines(x$release),
+    average_effect_lines(x), fit_quality_lines(x), weight_line(x), tuning_lines(x), "",
+    next_lines(x), "", privacy_lines(x$release),
     sep = "\n"
   )
   invisible(x)
@@ -20,11 +20,15 @@ average_effect_lines <- function(fit) {
     return(line)
   }
   average <- effect_limits(fit)[1L, ]
-  c(paste0(
-    line, " [", format_value(average$conf.low), ", ", format_value(average$conf.high), "], 95 %"
-  ), paste0(
-    "  standard error   ", format_value(average$std.error), ", from ", count_of(fit$placebos, "placebo")
-  ))
+  c(
+    paste0(
+      line, " [", format_value(average$conf.low), ", ", format_value(average$conf.high), "], 95 %"
+    ),
+    paste0(
+      "  standard error   ", format_value(average$std.error), ", from ",
+      count_of(fit$placebos, "placebo")
+    )
+  )
 }
 
 #' @rdname print.dp_synth
@@ -47,7 +51,7 @@ summary.dp_synth_classical <- function(object, ...) {
 print.summary.dp_synth_classical <- function(x, ...) {
   fit <- x$fit
   cat(fit_headline(fit), describe_targets(fit), "", sep = "\n")
-  print(data.frame(effect = format_value(x$effects$estimate), row.names = x$effects$term))
+  print(effect_columns(fit, x$effects))
   if (!is.null(x$balance)) {
     cat("", "  balance of predictors", sep = "\n")
     print(x$balance, digits = 4L)
@@ -126,6 +130,20 @@ fit_quality_lines <- function(fit) {
   )
 }
 
+#' Effects as printed, with the limits that `placebo_errors()` found
+#' @noRd
+effect_columns <- function(fit, effects) {
+  out <- data.frame(effect = format_value(effects$estimate), row.names = effects$term)
+  if (!is.null(fit$placebos)) {
+    table <- effect_limits(fit)
+    out[["95 % interval"]] <- paste0(
+      "[", format_value(table$conf.low), ", ", format_value(table$conf.high), "]"
+    )
+    out$std.error <- format_value(table$std.error)
+  }
+  out
+}
+
 #' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
 #' @return A data frame, one row a predictor, or `NULL` without predictors. NOT PRIVATE.
 #' @noRd
@@ -196,13 +214,14 @@ named_line <- function(label, values) {
 #' @noRd
 next_lines <- function(fit) {
   highest <- classical_level(fit)
+  errors <- if (is.null(fit$placebos)) ", placebo_errors(fit) for standard errors"
   c(
     "  next: placebo_space(fit) for a p-value, leave_one_out(fit) for what rests on one donor,",
     if (!treats_periods_alike(fit)) {
-      "  placebo_time(fit) for placebo dates, placebo_errors(fit) for standard errors"
+      paste0("  placebo_time(fit) for placebo dates", errors)
     } else {
       paste0("  conformal(fit", if (highest < 0.95) paste0(", level = ", highest),
-        ") for intervals, placebo_errors(fit) for standard errors")
+        ") for intervals", errors)
     }
   )
 }

@@ -181,7 +181,11 @@ estimator_words <- function(release, estimator) {
       "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of",
       "the outcome"
     ),
-    hsvt = "the robust synthetic control of Amjad, Shah and Shen (2018)"
+    hsvt = "the robust synthetic control of Amjad, Shah and Shen (2018)",
+    augmented = "the ridge augmented synthetic control of Ben-Michael, Feller and Rothstein (2021)",
+    sdid = "synthetic difference-in-differences (Arkhangelsky et al., 2021)",
+    factor = "interactive fixed effects (generalised synthetic control, Xu, 2017)",
+    mcnnm = "matrix completion with nuclear norm minimisation (Athey et al., 2021)"
   )
   if (release$method %in% names(how)) {
     return(how[[release$method]])
@@ -236,6 +240,12 @@ release_words <- function(release) {
 interval_words <- function(release, parts) {
   if (!"prediction" %in% parts) {
     return(NULL)
+  }
+  if (is_classical(release$method)) {
+    return(paste(
+      "The standard error is the spread of the effects of placebos on the donors; intervals are",
+      "normal."
+    ))
   }
   if (!release$privacy$private) {
     return("Intervals rest on the donors' errors when each is predicted without itself.")
@@ -311,7 +321,23 @@ report_references <- function(release, estimator) {
       "Abadie, A. and L'Hour, J. (2021). A Penalized Synthetic Control Estimator for",
       "Disaggregated Data. JASA 116."
     ),
-    hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19."
+    hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19.",
+    augmented = paste(
+      "Ben-Michael, E., Feller, A. and Rothstein, J. (2021). The Augmented Synthetic Control",
+      "Method. JASA 116."
+    ),
+    sdid = paste(
+      "Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021).",
+      "Synthetic Difference-in-Differences. American Economic Review 111."
+    ),
+    factor = paste(
+      "Xu, Y. (2017). Generalized Synthetic Control Method: Causal Inference with Interactive",
+      "Fixed Effects Models. Political Analysis 25."
+    ),
+    mcnnm = paste(
+      "Athey, S., Bayati, M., Doudchenko, N., Imbens, G. and Khosravi, K. (2021). Matrix",
+      "Completion Methods for Causal Panel Data Models. JASA 116."
+    )
   )
   # The theorem names whose work it is.
   named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")

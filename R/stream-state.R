@@ -234,14 +234,6 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) {
   if (predict) outcome_of_score(object, done$scores) else invisible(object)
 }
 
-outcome_of_score <- function(stream, score) {
-  outcome <- stream$columns$outcome
-  if (stream$columns$family == "binomial") {
-    return(stats::plogis(score))
-  }
-  pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
-}
-
 stream_table <- function(stream, newdata, call) {
   UseMethod("stream_table")
 }

@@ -1,4 +1,5 @@
-# Speed of the estimators on raw data, against quadprog and kernlab::ipop in the same run.
+# Speed of the estimators on raw data, against quadprog, kernlab::ipop and, where they are
+# installed, synthdid and MCPanel, in the same run; plain R stands in for what is not there.
 # Run from the package's top folder: Rscript bench/classical.R
 # Data for Proposition 99: set DPSC_SHARED to the folder that holds data/smoking.csv; without it a
 # panel of the same size is simulated. Writes bench/results/classical.csv.
@@ -144,6 +145,116 @@ if (panel$real) {
   ))
   record("nested V and 38 nested placebos", size, median_seconds(placebo_space(fit), 3),
     target = "< 1 s")
+}
+
+# The estimators with a model, with their choice of penalty or rank and without, and their placebos.
+model_estimators <- list(
+  sdid = list(zeta = 10, zeta_periods = 1e-5), augmented = list(lambda = 430),
+  factor = list(rank = 2), mcnnm = list(lambda = 0.05)
+)
+
+# Frank-Wolfe with the steps of synthdid's defaults: 10,000 at most, stopped at small decreases.
+frank_wolfe <- function(x, y, ridge, intercept = TRUE, steps = 1e4, least = 1e-5) {
+  if (intercept) {
+    x <- x - rowMeans(x)
+    y <- y - mean(y)
+  }
+  w <- rep(1 / nrow(x), nrow(x))
+  value <- Inf
+  for (i in seq_len(steps)) {
+    error <- drop(crossprod(x, w)) - y
+    gradient <- drop(x %*% error) + ridge * w
+    j <- which.min(gradient)
+    direction <- -w
+    direction[[j]] <- direction[[j]] + 1
+    along <- drop(crossprod(x, direction))
+    size <- -sum(gradient * direction) / (sum(along^2) + ridge * sum(direction^2))
+    w <- w + min(1, max(0, size)) * direction
+    last <- value
+    value <- sum((drop(crossprod(x, w)) - y)^2) + ridge * sum(w^2)
+    if (last - value < least^2) break
+  }
+  w
+}
+
+soft_impute <- function(y, mask, lambda, rounds = 1000, tolerance = 1e-9) {
+  low <- y * 0
+  u <- rep(0, nrow(y))
+  v <- rep(0, ncol(y))
+  for (i in seq_len(rounds)) {
+    u <- rowSums(mask * (y - low - rep(v, each = nrow(y)))) / rowSums(mask)
+    v <- colSums(mask * (y - low - u)) / colSums(mask)
+    parts <- svd(mask * (y - outer(u, v, "+") - low) + low)
+    new <- parts$u %*% (pmax(parts$d - lambda * sum(mask) / 2, 0) * t(parts$v))
+    if (max(abs(new - low)) < tolerance) break
+    low <- new
+  }
+  outer(u, v, "+") + new
+}
+
+peers_of <- function(x, y, T0) {
+  all <- rbind(x, y)
+  n <- nrow(x)
+  mask <- matrix(1, n + 1, ncol(x))
+  mask[n + 1, -seq_len(T0)] <- 0
+  has <- function(package) requireNamespace(package, quietly = TRUE)
+  list(
+    sdid = if (has("synthdid")) {
+      list("synthdid::synthdid_estimate", function() synthdid::synthdid_estimate(all, n, T0))
+    } else {
+      list("Frank-Wolfe in R", function() {
+        frank_wolfe(x[, seq_len(T0)], y[seq_len(T0)], 100 * T0)
+        frank_wolfe(t(x[, seq_len(T0)]), rowMeans(x[, -seq_len(T0)]), 1e-10 * n)
+      })
+    },
+    augmented = list("solve() and quadprog", function() {
+      pre <- x[, seq_len(T0)]
+      base <- quadprog::solve.QP(
+        tcrossprod(pre) + diag(1e-9 * mean(pre^2) * T0, n), drop(pre %*% y[seq_len(T0)]),
+        cbind(1, diag(n)), c(1, rep(0, n)), meq = 1
+      )$solution
+      centred <- sweep(pre, 2, colMeans(pre))
+      base + drop(centred %*% solve(
+        crossprod(centred) + diag(430, T0), y[seq_len(T0)] - drop(base %*% pre)
+      ))
+    }),
+    factor = list("svd() in R", function() {
+      centred <- scale(x - rowMeans(x), scale = FALSE)
+      f <- cbind(1, svd(centred, nu = 0, nv = 2)$v)
+      drop(f %*% qr.solve(f[seq_len(T0), ], (y - colMeans(x))[seq_len(T0)])) + colMeans(x)
+    }),
+    mcnnm = if (has("MCPanel")) {
+      list("MCPanel::mcnnm_fit", function() {
+        MCPanel::mcnnm_fit(all, mask, 0.05, niter = 1e4, rel_tol = 1e-12)
+      })
+    } else {
+      list("soft-impute in R", function() soft_impute(all, mask, 0.05))
+    }
+  )
+}
+
+peers <- if (requireNamespace("quadprog", quietly = TRUE)) {
+  peers_of(panel$donors, drop(panel$target), panel$T0)
+}
+for (estimator in names(model_estimators)) {
+  fixed <- model_estimators[[estimator]]
+  fit_once <- function(settings) {
+    internal$fit_classical(panel$donors, panel$target, panel$T0, estimator, settings)
+  }
+  ours <- median_seconds(fit_once(fixed), 50)
+  peer <- peers[[estimator]]
+  other <- if (!is.null(peer)) median_seconds(peer[[2L]](), 3)
+  record(paste("estimator", estimator), size, ours, if (is.null(peer)) NA else peer[[1L]],
+    if (is.null(peer)) NA else other, target = "ratio >= 1"
+  )
+  record(paste("estimator", estimator, "with its choices"), size, median_seconds(
+    fit_once(list()), 5
+  ))
+  fit$estimator <- estimator
+  fit$settings <- fixed
+  record(paste("estimator", estimator, "and 38 placebos"), size, median_seconds(
+    placebo_space(fit), 5
+  ))
 }
 
 results <- do.call(rbind, rows)

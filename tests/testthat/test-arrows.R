@@ -122,3 +122,16 @@ test_that("calls between files of R/ only go down, in no circle, and every file 
   expect_identical(arrows_up(arrows, floor_of_file), character())
   expect_identical(circles(arrows), list())
 })
+
+test_that("every function of R/ is defined once", {
+  folder <- test_path("..", "..", "R")
+  skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
+  made <- lapply(list.files(folder, "[.]R$", full.names = TRUE), function(file) {
+    code <- as.list(parse(file, keep.source = FALSE))
+    defined <- Filter(function(x) is.call(x) && identical(x[[1L]], quote(`<-`)), code)
+    vapply(defined, function(x) paste(deparse(x[[2L]]), collapse = ""), "")
+  })
+  made <- unlist(made)
+  expect_gt(length(made), 500)
+  expect_identical(made[duplicated(made)], character())
+})

@@ -26,7 +26,7 @@ test_that("mcnnm agrees with soft-impute", {
     panel <- small_completion(seed)
     for (lambda in c(0.02, 0.08, 0.2)) {
       fit <- fit_classical(panel$donors, panel$target, 5, "mcnnm", list(lambda = lambda))
-      slow <- slow_completion(panel$all, panel$mask, lambda, 4000)
+      slow <- slow_completion(panel$all, panel$mask, lambda, 2500)
       expect_equal(fit$counterfactual, unname(slow[7, ]), tolerance = 1e-5)
       expect_weights_tell(panel, fit)
     }
@@ -54,6 +54,22 @@ test_that("mcnnm meets the conditions of its minimum, recomputed in R", {
   expect_weights_tell(panel, fit)
 })
 
+test_that("wide, tall and square matrices, and shifted data, have the same minimum", {
+  for (shape in list(c(5, 20), c(20, 5), c(9, 9))) {
+    panel <- model_panel(n = shape[[1]], T0 = shape[[2]] - 2, T1 = 2, seed = shape[[1]])
+    for (shift in c(0, 1e6)) {
+      fit <- fit_classical(panel$donors + shift, panel$target + shift, shape[[2]] - 2, "mcnnm",
+        list(lambda = 0.05)
+      )
+      all <- rbind(panel$donors, panel$target)
+      mask <- all * 0 + 1
+      mask[nrow(all), shape[[2]] - 1:0] <- 0
+      slow <- slow_completion(all, mask, 0.05, 1500)
+      expect_equal(fit$counterfactual - shift, unname(slow[nrow(all), ]), tolerance = 1e-4)
+    }
+  }
+})
+
 test_that("a large penalty leaves difference-in-differences", {
   panel <- small_completion(5)
   fit <- fit_classical(panel$donors, panel$target, 5, "mcnnm", list(lambda = 100))
@@ -72,7 +88,7 @@ test_that("the penalty is chosen by holding out one period of the target at a ti
       mask <- panel$mask
       mask[7, t] <- 0
       # The penalty is the paper's times the cells observed in the fit itself.
-      slow <- slow_completion(panel$all, mask, path$lambda[j] * 47 / 46, 3000)
+      slow <- slow_completion(panel$all, mask, path$lambda[j] * 47 / 46, 1500)
       panel$target[t] - slow[7, t]
     })
     expect_equal(path$error[j], mean(error^2), tolerance = 1e-3)

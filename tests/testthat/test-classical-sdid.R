@@ -1,6 +1,6 @@
 # Synthetic difference-in-differences, and the ridge of the simplex solver that it needs.
 
-test_that("the simplex solver with a ridge agrees with projected gradients and its own conditions", {
+test_that("the solver with a ridge agrees with projected gradients and its own conditions", {
   withr::local_seed(1)
   for (i in 1:12) {
     n <- sample(2:9, 1)
@@ -30,11 +30,10 @@ test_that("the simplex solver with a ridge agrees with projected gradients and i
 test_that("with a strong ridge every donor has weight, more of them than periods", {
   withr::local_seed(2)
   x <- matrix(rnorm(60 * 5), 60)
-  fit <- sdid_fit_cpp(x, rnorm(5), 3L, 50, 1e-3)
-  expect_true(all(fit$weights > 0))
-  expect_equal(fit$weights, slow_simplex(x[, 1:3], fit$counterfactual[1:3] * 0, 2500 * 3, TRUE, 500),
-    tolerance = 0.05
-  )
+  y <- rnorm(5)
+  fit <- sdid_fit_cpp(x, y, 3L, 5, 1e-3)
+  expect_gt(sum(fit$weights > 0), 4)
+  expect_equal(fit$weights, slow_simplex(x[, 1:3], y[1:3], 75, TRUE, 2000), tolerance = 1e-6)
   expect_lt(fit$kkt, 1e-9)
 })
 

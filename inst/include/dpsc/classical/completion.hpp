@@ -63,6 +63,25 @@ class matrix_completion {
     for (const Eigen::Index at : missing_) filled_.data()[at] = mean;
     scale_ = std::sqrt((filled_.array() - mean).square().sum() / static_cast<double>(observed));
     point_ = gather(filled_);
+    // Rows without a missing cell enter every evaluation with the same moments. Effects of rows and
+    // columns change nothing but the fitted values: without them no digits are lost in squares.
+    row_shift_ = filled_.rowwise().mean();
+    column_shift_ = filled_.colwise().mean().transpose().array() - row_shift_.mean();
+    filled_.colwise() -= row_shift_;
+    filled_.rowwise() -= column_shift_.transpose();
+    std::vector<char> moving(static_cast<std::size_t>(N), 0);
+    for (std::size_t i = 0; i < missing_.size(); ++i) {
+      const Eigen::Index row = missing_[i] % N, column = missing_[i] / N;
+      moving[static_cast<std::size_t>(row)] = 1;
+      point_[static_cast<Eigen::Index>(i)] -= row_shift_[row] + column_shift_[column];
+    }
+    for (Eigen::Index i = 0; i < N; ++i)
+      if (moving[static_cast<std::size_t>(i)]) moving_.push_back(i);
+    if (N < T) return;
+    Eigen::MatrixXd steady = filled_;
+    for (const Eigen::Index i : moving_) steady.row(i).setZero();
+    steady_moments_ = steady.transpose() * steady;
+    steady_sums_ = steady.colwise().sum().transpose();
   }
 
   /// The smallest theta at which L is zero: the spectral norm of two-way residuals.
@@ -77,13 +96,15 @@ class matrix_completion {
     completion_fit out;
     out.iterations = minimise(theta, settings);
     out.objective = evaluate(point_, theta);
-    out.fitted = fitted_;
+    out.fitted = fitted_rows(theta, all_rows());
+    out.fitted.colwise() += row_shift_;
+    out.fitted.rowwise() += column_shift_.transpose();
     out.kkt = missing_.empty() ? 0.0 : gradient_.cwiseAbs().maxCoeff();
     const Eigen::ArrayXd kept = (values_.array() - theta).max(0.0);
     out.values = kept.head((kept > 0.0).count());
     // L = U S V' = (U diag(s / d) U') D.
     const Eigen::Index rank = out.values.size();
-    const Eigen::MatrixXd scores = centred_ * right_.leftCols(rank);
+    const Eigen::MatrixXd scores = centred(all_rows()) * right_.leftCols(rank);
     const Eigen::ArrayXd d = values_.head(rank).array();
     out.shrink = scores * (kept.head(rank) / d.cube()).matrix().asDiagonal() * scores.transpose();
     return out;
@@ -97,44 +118,84 @@ class matrix_completion {
     return out;
   }
 
-  // f(z); leaves the decomposition, the fitted values and the gradient behind.
-  double evaluate(const Eigen::VectorXd& z, double theta) {
-    const Eigen::Index N = filled_.rows(), T = filled_.cols(), small = std::min(N, T);
-    host.tick(static_cast<double>(N * T * small) + 10.0 * std::pow(static_cast<double>(small), 3));
-    for (std::size_t i = 0; i < missing_.size(); ++i)
-      filled_.data()[missing_[i]] = z[static_cast<Eigen::Index>(i)];
-    const Eigen::VectorXd rows = filled_.rowwise().mean();
-    const Eigen::RowVectorXd columns = filled_.colwise().mean().array() - rows.mean();
-    centred_ = filled_;
-    centred_.colwise() -= rows;
-    centred_.rowwise() -= columns;
-    decompose();
-    const Eigen::ArrayXd below = values_.array().min(theta), above = values_.array() - below;
-    const double bent = above.maxCoeff() > 0.0 ? theta * above.sum() : 0.0;
-    const Eigen::Index rank = (above > 0.0).count();
-    fitted_ = rows.replicate(1, T);
-    fitted_.rowwise() += columns;
-    if (rank > 0) {
-      const Eigen::VectorXd shrunk = above.head(rank) / values_.head(rank).array();
-      fitted_.noalias() += (centred_ * right_.leftCols(rank)) * shrunk.asDiagonal() *
-                           right_.leftCols(rank).transpose();
-    }
-    gradient_ = z - gather(fitted_);
-    return 0.5 * below.square().sum() + bent;
+  std::vector<Eigen::Index> all_rows() const {
+    std::vector<Eigen::Index> out(static_cast<std::size_t>(filled_.rows()));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<Eigen::Index>(i);
+    return out;
   }
 
-  // Singular values, largest first, and right singular vectors of `centred_`, through the smaller
-  // Gram matrix: only directions above theta are used, and those are accurate.
+  // Some rows of the filled matrix, demeaned both ways.
+  Eigen::MatrixXd centred(const std::vector<Eigen::Index>& rows) const {
+    Eigen::MatrixXd out(static_cast<Eigen::Index>(rows.size()), filled_.cols());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Eigen::Index at = static_cast<Eigen::Index>(i);
+      out.row(at) = filled_.row(rows[i]) - columns_.transpose();
+      out.row(at).array() -= filled_.row(rows[i]).mean() - columns_.mean();
+    }
+    return out;
+  }
+
+  // Their fitted values.
+  Eigen::MatrixXd fitted_rows(double theta, const std::vector<Eigen::Index>& rows) const {
+    const Eigen::MatrixXd deviation = centred(rows);
+    Eigen::MatrixXd out(deviation.rows(), deviation.cols());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      out.row(static_cast<Eigen::Index>(i)) = filled_.row(rows[i]);
+    out -= deviation;
+    const Eigen::Index rank = (values_.array() > theta).count();
+    if (rank == 0) return out;
+    const Eigen::VectorXd shrunk = 1.0 - theta / values_.head(rank).array();
+    out.noalias() += (deviation * right_.leftCols(rank)) * shrunk.asDiagonal() *
+                     right_.leftCols(rank).transpose();
+    return out;
+  }
+
+  // f(z); leaves the decomposition and the gradient behind.
+  double evaluate(const Eigen::VectorXd& z, double theta) {
+    const Eigen::Index N = filled_.rows(), T = filled_.cols();
+    for (std::size_t i = 0; i < missing_.size(); ++i)
+      filled_.data()[missing_[i]] = z[static_cast<Eigen::Index>(i)];
+    decompose();
+    const Eigen::ArrayXd below = values_.array().min(theta), above = values_.array() - below;
+    const Eigen::MatrixXd fitted = fitted_rows(theta, moving_);
+    gradient_.resize(z.size());
+    for (std::size_t i = 0; i < missing_.size(); ++i) {
+      const auto row = std::lower_bound(moving_.begin(), moving_.end(), missing_[i] % N);
+      const Eigen::Index k = static_cast<Eigen::Index>(i);
+      gradient_[k] = z[k] - fitted(row - moving_.begin(), missing_[i] / N);
+    }
+    host.tick(static_cast<double>(T) * static_cast<double>(T * std::min(N, T)) * 10.0);
+    return 0.5 * below.square().sum() + (above.maxCoeff() > 0.0 ? theta * above.sum() : 0.0);
+  }
+
+  // Singular values, largest first, and right singular vectors of the demeaned matrix, through the
+  // smaller Gram matrix: only directions above theta are used, and those are accurate.
   void decompose() {
-    const bool tall = centred_.rows() >= centred_.cols();
-    const Eigen::MatrixXd gram =
-        tall ? Eigen::MatrixXd(centred_.transpose() * centred_) : centred_ * centred_.transpose();
+    const Eigen::Index N = filled_.rows(), T = filled_.cols();
+    Eigen::MatrixXd gram;
+    if (N >= T) {
+      gram = steady_moments_;
+      columns_ = steady_sums_;
+      for (const Eigen::Index i : moving_) {
+        gram.noalias() += filled_.row(i).transpose() * filled_.row(i);
+        columns_ += filled_.row(i).transpose();
+      }
+      columns_ /= static_cast<double>(N);
+      gram.noalias() -= static_cast<double>(N) * columns_ * columns_.transpose();
+      const Eigen::VectorXd side = gram.rowwise().mean();
+      gram.colwise() -= side;
+      gram.rowwise() -= (side.array() - side.mean()).matrix().transpose();
+    } else {
+      columns_ = filled_.colwise().mean().transpose();
+      const Eigen::MatrixXd all = centred(all_rows());
+      gram = all * all.transpose();
+    }
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
     values_ = parts.eigenvalues().reverse().cwiseMax(0.0).cwiseSqrt();
     right_ = parts.eigenvectors().rowwise().reverse();
-    if (tall) return;
+    if (N >= T) return;
     const Eigen::ArrayXd inverse = (values_.array() > 0.0).select(1.0 / values_.array(), 0.0);
-    right_ = (centred_.transpose() * right_ * inverse.matrix().asDiagonal()).eval();
+    right_ = (centred(all_rows()).transpose() * right_ * inverse.matrix().asDiagonal()).eval();
   }
 
   // L-BFGS from `point_`; the gradient's Lipschitz constant is 1, so a plain step always descends.
@@ -201,9 +262,10 @@ class matrix_completion {
     return out;
   }
 
-  Eigen::MatrixXd filled_, centred_, fitted_, right_;
-  Eigen::VectorXd values_, gradient_, point_;
-  std::vector<Eigen::Index> missing_;
+  Eigen::MatrixXd filled_, right_, steady_moments_;
+  Eigen::VectorXd values_, gradient_, point_, columns_;
+  Eigen::VectorXd row_shift_, column_shift_, steady_sums_;
+  std::vector<Eigen::Index> missing_, moving_;  // cells; rows that have one
   double scale_ = 1.0;
 };
 

@@ -9,8 +9,11 @@
 // plus an intercept; those implied weights are returned.
 #pragma once
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -41,15 +44,14 @@ class factor_model {
     centred.rowwise() -= (times_.array() - grand).matrix().transpose();
     const double size = donors.cwiseAbs().maxCoeff();
     if (most < 1) return;
-    const Eigen::BDCSVD<Eigen::MatrixXd> parts(centred, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    const auto& values = parts.singularValues();
+    leading_directions(centred, std::min({most, centred.rows(), centred.cols()}));
     // Below rounding error of the data there is no direction.
     const double floor = 1e-12 * size * std::sqrt(static_cast<double>(centred.size()));
     Eigen::Index rank = 0;
-    while (rank < std::min<Eigen::Index>(most, values.size()) && values[rank] > floor) ++rank;
-    units_ = parts.matrixU().leftCols(rank);
-    factors_ = parts.matrixV().leftCols(rank);
-    values_ = values.head(rank);
+    while (rank < values_.size() && values_[rank] > floor) ++rank;
+    units_ = units_.leftCols(rank).eval();
+    factors_ = factors_.leftCols(rank).eval();
+    values_ = values_.head(rank).eval();
   }
 
   /// How many factors there are to choose from: at most `most`, and the rank of the data.
@@ -96,6 +98,26 @@ class factor_model {
   }
 
  private:
+  // Leading singular vectors: eigenvectors of the smaller Gram matrix, which has rounding errors of
+  // the largest singular value's square, then one power step and a decomposition among them.
+  void leading_directions(const Eigen::MatrixXd& centred, Eigen::Index most) {
+    const bool tall = centred.rows() >= centred.cols();
+    const Eigen::MatrixXd gram =
+        tall ? Eigen::MatrixXd(centred.transpose() * centred) : centred * centred.transpose();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
+    Eigen::MatrixXd basis = parts.eigenvectors().rightCols(most);
+    if (tall) basis = (centred * basis).eval();
+    basis = (centred.transpose() * basis).eval();
+    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(basis);
+    const Eigen::MatrixXd span =
+        qr.householderQ() * Eigen::MatrixXd::Identity(centred.cols(), most);
+    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(centred * span,
+                                                Eigen::ComputeThinU | Eigen::ComputeThinV);
+    units_ = svd.matrixU();
+    factors_ = span * svd.matrixV();
+    values_ = svd.singularValues();
+  }
+
   // A constant and the first factors, before treatment.
   Eigen::MatrixXd regressors(Eigen::Index T0, Eigen::Index rank) const {
     if (rank < 0 || rank > this->rank() || T0 < rank + 1 || T0 > times_.size())
