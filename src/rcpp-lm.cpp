@@ -52,9 +52,8 @@ Rcpp::List from_frame(const dpsc::lm_frame& frame) {
 }
 
 dpsc::lm_frame as_frame(const Rcpp::List& x, Eigen::Index p) {
-  dpsc::lm_frame out{Rcpp::as<Eigen::VectorXd>(x["centre"]),
-                     Rcpp::as<Eigen::MatrixXd>(x["whiten"]), Rcpp::as<Eigen::VectorXd>(x["slope"]),
-                     Rcpp::as<double>(x["level"])};
+  dpsc::lm_frame out{Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
+                     Rcpp::as<Eigen::VectorXd>(x["slope"]), Rcpp::as<double>(x["level"])};
   if (out.centre.size() != p || out.whiten.rows() != p || out.whiten.cols() != p ||
       out.slope.size() != p)
     throw std::invalid_argument("a frame does not fit the design");
@@ -106,8 +105,8 @@ Rcpp::List from_release(const dpsc::lm_release& release) {
   if (release.scores) {
     Rcpp::List scores = from_frame(release.scores->frame);
     scores["meat"] = release.scores->meat;
-    scores["sd"] = Rcpp::NumericVector::create(
-        release.scores->sd_slopes, release.scores->sd_mixed, release.scores->sd_constant);
+    scores["sd"] = Rcpp::NumericVector::create(release.scores->sd_slopes, release.scores->sd_mixed,
+                                               release.scores->sd_constant);
     out["scores"] = scores;
   }
   return out;
@@ -157,8 +156,7 @@ struct reading {
         rows(rows_of(n)) {}
 
  private:
-  static dpsc::lm_units units_of(const dpsc::lm_design& design,
-                                 const dpsc::lm_location& location) {
+  static dpsc::lm_units units_of(const dpsc::lm_design& design, const dpsc::lm_location& location) {
     bool closed = true;
     dpsc::lm_units out = dpsc::multiply_out(design, location, closed);
     if (!closed) throw std::invalid_argument("a product needs its lower orders");
@@ -212,11 +210,10 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
       _["rounds"] = rounds,
-      _["shares"] = Rcpp::NumericVector::create(_["location"] = plan.shares.location,
-                                                _["limits"] = plan.shares.limits,
-                                                _["moments"] = plan.shares.moments,
-                                                _["counts"] = plan.shares.counts,
-                                                _["scores"] = plan.shares.scores));
+      _["shares"] = Rcpp::NumericVector::create(
+          _["location"] = plan.shares.location, _["limits"] = plan.shares.limits,
+          _["moments"] = plan.shares.moments, _["counts"] = plan.shares.counts,
+          _["scores"] = plan.shares.scores));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -265,9 +262,8 @@ Rcpp::List lm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& design, 
                            const Rcpp::Nullable<Rcpp::IntegerVector>& kept) {
   const reading own(release, design, n);
   if (kept.isNotNull())
-    return from_estimate(
-        dpsc::estimate_part(own.pool, own.units, own.rows,
-                            as_kept(Rcpp::IntegerVector(kept), own.design.p())));
+    return from_estimate(dpsc::estimate_part(own.pool, own.units, own.rows,
+                                             as_kept(Rcpp::IntegerVector(kept), own.design.p())));
   dpsc::lm_estimate fit = dpsc::estimate_full(own.pool, own.units, own.rows);
   if (own.release.scores) dpsc::apply_scores(own.pool, own.units, *own.release.scores, n, fit);
   return from_estimate(fit);
@@ -301,8 +297,7 @@ Eigen::MatrixXd penalised_path_cpp(const Eigen::MatrixXd& covariance, const Eige
 // [[Rcpp::export(rng = false)]]
 double lm_discrepancy_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);
-  return dpsc::release_discrepancy(dpsc::plan_lm(known), known,
-                                   as_release(release, known.design));
+  return dpsc::release_discrepancy(dpsc::plan_lm(known), known, as_release(release, known.design));
 }
 
 // Does every product have its columns of lower order?
@@ -339,9 +334,9 @@ Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design, bool scores) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_raw_estimate_cpp(const Rcpp::List& raw, const Rcpp::IntegerVector& kept) {
   const auto mean = Rcpp::as<Eigen::VectorXd>(raw["mean"]);
-  dpsc::lm_estimate fit = dpsc::estimate_raw(
-      mean, Rcpp::as<Eigen::MatrixXd>(raw["covariance"]), Rcpp::as<double>(raw["rows"]),
-      as_kept(kept, mean.size() - 1));
+  dpsc::lm_estimate fit =
+      dpsc::estimate_raw(mean, Rcpp::as<Eigen::MatrixXd>(raw["covariance"]),
+                         Rcpp::as<double>(raw["rows"]), as_kept(kept, mean.size() - 1));
   if (raw.containsElementNamed("sandwich") && kept.size() == mean.size() - 1) {
     fit.sampling = Rcpp::as<Eigen::MatrixXd>(raw["sandwich"]);
     fit.robust = true;
