@@ -26,8 +26,8 @@
 #'   out. Differences of residual sums of squares would be mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
 #'   `conf.low`, `conf.high`. `glance()`: one row of facts, with the noisy number of rows that count
-#'   (`used`) and the noisy share of residuals that are clipped. `augment()`: `newdata` with `.fitted`
-#'   and `.se.fit`.
+#'   (`used`) and the noisy share of residuals that are clipped. `augment()`: `newdata` with
+#'   `.fitted` and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods

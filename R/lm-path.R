@@ -13,11 +13,11 @@
 #' @param penalty (`number` or `NULL`)\cr one of `penalties`, or near it. `NULL`: the best.
 #' @param ... unused.
 #' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row a
-#'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of the
-#'   mean, sampling error and privacy noise in it (up to a constant; its least is the best penalty);
-#'   `coefficients`, a matrix with one row a penalty, intercept first; `best`, a row. RELEASED.
-#'   `coef()`: one row of it. There are no standard errors: those of [dp_lm()] are for the model
-#'   without penalty.
+#'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of
+#'   the mean, sampling error and privacy noise in it (up to a constant; its least is the best
+#'   penalty); `coefficients`, a matrix with one row a penalty, intercept first; `best`, a row.
+#'   RELEASED. `coef()`: one row of it. There are no standard errors: those of [dp_lm()] are for
+#'   the model without penalty.
 #' @section Errors: `dpsc_error_argument`.
 #' @references
 #' Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization Paths for Generalized Linear
@@ -52,7 +52,9 @@ lm_path <- function(fit, alpha = 1, penalties = NULL) {
   penalties <- sort(as.double(penalties), decreasing = TRUE)
   slopes <- penalised_path_cpp(m$covariance, m$cross, alpha, penalties)
   error <- rowSums((slopes %*% m$covariance) * slopes) - 2 * drop(slopes %*% m$cross)
-  spent <- lapply(seq_along(penalties), function(k) path_cost(slopes[k, ], penalties[[k]], alpha, m))
+  spent <- lapply(seq_along(penalties), function(k) {
+    path_cost(slopes[k, ], penalties[[k]], alpha, m)
+  })
   df <- vapply(spent, `[[`, 0, "df")
   cp <- error + 2 * vapply(spent, `[[`, 0, "optimism")
   coefficients <- cbind(m$response_mean - drop(slopes %*% m$mean), slopes)

@@ -20,7 +20,8 @@ summary.dp_lm <- function(object, ...) {
     table$term, c("Estimate", "Std. Error", "of which privacy", "t value", "Pr(>|t|)")
   )
   structure(list(
-    heading = lm_heading(object), coefficients = coefficients, robust = object$robust, sigma = object$sigma,
+    heading = lm_heading(object), coefficients = coefficients, robust = object$robust,
+    sigma = object$sigma,
     r.squared = object$r.squared, df.residual = object$df.residual, notes = lm_notes(object),
     nobs = object$nobs, clipped = clipped_words(object)
   ), class = "summary.dp_lm")

@@ -53,9 +53,10 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
 #' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
-#' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row; PRIVATE.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the upper
-#'   bound of a column of weights in `bounds`.
+#' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
+#'   PRIVATE.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the
+#'   upper bound of a column of weights in `bounds`.
 #' @param vcov (`string`)\cr sampling errors: `"const"` if errors have one variance, `"HC"` if not.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
@@ -86,8 +87,8 @@
 #' Wang, Y.-X. (2018). Revisiting Differentially Private Linear Regression. UAI.
 #' White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator. Econometrica.
 #'
-#' Anderson, T. and Rubin, H. (1949). Estimation of the Parameters of a Single Equation in a Complete
-#' System of Stochastic Equations. Annals of Mathematical Statistics.
+#' Anderson, T. and Rubin, H. (1949). Estimation of the Parameters of a Single Equation in a
+#' Complete System of Stochastic Equations. Annals of Mathematical Statistics.
 #' @seealso [lm_path()], [dp_plan_lm()], [write_release()], [dp_ledger()],
 #'   `vignette("private-regression")`.
 #' @examples

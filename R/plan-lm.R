@@ -7,21 +7,21 @@
 #' factors (which cost nothing to locate) and bounds are those of the formula.
 #'
 #' Errors are relative to those of [stats::lm()] on the same people, which no privacy can beat: 1.5
-#' means a standard error that is half as large again. They hardly depend on the outcome, the slopes,
-#' or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within a factor of .7 to 1.4
-#' where the moments are resolved.
+#' means a standard error that is half as large again. They hardly depend on the outcome, the
+#' slopes, or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within a factor of
+#' .7 to 1.4 where the moments are resolved.
 #'
 #' @inheritParams dp_lm
 #' @param n (`count` or `NULL`)\cr number of people. `NULL`: how many are needed for `ratio`.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `ratio`.
-#' @param ratio (`number`, above 1)\cr standard error of a slope that is wanted, over that of `lm()`;
-#'   then one of `n` and `epsilon` is `NULL`.
+#' @param ratio (`number`, above 1)\cr standard error of a slope that is wanted, over that of
+#'   `lm()`; then one of `n` and `epsilon` is `NULL`.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
-#' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` where nothing serves), `delta`,
-#'   `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not resolved or
-#'   medians not found), `privacy` (its privacy part, in standard errors of `lm()`), `resolved`,
-#'   `found` (flags), `least_n`, `least_epsilon` (from which on both hold). PUBLIC.
+#' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` where nothing serves),
+#'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
+#'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
+#'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold). PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))
@@ -72,8 +72,9 @@ check_one_unknown <- function(n, epsilon, wanted, name, call) {
 #' Expected error of a slope over that of lm(), from the noise of the rounds
 #'
 #' In the frame of the rounds regressors have variance one, R is about sqrt(p) + 1.2, the clip 2.6
-#' deviations of the residual, weights .92: the last rounds' cross moments are pooled. What the noise
-#' of the covariance adds grows as its edge is approached. The two factors were fitted to bench/lm.R.
+#' deviations of the residual, weights .92: the last rounds' cross moments are pooled. What the
+#' noise of the covariance adds grows as its edge is approached. The two factors were fitted to
+#' bench/lm.R.
 #' @noRd
 regression_outlook <- function(n, epsilon, facts, p) {
   plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
@@ -103,7 +104,8 @@ regression_outlook <- function(n, epsilon, facts, p) {
 #' @export
 print.dp_plan_lm <- function(x, ...) {
   cat("Plan of a private regression (no data were looked at)\n  ", x$text, "\n", sep = "")
-  cat("  ", count_of(x$columns, "column"), ", ", x$located, " to locate, outcome included; delta = ",
+  cat("  ", count_of(x$columns, "column"), ", ", x$located,
+    " to locate, outcome included; delta = ",
     format(x$delta), "\n", sep = "")
   if (is.na(x$n) || is.na(x$epsilon)) {
     cat("  No number of people up to a billion, and no epsilon, reaches a ratio of ",

@@ -8,15 +8,15 @@
 #' @inheritParams dp_select
 #' @param formula (`formula`)\cr `outcome ~ candidates`, or that of [dp_online()].
 #' @param n (`count`)\cr number of people.
-#' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the others
-#'   that were selected, in scaled units (both range from -1 to 1): then the plan says how many
-#'   people it takes.
+#' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the
+#'   others that were selected, in scaled units (both range from -1 to 1): then the plan says how
+#'   many people it takes.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
 #' @return `dp_plan_select()`: a data frame with one row a method of `"pursuit"`, `"screening"`,
-#'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three (nearly
-#'   always at 1.5 times that, seldom at half; measured in bench/selection.R), `needs` (people whom
-#'   `signal` needs at 1.5 times the hurdle), `recommended`.
+#'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three
+#'   (nearly always at 1.5 times that, seldom at half; measured in bench/selection.R), `needs`
+#'   (people whom `signal` needs at 1.5 times the hurdle), `recommended`.
 #'
 #'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
 #'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,

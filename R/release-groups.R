@@ -11,15 +11,15 @@
 #'
 #' The groups must be public, and must not depend on outcomes. Neighbours replace one donor's row by
 #' another **of the same group**: who belongs to which group is not protected. Give each group a
-#' [dp_ledger()] of its own, and all groups the same number of features (`dp_control(features = )`), which
-#' otherwise depends on how many donors there are. Noise adds up over the groups that are used: the noise of a union is that
-#' of one release of all donors, or a little more.
+#' [dp_ledger()] of its own, and all groups the same number of features by [dp_control()], which
+#' otherwise depends on how many donors there are. Noise adds up over the groups that are used: the
+#' noise of a union is that of one release of all donors, or a little more.
 #'
 #' Intervals are cautious: tails and second moments of the placebo errors were released within each
 #' group; the union takes the widest tails and the mean second moment.
 #'
-#' @param ... (`dp_release`)\cr two to eight releases by method `"gram"`, with the same periods, target,
-#'   bounds and settings.
+#' @param ... (`dp_release`)\cr two to eight releases by method `"gram"`, with the same periods,
+#'   target, bounds and settings.
 #' @return A `dp_release` of all their donors, with `groups`: how many donors each has. It serves
 #'   [dp_synth()] as any other. It is not written by [write_release()]: write its parts.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_release`, where releases do not fit together.
@@ -60,7 +60,7 @@ check_same_release <- function(parts, call) {
         "The releases do not fit together: their {name} differ.",
         i = paste(
           "Release every group with the same target, periods, bounds and settings; their number of",
-          "features depends on the number of donors unless {.code dp_control(features = )} fixes it."
+          "features depends on the number of donors, unless {.code dp_control(features = )} says."
         )
       ), "release", call)
     }

@@ -17,8 +17,8 @@
 #'   others.
 #' * `"blocks"`: the support that most blocks name, if that is stable.
 #' * `"subsamples"`: the same with overlapping random subsets, as published (Thakurta, 2013,
-#'   Algorithm 6.1), with its gaps mended (private). For reproduction: at epsilon = 1 a subset has one
-#'   of 442 people, and `"blocks"` needs 6 to 12 times fewer people.
+#'   Algorithm 6.1), with its gaps mended (private). For reproduction: at epsilon = 1 a subset has
+#'   one of 442 people, and `"blocks"` needs 6 to 12 times fewer people.
 #' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
 #'   people
 #'   would not change it. For thousands of people and nearly orthogonal supports.
@@ -49,9 +49,9 @@
 #'   `NULL`: as in [dp_online()].
 #' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over
 #'   50, `"blocks"`:
-#'   80), `subsets` of `"subsamples"` (as printed: millions), `ball` (l1 radius of scaled coefficients; default size/2), `iterations` of `"frank-wolfe"`
-#'   (12), and for `"stability"`, `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` (.16),
-#'   `kappa` (c(.27, .4)).
+#'   80), `subsets` of `"subsamples"` (as printed: millions), `ball` (l1 radius of scaled
+#'   coefficients; default size/2), `iterations` of `"frank-wolfe"` (12), and for `"stability"`,
+#'   `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` (.16), `kappa` (c(.27, .4)).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param ... unused.
@@ -66,8 +66,8 @@
 #'
 #' Talwar, K., Thakurta, A. and Zhang, L. (2015). Nearly-Optimal Private LASSO. NeurIPS.
 #'
-#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization and
-#' High-dimensional Regression. Dissertation.
+#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization
+#' and High-dimensional Regression. Dissertation.
 #'
 #' Thakurta, A. and Smith, A. (2013). Differentially Private Feature Selection via Stability
 #' Arguments,

@@ -123,8 +123,8 @@ functional <- function(rows, epsilon) {
 }
 
 # Amin, Joseph, Ribero and Vassilvitskii (2023): least squares on disjoint parts, then a point drawn
-# by its (axis-aligned) Tukey depth among them, if a test finds the volumes safe. One row a number of
-# parts; NA where the test refuses. Raw rows: it needs no bounds.
+# by its (axis-aligned) Tukey depth among them, if a test finds the volumes safe. One row a number
+# of parts; NA where the test refuses. Raw rows: it needs no bounds.
 tukey_em <- function(people, epsilon, delta) {
   x <- cbind(1, as.matrix(people$data[-1]))
   n <- nrow(x)

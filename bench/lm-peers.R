@@ -1,6 +1,6 @@
 # Private linear regression against its peers: error, R2 lost, runs that gave an answer. Medians of
-# runs; see bench/lm.R for the measures. Peers with a constant of their own are at their best setting
-# by hindsight in every single run, which none of them could know. Not private: seeded.
+# runs; see bench/lm.R for the measures. Peers with a constant of their own are at their best
+# setting by hindsight in every single run, which none of them could know. Not private: seeded.
 #   DPpack is run where it is installed (DPSC_DPPACK: a library that holds it).
 library(dpsc)
 source("bench/lm-designs.R")
@@ -60,7 +60,9 @@ results <- lapply(seq_len(nrow(cells)), function(i) {
   values <- replicate(runs, run_once(cell))
   answered <- apply(!is.na(values["error", , ]), 1, mean)
   # A method that refuses half of the time has no median.
-  middle <- apply(values, 1:2, function(x) if (mean(is.na(x)) > 0.5) NA else median(x, na.rm = TRUE))
+  middle <- apply(values, 1:2, function(x) {
+    if (mean(is.na(x)) > 0.5) NA else median(x, na.rm = TRUE)
+  })
   cat(unlist(cell), ":", paste(colnames(middle), signif(middle["error", ], 3)), "\n")
   data.frame(cell[1:7], runs,
     method = colnames(middle), error = signif(middle["error", ], 3),

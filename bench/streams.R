@@ -8,8 +8,8 @@
 #     values of the same method, each at its best tuning constant of a grid and with noise
 #     calibrated by
 #     the curve of continuous Gaussian noise, 7 % below that of zCDP, which the ledger adds up.
-#     pigd, pgiga, pocp, poffl are those of Thakurta (2013), chapter 5, tight; poffl releases once, at
-#     the end, and is judged by that on all rows.
+#     pigd, pgiga, pocp, poffl are those of Thakurta (2013), chapter 5, tight; poffl releases once,
+#     at the end, and is judged by that on all rows.
 #   streams-speed.csv: seconds for a million steps of p = 20 and size of the state.
 library(dpsc)
 

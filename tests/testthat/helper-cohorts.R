@@ -93,7 +93,7 @@ cohort_panel <- function(n = 600, T0 = 8, T1 = 5, k = 2, seed = 1) {
 cohort_fit_of <- function(panel, T0 = c(8, 10), ..., epsilon = 4, seed = 1) {
   withr::local_seed(seed)
   dp_synth(panel$donors,
-    target = panel$target, T0 = T0, epsilon = epsilon, bounds = c(-1, 1),
+    target = panel$target, T0 = T0, epsilon = epsilon, protect = "donors", bounds = c(-1, 1),
     control = dp_control(rng = "R"), ...
   )
 }

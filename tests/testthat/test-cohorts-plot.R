@@ -5,7 +5,8 @@ plotted_cohorts <- function(epsilon = 4, estimator = "ridge", n = 400) {
   rownames(panel$target) <- c("north", "south", "west")
   control <- if (is.finite(epsilon)) dp_control(rng = "R") else dp_control()
   withr::with_seed(2, dp_synth(panel$donors,
-    target = panel$target, T0 = c(8, 10, 10), size = 25, epsilon = epsilon, bounds = c(-1, 1),
+    target = panel$target, T0 = c(8, 10, 10), size = 25, epsilon = epsilon,
+    protect = "donors", bounds = c(-1, 1),
     times = 2001:2014, estimator = estimator, control = control
   ))
 }
@@ -46,7 +47,7 @@ test_that("a picture holds no donor", {
   panel <- cohort_panel(300)
   rownames(panel$donors) <- sprintf("secret%03d", 1:300)
   fit <- dp_synth(panel$donors,
-    target = panel$target, T0 = c(8, 10), epsilon = 4, bounds = c(-1, 1)
+    target = panel$target, T0 = c(8, 10), epsilon = 4, protect = "donors", bounds = c(-1, 1)
   )
   for (type in c("event", "cohort", "calendar", "path")) {
     picture <- ggplot2::autoplot(fit, type = type)

@@ -98,11 +98,13 @@ test_that("three dates cost what one does, and are charged once", {
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(epsilon = 4, delta = 1e-5)
     fit <- suppressWarnings(dp_synth(panel$donors,
-      target = panel$target, T0 = c(6, 8, 9), epsilon = 2, delta = delta, bounds = c(-1, 1),
+      target = panel$target, T0 = c(6, 8, 9), epsilon = 2,
+      protect = "donors", delta = delta, bounds = c(-1, 1),
       ledger = ledger
     ))
     one <- suppressWarnings(dp_synth(panel$donors,
-      target = panel$target[1, ], T0 = 6, epsilon = 2, delta = delta, bounds = c(-1, 1)
+      target = panel$target[1, ], T0 = 6, epsilon = 2,
+      protect = "donors", delta = delta, bounds = c(-1, 1)
     ))
     steps <- fit$release$privacy$steps
     alone <- one$release$privacy$steps
@@ -325,7 +327,7 @@ test_that("cohorts that the release cannot speak of have no interval, and the pr
   expect_output(print(person), "no interval of 9: .*the mean of 20 people or more")
   expect_true(is.na(tidy(person, "overall")$std.error))
   none <- withr::with_seed(1, dp_synth(panel$donors,
-    target = panel$target, T0 = c(8, 10), epsilon = 1, bounds = c(-1, 1),
+    target = panel$target, T0 = c(8, 10), epsilon = 1, protect = "donors", bounds = c(-1, 1),
     control = dp_control(rng = "R", intervals = FALSE)
   ))
   expect_output(print(none), "no interval: the release was made without")
@@ -335,7 +337,7 @@ test_that("a fit holds no donor's value, sum or name", {
   panel <- cohort_panel(300)
   rownames(panel$donors) <- sprintf("secret%03d", 1:300)
   fit <- dp_synth(panel$donors,
-    target = panel$target, T0 = c(8, 10), epsilon = 4, bounds = c(-1, 1)
+    target = panel$target, T0 = c(8, 10), epsilon = 4, protect = "donors", bounds = c(-1, 1)
   )
   things <- list(
     fit, tidy(fit, "group_time", conf.int = TRUE), summary(fit), report(fit), vcov(fit),
@@ -373,7 +375,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
 test_that("losses of single people are those of the two rounds, and what calibrates as charged", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
-    target = panel$target, T0 = c(8, 10), epsilon = 2, bounds = c(-1, 1)
+    target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)
   )
   loss <- pdp(release, panel$donors)
   expect_identical(nrow(loss$donors), 300L)

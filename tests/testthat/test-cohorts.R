@@ -144,7 +144,8 @@ test_that("errors are one each, classed, and spend nothing", {
   data <- stagg_like()
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   fit <- function(data, ...) {
-    dp_synth(y ~ treated, data, c("unit", "time"), epsilon = 1, bounds = c(-5, 8), ledger = ledger,
+    dp_synth(y ~ treated, data, c("unit", "time"), epsilon = 1,
+      protect = "donors", bounds = c(-5, 8), ledger = ledger,
       ...
     )
   }
@@ -166,7 +167,8 @@ test_that("errors are one each, classed, and spend nothing", {
   expect_equal(nrow(as.data.frame(ledger)), 0)
   panel <- cohort_panel(60)
   matrix <- function(T0) {
-    dp_synth(panel$donors, target = panel$target, T0 = T0, epsilon = 1, bounds = c(-1, 1))
+    dp_synth(panel$donors, target = panel$target, T0 = T0, epsilon = 1,
+      protect = "donors", bounds = c(-1, 1))
   }
   expect_error(matrix(c(8, 9, 10)), "one for each row", class = "dpsc_error_argument")
   expect_error(matrix(c(1, 9)), "before the adoption", class = "dpsc_error_panel")
@@ -193,13 +195,13 @@ test_that("formula, matrix and chunks give the same fit", {
   rownames(panel$target) <- c("x1", "x2")
   from_matrix <- cohort_fit_of(panel)
   from_data <- withr::with_seed(1, dp_synth(outcome ~ on, data, c("unit", "time"),
-    epsilon = 4, bounds = c(-1, 1), control = dp_control(rng = "R")
+    epsilon = 4, protect = "donors", bounds = c(-1, 1), control = dp_control(rng = "R")
   ))
   expect_equal(tidy(from_data, "group_time"), tidy(from_matrix, "group_time"))
   expect_identical(formula(from_data), outcome ~ on, ignore_attr = TRUE)
   blocks <- list(panel$donors[1:100, ], panel$donors[101:300, ])
   from_chunks <- withr::with_seed(1, dp_synth(dp_chunks(function(i) blocks[[i]], 2),
-    target = panel$target, T0 = c(8, 10), epsilon = 4, bounds = c(-1, 1),
+    target = panel$target, T0 = c(8, 10), epsilon = 4, protect = "donors", bounds = c(-1, 1),
     control = dp_control(rng = "R")
   ))
   expect_equal(tidy(from_chunks, "event"), tidy(from_matrix, "event"))
@@ -213,7 +215,8 @@ test_that("a release for several dates is written, read, and used for one date o
   panel <- cohort_panel(500)
   for (delta in c(1e-6, 0)) {
     release <- withr::with_seed(3, dp_release(panel$donors,
-      target = panel$target, T0 = c(8, 10), epsilon = 4, delta = delta, bounds = c(-1, 1),
+      target = panel$target, T0 = c(8, 10), epsilon = 4,
+      protect = "donors", delta = delta, bounds = c(-1, 1),
       control = dp_control(rng = "R")
     ))
     expect_output(print(release), "2 adoption dates")
@@ -241,7 +244,8 @@ test_that("a release for several dates is written, read, and used for one date o
     "not be before the first adoption", class = "dpsc_error_argument"
   )
   one <- withr::with_seed(3, dp_release(panel$donors,
-    target = panel$target, T0 = 8, epsilon = 4, bounds = c(-1, 1), control = dp_control(rng = "R")
+    target = panel$target, T0 = 8, epsilon = 4,
+    protect = "donors", bounds = c(-1, 1), control = dp_control(rng = "R")
   ))
   both <- dp_synth(one, target = panel$target, T0 = c(8, 10))
   expect_false(anyNA(tidy(both$cohorts[["9"]])$std.error))

@@ -223,7 +223,7 @@ test_that("the counterexample to the printed LASSO test is not named", {
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
 })
 
-test_that("overlapping subsets: a neighbour moves the distance by one, and no answer that has one", {
+test_that("overlapping subsets: a neighbour moves the distance by one, and no stable answer", {
   withr::local_seed(14)
   n <- 40
   facts <- stable_facts(n, subsets = 400, rate = 0.1)

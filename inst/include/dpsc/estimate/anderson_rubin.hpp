@@ -14,13 +14,13 @@
 
 namespace dpsc {
 
-/// All slopes beta that the pooled equations c = C (beta - b) + noise allow: limits of each slope in
-/// the formula's units, infinite where its set is not an interval.
+/// All slopes beta that the pooled equations c = C (beta - b) + noise allow: limits of each slope
+/// in the formula's units, infinite where its set is not an interval.
 ///
 /// With one slope at b + delta along l, the others free, the least of |c - C(beta - b)|^2 over its
 /// variance `v_c + v_C |beta - b|^2` is the smallest root of an arrow matrix; that it is at most
-/// `quantile` is a quadratic inequality in delta. Noise of a symmetric matrix has twice the variance
-/// along the vector that it multiplies: v_C counts that everywhere.
+/// `quantile` is a quadratic inequality in delta. Noise of a symmetric matrix has twice the
+/// variance along the vector that it multiplies: v_C counts that everywhere.
 inline Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units, double rows,
                                       double quantile) {
   const Eigen::Index p = pool.p();

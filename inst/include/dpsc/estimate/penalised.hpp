@@ -56,8 +56,8 @@ inline Eigen::MatrixXd penalised_path(const Eigen::MatrixXd& covariance,
   const Eigen::Index p = cross.size();
   Eigen::VectorXd sd = covariance.diagonal().cwiseSqrt();
   sd = (sd.array() > 0.0).select(sd, 1.0);
-  const Eigen::MatrixXd S = sd.cwiseInverse().asDiagonal() * covariance *
-                            sd.cwiseInverse().asDiagonal();
+  const Eigen::MatrixXd S =
+      sd.cwiseInverse().asDiagonal() * covariance * sd.cwiseInverse().asDiagonal();
   const Eigen::VectorXd m = cross.cwiseQuotient(sd);
   Eigen::MatrixXd out(static_cast<Eigen::Index>(penalties.size()), p);
   Eigen::VectorXd b = Eigen::VectorXd::Zero(p), left = m;  // left = m - S b

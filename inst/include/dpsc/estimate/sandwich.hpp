@@ -78,7 +78,8 @@ inline void apply_scores(const lm_pool& pool, const lm_units& units, const lm_sc
   const double clipped =
       last.variance > 0.0 ? unclipped_variance(last.variance, last.clip) / last.variance : 1.0;
   const double df = std::max(1.0, out.rows - static_cast<double>(p) - 1.0);
-  const double factor = std::min(2.0, std::max(1.0, clipped)) * out.rows / df / (n * weight * weight);
+  const double factor =
+      std::min(2.0, std::max(1.0, clipped)) * out.rows / df / (n * weight * weight);
   out.sampling = factor * half * meat.value * half.transpose();
   out.robust = true;
 }

@@ -164,9 +164,7 @@ struct lm_round {
 class lm_features {
  public:
   lm_features(const lm_columns& columns, const lm_frame& frame)
-      : map_(make(columns, frame)),
-        unit_(map_.unit),
-        diagonal_(map_.map.loadings.isDiagonal(0.0)) {
+      : map_(make(columns, frame)), unit_(map_.unit), diagonal_(map_.map.loadings.isDiagonal(0.0)) {
     map_.map.check();
   }
 
@@ -206,8 +204,8 @@ class lm_features {
   Eigen::MatrixXd out_;
 };
 
-/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero. `present`
-/// is in [0, 1]: the root of a row's case weight over the largest.
+/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero.
+/// `present` is in [0, 1]: the root of a row's case weight over the largest.
 class lm_outer {
  public:
   lm_outer(const lm_round_plan& plan, Eigen::Index p, double radius, double clip)
@@ -296,8 +294,8 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
 
 }  // namespace rounds_detail
 
-/// A symmetric matrix of sums plus noise: of variance `noise` on the diagonal and half of it off, or
-/// of one Laplace scale.
+/// A symmetric matrix of sums plus noise: of variance `noise` on the diagonal and half of it off,
+/// or of one Laplace scale.
 inline Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label,
                                      law kind, double noise_scale, noise& draws) {
   const Eigen::Index d = exact.rows();
@@ -380,9 +378,8 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   kept.residual *= (radius / kept.squared.sqrt()).min(1.0);
   limits.clear();
   for (double c : plan.clips) limits.push_back(steps(c * last_clip));
-  out.clip =
-      last_clip * plan.clips[choose_limit(kept.residual, limits, plan.clip_price, plan.exponent,
-                                          plan.records[1].label, draws)];
+  out.clip = last_clip * plan.clips[choose_limit(kept.residual, limits, plan.clip_price,
+                                                 plan.exponent, plan.records[1].label, draws)];
 
   kept.clipped = static_cast<double>((kept.residual > steps(out.clip)).count());
   lm_outer sums(plan, p, radius, steps(out.clip));

@@ -35,8 +35,9 @@ inline lm_counts_plan plan_counts(double n, const total_budget& budget, double s
     const double sensitivity = std::sqrt(2.0) * (1.0 + 1e-15);
     out.noise = gaussian_vector_variance(sensitivity, budget.mu(share));
     out.sigma = std::sqrt(out.noise);
-    out.record = {label, law_name(out.kind), sensitivity,
-                  out.sigma, none, gaussian_vector_mu(sensitivity, out.noise)};
+    out.record = {label,       law_name(out.kind),
+                  sensitivity, out.sigma,
+                  none,        gaussian_vector_mu(sensitivity, out.noise)};
   } else {
     out.kind = law::discrete_laplace;
     out.noise = std::ceil(2.0 / budget.epsilon(share) * (1.0 + gdp_margin));
@@ -85,8 +86,12 @@ inline lm_scores_plan plan_scores(double n, Eigen::Index p, const total_budget& 
     if (budget.gaussian()) {
       out.noise = gaussian_step_variance(B, budget.mu(share));
       out.sigma = std::sqrt(out.noise);
-      out.record = {"scores",  law_name(out.kind), std::sqrt(2.0) * B,
-                    out.sigma, none,               gaussian_step_mu(B, out.noise)};
+      out.record = {"scores",
+                    law_name(out.kind),
+                    std::sqrt(2.0) * B,
+                    out.sigma,
+                    none,
+                    gaussian_step_mu(B, out.noise)};
     } else {
       const double sensitivity = laplace_outer_sensitivity(B, d);
       out.kind = law::discrete_laplace;

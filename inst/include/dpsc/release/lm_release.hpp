@@ -163,9 +163,8 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
-    out.scores =
-        release_scores(source, facts.design, out.location, frame, out.rounds.back(),
-                       plan.rounds.back(), plan.scores, facts.n, draws, tick);
+    out.scores = release_scores(source, facts.design, out.location, frame, out.rounds.back(),
+                                plan.rounds.back(), plan.scores, facts.n, draws, tick);
   return out;
 }
 
@@ -203,8 +202,8 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
       for (double v : values) nearest = std::min(nearest, std::fabs(v - x) / v);
       return nearest;
     };
-    worst = std::max({worst, among(step.radii, round.radius),
-                      among(step.clips, round.clip / clip)});
+    worst =
+        std::max({worst, among(step.radii, round.radius), among(step.clips, round.clip / clip)});
     const double unit = lm_features(columns, frame).unit();
     lm_round made = round;
     const double zoom =
@@ -421,7 +420,8 @@ inline Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& d
     meat.selfadjointView<Eigen::Lower>().rankUpdate(z, w * w * r * r);
   });
   meat = Eigen::MatrixXd(meat.selfadjointView<Eigen::Lower>());
-  const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() * raw.covariance.topLeftCorner(p, p) *
+  const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() *
+                                 raw.covariance.topLeftCorner(p, p) *
                                  sd.cwiseInverse().asDiagonal();
   Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
   bread(0, 0) = 1.0;

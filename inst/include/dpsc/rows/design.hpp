@@ -73,9 +73,9 @@ struct lm_location {
 /// Standardised values are cut here before they are multiplied.
 constexpr double widest_factor = 8.0;
 
-/// Values of variables on the grid of row_bits, a block at a time, and how much each row is present:
-/// 1, or the root of its case weight over the largest. A row that holds anything not finite is
-/// missing: all zeros, and 0.
+/// Values of variables on the grid of row_bits, a block at a time, and how much each row is
+/// present: 1, or the root of its case weight over the largest. A row that holds anything not
+/// finite is missing: all zeros, and 0.
 class lm_reader {
  public:
   static constexpr Eigen::Index block_rows = 1024;
