@@ -11,8 +11,8 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
-    "bounds", "chunks", "data", "glm-family", "lm-columns", "panel", "panel-formula", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
+    "bounds", "chunks", "data", "glm-family", "lm-columns", "panel", "panel-formula",
+    "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
@@ -26,17 +26,16 @@ r_floors <- list(
   est = c("classical-estimators", "estimate-gram", "leave-one-out", "period-model"),
   infer = c("classical-conformal", "classical-placebo", "inference", "inference-time"),
   api = c(
-    "classical-fit", "effect-series", "fit", "glm", "glm-release", "lm", "plan", "plan-errors", "plan-people",
-    "plan-refusal"
+    "classical-fit", "effect-series", "fit", "glm", "glm-release", "lm", "plan", "plan-errors",
+    "plan-people", "plan-refusal", "plan-regression"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "pdp", "pdp-gram", "pdp-vertical"
   ),
   show = c(
-    "audit-methods", "classical-plot", "classical-print", "explore", "glm-methods", "glm-print", "glm-report",
-    "lm-methods", "lm-print",
-    "methods", "pdp-methods", "plot", "plot-inference", "plot-plan", "plot-theme", "print",
-    "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "audit-methods", "classical-plot", "classical-print", "explore", "glm-methods", "glm-print",
+    "glm-report", "lm-methods", "lm-print", "methods", "pdp-methods", "plot", "plot-inference",
+    "plot-plan", "plot-theme", "print", "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 # What is left of the tangle, counted with the plan's and the audit's last changes in. A move may
