@@ -39,7 +39,7 @@ r_floors <- list(
   ),
   api = c(
     "classical-fit", "cohorts", "fit", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
-    "plan", "plan-errors", "plan-lm", "plan-people", "plan-select"
+    "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
