@@ -11,12 +11,14 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "data", "glm-family", "lm-columns", "panel", "panel-formula", "panel-long",
+    "aggregate-blocks", "bounds", "chunks", "data", "glm-family", "lm-columns", "panel",
+    "panel-formula", "panel-long",
     "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
-    "glm-mechanisms", "glm-objective", "glm-papers", "mechanism-gram", "mechanism-objective", "mechanism-output",
+    "glm-mechanisms", "glm-objective", "glm-papers", "mechanism-gram", "mechanism-objective",
+    "mechanism-output",
     "paper-bounds"
   ),
   release = c(
@@ -35,7 +37,8 @@ r_floors <- list(
     "pdp-vertical"
   ),
   show = c(
-    "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "explore", "glm-methods", "glm-print", "glm-report",
+    "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "explore",
+    "glm-methods", "glm-print", "glm-report",
     "lm-methods", "lm-posterior-methods", "lm-print",
     "methods", "pdp-methods", "plot", "plot-inference", "plot-plan", "plot-theme", "print",
     "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"

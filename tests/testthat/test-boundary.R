@@ -26,7 +26,8 @@ public <- c(
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "capped_l1_qp_cpp", # noise is in its linear term; the minimiser is the release
-  "aggregate_release_cpp", "glm_release_cpp", "gram_release_cpp", "lm_release_cpp", "paper_release_cpp", "select_pick_cpp",
+  "aggregate_release_cpp", "glm_release_cpp", "gram_release_cpp", "lm_release_cpp",
+  "paper_release_cpp", "select_pick_cpp",
   "select_stable_cpp",
   "stream_advance_cpp",
   "stream_load_cpp", "stream_save_cpp"

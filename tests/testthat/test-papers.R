@@ -224,8 +224,8 @@ test_that("audits: what is claimed passes, what is known to be wrong is caught",
 })
 
 test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass where there was none", {
-  # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has x = 0,
-  # or one person has (1, 1).
+  # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has
+  # x = 0, or one person has (1, 1).
   s <- 2
   low <- 0.25
   between <- function(lasso) {
@@ -301,7 +301,8 @@ test_that("dp_glm() and dp_lm() run them, with their verbs", {
     expect_identical(nrow(tidy(made)), 3L)
     expect_identical(glance(made)$method, method)
     expect_equal(
-      unname(predict(made, data[1:3, ])), drop(cbind(1, data$a, data$g == "v")[1:3, ] %*% coef(made))
+      unname(predict(made, data[1:3, ])),
+      drop(cbind(1, data$a, data$g == "v")[1:3, ] %*% coef(made))
     )
     expect_named(augment(made, data[1:2, ]), c(names(data), ".fitted"))
   }
