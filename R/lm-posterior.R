@@ -19,9 +19,11 @@ posterior_methods <- function() {
   )
 }
 
+#' @param promise (`list`)\cr what dp_lm() promises of the noise's source.
 #' @return A `dp_paper`.
 #' @noRd
-lm_by_posterior <- function(columns, public, data, method, settings, subset, ledger, call) {
+lm_by_posterior <- function(columns, public, promise, data, method, settings, subset, ledger,
+                            call) {
   record <- posterior_methods()[[method]]
   reason <- if (is.list(settings)) {
     unknown_settings(settings, record$settings)
@@ -38,7 +40,6 @@ lm_by_posterior <- function(columns, public, data, method, settings, subset, led
   public$settings <- settings
   facts <- paper_facts(public, method, call)
   table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
-  promise <- lm_promise(public)
   if (public$private) {
     plan <- plan_paper(facts, public, call)
     promise[c("theorem", "exact")] <- list(record$theorem, FALSE)

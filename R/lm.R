@@ -101,7 +101,9 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, l
   columns <- lm_columns(formula, bounds, call)
   public <- lm_public(columns, data, epsilon, delta, ledger, control, call)
   if (method != "moments") {
-    return(lm_by_posterior(columns, public, data, method, settings, subset, ledger, call))
+    return(lm_by_posterior(
+      columns, public, lm_promise(public), data, method, settings, subset, ledger, call
+    ))
   }
   table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
   plan <- lm_plan(public, call)
