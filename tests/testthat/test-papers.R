@@ -351,3 +351,34 @@ test_that("a ledger is charged before, and nothing for what holds nothing; error
   }
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
+
+test_that("no row and no sum of rows crosses from compiled code, or is in an object", {
+  data <- paper_people(200)
+  columns <- list(
+    lm_columns(z ~ a + g, paper_bounds(), NULL, binary_outcome),
+    lm_columns(y ~ a + g, paper_bounds(), NULL)
+  )
+  secrets <- unlist(lapply(columns, function(known) {
+    rows <- paper_rows_cpp(lm_table(known, data, TRUE, NULL), lm_design(known))
+    x <- rows$x[, -1L] * sqrt(3)
+    c(data$a, data$y, x[, 1L], crossprod(rows$x)[2, 2:3], crossprod(rows$x, rows$y), colSums(x))
+  }))
+  secrets <- secrets[abs(secrets) < 1 | secrets != round(secrets)]
+  for (method in c("output", "objective-public", "kst", "cms", "napp")) {
+    results <- crossings_of(function(scope) {
+      scope$dp_glm(z ~ a + g, data, "binomial", epsilon = 1, bounds = paper_bounds(),
+        method = method)
+    })
+    expect_gt(length(results), 0)
+    expect_no_canary(results, secrets, method)
+  }
+  for (method in c("ops", "adaops")) {
+    results <- crossings_of(function(scope) {
+      scope$dp_lm(y ~ a + g, data, epsilon = 2, bounds = paper_bounds(), method = method)
+    })
+    expect_gt(length(results), 0)
+    expect_no_canary(results, secrets, method)
+  }
+  fit <- dp_aggregate(data, function(rows) mean(rows$a), lower = c(a = -1), upper = 1, epsilon = 1)
+  expect_no_canary(list(fit), secrets, "aggregate")
+})
