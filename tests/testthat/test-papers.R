@@ -259,6 +259,41 @@ test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass wher
   expect_gt(inside(cbind(1, 1)), 0.06)
 })
 
+test_that("NAPP-ERM as printed: truncated noise, selection without noise, retrieval of nothing", {
+  # VS+, one regressor, lasso of half the rows: k rows (1, 1) give zero surely, one more does not.
+  s <- 2
+  vs <- function(k, penalty, b) {
+    f <- function(t) k * (log1p(exp(t)) - t) + t^2 / 4 + (penalty + b) * abs(t)
+    stats::optimise(f, c(-1, 5), tol = 1e-10)$minimum
+  }
+  b <- (seq_len(400) - 0.5) / 400
+  for (k in c(2, 6)) {
+    left <- vapply(b, function(b) vs(k, k / 2, b), 0)
+    expect_lt(max(abs(left)), 1e-4)
+    moved <- vapply(b, function(b) vs(k + 1, k / 2, b), 0) > 1e-4
+    expect_equal(sum(stats::dexp(b, 1 / s)[moved]) / 400, 0.2211992169, tolerance = 0.02)
+  }
+  # Half Laplace noise, moved by half a scale: no epsilon covers what lies between.
+  grid <- seq(0, 40, 1e-3)
+  left <- stats::dexp(grid) * 1e-3
+  moved <- stats::dexp(grid - 0.5) * 1e-3
+  for (epsilon in c(1, 10)) {
+    expect_equal(hockey_stick(left, moved, epsilon), 0.3934693403, tolerance = 1e-2)
+  }
+  # Retrieval claims .75 for Huber's loss with a ridge at its floor; the loss is reached at .9054.
+  retrieved <- function(weight, floor) 0.5 * (1 - floor / (2 * weight))
+  expect_equal(1 - retrieved(1, 1), 0.75)
+  huber <- function(theta) {
+    # Log-ratio where slope and curvature are 1, just inside the kink (ridge 2 Lambda0 = 2).
+    slope <- pmax(-1, pmin(1, theta))
+    abs(slope) * 0.5 + log1p((abs(theta) < 1) / 2)
+  }
+  expect_gt(huber(0.9999), 0.9053)
+  expect_lte(max(huber(seq(-5, 5, 0.01))), 0.5 + log(1.5))
+  # What the joint calibration gives instead: with a ridge at the floor nothing is spare.
+  expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
+})
+
 test_that("dp_glm() and dp_lm() run them, with their verbs", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
