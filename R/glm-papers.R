@@ -29,8 +29,8 @@ paper_mechanisms <- function() {
         published = paste("Chaudhuri, Monteleoni and Sarwate (2011), Algorithm 2",
           "(proofs/papers.md, Theorem 6)")
       )),
-    napp = paper_glm("napp", "NAPP-ERM of Li and Liu", c("tight", "published"), c("ridge", "stages"),
-      c(
+    napp = paper_glm("napp", "NAPP-ERM of Li and Liu", c("tight", "published"),
+      c("ridge", "stages"), c(
         tight = "stages with fresh noise, joint calibration (proofs/papers.md, Theorem 7)",
         published = ""
       ),

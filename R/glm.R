@@ -46,7 +46,10 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
 #'   columns are not whitened.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_lm()].
-#' @param method (`string`)\cr `"objective"`: the default.
+#' @param method (`string`)\cr `"objective"`: the default. Those of the papers, binomial family
+#'   only, coefficients without standard errors, columns in the units of `bounds`: `"output"` (output
+#'   perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by three
+#'   calibrations), `"napp"` (stages with fresh noise). Proofs: `proofs/papers.md`.
 #' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that are proved here.
 #'   `"published"`: those of a paper, for methods that have them. `NULL`: the method's first.
 #' @param intervals (`flag`)\cr a tenth of the budget for noisy information, without which there are
@@ -57,7 +60,9 @@
 #'   columns with the deviations that the release gives them. Zeros are exact, and cost nothing.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr `lower`, `upper`: limits of slopes, one number
 #'   for all of them or named by coefficient; in the formula's units.
-#' @param settings (`list`)\cr settings of other methods.
+#' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
+#'   rows have length 1 at most; `NULL`: a public rule), `"napp"`: `stages` (2); as published
+#'   `iterations` (20) and `target` (the lasso's weight, 1).
 #' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.

@@ -2,8 +2,8 @@
 
 #' Read a linear regression by posterior sampling
 #'
-#' Methods `"ops"` and `"adaops"` of [dp_lm()] release coefficients and nothing else. So there are no
-#' standard errors: those would be another release.
+#' Methods `"ops"` and `"adaops"` of [dp_lm()] release coefficients and nothing else. So there are
+#' no standard errors: those would be another release.
 #'
 #' @param object,x,fitted (`dp_paper`)\cr a fit.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.

@@ -168,7 +168,8 @@ autoplot.dp_pdp <- function(object, ...) {
       linewidth = 0.8
     ) +
     ggplot2::scale_colour_manual(
-      NULL, values = c(removal = "#0072B2", replacement = "#D55E00"), labels = loss_labels(object$unit)
+      NULL,
+      values = c(removal = "#0072B2", replacement = "#D55E00"), labels = loss_labels(object$unit)
     ) +
     ggplot2::scale_linetype_manual(
       NULL, values = c(removal = 1, replacement = 2), labels = loss_labels(object$unit)

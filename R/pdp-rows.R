@@ -7,21 +7,21 @@
 #' table. The answer depends on the rows without noise, so it is for the **curator only**: never
 #' publish it, never choose the noise by it.
 #'
-#' `removal` compares with the same table whose row of this person is missing, `replacement` with any
-#' other row in its place: a certified upper bound at `delta`. Steps that find medians, scales and
-#' radii count with what they were charged. `realised` is the log-ratio of densities, with the person
-#' over without, at the coefficients that came out: what this release told about the person. It may be
-#' negative, comes from the steps that draw a linear term or an output, and is not a bound for anything
-#' released later.
+#' `removal` compares with the same table whose row of this person is missing, `replacement` with
+#' any other row in its place: a certified upper bound at `delta`. Steps that find medians, scales
+#' and radii count with what they were charged. `realised` is the log-ratio of densities, with the
+#' person over without, at the coefficients that came out: what this release told about the person.
+#' It may be negative, comes from the steps that draw a linear term or an output, and is not a bound
+#' for anything released later.
 #'
 #' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round.
-#'   `"ops"`, `"adaops"`: exact two-sided loss of the posterior draw, from leverage and leave-one-out
-#'   residual (Wang, 2019, with the errors of its Theorem 14 mended); everybody from one
-#'   factorisation.
+#'   `"ops"`, `"adaops"`: exact two-sided loss of the posterior draw, from leverage and
+#'   leave-one-out residual (Wang, 2019, with the errors of its Theorem 14 mended); everybody from
+#'   one factorisation.
 #' * [dp_glm()], methods of the papers: slope and curvature of a row of this length, at the worst
-#'   place; for `"output"` how far the minimiser moves, by one Newton step and a bound of its rest.
-#' * [dp_glm()], `"objective"`, binomial: the Renyi bound with this row's weighted length. Weights make
-#'   nearly all rows equally long, so these bounds are near equal; what differs is `realised`.
+#'   place; for `"output"` how far the minimiser moves, by a Newton step and a bound of its rest.
+#' * [dp_glm()], `"objective"`, binomial: the Renyi bound with this row's weighted length. Weights
+#'   make nearly all rows equally long, so these bounds are near equal; what differs is `realised`.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
@@ -272,8 +272,8 @@ nominal_epsilon <- function(fit, delta) {
 
 #' Epsilon at delta of taking out a row of length `reach` (Renyi, add or remove)
 #'
-#' exp(t D) <= M(1) + M(a) exp(t c (1 - a)) + exp(t c a^2), M the moments of the noise's loss at this
-#' length (inst/proofs/glm.md, Theorem 3, last line); stages add.
+#' exp(t D) <= M(1) + M(a) exp(t c (1 - a)) + exp(t c a^2), M the moments of the noise's loss at
+#' this length (inst/proofs/glm.md, Theorem 3, last line); stages add.
 #' @noRd
 renyi_removal <- function(reach, plan, d, rho, delta) {
   a <- 0.7072

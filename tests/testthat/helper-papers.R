@@ -25,8 +25,8 @@ core_facts <- function(method, calibration = "tight", epsilon = 1, delta = 0, n 
   )
 }
 
-# log-density of the minimiser of sum l + ridge/2 theta^2 + b theta, in one dimension, at theta; b has
-# log-density `log_noise`. `rows`: a matrix with columns x, y.
+# log-density of the minimiser of sum l + ridge/2 theta^2 + b theta, in one dimension, at theta; b
+# has log-density `log_noise`. `rows`: a matrix with columns x, y.
 minimiser_density <- function(theta, rows, ridge, log_noise, offset = 0) {
   slope <- ridge * theta + offset
   curvature <- rep(ridge, length(theta))
@@ -50,7 +50,8 @@ worst_replaced <- function(ridge, scale, absent = FALSE) {
   worst <- 0
   for (i in seq_len(nrow(bases))) {
     base <- switch(bases$rows[[i]],
-      none = NULL, one = all[4, , drop = FALSE], two = all[c(1, 8), ], many = all[rep(c(4, 5), 20), ]
+      none = NULL, one = all[4, , drop = FALSE], two = all[c(1, 8), ],
+      many = all[rep(c(4, 5), 20), ]
     )
     law <- function(row) {
       minimiser_density(theta, rbind(base, row), ridge, laplace, bases$offset[[i]])
@@ -152,7 +153,8 @@ selected_sign <- function(rows) {
   stats::optimise(f, c(-20, 20), tol = 1e-10)$minimum
 }
 
-# Does NAPP-ERM's slope lie between zero and the knee of its penalty? Nobody's rows leave nothing there.
+# Does NAPP-ERM's slope lie between zero and the knee of its penalty? Nobody's rows leave nothing
+# there.
 napp_between <- function(calibration) {
   facts <- core_facts("napp", calibration, n = 5, iterations = 800, target = 0.25)
   function(rows) {

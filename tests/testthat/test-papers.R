@@ -224,8 +224,8 @@ test_that("audits: what is claimed passes, what is known to be wrong is caught",
 })
 
 test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass where there was none", {
-  # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has x = 0,
-  # or one person has (1, 1).
+  # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has
+  # x = 0, or one person has (1, 1).
   s <- 2
   low <- 0.25
   between <- function(lasso) {
@@ -257,6 +257,41 @@ test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass wher
   }
   expect_lt(inside(cbind(0, 0)), 0.02)
   expect_gt(inside(cbind(1, 1)), 0.06)
+})
+
+test_that("NAPP-ERM as printed: truncated noise, selection without noise, retrieval of nothing", {
+  # VS+, one regressor, lasso of half the rows: k rows (1, 1) give zero surely, one more does not.
+  s <- 2
+  vs <- function(k, penalty, b) {
+    f <- function(t) k * (log1p(exp(t)) - t) + t^2 / 4 + (penalty + b) * abs(t)
+    stats::optimise(f, c(-1, 5), tol = 1e-10)$minimum
+  }
+  b <- (seq_len(400) - 0.5) / 400
+  for (k in c(2, 6)) {
+    left <- vapply(b, function(b) vs(k, k / 2, b), 0)
+    expect_lt(max(abs(left)), 1e-4)
+    moved <- vapply(b, function(b) vs(k + 1, k / 2, b), 0) > 1e-4
+    expect_equal(sum(stats::dexp(b, 1 / s)[moved]) / 400, 0.2211992169, tolerance = 0.02)
+  }
+  # Half Laplace noise, moved by half a scale: no epsilon covers what lies between.
+  grid <- seq(0, 40, 1e-3)
+  left <- stats::dexp(grid) * 1e-3
+  moved <- stats::dexp(grid - 0.5) * 1e-3
+  for (epsilon in c(1, 10)) {
+    expect_equal(hockey_stick(left, moved, epsilon), 0.3934693403, tolerance = 1e-2)
+  }
+  # Retrieval claims .75 for Huber's loss with a ridge at its floor; the loss is reached at .9054.
+  retrieved <- function(weight, floor) 0.5 * (1 - floor / (2 * weight))
+  expect_equal(1 - retrieved(1, 1), 0.75)
+  huber <- function(theta) {
+    # Log-ratio where slope and curvature are 1, just inside the kink (ridge 2 Lambda0 = 2).
+    slope <- pmax(-1, pmin(1, theta))
+    abs(slope) * 0.5 + log1p((abs(theta) < 1) / 2)
+  }
+  expect_gt(huber(0.9999), 0.9053)
+  expect_lte(max(huber(seq(-5, 5, 0.01))), 0.5 + log(1.5))
+  # What the joint calibration gives instead: with a ridge at the floor nothing is spare.
+  expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
 test_that("dp_glm() and dp_lm() run them, with their verbs", {
@@ -301,7 +336,8 @@ test_that("dp_glm() and dp_lm() run them, with their verbs", {
     expect_identical(nrow(tidy(made)), 3L)
     expect_identical(glance(made)$method, method)
     expect_equal(
-      unname(predict(made, data[1:3, ])), drop(cbind(1, data$a, data$g == "v")[1:3, ] %*% coef(made))
+      unname(predict(made, data[1:3, ])),
+      drop(cbind(1, data$a, data$g == "v")[1:3, ] %*% coef(made))
     )
     expect_named(augment(made, data[1:2, ]), c(names(data), ".fitted"))
   }
@@ -349,4 +385,35 @@ test_that("a ledger is charged before, and nothing for what holds nothing; error
     expect_error(eval(bad), class = "dpsc_error_argument")
   }
   expect_identical(nrow(as.data.frame(ledger)), 2L)
+})
+
+test_that("no row and no sum of rows crosses from compiled code, or is in an object", {
+  data <- paper_people(200)
+  columns <- list(
+    lm_columns(z ~ a + g, paper_bounds(), NULL, binary_outcome),
+    lm_columns(y ~ a + g, paper_bounds(), NULL)
+  )
+  secrets <- unlist(lapply(columns, function(known) {
+    rows <- paper_rows_cpp(lm_table(known, data, TRUE, NULL), lm_design(known))
+    x <- rows$x[, -1L] * sqrt(3)
+    c(data$a, data$y, x[, 1L], crossprod(rows$x)[2, 2:3], crossprod(rows$x, rows$y), colSums(x))
+  }))
+  secrets <- secrets[abs(secrets) < 1 | secrets != round(secrets)]
+  for (method in c("output", "objective-public", "kst", "cms", "napp")) {
+    results <- crossings_of(function(scope) {
+      scope$dp_glm(z ~ a + g, data, "binomial", epsilon = 1, bounds = paper_bounds(),
+        method = method)
+    })
+    expect_gt(length(results), 0)
+    expect_no_canary(results, secrets, method)
+  }
+  for (method in c("ops", "adaops")) {
+    results <- crossings_of(function(scope) {
+      scope$dp_lm(y ~ a + g, data, epsilon = 2, bounds = paper_bounds(), method = method)
+    })
+    expect_gt(length(results), 0)
+    expect_no_canary(results, secrets, method)
+  }
+  fit <- dp_aggregate(data, function(rows) mean(rows$a), lower = c(a = -1), upper = 1, epsilon = 1)
+  expect_no_canary(list(fit), secrets, "aggregate")
 })
