@@ -4,8 +4,8 @@
 
 #' What a gram release will spend, and on what
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `settings`.
-#'   PUBLIC.
+#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `settings`,
+#'   `features` (how many of the pre-period, and are they about a row's own level). PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(
@@ -21,7 +21,8 @@ plan_gram <- function(public) {
     } else {
       new_cost("pure", epsilon = public$epsilon)
     },
-    steps = plan$steps, calibrated = plan$calibrated, settings = settings
+    steps = plan$steps, calibrated = plan$calibrated, settings = settings,
+    features = plan[c("pre", "demean")]
   )
 }
 
@@ -122,7 +123,7 @@ gram_problem <- function(release) {
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
     (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel)
-  if (!fits) "The statistics do not fit the sizes of the panel." else treated_problem(release)
+  if (!fits) "The statistics do not fit the sizes of the panel."
 }
 
 covariates_fit <- function(panel) {

@@ -168,7 +168,11 @@ release_mechanism <- function(public) {
   if (is.null(public$treated)) {
     return(mechanisms()[[public$method]])
   }
-  list(plan = plan_everyone, run = run_everyone)
+  gram <- mechanisms()$gram
+  list(
+    plan = function(public) plan_everyone(public, gram$plan),
+    run = function(plan, rows, public) run_everyone(plan, rows, public, gram$run)
+  )
 }
 
 #' Refuse a fit that public facts doom, before the charge
