@@ -51,12 +51,13 @@ split_bounds <- function(bounds, names, private, call) {
         "{.arg bounds} must be a list with limits for the outcome and for each covariate.",
         x = "There is nothing for {.code {names}}.",
         i = paste(
-          "For instance {.code bounds = list(y = c(0, 100), age = c(0, 110), sex = c(\"f\", \"m\"))}:",
-          "two numbers, or all levels of a factor, from what is known and not from the data."
+          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 110), sex = c(\"f\", \"m\"))}: two",
+          "numbers, or all levels of a factor, from what is known and not from the data."
         )
       ), "bounds", call)
     }
-    return(list(outcome = bounds, covariates = rlang::set_names(vector("list", length(names)), names)))
+    none <- rlang::set_names(vector("list", length(names)), names)
+    return(list(outcome = bounds, covariates = none))
   }
   given <- names(bounds) %||% character(length(bounds))
   left <- setdiff(seq_along(bounds), match(names, given))
@@ -65,7 +66,7 @@ split_bounds <- function(bounds, names, private, call) {
     abort(c(
       "{.arg bounds} must name each covariate once, and the outcome.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
-      x = if (length(left) != 1L) "Besides the covariates it has {length(left)} element{?s}, not one."
+      x = if (length(left) != 1L) "Besides these it has {length(left)} element{?s}, not one."
     ), "bounds", call)
   }
   covariates <- rlang::set_names(lapply(names, function(name) {

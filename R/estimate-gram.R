@@ -61,7 +61,7 @@ interval_spread <- function(release, e, estimator) {
   }
   if (!release$privacy$private) {
     if (estimator == "did" && !is.null(release$panel$covariates)) {
-      return(list(reason = "difference-in-differences does not use covariates: fit it without them"))
+      return(list(reason = "difference-in-differences does not use covariates"))
     }
     # The donors' leave-one-out errors say it all: see raw_intervals().
     return(list(raw = !is.null(release$statistics$leave_one_out)))

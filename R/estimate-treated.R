@@ -25,10 +25,11 @@ released_path <- function(release) {
 #'
 #' The path's noise moves the outcome after the treatment and, through the past, the counterfactual:
 #' both by finite differences of one deviation.
+#' @param estimate (`function`)\cr that of method gram.
+#' @param scale (`dpsc_bounds`)\cr of the release.
 #' @return What `fit_targets()` gives.
 #' @noRd
-fit_treated <- function(release, estimator) {
-  scale <- release_scale(release)
+fit_treated <- function(release, estimator, estimate, scale) {
   m <- release$panel$treated
   known <- released_path(release)
   post <- release$panel$T0 + seq_len(release$panel$T1)
@@ -38,7 +39,7 @@ fit_treated <- function(release, estimator) {
   paths <- rbind(
     known$path, rep(known$path, each = d) + moves, rep(known$path, each = d) - moves, known$lean
   )
-  fits <- estimate_gram(release, paths, rep(m, nrow(paths)), estimator)
+  fits <- estimate(release, paths, rep(m, nrow(paths)), estimator)
   if (length(covariates)) paths <- paths[, -covariates, drop = FALSE]
   effect <- function(i) paths[i, post] - fits[[i]]$path[post]
   moved <- vapply(seq_len(d), function(k) {

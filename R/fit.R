@@ -40,9 +40,9 @@
 #' Several treated units are a group, and `protect` says whose data are protected:
 #' * `"donors"`: the donors'. The treated units' data are PUBLIC: the group's mean is published.
 #' * `"everyone"`: those of donors and treated. Neighbours differ in the whole row of one person,
-#'   donor or treated; who is treated, from when, and all counts are public. Each group has the whole
-#'   budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then looks at no
-#'   target; the treated people's own release gives their noisy mean path, which is the fit's
+#'   donor or treated; who is treated, from when, and all counts are public. Each group has the
+#'   whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
+#'   looks at no target; the treated people's own release gives their noisy mean path, which is the fit's
 #'   `target`, and no treated person, no mean without noise and no name is in the fit. From a few
 #'   hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups too
 #'   small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in per
@@ -128,8 +128,8 @@
 #'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
-#'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data. With
-#'   covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)` or all
+#'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
+#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)` or all
 #'   levels of a factor, the first of which the others are compared with.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
@@ -152,7 +152,7 @@
 #' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`: see
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
-#'   which periods; required with `na = "interpolate"`, when the indicator of the formula is not read.
+#'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
 #' @param covariates (`numeric` or `matrix`, k x q)\cr of targets, where the release has covariates,
 #'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
@@ -420,7 +420,8 @@ check_estimator <- function(estimator, method, call) {
 fit_release <- function(release, target, estimator, size, call = NULL, covariates = NULL) {
   if (is.null(target)) {
     return(structure(c(
-      list(release = release), fit_treated(release, estimator),
+      list(release = release),
+      fit_treated(release, estimator, estimate_gram, release_scale(release)),
       list(estimator = estimator, protected = TRUE)
     ), class = "dp_synth"))
   }

@@ -174,8 +174,13 @@ raw_rows <- function(fit, table, level, simultaneous) {
 allowed_effects <- function(fit) {
   post <- post_periods(fit)
   bounds <- fit$release$bounds
+  # Where the level of a released path is, is not known: an effect is no larger than the bounds.
+  nearest <- function(limit) {
+    other <- if (identical(limit, bounds$upper)) bounds$lower else bounds$upper
+    if (is_released_group(fit)) matrix(other[post], 1L) else fit$target[, post, drop = FALSE]
+  }
   limits <- function(limit) {
-    gap <- sweep(fit$target[, post, drop = FALSE], 2L, limit[post])
+    gap <- sweep(nearest(limit), 2L, limit[post])
     as.vector(t(cbind(rowMeans(gap), gap)))
   }
   list(low = limits(bounds$upper), high = limits(bounds$lower))

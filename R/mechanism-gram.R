@@ -5,7 +5,8 @@
 #' What a gram release will spend, and on what
 #' @param public (`list`)\cr from `public_facts()`.
 #' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `noise` (on a
-#'   mean square of features, over its largest value), `settings`. PUBLIC.
+#'   mean square of features, over its largest value), `settings`, `features` (how many of the
+#'   pre-period, and are they about a row's own level). PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(
@@ -21,7 +22,8 @@ plan_gram <- function(public) {
     } else {
       new_cost("pure", epsilon = public$epsilon)
     },
-    steps = plan$steps, calibrated = plan$calibrated, noise = plan$moment_noise, settings = settings
+    steps = plan$steps, calibrated = plan$calibrated, noise = plan$moment_noise,
+    settings = settings, features = plan[c("pre", "demean")]
   )
 }
 
@@ -120,7 +122,7 @@ gram_problem <- function(release) {
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
     (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel)
-  if (!fits) "The statistics do not fit the sizes of the panel." else treated_problem(release)
+  if (!fits) "The statistics do not fit the sizes of the panel."
 }
 
 covariates_fit <- function(panel) {

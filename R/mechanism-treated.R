@@ -7,13 +7,14 @@
 #' Donors and treated people are disjoint, so each group has the whole budget (adaptive parallel
 #' composition, proofs/treated.md): the cost is that of the dearer account.
 #' @param public (`list`)\cr from `public_facts()`, with `treated`, the number of treated people.
+#' @param plan_first (`function`)\cr of method gram.
 #' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
 #' @noRd
-plan_everyone <- function(public) {
+plan_everyone <- function(public, plan_first) {
   # Of the donors' account a part is for what comes after the treated.
   public <- with_share(public, 1 - control_share)
-  donors <- plan_gram(public)
-  features <- gram_plan(public)
+  donors <- plan_first(public)
+  features <- donors$features
   group <- list(
     m = public$treated, n = public$n, T0 = public$T0, T1 = public$T1, pre = features$pre,
     level = features$demean, epsilon = public$all_epsilon, delta = public$delta
@@ -112,15 +113,17 @@ check_group_noise <- function(noise, group) {
 
 #' Release for everyone: donors, then the treated in the donors' released coordinates
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
+#' @param run_first (`function`)\cr of method gram.
 #' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features, their noisy
 #'   `mean` and its noise's deviation `mean_sd`, the `path` (T, scaled units) that they amount to,
-#'   with a `lean` one whose past is not cut to what stands out, and how it `moves` (T x d) with noise of one deviation; the noisy variance (`second`,
+#'   with a `lean` one whose past is not cut to what stands out, and how it `moves`
+#'   (T x (d + T1)) with noise of one deviation; the noisy variance (`second`,
 #'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`;
 #'   `control`, the donors' own mean of the features.
 #'   RELEASED.
 #' @noRd
-run_everyone <- function(plan, rows, public) {
-  statistics <- run_gram(plan, rows$donors, plan$public)
+run_everyone <- function(plan, rows, public, run_first) {
+  statistics <- run_first(plan, rows$donors, plan$public)
   given <- c(
     statistics[intersect(names(statistics), c(
       "loadings", "pre", "covariates", "weight", "demean", "mean", "restore", "covariance",
@@ -128,7 +131,8 @@ run_everyone <- function(plan, rows, public) {
     ))],
     second = max(statistics$intervals$second %||% 0, 0)
   )
-  scale <- insert_scale(core_scale(public$bounds), NROW(public$covariates), public$T0)
+  scale <- unclass(public$bounds)[c("centre", "unit", "half")]
+  scale <- insert_scale(scale, NROW(public$covariates), public$T0)
   rng <- public$control$rng
   treated <- treated_release_cpp(rows$treated, plan$group, given, scale, rng)
   control <- treated_control_cpp(rows$donors, plan$group, treated, scale, rng)

@@ -1,5 +1,5 @@
-# Panels with gaps, `na = "interpolate"`: rows are filled each by itself, and who is in the panel, in
-# which role, from when and over which periods is declared, so that no missing cell can change it.
+# Panels with gaps, `na = "interpolate"`: rows are filled each by itself, and who is in the panel,
+# in which role, from when and over which periods is declared, so that no missing cell can change it.
 
 #' Declare who is in a panel: units, roles, dates and periods
 #'
@@ -227,7 +227,7 @@ row_middle <- function(bounds, periods, private, call) {
 #' Fill every row by itself
 #'
 #' Between two of its own values linearly, by the position of the periods; flat before the first and
-#' after the last; a row without a value before the treatment is the middle of the bounds throughout.
+#' after the last; a row without a value before the treatment is the middle of the bounds.
 #' Elementwise over rows: no row's result depends on another's.
 #' @param rows (`matrix`, n x T)\cr `NA` where nothing is known. PRIVATE.
 #' @param middle (`numeric(T)`).
@@ -270,7 +270,7 @@ check_filled <- function(rows, label, call) {
   if (!all_finite_cpp(rows)) {
     abort(c(
       "Somebody has no value of {.code {label}} before the treatment.",
-      i = "Give {.arg bounds}, whose middle stands for such people, or leave them out of the roster."
+      i = "Give {.arg bounds}, whose middle stands for them, or leave them out of the roster."
     ), "panel", call)
   }
 }

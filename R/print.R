@@ -142,8 +142,8 @@ protects_line <- function(fit, protected) {
     return(NULL)
   }
   if (protected) {
-    "  protects everyone: each donor, and each of the treated, of whom nothing is here without noise"
-  } else if (!is.null(fit$units)) {
+    "  protects everyone: each donor and each of the treated, of whom all that is here has noise"
+  } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     "  protects the donors; the treated units' data are public"
   }
 }

@@ -12,12 +12,12 @@ check_protect <- function(protect, k, private, method, size, call) {
       abort(c(
         "{.arg protect} is required: {k} units are treated, and it must be said who is protected.",
         i = paste(
-          "{.code protect = \"donors\"}: the donors. The treated units' data count as public: their",
-          "mean is published without noise."
+          "{.code protect = \"donors\"}: the donors. The treated units' data count as public:",
+          "their mean is published without noise."
         ),
         i = paste(
-          "{.code protect = \"everyone\"}: the donors and each of the treated units, where these are",
-          "people, too. Their mean gets noise."
+          "{.code protect = \"everyone\"}: the donors and each of the treated units, where these",
+          "are people, too. Their mean gets noise."
         )
       ), "protect", call)
     }
@@ -87,7 +87,7 @@ hides_treated <- function(protect, private) private && identical(protect, "every
 
 count_words <- function(n) formatC(n, format = "d", big.mark = ",")
 
-#' Is the fit that of the group which its release protects? Such a release serves public targets, too.
+#' Is the fit that of the group which its release protects? It may be of a public target, too.
 #' @noRd
 is_released_group <- function(fit) isTRUE(fit$protected)
 

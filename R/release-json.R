@@ -297,7 +297,8 @@ find_release_problem <- function(release) {
     return("The privacy record is wrong.")
   }
   problem <- if (release$method == "gram") gram_problem(release) else vertical_problem(release)
-  problem %||% cohorts_problem(release) %||% release_conflict(release)
+  problem %||% cohorts_problem(release) %||% treated_problem(release) %||%
+    release_conflict(release)
 }
 
 vertical_problem <- function(release) {

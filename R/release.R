@@ -188,7 +188,11 @@ check_covariate_method <- function(public, call) {
 #' @noRd
 release_mechanism <- function(public) {
   if (!is.null(public$treated)) {
-    return(list(plan = plan_everyone, run = run_everyone))
+    gram <- mechanisms()$gram
+    return(list(
+      plan = function(public) plan_everyone(public, gram$plan),
+      run = function(plan, rows, public) run_everyone(plan, rows, public, gram$run)
+    ))
   }
   if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
 }

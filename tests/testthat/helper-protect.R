@@ -29,8 +29,8 @@ long_panel <- function(p) {
   )
 }
 
-# What must be nowhere: single values and means of the treated, in outcome and scaled units (here the
-# same), their moments, and the donors'.
+# What must be nowhere: single values and means of the treated, in outcome and scaled units (here
+# the same), their moments, and the donors'.
 protected_secrets <- function(p) {
   of <- function(x) {
     unlist(list(x, colMeans(x), colSums(x), crossprod(x), crossprod(x) / nrow(x), stats::cov(x)))

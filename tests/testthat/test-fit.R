@@ -417,7 +417,9 @@ test_that("print() and summary() keep their structure", {
   for (method in c("gram", "output")) {
     # Whether a group has an interval follows from the noise; one person has one here.
     target <- if (method == "gram") p$target[1, ] else p$target
-    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target)
+    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target,
+      protect = "donors"
+    )
     expect_snapshot(writeLines(shape(fit)))
     expect_snapshot(writeLines(shape(summary(fit))))
   }

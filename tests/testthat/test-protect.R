@@ -169,6 +169,11 @@ test_that("what needs the treated unit's own data is refused", {
   expect_error(penalty_path(fit), "are protected", class = "dpsc_error_argument")
   expect_error(pdp(fit, p$donors), class = "dpsc_error_argument")
   expect_true(all(is.na(as.data.frame(fit, type = "percent")$conf.low)))
+  # The released path's level cuts no interval off: only the bounds' width does.
+  moved <- fit
+  moved$target <- fit$target + 5
+  moved$counterfactual <- fit$counterfactual + 5
+  expect_equal(tidy(moved, conf.int = TRUE), tidy(fit, conf.int = TRUE))
 })
 
 test_that("an audit finds no more than the budget for a donor or a treated person", {
