@@ -15,7 +15,7 @@ protected_fit <- function(p, ..., epsilon = 2, control = dp_control(rng = "R")) 
   )
 }
 
-long_panel <- function(p) {
+long_people <- function(p) {
   units <- c(
     sprintf("%s-d%04d", canary_mark, seq_len(nrow(p$donors))),
     sprintf("%s-t%04d", canary_mark, seq_len(nrow(p$group)))

@@ -135,3 +135,13 @@ test_that("every function of R/ is defined once", {
   expect_gt(length(made), 500)
   expect_identical(made[duplicated(made)], character())
 })
+
+test_that("every helper of the tests is defined once", {
+  made <- unlist(lapply(list.files(test_path(), "^helper.*[.]R$", full.names = TRUE), function(file) {
+    code <- as.list(parse(file, keep.source = FALSE))
+    defined <- Filter(function(x) is.call(x) && identical(x[[1L]], quote(`<-`)), code)
+    vapply(defined, function(x) paste(deparse(x[[2L]]), collapse = ""), "")
+  }))
+  expect_gt(length(made), 50)
+  expect_identical(made[duplicated(made)], character())
+})

@@ -167,7 +167,7 @@ test_that("what is wrong with covariates is said once and spends nothing", {
   expect_error(
     covariate_fit(p, epsilon = 1, method = "output"), "gram", class = "dpsc_error_covariate"
   )
-  expect_error(covariate_fit(p, estimator = "simplex"), class = "dpsc_error_covariate")
+  expect_error(covariate_fit(p, estimator = "simplex"), class = "dpsc_error_panel")
   # A public target's factor must not vary; of a donor nothing is said.
   treated <- p$data$unit == "u0031"
   varying <- replace(p$data, "g", list(replace(p$data$g, which(treated)[1], "zzz")))

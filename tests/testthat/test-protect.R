@@ -6,8 +6,8 @@ test_that("several treated units need a choice, in words, and nothing is spent",
   ways <- list(
     function(...) dp_synth(p$donors, target = p$group, T0 = p$T0, ...),
     function(...) dp_release(p$donors, target = p$group, T0 = p$T0, ...),
-    function(...) dp_synth(y ~ on, data = long_panel(p), index = c("unit", "time"), ...),
-    function(...) dp_release(y ~ on, data = long_panel(p), index = c("unit", "time"), ...),
+    function(...) dp_synth(y ~ on, data = long_people(p), index = c("unit", "time"), ...),
+    function(...) dp_release(y ~ on, data = long_people(p), index = c("unit", "time"), ...),
     function(...) dp_synth(dp_chunks(list(p$donors)), target = p$group, T0 = p$T0, ...)
   )
   for (way in ways) {
@@ -54,7 +54,7 @@ test_that("what cannot be protected is refused before anything is spent", {
 
 test_that("no message about a treated person's rows tells whose they are", {
   p <- protected_panel_of(n = 60, m = 30)
-  data <- long_panel(p)
+  data <- long_people(p)
   secret <- unique(data$unit[data$on == 1])
   broken <- list(
     na = replace(data, "y", list(replace(data$y, which(data$on == 1)[[7]], NA))),
@@ -86,7 +86,7 @@ test_that("nothing of the treated is in a fit, its file, prints or plots", {
   for (way in c("formula", "matrix")) {
     fit <- if (way == "formula") {
       dp_synth(y ~ on,
-        data = long_panel(p), index = c("unit", "time"), epsilon = 2, bounds = c(-1, 1),
+        data = long_people(p), index = c("unit", "time"), epsilon = 2, bounds = c(-1, 1),
         protect = "everyone"
       )
     } else {

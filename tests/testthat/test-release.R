@@ -425,7 +425,7 @@ test_that("several treated units share one release", {
   expect_identical(rownames(effects(fit_view(fit, "unit"))), rownames(p$target))
   expect_identical(rownames(effects(fit)), "mean of 3 treated units")
   long <- withr::with_seed(1, dp_synth(y ~ treated, p$data, c("unit", "time"), 1,
-    bounds = c(-1, 1), control = dp_control(rng = "R")
+    bounds = c(-1, 1), control = dp_control(rng = "R"), protect = "donors"
   ))
   expect_equal(unname(effects(long)), unname(effects(fit)))
   expect_identical(statistics_of(long$release), statistics_of(fit$release))
