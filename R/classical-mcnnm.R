@@ -4,9 +4,10 @@
 #' Settings of "mcnnm": the penalty of the nuclear norm
 #'
 #' In the paper's scale: squared errors are averaged over observed cells. Without `lambda` the
-#' target's periods before treatment are held out in turn (of more than 20 every 20th together),
-#' for 30 penalties from the one that leaves effects of units and periods alone down to a thousandth
-#' of it, and the smallest mean squared error wins. (The authors hold out random cells of all units: that depends on the draw.)
+#' target's periods before treatment are held out in turn (of more than 20 every 20th together), for
+#' 30 penalties from the one that leaves effects of units and periods alone down to a thousandth of
+#' it, and the smallest mean squared error wins. (The authors hold out random cells of all units:
+#' that depends on the draw.)
 #' @param settings (`list`)\cr `lambda` (outcome units).
 #' @noRd
 complete_mcnnm <- function(raw, settings, call) {

@@ -61,6 +61,10 @@ unprotected <- list(
   repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "dp_lm", paper_raw_cpp = "lm_by_posterior", lm_raw_estimate_cpp = "estimate_lm",
+  augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
+  difference_deviation_cpp = "complete_sdid", sdid_fit_cpp = "fit_sdid",
+  factor_fit_cpp = "fit_factor", factor_path_cpp = "complete_factor",
+  mcnnm_fit_cpp = "fit_mcnnm", mcnnm_path_cpp = "complete_mcnnm",
   deleted_counts_cpp = "raw_calibration", deleted_errors_cpp = "raw_account",
   deleted_limits_cpp = "raw_account", deleted_target_cpp = "raw_account",
   nested_fit_cpp = "fit_predictors", nested_placebos_cpp = "placebo_counterfactuals",
@@ -87,7 +91,9 @@ test_that("every compiled function is declared once", {
 })
 
 test_that("who is given rows of people is not declared public", {
-  holds_people <- c("X", "donors", "table", "rows", "row", "other", "predictors", "outcomes")
+  holds_people <- c(
+    "X", "donors", "balanced", "table", "rows", "row", "other", "predictors", "outcomes"
+  )
   given <- Filter(function(name) {
     any(holds_people %in% names(formals(get(name, asNamespace("dpsc")))))
   }, compiled_exports())
