@@ -121,11 +121,11 @@ random_lemma <- function(split, k0 = 1, wrong_chord = FALSE) {
 
 test_that("Lemmas 1 and 2 hold wherever they are tried, and their faults are found", {
   withr::local_seed(1)
-  expect_lte(max(replicate(20000, random_lemma(0))), 1e-12)
-  for (a in c(0.7072, 0.9)) expect_lte(max(replicate(15000, random_lemma(a))), 1e-12)
+  expect_lte(max(replicate(8000, random_lemma(0))), 1e-12)
+  for (a in c(0.7072, 0.9)) expect_lte(max(replicate(6000, random_lemma(a))), 1e-12)
   # Without the terms at slope zero; with twice the curvature.
   expect_gt(max(replicate(3000, random_lemma(0, wrong_chord = TRUE))), 0.01)
-  expect_gt(max(replicate(20000, random_lemma(0.7072, k0 = 3))), 0.01)
+  expect_gt(max(replicate(8000, random_lemma(0.7072, k0 = 3))), 0.01)
 })
 
 test_that("losses bend as the proof says", {
@@ -362,6 +362,7 @@ test_that("a penalised minimiser has its subgradient, and limits their normal co
     list(lasso = 0, ridge = 0, lower = c(-1e300, -0.2), upper = c(0.1, 1e300)),
     list(lasso = 0.2, ridge = 0, lower = c(0.05, -1e300), upper = rep(1e300, 2))
   )
+  active <- NULL
   for (wish in wanted) {
     facts <- glm_facts_of(n = 3000, epsilon = 3, intervals = FALSE)
     plain <- facts
@@ -402,8 +403,9 @@ test_that("a penalised minimiser has its subgradient, and limits their normal co
       expect_lt(-force[[j]], high + 0.01 * 3000 * 1e-2)
     }
     expect_lt(abs(gradient[[1L]]), 0.3)
-    expect_true(any(abs(c(z, z - lower, z - upper)) < near))
+    active <- c(active, abs(c(z, z - lower, z - upper)) < near)
   }
+  expect_gt(sum(active), 1)
 })
 
 test_that("the whole budget is spent, and no more", {
