@@ -5,10 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
-
 #include <dpsc/engine.hpp>
 #include <dpsc/noise/discrete.hpp>
+#include <functional>
 
 namespace {
 
@@ -39,11 +38,14 @@ void check(bool ok, const char* what, int line) {
   if (!ok) std::printf("FAILED at line %d: %s\n", line, what);
 }
 #define CHECK(condition) check((condition), #condition, __LINE__)
-#define CHECK_THROWS(type, expression)       \
-  do {                                       \
-    bool thrown = false;                     \
-    try { (void)(expression); }              \
-    catch (const type&) { thrown = true; }   \
+#define CHECK_THROWS(type, expression)               \
+  do {                                               \
+    bool thrown = false;                             \
+    try {                                            \
+      (void)(expression);                            \
+    } catch (const type&) {                          \
+      thrown = true;                                 \
+    }                                                \
     check(thrown, "throws: " #expression, __LINE__); \
   } while (false)
 

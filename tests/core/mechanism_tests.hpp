@@ -271,8 +271,7 @@ void test_weights(int rounds) {
     const VectorXd gradient =
         2.0 * x * (x.transpose() * noisy.weights - y) + plan.penalty * noisy.weights;
     CHECK((call.exact + gradient).norm() < 1e-9 * (1.0 + gradient.norm()));
-    const MatrixXd inner =
-        MatrixXd::Identity(n, n) + 2.0 / plan.penalty * (x * x.transpose());
+    const MatrixXd inner = MatrixXd::Identity(n, n) + 2.0 / plan.penalty * (x * x.transpose());
     CHECK(std::abs(call.log_curvature - std::log(inner.determinant())) < 1e-8);
     std::vector<VectorXd> outputs;
     for (const dpsc::noise_call& known : recorder.calls()) outputs.push_back(known.output);
