@@ -84,7 +84,8 @@
 #' targets["first", 13:20] <- targets["first", 13:20] + 0.2
 #' targets["second", 16:20] <- targets["second", 16:20] + 0.2
 #' fit <- dp_synth(panel$donors,
-#'   target = targets, T0 = c(12, 15), size = 40, epsilon = 2, bounds = c(-1, 1)
+#'   target = targets, T0 = c(12, 15), size = 40, epsilon = 2, bounds = c(-1, 1),
+#'   protect = "donors"
 #' )
 #' fit
 #' tidy(fit, type = "event", conf.int = TRUE)

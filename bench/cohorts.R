@@ -32,7 +32,7 @@ one_release <- function(design, n, size, epsilon, seed) {
   }, numeric(periods)))
   fit <- suppressWarnings(dp_synth(rows[seq_len(n), ],
     target = target, T0 = dates, size = size, epsilon = epsilon, bounds = c(-1, 1),
-    control = dp_control(rng = if (is.finite(epsilon)) "R" else "secure")
+    control = dp_control(rng = if (is.finite(epsilon)) "R" else "secure"), protect = "donors"
   ))
   covers <- function(table) table$conf.low <= 0 & table$conf.high >= 0
   table <- function(type, simultaneous = FALSE) {
