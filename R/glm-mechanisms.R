@@ -10,6 +10,8 @@
 #' * `options` (character): which of `"penalty"`, `"constraints"`, `"intervals"`, `"settings"` it
 #'   takes; others are refused before anything is spent.
 #' * `refuse` (function of public; optional): a reason why it cannot do what is asked, or `NULL`.
+#' * `prepare` (function of public, columns and call; optional): `public`, with its options checked
+#'   and whatever the core needs of them in `facts`. Before anything is spent.
 #' * `promise` (function of public): a list of `holds`, `theorem`, `reason`, `neighbours`, `exact`.
 #'   `holds` is about the method; a seed is added by dp_glm().
 #' * `plan` (function of public and call): a list with `cost` (from `new_cost()`), `steps` (a data

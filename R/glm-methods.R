@@ -10,8 +10,8 @@
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param type (`string`)\cr of `vcov()` and `confint()`. `"total"`: about the population.
 #'   `"privacy"`: what noise and ridge add, about what the fit without them would have said.
-#'   `"sampling"`: what that fit itself would be off. Of `predict()`: `"link"`, the linear predictor,
-#'   or `"response"`, the mean.
+#'   `"sampling"`: what that fit itself would be off. Of `predict()`: `"link"`, the linear
+#'   predictor, or `"response"`, the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` of the mean.
 #' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
@@ -21,8 +21,8 @@
 #' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
-#'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with `.fitted`
-#'   (the mean) and `.se.fit` (of the linear predictor).
+#'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
+#'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).
 #' * `autoplot()`: a ggplot; `plot()` draws it. Estimates with 95 % limits; the thick part is what
 #'   sampling alone would leave.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.

@@ -67,9 +67,15 @@ glm_notes <- function(x) {
     ),
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
-      "needs outweighs the rows: estimates are drawn to zero, intervals are not to be trusted."
+      "needs outweighs the rows: estimates are noise, or drawn to zero; do not trust their intervals."
     ),
-    if (x$privacy$private && is.null(x$covariance)) "No standard errors: none were paid for.",
+    if (x$privacy$private && is.null(x$covariance)) {
+      if (length(x$public$facts$wishes)) {
+        "No standard errors: those of penalised or constrained slopes are not known."
+      } else {
+        "No standard errors: none were paid for."
+      }
+    },
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
 }

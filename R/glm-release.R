@@ -52,7 +52,8 @@ glm_of_parts <- function(parts) {
   formula <- str2lang(parts$text)
   stopifnot(is.call(formula), identical(formula[[1L]], as.name("~")))
   columns <- lm_columns(
-    stats::as.formula(formula, env = baseenv()), parts$bounds, call, glm_families()[[family]]$outcome
+    stats::as.formula(formula, env = baseenv()), parts$bounds, call,
+    glm_families()[[family]]$outcome
   )
   options <- parts$options
   asked <- list(
@@ -68,7 +69,9 @@ glm_of_parts <- function(parts) {
   stopifnot(identical(public$private, privacy$private))
   plan <- if (public$private) glm_plan(public, call) else list()
   fit <- new_glm(columns, public, plan, parts$release)
-  stopifnot(all(is.finite(fit$coefficients)), length(fit$coefficients) == length(columns$columns) + 1L)
+  stopifnot(
+    all(is.finite(fit$coefficients)), length(fit$coefficients) == length(columns$columns) + 1L
+  )
   fit
 }
 

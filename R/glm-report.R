@@ -53,8 +53,8 @@ glm_methods_words <- function(x) {
         "Rows far from the middle weigh less, by a function of the regressors. ",
         if (!is.null(x$covariance)) {
           paste(
-            "Standard errors add those of sampling and of the privacy noise, whose law is known, to",
-            "first order."
+            "Standard errors add those of sampling and of the privacy noise, whose law is known,",
+            "to first order."
           )
         }
       )
@@ -71,9 +71,9 @@ glm_guarantee_words <- function(x) {
   paste0(
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
-    "; neighbours: ", privacy$neighbours, ". Somebody who reads everything that was released, and ",
-    "even knows all other rows, decides between two possible rows of one person, as likely as each ",
-    "other beforehand, correctly with probability at most ",
+    "; neighbours: ", privacy$neighbours, ". Somebody who reads everything that was released, ",
+    "and even knows all other rows, decides between two possible rows of one person, as likely as ",
+    "each other beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
     "rows, the formula, the bounds and the levels."
@@ -91,8 +91,8 @@ glm_references <- function(x) {
         "and High-dimensional Regression. COLT."
       ),
       paste(
-        "Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality of",
-        "Objective Perturbation for Differentially Private Linear Learners. NeurIPS."
+        "Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality",
+        "of Objective Perturbation for Differentially Private Linear Learners. NeurIPS."
       )
     ),
     paste(

@@ -11,11 +11,13 @@
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
 #' wide. Rows far from the middle weigh less, by a function of the regressors alone, which keeps the
-#' estimates consistent. A ridge that the proof needs, of size 2 R^2 / epsilon with R^2 one more than
+#' estimates consistent. A ridge that the proof needs, of size 2 R^2 / epsilon with R^2 one more
+#' than
 #' the number of columns, draws slopes towards zero when people are few.
 #'
 #' A logistic loss bends least where its slope is largest. Once the ridge is that large, the
-#' curvature of one person's loss costs nearly nothing beside its slope, and the whole budget is left
+#' curvature of one person's loss costs nearly nothing beside its slope, and the whole budget is
+#' left
 #' to the linear term.
 #'
 #' @section Families:
@@ -39,7 +41,8 @@
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
 #' @param data (`data.frame`, PRIVATE)\cr one row a person.
 #' @param family (`string` or `family`)\cr see Families.
-#' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `glm()`.
+#' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of
+#' `glm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
 #'   columns are not whitened.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_lm()].
@@ -51,7 +54,12 @@
 #'   `"published"`: those of a paper, for methods that have them. `NULL`: the method's first.
 #' @param intervals (`flag`)\cr a tenth of the budget for noisy information, without which there are
 #'   no standard errors. To be decided before the release.
-#' @param penalty,constraints (`list` or `NULL`)\cr for methods that take them.
+#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights a person, as in
+#'   `glmnet`: the mean loss plus `lasso` times the absolute slopes, half of `ridge` times their
+#'   squares, `group` times the root of the size times the norm of each term's slopes. Slopes are of
+#'   columns with the deviations that the release gives them. Zeros are exact, and cost nothing.
+#' @param constraints (`list` or `NULL`, PUBLIC)\cr `lower`, `upper`: limits of slopes, one number
+#'   for all of them or named by coefficient; in the formula's units.
 #' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
 #'   rows have length 1 at most; `NULL`: a public rule), `"napp"`: `stages` (2); as published
 #'   `iterations` (20) and `target` (the lasso's weight, 1).
@@ -64,7 +72,8 @@
 #'     RELEASED.
 #'   * `identified`: a flag for each coefficient. RELEASED.
 #'   * `release`: what the mechanism gave. RELEASED.
-#'   * `columns`, `plan`, `nobs`, `family`, `method`: what was asked, and shares of the budget. PUBLIC.
+#'   * `columns`, `plan`, `nobs`, `family`, `method`: what was asked, and shares of the budget.
+#'     PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
 #'
 #'   It holds no row, fitted value, residual, model frame or environment.
@@ -72,7 +81,8 @@
 #' Protects one person's whole row against whoever knows all others; neighbours replace one row. The
 #' guarantee is one pair (epsilon, delta), and holds at no smaller epsilon; a ledger takes it as
 #' such. The linear term is drawn in floating point, as a sum of exact noises and one continuous
-#' vector: ideal up to rounding. The minimiser is found to a gradient whose bound, rounding included,
+#' vector: ideal up to rounding. The minimiser is found to a gradient whose bound, rounding
+#' included,
 #' is part of the proof, and covered by exact noise. Should that fail (it never did), an error of
 #' class `dpsc_error_solver` follows the charge, which the guarantee does not cover. Proof:
 #' `proofs/glm.md`.
@@ -155,6 +165,7 @@ glm_public <- function(columns, data, epsilon, delta, ledger, control, asked, ca
   public$facts <- c(public$facts, list(
     family = asked$family, upper = response$upper, intervals = public$options$intervals
   ))
+  if (!is.null(record$prepare)) public <- record$prepare(public, columns, call)
   reason <- if (!is.null(record$refuse)) record$refuse(public)
   if (!is.null(reason)) {
     abort(c("Method {.val {public$method}} cannot do this.", x = reason), "argument", call)

@@ -17,13 +17,15 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
 #' without a signature. Get releases from somebody you trust, or sign the file.
 #'
-#' @param release (`dp_release`, `dp_glm`)\cr a release. One that is NOT PRIVATE (no noise, noise from a
+#' @param release (`dp_release`, `dp_glm`)\cr a release. One that is NOT PRIVATE (no noise, noise
+#' from a
 #'   seed, or a guarantee that does not hold) is refused, unless `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
 #' @param ... unused.
-#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or the `dp_glm` that
+#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or the `dp_glm`
+#' that
 #'   was written.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
 #'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].

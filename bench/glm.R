@@ -143,7 +143,9 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   )
   out$worse <- out$no_intervals > 1.3 * cell$earlier
   cat(sprintf(
-    "n %6g p %2d %-2s eps %.1f: %.3f, without intervals %.3f (earlier %.3f), kst %.2f; coverage %.3f, %.3f of %.2f\n",
+    paste("n %6g p %2d %-2s eps %.1f: %.3f, without intervals %.3f (earlier %.3f), kst %.2f;",
+      "coverage %.3f, %.3f of %.2f\n"
+    ),
     cell$n, cell$p, cell$design, cell$epsilon, out$dp_glm, out$no_intervals, cell$earlier, out$kst,
     out$coverage, out$coverage_identified, out$identified
   ))
@@ -151,7 +153,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/glm.csv", row.names = FALSE)
 
-# Real data -----------------------------------------------------------------------------------------
+# Real data ----------------------------------------------------------------------------------------
 
 extra <- Sys.getenv("DPSC_BENCH_DATA")
 if (nzchar(extra)) .libPaths(c(extra, .libPaths()))

@@ -19,6 +19,23 @@ dpsc::glm_kind as_kind(const std::string& name) {
   throw std::invalid_argument("unknown family");
 }
 
+dpsc::glm_wishes as_wishes(const Rcpp::List& x) {
+  dpsc::glm_wishes out;
+  if (x.size() == 0) return out;
+  out.any = true;
+  out.lasso = Rcpp::as<double>(x["lasso"]);
+  out.ridge = Rcpp::as<double>(x["ridge"]);
+  out.group = Rcpp::as<double>(x["group"]);
+  for (SEXP group : Rcpp::List(x["groups"])) {
+    std::vector<int> columns = Rcpp::as<std::vector<int>>(group);
+    for (int& j : columns) --j;
+    out.groups.push_back(columns);
+  }
+  out.lower = Rcpp::as<Eigen::VectorXd>(x["lower"]);
+  out.upper = Rcpp::as<Eigen::VectorXd>(x["upper"]);
+  return out;
+}
+
 dpsc::glm_facts as_facts(const Rcpp::List& x) {
   dpsc::glm_facts facts;
   facts.n = Rcpp::as<double>(x["n"]);
@@ -29,6 +46,7 @@ dpsc::glm_facts as_facts(const Rcpp::List& x) {
   facts.kind = as_kind(Rcpp::as<std::string>(x["family"]));
   facts.upper = Rcpp::as<double>(x["upper"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
+  if (x.containsElementNamed("wishes")) facts.wishes = as_wishes(x["wishes"]);
   return facts;
 }
 

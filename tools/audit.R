@@ -4,7 +4,7 @@
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
-for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R", "helper-papers.R")) {
+for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R", "helper-glm.R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
 # Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
@@ -151,6 +151,54 @@ for (name in names(helpers$planted_faults())) {
   ))
   audit <- c(audit, list(mode = "replay", n_runs = 10, claimed = list(epsilon = 1, delta = 1e-6)))
   note(audit, paste("gram,", name), "jump", TRUE)
+}
+
+cat("Generalised linear models, exact densities of the minimiser in one and two dimensions\n")
+# Nodes of the noise are equally likely: shares of them are probabilities.
+note_exact <- function(mechanism, family, epsilon, delta, losses, expected) {
+  above <- mean(losses > epsilon * (1 + 1e-9))
+  reached <- mean(pmax(0, -expm1(epsilon - losses)))
+  violated <- if (delta > 0) reached > delta else above > 0
+  rows[[length(rows) + 1L]] <<- data.frame(
+    mechanism = mechanism, panel = family, mode = "exact", runs = length(losses),
+    claimed.epsilon = epsilon, claimed.delta = delta, observed.epsilon = NA,
+    observed.delta = reached, largest.loss = max(losses), share.above = above,
+    sensitivity.ratio = NA, violated = violated, expected = expected
+  )
+  cat(sprintf("%-34s %-9s %-8s claimed %-5s %-7s delta %-8s %s%s\n", mechanism, family, "exact",
+    format(epsilon), format(delta), signif(reached, 4), if (violated) "VIOLATED" else "-",
+    if (violated != expected) "  UNEXPECTED" else ""
+  ))
+}
+for (family in c("binomial", "poisson", "gaussian")) {
+  span <- if (family == "binomial") 1 else 2
+  for (delta in c(0, 1e-2)) {
+    for (d in 1:2) {
+      claim <- helpers$exact_claim(1, delta, d, family, span)
+      nodes <- helpers$noise_nodes(d)
+      worst <- NULL
+      for (k in seq_len(runs(40))) {
+        pair <- helpers$exact_pair(d, family, span)
+        losses <- helpers$exact_losses(
+          pair[[1L]], pair[[2L]], claim$loss, claim$ridge, claim$kappa, nodes
+        )
+        if (is.null(worst) || max(losses) > max(worst)) worst <- losses
+      }
+      note_exact(sprintf("glm objective d=%d", d), family, 1, delta, worst, FALSE)
+    }
+  }
+}
+claim <- helpers$exact_claim(1, 0, 1L, "binomial", 1)
+for (factor in c(1, 0.5)) {
+  losses <- helpers$exact_worst(claim$loss, factor * claim$ridge, claim$kappa)
+  name <- if (factor == 1) "glm objective, worst pair" else "glm objective, half the ridge"
+  note_exact(name, "binomial", 1, 0, losses, factor < 1)
+}
+claim <- helpers$exact_claim(1, 1e-2, 2L, "binomial", 1)
+for (shape in 2:1) {
+  losses <- helpers$exact_opposite(claim, shape)
+  name <- if (shape == 2) "glm objective, opposite rows" else "glm objective, norm of shape 1"
+  note_exact(name, "binomial", 1, 1e-2, losses, shape == 1)
 }
 
 cat("The papers' methods, right and wrong\n")

@@ -81,7 +81,9 @@ noise_nodes <- function(d, radii = 150L, angles = 72L, shape = d) {
     return(matrix(c(r, -r)))
   }
   turn <- 2 * pi * (seq_len(angles) - 0.5) / angles
-  cbind(rep(r, angles) * rep(cos(turn), each = radii), rep(r, angles) * rep(sin(turn), each = radii))
+  r <- rep(r, angles)
+  turn <- rep(turn, each = radii)
+  cbind(r * cos(turn), r * sin(turn))
 }
 
 log_noise <- function(b, d, shape = d) {
@@ -141,11 +143,12 @@ exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
 exact_pair <- function(d, family, span) {
   m <- sample(0:3, 1L)
   draw <- function(k) {
-    cbind(rep(1, k), if (d == 2L) stats::rnorm(k, sd = 3))
+    if (d == 1L) matrix(1, k, 1L) else cbind(rep(1, k), stats::rnorm(k, sd = 3))
   }
   outcome <- function(k) {
     switch(family,
-      binomial = sample(0:1, k, TRUE), poisson = sample(c(0, span, span * stats::runif(1)), k, TRUE),
+      binomial = sample(0:1, k, TRUE),
+      poisson = sample(c(0, span, span * stats::runif(1)), k, TRUE),
       gaussian = stats::rnorm(k, sd = 3 * span)
     )
   }
@@ -167,4 +170,46 @@ exact_pair <- function(d, family, span) {
   # One side without the row, now and then.
   if (stats::runif(1) < 0.15) other$w[[m + 1L]] <- 0
   list(data, other)
+}
+
+# The mechanism's own constants at c = epsilon / 2.
+exact_claim <- function(epsilon, delta, d, family, span) {
+  loss <- exact_loss(family, span)
+  slopes <- glm_families()[[family]]$slopes
+  c <- epsilon / 2
+  reach <- if (delta > 0) {
+    calibrate_objective_cpp(slopes, epsilon, delta, 0, c, d)[["reach"]]
+  } else {
+    epsilon
+  }
+  list(
+    loss = loss, slopes = slopes, c = c, reach = reach, ridge = loss$bend * d / c,
+    kappa = 2 * loss$unit * sqrt(d) / reach
+  )
+}
+
+# In one dimension: one outcome is saturated on the other side, the own one bends as theta goes by.
+# Saturated rows that both share move the linear term that a given theta needs. Absolute losses.
+exact_worst <- function(loss, ridge, kappa) {
+  b <- noise_nodes(1L, radii = 4000L)
+  unlist(lapply(0:6, function(k) {
+    side <- list(x = matrix(1, k, 1), y = rep(1, k), offset = rep(-40, k))
+    data <- list(
+      x = rbind(side$x, 1), y = c(side$y, 0), w = rep(1, k + 1), offset = c(side$offset, 0)
+    )
+    other <- list(
+      x = rbind(side$x, -1), y = c(side$y, 0), w = rep(1, k + 1), offset = c(side$offset, 40)
+    )
+    abs(exact_losses(data, other, loss, ridge, kappa, b))
+  }))
+}
+
+# In two dimensions: saturated rows at right angles.
+exact_opposite <- function(claim, shape) {
+  data <- list(x = matrix(c(1, 1), 1), y = 0, w = 1, offset = 40)
+  other <- list(x = matrix(c(1, -1), 1), y = 1, w = 1, offset = -40)
+  exact_losses(
+    data, other, claim$loss, claim$ridge, claim$kappa, noise_nodes(2L, radii = 400L, shape = shape),
+    shape
+  )
 }

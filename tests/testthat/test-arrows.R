@@ -12,8 +12,8 @@ r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
     "aggregate-blocks", "bounds", "chunks", "data", "glm-family", "lm-columns", "panel",
-    "panel-formula", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
+    "panel-formula", "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "simulate",
+    "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
@@ -29,8 +29,7 @@ r_floors <- list(
   infer = c("classical-conformal", "classical-placebo", "inference", "inference-time"),
   api = c(
     "aggregate", "classical-fit", "effect-series", "fit", "glm", "glm-release", "lm",
-    "lm-posterior", "plan", "plan-errors", "plan-people",
-    "plan-refusal"
+    "lm-posterior", "plan", "plan-errors", "plan-people", "plan-refusal", "plan-regression"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "pdp", "pdp-gram", "pdp-rows",
@@ -38,8 +37,7 @@ r_floors <- list(
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "explore",
-    "glm-methods", "glm-print", "glm-report",
-    "lm-methods", "lm-posterior-methods", "lm-print",
+    "glm-methods", "glm-print", "glm-report", "lm-methods", "lm-posterior-methods", "lm-print",
     "methods", "pdp-methods", "plot", "plot-inference", "plot-plan", "plot-theme", "print",
     "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )

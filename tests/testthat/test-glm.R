@@ -86,7 +86,12 @@ test_that("bad input is refused before anything is spent, in words and with a cl
   refused("argument", method = "nothing")
   refused("argument", calibration = "published")
   refused("argument", penalty = list(1))
+  refused("argument", penalty = list(lasso = -1))
+  refused("argument", penalty = list(lasso = 1, group = 1))
   refused("argument", constraints = list(1))
+  refused("argument", constraints = list(lower = c(zz = 0)))
+  refused("argument", constraints = list(lower = 1, upper = 0))
+  refused("argument", constraints = list(lower = NA))
   refused("argument", settings = list(a = 1))
   refused("argument", intervals = NA)
   refused("argument", epsilon = -1)
@@ -163,13 +168,15 @@ test_that("hard data give finite fits, and what the budget cannot tell is said",
   expect_false(all(small$identified))
   told <- paste(utils::capture.output(print(small)), collapse = " ")
   expect_match(told, "Not identified at this budget")
-  # Mostly ridge: predictors no wilder than the ridge lets noise be.
+  # Mostly ridge: predictors no wilder than the ridge lets noise be, of norm kappa d / ridge.
   wild <- replicate(20, {
     seed <- sample.int(1e6, 1)
-    fit <- seeded_glm(y ~ a + b + g, data[1:60, ], epsilon = 0.3, bounds = glm_bounds(), seed = seed)
+    fit <- seeded_glm(y ~ a + b + g, data[1:60, ],
+      epsilon = 0.3, bounds = glm_bounds(), seed = seed
+    )
     stats::sd(predict(fit, data))
   })
-  expect_lt(stats::median(wild), 2)
+  expect_lt(stats::median(wild), small$release$kappa * 5 / small$release$ridge)
 })
 
 test_that("verbs read the release", {
@@ -193,7 +200,8 @@ test_that("verbs read the release", {
   expect_equal(augment(fit, new)$.fitted, unname(band[, "fit"]))
   expect_identical(glance(fit)$nobs, 5000L)
   expect_identical(formula(fit), y ~ a + b, ignore_formula_env = TRUE)
-  expect_match(paste(utils::capture.output(print(summary(fit))), collapse = " "), "of which privacy")
+  told <- paste(utils::capture.output(print(summary(fit))), collapse = " ")
+  expect_match(told, "of which privacy")
   for (verb in list(residuals, fitted, deviance, logLik, hatvalues)) {
     expect_error(verb(fit), class = "dpsc_error_argument")
   }
@@ -204,6 +212,67 @@ test_that("verbs read the release", {
   expect_match(paste(utils::capture.output(print(bare)), collapse = " "), "No standard errors")
   skip_if_not_installed("ggplot2")
   expect_s3_class(ggplot2::autoplot(fit), "ggplot")
+})
+
+test_that("penalties and limits have their minimiser, with exact zeros", {
+  data <- glm_people(4000)
+  data$z1 <- stats::rnorm(4000)
+  data$z2 <- data$a + stats::rnorm(4000)
+  bounds <- c(glm_bounds(), list(z1 = c(-5, 5), z2 = c(-30, 30)))
+  fits <- function(...) {
+    seeded_glm(y ~ a + b + g + z1 + z2, data, epsilon = 4, bounds = bounds, ...)
+  }
+  lasso <- fits(penalty = list(lasso = 0.02))
+  expect_identical(unname(coef(lasso)["z1"]), 0)
+  expect_true(all(coef(lasso)[c("a", "b")] != 0))
+  expect_true(all(coef(fits(penalty = list(lasso = 10)))[-1] == 0))
+  expect_true(all(coef(fits(penalty = list(group = 10)))[-1] == 0))
+  group <- fits(penalty = list(group = 0.02))
+  expect_identical(coef(group)[["gv"]] == 0, coef(group)[["gw"]] == 0)
+  expect_true(all(coef(group)[c("a", "b")] != 0))
+  soft <- fits(penalty = list(ridge = 0.1))
+  expect_lt(sum(coef(soft)[-1]^2), sum(coef(fits())[-1]^2))
+  free <- fits(penalty = list(lasso = 0))
+  expect_equal(coef(free), coef(fits(intervals = FALSE)), tolerance = 0.05)
+  limited <- fits(constraints = list(lower = 0, upper = c(a = 0.3)))
+  expect_identical(coef(limited)[c("a", "b")], c(a = 0.3, b = 0))
+  expect_true(all(coef(limited)[-1] >= 0))
+  expect_error(vcov(limited), class = "dpsc_error_argument")
+  expect_match(paste(utils::capture.output(print(limited)), collapse = " "), "No standard errors")
+  # Lower limits above zero: zero is not feasible.
+  high <- fits(constraints = list(lower = c(z1 = 0.2)))
+  expect_identical(coef(high)[["z1"]], 0.2)
+  for (family in c("poisson", "gaussian")) {
+    fit <- seeded_glm(y ~ a + b + g, glm_people(4000, family), family, epsilon = 4,
+      bounds = glm_bounds(family), penalty = list(lasso = 0.05), constraints = list(lower = -0.2)
+    )
+    expect_true(all(coef(fit)[-1] >= -0.2))
+    expect_identical(coef(fit)[["b"]], -0.2)
+  }
+  skip_if_not_installed("jsonlite")
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(limited, path, allow_not_private = TRUE)
+  expect_identical(read_release(path), limited)
+})
+
+test_that("a plan foretells how much longer errors are", {
+  plan <- plan_regression(c(300, 10000), 2, c(1, 4), family = "binomial")
+  expect_identical(nrow(plan), 4L)
+  expect_true(all(diff(plan$longer[1:2]) < 0))
+  expect_identical(plan$identified[[4L]], TRUE)
+  withr::local_seed(3)
+  data <- data.frame(a = stats::rnorm(10000), b = stats::rnorm(10000))
+  data$y <- stats::runif(10000) < stats::plogis(data$a)
+  fit <- seeded_glm(y ~ a + b, data, epsilon = 1,
+    bounds = list(y = c(FALSE, TRUE), a = c(-10, 10), b = c(-10, 10))
+  )
+  seen <- sqrt(diag(vcov(fit)) / diag(vcov(fit, "sampling")))[-1]
+  expect_lt(max(abs(log(seen / plan$longer[[2L]]))), 0.2)
+  plan <- plan_regression(c(300, 1e5), 5)
+  expect_identical(plan$identified, c(FALSE, TRUE))
+  expect_error(plan_regression(-1, 2), class = "dpsc_error_argument")
+  expect_error(plan_regression(100, 0), class = "dpsc_error_argument")
+  expect_error(plan_regression(100, 2, delta = 0), class = "dpsc_error_argument")
 })
 
 test_that("methods keep to the table's form", {
@@ -220,7 +289,8 @@ test_that("accuracy and coverage are those of the bench, on a small scale", {
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3
     data <- data.frame(y = as.double(stats::runif(2000) < stats::plogis(2 * x[, 1] - x[, 2])), x)
-    fit <- dp_glm(y ~ ., data, epsilon = 1, bounds = list(y = c(0, 1), X1 = c(-1, 1), X2 = c(-1, 1)),
+    fit <- dp_glm(y ~ ., data,
+      epsilon = 1, bounds = list(y = c(0, 1), X1 = c(-1, 1), X2 = c(-1, 1)),
       control = dp_control(rng = "R")
     )
     error <- coef(fit)[-1] - c(2, -1)

@@ -62,6 +62,23 @@ struct glm_family {
     }
   }
 
+  /// l(t; y), up to a constant in t.
+  double loss(double t, double y) const {
+    switch (kind) {
+      case glm_kind::binomial:
+        return std::max(t, 0.0) + std::log1p(std::exp(-std::fabs(t))) - y * t;
+      case glm_kind::poisson: {
+        const double middle = std::log(span / 2.0);
+        if (t <= middle) return std::exp(t) - y * t;
+        return span / 2.0 * std::exp(middle - t) + span * (t - middle) - y * t;
+      }
+      default: {
+        const double r = std::fabs(y - t) / span;
+        return span * span * (r + std::log1p(std::exp(-2.0 * r)) - std::log(2.0));
+      }
+    }
+  }
+
   /// dl/dt.
   double slope(double t, double y) const {
     return kind == glm_kind::gaussian ? -span * std::tanh((y - t) / span) : mean(t) - y;

@@ -128,7 +128,12 @@ inline lm_frame whiten(const lm_frame& frame, const whitening_round& round) {
   const Eigen::Index p = frame.centre.size();
   const Eigen::MatrixXd& C = round.covariance;
   const double least = std::max({round.sd, C.trace() * 1e-4, 1e-12});
-  const Eigen::ArrayXd v = C.diagonal().array().max(least);
+  // Variances that the noise cannot tell apart are taken as one.
+  const Eigen::ArrayXd own = C.diagonal();
+  const double middle = own.mean(), spread = (own - middle).square().mean();
+  const double keep =
+      spread > 0.0 ? std::sqrt(std::max(0.0, 1.0 - round.sd * round.sd / spread)) : 0.0;
+  const Eigen::ArrayXd v = (middle + keep * (own - middle)).max(least);
   Eigen::MatrixXd Q(p, p);
   double edge = 0.0;
   for (Eigen::Index i = 0; i < p; ++i) {

@@ -16,9 +16,18 @@
 #include "../mechanism/whitening.hpp"
 #include "../noise/spherical.hpp"
 #include "../solver/glm_newton.hpp"
+#include "../solver/glm_prox.hpp"
 #include "lm_release.hpp"
 
 namespace dpsc {
+
+/// What slopes are asked to be. PUBLIC. Weights are a person's: sums over n rows are n times them.
+struct glm_wishes {
+  double lasso = 0.0, ridge = 0.0, group = 0.0;
+  std::vector<std::vector<int>> groups;
+  Eigen::VectorXd lower, upper;  // of coefficients, formula's units
+  bool any = false;
+};
 
 /// Public facts of a generalised linear model.
 struct glm_facts {
@@ -28,6 +37,7 @@ struct glm_facts {
   double upper = 1.0;  // counts: public bound of the outcome
   bool intervals = true;
   std::vector<std::string> names;  // of variables, for the records
+  glm_wishes wishes;
 };
 
 /// Shares of the budget of every step but the objective, which takes what is left: one table, fixed
@@ -241,6 +251,73 @@ struct glm_release {
   double information_sd = 0.0;
 };
 
+// Units -------------------------------------------------------------------------------------------
+
+/// The linear map from theta to the formula's coefficients, and what is added to them.
+struct glm_units {
+  Eigen::MatrixXd map;  // d x d
+  Eigen::VectorXd shift;
+};
+
+inline glm_units units_of(const glm_facts& facts, const lm_location& location,
+                          const lm_frame& frame) {
+  bool closed = true;
+  const lm_units raw = multiply_out(facts.design, location, closed);
+  if (!closed) throw std::invalid_argument("a product needs its lower orders");
+  const Eigen::Index p = facts.design.p();
+  const bool gaussian = facts.kind == glm_kind::gaussian;
+  const double scale = gaussian ? raw.y_scale : 1.0;
+  glm_units out{Eigen::MatrixXd::Zero(p + 1, p + 1), Eigen::VectorXd::Zero(p + 1)};
+  out.map(0, 0) = scale;
+  out.map.row(0).tail(p) = -scale * (frame.whiten.transpose() * (frame.centre - raw.shift));
+  out.map.bottomRightCorner(p, p) = scale * raw.map.transpose() * frame.whiten;
+  if (gaussian) out.shift[0] = raw.y_centre;
+  return out;
+}
+
+/// Standardised slopes: coefficients times the deviations that released coordinates give columns.
+inline slope_units standardise_slopes(const glm_units& units, Eigen::VectorXd& sd) {
+  const Eigen::Index p = units.map.rows() - 1;
+  const Eigen::MatrixXd S = units.map.bottomRightCorner(p, p);
+  const Eigen::MatrixXd inverse = S.partialPivLu().inverse();
+  sd = inverse.colwise().norm().transpose();
+  return {sd.asDiagonal() * S, inverse * sd.cwiseInverse().asDiagonal()};
+}
+
+inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen::VectorXd& sd) {
+  const Eigen::Index p = sd.size();
+  slope_penalty out;
+  out.lasso = Eigen::VectorXd::Constant(p, n * wishes.lasso);
+  out.ridge = Eigen::VectorXd::Constant(p, n * wishes.ridge);
+  out.lower = wishes.lower.cwiseProduct(sd);
+  out.upper = wishes.upper.cwiseProduct(sd);
+  if (wishes.group > 0.0) {
+    out.groups = wishes.groups;
+    for (const std::vector<int>& group : wishes.groups)
+      out.group_weight.push_back(n * wishes.group * std::sqrt(static_cast<double>(group.size())));
+  }
+  return out;
+}
+
+/// Zeros and bounds that noise over the solver's error has blurred. Post-processing.
+inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd& noisy,
+                            const Eigen::VectorXd& sd) {
+  constexpr double far = 8.0;
+  Eigen::VectorXd z = noisy;
+  for (Eigen::Index j = 0; j < z.size(); ++j) {
+    if (penalty.lasso[j] > 0.0 && std::fabs(z[j]) <= far * sd[j]) z[j] = 0.0;
+    if (z[j] <= penalty.lower[j] + far * sd[j]) z[j] = penalty.lower[j];
+    if (z[j] >= penalty.upper[j] - far * sd[j]) z[j] = penalty.upper[j];
+  }
+  for (const std::vector<int>& group : penalty.groups) {
+    bool zero = true;
+    for (int j : group) zero = zero && std::fabs(z[j]) <= far * sd[j];
+    if (zero)
+      for (int j : group) z[j] = 0.0;
+  }
+  return z;
+}
+
 namespace glm_release_detail {
 
 /// The outcome in the table's units, from the grid.
@@ -424,42 +501,30 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   // delta.
   const double L = 60.0 + (facts.delta > 0.0 ? -std::log(facts.delta) : 0.0);
   const double dim = static_cast<double>(d);
-  const rounding_facts rounding{facts.n, R, largest,
-                                out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
+  rounding_facts rounding{facts.n, R, largest, out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
+  slope_penalty penalty;
+  slope_units slopes;
+  if (facts.wishes.any) {
+    Eigen::VectorXd sd;
+    slopes = standardise_slopes(units_of(facts, out.location, out.frame), sd);
+    penalty = penalty_of(facts.wishes, facts.n, sd);
+    rounding.start = (slopes.to * penalty.start()).norm();
+    rounding.penalty = penalty.value(penalty.start());
+    rounding.units = 8.0 * slopes.to.norm() * slopes.back.norm();
+  }
   const accuracy_step accuracy = plan_accuracy(family, out.ridge, out.kappa, rounding, plan, d);
   const glm_problem problem{rows, family, out.ridge, linear};
   // What is left of the tolerance covers the rounding of the gradient.
-  const glm_solution solution = minimise_glm(problem, 0.75 * accuracy.tolerance, tick);
+  const double tolerance = 0.75 * accuracy.tolerance;
+  const Eigen::VectorXd minimiser =
+      facts.wishes.any ? minimise_penalised(problem, penalty, slopes, tolerance, tick).theta
+                       : minimise_glm(problem, tolerance, tick).theta;
   Eigen::VectorXd steps(d);
-  for (Eigen::Index j = 0; j < d; ++j) steps[j] = std::nearbyint(solution.theta[j] / accuracy.grid);
+  for (Eigen::Index j = 0; j < d; ++j) steps[j] = std::nearbyint(minimiser[j] / accuracy.grid);
   out.theta = accuracy.grid * draws.add("accuracy of the solver", accuracy.kind, steps,
                                         Eigen::VectorXd::Constant(d, accuracy.noise));
   out.out_sd = accuracy.sd;
   if (facts.intervals) release_information(rows, family, plan.information, out, draws);
-  return out;
-}
-
-// Units -------------------------------------------------------------------------------------------
-
-/// The linear map from theta to the formula's coefficients, and what is added to them.
-struct glm_units {
-  Eigen::MatrixXd map;  // d x d
-  Eigen::VectorXd shift;
-};
-
-inline glm_units units_of(const glm_facts& facts, const lm_location& location,
-                          const lm_frame& frame) {
-  bool closed = true;
-  const lm_units raw = multiply_out(facts.design, location, closed);
-  if (!closed) throw std::invalid_argument("a product needs its lower orders");
-  const Eigen::Index p = facts.design.p();
-  const bool gaussian = facts.kind == glm_kind::gaussian;
-  const double scale = gaussian ? raw.y_scale : 1.0;
-  glm_units out{Eigen::MatrixXd::Zero(p + 1, p + 1), Eigen::VectorXd::Zero(p + 1)};
-  out.map(0, 0) = scale;
-  out.map.row(0).tail(p) = -scale * (frame.whiten.transpose() * (frame.centre - raw.shift));
-  out.map.bottomRightCorner(p, p) = scale * raw.map.transpose() * frame.whiten;
-  if (gaussian) out.shift[0] = raw.y_centre;
   return out;
 }
 
@@ -482,7 +547,23 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
                                  release.information_sd};
   const glm_covariance errors = glm_errors(known);
   glm_estimate out;
-  out.coefficients = units.shift + units.map * errors.theta;
+  if (facts.wishes.any) {
+    Eigen::VectorXd sd, theta = release.theta;
+    const Eigen::Index p = facts.design.p();
+    const slope_units slopes = standardise_slopes(units, sd);
+    const Eigen::VectorXd blur = release.out_sd * slopes.back.rowwise().norm();
+    const Eigen::VectorXd z =
+        snap(penalty_of(facts.wishes, facts.n, sd), slopes.back * theta.tail(p), blur);
+    theta.tail(p) = slopes.to * z;
+    out.coefficients = units.shift + units.map * theta;
+    // Exact zeros and bounds, whatever the change of coordinates rounds.
+    out.coefficients.tail(p) = z.cwiseQuotient(sd);
+    for (Eigen::Index j = 0; j < p; ++j)
+      out.coefficients[j + 1] =
+          std::min(facts.wishes.upper[j], std::max(facts.wishes.lower[j], out.coefficients[j + 1]));
+  } else {
+    out.coefficients = units.shift + units.map * errors.theta;
+  }
   out.privacy = units.map * errors.privacy * units.map.transpose();
   out.sampling = units.map * errors.sampling * units.map.transpose();
   const Eigen::Index d = release.theta.size();

@@ -56,6 +56,20 @@ struct glm_problem {
   double ridge;
   Eigen::VectorXd linear;
 
+  double value(const Eigen::VectorXd& theta) const {
+    double out = 0.5 * ridge * theta.squaredNorm() + linear.dot(theta);
+    Eigen::MatrixXd x;
+    for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
+      rows.design(b, x);
+      const Eigen::VectorXd t = x * theta;
+      double sum = 0.0;
+      for (Eigen::Index i = 0; i < t.size(); ++i)
+        sum += rows.weight[b][i] * family.loss(t[i], rows.outcome[b][i]);
+      out += sum;
+    }
+    return out;
+  }
+
   Eigen::VectorXd gradient(const Eigen::VectorXd& theta, Eigen::MatrixXd* hessian,
                            const ticker& tick) const {
     const Eigen::Index d = rows.d();
@@ -112,6 +126,8 @@ struct glm_problem {
 /// Public facts that bound the rounding errors of exact_gradient().
 struct rounding_facts {
   double n, limit, largest, linear;  // rows, R, largest |outcome|, largest |linear term|
+  // With a penalty: length and penalty of a feasible point, condition of the change of coordinates.
+  double start = 0.0, penalty = 0.0, units = 0.0;
 };
 
 /// Upper bound of the Euclidean error of exact_gradient() near the minimiser, and of what the
@@ -120,9 +136,13 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
                                 Eigen::Index d) {
   const double u = std::numeric_limits<double>::epsilon();  // twice the unit roundoff
   const double dim = static_cast<double>(d);
-  // |theta| at the minimiser: F(0) - inf F, with weights of at most R.
-  const double start = f.n * f.limit * family.start_gap(f.largest);
+  // |theta| at the minimiser: F(start) - inf F, with weights of at most R.
+  const double start = f.n * f.limit * (family.start_gap(f.largest) + family.unit() * f.start) +
+                       ridge * f.start * f.start / 2.0 + f.linear * f.start + f.penalty;
   const double theta = 2.0 * f.linear / ridge + std::sqrt(2.0 * start / ridge) + 1.0;
+  // A change of coordinates that is not exact.
+  const double units =
+      f.units * dim * u * theta * (f.n * f.limit * f.limit * family.steepest() + ridge);
   // A slope: exp or tanh (4u of its range and of y), the rounding of t, and products with weight
   // and row; t itself in twice the precision.
   const double range = family.kind == glm_kind::gaussian ? family.span : 2.0 * family.unit();
@@ -130,7 +150,7 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   const double twice = dim * dim * u * u * theta * f.limit * f.limit * family.steepest();
   const double rows = f.n * (f.limit * slope + twice);
   const double sums = (4.0 * u + f.n * f.n * u * u) * f.n * f.limit * range * std::sqrt(dim);
-  return rows + sums + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
+  return rows + sums + units + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
 }
 
 struct glm_solution {
