@@ -17,7 +17,9 @@ open_donors <- function(donors, public, calibrated, call) {
   if (!inherits(donors, "dp_elsewhere")) {
     return(donors)
   }
-  stays <- vapply(donors$parts, function(part) identical(part$compute, "database"), NA)
+  stays <- vapply(donors$parts, function(part) {
+    inherits(part, "dp_source") && part$compute == "database"
+  }, NA)
   if (any(stays) && !is.null(public$treated)) {
     abort(c(
       "{.code protect = \"everyone\"} asks questions of donors' rows that no sums answer yet.",
