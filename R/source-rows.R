@@ -18,7 +18,7 @@ open_donors <- function(donors, public, calibrated, call) {
     return(donors)
   }
   stays <- vapply(donors$parts, function(part) {
-    is.list(part) && identical(part$compute, "database")
+    inherits(part, "dp_source") && part$compute == "database"
   }, NA)
   if (any(stays) && !is.null(public$treated)) {
     abort(c(
