@@ -399,7 +399,8 @@ test_that("other settings of the release work for several dates", {
   )
   for (setting in settings) {
     fit <- withr::with_seed(6, do.call(dp_synth, c(list(
-      panel$donors, target = panel$target, T0 = c(8, 10), epsilon = 4, bounds = c(-1, 1)
+      panel$donors, target = panel$target, T0 = c(8, 10), epsilon = 4, bounds = c(-1, 1),
+      protect = "donors"
     ), setting)))
     expect_false(anyNA(tidy(fit, "group_time", conf.int = TRUE)[c("conf.low", "p.value")]))
     truth <- dp_synth(panel$donors,
