@@ -337,3 +337,23 @@ whole_sigma_gaussian_cpp <- function(n, sigma, rng) {
     .Call(`_dpsc_whole_sigma_gaussian_cpp`, n, sigma, rng)
 }
 
+treated_plan_cpp <- function(facts) {
+    .Call(`_dpsc_treated_plan_cpp`, facts)
+}
+
+treated_release_cpp <- function(rows, facts, statistics, scale, rng) {
+    .Call(`_dpsc_treated_release_cpp`, rows, facts, statistics, scale, rng)
+}
+
+treated_control_cpp <- function(donors, facts, treated, scale, rng) {
+    .Call(`_dpsc_treated_control_cpp`, donors, facts, treated, scale, rng)
+}
+
+treated_audit_cpp <- function(rows, facts, statistics, scale, rng, outputs) {
+    .Call(`_dpsc_treated_audit_cpp`, rows, facts, statistics, scale, rng, outputs)
+}
+
+treated_control_audit_cpp <- function(donors, facts, treated, scale, rng, outputs) {
+    .Call(`_dpsc_treated_control_audit_cpp`, donors, facts, treated, scale, rng, outputs)
+}
+

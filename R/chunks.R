@@ -116,7 +116,7 @@ after_charge <- function(donors, private) {
 #' @inheritParams panel_from_matrix
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
-panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
+panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL, hide = FALSE) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   n <- 0
@@ -126,7 +126,7 @@ panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL) {
     check_donor_matrix(block, call)
     if (i == 1L) {
       # The sizes and periods are those of the first block.
-      design <- design_public(target, T0, times, ncol(block), call)
+      design <- design_public(target, T0, times, ncol(block), call, hide)
     } else if (ncol(block) != ncol(design$target)) {
       abort(c(
         "All blocks of donors must have the same periods.",

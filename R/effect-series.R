@@ -34,6 +34,10 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     data[c("low", "high", "noise_low", "noise_high")] <-
       data[c("high", "low", "noise_high", "noise_low")]
   }
+  if (type == "percent" && is_released_group(fit)) {
+    # The released path's level has noise that no limit of the effect holds.
+    data[c("low", "high", "noise_low", "noise_high")] <- NA_real_
+  }
   data
 }
 

@@ -2,7 +2,8 @@
 
 #' Counterfactuals of targets from a gram release
 #' @param release (`dp_release`)\cr by method gram.
-#' @param target (`matrix`, k x T, scaled units)\cr their post-periods are not used. PUBLIC.
+#' @param target (`matrix`, k x (T + q), scaled units)\cr with covariates after the pre-period; the
+#'   post-periods are not used. PUBLIC.
 #' @param size (`numeric(k)`)\cr people whose mean each target is.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
 #' @return For each target a list, scaled units: `path` (T), `prediction` and `privacy` (T1 x T1
@@ -24,6 +25,8 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     own <- group_variance(s$intervals, e)
     e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
     e$spread <- interval_spread(release, e, estimator)
+    q <- NROW(release$panel$covariates)
+    if (q > 0L) e$path <- e$path[-(release$panel$T0 + seq_len(q))]
     e
   })
 }
@@ -65,6 +68,9 @@ group_variance <- function(intervals, e) {
 #' @noRd
 interval_spread <- function(release, e, estimator) {
   if (!release$privacy$private) {
+    if (estimator == "did" && !is.null(release$panel$covariates)) {
+      return(list(reason = "difference-in-differences does not use covariates"))
+    }
     # The donors' leave-one-out errors say it all: see raw_intervals().
     return(list(raw = !is.null(release$statistics$leave_one_out)))
   }

@@ -20,7 +20,8 @@
 #'
 #' @section Who is protected:
 #' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
-#' the bounds and the target's data are public. Values outside the bounds are clipped, silently,
+#' the bounds and the target's data are public; with `protect = "everyone"` the treated are people
+#' who are protected, too, see below. Values outside the bounds are clipped, silently,
 #' because how many there are is private. Which units exist, and that each has one finite value in
 #' every period, counts as public: so an error about donors' rows says what kind of gap there is,
 #' but not whose, where or how many.
@@ -34,6 +35,34 @@
 #'
 #' Every run of a call draws noise anew and spends the budget again, with or without a ledger: keep
 #' the result ([write_release()]).
+#'
+#' @section Treated people:
+#' Several treated units are a group, and `protect` says whose data are protected:
+#' * `"donors"`: the donors'. The treated units' data are PUBLIC: the group's mean is published.
+#' * `"everyone"`: those of donors and treated. Neighbours differ in the whole row of one person,
+#'   donor or treated; who is treated, from when, and all counts are public. Each group has the
+#'   whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
+#'   looks at no target; the treated people's own release gives their noisy mean path, which is the fit's
+#'   `target`, and no treated person, no mean without noise and no name is in the fit. From a few
+#'   hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups too
+#'   small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in per
+#'   cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
+#'
+#' @section Covariates:
+#' `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (`method = "gram"`,
+#' estimator `"ridge"`). Each person has one value: of a number the mean before the treatment, each
+#' value cut to the bounds first; of a factor or string the first level that is known. An unknown
+#' level counts as the first declared one. No message depends on a protected person's covariates;
+#' that they are there counts as public, as for the outcome. A factor that varies within a public
+#' treated unit, or within any unit where nothing is private, is an error.
+#'
+#' @section Gaps:
+#' With `na = "interpolate"` every row is filled by itself: linearly between its own values, flat
+#' before the first and after the last; a row without a value before the treatment is the middle of
+#' the bounds. What a person has beyond the `roster` is left out; of several rows of a person in one
+#' period the first counts. No number, message or warning says where gaps were. People who leave
+#' early stay flat, which biases the effect towards what it was when they left, and no interval
+#' covers that: `vignette("preparing-data")` shows an example.
 #'
 #' @section Intervals:
 #' A 95 % interval is for the effect on the target: the mean of `size` people, average or single
@@ -69,7 +98,8 @@
 #' `"gram"`.
 #'
 #' @section Errors:
-#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`. All come
+#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`. All come
 #' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
 #' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
 #' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
@@ -93,6 +123,8 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
+#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)` or all
+#'   levels of a factor, the first of which the others are compared with.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
@@ -108,6 +140,14 @@
 #' @param control ([dp_control()])\cr settings. Two must be decided before the budget is spent:
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
+#' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see Treated people. Required
+#'   with several treated units under a finite `epsilon`; one treated unit is public.
+#' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`: see
+#'   Gaps.
+#' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
+#'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
+#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets, where the release has covariates,
+#'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return An object of class `dp_synth`, a list of public values and of values computed from the
 #'   release alone:
@@ -123,6 +163,8 @@
 #'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none.
 #'     RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
+#'   * `covariates`: 1 x q, of the target, if there are any. PUBLIC.
+#'   * `protected`: `TRUE` where the treated are protected: then `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
 #'
 #'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
@@ -160,16 +202,24 @@ dp_synth.default <- function(x, ...) {
 dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                              method = c("gram", "output", "objective"),
                              calibration = c("tight", "published"), estimator = "ridge",
-                             size = NULL, ledger = NULL, control = dp_control(), ...) {
+                             size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
+                             na = c("error", "interpolate"), roster = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
+  private <- is_private(epsilon)
   keep_names <- control$donor_names || is_classical(estimator)
-  panel <- panel_from_formula(
-    x, data, index, call, keep_names = keep_names, private = is_private(epsilon)
+  parts <- split_covariates(x, call)
+  limits <- split_bounds(bounds, parts$names, private, call)
+  bounds <- limits$outcome
+  panel <- panel_from_long(
+    parts$formula, data, index, check_gaps(na, roster, call), roster, bounds, call,
+    keep_names = keep_names, private = private, hide = hides_treated(protect, private),
+    covariates = limits$covariates
   )
   fit <- fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
   fit$formula <- shown_formula(x)
   fit
@@ -192,14 +242,16 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            ...) {
+                            protect = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_matrix(x, target, T0, times, call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
 }
 
@@ -208,29 +260,54 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
 dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
                                size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               ...) {
+                               protect = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_chunks(x, target, T0, times, call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_chunks(x, target, T0, times, call, hide = hide)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
 }
 
 #' @rdname dp_synth
 #' @export
 dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
-                                lambda = x$settings$lambda, ...) {
+                                lambda = x$settings$lambda, covariates = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   x <- with_penalty(x, lambda, call)
+  estimator <- check_estimator(estimator, x$method, call)
+  if (missing(target) && !is.null(x$statistics$treated)) {
+    return(fit_release(x, NULL, estimator, NULL, call))
+  }
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods, call)
   check_finite_target(target, x$panel$times, "target", call)
   size <- check_size(size, nrow(target), call)
-  fit_release(x, target, check_estimator(estimator, x$method, call), size, call)
+  covariates <- check_target_covariates(x, covariates, nrow(target), call)
+  fit_release(x, target, estimator, size, call, covariates)
+}
+
+#' Check the covariates of targets that a release is asked about
+#' @return A matrix, k x q, or `NULL`.
+#' @noRd
+check_target_covariates <- function(release, covariates, k, call) {
+  columns <- release$panel$covariates
+  if (is.null(columns) && is.null(covariates)) {
+    return(NULL)
+  }
+  q <- NROW(columns)
+  if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
+    abort(c(
+      "{.arg covariates} must hold the covariates that the release knows, a row for each target.",
+      i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
+    ), "covariate", call)
+  }
+  matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
 }
 
 #' A release whose fits use another penalty: free for method "gram", fixed for the others
@@ -254,9 +331,16 @@ with_penalty <- function(release, lambda, call) {
 #' From a checked panel to a fit
 #' @noRd
 fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
-                      ledger, control, call) {
-  size <- check_size(size, nrow(panel$target), call)
+                      ledger, control, call, protect = NULL) {
+  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
+  size <- panel$size %||% check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
+    if (!is.null(panel$covariates)) {
+      abort(c(
+        "Covariates of a formula are for {.code estimator = \"ridge\"}.",
+        i = "{.code estimator = \"predictors\"} takes them in {.code dp_control(settings = )}."
+      ), "covariate", call)
+    }
     return(fit_classical_panel(panel, epsilon, estimator, ledger, control, call))
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
@@ -267,7 +351,10 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
     refuse = TRUE
   )
-  fit_release(release, panel$target, estimator, size, call)
+  public <- is.null(panel$treated)
+  fit_release(release, if (public) panel$target, estimator, size, call,
+    if (public) panel$covariates$target
+  )
 }
 
 #' Check the number of people whose mean each target is
@@ -311,20 +398,44 @@ check_estimator <- function(estimator, method, call) {
 #' Several targets are one group: the fit is that of their mean. Those of its members are in
 #' `units`, a fit's fields of their own, for whoever asks.
 #' @param release (`dp_release`).
-#' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected group
+#'   that the release holds.
 #' @param size (`numeric(k)`)\cr people in each target.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets, where the release has any.
 #' @return A `dp_synth`.
 #' @noRd
-fit_release <- function(release, target, estimator, size, call = NULL) {
+fit_release <- function(release, target, estimator, size, call = NULL, covariates = NULL) {
+  if (is.null(target)) {
+    return(structure(c(
+      list(release = release),
+      fit_treated(release, estimator, estimate_gram, release_scale(release)),
+      list(estimator = estimator, protected = TRUE)
+    ), class = "dp_synth"))
+  }
   group <- mean_target(target, size)
   if (release$method != "gram") check_fitted_target(release, group, call)
-  overall <- fit_targets(release, group, sum(size), estimator)
+  mean_covariates <- if (!is.null(covariates)) {
+    matrix(colSums(covariates * (size / sum(size))), 1L)
+  }
+  overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
   several <- nrow(target) > 1L && release$method == "gram"
   structure(c(
     list(release = release), overall, list(
-      estimator = estimator, units = if (several) fit_targets(release, target, size, estimator)
+      estimator = estimator,
+      units = if (several) fit_targets(release, target, size, estimator, covariates)
     )
   ), class = "dp_synth")
+}
+
+#' Targets in scaled units with their covariates, as a release knows them
+#' @param covariates (`matrix`, k x q, or `NULL`).
+#' @noRd
+with_covariates <- function(release, scaled, covariates) {
+  columns <- release$panel$covariates
+  if (is.null(columns)) {
+    return(scaled)
+  }
+  insert_covariates(scaled, scaled_covariates(covariates, columns), release$panel$T0)
 }
 
 #' The mean of the people in several targets
@@ -340,20 +451,22 @@ mean_target <- function(target, size) {
 
 #' What a release says of each target
 #' @noRd
-fit_targets <- function(release, target, size, estimator) {
+fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   scale <- release_scale(release)
-  scaled <- unname(to_scale(target, scale))
+  scaled <- with_covariates(release, unname(to_scale(target, scale)), covariates)
   estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
   fits <- estimate(release, scaled, size, estimator)
   counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
   rownames(counterfactual) <- rownames(target)
-  list(
+  out <- list(
     target = target, size = size, counterfactual = counterfactual,
     variance = lapply(fits, function(fit) {
       list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
     }),
     spread = lapply(fits, `[[`, "spread"), penalty = vapply(fits, `[[`, 0, "penalty")
   )
+  out$covariates <- covariates
+  out
 }
 
 #' A fit of the whole group, or of its members one by one

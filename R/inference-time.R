@@ -22,6 +22,9 @@ period_statistics <- function(release, what, call, alike = FALSE) {
       )
     ), "release", call)
   }
+  if (!is.null(release$panel$covariates)) {
+    abort("{what} does not take covariates.", "release", call)
+  }
   if (!holds_periods(release, alike)) {
     abort(c(
       "{what} needs a release that holds every pre-period{if (alike) ', all periods alike'}.",
@@ -173,6 +176,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
                                n_perm = 999, level = 0.95, intervals = TRUE, ...) {
   call <- public_call("conformal")
   check_no_dots(..., call = call)
+  check_not_protected(object, "Conformal inference", call)
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
   check_flag(intervals, call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
@@ -296,6 +300,7 @@ placebo_time <- function(object, ...) {
 placebo_time.dp_synth <- function(object, periods = NULL, ...) {
   call <- public_call("placebo_time")
   check_no_dots(..., call = call)
+  check_not_protected(object, "A placebo date", call)
   panel <- object$release$panel
   if (is.null(periods)) {
     periods <- panel$times[seq.int(max(3L, panel$T0 %/% 2L + 1L), panel$T0)]
@@ -411,6 +416,7 @@ penalty_path <- function(object, ...) {
 penalty_path.dp_synth <- function(object, ...) {
   call <- public_call("penalty_path")
   check_no_dots(..., call = call)
+  check_not_protected(object, "The penalty path", call)
   release <- object$release
   if (release$method != "gram" || object$estimator != "ridge") {
     abort(c(

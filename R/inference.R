@@ -102,7 +102,8 @@ effect_errors <- function(fit, i) {
 #' A target in scaled units
 #' @noRd
 raw_path <- function(fit, i) {
-  drop(to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release)))
+  path <- to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release))
+  drop(with_covariates(fit$release, path, fit$covariates[i, , drop = FALSE]))
 }
 
 #' Limits of effects without privacy, outcome units, or why there are none
@@ -182,8 +183,13 @@ raw_rows <- function(fit, table, level, simultaneous) {
 allowed_effects <- function(fit) {
   post <- post_periods(fit)
   bounds <- fit$release$bounds
+  # Where the level of a released path is, is not known: an effect is no larger than the bounds.
+  nearest <- function(limit) {
+    other <- if (identical(limit, bounds$upper)) bounds$lower else bounds$upper
+    if (is_released_group(fit)) matrix(other[post], 1L) else fit$target[, post, drop = FALSE]
+  }
   limits <- function(limit) {
-    gap <- sweep(fit$target[, post, drop = FALSE], 2L, limit[post])
+    gap <- sweep(nearest(limit), 2L, limit[post])
     as.vector(t(cbind(rowMeans(gap), gap)))
   }
   list(low = limits(bounds$upper), high = limits(bounds$lower))

@@ -177,7 +177,8 @@ raw_account <- function(release, y, estimator) {
   doubt <- sqrt(pmax(fourth - second^2, 0) / store$n) / second
   doubt[!is.finite(doubt)] <- Inf
   c(parts, list(
-    n = store$n, term = c("average", period_text(release$panel$times[-pre])),
+    n = store$n,
+    term = c("average", period_text(utils::tail(release$panel$times, length(post)))),
     gap = c(mean(post), post) - target$predicted, leverage = target$leverage,
     scale = target$row_scale, doubt = doubt
   ))

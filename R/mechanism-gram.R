@@ -4,8 +4,8 @@
 
 #' What a gram release will spend, and on what
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `settings`.
-#'   PUBLIC.
+#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `settings`,
+#'   `features` (how many of the pre-period, and are they about a row's own level). PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(
@@ -21,7 +21,8 @@ plan_gram <- function(public) {
     } else {
       new_cost("pure", epsilon = public$epsilon)
     },
-    steps = plan$steps, calibrated = plan$calibrated, settings = settings
+    steps = plan$steps, calibrated = plan$calibrated, settings = settings,
+    features = plan[c("pre", "demean")]
   )
 }
 
@@ -42,7 +43,8 @@ gram_facts <- function(public) {
   list(
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = public$control$features %||% NaN,
-    intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size
+    intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size,
+    covariates = NROW(public$covariates)
   )
 }
 
@@ -69,10 +71,15 @@ core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]
 #'   budget cannot tell). RELEASED.
 #' @noRd
 run_gram <- function(plan, donors, public) {
-  scale <- core_scale(public$bounds)
+  q <- NROW(public$covariates)
+  scale <- insert_scale(core_scale(public$bounds), q, public$T0)
   if (!public$private) {
+    # What is known before the treatment.
+    public$T0 <- public$T0 + q
+    public$bounds[names(scale)] <- scale
     statistics <- raw_statistics(donors, public)
     statistics$leave_one_out <- raw_calibration(donors, public, statistics)
+    if (q > 0L) statistics$covariates <- q
     return(statistics)
   }
   with_estimator(gram_release_cpp(
@@ -102,19 +109,27 @@ gram_problem <- function(release) {
   s <- release$statistics
   T1 <- release$panel$T1
   d <- length(s$mean)
+  q <- NROW(release$panel$covariates)
   is_array <- function(x, size) {
     is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
   }
   is_amount <- function(x, positive) is_number(x) && is.finite(x) && x >= 0 && (x > 0 || !positive)
   lambda <- release$settings$lambda
   fits <- is.numeric(s$mean) && all(is.finite(s$mean)) && is_number(s$pre) && s$pre >= 1 &&
-    s$pre == d - T1 && is_array(s$loadings, c(release$panel$T0 + T1, d)) &&
+    s$pre == d - T1 && is_array(s$loadings, c(release$panel$T0 + q + T1, d)) &&
+    identical(as.double(s$covariates %||% 0), as.double(q)) && covariates_fit(release$panel) &&
     is_array(s$covariance, c(d, d)) && is_array(s$restore, c(d, d)) &&
     is.logical(s$demean) && length(s$demean) == 1L && !is.na(s$demean) &&
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
     (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel)
   if (!fits) "The statistics do not fit the sizes of the panel."
+}
+
+covariates_fit <- function(panel) {
+  x <- panel$covariates
+  is.null(x) || (is.data.frame(x) && identical(names(x), c("name", "lower", "upper")) &&
+    is.character(x$name) && is.numeric(x$lower) && is.numeric(x$upper) && all(x$lower < x$upper))
 }
 
 intervals_fit <- function(x) {
@@ -128,8 +143,9 @@ leave_one_out_fit <- function(x, panel) {
     is.matrix(x) && is.numeric(x) && identical(dim(x), as.integer(c(rows, columns))) &&
       all(is.finite(x))
   }
-  periods <- panel$T0 + panel$T1
-  is.null(x) || (is.list(x) && isTRUE(x$n == panel$n) && isTRUE(x$T0 == panel$T0) &&
+  before <- panel$T0 + NROW(panel$covariates)
+  periods <- before + panel$T1
+  is.null(x) || (is.list(x) && isTRUE(x$n == panel$n) && isTRUE(x$T0 == before) &&
     is_number(x$penalty) && x$penalty > 0 &&
     if (is.null(x$rows)) {
       is.list(x$moments) && length(x$moments$mean) == periods && is.list(x$counts) &&

@@ -17,14 +17,17 @@
 #'   nothing, it cannot, and donors' names would be taken for public periods.
 #' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
 #' @param private (`flag`)\cr is epsilon finite? Then the outcome must be computed row by row.
-#' @return A `dpsc_panel`, see [new_panel_design()].
+#' @param hide (`flag`)\cr are the treated protected, too? Then no message names one of them.
+#' @param covariates (`list` or `NULL`)\cr what is declared of each, see [split_bounds()].
+#' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
+#'   `target` (a row a unit) and `columns`.
 #' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
 #'   neither who nor where nor how often; that every unit has one finite value a period is public.
 #'   Treated units are named, with the period where it is theirs.
 #' @section Warnings: `dpsc_warning_index` if unit and time may be the wrong way round.
 #' @noRd
 panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
-                               private = TRUE) {
+                               private = TRUE, hide = FALSE, covariates = NULL) {
   check_given(missing(data), "data", "a data frame in long format", call)
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
@@ -38,8 +41,9 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   check_units_recur(units, times, call)
   # Before any message may name a period: the periods might be the donors.
   check_orientation(units, times, variables$treated, call)
-  cells <- match_cells(units, times, unique(units$code[variables$treated]), call)
-  treatment <- find_treatment(units, times, variables$treated, call)
+  shown <- if (!hide) unique(units$code[variables$treated])
+  cells <- match_cells(units, times, shown %||% integer(), call)
+  treatment <- find_treatment(units, times, variables$treated, call, hide)
   # Column-major, so that a whole row of the panel is one unit.
   outcome <- numeric(n_rows)
   outcome[cells] <- variables$outcome
@@ -50,13 +54,20 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   if (private) warn_orientation(units, times, nrow(donors), call)
 
   label <- code_label(formula[[2L]], "outcome")
-  check_finite_target(target, times$values, label, call)
+  check_finite_target(target, times$values, label, call, hide)
   check_donors_finite(donors, label, call)
-  new_panel_design(
+  panel <- new_panel_design(
     donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
     layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
     donor_names = if (keep_names) unit_labels(units$values[-treatment$units])
   )
+  if (length(covariates)) {
+    found <- covariates_of_units(
+      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE, call
+    )
+    panel$covariates <- split_units(found, treatment$units)
+  }
+  panel
 }
 
 #' Check that long data are a data frame with rows

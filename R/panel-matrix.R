@@ -16,12 +16,12 @@
 #'   words.
 #' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
 #' @noRd
-panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL) {
+panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL, hide = FALSE) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   check_donor_matrix(donors, call)
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
-  design <- design_public(target, T0, times, ncol(donors), call)
+  design <- design_public(target, T0, times, ncol(donors), call, hide)
   check_donors_finite(donors, "donors", call)
   new_panel_design(
     donors, design$target, design$times, design$T0, "outcome", "unit", "time",
@@ -33,12 +33,12 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL) {
 #' @param n_times (`integer`)\cr number of columns of the donors.
 #' @return A list: `target` (k x T), `T0`, `times`.
 #' @noRd
-design_public <- function(target, T0, times, n_times, call = NULL) {
+design_public <- function(target, T0, times, n_times, call = NULL, hide = FALSE) {
   target <- check_target(target, n_times, call)
   T0 <- check_count(T0, min = -Inf, call = call)
   check_split(T0, n_times, call)
   times <- check_times(times, n_times, call)
-  check_finite_target(target, times, "target", call)
+  check_finite_target(target, times, "target", call, hide)
   list(target = target, T0 = T0, times = times)
 }
 

@@ -82,11 +82,12 @@ is_tail <- function(codes, n) {
 #' Who is treated, and from when
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param rows (`integer`)\cr rows where the indicator is 1; one at least, no unit and period twice.
+#' @param hide (`flag`)\cr name no treated unit.
 #' @return A list with `units` (`integer`, codes of the treated units, sorted) and `T0` (`integer`).
 #' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
 #'   design.
 #' @noRd
-find_treatment <- function(units, times, rows, call = NULL) {
+find_treatment <- function(units, times, rows, call = NULL, hide = FALSE) {
   n_times <- length(times$values)
   unit <- units$code[rows]
   treated <- sort(unique(unit))
@@ -97,7 +98,11 @@ find_treatment <- function(units, times, rows, call = NULL) {
   unit <- match(unit, treated)
   period <- times$code[rows]
   first <- vapply(split(period, unit), min, 1L)
-  labels <- unit_labels(units$values[treated])
+  labels <- if (hide) {
+    rep("a treated unit", length(treated))
+  } else {
+    unit_labels(units$values[treated])
+  }
 
   switches <- which(tabulate(unit, length(treated)) != n_times - first + 1L)
   if (length(switches) > 0L) {

@@ -100,7 +100,10 @@ row_by_row_advice <- paste(
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
 #' @noRd
-check_finite_target <- function(target, times, label, call = NULL) {
+check_finite_target <- function(target, times, label, call = NULL, hide = FALSE) {
+  if (hide) {
+    return(check_treated_finite(target, label, call))
+  }
   bad <- which(!is.finite(target), arr.ind = TRUE)
   count <- nrow(bad)
   if (count > 0L) {
@@ -113,6 +116,18 @@ check_finite_target <- function(target, times, label, call = NULL) {
         "({count} such value{?s})."
       ),
       i = "Complete the values, or drop the periods."
+    ), "panel", call)
+  }
+}
+
+#' The same where the treated are protected: say nothing but that some are not
+#' @noRd
+check_treated_finite <- function(target, label, call = NULL) {
+  if (!all_finite_cpp(target)) {
+    abort(c(
+      "The outcome must be finite for every treated person in every period.",
+      x = "{.code {label}} is missing or not finite for some of them.",
+      i = row_by_row_advice
     ), "panel", call)
   }
 }

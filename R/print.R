@@ -116,7 +116,8 @@ panel_line <- function(release) {
   panel <- release$panel
   paste0(
     "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
-    " before the treatment, ", panel$T1, " from it on"
+    " before the treatment, ", panel$T1, " from it on",
+    if (!is.null(panel$covariates)) paste0("; ", count_of(nrow(panel$covariates), "covariate"))
   )
 }
 
@@ -126,8 +127,27 @@ count_of <- function(n, noun) {
 
 describe_targets <- function(fit) {
   size <- sum(fit$size)
-  people <- if (size > 1 && is.null(fit$units)) paste0(" (a mean of ", size, " people)")
-  c(paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release))
+  protected <- is_released_group(fit)
+  people <- if (size > 1 && is.null(fit$units) && !protected) {
+    paste0(" (a mean of ", size, " people)")
+  }
+  c(
+    paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release),
+    protects_line(fit, protected)
+  )
+}
+
+#' Who is protected, where it might be taken for granted
+#' @noRd
+protects_line <- function(fit, protected) {
+  if (!fit$release$privacy$private) {
+    return(NULL)
+  }
+  if (protected) {
+    "  protects everyone: each donor and each of the treated, of whom all that is here has noise"
+  } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
+    "  protects the donors; the treated units' data are public"
+  }
 }
 
 average_lines <- function(fit, level) {

@@ -44,7 +44,7 @@ record_conflict <- function(release) {
   privacy <- release$privacy
   finite <- all(is.finite(unlist(release$bounds[c("lower", "upper")])))
   if (!privacy$rng %in% c("secure", "R") ||
-      !identical(privacy$neighbours, "replace one donor's row")) {
+      !identical(privacy$neighbours, neighbours_of(release$panel$treated))) {
     return("The privacy record is wrong.")
   }
   if (privacy$private && !finite) {
@@ -71,7 +71,7 @@ read_promise <- function(release) {
   privacy <- release$privacy
   public <- list(
     private = privacy$private, method = release$method, calibration = release$calibration,
-    delta = privacy$delta, control = list(rng = privacy$rng)
+    delta = privacy$delta, control = list(rng = privacy$rng), treated = release$panel$treated
   )
   guarantee(public, list(steps = privacy$steps))
 }
@@ -115,8 +115,18 @@ in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 #' Gamma-norm noise (`"output"` as published) is pure whatever delta is.
 #' @noRd
 composed_conflict <- function(release) {
-  privacy <- release$privacy
-  steps <- privacy$steps
+  steps <- release$privacy$steps
+  # Disjoint groups have an account each.
+  for (account in split(steps, steps$account %||% rep("donors", nrow(steps)))) {
+    problem <- account_conflict(account, release$privacy)
+    if (!is.null(problem)) {
+      return(problem)
+    }
+  }
+}
+
+#' @noRd
+account_conflict <- function(steps, privacy) {
   fits <- if (privacy$delta == 0 || all(steps$law == "gamma_norm")) {
     is.na(privacy$rho) && at_most(sum(steps$epsilon), privacy$epsilon)
   } else if (in_shifts(steps)) {
@@ -187,7 +197,7 @@ gram_noise_conflict <- function(release) {
   s <- release$statistics
   noise <- c(s$mean_sd, s$moment_sd)
   if (!release$privacy$private) {
-    if (any(noise != 0) || !is.null(s$rounds) || !is.null(s$intervals)) {
+    if (any(noise != 0) || !is.null(s$rounds) || !is.null(s$intervals) || !is.null(s$treated)) {
       return("A release without privacy reports noise.")
     }
     return(NULL)
@@ -199,12 +209,56 @@ gram_noise_conflict <- function(release) {
   if (!is.null(s$rounds) && !rounds_agree(release)) {
     return("The noise of the statistics is not that of the noise steps.")
   }
-  intervals_conflict(release)
+  treated_conflict(release) %||% intervals_conflict(release)
+}
+
+#' The steps that look at donors
+#' @noRd
+donor_steps <- function(release) {
+  steps <- release$privacy$steps
+  if (is.null(steps$account)) {
+    return(steps)
+  }
+  # Without the last, which comes after the treated.
+  steps[steps$account == "donors" & seq_len(nrow(steps)) < nrow(steps), ]
+}
+
+#' Is the noise of a protected group that of its account's steps?
+#' @noRd
+treated_conflict <- function(release) {
+  x <- release$statistics$treated
+  steps <- release$privacy$steps
+  accounts <- unique(steps$account)
+  if (is.null(x)) {
+    if (is.null(accounts)) return(NULL)
+    return("Noise steps were paid for of which nothing is there.")
+  }
+  control <- steps[nrow(steps), ]
+  steps <- steps[steps$account == "treated", ]
+  moments <- steps[steps$law != "exponential", ]
+  if (!identical(accounts, c("donors", "treated")) || nrow(steps) != 4L || nrow(moments) != 2L ||
+        control$account != "donors" || control$law == "exponential") {
+    return("The treated group's steps are not those of its release.")
+  }
+  last <- c(list(loadings = x$loadings), x$rounds[[2L]])
+  donors <- c(x$control, last[c("loadings", "origin", "radius")])
+  made <- mapply(round_of_step, list(x$rounds[[1L]], last, donors), list(
+    moments[1L, ], moments[2L, ], control
+  ))
+  # The donors are cut about their own centre.
+  donors$origin <- x$rounds[[1L]]$origin
+  noise <- c(
+    round_noise(last, release, release$panel$treated)$mean, round_noise(donors, release)$mean
+  )
+  if (!all(made) || !about_equal(x$mean_sd, noise[[1L]]) ||
+        !about_equal(x$control$mean_sd, noise[[2L]])) {
+    "The noise of the treated group's statistics is not that of the noise steps."
+  }
 }
 
 rounds_agree <- function(release) {
   s <- release$statistics
-  steps <- release$privacy$steps
+  steps <- donor_steps(release)
   moments <- steps[which(steps$law != "exponential")[1:2], ]
   made <- vapply(1:2, function(i) round_of_step(s$rounds[[i]], moments[i, ]), NA)
   noise <- round_noise(s$rounds[[2L]], release)
@@ -241,10 +295,10 @@ shift_of_round <- function(round) {
 
 #' Deviations that a round's noise has in the statistics: of the mean, and on the diagonal
 #' @noRd
-round_noise <- function(round, release) {
+round_noise <- function(round, release, n = release$panel$n) {
   empty <- matrix(0, 0L, nrow(round$loadings))
   grid <- row_integers_cpp(
-    empty, core_scale(release_scale(release)), round$loadings, round$origin, round$radius,
+    empty, core_scale(rows_scale(release)), round$loadings, round$origin, round$radius,
     round$clipped
   )
   shrunk <- if (is.null(round$radii)) {
@@ -254,7 +308,6 @@ round_noise <- function(round, release) {
   }
   step <- grid$unit * grid$radius / shrunk
   sigma <- if (release$privacy$delta > 0) sqrt(round$noise) else 2 * round$noise
-  n <- release$panel$n
   list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
 }
 
@@ -262,7 +315,7 @@ round_noise <- function(round, release) {
 #' @noRd
 intervals_conflict <- function(release) {
   x <- release$statistics$intervals
-  steps <- release$privacy$steps
+  steps <- donor_steps(release)
   count <- nrow(steps)
   if (is.null(x)) {
     if (count > 4L) return("Noise steps were paid for of which nothing is there.")

@@ -250,7 +250,7 @@ find_release_problem <- function(release) {
     return("The privacy record is wrong.")
   }
   problem <- if (release$method == "gram") gram_problem(release) else vertical_problem(release)
-  problem %||% release_conflict(release)
+  problem %||% treated_problem(release) %||% release_conflict(release)
 }
 
 vertical_problem <- function(release) {

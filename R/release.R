@@ -49,15 +49,23 @@ dp_release.default <- function(x, ...) {
 dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                                method = c("gram", "output", "objective"),
                                calibration = c("tight", "published"), ledger = NULL,
-                               control = dp_control(), size = NULL, ...) {
+                               control = dp_control(), size = NULL, protect = NULL,
+                               na = c("error", "interpolate"), roster = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_formula(
-    x, data, index, call, keep_names = control$donor_names, private = is_private(epsilon)
+  private <- is_private(epsilon)
+  parts <- split_covariates(x, call)
+  limits <- split_bounds(bounds, parts$names, private, call)
+  bounds <- limits$outcome
+  panel <- panel_from_long(
+    parts$formula, data, index, check_gaps(na, roster, call), roster, bounds, call,
+    keep_names = control$donor_names, private = private, hide = hides_treated(protect, private),
+    covariates = limits$covariates
   )
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 
@@ -66,14 +74,17 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
 dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                               method = c("gram", "output", "objective"),
                               calibration = c("tight", "published"), ledger = NULL,
-                              control = dp_control(), times = NULL, size = NULL, ...) {
+                              control = dp_control(), times = NULL, size = NULL,
+                              protect = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_matrix(x, target, T0, times, call)
+  private <- is_private(epsilon)
+  panel <- panel_from_matrix(x, target, T0, times, call, hide = hides_treated(protect, private))
   if (control$donor_names) panel$donor_names <- rownames(x)
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 
@@ -81,13 +92,16 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
 #' @export
 dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                  method = "gram", calibration = "tight", ledger = NULL,
-                                 control = dp_control(), times = NULL, size = NULL, ...) {
+                                 control = dp_control(), times = NULL, size = NULL,
+                                 protect = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_chunks(x, target, T0, times, call)
+  private <- is_private(epsilon)
+  panel <- panel_from_chunks(x, target, T0, times, call, hide = hides_treated(protect, private))
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 
@@ -102,18 +116,63 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
                           call, estimator = "ridge", size = 1, refuse = FALSE) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, sum(size))
+  public$treated <- nrow(panel$treated)
+  public$covariates <- panel$covariates$columns
+  check_covariate_method(public, call)
   if (refuse) check_hopeless(public, call)
-  mechanism <- mechanisms()[[public$method]]
+  mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
     stop(e)
   })
   if (public$private) {
-    label <- paste0("release by method \"", public$method, "\"")
+    label <- paste0(
+      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
+    )
     spend(ledger, plan$cost, label, call, guarantee(public, plan))
   }
-  donors <- after_charge(panel$donors, public$private)
-  new_release(public, plan, mechanism$run(plan, donors, public), panel)
+  rows <- mechanism_rows(after_charge(panel$donors, public$private), "donors", panel, public)
+  if (!is.null(panel$treated)) {
+    rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
+  }
+  new_release(public, plan, mechanism$run(plan, rows, public), panel)
+}
+
+#' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period
+#' @param who (`string`)\cr `"donors"` or `"target"`.
+#' @noRd
+mechanism_rows <- function(rows, who, panel, public) {
+  if (is.null(public$covariates)) {
+    return(rows)
+  }
+  between <- scaled_covariates(panel$covariates[[who]], public$covariates) * public$bounds$unit
+  insert_covariates(rows, between, public$T0)
+}
+
+#' The scale of rows with the covariates that a release knows
+#' @noRd
+rows_scale <- function(release) {
+  insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
+}
+
+#' @noRd
+check_covariate_method <- function(public, call) {
+  if (!is.null(public$covariates) && public$method != "gram") {
+    abort("Covariates need {.code method = \"gram\"}.", "covariate", call)
+  }
+}
+
+#' The mechanism of a release: its method's, or that which protects the treated, too
+#' @noRd
+release_mechanism <- function(public) {
+  if (is.null(public$treated)) {
+    return(mechanisms()[[public$method]])
+  }
+  gram <- mechanisms()$gram
+  list(
+    plan = function(public) plan_everyone(public, gram$plan),
+    run = function(plan, rows, public) run_everyone(plan, rows, public, gram$run)
+  )
 }
 
 #' Refuse a fit that public facts doom, before the charge
@@ -241,21 +300,29 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
 new_release <- function(public, plan, statistics, panel) {
   structure(list(
     method = public$method, calibration = public$calibration, statistics = statistics,
-    panel = list(
+    panel = c(list(
       n = public$n, T0 = public$T0, T1 = public$T1, times = panel$times, outcome = panel$outcome,
       donor_names = if (public$control$donor_names) panel$donor_names
-    ),
+    ), if (!is.null(public$treated)) list(treated = public$treated),
+    if (!is.null(public$covariates)) list(covariates = public$covariates)),
     bounds = public$bounds[c("lower", "upper")],
     settings = if (public$method == "gram") plan$settings else vertical_settings(public, plan),
     privacy = c(
       list(
         private = public$private, epsilon = public$epsilon, delta = public$delta,
-        rho = plan$cost$rho %||% NA_real_, neighbours = "replace one donor's row",
+        rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(public$treated),
         steps = plan$steps, rng = public$control$rng
       ),
       guarantee(public, plan)
     )
   ), class = "dp_release")
+}
+
+#' Whose row is replaced between neighbours
+#' @param treated (`count` or `NULL`)\cr protected treated people.
+#' @noRd
+neighbours_of <- function(treated) {
+  if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
 #' What the vertical estimator needs to know: the target it serves, and the variances of the noise
@@ -314,6 +381,12 @@ guarantee <- function(public, plan) {
       )
     }
   )
+  if (!is.null(public$treated)) {
+    theorem <- paste0(
+      sub(")$", "", theorem), "), for donors and treated each (adaptive parallel composition, ",
+      "proofs/treated.md)"
+    )
+  }
   false <- public$method == "objective" && public$calibration == "published"
   seeded <- !identical(public$control$rng, "secure")
   list(

@@ -143,7 +143,8 @@ short_guarantee <- function(fit) {
   if (!privacy$holds) {
     return("NOT PRIVATE")
   }
-  paste0(budget_words(privacy), "-differentially private for each donor")
+  who <- if (is_released_group(fit)) "each donor and each treated person" else "each donor"
+  paste0(budget_words(privacy), "-differentially private for ", who)
 }
 
 budget_words <- function(privacy) {
@@ -259,15 +260,19 @@ guarantee_words <- function(release) {
   if (!privacy$holds) {
     return("NOT PRIVATE: nothing is promised to the donors.")
   }
+  everyone <- !is.null(release$panel$treated)
+  people <- if (everyone) "people" else "donors"
+  person <- if (everyone) "donor or treated person" else "donor"
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
     "Somebody who reads everything that was released, and even knows the data of all other ",
-    "donors, decides between two possible records of one donor, as likely as each other ",
+    people, ", decides between two possible records of one ", person, ", as likely as each other ",
     "beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). This is the cost of this release alone: further releases from the same ",
     "donors add to it. Public are the number of donors, the periods, the bounds",
-    if (grepl("donor", privacy$neighbours)) " and the treated unit's own data", ".",
+    if (!everyone && grepl("donor", privacy$neighbours)) " and the treated unit's own data",
+    if (everyone) ", who is treated and when", ".",
     if (privacy$epsilon > 10) " With an epsilon above 10 this is a guarantee in name only."
   )
 }

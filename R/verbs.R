@@ -174,8 +174,13 @@ update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, siz
     target <- target %||% object$target
     return(update_classical(object, target, estimator, if (!missing(lambda)) lambda, call))
   }
-  arguments <- list(object$release, target = target %||% members$target, estimator = estimator)
-  arguments$size <- size
+  arguments <- list(object$release, estimator = estimator)
+  # The group that a release protects is in the release.
+  if (!is.null(target) || !is_released_group(object)) {
+    arguments$target <- target %||% members$target
+    arguments$size <- size
+    if (is.null(target)) arguments$covariates <- members$covariates
+  }
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)
 }

@@ -1045,6 +1045,74 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// treated_plan_cpp
+Rcpp::List treated_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_treated_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// treated_release_cpp
+Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics, const Rcpp::List& scale, SEXP rng);
+RcppExport SEXP _dpsc_treated_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP statisticsSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_release_cpp(rows, facts, statistics, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// treated_control_cpp
+Rcpp::List treated_control_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& treated, const Rcpp::List& scale, SEXP rng);
+RcppExport SEXP _dpsc_treated_control_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP treatedSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type treated(treatedSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_control_cpp(donors, facts, treated, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// treated_audit_cpp
+Rcpp::List treated_audit_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics, const Rcpp::List& scale, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_treated_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP statisticsSEXP, SEXP scaleSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_audit_cpp(rows, facts, statistics, scale, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// treated_control_audit_cpp
+Rcpp::List treated_control_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& treated, const Rcpp::List& scale, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_treated_control_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP treatedSEXP, SEXP scaleSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type treated(treatedSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_control_audit_cpp(donors, facts, treated, scale, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
@@ -1131,6 +1199,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_stream_exposed_cpp", (DL_FUNC) &_dpsc_stream_exposed_cpp, 3},
     {"_dpsc_stream_path_cpp", (DL_FUNC) &_dpsc_stream_path_cpp, 4},
     {"_dpsc_whole_sigma_gaussian_cpp", (DL_FUNC) &_dpsc_whole_sigma_gaussian_cpp, 3},
+    {"_dpsc_treated_plan_cpp", (DL_FUNC) &_dpsc_treated_plan_cpp, 1},
+    {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 5},
+    {"_dpsc_treated_control_cpp", (DL_FUNC) &_dpsc_treated_control_cpp, 5},
+    {"_dpsc_treated_audit_cpp", (DL_FUNC) &_dpsc_treated_audit_cpp, 6},
+    {"_dpsc_treated_control_audit_cpp", (DL_FUNC) &_dpsc_treated_control_audit_cpp, 6},
     {NULL, NULL, 0}
 };
 

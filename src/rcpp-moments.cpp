@@ -21,6 +21,7 @@ dpsc::panel_facts as_facts(const Rcpp::List& x) {
   facts.y = Rcpp::as<Eigen::VectorXd>(x["y"]);
   facts.features = Rcpp::as<double>(x["features"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
+  if (x.containsElementNamed("covariates")) facts.covariates = Rcpp::as<int>(x["covariates"]);
   facts.group = x.containsElementNamed("group") && Rcpp::as<bool>(x["group"]);
   return facts;
 }
@@ -41,16 +42,19 @@ dpsc::estimator_options as_options(const Rcpp::List& x) {
 }
 
 Rcpp::List from_statistics(const dpsc::gram_statistics& s) {
-  return Rcpp::List::create(_["loadings"] = s.loadings, _["pre"] = static_cast<int>(s.pre),
+  Rcpp::List out = Rcpp::List::create(_["loadings"] = s.loadings, _["pre"] = static_cast<int>(s.pre),
                             _["weight"] = s.weight, _["demean"] = s.demean, _["mean"] = s.mean,
                             _["restore"] = s.restore, _["covariance"] = s.covariance,
                             _["mean_sd"] = s.mean_sd, _["moment_sd"] = s.moment_sd);
+  if (s.covariates > 0) out["covariates"] = static_cast<int>(s.covariates);
+  return out;
 }
 
 dpsc::gram_statistics as_statistics(const Rcpp::List& x) {
   dpsc::gram_statistics s;
   s.loadings = Rcpp::as<Eigen::MatrixXd>(x["loadings"]);
   s.pre = Rcpp::as<int>(x["pre"]);
+  if (x.containsElementNamed("covariates")) s.covariates = Rcpp::as<int>(x["covariates"]);
   s.weight = Rcpp::as<double>(x["weight"]);
   s.demean = Rcpp::as<bool>(x["demean"]);
   s.mean = Rcpp::as<Eigen::VectorXd>(x["mean"]);

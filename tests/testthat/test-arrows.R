@@ -11,16 +11,21 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package"),
   data = c(
-    "bounds", "chunks", "data", "lm-columns", "panel", "panel-formula", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "simulate", "stream-columns"
+    "bounds", "chunks", "covariates", "data", "lm-columns", "panel", "panel-formula", "panel-gaps",
+    "panel-long",
+    "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
-  mech = c("mechanism-gram", "mechanism-objective", "mechanism-output", "paper-bounds"),
+  mech = c(
+    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated", "paper-bounds"
+  ),
   release = c(
     "release", "release-check", "release-json", "select-dp", "stream-checkpoint",
     "stream-iterates", "stream-online", "stream-state", "stream-sums"
   ),
-  est = c("classical-estimators", "estimate-gram", "leave-one-out", "period-model"),
+  est = c(
+    "classical-estimators", "estimate-gram", "estimate-treated", "leave-one-out", "period-model"
+  ),
   infer = c("classical-conformal", "classical-placebo", "inference", "inference-time"),
   api = c(
     "classical-fit", "effect-series", "fit", "lm", "plan", "plan-errors", "plan-people",

@@ -16,7 +16,7 @@ public <- c(
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp"
+  "median_losses_cpp", "treated_plan_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
@@ -25,7 +25,7 @@ released <- c(
   "capped_l1_qp_cpp", # noise is in its linear term; the minimiser is the release
   "gram_release_cpp", "lm_release_cpp", "select_pick_cpp", "select_stable_cpp",
   "stream_advance_cpp",
-  "stream_load_cpp", "stream_save_cpp"
+  "stream_load_cpp", "stream_save_cpp", "treated_control_cpp", "treated_release_cpp"
 )
 
 # People go in, and one answer without noise comes back that is never shown: is the table finite,
@@ -44,7 +44,7 @@ unprotected <- list(
   iterates_clean_cpp = NULL, lm_audit_cpp = NULL, lm_rows_cpp = NULL,
   radius_losses_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
-  stream_shown_nodes_cpp = NULL,
+  stream_shown_nodes_cpp = NULL, treated_audit_cpp = NULL, treated_control_audit_cpp = NULL,
   # The paper's experiments, from inst/reproduction.
   repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.

@@ -135,7 +135,7 @@ test_that("no donor is in a fit by chunks, of several targets, or under a small 
   expect_clean(objects_of(seeded_fit(p, "matrix", epsilon = 0.3)), p, "small epsilon")
   p$target <- rbind(a = p$target, b = p$target + 1)
   for (method in c("gram", "output")) {
-    fit <- seeded_fit(p, "matrix", "do.call", method = method)
+    fit <- seeded_fit(p, "matrix", "do.call", method = method, protect = "donors")
     expect_clean(objects_of(fit), p, paste("two targets", method))
   }
 })

@@ -69,10 +69,16 @@ test_that("bounds that miss the target are refused before the charge", {
   # Of several targets one may lie outside, not most of what there is.
   one <- replace(p$target, 1, 9)
   one[1, ] <- 9
-  expect_warning(dp_release(p$donors, one, 5, 1, bounds = c(-1, 1)), class = "dpsc_warning_bounds")
+  expect_warning(
+    dp_release(p$donors, one, 5, 1, bounds = c(-1, 1), protect = "donors"),
+    class = "dpsc_warning_bounds"
+  )
   two <- one
   two[2, ] <- 9
-  expect_refused("dpsc_error_bounds", NULL, p$donors, two, 5, 1, bounds = c(-1, 1))
+  expect_refused("dpsc_error_bounds", NULL,
+    p$donors, two, 5, 1,
+    bounds = c(-1, 1), protect = "donors"
+  )
   # Bounds by period.
   limits <- cbind(1:7 - 1, 1:7 + 1)
   expect_no_warning(dp_release(p$donors, 1:7 + 0.1, 5, 1, bounds = limits))

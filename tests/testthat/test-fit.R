@@ -188,7 +188,7 @@ test_that("outcomes and bounds in other units give the same effects in those uni
 test_that("verbs of a fit by gram have their shapes, names and types", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   days <- as.Date("2024-01-01") + 7 * 0:7
-  fit <- fit_panel_of(p, times = days, epsilon = 4)
+  fit <- fit_panel_of(p, times = days, epsilon = 4, protect = "donors")
   all <- format(days)
   post <- all[7:8]
   name <- "mean of 2 treated units"
@@ -276,7 +276,7 @@ test_that("where nothing can be calibrated there is an estimate and a reason, no
 
 test_that("update() keeps the people of a group, and their number", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
-  fit <- fit_panel_of(p, epsilon = 4, size = c(30, 10))
+  fit <- fit_panel_of(p, epsilon = 4, size = c(30, 10), protect = "donors")
   expect_identical(update(fit), fit)
   other <- update(fit, estimator = "did")
   expect_identical(other$size, 40)
@@ -291,7 +291,7 @@ test_that("a release by output or objective is for the mean of the people in a g
     ledger <- dp_ledger(2, 1e-5)
     fit <- dp_synth(p$donors,
       target = p$target, T0 = 6, epsilon = 1, bounds = c(-1, 1), method = method,
-      size = c(3, 1), ledger = ledger
+      size = c(3, 1), ledger = ledger, protect = "donors"
     )
     expect_equal(fit$release$settings$target, drop(c(0.75, 0.25) %*% p$target[, 1:6]))
     expect_identical(nrow(as.data.frame(ledger)), 1L)
@@ -371,7 +371,7 @@ test_that("periods of any kind are kept and plotted", {
   )
   for (times in kinds) {
     for (target in list(p$target, p$target[1, ])) {
-      fit <- fit_panel_of(p, times = times, target = target)
+      fit <- fit_panel_of(p, times = times, target = target, protect = "donors")
       expect_output(print(summary(fit)))
       kept <- if (is.factor(times)) as.character(times) else times
       expect_identical(augment(fit)$period[1:8], kept)
@@ -417,7 +417,9 @@ test_that("print() and summary() keep their structure", {
   for (method in c("gram", "output")) {
     # Whether a group has an interval follows from the noise; one person has one here.
     target <- if (method == "gram") p$target[1, ] else p$target
-    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target)
+    fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target,
+      protect = "donors"
+    )
     expect_snapshot(writeLines(shape(fit)))
     expect_snapshot(writeLines(shape(summary(fit))))
   }

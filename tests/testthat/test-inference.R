@@ -5,7 +5,8 @@ inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
   panel <- sim_panel(800, 8, T1, noise_sd = noise_sd)
   target <- panel$target + outer(seq_len(k), seq_len(8 + T1)) / 100
   dp_synth(panel$donors,
-    target = rbind(target), T0 = 8, epsilon = 4, bounds = c(-1, 1), control = dp_control(rng = "R")
+    target = rbind(target), T0 = 8, epsilon = 4, bounds = c(-1, 1), control = dp_control(rng = "R"),
+    protect = "donors"
   )
 }
 

@@ -11,7 +11,7 @@ fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), pr
   rownames(target) <- if (k > 1) paste("group", seq_len(k)) else "programme"
   fit <- suppressWarnings(dp_synth(panel$donors,
     target = target, T0 = T0, epsilon = if (private) 1 else Inf, bounds = c(-1, 1), times = times,
-    control = dp_control(rng = "R")
+    control = dp_control(rng = "R"), protect = "donors"
   ))
   # Errors by their covariances alone: no calibration by placebo errors.
   fix <- function(part, shift) {

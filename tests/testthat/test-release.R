@@ -419,8 +419,8 @@ test_that("one release by gram serves another target, one by the others does not
 test_that("several treated units share one release", {
   p <- small_panel(k = 3)
   ledger <- dp_ledger(1, 1e-6)
-  draw(p, dp_synth, ledger = ledger, rng = "secure")
-  fit <- withr::with_seed(1, draw(p, dp_synth))
+  draw(p, dp_synth, ledger = ledger, rng = "secure", protect = "donors")
+  fit <- withr::with_seed(1, draw(p, dp_synth, protect = "donors"))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
   expect_identical(rownames(effects(fit_view(fit, "unit"))), rownames(p$target))
   expect_identical(rownames(effects(fit)), "mean of 3 treated units")

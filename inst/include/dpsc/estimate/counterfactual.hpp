@@ -87,7 +87,8 @@ class counterfactual_estimator {
       out.disagreement += weights[k] * apart * apart.transpose();
     }
     out.path.resize(T0 + T1);
-    out.path.head(T0) = (basis_ * basis_gram_.solve(fitted.head(p))).array() + own.level;
+    out.path.head(T0) = basis_ * basis_gram_.solve(fitted.head(p));
+    out.path.head(s_.periods_before()).array() += own.level;
     const double w2 = s_.weight * s_.weight;
     out.prediction /= w2;
     out.privacy /= w2;
@@ -175,7 +176,7 @@ class counterfactual_estimator {
 
   features features_of(const Eigen::VectorXd& pre) const {
     features out;
-    out.mean = pre.mean();
+    out.mean = pre.head(s_.periods_before()).mean();
     out.level = s_.demean ? out.mean : 0.0;
     const Eigen::VectorXd x = basis_.transpose() * pre;
     const double along = flat_.dot(x);
@@ -271,11 +272,13 @@ class counterfactual_estimator {
     const Eigen::Index p = s_.pre, T1 = s_.T1();
     Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(p, T1), lift = Eigen::MatrixXd::Zero(p, p);
     if (!s_.demean) {
+      const Eigen::MatrixXd before = basis_.topRows(s_.periods_before());
       // The target's level is its mean gap to the donors over the pre-period.
       const Eigen::VectorXd level =
-          basis_gram_.solve(basis_.colwise().sum().transpose()) / static_cast<double>(s_.T0());
+          basis_gram_.solve(before.colwise().sum().transpose()) /
+          static_cast<double>(before.rows());
       slopes = s_.weight * level.replicate(1, T1);
-      lift = basis_.colwise().sum().transpose() * level.transpose();
+      lift = before.colwise().sum().transpose() * level.transpose();
     }
     add_fit(std::numeric_limits<double>::infinity(), 0.0, Eigen::MatrixXd::Zero(p, p), 0.0, slopes,
             lift);
@@ -302,9 +305,9 @@ class counterfactual_estimator {
   // The donors' mean square of the pre-period about each one's level, floored by its own noise.
   void prepare_variation() {
     const Eigen::Index p = s_.pre;
-    flat_ = basis_.colwise().sum().transpose();
+    flat_ = basis_.topRows(s_.periods_before()).colwise().sum().transpose();
     const double norm = flat_.norm();
-    flat_ = norm > 1e-9 * std::sqrt(static_cast<double>(s_.T0())) ? Eigen::VectorXd(flat_ / norm)
+    flat_ = norm > 1e-9 * std::sqrt(static_cast<double>(s_.periods_before())) ? Eigen::VectorXd(flat_ / norm)
                                                                   : Eigen::VectorXd::Zero(p);
     const Eigen::VectorXd mean = s_.mean.head(p);
     const Eigen::MatrixXd second = mean * mean.transpose() + model_.covariance.topLeftCorner(p, p);

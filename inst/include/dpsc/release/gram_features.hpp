@@ -13,6 +13,7 @@ namespace dpsc {
 struct panel_facts {
   double n = 0.0;
   Eigen::Index T0 = 0, T1 = 0;
+  Eigen::Index covariates = 0;  // columns between the two
   double epsilon = 0.0, delta = 0.0;
   Eigen::VectorXd y;  // T0: the (mean) target before the treatment
   double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all

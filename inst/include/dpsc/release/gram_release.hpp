@@ -13,6 +13,7 @@
 #include "../mechanism/calibration.hpp"
 #include "../mechanism/moments.hpp"
 #include "../rows/source.hpp"
+#include "covariate_features.hpp"
 #include "gram_features.hpp"
 
 namespace dpsc {
@@ -47,7 +48,7 @@ inline gram_plan plan_gram(const panel_facts& facts) {
   gram_plan out;
   out.total = budget.total();
   out.rho = budget.rho();
-  out.features = choose_features(facts, signal);
+  out.features = with_covariates(choose_features(facts, signal), facts.T0, facts.covariates);
   out.stride = std::ceil(facts.n / calibration_rows);
   const double m = std::ceil(facts.n / out.stride);
   calibration_shares intervals;
@@ -182,6 +183,7 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
   gram_statistics& s = out.statistics;
   s.loadings = f.loadings;
   s.pre = f.pre;
+  s.covariates = facts.covariates;
   s.weight = f.weight;
   s.demean = f.demean;
   s.mean = centre + frame.restore * second.mean;
@@ -191,7 +193,8 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
   s.moment_sd = second.second_sd;
   if (plan.calibration.made()) {
     const counterfactual_estimator estimator(s, options);
-    out.intervals = release_calibration(placebo_pass(source, scale, estimator, facts.T0, facts.T1,
+    out.intervals = release_calibration(placebo_pass(source, scale, estimator,
+                                                     facts.T0 + facts.covariates, facts.T1,
                                                      plan.stride, plan.calibration.rows, tick),
                                         plan.calibration, draws);
   }

@@ -1,0 +1,255 @@
+# Covariates of people: more columns of a person's row, `outcome ~ treated | x1 + x2`. One value a
+# person, by a rule that looks at that person's rows alone.
+
+#' Take the covariates off a formula
+#' @param formula (`any`)\cr what the user gave; its faults are found later.
+#' @return A list: `formula` (without covariates), `names` (`NULL` without any).
+#' @section Errors: `dpsc_error_covariate`.
+#' @noRd
+split_covariates <- function(formula, call) {
+  two <- inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
+    identical(formula[[3L]][[1L]], quote(`|`))
+  if (!two) {
+    return(list(formula = formula, names = NULL))
+  }
+  names <- added_names(formula[[3L]][[3L]])
+  if (is.null(names) || anyDuplicated(names)) {
+    abort(c(
+      "Covariates must be columns, each once: {.code outcome ~ treated | x1 + x2}.",
+      i = "Add what is computed from columns to {.arg data} as a column of its own."
+    ), "covariate", call)
+  }
+  formula[[3L]] <- formula[[3L]][[2L]]
+  list(formula = formula, names = names)
+}
+
+#' Names that are added up, or `NULL`
+#' @noRd
+added_names <- function(code) {
+  if (is.symbol(code)) {
+    return(as.character(code))
+  }
+  if (!is.call(code) || !identical(code[[1L]], quote(`+`)) || length(code) != 3L) {
+    return(NULL)
+  }
+  left <- added_names(code[[2L]])
+  right <- added_names(code[[3L]])
+  if (!is.null(left) && !is.null(right)) c(left, right)
+}
+
+#' The outcome's bounds, and what is declared of the covariates
+#' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr as the user gave it.
+#' @param names (`character` or `NULL`)\cr covariates.
+#' @return A list: `outcome`, as [new_bounds()] takes it; `covariates`, a list by name of
+#'   `numeric(2)` or of levels (`character`), or `NULL` for one of which nothing is declared.
+#' @section Errors: `dpsc_error_bounds`.
+#' @noRd
+split_bounds <- function(bounds, names, private, call) {
+  if (!is.list(bounds)) {
+    if (length(names) && private) {
+      abort(c(
+        "{.arg bounds} must be a list with limits for the outcome and for each covariate.",
+        x = "There is nothing for {.code {names}}.",
+        i = paste(
+          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 110), sex = c(\"f\", \"m\"))}: two",
+          "numbers, or all levels of a factor, from what is known and not from the data."
+        )
+      ), "bounds", call)
+    }
+    none <- rlang::set_names(vector("list", length(names)), names)
+    return(list(outcome = bounds, covariates = none))
+  }
+  given <- names(bounds) %||% character(length(bounds))
+  left <- setdiff(seq_along(bounds), match(names, given))
+  missing <- setdiff(names, given)
+  if (length(left) != 1L || anyDuplicated(given) || (private && length(missing))) {
+    abort(c(
+      "{.arg bounds} must name each covariate once, and the outcome.",
+      x = if (length(missing)) "There is nothing for {.code {missing}}.",
+      x = if (length(left) != 1L) "Besides these it has {length(left)} element{?s}, not one."
+    ), "bounds", call)
+  }
+  covariates <- rlang::set_names(lapply(names, function(name) {
+    check_covariate_bounds(bounds[[name]], name, call)
+  }), names)
+  list(outcome = bounds[[left]], covariates = covariates)
+}
+
+#' @noRd
+check_covariate_bounds <- function(x, name, call) {
+  limits <- is.numeric(x) && length(x) == 2L && all(is.finite(x)) && x[[1L]] < x[[2L]] &&
+    is.finite(x[[2L]] - x[[1L]])
+  levels <- is.character(x) && length(x) >= 2L && !anyNA(x) && !anyDuplicated(x)
+  if (!is.null(x) && !limits && !levels) {
+    abort(c(
+      "{.arg bounds} of {.code {name}} must be two finite numbers, or the levels of a factor.",
+      i = "Lower limit first; two levels at least, each once."
+    ), "bounds", call)
+  }
+  x
+}
+
+#' Covariates of every unit, one row each
+#'
+#' The rule for one person: of numbers the mean over that person's rows before the treatment, each
+#' cut to the bounds; of a factor the first level that is known. No message depends on a protected
+#' person's values. Of public treated units, and where nothing is private, a factor that varies
+#' within a unit is an error.
+#' @param declared (`list`)\cr by name, from [split_bounds()].
+#' @param units,times (`list`)\cr from [code_index()].
+#' @param treatment (`list`)\cr from [find_treatment()].
+#' @param public (`integer`)\cr codes of the units whose data are public.
+#' @param gaps (`flag`)\cr may values be missing? Then what a person has counts, and the middle of
+#'   the bounds where there is nothing.
+#' @return A list: `values` (units x columns, PRIVATE), `columns` (data frame: `name`, `lower`,
+#'   `upper`, PUBLIC).
+#' @section Errors: `dpsc_error_covariate`.
+#' @noRd
+covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps,
+                                call) {
+  parts <- lapply(names(declared), function(name) {
+    if (!name %in% names(data)) {
+      abort(c(
+        "Covariates must be columns of {.arg data}.", x = "There is no {.code {name}}."
+      ), "covariate", call)
+    }
+    x <- .subset2(data, name)
+    if (is.character(declared[[name]]) || is.factor(x) || is.character(x)) {
+      factor_covariate(x, name, declared[[name]], units, times, public, private, gaps, call)
+    } else {
+      numeric_covariate(x, name, declared[[name]], units, times, treatment$T0, private, gaps, call)
+    }
+  })
+  list(
+    values = do.call(cbind, lapply(parts, `[[`, "values")),
+    columns = do.call(rbind, lapply(parts, `[[`, "columns"))
+  )
+}
+
+#' Covariates of donors and treated units apart
+#' @param found (`list`)\cr from [covariates_of_units()].
+#' @noRd
+split_units <- function(found, treated) {
+  list(
+    donors = found$values[-treated, , drop = FALSE], target = found$values[treated, , drop = FALSE],
+    columns = found$columns
+  )
+}
+
+#' @noRd
+numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps, call) {
+  if (!(is.numeric(x) && is_plain_number(x)) && !is.logical(x)) {
+    abort_covariate_type(name, x, call)
+  }
+  x <- as.double(x)
+  before <- which(times$code <= T0)
+  if (!gaps) check_covariate_finite(x[before], name, call)
+  if (is.null(limits)) limits <- c(-Inf, Inf)
+  cut <- pmin(pmax(x[before], limits[[1L]]), limits[[2L]])
+  # A person's values in the order of time, whatever the order of the rows.
+  values <- matrix(NA_real_, length(units$values), T0)
+  values[cbind(units$code[before], times$code[before])] <- cut
+  mean <- rowMeans(values, na.rm = TRUE)
+  mean[!is.finite(mean)] <- if (is.finite(limits[[1L]])) mean(limits) else 0
+  list(
+    values = matrix(mean), columns = data.frame(
+      name = name, lower = limits[[1L]], upper = limits[[2L]]
+    )
+  )
+}
+
+#' @noRd
+factor_covariate <- function(x, name, levels, units, times, public, private, gaps, call) {
+  if (!is.character(x) && !is.factor(x)) abort_covariate_type(name, x, call)
+  if (is.numeric(levels)) {
+    abort(c(
+      "{.arg bounds} of {.code {name}} must be its levels: it is a factor.",
+      x = "They are numbers."
+    ), "bounds", call)
+  }
+  x <- as.character(x)
+  if (!gaps && anyNA(x)) {
+    abort(c(
+      "Covariates must be known for everybody.", x = "{.code {name}} is missing for somebody.",
+      i = row_by_row_advice
+    ), "covariate", call)
+  }
+  # Declared where anything is private.
+  if (is.null(levels)) levels <- sort(unique(x[!is.na(x)]), method = "radix")
+  if (length(levels) < 2L) {
+    abort("{.code {name}} has one level only, which tells nothing.", "covariate", call)
+  }
+  shown <- if (private) public else seq_along(units$values)
+  rows <- units$code %in% shown
+  varies <- lengths(lapply(split(x[rows], units$code[rows]), unique)) > 1L
+  if (any(varies)) {
+    abort(c(
+      "A factor must have one level for each unit.",
+      x = "{.code {name}} varies within {sum(varies)} unit{?s}.",
+      i = "Use its level before the treatment."
+    ), "covariate", call)
+  }
+  # The earliest known one is written last.
+  first <- character(length(units$values))
+  at <- order(times$code, decreasing = TRUE)
+  at <- at[!is.na(x[at])]
+  first[units$code[at]] <- x[at]
+  # The first level is what the others are compared with; an unknown one counts as it.
+  values <- vapply(levels[-1L], function(level) as.double(first %in% level), numeric(length(first)))
+  list(
+    values = matrix(values, length(first)), columns = data.frame(
+      name = paste0(name, ": ", levels[-1L]), lower = 0, upper = 1
+    )
+  )
+}
+
+#' @noRd
+check_covariate_finite <- function(x, name, call) {
+  if (!all_finite_cpp(as.matrix(x))) {
+    abort(c(
+      "Covariates must be finite for everybody before the treatment.",
+      x = "{.code {name}} is missing or not finite for somebody.", i = row_by_row_advice
+    ), "covariate", call)
+  }
+}
+
+#' @noRd
+abort_covariate_type <- function(name, x, call) {
+  abort(c(
+    "Covariates must be numbers, logicals, strings or factors.",
+    x = "{.code {name}} is of class {class(x)[[1L]]}."
+  ), "covariate", call)
+}
+
+#' Covariates in the mechanism's units: their bounds are \[-1, 1\]; without bounds as they are
+#' @param values (`matrix`, k x q).
+#' @noRd
+scaled_covariates <- function(values, columns) {
+  finite <- is.finite(columns$lower)
+  centre <- ifelse(finite, (columns$lower + columns$upper) / 2, 0)
+  half <- ifelse(finite, (columns$upper - columns$lower) / 2, 1)
+  unname(sweep(sweep(values, 2L, centre), 2L, half, `/`))
+}
+
+#' Rows with covariates between the periods before and after the treatment
+#' @param rows (`matrix`, k x T).
+#' @param between (`matrix`, k x q, or `NULL`).
+#' @noRd
+insert_covariates <- function(rows, between, T0) {
+  if (is.null(between)) {
+    return(rows)
+  }
+  pre <- seq_len(T0)
+  unname(cbind(rows[, pre, drop = FALSE], between, rows[, -pre, drop = FALSE]))
+}
+
+#' A scale for rows with covariates
+#' @noRd
+insert_scale <- function(scale, q, T0) {
+  if (q == 0L) {
+    return(scale)
+  }
+  scale$centre <- append(scale$centre, numeric(q), T0)
+  scale$half <- append(scale$half, rep(1, q), T0)
+  scale
+}

@@ -1,0 +1,101 @@
+# The estimate of a protected group: its released path in the place of a public target. All
+# post-processing.
+
+#' The released path of a protected group
+#' @param release (`dp_release`)\cr with `protect = "everyone"`.
+#' @return A list, scaled units: `path` and `lean` (T, about the own level where features are
+#'   demeaned), `level`, `moves` (T x d). RELEASED.
+#' @noRd
+released_path <- function(release) {
+  x <- release$statistics$treated
+  pre <- seq_len(release$panel$T0)
+  level <- if (release$statistics$demean) mean(x$path[pre]) else 0
+  # Covariates have none.
+  own <- insert_covariates(
+    matrix(level, 1L, release$panel$T0 + release$panel$T1),
+    matrix(0, 1L, NROW(release$panel$covariates)), release$panel$T0
+  )
+  list(
+    path = x$path - own[1L, ], lean = x$lean - own[1L, ], level = min(max(level, -1), 1),
+    moves = x$moves
+  )
+}
+
+#' Fit a protected group to its release
+#'
+#' The path's noise moves the outcome after the treatment and, through the past, the counterfactual:
+#' both by finite differences of one deviation.
+#' @param estimate (`function`)\cr that of method gram.
+#' @param scale (`dpsc_bounds`)\cr of the release.
+#' @return What `fit_targets()` gives.
+#' @noRd
+fit_treated <- function(release, estimator, estimate, scale) {
+  m <- release$panel$treated
+  known <- released_path(release)
+  post <- release$panel$T0 + seq_len(release$panel$T1)
+  covariates <- release$panel$T0 + seq_len(NROW(release$panel$covariates))
+  d <- ncol(known$moves)
+  moves <- t(known$moves)
+  paths <- rbind(
+    known$path, rep(known$path, each = d) + moves, rep(known$path, each = d) - moves, known$lean
+  )
+  fits <- estimate(release, paths, rep(m, nrow(paths)), estimator)
+  if (length(covariates)) paths <- paths[, -covariates, drop = FALSE]
+  effect <- function(i) paths[i, post] - fits[[i]]$path[post]
+  moved <- vapply(seq_len(d), function(k) {
+    (effect(1L + k) - effect(1L + d + k)) / 2
+  }, numeric(length(post)))
+  moved <- matrix(moved, length(post))
+  fit <- fits[[length(fits)]]
+  label <- paste("mean of", count_words(m), "treated people")
+  shown <- function(path) {
+    out <- from_scale(matrix(path + known$level, 1L), scale)
+    rownames(out) <- label
+    out
+  }
+  spread <- fit$spread
+  if (is.null(spread$reason)) spread$reason <- clipped_reason(release)
+  list(
+    target = shown(paths[1L, ]), size = m, counterfactual = shown(fits[[1L]]$path),
+    variance = list(list(
+      prediction = (fit$prediction + group_excess(release) / m + cut_doubt(release)) * scale$unit^2,
+      privacy = (fit$privacy + tcrossprod(moved)) * scale$unit^2
+    )),
+    spread = list(spread), penalty = fits[[1L]]$penalty
+  )
+}
+
+#' By how much the treated people's own residuals vary more than the donors', beyond their noise
+#' @noRd
+group_excess <- function(release) {
+  x <- release$statistics$treated
+  max(0, x$second - x$second_sd - x$own_variance)
+}
+
+#' Variance of what a cut may have taken off the group's mean: unknown, but of the size of what is
+#' left between that mean and where the last round was centred
+#' @noRd
+cut_doubt <- function(release) {
+  x <- release$statistics$treated
+  residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
+  # From features to outcomes, scaled units.
+  unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
+  (0.4 * sum(from_centre(x)[residual]) * unit)^2
+}
+
+#' The group's mean less where the last round was centred
+#' @noRd
+from_centre <- function(x) x$mean - (x$rounds[[2L]]$origin - x$rounds[[1L]]$origin)
+
+#' Where the rows were cut so short that the group's mean cannot be told, or `NULL`
+#'
+#' The last round is centred where the group was found. If its people are still far from there on
+#' average, they lie beyond the radius, and how far is not known.
+#' @noRd
+clipped_reason <- function(release) {
+  x <- release$statistics$treated
+  residual <- utils::tail(from_centre(x), release$panel$T1)
+  if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * x$rounds[[2L]]$radius) {
+    "the treated are further from the donors than the radius that the noise let be found"
+  }
+}

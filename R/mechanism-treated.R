@@ -1,0 +1,186 @@
+# protect = "everyone": after the donors' release by method "gram", one more of the same kind on the
+# treated people, in coordinates that the donors' release made. Everything that touches a person's
+# row is in C++ (inst/include/dpsc/release/treated_release.hpp).
+
+#' What a release for everyone will spend, and on what
+#'
+#' Donors and treated people are disjoint, so each group has the whole budget (adaptive parallel
+#' composition, proofs/treated.md): the cost is that of the dearer account.
+#' @param public (`list`)\cr from `public_facts()`, with `treated`, the number of treated people.
+#' @param plan_first (`function`)\cr of method gram.
+#' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
+#' @noRd
+plan_everyone <- function(public, plan_first) {
+  # Of the donors' account a part is for what comes after the treated.
+  public <- with_share(public, 1 - control_share)
+  donors <- plan_first(public)
+  features <- donors$features
+  group <- list(
+    m = public$treated, n = public$n, T0 = public$T0, T1 = public$T1, pre = features$pre,
+    level = features$demean, epsilon = public$all_epsilon, delta = public$delta
+  )
+  treated <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for this group: the noise would not fit the exact sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument")
+  })
+  check_group_noise(treated$noise, group)
+  accounts <- list(donors = rbind(donors$steps, treated$control), treated = treated$steps)
+  donors$cost <- dearest_cost(lapply(accounts, account_cost, public = public))
+  donors$steps <- rbind(
+    cbind(donors$steps, account = "donors"), cbind(treated$steps, account = "treated"),
+    cbind(treated$control, account = "donors")
+  )
+  donors$group <- group
+  donors$public <- public
+  donors
+}
+
+# Of the donors' budget for the last look at them (inst/include/dpsc/release/treated_release.hpp).
+control_share <- 0.07
+
+#' Public facts with a share of the budget: of the squared shift, or of epsilon
+#' @return `public` with a smaller `epsilon`, and `all_epsilon`.
+#' @noRd
+with_share <- function(public, share) {
+  public$all_epsilon <- public$epsilon
+  public$epsilon <- if (public$delta > 0) {
+    mu <- gdp_budget_cpp(public$epsilon, public$delta) * sqrt(share)
+    # Rounding must not make the parts exceed the whole.
+    gdp_epsilon_cpp(mu * (1 - 1e-9), public$delta)
+  } else {
+    public$epsilon * share
+  }
+  public
+}
+
+#' What the steps of one account cost together
+#' @noRd
+account_cost <- function(steps, public) {
+  if (public$delta > 0) {
+    mu <- gdp_budget_cpp(public$all_epsilon, public$delta)
+    stopifnot(gdp_compose_cpp(steps$mu) <= mu * (1 + 1e-11))
+    new_cost("gdp", epsilon = public$all_epsilon, mu = mu)
+  } else {
+    stopifnot(sum(steps$epsilon) <= public$all_epsilon * (1 + 1e-11))
+    new_cost("pure", epsilon = public$all_epsilon)
+  }
+}
+
+#' The dearest of the costs of disjoint groups
+#' @param costs (`list`)\cr from [new_cost()], all of one kind.
+#' @noRd
+dearest_cost <- function(costs) {
+  size <- vapply(costs, function(cost) if (cost$kind == "gdp") cost$mu else cost$epsilon, 0)
+  costs[[which.max(size)]]
+}
+
+# Deviation of the noise on a group's mean over the length at which its people are cut, beyond which
+# an effect that is too large for that length would not be noticed (bench/protect.R).
+largest_group_noise <- 0.3
+
+#' Refuse a group that is too small for its budget: its size and the budget are public
+#' @noRd
+check_group_noise <- function(noise, group) {
+  if (noise <= largest_group_noise) {
+    return(invisible(NULL))
+  }
+  serves <- function(m, epsilon) {
+    group[c("m", "epsilon")] <- list(m, epsilon)
+    plan <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) NULL)
+    !is.null(plan) && plan$noise <= largest_group_noise
+  }
+  people <- which(vapply(group$m * 2^(0:20), serves, NA, epsilon = group$epsilon))
+  budget <- which(vapply(group$epsilon * 2^(0:20), function(e) serves(group$m, e), NA))
+  instead <- c(
+    if (length(people)) paste(count_words(group$m * 2^(people[[1L]] - 1)), "people"),
+    if (length(budget)) paste("epsilon =", format(group$epsilon * 2^(budget[[1L]] - 1)))
+  )
+  abort(c(
+    "A group of {group$m} treated {?person/people} is too small to be protected at this budget.",
+    x = paste(
+      "The noise on what they share would be {signif(noise, 2)} of the length at which a person",
+      "counts; {largest_group_noise} is the most that tells anything."
+    ),
+    i = if (length(instead)) paste0("It takes about ", paste(instead, collapse = ", or "), "."),
+    i = paste(
+      "{.code protect = \"donors\"} publishes the group's mean without noise, which protects none",
+      "of them. Nothing was released and nothing was spent."
+    )
+  ), "argument")
+}
+
+#' Release for everyone: donors, then the treated in the donors' released coordinates
+#' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
+#' @param run_first (`function`)\cr of method gram.
+#' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features, their noisy
+#'   `mean` and its noise's deviation `mean_sd`, the `path` (T, scaled units) that they amount to,
+#'   with a `lean` one whose past is not cut to what stands out, and how it `moves`
+#'   (T x (d + T1)) with noise of one deviation; the noisy variance (`second`,
+#'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`;
+#'   `control`, the donors' own mean of the features.
+#'   RELEASED.
+#' @noRd
+run_everyone <- function(plan, rows, public, run_first) {
+  statistics <- run_first(plan, rows$donors, plan$public)
+  given <- c(
+    statistics[intersect(names(statistics), c(
+      "loadings", "pre", "covariates", "weight", "demean", "mean", "restore", "covariance",
+      "mean_sd", "moment_sd"
+    ))],
+    second = max(statistics$intervals$second %||% 0, 0)
+  )
+  scale <- unclass(public$bounds)[c("centre", "unit", "half")]
+  scale <- insert_scale(scale, NROW(public$covariates), public$T0)
+  rng <- public$control$rng
+  treated <- treated_release_cpp(rows$treated, plan$group, given, scale, rng)
+  control <- treated_control_cpp(rows$donors, plan$group, treated, scale, rng)
+  statistics$treated <- less_control(treated, control, public$T1)
+  statistics
+}
+
+#' A group's path about what the donors come to under the same cut
+#' @return `treated` with `control`, and its noise in `moves`.
+#' @noRd
+less_control <- function(treated, control, T1) {
+  residual <- seq.int(to = length(treated$mean), length.out = T1)
+  back <- treated$moves[, residual, drop = FALSE] / treated$mean_sd
+  for (path in c("path", "lean")) {
+    treated[[path]] <- treated[[path]] - drop(back %*% control$mean[residual])
+  }
+  treated$moves <- cbind(treated$moves, back * control$mean_sd)
+  treated$control <- control
+  treated
+}
+
+#' What is wrong with the statistics of a treated group that was read, or `NULL`
+#' @noRd
+treated_problem <- function(release) {
+  x <- release$statistics$treated
+  m <- release$panel$treated
+  if (is.null(x) && is.null(m)) {
+    return(NULL)
+  }
+  is_array <- function(x, size) {
+    is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
+  }
+  is_amount <- function(x) is_number(x) && is.finite(x) && x > 0
+  is_path <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
+  periods <- release$panel$T0 + NROW(release$panel$covariates) + release$panel$T1
+  d <- length(x$mean)
+  fits <- release$method == "gram" && is_number(m) && m >= 2 && m == round(m) &&
+    is.list(x) && is.numeric(x$mean) && all(is.finite(x$mean)) &&
+    d == release$statistics$pre + release$statistics$demean + release$panel$T1 &&
+    is_array(x$loadings, c(periods, d)) && is_array(x$moves, c(periods, d + release$panel$T1)) &&
+    is_path(x$path, periods) && is_path(x$lean, periods) &&
+    is_number(x$second) && is.finite(x$second) && is_amount(x$mean_sd) &&
+    is_amount(x$second_sd) && is_amount(x$own_variance) && length(x$rounds) == 2L &&
+    is_path(x$control$mean, d) &&
+    all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&
+    all(vapply(x$rounds, function(round) {
+      is.list(round) && length(round$origin) == d &&
+        all(vapply(round[c("radius", "exponent", "clipped", "constant", "noise")], is_amount, NA))
+    }, NA))
+  if (!fits) "The treated group's statistics do not fit the sizes of the panel."
+}

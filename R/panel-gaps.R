@@ -1,0 +1,276 @@
+# Panels with gaps, `na = "interpolate"`: rows are filled each by itself, and who is in the panel,
+# in which role, from when and over which periods is declared, so that no missing cell can change it.
+
+#' Declare who is in a panel: units, roles, dates and periods
+#'
+#' With gaps in the data it must be said, and not found, who takes part: otherwise a person without
+#' any row, or the only observation of a month, would change the number of donors or of periods,
+#' which are published. Everything in a roster is PUBLIC: make it from a register, a study protocol
+#' or a calendar, not from the rows that happen to be there.
+#'
+#' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
+#'   of protected people are used for matching and kept nowhere.
+#' @param from (`vector`, one a unit)\cr the period from which the unit is treated; `NA` for donors.
+#' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
+#' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, but for the names of the
+#'   units, which it holds: a fit does not.
+#' @section Errors: `dpsc_error_roster`.
+#' @seealso [dp_synth()] with `na = "interpolate"`.
+#' @examples
+#' roster <- dp_roster(
+#'   unit = c("ann", "bob", "cy", "clinic"), from = c(NA, NA, NA, 4), periods = 1:5
+#' )
+#' roster
+#' @export
+dp_roster <- function(unit, from, periods) {
+  call <- public_call("dp_roster")
+  fail <- function(...) abort(c(...), "roster", call)
+  unit <- roster_column(unit)
+  from <- roster_column(from)
+  periods <- roster_column(periods)
+  if (is.null(unit) || anyNA(unit) || anyDuplicated(unit)) {
+    fail("{.arg unit} must name every unit once.", i = "Numbers, strings or a factor.")
+  }
+  if (is.null(periods) || anyNA(periods) || anyDuplicated(periods) || length(periods) < 3L ||
+        (!is.character(periods) && is.unsorted(unclass(periods)))) {
+    fail(
+      "{.arg periods} must hold all periods in order, each once, three at least.",
+      i = "Numbers, dates or strings."
+    )
+  }
+  if (is.null(from) || length(from) != length(unit)) {
+    fail("{.arg from} must say of every unit when its treatment begins, {.code NA} for donors.")
+  }
+  if (!all(is.na(from) | from %in% periods)) {
+    fail("{.arg from} must hold periods of the panel, or {.code NA} for donors.")
+  }
+  structure(list(unit = unit, from = from, periods = periods), class = "dp_roster")
+}
+
+#' A column of a roster as values that can be matched, or `NULL`
+#' @noRd
+roster_column <- function(x) {
+  if (is.factor(x)) return(as.character(x))
+  if (!is.null(dim(x)) || !(is.character(x) || is.logical(x) || is_plain_number(x))) return(NULL)
+  plain <- as.vector(x)
+  attributes(plain) <- known_attributes(x)
+  plain
+}
+
+#' @export
+print.dp_roster <- function(x, ...) {
+  treated <- sum(!is.na(x$from))
+  cat(
+    "Roster: ", count_words(length(x$unit) - treated), " donors, ", count_words(treated),
+    " treated, ", length(x$periods), " periods\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' Check `na` and `roster`, which belong together
+#' @noRd
+check_gaps <- function(na, roster, call) {
+  na <- check_choice(na, c("error", "interpolate"), call = call)
+  if (na == "interpolate" && !inherits(roster, "dp_roster")) {
+    abort(c(
+      "{.code na = \"interpolate\"} needs a {.arg roster} from {.fn dp_roster}.",
+      i = paste(
+        "Units, roles, dates and periods are published, so with gaps they must be declared and",
+        "not found in the data."
+      )
+    ), "roster", call)
+  }
+  if (na == "error" && !is.null(roster)) {
+    abort(c(
+      "{.arg roster} goes with {.code na = \"interpolate\"}.",
+      i = "Without gaps the data themselves say who is in the panel."
+    ), "roster", call)
+  }
+  na
+}
+
+#' Build a panel from long data, with gaps or without
+#' @param na (`string`)\cr from [check_gaps()].
+#' @param ... of both.
+#' @noRd
+panel_from_long <- function(formula, data, index, na, roster, bounds, call, ...) {
+  if (na == "interpolate") {
+    return(panel_from_roster(formula, data, index, roster, bounds, call, ...))
+  }
+  panel_from_formula(formula, data, index, call, ...)
+}
+
+#' Build a panel with gaps from long data and a roster
+#'
+#' Nothing but the values of a unit's own row depends on which cells are there. Rows of units or
+#' periods that the roster does not know are left out; of several rows of a unit in a period the
+#' first counts; what is missing or not finite is a gap. The indicator of the formula is not read.
+#' @param bounds (`numeric(2)`, `matrix` or `NULL`)\cr of the outcome.
+#' @return As [panel_from_formula()].
+#' @noRd
+panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
+                              keep_names = FALSE, private = TRUE, covariates = NULL,
+                              hide = FALSE) {
+  check_given(missing(data), "data", "a data frame in long format", call)
+  check_given(missing(index), "index", "the columns of unit and time", call)
+  n_rows <- check_long_data(data, call)
+  formula <- check_panel_formula(formula, call)
+  index <- check_index(index, data, call)
+  treatment <- roster_treatment(roster, call)
+  outcome <- roster_outcome(formula, data, n_rows, private, call)
+  place <- function(column, values) match(data_column(data, column, values, call), values)
+  unit <- place(index[[1L]], roster$unit)
+  time <- place(index[[2L]], roster$periods)
+  known <- which(!is.na(unit) & !is.na(time))
+  known <- known[!duplicated(unit[known] + length(roster$unit) * as.double(time[known]))]
+  periods <- length(roster$periods)
+  rows <- matrix(NA_real_, length(roster$unit), periods)
+  rows[cbind(unit[known], time[known])] <- outcome[known]
+  rows <- interpolate_rows(rows, treatment$T0, row_middle(bounds, periods, private, call))
+  label <- code_label(formula[[2L]], "outcome")
+  check_filled(rows, label, call)
+  target <- rows[treatment$units, , drop = FALSE]
+  rownames(target) <- unit_labels(roster$unit[treatment$units])
+  panel <- new_panel_design(
+    rows[-treatment$units, , drop = FALSE], target, roster$periods, treatment$T0, label,
+    index[[1L]], index[[2L]], layout = list(source = "formula", treated = NULL),
+    donor_names = if (keep_names) unit_labels(roster$unit[-treatment$units])
+  )
+  if (length(covariates)) {
+    codes <- function(code, values) list(code = code[known], values = values)
+    found <- covariates_of_units(
+      lapply(as.list(data)[intersect(names(covariates), names(data))], `[`, known), covariates,
+      codes(unit, roster$unit), codes(time, roster$periods), treatment,
+      if (!hide) treatment$units, private, TRUE, call
+    )
+    panel$covariates <- split_units(found, treatment$units)
+  }
+  panel
+}
+
+#' A column of units or periods, of the roster's type
+#' @noRd
+data_column <- function(data, name, declared, call) {
+  x <- roster_column(index_column(data, name))
+  if (is.null(x) || is.character(x) != is.character(declared) ||
+        !identical(class(x)[is.object(x)], class(declared)[is.object(declared)])) {
+    abort(c(
+      "The roster must name units and periods as {.arg data} does.",
+      x = "{.code {name}} is of class {class(index_column(data, name))[[1L]]}.",
+      i = "Give {.fn dp_roster} values of the same class."
+    ), "roster", call)
+  }
+  x
+}
+
+#' Who is treated and from when, as declared
+#' @return As [find_treatment()].
+#' @noRd
+roster_treatment <- function(roster, call) {
+  units <- which(!is.na(roster$from))
+  if (!length(units)) {
+    abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster", call)
+  }
+  check_donor_count(
+    length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors.", call
+  )
+  first <- match(roster$from[units], roster$periods)
+  if (length(unique(first)) > 1L) {
+    abort(c(
+      "All treated units must adopt the treatment in the same period.",
+      x = "The roster has {length(unique(first))} adoption dates.",
+      i = "Fit each adoption date on its own, without the units treated at the others."
+    ), "roster", call)
+  }
+  if (first[[1L]] < 3L) {
+    abort("Two periods at least must come before the treatment.", "roster", call)
+  }
+  list(units = units, T0 = first[[1L]] - 1L)
+}
+
+#' The outcome of long data, row by row where anything is private; what is not finite is a gap
+#' @noRd
+roster_outcome <- function(formula, data, n_rows, private, call) {
+  outcome <- if (private) {
+    evaluate_rowwise(formula[[2L]], environment(formula), data, call)
+  } else {
+    evaluate_frame(formula[-3L], data)[[1L]]
+  }
+  if (is.null(outcome)) abort_evaluation(formula, data, call)
+  outcome <- check_outcome(outcome, code_label(formula[[2L]], "outcome"), call)
+  if (length(outcome) != n_rows) {
+    abort(c(
+      "The outcome must have one value for each row of {.arg data}.",
+      x = "{.arg data} has {n_rows} row{?s}, the outcome has {length(outcome)}."
+    ), "panel", call)
+  }
+  outcome[!is.finite(outcome)] <- NA
+  as.double(outcome)
+}
+
+#' The middle of the bounds by period; without privacy and bounds there is none
+#' @noRd
+row_middle <- function(bounds, periods, private, call) {
+  if (!is.null(bounds)) {
+    return(new_bounds(bounds, periods, call)$centre)
+  }
+  if (private) {
+    abort(c(
+      "{.arg bounds} is required when {.arg epsilon} is finite.",
+      i = "Give public limits on the outcome, {.code bounds = c(lower, upper)}."
+    ), "bounds", call)
+  }
+  rep(NA_real_, periods)
+}
+
+#' Fill every row by itself
+#'
+#' Between two of its own values linearly, by the position of the periods; flat before the first and
+#' after the last; a row without a value before the treatment is the middle of the bounds.
+#' Elementwise over rows: no row's result depends on another's.
+#' @param rows (`matrix`, n x T)\cr `NA` where nothing is known. PRIVATE.
+#' @param middle (`numeric(T)`).
+#' @noRd
+interpolate_rows <- function(rows, T0, middle) {
+  periods <- ncol(rows)
+  n <- nrow(rows)
+  before <- after <- rows
+  at_before <- at_after <- matrix(rep(seq_len(periods), each = n), n)
+  at_before[is.na(rows)] <- at_after[is.na(rows)] <- NA
+  carry <- function(values, places, to, from) {
+    gap <- is.na(places[, to])
+    values[gap, to] <- values[gap, from]
+    places[gap, to] <- places[gap, from]
+    list(values, places)
+  }
+  for (t in seq_len(periods)[-1L]) {
+    moved <- carry(before, at_before, t, t - 1L)
+    before <- moved[[1L]]
+    at_before <- moved[[2L]]
+  }
+  for (t in rev(seq_len(periods - 1L))) {
+    moved <- carry(after, at_after, t, t + 1L)
+    after <- moved[[1L]]
+    at_after <- moved[[2L]]
+  }
+  none <- is.na(at_before[, T0])
+  at <- matrix(rep(seq_len(periods), each = n), n)
+  share <- (at - at_before) / (at_after - at_before)
+  out <- ifelse(is.na(at_before), after, ifelse(
+    is.na(at_after) | at_after == at_before, before, before + share * (after - before)
+  ))
+  out[none, ] <- rep(middle, each = sum(none))
+  out
+}
+
+#' Without bounds a row with nothing before the treatment cannot be filled. NOT PRIVATE.
+#' @noRd
+check_filled <- function(rows, label, call) {
+  if (!all_finite_cpp(rows)) {
+    abort(c(
+      "Somebody has no value of {.code {label}} before the treatment.",
+      i = "Give {.arg bounds}, whose middle stands for them, or leave them out of the roster."
+    ), "panel", call)
+  }
+}

@@ -1,0 +1,90 @@
+# Who is protected: the donors, or everyone in the panel.
+
+#' Check `protect`
+#' @param k (`count`)\cr treated units.
+#' @param size (`numeric` or `NULL`)\cr as the user gave it.
+#' @return `"donors"` or `"everyone"`.
+#' @section Errors: `dpsc_error_protect`.
+#' @noRd
+check_protect <- function(protect, k, private, method, size, call) {
+  if (is.null(protect)) {
+    if (private && k > 1L) {
+      abort(c(
+        "{.arg protect} is required: {k} units are treated, and it must be said who is protected.",
+        i = paste(
+          "{.code protect = \"donors\"}: the donors. The treated units' data count as public:",
+          "their mean is published without noise."
+        ),
+        i = paste(
+          "{.code protect = \"everyone\"}: the donors and each of the treated units, where these",
+          "are people, too. Their mean gets noise."
+        )
+      ), "protect", call)
+    }
+    return("donors")
+  }
+  protect <- check_choice(protect, c("donors", "everyone"), call = call)
+  if (protect == "donors" || !private) {
+    return("donors")
+  }
+  problem <- if (k == 1L) {
+    "Only one unit is treated: whatever protects one person tells nothing about that person."
+  } else if (!identical(method[[1L]], "gram")) {
+    "Only {.code method = \"gram\"} can protect the treated."
+  } else if (!is.null(size) && any(size != 1)) {
+    "Each treated unit must be one person: {.arg size} counts them."
+  }
+  if (!is.null(problem)) {
+    abort(c(
+      "{.code protect = \"everyone\"} needs a group of treated people.",
+      x = problem,
+      i = "{.code protect = \"donors\"} protects the donors and takes the treated for public."
+    ), "protect", call)
+  }
+  protect
+}
+
+#' A panel whose treated units are people to protect
+#'
+#' They leave `target`, which is public; the middle of the bounds stands there, so that nothing that
+#' looks at a target sees them.
+#' @param panel (`dpsc_panel`).
+#' @return `panel` with `treated` (m x T matrix, PRIVATE).
+#' @noRd
+protected_panel <- function(panel, bounds, call) {
+  panel$treated <- unname(panel$target)
+  periods <- panel$T0 + panel$T1
+  middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods, call)$centre
+  panel$target <- matrix(middle, 1L, dimnames = list(NULL, NULL))
+  panel$size <- nrow(panel$treated)
+  panel
+}
+
+#' Check `protect`, and put protected people out of the target's place
+#' @return The panel: with `treated` and `size` where everyone is protected.
+#' @noRd
+guard_panel <- function(panel, protect, private, method, size, bounds, call) {
+  protect <- check_protect(protect, nrow(panel$target), private, method, size, call)
+  if (protect == "everyone") protected_panel(panel, bounds, call) else panel
+}
+
+#' Are treated people's names and values to stay out of messages?
+#' @noRd
+hides_treated <- function(protect, private) private && identical(protect, "everyone")
+
+count_words <- function(n) formatC(n, format = "d", big.mark = ",")
+
+#' Is the fit that of the group which its release protects? It may be of a public target, too.
+#' @noRd
+is_released_group <- function(fit) isTRUE(fit$protected)
+
+#' Refuse what a fit of a protected group cannot do
+#' @noRd
+check_not_protected <- function(fit, what, call) {
+  if (is_released_group(fit)) {
+    abort(c(
+      "{what} needs the treated unit's own data, and here the treated are protected.",
+      i = "What is known of them is the released path, which carries noise."
+    ), "argument", call)
+  }
+}

@@ -1,0 +1,86 @@
+# Panels whose treated units are people, with values that no noise could give by chance.
+
+protected_panel_of <- function(n = 400, m = 120, T0 = 6, T1 = 2, seed = 3, effect = 0) {
+  withr::local_seed(seed)
+  people <- simulate_factor(n + m, T0 + T1, 2, 0.8, 0.1, 0.2, 0.05, 0.08)$outcome
+  group <- people[n + seq_len(m), , drop = FALSE]
+  group[, T0 + seq_len(T1)] <- pmin(group[, T0 + seq_len(T1)] + effect, 1)
+  list(donors = people[seq_len(n), ], group = group, T0 = T0, T1 = T1)
+}
+
+protected_fit <- function(p, ..., epsilon = 2, control = dp_control(rng = "R")) {
+  dp_synth(p$donors,
+    target = p$group, T0 = p$T0, epsilon = epsilon, bounds = c(-1, 1), protect = "everyone",
+    control = control, ...
+  )
+}
+
+long_panel <- function(p) {
+  units <- c(
+    sprintf("%s-d%04d", canary_mark, seq_len(nrow(p$donors))),
+    sprintf("%s-t%04d", canary_mark, seq_len(nrow(p$group)))
+  )
+  periods <- p$T0 + p$T1
+  n <- nrow(p$donors)
+  data.frame(
+    unit = rep(units, periods), time = rep(2000 + seq_len(periods), each = length(units)),
+    y = c(rbind(p$donors, p$group)),
+    on = as.integer(outer(seq_along(units), seq_len(periods), function(i, t) i > n & t > p$T0))
+  )
+}
+
+# What must be nowhere: single values and means of the treated, in outcome and scaled units (here
+# the same), their moments, and the donors'.
+protected_secrets <- function(p) {
+  of <- function(x) {
+    unlist(list(x, colMeans(x), colSums(x), crossprod(x), crossprod(x) / nrow(x), stats::cov(x)))
+  }
+  sort(unique(unname(c(of(p$donors), of(p$group)))))
+}
+
+# What stands for the two glue calls on protected people: the same with their noise written down.
+# `facts` tampers with the group's public facts, for planted faults.
+protected_hooks <- function(recorder, facts = identity) {
+  list(
+    gram_release_cpp = core_hook(recorder),
+    treated_release_cpp = function(rows, group, statistics, scale, rng) {
+      recorder$batch(function(outputs) {
+        treated_audit_cpp(rows, facts(group), statistics, scale, rng, outputs)
+      })$statistics
+    },
+    treated_control_cpp = function(donors, group, treated, scale, rng) {
+      recorder$batch(function(outputs) {
+        treated_control_audit_cpp(donors, facts(group), treated, scale, rng, outputs)
+      })$statistics
+    }
+  )
+}
+
+# The audit of a release for everyone against one neighbour: by step, what it moved in units of the
+# declared sensitivity, and what that cost, as a share of the (squared) budget.
+audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-6) {
+  recorder <- new_recorder()
+  scope <- hooked_namespace(recorder, protected_hooks(recorder, facts))
+  run <- function(panel) {
+    scope$dp_release.matrix(panel$donors,
+      target = panel$group, T0 = panel$T0, epsilon = epsilon, delta = delta, bounds = c(-1, 1),
+      protect = "everyone", control = dp_control(rng = "R")
+    )$privacy
+  }
+  calls <- record_and_replay(list(recorder = recorder, run = run), p, other)
+  steps <- attr(calls, "result")$steps
+  moved <- vapply(calls, function(call) any(call$value != call$other$value), NA)
+  by_step <- split(steps, seq_len(nrow(steps)))
+  # What the calls' own noise costs for what they moved, whatever the record says.
+  shift <- vapply(calls, call_shift, 0)
+  cost <- mapply(function(call, shift) {
+    if (call$law == "exponential") exponential_step_mu_cpp(shift) else shift / sqrt(max(call$scale))
+  }, calls, shift)
+  declared <- vapply(by_step, function(step) {
+    if (step$law == "exponential") 1 / step$scale else step$sensitivity
+  }, 0)
+  data.frame(
+    step = steps$step, account = steps$account, moved, ratio = shift / declared,
+    share = (cost / gdp_budget_cpp(epsilon, delta))^2
+  )
+}
