@@ -51,8 +51,8 @@ split_bounds <- function(bounds, names, private, call) {
         "{.arg bounds} must be a list with limits for the outcome and for each covariate.",
         x = "There is nothing for {.code {names}}.",
         i = paste(
-          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 110), sex = c(\"f\", \"m\"))}: two",
-          "numbers, or all levels of a factor, from what is known and not from the data."
+          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
+          "two numbers, or all levels of a factor, from what is known and not from the data."
         )
       ), "bounds", call)
     }

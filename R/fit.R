@@ -42,8 +42,8 @@
 #' * `"everyone"`: those of donors and treated. Neighbours differ in the whole row of one person,
 #'   donor or treated; who is treated, from when, and all counts are public. Each group has the
 #'   whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
-#'   looks at no target; the treated people's own release gives their noisy mean path, which is the fit's
-#'   `target`, and no treated person, no mean without noise and no name is in the fit. From a few
+#'   looks at no target; the treated people's own release gives their noisy mean path, which is the
+#'   fit's `target`, and no treated person, no mean without noise and no name is in the fit. From a few
 #'   hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups too
 #'   small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in per
 #'   cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
@@ -123,8 +123,8 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
-#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)` or all
-#'   levels of a factor, the first of which the others are compared with.
+#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)` or
+#'   all levels of a factor, the first of which the others are compared with.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:

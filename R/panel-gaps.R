@@ -1,5 +1,5 @@
 # Panels with gaps, `na = "interpolate"`: rows are filled each by itself, and who is in the panel,
-# in which role, from when and over which periods is declared, so that no missing cell can change it.
+# in which role, from when and over which periods is declared: no missing cell can change it.
 
 #' Declare who is in a panel: units, roles, dates and periods
 #'

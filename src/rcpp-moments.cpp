@@ -42,10 +42,10 @@ dpsc::estimator_options as_options(const Rcpp::List& x) {
 }
 
 Rcpp::List from_statistics(const dpsc::gram_statistics& s) {
-  Rcpp::List out = Rcpp::List::create(_["loadings"] = s.loadings, _["pre"] = static_cast<int>(s.pre),
-                            _["weight"] = s.weight, _["demean"] = s.demean, _["mean"] = s.mean,
-                            _["restore"] = s.restore, _["covariance"] = s.covariance,
-                            _["mean_sd"] = s.mean_sd, _["moment_sd"] = s.moment_sd);
+  Rcpp::List out = Rcpp::List::create(
+      _["loadings"] = s.loadings, _["pre"] = static_cast<int>(s.pre), _["weight"] = s.weight,
+      _["demean"] = s.demean, _["mean"] = s.mean, _["restore"] = s.restore,
+      _["covariance"] = s.covariance, _["mean_sd"] = s.mean_sd, _["moment_sd"] = s.moment_sd);
   if (s.covariates > 0) out["covariates"] = static_cast<int>(s.covariates);
   return out;
 }

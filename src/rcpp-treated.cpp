@@ -106,15 +106,15 @@ Rcpp::List recorded(Run run, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs
 Rcpp::List from_treated(const dpsc::treated_release& x) {
   Rcpp::List rounds;
   for (const dpsc::treated_round& round : x.rounds)
-    rounds.push_back(Rcpp::List::create(
-        _["origin"] = Rcpp::wrap(round.origin), _["radius"] = round.radius,
-        _["exponent"] = round.exponent, _["clipped"] = round.clipped,
-        _["constant"] = round.constant, _["noise"] = round.noise));
+    rounds.push_back(Rcpp::List::create(_["origin"] = Rcpp::wrap(round.origin),
+                                        _["radius"] = round.radius, _["exponent"] = round.exponent,
+                                        _["clipped"] = round.clipped,
+                                        _["constant"] = round.constant, _["noise"] = round.noise));
   return Rcpp::List::create(_["loadings"] = x.loadings, _["mean"] = Rcpp::wrap(x.mean),
                             _["mean_sd"] = x.mean_sd, _["path"] = Rcpp::wrap(x.path),
-                            _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves, _["second"] = x.second,
-                            _["second_sd"] = x.second_sd, _["own_variance"] = x.own_variance,
-                            _["rounds"] = rounds);
+                            _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves,
+                            _["second"] = x.second, _["second_sd"] = x.second_sd,
+                            _["own_variance"] = x.own_variance, _["rounds"] = rounds);
 }
 
 }  // namespace

@@ -150,14 +150,23 @@ test_that("a fit says who is protected, and a release for everyone reads back an
   # It serves a public target, too.
   expect_s3_class(dp_synth(again, target = p$group[1, ]), "dp_synth")
   # What was tampered with is noticed.
-  for (change in list(
-    function(r) { r$privacy$steps <- r$privacy$steps[r$privacy$steps$account == "donors", ]; r },
-    function(r) { r$privacy$steps$mu[r$privacy$steps$account == "treated"] <- 0.001; r },
-    function(r) { r$statistics$treated$mean_sd <- r$statistics$treated$mean_sd / 2; r },
-    function(r) { r$panel$treated <- 500; r },
-    function(r) { r$panel$treated <- NULL; r }
+  treated <- steps$account == "treated"
+  without <- list(
+    steps = steps[!treated, ], cheap = replace(steps, "mu", list(ifelse(treated, 0.001, steps$mu)))
+  )
+  changed <- function(part, field, value) {
+    release <- fit$release
+    release[[part]][[field]] <- value
+    release
+  }
+  group <- fit$release$statistics$treated
+  group$mean_sd <- group$mean_sd / 2
+  for (release in list(
+    changed("privacy", "steps", without$steps), changed("privacy", "steps", without$cheap),
+    changed("statistics", "treated", group), changed("panel", "treated", 500),
+    changed("panel", "treated", NULL)
   )) {
-    expect_type(release_problem(change(fit$release)), "character")
+    expect_type(release_problem(release), "character")
   }
 })
 

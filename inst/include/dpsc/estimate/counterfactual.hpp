@@ -274,9 +274,8 @@ class counterfactual_estimator {
     if (!s_.demean) {
       const Eigen::MatrixXd before = basis_.topRows(s_.periods_before());
       // The target's level is its mean gap to the donors over the pre-period.
-      const Eigen::VectorXd level =
-          basis_gram_.solve(before.colwise().sum().transpose()) /
-          static_cast<double>(before.rows());
+      const Eigen::VectorXd level = basis_gram_.solve(before.colwise().sum().transpose()) /
+                                    static_cast<double>(before.rows());
       slopes = s_.weight * level.replicate(1, T1);
       lift = before.colwise().sum().transpose() * level.transpose();
     }
@@ -307,8 +306,9 @@ class counterfactual_estimator {
     const Eigen::Index p = s_.pre;
     flat_ = basis_.topRows(s_.periods_before()).colwise().sum().transpose();
     const double norm = flat_.norm();
-    flat_ = norm > 1e-9 * std::sqrt(static_cast<double>(s_.periods_before())) ? Eigen::VectorXd(flat_ / norm)
-                                                                  : Eigen::VectorXd::Zero(p);
+    flat_ = norm > 1e-9 * std::sqrt(static_cast<double>(s_.periods_before()))
+                ? Eigen::VectorXd(flat_ / norm)
+                : Eigen::VectorXd::Zero(p);
     const Eigen::VectorXd mean = s_.mean.head(p);
     const Eigen::MatrixXd second = mean * mean.transpose() + model_.covariance.topLeftCorner(p, p);
     const double typical = second.trace() - flat_.dot(second * flat_);

@@ -12,16 +12,16 @@ namespace dpsc {
 /// Mean and whitened covariance of people's features, scaled units, with the noise's deviations.
 /// The first `pre` features are of the pre-period, the others one a period. RELEASED.
 struct gram_statistics {
-  Eigen::MatrixXd loadings;    // T x d: features of a scaled row
-  Eigen::Index pre = 0;        // p
-  Eigen::Index covariates = 0; // rows of loadings after those of the pre-period
-  double weight = 1.0;         // of a post-period's value among the features
-  bool demean = false;         // features are relative to a row's own pre-period mean
-  Eigen::VectorXd mean;        // d
-  Eigen::MatrixXd restore;     // d x d: whitened features to features
-  Eigen::MatrixXd covariance;  // d x d, whitened
-  double mean_sd = 0.0;        // of the noise, whitened units
-  double moment_sd = 0.0;      // on the diagonal; entries off it have half the variance
+  Eigen::MatrixXd loadings;     // T x d: features of a scaled row
+  Eigen::Index pre = 0;         // p
+  Eigen::Index covariates = 0;  // rows of loadings after those of the pre-period
+  double weight = 1.0;          // of a post-period's value among the features
+  bool demean = false;          // features are relative to a row's own pre-period mean
+  Eigen::VectorXd mean;         // d
+  Eigen::MatrixXd restore;      // d x d: whitened features to features
+  Eigen::MatrixXd covariance;   // d x d, whitened
+  double mean_sd = 0.0;         // of the noise, whitened units
+  double moment_sd = 0.0;       // on the diagonal; entries off it have half the variance
 
   /// What is known of a row before the treatment: periods and covariates.
   Eigen::Index T0() const { return loadings.rows() - T1(); }

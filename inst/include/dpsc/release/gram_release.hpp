@@ -193,10 +193,10 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
   s.moment_sd = second.second_sd;
   if (plan.calibration.made()) {
     const counterfactual_estimator estimator(s, options);
-    out.intervals = release_calibration(placebo_pass(source, scale, estimator,
-                                                     facts.T0 + facts.covariates, facts.T1,
-                                                     plan.stride, plan.calibration.rows, tick),
-                                        plan.calibration, draws);
+    out.intervals =
+        release_calibration(placebo_pass(source, scale, estimator, facts.T0 + facts.covariates,
+                                         facts.T1, plan.stride, plan.calibration.rows, tick),
+                            plan.calibration, draws);
   }
   return out;
 }

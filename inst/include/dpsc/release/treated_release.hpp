@@ -43,8 +43,8 @@ constexpr double residual = 0.86, past = 0.10, level = 0.04;
 constexpr double shape = 0.6;
 // People's levels are taken to spread so much, scaled units.
 constexpr double level_spread = 0.3;
-// The likeliest radius in units of the expected length, what half an octave below and above it costs,
-// and the share of people that may lie beyond it.
+// The likeliest radius in units of the expected length, what half an octave below and above it
+// costs, and the share of people that may lie beyond it.
 constexpr double radius = 1.4, below = 1.2, above = 0.9, beyond = 0.08;
 // Rows are cut at so much of the radius over the root of the noise that it makes, within limits:
 // where many people share it, noise is cheaper than what the cut takes off skewed rows.
@@ -88,8 +88,9 @@ inline treated_plan plan_treated(const treated_facts& facts) {
   // come free.
   out.moments1 = plan_moments("mean and moments of the treated", facts.m, facts.dimension(), 1.0,
                               budget, moments * treated_constants::moments1);
-  out.moments2 = plan_moments("mean and moments of the treated, centred", facts.m,
-                              facts.dimension(), 1.0, budget, moments * treated_constants::moments2);
+  out.moments2 =
+      plan_moments("mean and moments of the treated, centred", facts.m, facts.dimension(), 1.0,
+                   budget, moments * treated_constants::moments2);
   out.control = plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(),
                              1.0, budget, treated_constants::control);
   out.records = {budget.choice_record("radius of the treated", out.radius1), out.moments1.record,
@@ -98,8 +99,9 @@ inline treated_plan plan_treated(const treated_facts& facts) {
   return out;
 }
 
-/// From a scaled row to what is released of it, v = loadings' x - origin: the whitened past, the own
-/// level, and the residuals after the row's own past. A function of the donors' release. RELEASED.
+/// From a scaled row to what is released of it, v = loadings' x - origin: the whitened past, the
+/// own level, and the residuals after the row's own past. A function of the donors' release.
+/// RELEASED.
 struct treated_frame {
   Eigen::MatrixXd loadings;  // T x d
   Eigen::VectorXd origin;    // d
@@ -151,8 +153,8 @@ struct treated_frame {
     const Eigen::MatrixXd lower = root.matrixL();
     loadings.topLeftCorner(T0, pre) = by_past * basis * whiten;
     const Eigen::MatrixXd raise = lower / by_past;  // v to features less their mean
-    const Eigen::MatrixXd up = basis * (basis.transpose() * basis).ldlt().solve(
-                                           Eigen::MatrixXd::Identity(pre, pre));
+    const Eigen::MatrixXd up =
+        basis * (basis.transpose() * basis).ldlt().solve(Eigen::MatrixXd::Identity(pre, pre));
     path.topLeftCorner(T0, pre) = up * raise;
     path.bottomLeftCorner(T1, pre) = slopes.transpose() * raise / s.weight;
     if (level == 1) {
@@ -168,8 +170,7 @@ struct treated_frame {
     const Eigen::VectorXd mean_A = s.mean.head(pre), mean_B = s.mean.tail(T1);
     origin = Eigen::VectorXd::Zero(d);
     origin.head(pre) = by_past * whiten.transpose() * mean_A;
-    origin.tail(T1) =
-        by_residual / s.weight * forward * (mean_B - slopes.transpose() * mean_A);
+    origin.tail(T1) = by_residual / s.weight * forward * (mean_B - slopes.transpose() * mean_A);
     flat = Eigen::VectorXd::Zero(T0 + T1);
     flat.head(T0) = up * mean_A;
     flat.tail(T1) = mean_B / s.weight;
@@ -187,13 +188,13 @@ struct treated_round {
 /// What is released of a treated group. RELEASED.
 struct treated_release {
   Eigen::MatrixXd loadings;
-  Eigen::VectorXd mean;  // of v, about the donors
-  double mean_sd = 0.0;  // of its noise, each coordinate
-  Eigen::VectorXd path;  // T, scaled units; a past that does not stand out is the donors'
-  Eigen::VectorXd lean;  // T, the same with the past that is likeliest: its errors are the path's
-  Eigen::MatrixXd moves;      // T x d: what noise of one deviation in each coordinate does to it
-  double second = 0.0;        // of one person's average residual about the group's
-  double second_sd = 0.0;     // of its noise
+  Eigen::VectorXd mean;    // of v, about the donors
+  double mean_sd = 0.0;    // of its noise, each coordinate
+  Eigen::VectorXd path;    // T, scaled units; a past that does not stand out is the donors'
+  Eigen::VectorXd lean;    // T, the same with the past that is likeliest: its errors are the path's
+  Eigen::MatrixXd moves;   // T x d: what noise of one deviation in each coordinate does to it
+  double second = 0.0;     // of one person's average residual about the group's
+  double second_sd = 0.0;  // of its noise
   double own_variance = 0.0;  // the same, as the donors' release has it
   std::vector<treated_round> rounds;
 };
@@ -336,7 +337,8 @@ inline treated_release run_treated(const treated_plan& plan, const treated_facts
   out.path = frame.flat + frame.path * shown;
   out.lean = frame.flat + frame.path * likely;
   out.moves = frame.path * last.mean_sd;
-  const double kept = shown.head(frame.pre).norm() / std::max(out.mean.head(frame.pre).norm(), 1e-300);
+  const double kept =
+      shown.head(frame.pre).norm() / std::max(out.mean.head(frame.pre).norm(), 1e-300);
   out.moves.leftCols(frame.pre) *= kept;
   // The level moves a path as a whole, and no effect.
   if (frame.level == 1) out.moves.col(frame.pre).setZero();
