@@ -25,7 +25,7 @@ run_release <- function(mechanism, donors, scope = topenv()) {
     scope$dp_release.matrix(donors,
       target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
       delta = mechanism$delta, bounds = mechanism$bounds, method = mechanism$method,
-      calibration = mechanism$calibration, control = mechanism$control
+      calibration = mechanism$calibration, control = mechanism$control, protect = "donors"
     ),
     dpsc_warning_delta = function(w) invokeRestart("muffleWarning")
   )

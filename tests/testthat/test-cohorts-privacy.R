@@ -361,7 +361,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
     results <- crossings_of(function(scope) {
       withr::local_seed(18)
       scope[[if (chunked) "dp_synth.dp_chunks" else "dp_synth.matrix"]](donors,
-        target = target, T0 = c(4, 6), epsilon = 2, bounds = p$bounds,
+        target = target, T0 = c(4, 6), epsilon = 2, bounds = p$bounds, protect = "donors",
         control = dp_control(rng = "R")
       )
     })

@@ -268,7 +268,7 @@ test_that("a plan foretells how much longer errors are", {
   )
   seen <- sqrt(diag(vcov(fit)) / diag(vcov(fit, "sampling")))[-1]
   expect_lt(max(abs(log(seen / plan$longer[[2L]]))), 0.2)
-  plan <- dp_plan_glm(c(300, 1e5), 5)
+  plan <- dp_plan_glm(c(300, 1e5), 5, 0.1)
   expect_identical(plan$identified, c(FALSE, TRUE))
   expect_error(dp_plan_glm(-1, 2), class = "dpsc_error_argument")
   expect_error(dp_plan_glm(100, 0), class = "dpsc_error_argument")
