@@ -4,7 +4,8 @@
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
-for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R", "helper-glm.R")) {
+for (file in c("helper-audit.R", "helper-panels.R", "helper-gram.R", "helper-glm.R",
+  "helper-papers.R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
 # Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
