@@ -67,7 +67,8 @@ glm_notes <- function(x) {
     ),
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
-      "needs outweighs the rows: estimates are noise, or drawn to zero; do not trust their intervals."
+      "needs outweighs the rows: estimates are noise, or drawn to zero; do not trust their ",
+      "intervals."
     ),
     if (x$privacy$private && is.null(x$covariance)) {
       if (length(x$public$facts$wishes)) {
