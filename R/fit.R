@@ -286,13 +286,15 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
 dp_synth.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
                                size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               ...) {
+                               protect = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_donors(x, target, T0, times, call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_donors(x, target, T0, times, call, hide = hide)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    protect
   )
 }
 

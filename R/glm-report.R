@@ -50,7 +50,9 @@ glm_methods_words <- function(x) {
     if (privacy$private) {
       paste0(
         "Bounds of numbers and levels of factors were fixed beforehand. ",
-        "Rows far from the middle weigh less, by a function of the regressors. ",
+        if (x$method == "objective") {
+          "Rows far from the middle weigh less, by a function of the regressors. "
+        },
         if (!is.null(x$covariance)) {
           paste(
             "Standard errors add those of sampling and of the privacy noise, whose law is known,",

@@ -37,7 +37,7 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
     if (length(covariates)) {
       abort("Covariates need {.arg data} in memory, a data frame.", "covariate", call)
     }
-    return(panel_from_long(data, formula, private, call))
+    return(panel_from_long(data, formula, private, call, hide))
   }
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)

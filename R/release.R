@@ -109,13 +109,16 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 #' @export
 dp_release.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                  method = "gram", calibration = "tight", ledger = NULL,
-                                 control = dp_control(), times = NULL, size = NULL, ...) {
+                                 control = dp_control(), times = NULL, size = NULL,
+                                 protect = NULL, ...) {
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  panel <- panel_from_donors(x, target, T0, times, call)
+  private <- is_private(epsilon)
+  panel <- panel_from_donors(x, target, T0, times, call, hide = hides_treated(protect, private))
+  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = check_size(size, nrow(panel$target), call)
+    size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
 }
 

@@ -40,14 +40,12 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
     )
   ), class = "dp_elsewhere")
   panel$n <- whole_count(n)
-  # Several adoption dates.
-  if (!is.null(design$adopted)) panel$adopted <- as.integer(design$adopted)
-  panel
+  with_adoption(panel, design$adopted)
 }
 
 #' Build a panel from a source of donors alone and a target
 #' @noRd
-panel_from_donors <- function(source, target, T0, times = NULL, call = NULL) {
+panel_from_donors <- function(source, target, T0, times = NULL, call = NULL, hide = FALSE) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
@@ -61,7 +59,7 @@ panel_from_donors <- function(source, target, T0, times = NULL, call = NULL) {
   n <- sum(vapply(facts, `[[`, 0, "n"))
   for (k in which(!long)) {
     part <- if (inherits(parts[[k]], "dp_chunks")) {
-      checked_chunks(parts[[k]], target, T0, times, call)
+      checked_chunks(parts[[k]], target, T0, times, call, hide)
     } else {
       check_donor_matrix(parts[[k]], call)
       check_donors_finite(parts[[k]], "donors", call)
@@ -75,7 +73,7 @@ panel_from_donors <- function(source, target, T0, times = NULL, call = NULL) {
     n <- n + part$n
   }
   check_donor_count(n, "Each unit of the sources is a donor.", call)
-  design <- design_public(target, T0, times %||% found$values, n_times, call)
+  design <- design_public(target, T0, times %||% found$values, n_times, call, hide)
   panel <- new_panel_design(
     matrix(0, 0L, n_times), design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "chunks", treated = NULL)
@@ -84,15 +82,15 @@ panel_from_donors <- function(source, target, T0, times = NULL, call = NULL) {
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
   )
   panel$n <- whole_count(n)
-  panel
+  with_adoption(panel, design$adopted)
 }
 
 #' A count as R counts rows, while it can
 #' @noRd
 whole_count <- function(n) if (n <= .Machine$integer.max) as.integer(n) else n
 
-checked_chunks <- function(chunks, target, T0, times, call) {
-  panel <- panel_from_chunks(chunks, target, T0, times, call)
+checked_chunks <- function(chunks, target, T0, times, call, hide) {
+  panel <- panel_from_chunks(chunks, target, T0, times, call, hide)
   list(donors = panel$donors, n = panel$n, columns = panel$T0 + panel$T1)
 }
 

@@ -16,7 +16,7 @@ release_of <- function(mechanism, donors, scope) {
   suppressWarnings(scope$dp_release.matrix(donors,
     target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
     delta = mechanism$delta, bounds = c(-1, 1), control = mechanism$control,
-    size = mechanism$size
+    size = mechanism$size, protect = "donors"
   ))
 }
 

@@ -417,3 +417,50 @@ test_that("CSV files are read, and Parquet needs duckdb", {
     expect_error(files("d.parquet"), class = "dpsc_error_package")
   }
 })
+
+test_that("several adoption dates and protected treated people work from tables", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(500, 8, 3)
+  data <- p$data
+  others <- setdiff(sort(unique(data$unit)), treated_of(data))[1:12]
+  data$on[data$unit == others[[1L]] & data$week > 2009] <- 1L
+  con <- sqlite_of(data)
+  for (compute in c("here", "database")) {
+    table <- in_sqlite(con, compute = compute, calibrate = TRUE)
+    expect_identical(
+      seeded(table, protect = "donors", epsilon = 3), seeded(data, protect = "donors", epsilon = 3)
+    )
+  }
+  # Protected people: one adoption date.
+  data <- p$data
+  for (unit in others) data$on[data$unit == unit] <- as.integer(data$week[data$unit == unit] > 2008)
+  con <- sqlite_of(data)
+  given <- list(protect = "everyone", epsilon = 10)
+  expect_identical(
+    seeded(in_sqlite(con), protect = "everyone", epsilon = 10),
+    seeded(data, protect = "everyone", epsilon = 10)
+  )
+  ledger <- dp_ledger(20, 1e-5)
+  expect_error(
+    seeded(in_sqlite(con, compute = "database", calibrate = TRUE),
+      protect = "everyone", epsilon = 10, ledger = ledger, rng = "secure"
+    ),
+    class = "dpsc_error_argument"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # Without `protect` several treated units are a question back, from a table as well.
+  expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
+  # By T0, from donors alone.
+  p <- long_panel(400, 8, 3)
+  donors <- donors_of(p$data)
+  con <- sqlite_of(p$data[!p$data$unit %in% treated_of(p$data), ])
+  targets <- rbind(p$target, rev(p$target))
+  release <- function(x) {
+    withr::local_seed(3)
+    dp_release(x, targets, c(6, 8),
+      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = dp_control(rng = "R"),
+      times = 2000L + 1:11
+    )
+  }
+  expect_identical(release(in_sqlite(con, outcome = "y")), release(donors))
+})
