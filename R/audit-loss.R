@@ -89,8 +89,8 @@ call_loss <- function(call) {
   )
 }
 
-#' Loss of unconstrained objective perturbation: Jacobian times the density of the linear term, which
-#' the minimiser determines
+#' Loss of unconstrained objective perturbation: Jacobian times the density of the linear term,
+#' which the minimiser determines
 #' @noRd
 linear_loss <- function(call) {
   log_noise <- function(b) {

@@ -134,8 +134,8 @@ users_noise <- function(recorder, call) {
 #' The namespace with recorded noise: copies of the functions that lead to a noise call
 #'
 #' Every noise call must pass one of the hooks; R's way to the samplers stops, so that noise which
-#' is drawn elsewhere does not go unaudited. Functions that draw nothing stay as they are (a copy would
-#' be interpreted, not compiled).
+#' is drawn elsewhere does not go unaudited. Functions that draw nothing stay as they are (a copy
+#' would be interpreted, not compiled).
 #' @param changes (`list` of functions)\cr further replacements, for tests.
 #' @return An environment whose parent is the namespace.
 #' @noRd

@@ -27,8 +27,8 @@
 #' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for
 #'   `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`: cross-validation); `rule`
 #'   for `"augmented"`, `"1se"` (the largest penalty within one standard error of the best) or
-#'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0 to
-#'   `most`); `zeta` and `zeta_periods` for `"sdid"`; for `"predictors"` and `"augmented"` a list
+#'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0
+#'   to `most`); `zeta` and `zeta_periods` for `"sdid"`; for `"predictors"` and `"augmented"` a list
 #'   `predictors` of `donors` (n x K) and `target` (K), unless the formula names them, and for
 #'   `"predictors"` `v` (K importances; `NULL`: nested search).
 #' @param donor_names (`flag`)\cr declare the donors' names public, so that

@@ -47,8 +47,8 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
 #'
 #' Every cohort's has the same noise, larger with more cohorts, while by how much placebo errors
 #' exceed the model's is much the same for all. So the excess over the model is pooled, as far as
-#' the cohorts' spread about it is that of the noise (empirical Bayes; the variance between cohorts is
-#' taken one standard deviation above its estimate).
+#' the cohorts' spread about it is that of the noise (empirical Bayes; the variance between cohorts
+#' is taken one standard deviation above its estimate).
 #' @return A data frame, scaled units, `second` and `second_sd`, one row a cohort; `NULL` without
 #'   calibration. RELEASED.
 #' @noRd

@@ -43,10 +43,10 @@
 #'   donor or treated; who is treated, from when, and all counts are public. Each group has the
 #'   whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
 #'   looks at no target; the treated people's own release gives their noisy mean path, which is the
-#'   fit's `target`, and no treated person, no mean without noise and no name is in the fit. From a few
-#'   hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups too
-#'   small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in per
-#'   cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
+#'   fit's `target`, and no treated person, no mean without noise and no name is in the fit. From a
+#'   few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
+#'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in
+#'   per cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
 #'
 #' @section Covariates:
 #' `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (`method = "gram"`,
@@ -109,12 +109,12 @@
 #' are when `index` is the wrong way round.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
-#'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is 1
-#'   exactly for treated units from the treatment on (each from its own adoption on, see
+#'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
+#'   1 exactly for treated units from the treatment on (each from its own adoption on, see
 #'   [dp_cohorts]); with estimators `"predictors"` and `"augmented"` also
-#'   `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by each unit's mean before
-#'   the treatment or over the periods named; or a numeric matrix of donors, n x T (rows are donors),
-#'   in outcome units (PRIVATE); or a release, whose further use spends nothing.
+#'   `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by each unit's mean
+#'   before the treatment or over the periods named; or a numeric matrix of donors, n x T (rows are
+#'   donors), in outcome units (PRIVATE); or a release, whose further use spends nothing.
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
@@ -129,8 +129,8 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
-#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)` or
-#'   all levels of a factor, the first of which the others are compared with.
+#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)`
+#'   or all levels of a factor, the first of which the others are compared with.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:

@@ -47,9 +47,9 @@
 #'   columns are not whitened.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_lm()].
 #' @param method (`string`)\cr `"objective"`: the default. Those of the papers, binomial family
-#'   only, coefficients without standard errors, columns in the units of `bounds`: `"output"` (output
-#'   perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by three
-#'   calibrations), `"napp"` (stages with fresh noise). Proofs: `proofs/papers.md`.
+#'   only, coefficients without standard errors, columns in the units of `bounds`: `"output"`
+#'   (output perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by
+#'   three calibrations), `"napp"` (stages with fresh noise). Proofs: `proofs/papers.md`.
 #' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that are proved here.
 #'   `"published"`: those of a paper, for methods that have them. `NULL`: the method's first.
 #' @param intervals (`flag`)\cr a tenth of the budget for noisy information, without which there are

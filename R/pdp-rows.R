@@ -91,9 +91,8 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) {
   } else {
     rows <- paper_rows_cpp(at$table, x$public$facts$design)
     rows$y <- as.double(rows$y > 0)
-    if (x$method == "output") output_row_losses(x, rows, at$delta) else {
-      linear_row_losses(x, rows, at$delta)
-    }
+    losses <- if (x$method == "output") output_row_losses else linear_row_losses
+    losses(x, rows, at$delta)
   }
   new_row_losses(x, loss, at$delta, x$method, x$calibration)
 }

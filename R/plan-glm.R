@@ -3,8 +3,8 @@
 #' Plan a logistic regression before touching any data
 #'
 #' By how much privacy lengthens the standard errors of [dp_glm()], for several n and epsilon at
-#' once. From formulas that see no data: to about a tenth at n = 10,000 and a third at n = 2,000. For
-#' linear regression see [dp_plan_lm()].
+#' once. From formulas that see no data: to about a tenth at n = 10,000 and a third at n = 2,000.
+#' For linear regression see [dp_plan_lm()].
 #'
 #' @param n (`numeric`)\cr numbers of people.
 #' @param p (`count`)\cr number of columns: of a factor, its levels less one.

@@ -72,8 +72,8 @@ guard_panel <- function(panel, protect, private, method, size, bounds, call) {
     abort(c(
       "{.code protect = \"everyone\"} serves one adoption date.",
       i = paste(
-        "Fit each date by itself, with a {.fn dp_ledger} for the donors, who are asked each time; or",
-        "take the treated for public, {.code protect = \"donors\"}."
+        "Fit each date by itself, with a {.fn dp_ledger} for the donors, who are asked each time;",
+        "or take the treated for public, {.code protect = \"donors\"}."
       ),
       i = "Nothing was released and nothing was spent."
     ), "protect", call)

@@ -17,9 +17,9 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
 #' without a signature. Get releases from somebody you trust, or sign the file.
 #'
-#' @param release (`dp_release`, or a fit by [dp_lm()] or [dp_glm()])\cr a release, or a regression with
-#'   it. One that is NOT PRIVATE (no noise, noise from a seed, or a guarantee that does not hold) is
-#'   refused, unless `allow_not_private` says otherwise.
+#' @param release (`dp_release`, or a fit by [dp_lm()] or [dp_glm()])\cr a release, or a regression
+#'   with it. One that is NOT PRIVATE (no noise, noise from a seed, or a guarantee that does not
+#'   hold) is refused, unless `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.

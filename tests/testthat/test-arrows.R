@@ -137,7 +137,8 @@ test_that("every function of R/ is defined once", {
 })
 
 test_that("every helper of the tests is defined once", {
-  made <- unlist(lapply(list.files(test_path(), "^helper.*[.]R$", full.names = TRUE), function(file) {
+  helpers <- list.files(test_path(), "^helper.*[.]R$", full.names = TRUE)
+  made <- unlist(lapply(helpers, function(file) {
     code <- as.list(parse(file, keep.source = FALSE))
     defined <- Filter(function(x) is.call(x) && identical(x[[1L]], quote(`<-`)), code)
     vapply(defined, function(x) paste(deparse(x[[2L]]), collapse = ""), "")
