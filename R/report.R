@@ -227,10 +227,12 @@ release_words <- function(release) {
       ": the analysis is NOT PRIVATE."
     ))
   }
+  everyone <- !is.null(release$panel$treated)
   paste0(
-    "Statistics of the donors were released once, with noise from the operating system's ",
-    "generator; estimates, intervals and figures are computed from that release and the treated ",
-    "unit's own data. The release satisfies ", budget_words(privacy), "-differential privacy, ",
+    "Statistics of the donors ", if (everyone) "and of the treated people ", "were released once, ",
+    "with noise from the operating system's generator; estimates, intervals and figures are ",
+    "computed from that release ", if (everyone) "alone" else "and the treated unit's own data",
+    ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
     # The file is for readers of the package, not of the paper.
     gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), "."
