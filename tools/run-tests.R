@@ -41,6 +41,8 @@ run <- function(command, args) {
   system2(command, args)
 }
 Sys.unsetenv("NOT_CRAN")
+# Two files are compiled at a time here, too.
+Sys.setenv(MAKEFLAGS = "-j2")
 unlink(c(Sys.glob("dpsc_*.tar.gz"), "dpsc.Rcheck"), recursive = TRUE)
 vignettes <- if (!nzchar(Sys.which("pandoc"))) {
   cat("pandoc is missing: the vignettes are neither built nor checked.\n")

@@ -433,7 +433,7 @@ test_that("several treated units share one release", {
     unique(tidy(fit, type = "unit")$target), c("target01", "target02", "target03")
   )
   # The vertical methods serve their mean.
-  fit <- draw(p, dp_synth, method = "output")
+  fit <- draw(p, dp_synth, method = "output", protect = "donors")
   expect_identical(dim(effects(fit)), c(1L, 2L))
   expect_output(print(fit), "mean of 3 treated units")
 })

@@ -7,7 +7,7 @@ verbs_fit <- function(epsilon = 2, k = 1, method = "gram", T1 = 3) {
   rownames(target) <- sprintf("group %d", seq_len(k))
   suppressWarnings(dp_synth(panel$donors,
     target = target, T0 = 8, epsilon = epsilon, bounds = c(-1, 1), method = method,
-    control = dp_control(rng = "R")
+    control = dp_control(rng = "R"), protect = "donors"
   ))
 }
 
