@@ -454,8 +454,8 @@ void test_sources(int rounds) {
     dpsc::row_map other = map;
     other.scale *= 2.0;
     CHECK(dpsc::grid_id(other) != dpsc::grid_id(map));
-    CHECK_THROWS(
-        dpsc::block_reader({nullptr, whole_numbers.data(), n, T, dpsc::grid_id(map)}, other));
+    const dpsc::table_view foreign{nullptr, whole_numbers.data(), n, T, dpsc::grid_id(map)};
+    CHECK_THROWS(std::invalid_argument, dpsc::block_reader(foreign, other));
     // Every so many rows are those of one table, however it is split.
     for (Index step : {Index{1}, Index{2}, Index{7}, Index{1000}})
       for (Index first : {Index{0}, Index{5}})
