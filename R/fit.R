@@ -370,8 +370,8 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
   size <- panel$size %||% check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
-    fit_one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
-    return(if (is.null(panel$adopted)) fit_one(panel) else classical_cohorts(panel, size, fit_one))
+    one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
+    return(if (is.null(panel$adopted)) one(panel) else classical_cohorts(panel, size, one))
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)

@@ -5,7 +5,7 @@
 #' The verbs of [stats::glm()] on a [dp_glm()]. None of them spends budget: they read the release.
 #' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
 #'
-#' @param object,x,fitted (`dp_glm`)\cr a fit.
+#' @param object,model,x,fitted (`dp_glm`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr which coefficients.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param type (`string`)\cr of `vcov()` and `confint()`. `"total"`: about the population.
@@ -115,7 +115,7 @@ logLik.dp_glm <- function(object, ...) {
 
 #' @rdname dp_glm-methods
 #' @export
-hatvalues.dp_glm <- function(object, ...) {
+hatvalues.dp_glm <- function(model, ...) {
   abort_of_people("Hat values", "hatvalues")
 }
 
