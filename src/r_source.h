@@ -17,6 +17,11 @@ inline std::uint64_t grid_of(SEXP x) {
   return (static_cast<std::uint64_t>(REAL(id)[0]) << 32) | static_cast<std::uint64_t>(REAL(id)[1]);
 }
 
+inline dpsc::row_scale as_scale(const Rcpp::List& x) {
+  return {Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<double>(x["unit"]),
+          Rcpp::as<Eigen::VectorXd>(x["half"])};
+}
+
 inline dpsc::table_view as_table(SEXP x) {
   if (!Rf_isMatrix(x)) throw std::invalid_argument("rows of people must be a matrix");
   dpsc::table_view table;

@@ -3,7 +3,7 @@
 
 #include <dpsc/release/aggregate.hpp>
 
-#include "r_engine.h"
+#include "r_noise.h"
 #include "r_steps.h"
 
 namespace {
@@ -51,10 +51,8 @@ Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows,
                                       const Rcpp::List& facts, SEXP rng) {
   const dpsc::aggregate_facts known = as_aggregate_facts(facts);
   const dpsc::aggregate_plan plan = dpsc::plan_aggregate(known);
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return dpsc::run_aggregate(plan, known, rows, draws);
-  });
+  return with_noise(
+      rng, [&](dpsc::noise& draws) { return dpsc::run_aggregate(plan, known, rows, draws); });
 }
 
 // Losses of few cells as places of a quantile, for tests.

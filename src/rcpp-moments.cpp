@@ -3,6 +3,7 @@
 
 #include <dpsc/release/gram_release.hpp>
 
+#include "r_gram.h"
 #include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
@@ -11,75 +12,10 @@ namespace {
 
 using Rcpp::_;
 
-dpsc::panel_facts as_facts(const Rcpp::List& x) {
-  dpsc::panel_facts facts;
-  facts.n = Rcpp::as<double>(x["n"]);
-  facts.T0 = Rcpp::as<int>(x["T0"]);
-  facts.T1 = Rcpp::as<int>(x["T1"]);
-  facts.epsilon = Rcpp::as<double>(x["epsilon"]);
-  facts.delta = Rcpp::as<double>(x["delta"]);
-  facts.y = Rcpp::as<Eigen::VectorXd>(x["y"]);
-  facts.features = Rcpp::as<double>(x["features"]);
-  facts.intervals = Rcpp::as<bool>(x["intervals"]);
-  if (x.containsElementNamed("covariates")) facts.covariates = Rcpp::as<int>(x["covariates"]);
-  facts.group = x.containsElementNamed("group") && Rcpp::as<bool>(x["group"]);
-  return facts;
-}
-
-dpsc::row_scale as_scale(const Rcpp::List& x) {
-  return {Rcpp::as<Eigen::VectorXd>(x["centre"]), Rcpp::as<double>(x["unit"]),
-          Rcpp::as<Eigen::VectorXd>(x["half"])};
-}
-
-dpsc::estimator_options as_options(const Rcpp::List& x) {
-  dpsc::estimator_options options;
-  options.kind = Rcpp::as<std::string>(x["estimator"]) == "did" ? dpsc::estimator_kind::did
-                                                                : dpsc::estimator_kind::ridge;
-  options.is_private = Rcpp::as<bool>(x["private"]);
-  options.penalty = Rcpp::as<double>(x["penalty"]);
-  options.half = Rcpp::as<Eigen::VectorXd>(x["half"]);
-  return options;
-}
-
-Rcpp::List from_statistics(const dpsc::gram_statistics& s) {
-  Rcpp::List out = Rcpp::List::create(
-      _["loadings"] = s.loadings, _["pre"] = static_cast<int>(s.pre), _["weight"] = s.weight,
-      _["demean"] = s.demean, _["mean"] = s.mean, _["restore"] = s.restore,
-      _["covariance"] = s.covariance, _["mean_sd"] = s.mean_sd, _["moment_sd"] = s.moment_sd);
-  if (s.covariates > 0) out["covariates"] = static_cast<int>(s.covariates);
-  return out;
-}
-
-dpsc::gram_statistics as_statistics(const Rcpp::List& x) {
-  dpsc::gram_statistics s;
-  s.loadings = Rcpp::as<Eigen::MatrixXd>(x["loadings"]);
-  s.pre = Rcpp::as<int>(x["pre"]);
-  if (x.containsElementNamed("covariates")) s.covariates = Rcpp::as<int>(x["covariates"]);
-  s.weight = Rcpp::as<double>(x["weight"]);
-  s.demean = Rcpp::as<bool>(x["demean"]);
-  s.mean = Rcpp::as<Eigen::VectorXd>(x["mean"]);
-  s.restore = Rcpp::as<Eigen::MatrixXd>(x["restore"]);
-  s.covariance = Rcpp::as<Eigen::MatrixXd>(x["covariance"]);
-  s.mean_sd = Rcpp::as<double>(x["mean_sd"]);
-  s.moment_sd = Rcpp::as<double>(x["moment_sd"]);
-  return s;
-}
-
 Rcpp::List from_release(const dpsc::gram_release& release) {
   Rcpp::List out = from_statistics(release.statistics);
-  Rcpp::List rounds;
-  for (const dpsc::gram_round& round : release.rounds)
-    rounds.push_back(Rcpp::List::create(_["loadings"] = round.loadings, _["origin"] = round.origin,
-                                        _["radius"] = round.radius, _["exponent"] = round.exponent,
-                                        _["clipped"] = round.clipped,
-                                        _["constant"] = round.constant, _["noise"] = round.noise));
-  out["rounds"] = rounds;
-  const dpsc::calibration& c = release.intervals;
-  if (c.made)
-    out["intervals"] =
-        Rcpp::List::create(_["clip"] = c.clip, _["second"] = c.second, _["second_sd"] = c.second_sd,
-                           _["average"] = c.average, _["period"] = c.period, _["band"] = c.band,
-                           _["tail"] = c.tail, _["group"] = c.group);
+  out["rounds"] = from_rounds(release.rounds);
+  if (release.intervals.made) out["intervals"] = from_intervals(release.intervals);
   return out;
 }
 

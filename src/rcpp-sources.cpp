@@ -25,10 +25,7 @@ dpsc::row_map as_map(const Rcpp::List& x) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
                        const Eigen::VectorXd& origin) {
-  const dpsc::grid_map grid =
-      dpsc::map_on_grid({Rcpp::as<Eigen::VectorXd>(scale["centre"]),
-                         Rcpp::as<double>(scale["unit"]), Rcpp::as<Eigen::VectorXd>(scale["half"])},
-                        loadings, origin);
+  const dpsc::grid_map grid = dpsc::map_on_grid(as_scale(scale), loadings, origin);
   const dpsc::row_map& map = grid.map;
   map.check();
   const std::uint64_t id = dpsc::grid_id(map);

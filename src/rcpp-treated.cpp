@@ -3,6 +3,7 @@
 
 #include <dpsc/release/treated_release.hpp>
 
+#include "r_gram.h"
 #include "r_noise.h"
 #include "r_source.h"
 #include "r_steps.h"
@@ -24,29 +25,12 @@ dpsc::treated_facts as_treated_facts(const Rcpp::List& x) {
   return facts;
 }
 
-dpsc::gram_statistics as_donor_statistics(const Rcpp::List& x) {
-  dpsc::gram_statistics s;
-  s.loadings = Rcpp::as<Eigen::MatrixXd>(x["loadings"]);
-  s.pre = Rcpp::as<int>(x["pre"]);
-  if (x.containsElementNamed("covariates")) s.covariates = Rcpp::as<int>(x["covariates"]);
-  s.weight = Rcpp::as<double>(x["weight"]);
-  s.demean = Rcpp::as<bool>(x["demean"]);
-  s.mean = Rcpp::as<Eigen::VectorXd>(x["mean"]);
-  s.restore = Rcpp::as<Eigen::MatrixXd>(x["restore"]);
-  s.covariance = Rcpp::as<Eigen::MatrixXd>(x["covariance"]);
-  s.mean_sd = Rcpp::as<double>(x["mean_sd"]);
-  s.moment_sd = Rcpp::as<double>(x["moment_sd"]);
-  return s;
-}
-
 dpsc::treated_release release(const dpsc::row_source& source, const Rcpp::List& facts,
                               const Rcpp::List& statistics, const Rcpp::List& scale,
                               dpsc::noise& draws) {
   const dpsc::treated_facts group = as_treated_facts(facts);
-  const dpsc::row_scale bounds{Rcpp::as<Eigen::VectorXd>(scale["centre"]),
-                               Rcpp::as<double>(scale["unit"]),
-                               Rcpp::as<Eigen::VectorXd>(scale["half"])};
-  return dpsc::run_treated(dpsc::plan_treated(group), group, as_donor_statistics(statistics),
+  const dpsc::row_scale bounds = as_scale(scale);
+  return dpsc::run_treated(dpsc::plan_treated(group), group, as_statistics(statistics),
                            Rcpp::as<double>(statistics["second"]), bounds, source, draws,
                            interrupter());
 }
@@ -62,9 +46,7 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
     out.radius = Rcpp::as<double>(x["radius"]);
     return out;
   };
-  const dpsc::row_scale bounds{Rcpp::as<Eigen::VectorXd>(scale["centre"]),
-                               Rcpp::as<double>(scale["unit"]),
-                               Rcpp::as<Eigen::VectorXd>(scale["half"])};
+  const dpsc::row_scale bounds = as_scale(scale);
   const dpsc::moments_step step = dpsc::plan_treated(group).control;
   const dpsc::noisy_moments x =
       dpsc::run_control(step, group.n, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]), round(0),
@@ -105,8 +87,7 @@ Rcpp::List treated_plan_cpp(const Rcpp::List& facts) {
 Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics,
                                const Rcpp::List& scale, SEXP rng) {
   const auto source = as_source(rows);
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+  return with_noise(rng, [&](dpsc::noise& draws) {
     return from_treated(release(*source, facts, statistics, scale, draws));
   });
 }
@@ -116,10 +97,8 @@ Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::L
 Rcpp::List treated_control_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& treated,
                                const Rcpp::List& scale, SEXP rng) {
   const auto source = as_source(donors);
-  return with_engine(rng, [&](auto& engine) {
-    dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
-    return control(*source, facts, treated, scale, draws);
-  });
+  return with_noise(
+      rng, [&](dpsc::noise& draws) { return control(*source, facts, treated, scale, draws); });
 }
 
 // The same two with their sums without noise written down: for audits, on made-up panels only. With

@@ -53,11 +53,8 @@ dpsc::weights_plan as_plan(const Rcpp::List& plan) {
 
 Rcpp::List run(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y,
                const Rcpp::List& plan, dpsc::noise& draws) {
-  const dpsc::row_scale rows{Rcpp::as<Eigen::VectorXd>(scale["centre"]),
-                             Rcpp::as<double>(scale["unit"]),
-                             Rcpp::as<Eigen::VectorXd>(scale["half"])};
   const dpsc::weights_release out =
-      dpsc::release_weights(as_table(donors), rows, y, as_plan(plan), draws, host());
+      dpsc::release_weights(as_table(donors), as_scale(scale), y, as_plan(plan), draws, host());
   return Rcpp::List::create(_["weights"] = Rcpp::wrap(out.weights),
                             _["counterfactual"] = Rcpp::wrap(out.counterfactual));
 }
