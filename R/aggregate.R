@@ -88,7 +88,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   }
   method <- check_choice(method, c("median", "mean"), call = call)
   spread <- check_flag(spread, call = call) && method == "median"
-  budget <- aggregate_budget(epsilon, delta, ledger, control, call)
+  budget <- checked_budget(epsilon, delta, ledger, control, call)
   limits <- aggregate_limits(lower, upper, fallback, call)
   data <- plain_rows(data, call)
   facts <- aggregate_facts(rows_of_data(data), blocks, limits, method, spread, budget, call)
@@ -104,22 +104,6 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
     raw_aggregate(answers, facts$core)
   }
   new_aggregate(released, facts, plan, promise)
-}
-
-#' @noRd
-aggregate_budget <- function(epsilon, delta, ledger, control, call) {
-  epsilon <- check_epsilon(epsilon, call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
-  check_ledger(ledger, call)
-  control <- check_control(control, call)
-  private <- is.finite(epsilon)
-  if (!private && !is.null(ledger)) {
-    abort(c(
-      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
-      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
-    ), "budget", call)
-  }
-  list(private = private, epsilon = epsilon, delta = delta, rng = control$rng)
 }
 
 aggregate_limits <- function(lower, upper, fallback, call) {

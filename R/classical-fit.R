@@ -23,12 +23,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
       i = "The private estimators are {.val ridge} and {.val did}."
     ), "argument", call)
   }
-  if (!is.null(check_ledger(ledger, call))) {
-    abort(c(
-      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
-      i = "Drop {.arg ledger}."
-    ), "budget", call)
-  }
+  check_nothing_to_charge(check_ledger(ledger, call), call)
   if (inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort("The classical estimators need the donors as one matrix.", "argument", call)
   }

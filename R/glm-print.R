@@ -39,22 +39,12 @@ print.summary.dp_glm <- function(x, ...) {
 }
 
 glm_heading <- function(x) {
-  privacy <- x$privacy
-  budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
-  if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
-  promise <- if (!privacy$private) {
-    paste("NOT PRIVATE:", privacy$reason)
-  } else if (!privacy$holds) {
-    c(paste0("NOT PRIVATE: the nominal ", budget, " does not hold,"), paste(" ", privacy$reason))
-  } else {
-    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
-  }
   c(
     paste(
       glm_families()[[x$family]]$words, "of", format(x$nobs, big.mark = ","), "people",
-      if (privacy$private) paste("by", glm_mechanisms()[[x$method]]$title)
+      if (x$privacy$private) paste("by", glm_mechanisms()[[x$method]]$title)
     ),
-    paste0("  ", x$text), paste0("  ", promise)
+    paste0("  ", x$text), paste0("  ", row_promise(x$privacy))
   )
 }
 

@@ -50,7 +50,7 @@ glm_of_parts <- function(parts) {
     constraints = options$constraints, settings = options$settings %||% list()
   )
   privacy <- parts$privacy
-  budget <- lm_budget(
+  budget <- checked_budget(
     privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng), call
   )
   public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, call)

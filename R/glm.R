@@ -126,7 +126,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   if (!is.data.frame(data)) {
     abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
   }
-  budget <- lm_budget(epsilon, delta, ledger, control, call)
+  budget <- checked_budget(epsilon, delta, ledger, control, call)
   public <- glm_public(budget, columns, nrow(data), asked, call)
   table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
   if (!public$private) {

@@ -344,3 +344,29 @@ print.dp_ledger <- function(x, ...) {
 as.data.frame.dp_ledger <- function(x, ...) {
   complete_history(x$history)
 }
+
+#' The budget of a call, checked
+#' @return A list: `private`, `epsilon`, `delta` (0 without privacy), `rng`. PUBLIC.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_budget`.
+#' @noRd
+checked_budget <- function(epsilon, delta, ledger, control, call) {
+  epsilon <- check_epsilon(epsilon, call)
+  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  control <- check_control(control, call)
+  check_ledger(ledger, call)
+  private <- is.finite(epsilon)
+  if (!private) check_nothing_to_charge(ledger, call)
+  check_draws_here(call)
+  list(private = private, epsilon = epsilon, delta = if (private) delta else 0, rng = control$rng)
+}
+
+#' Refuse a ledger where nothing is private
+#' @noRd
+check_nothing_to_charge <- function(ledger, call) {
+  if (!is.null(ledger)) {
+    abort(c(
+      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
+      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
+    ), "budget", call)
+  }
+}

@@ -37,7 +37,7 @@ regression_of <- function(parts) {
   columns$weighted <- parts$weighted
   privacy <- parts$privacy
   control <- dp_control(rng = privacy$rng)
-  budget <- lm_budget(privacy$epsilon, privacy$delta, NULL, control, NULL)
+  budget <- checked_budget(privacy$epsilon, privacy$delta, NULL, control, NULL)
   n <- check_count(parts$n, 1)
   max_weight <- check_number(parts$max_weight, 0, open = "min")
   public <- suppressWarnings(

@@ -47,19 +47,9 @@ print.summary.dp_lm <- function(x, ...) {
 }
 
 lm_heading <- function(x) {
-  privacy <- x$privacy
-  budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
-  if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
-  promise <- if (!privacy$private) {
-    paste("NOT PRIVATE:", privacy$reason)
-  } else if (!privacy$holds) {
-    c(paste0("NOT PRIVATE: the nominal ", budget, " does not hold,"), paste(" ", privacy$reason))
-  } else {
-    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
-  }
   c(
     paste("Linear regression of", format(x$nobs, big.mark = ","), "people"),
-    paste0("  ", x$text), paste0("  ", promise)
+    paste0("  ", x$text), paste0("  ", row_promise(x$privacy))
   )
 }
 

@@ -116,7 +116,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   vcov <- check_choice(vcov, c("const", "HC"), call = call)
   method <- check_choice(method, c("moments", "ops", "adaops"), call = call)
   columns <- lm_columns(formula, bounds, call)
-  budget <- lm_budget(epsilon, delta, ledger, control, call)
+  budget <- checked_budget(epsilon, delta, ledger, control, call)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private, call)
   columns$weighted <- !is.null(choice$weights)
   source <- lm_source(columns, data, choice, budget$private, call)
@@ -136,25 +136,8 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   new_lm(columns, public, plan, release)
 }
 
-#' @noRd
-lm_budget <- function(epsilon, delta, ledger, control, call) {
-  epsilon <- check_epsilon(epsilon, call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
-  control <- check_control(control, call)
-  check_ledger(ledger, call)
-  private <- is.finite(epsilon)
-  if (!private && !is.null(ledger)) {
-    abort(c(
-      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
-      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
-    ), "budget", call)
-  }
-  check_draws_here(call)
-  list(private = private, epsilon = epsilon, delta = if (private) delta else 0, rng = control$rng)
-}
-
 #' Everything about a regression that is public
-#' @param budget (`list`)\cr from `lm_budget()`.
+#' @param budget (`list`)\cr from `checked_budget()`.
 #' @noRd
 lm_public <- function(budget, columns, n, vcov, max_weight, call) {
   p <- length(columns$columns)

@@ -332,3 +332,18 @@ interval_names <- function(fit, level) {
 format_p <- function(p) {
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g"))
 }
+
+#' What is promised to people as rows, in words
+#' @param privacy (`list`)\cr of a fit.
+#' @noRd
+row_promise <- function(privacy) {
+  budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
+  if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
+  if (!privacy$private) {
+    paste("NOT PRIVATE:", privacy$reason)
+  } else if (!privacy$holds) {
+    c(paste0("NOT PRIVATE: the nominal ", budget, " does not hold,"), paste(" ", privacy$reason))
+  } else {
+    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
+  }
+}

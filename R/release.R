@@ -63,9 +63,8 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
     keep_names = control$donor_names, private = private, hide = hides_treated(protect, private),
     covariates = limits$covariates
   )
-  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = panel$size %||% check_size(size, nrow(panel$target), call)
+  release_guarded(
+    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
   )
 }
 
@@ -79,12 +78,11 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  private <- is_private(epsilon)
-  panel <- panel_from_matrix(x, target, T0, times, call, hide = hides_treated(protect, private))
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
   if (control$donor_names) panel$donor_names <- rownames(x)
-  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = panel$size %||% check_size(size, nrow(panel$target), call)
+  release_guarded(
+    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
   )
 }
 
@@ -97,11 +95,10 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  private <- is_private(epsilon)
-  panel <- panel_from_chunks(x, target, T0, times, call, hide = hides_treated(protect, private))
-  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = panel$size %||% check_size(size, nrow(panel$target), call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_chunks(x, target, T0, times, call, hide = hide)
+  release_guarded(
+    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
   )
 }
 
@@ -114,9 +111,18 @@ dp_release.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  private <- is_private(epsilon)
-  panel <- panel_from_donors(x, target, T0, times, call, hide = hides_treated(protect, private))
-  panel <- guard_panel(panel, protect, private, method, size, bounds, call)
+  hide <- hides_treated(protect, is_private(epsilon))
+  panel <- panel_from_donors(x, target, T0, times, call, hide = hide)
+  release_guarded(
+    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
+  )
+}
+
+#' From a checked panel to a release of whom `protect` names
+#' @noRd
+release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, size, ledger,
+                            control, call, protect) {
+  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
   release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
     size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
@@ -242,12 +248,7 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       )
     ), "bounds", call)
   }
-  if (!private && !is.null(ledger)) {
-    abort(c(
-      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
-      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
-    ), "budget", call)
-  }
+  if (!private) check_nothing_to_charge(ledger, call)
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods, call)
   if (private && delta >= 1 / panel$n) {
     warn(c(

@@ -25,26 +25,14 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
 #' @return A list: `private`, `epsilon`, `delta`, `rho`, `cost`, `rng`. PUBLIC.
 #' @noRd
 stream_budget <- function(epsilon, delta, ledger, control, call) {
-  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
-  check_ledger(ledger, call)
-  control <- check_control(control, call)
-  private <- is.finite(epsilon)
-  if (!private && !is.null(ledger)) {
-    abort(c(
-      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
-      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
-    ), "budget", call)
-  }
-  rho <- if (!private) Inf else if (delta > 0) cdp_rho_cpp(epsilon, delta) else 0
-  list(
-    private = private, epsilon = epsilon, delta = if (private) delta else 0, rho = rho,
-    cost = if (delta > 0) {
-      new_cost("zcdp", epsilon = epsilon, rho = rho)
-    } else {
-      new_cost("pure", epsilon = epsilon)
-    }, rng = control$rng
-  )
+  budget <- checked_budget(epsilon, delta, ledger, control, call)
+  gaussian <- budget$delta > 0
+  rho <- if (!budget$private) Inf else if (gaussian) cdp_rho_cpp(epsilon, delta) else 0
+  c(budget, list(rho = rho, cost = if (gaussian) {
+    new_cost("zcdp", epsilon = epsilon, rho = rho)
+  } else {
+    new_cost("pure", epsilon = epsilon)
+  }))
 }
 
 #' Public facts of a stream's sums, and the noise that follows from them
