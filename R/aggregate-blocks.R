@@ -28,7 +28,7 @@ plain_rows <- function(data, call) {
   }
   abort(c(
     "{.arg data} must be a data frame, a matrix or a vector, with one row a person.",
-    x = "It is {describe(data)}."
+    x = "It is {describe_people(data)}."
   ), "data", call)
 }
 
@@ -91,13 +91,20 @@ take_rows <- function(data, rows) {
 #' @return `size` numbers, `NA` where there is none.
 #' @noRd
 quiet_answer <- function(statistic, part, size) {
-  answer <- tryCatch(
-    withCallingHandlers(statistic(part),
-      warning = function(w) tryInvokeRestart("muffleWarning"),
-      message = function(m) tryInvokeRestart("muffleMessage")
+  stopped <- FALSE
+  # A condition that is no error goes past every handler to the top level: "abort" is on its way.
+  answer <- withRestarts(
+    tryCatch(
+      withCallingHandlers(statistic(part),
+        warning = function(w) tryInvokeRestart("muffleWarning"),
+        message = function(m) tryInvokeRestart("muffleMessage")
+      ),
+      error = function(e) NULL,
+      interrupt = function(e) stopped <<- TRUE
     ),
-    error = function(e) NULL
+    abort = function() NULL
   )
+  if (stopped) rlang::interrupt()
   if ((is.numeric(answer) || is.logical(answer)) && length(answer) == size) {
     as.double(answer)
   } else {
@@ -105,24 +112,33 @@ quiet_answer <- function(statistic, part, size) {
   }
 }
 
-# What a statistic could leave behind for the next block: the generator's state, options, sinks.
+# What a statistic could leave behind for the next block, or say to who runs it: the generator's
+# state, options, output, messages.
 hold_state <- function() {
   list(
     seed = get0(".Random.seed", globalenv(), inherits = FALSE), kind = RNGkind(),
-    options = options(), sinks = sink.number()
+    options = options(), sinks = sink.number(), messages = sink.number(type = "message"),
+    silence = file(nullfile(), "w")
   )
 }
 
 between_blocks <- function(state) {
   while (sink.number() > state$sinks) sink()
   sink(nullfile())
+  sink(state$silence, type = "message")
   added <- setdiff(names(options()), names(state$options))
   options(c(state$options, stats::setNames(vector("list", length(added)), added)))
+  options(error = NULL)
 }
 
 restore_state <- function(state) {
   between_blocks(state)
   sink()
+  sink(if (state$messages == 2L) NULL else getConnection(state$messages), type = "message")
+  close(state$silence)
+  options(error = state$options$error)
+  # The text of the last error would still be there for geterrmessage().
+  try(stop("a statistic failed on some people"), silent = TRUE)
   do.call(RNGkind, as.list(state$kind))
   home <- globalenv()
   if (is.null(state$seed)) {

@@ -11,7 +11,8 @@
 #' @return
 #' * `coef()`: the estimates. `nobs()`: the number of people.
 #' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
-#'   without `spread`), `privacy.se`, and `conf.low`, `conf.high`.
+#'   without `spread`, and where not identified), `privacy.se`, `identified` (whether the budget
+#'   lets the quantiles stand clear of the noise), and `conf.low`, `conf.high`.
 #' * `glance()`: one row of facts.
 #' @section Errors: `dpsc_error_argument`.
 #' @name tidy.dp_aggregate
@@ -24,7 +25,7 @@ tidy.dp_aggregate <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   check_no_dots(..., call = call)
   out <- data.frame(
     term = names(x$estimate), estimate = unname(x$estimate), std.error = x$std.error,
-    privacy.se = x$privacy.se
+    privacy.se = x$privacy.se, identified = rep(x$plan$identified, length(x$estimate))
   )
   if (check_flag(conf.int, call = call)) {
     if (!x$plan$spread) {
@@ -43,7 +44,7 @@ tidy.dp_aggregate <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
 glance.dp_aggregate <- function(x, ...) {
   data.frame(
     method = x$method, nobs = x$nobs, blocks = x$plan$blocks, epsilon = x$privacy$epsilon,
-    delta = x$privacy$delta, private = x$privacy$holds
+    delta = x$privacy$delta, private = x$privacy$holds, identified = x$plan$identified
   )
 }
 
@@ -65,7 +66,6 @@ nobs.dp_aggregate <- function(object, ...) {
 print.dp_aggregate <- function(x, ...) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")
   middle <- if (x$method == "median") "Median" else "Mean"
-  few <- x$privacy$private && x$method == "median" && x$plan$ranks > x$plan$blocks / 6
   cat(
     paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) middle else tolower(middle),
       " over ", whole(x$plan$blocks), " blocks of ", whole(floor(x$nobs / x$plan$blocks)),
@@ -75,7 +75,7 @@ print.dp_aggregate <- function(x, ...) {
       formatC(x$estimate, digits = 5L, format = "g"),
       ifelse(is.na(x$std.error), "", paste0("  (", formatC(x$std.error, digits = 3L, format = "g"),
         ")"))),
-    if (few) strwrap(paste0(
+    if (!x$plan$identified) strwrap(paste0(
       "Not identified at this budget: the noise is worth ", formatC(x$plan$ranks, digits = 3L,
         format = "g"), " of ", whole(x$plan$blocks), " ranks. More blocks, fewer statistics or a ",
       "larger epsilon help."

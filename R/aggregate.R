@@ -25,15 +25,16 @@
 #'
 #' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) a person.
 #' @param statistic (`function`)\cr of some people's rows; returns `length(lower)` numbers.
-#' @param blocks (`count` or `NULL`, PUBLIC)\cr how many blocks; `NULL`: about `50 / epsilon` a
-#'   released number, between 30 and half of the people.
+#' @param blocks (`count` or `NULL`, PUBLIC)\cr how many blocks; `NULL`: so many that released
+#'   quantiles stand clear of the noise (240 / epsilon for one statistic with its spread), 30 at
+#'   least and half of the people at most.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
 #'   moved into them. Their names are the statistics' names.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. It helps `"mean"` with several
 #'   statistics, and `"median"` with many.
 #' @param method (`string`)\cr see Methods.
-#' @param spread (`flag`)\cr also release the 16 % and 84 % quantiles over blocks, from which
+#' @param spread (`flag`)\cr also release the quartiles over blocks, from which
 #'   standard errors follow: a third of the budget each. Only `"median"`.
 #' @param fallback (`numeric`, PUBLIC)\cr answer of a block where the statistic fails; `NULL`: the
 #'   middle of the limits.
@@ -42,8 +43,9 @@
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number a statistic. RELEASED.
-#'   * `quantiles`: with `spread`, the 16 % and 84 % quantiles. RELEASED.
-#'   * `std.error`, `privacy.se`: see [tidy.dp_aggregate()]. RELEASED.
+#'   * `quantiles`: with `spread`, the quartiles over blocks. RELEASED.
+#'   * `std.error`, `privacy.se`: see [tidy.dp_aggregate()]; `NA` where the budget does not identify
+#'     the statistic (`plan$identified`). RELEASED.
 #'   * `plan`, `privacy`: blocks, limits, cost; neighbours, theorem, whether it holds. PUBLIC.
 #'
 #'   It holds no row, no answer of a block, and not the statistic.
@@ -142,33 +144,43 @@ aggregate_limits <- function(lower, upper, fallback, call) {
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget, call) {
   if (n < 4L) abort("{.arg data} must have four rows at least.", "data", call)
-  percents <- if (spread) c(50L, 16L, 84L) else 50L
-  draws <- length(limits$names) * (if (method == "median") length(percents) else 1L)
+  core <- list(
+    blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
+    mean = method == "mean", percents = if (spread) c(50L, 25L, 75L) else 50L
+  )
   if (is.null(blocks)) {
-    wanted <- max(30, if (budget$private) ceiling(50 * draws / (3 * budget$epsilon)) else 30)
-    blocks <- min(wanted, floor(n / 2))
+    wanted <- if (budget$private) default_blocks(core, call) else 30
+    blocks <- min(max(30, wanted), floor(n / 2))
   } else {
     blocks <- check_count(blocks, 2, n, call = call)
   }
-  core <- list(
-    blocks = as.double(blocks), names = limits$names, epsilon = budget$epsilon,
-    delta = budget$delta, mean = method == "mean", percents = percents
-  )
+  core$blocks <- as.double(blocks)
   c(list(n = n, blocks = blocks, method = method, spread = spread, core = core), limits)
+}
+
+#' Blocks beyond the outermost released quantile, in units of the noise on ranks
+#'
+#' A cell beyond all answers is drawn with a weight of exp(-this) against one at the quantile; the
+#' box has 262,144 cells. From 6 on the intervals cover (simulated, boxes of 20 to 1,000 spreads).
+#' @noRd
+clearance <- function(core, exponent, blocks) {
+  exponent * blocks * min(core$percents) / 100
+}
+
+default_blocks <- function(core, call) {
+  if (core$mean) {
+    return(ceiling(50 * length(core$names) / core$epsilon))
+  }
+  ceiling(10 / clearance(core, planned_draws(core, call)$exponent, 1))
 }
 
 #' What an aggregate spends, and how many ranks its noise is worth
 #' @noRd
 aggregate_plan <- function(facts, budget, call) {
   if (!budget$private) {
-    return(list(cost = NULL, ranks = 0))
+    return(list(cost = NULL, ranks = 0, identified = TRUE))
   }
-  plan <- tryCatch(aggregate_plan_cpp(facts$core), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
-  })
+  plan <- planned_draws(facts$core, call)
   spent <- if (plan$gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
   stopifnot(spent <= plan$total * (1 + 1e-9))
   plan$cost <- if (plan$gaussian) {
@@ -178,7 +190,18 @@ aggregate_plan <- function(facts, budget, call) {
   }
   # Ranks of the released median are off by about a Laplace draw of scale 1 / exponent.
   plan$ranks <- if (facts$method == "median") sqrt(2) / plan$exponent else NA_real_
+  plan$identified <- facts$method == "mean" ||
+    clearance(facts$core, plan$exponent, facts$blocks) >= 6
   plan
+}
+
+planned_draws <- function(core, call) {
+  tryCatch(aggregate_plan_cpp(core), `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small: the noise would not fit the exact sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  })
 }
 
 aggregate_promise <- function(budget, plan, facts) {
@@ -233,13 +256,17 @@ new_aggregate <- function(released, facts, plan, promise) {
     estimate = stats::setNames(values[, 1L], facts$names), quantiles = NULL,
     std.error = rep(NA_real_, length(width)), privacy.se = rep(NA_real_, length(width)),
     nobs = facts$n, method = facts$method,
-    plan = c(facts[c("blocks", "lower", "upper", "fallback", "spread")], plan["ranks"]),
+    plan = c(
+      facts[c("blocks", "lower", "upper", "fallback", "spread")], plan[c("ranks", "identified")]
+    ),
     privacy = promise
   )
   if (facts$spread) {
     out$quantiles <- values[, 2:3, drop = FALSE]
-    dimnames(out$quantiles) <- list(facts$names, c("16%", "84%"))
-    one <- pmax(values[, 3L] - values[, 2L], 0) / 2
+    dimnames(out$quantiles) <- list(facts$names, c("25%", "75%"))
+  }
+  if (facts$spread && plan$identified) {
+    one <- pmax(values[, 3L] - values[, 2L], 0) / diff(stats::qnorm(c(0.25, 0.75)))
     # The median of k answers has 1.25 times the error of their mean; a rank is one over the
     # density at the median.
     out$privacy.se <- plan$ranks * one * sqrt(2 * pi) / facts$blocks

@@ -223,10 +223,18 @@ check_no_dots <- function(..., call = NULL) {
 #' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
 #' @noRd
 describe <- function(x) {
+  if (is.atomic(x) && length(x) == 1L && !is.object(x)) {
+    if (is.character(x)) paste0("\"", cli::ansi_strtrim(x, 40L), "\"") else format(x)
+  } else {
+    describe_people(x)
+  }
+}
+
+#' Describe what should have been people's rows: never a value, even if there is but one
+#' @noRd
+describe_people <- function(x) {
   if (is.null(x)) {
     "NULL"
-  } else if (is.atomic(x) && length(x) == 1L && !is.object(x)) {
-    if (is.character(x)) paste0("\"", cli::ansi_strtrim(x, 40L), "\"") else format(x)
   } else if (is.atomic(x) && is.null(dim(x))) {
     paste0("a vector of type ", class(x)[[1L]], " and length ", length(x))
   } else {

@@ -124,7 +124,9 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     penalty = penalty, constraints = constraints, settings = settings
   )
   if (!is.data.frame(data)) {
-    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
+    abort(c(
+      "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
+    ), "data", call)
   }
   budget <- checked_budget(epsilon, delta, ledger, control, call)
   public <- glm_public(budget, columns, nrow(data), asked, call)

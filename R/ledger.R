@@ -175,10 +175,10 @@ gaussian_epsilon <- function(charges, delta) {
 
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
-#' @param promise (`list`)\cr from `guarantee()`.
+#' @param promise (`list`)\cr what the release will claim: `holds` and, where not, `reason`.
 #' @return Invisible `NULL`.
 #' @noRd
-spend <- function(ledger, cost, label, call = NULL, promise = list(holds = TRUE)) {
+spend <- function(ledger, cost, label, call, promise) {
   if (is.null(ledger)) {
     return(invisible(NULL))
   }

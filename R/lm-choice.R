@@ -20,8 +20,7 @@ row_weights <- function(weights, data, max_weight, call) {
       x = if (length(unknown)) "The rows have no column {.code {unknown}}."
     ), "argument", call)
   }
-  plain <- lapply(data[all.vars(weights)], function(x) as.vector(unclass(x)))
-  value <- tryCatch(suppressWarnings(eval(weights, plain, baseenv())), error = function(e) NULL)
+  value <- value_by_row(weights, columns_of_code(weights, data, call))
   if (!(is.numeric(value) || is.logical(value)) || length(value) != nrow(data)) {
     abort("{.arg weights} must give one number a row.", "argument", call)
   }

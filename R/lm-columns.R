@@ -24,7 +24,7 @@ lm_columns <- function(formula, bounds, call, outcome = lm_outcome) {
   factors <- attr(terms, "factors")
   for (k in seq_along(attr(terms, "term.labels"))) known <- add_term(known, factors, k, call)
   known$columns <- Filter(function(column) length(column$variables) > 0L, known$columns)
-  known <- give_unclosed(known)
+  known <- give_unclosed(known, call)
   response <- outcome(formula[[2L]], given, call)
   check_lm_size(known, call)
   known$variables <- c(known$variables, list(response))
@@ -122,9 +122,7 @@ lm_atom <- function(expression, given, call) {
   if (is.symbol(inner)) {
     bound <- given[[as.character(inner)]]
     as_levels <- !identical(inner, expression)
-    if (as_levels && is.null(bound$levels)) {
-      bound <- list(levels = as.character(c(bound$lower, bound$upper)))
-    }
+    if (as_levels && is.null(bound$levels)) bound <- levels_of_pair(bound, name, call)
     if (isTRUE(bound$codes) && !as_levels) {
       abort(c(
         "The bounds of {.code {name}} must be {.code c(lower, upper)}.",
@@ -147,9 +145,21 @@ lm_atom <- function(expression, given, call) {
   image_of(inner, name, given, call)
 }
 
+#' Two numbers are levels where nothing lies between them: 0 and 1
+#' @noRd
+levels_of_pair <- function(bound, name, call) {
+  if (bound$upper - bound$lower != 1) {
+    abort(c(
+      "{.code {name}} needs its public levels, not a range.",
+      i = "Give every code, as in {.code c(0, 1, 2, 3)}, or levels as text."
+    ), "bounds", call)
+  }
+  list(levels = as.character(c(bound$lower, bound$upper)))
+}
+
 strip_factor <- function(expression) {
   is_factor <- is.call(expression) && length(expression) == 2L && is.symbol(expression[[2L]]) &&
-    as.character(expression[[1L]])[[1L]] %in% c("factor", "as.factor")
+    is.symbol(expression[[1L]]) && as.character(expression[[1L]]) %in% c("factor", "as.factor")
   if (is_factor) expression[[2L]] else expression
 }
 
@@ -197,9 +207,7 @@ image_of <- function(expression, name, given, call) {
       bound$levels
     }
   }), stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE)
-  value <- tryCatch(
-    suppressWarnings(eval(expression, as.list(grid), baseenv())), error = function(e) NULL
-  )
+  value <- value_by_row(expression, as.list(grid))
   if (is.logical(value) && length(value) == nrow(grid)) {
     return(list(kind = "levels", name = name, expression = expression, levels = c("FALSE", "TRUE")))
   }
@@ -209,8 +217,10 @@ image_of <- function(expression, name, given, call) {
       "{.code {name}} is not a number that varies within {.arg bounds}."
     ), "bounds", call)
   }
+  range <- check_size_of_range(range(value), name, call)
   list(
-    kind = "value", name = name, expression = expression, lower = min(value), upper = max(value)
+    kind = "value", name = name, expression = expression, lower = range[[1L]],
+    upper = range[[2L]]
   )
 }
 
@@ -287,7 +297,8 @@ find_variable <- function(known, variable) {
 #'
 #' Others are built from standardised variables and multiplied out afterwards.
 #' @noRd
-give_unclosed <- function(known) {
+give_unclosed <- function(known, call) {
+  for (column in known$columns) column_range(known, column, call)
   key <- function(variables, powers) {
     keep <- powers > 0L
     paste(variables[keep], powers[keep], sep = "^", collapse = "*")
@@ -305,7 +316,7 @@ give_unclosed <- function(known) {
     if (!any(open)) {
       break
     }
-    for (k in which(open)) known <- give_column(known, k)
+    for (k in which(open)) known <- give_column(known, k, call)
   }
   used <- sort(unique(unlist(lapply(known$columns, `[[`, "variables"))))
   # Products refer to variables that may have no column: those stay out of the table.
@@ -317,24 +328,31 @@ give_unclosed <- function(known) {
   known
 }
 
-give_column <- function(known, k) {
+give_column <- function(known, k, call) {
   column <- known$columns[[k]]
-  parts <- known$variables[column$variables]
-  range <- c(1, 1)
-  for (i in seq_along(parts)) {
-    part <- c(parts[[i]]$lower, parts[[i]]$upper)
-    ends <- part^column$powers[[i]]
-    if (column$powers[[i]] %% 2L == 0L && prod(part) < 0) ends <- c(ends, 0)
-    range <- range(outer(range, ends))
-  }
+  range <- column_range(known, column, call)
   made <- find_variable(known, list(
-    kind = "product", name = column$name, parts = parts, powers = column$powers,
-    lower = range[[1L]], upper = range[[2L]]
+    kind = "product", name = column$name, parts = known$variables[column$variables],
+    powers = column$powers, lower = range[[1L]], upper = range[[2L]]
   ))
   known <- made$known
   known$columns[[k]]$variables <- made$at
   known$columns[[k]]$powers <- 1L
   known
+}
+
+#' What a product of powers can be, within the bounds of its variables
+#' @noRd
+column_range <- function(known, column, call) {
+  range <- c(1, 1)
+  for (i in seq_along(column$variables)) {
+    variable <- known$variables[[column$variables[[i]]]]
+    part <- c(variable$lower, variable$upper)
+    ends <- part^column$powers[[i]]
+    if (column$powers[[i]] %% 2L == 0L && prod(sign(part)) < 0) ends <- c(ends, 0)
+    range <- range(outer(range, ends))
+  }
+  check_size_of_range(range, column$name, call)
 }
 
 #' The columns in the core's terms
@@ -364,7 +382,9 @@ lm_design <- function(columns) {
 #' @noRd
 lm_table <- function(columns, data, clip, call, variables = columns$variables) {
   if (!is.data.frame(data)) {
-    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
+    abort(c(
+      "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
+    ), "data", call)
   }
   # The core clips every variable; what goes into a function is clipped before it.
   inner <- Filter(function(variable) !is.symbol(variable$expression), variables)
@@ -431,9 +451,7 @@ variable_values <- function(variable, plain, rows, call) {
     }
     return(value)
   }
-  value <- tryCatch(
-    suppressWarnings(eval(variable$expression, plain, baseenv())), error = function(e) NULL
-  )
+  value <- value_by_row(variable$expression, plain)
   if (is.null(value) || length(value) != rows || !is.atomic(value)) {
     abort(c(
       "{.code {variable$name}} cannot be computed from the rows.",
@@ -463,10 +481,7 @@ leave_out <- function(table, subset, data, call) {
       i = "It must be a condition on columns of {.arg data}."
     ), "argument", call)
   }
-  plain <- lapply(data[all.vars(subset)], function(x) {
-    if (is.factor(x)) as.character(x) else as.vector(x)
-  })
-  keep <- tryCatch(suppressWarnings(eval(subset, plain, baseenv())), error = function(e) NULL)
+  keep <- value_by_row(subset, columns_of_code(subset, data, call))
   if (!is.logical(keep) || length(keep) != nrow(table)) {
     abort("{.arg subset} must give TRUE or FALSE a row.", "argument", call)
   }

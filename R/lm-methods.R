@@ -23,11 +23,13 @@
 #' * `update()`: a `dp_lm` of the submodel, from the same release: free. Its sampling errors assume
 #'   one variance: scores were released at the full model's residuals.
 #' * `anova()`: a Wald F test with the total covariance, of every term, or of what a submodel leaves
-#'   out. Differences of residual sums of squares would be mostly noise.
+#'   out; `NA` where a slope is not identified. Differences of residual sums of squares would be
+#'   mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high`. `glance()`: one row of facts, with the noisy number of rows that count
-#'   (`used`) and the noisy share of residuals that are clipped. `augment()`: `newdata` with
-#'   `.fitted` and `.se.fit`.
+#'   `conf.low`, `conf.high`; errors and tests are `NA` where nothing is identified, and where the
+#'   budget does not resolve the moments, `p.value` is Anderson and Rubin's. `glance()`: one row of
+#'   facts, with the noisy number of rows that count (`used`) and the noisy share of residuals that
+#'   are clipped. `augment()`: `newdata` with `.fitted` and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods
@@ -56,9 +58,11 @@ confint.dp_lm <- function(object, parm, level = 0.95, type = c("total", "privacy
   error <- sqrt(diag(vcov.dp_lm(object, type)))
   q <- stats::qt((1 + level) / 2, object$df.residual)
   out <- cbind(estimate - q * error, estimate + q * error)
-  honest <- if (type[[1L]] == "total") uncontradicted(object, level)
-  ends_known <- !is.na(honest[, 1L])
-  out[ends_known, ] <- honest[ends_known, ]
+  if (type[[1L]] == "total") {
+    honest <- uncontradicted(object, level)
+    replaced <- !is.na(honest$low)
+    out[replaced, ] <- cbind(honest$low, honest$high)[replaced, ]
+  }
   ends <- c((1 - level) / 2, (1 + level) / 2)
   dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
   if (missing(parm)) {
@@ -75,22 +79,51 @@ confint.dp_lm <- function(object, parm, level = 0.95, type = c("total", "privacy
 }
 
 #' Limits of the slopes that noisy moments do not contradict, where the budget does not resolve them
-#' @return A matrix with one row a coefficient: `NA` where there are none, or none are needed.
+#'
+#' Without medians nothing is known: rounds choose their frames by their own noise then, and first
+#' looks at it take noise for precision.
+#' @return A data frame with one row a coefficient: `low`, `high`, `NA` where there are none, or
+#'   none are needed; `p`, of the slope 0.
 #' @noRd
-uncontradicted <- function(fit, level) {
-  out <- matrix(NA_real_, length(fit$coefficients), 2L)
-  full <- length(fit$kept) == length(fit$columns$columns)
-  if (!fit$privacy$private || !full || fit$plan$resolved && all(fit$identified)) {
+uncontradicted <- function(fit, level = 0.95) {
+  out <- data.frame(low = NA_real_, high = NA_real_, p = rep(NA_real_, length(fit$coefficients)))
+  if (!fit$privacy$private || fit$plan$resolved && all(fit$identified)) {
     return(out)
   }
-  limits <- lm_anderson_cpp(
+  if (!fit$plan$located) {
+    out$low <- -Inf
+    out$high <- Inf
+    return(out)
+  }
+  if (length(fit$kept) < length(fit$columns$columns)) {
+    return(out)
+  }
+  found <- lm_anderson_cpp(
     fit$release, lm_design(fit$columns), fit$nobs, stats::qchisq(level, 1)
   )
-  open <- !is.finite(limits[, 1L]) | !is.finite(limits[, 2L])
-  # Without medians, what the outcome's spread allows is not known either.
-  limits[open, ] <- if (fit$plan$located) NA else rep(c(-Inf, Inf), each = sum(open))
-  out[-1L, ] <- limits
-  if (any(open) && !fit$plan$located) out[1L, ] <- c(-Inf, Inf)
+  # Elsewhere limits hold what the outcome's spread allows.
+  closed <- is.finite(found[, 1L]) & is.finite(found[, 2L])
+  out$low[-1L][closed] <- found[closed, 1L]
+  out$high[-1L][closed] <- found[closed, 2L]
+  out$p[-1L] <- stats::pchisq(found[, 3L], 1, lower.tail = FALSE)
+  out
+}
+
+#' Standard errors and tests of single coefficients, as far as the budget carries them
+#' @return A data frame: `std.error`, `statistic`, `p.value`; `NA` where there is none.
+#' @noRd
+coefficient_tests <- function(fit) {
+  error <- unname(sqrt(diag(fit$covariance$total)))
+  statistic <- unname(fit$coefficients) / error
+  out <- data.frame(
+    std.error = error, statistic = statistic,
+    p.value = 2 * stats::pt(-abs(statistic), fit$df.residual)
+  )
+  honest <- uncontradicted(fit)
+  other <- !is.na(honest$p)
+  out$statistic[other] <- NA
+  out$p.value[other] <- honest$p[other]
+  out[is.infinite(honest$low), ] <- NA
   out
 }
 
@@ -153,6 +186,9 @@ predict.dp_lm <- function(object, newdata, interval = c("none", "confidence", "p
   }
   variance <- rowSums((x %*% object$covariance$total) * x)
   if (interval == "prediction") variance <- variance + object$sigma^2
+  if (!object$plan$located) {
+    return(cbind(fit = fit, lwr = -Inf, upr = Inf))
+  }
   reach <- stats::qt((1 + level) / 2, object$df.residual) * sqrt(variance)
   cbind(fit = fit, lwr = fit - reach, upr = fit + reach)
 }
@@ -239,6 +275,10 @@ anova.dp_lm <- function(object, ...) {
 wald_test <- function(set, fit) {
   b <- fit$coefficients[set + 1L]
   V <- fit$covariance$total[set + 1L, set + 1L, drop = FALSE]
+  if (!all(fit$identified[set + 1L])) {
+    return(data.frame(Df = length(set), Res.Df = fit$df.residual, F = NA_real_,
+      `Pr(>F)` = NA_real_, check.names = FALSE))
+  }
   spectrum <- eigen(V, symmetric = TRUE)
   keep <- spectrum$values > 1e-12 * max(spectrum$values)
   f <- sum(crossprod(spectrum$vectors[, keep, drop = FALSE], b)^2 / spectrum$values[keep]) /
@@ -253,12 +293,12 @@ wald_test <- function(set, fit) {
 #' @export
 tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   call <- public_call("tidy")
-  error <- sqrt(diag(x$covariance$total))
-  statistic <- unname(x$coefficients / error)
+  tests <- coefficient_tests(x)
+  privacy <- unname(sqrt(diag(x$covariance$privacy)))
   out <- data.frame(
-    term = names(x$coefficients), estimate = unname(x$coefficients), std.error = unname(error),
-    privacy.se = unname(sqrt(diag(x$covariance$privacy))), statistic = statistic,
-    p.value = 2 * stats::pt(-abs(statistic), x$df.residual)
+    term = names(x$coefficients), estimate = unname(x$coefficients), std.error = tests$std.error,
+    privacy.se = ifelse(is.na(tests$std.error), NA, privacy),
+    tests[c("statistic", "p.value")]
   )
   if (check_flag(conf.int, call = call)) {
     limits <- confint.dp_lm(x, level = conf.level)

@@ -67,8 +67,12 @@ lm_notes <- function(x) {
       "wide. Fewer columns, more people or a larger epsilon help."
     ),
     if (length(lost) && x$privacy$private) paste0(
-      "Not identified at this budget: ", paste(lost, collapse = ", "), ". Their intervals hold",
-      " what the outcome's spread allows."
+      "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
+      if (x$plan$located) {
+        "Their intervals hold what the outcome's spread allows."
+      } else {
+        "Their intervals are the whole line."
+      }
     ),
     if (x$vcov == "HC" && !x$robust) {
       "Sampling errors of a submodel assume one variance: scores were paid for the full model."

@@ -16,7 +16,9 @@ lm_source <- function(columns, data, choice, clip, call) {
     return(list(table = open_people(data, columns, choice, clip, call), n = n))
   }
   if (!is.data.frame(data)) {
-    abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)
+    abort(c(
+      "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
+    ), "data", call)
   }
   list(table = chosen_rows(columns, data, choice, clip, call), n = nrow(data))
 }
@@ -56,7 +58,7 @@ lm_chunks <- function(columns, data, choice, clip, call) {
     block <- read_block(data, i, call)
     if (!is.data.frame(block)) {
       abort(c(
-        "Every block must be a data frame.", x = "Block {i} is {describe(block)}."
+        "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
       ), "data", call)
     }
     table <- chosen_rows(columns, block, choice, clip, call)

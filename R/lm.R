@@ -227,8 +227,13 @@ estimate_lm <- function(fit) {
   fit$sigma <- sqrt(estimate$residual * weight_scale(fit, estimate$rows))
   fit$r.squared <- estimate$r.squared
   # Eigenvalues of the whitened moments within the noise's edge carry nothing.
-  known <- fit$plan$located && all(estimate$identified > 1)
-  fit$identified <- stats::setNames(c(known, estimate$identified > 1), names[own])
+  known <- fit$plan$located & estimate$identified > 1
+  fit$identified <- stats::setNames(c(all(known), known), names[own])
+  # Where medians are not found either, such a slope is the noise's own.
+  if (!fit$plan$located && any(estimate$identified <= 1)) {
+    fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
+    fit$sigma <- fit$r.squared <- NA_real_
+  }
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
   fit$robust <- estimate$robust
   fit

@@ -168,15 +168,22 @@ abort_evaluation <- function(formula, data, call) {
 #' Check the type of an outcome
 #' @param outcome (`any`)\cr the evaluated left-hand side. PRIVATE.
 #' @param label (`string`)\cr what the user wrote there.
-#' @return `outcome` as an integer or double vector without attributes.
+#' @return `outcome` as an integer or double vector without attributes; TRUE is 1.
 #' @noRd
 check_outcome <- function(outcome, label, call = NULL) {
   check_one_column(outcome, "outcome", label, call)
+  if (is.logical(outcome)) outcome <- as.integer(outcome)
   if (!is.numeric(outcome) || !is_plain_number(outcome)) {
+    codes <- is.factor(outcome) || is.character(outcome)
     abort(c(
-      "The outcome must be numeric.",
+      "The outcome must be numeric, or TRUE and FALSE.",
       x = "{.code {label}} is of class {class(outcome)[[1L]]}.",
-      i = "Convert the column with {.code as.numeric()}."
+      # The codes of a factor with levels 0 and 1 are 1 and 2.
+      i = if (codes) {
+        "For an event write a condition on it, such as {.code {label} == \"yes\"}."
+      } else {
+        "Convert the column with {.code as.numeric()}."
+      }
     ), "panel", call)
   }
   as.vector(outcome)

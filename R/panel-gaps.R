@@ -257,8 +257,11 @@ interpolate_rows <- function(rows, T0, middle) {
   none <- is.na(at_before[, T0])
   at <- matrix(rep(seq_len(periods), each = n), n)
   share <- (at - at_before) / (at_after - at_before)
+  gap <- after - before
+  # The difference of two huge values need not be a number; their mean is.
+  between <- ifelse(is.finite(gap), before + share * gap, (1 - share) * before + share * after)
   out <- ifelse(is.na(at_before), after, ifelse(
-    is.na(at_after) | at_after == at_before, before, before + share * (after - before)
+    is.na(at_after) | at_after == at_before, before, between
   ))
   out[none, ] <- rep(middle, each = sum(none))
   out

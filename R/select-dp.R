@@ -128,7 +128,8 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
     fit = if (facts$refit) moments_plan(facts$size + facts$intercept, shares$fit_rho, budget, call)
   )
   if (budget$private) {
-    spend(ledger, shares$cost, paste0("selection by method \"", method, "\""), call)
+    spend(ledger, shares$cost, paste0("selection by method \"", method, "\""), call,
+      selection_privacy(budget, method, shares))
   }
   run_selection(table, columns, facts, method, constants, shares, plans, radius, budget)
 }
@@ -386,6 +387,7 @@ selection_privacy <- function(budget, method, shares) {
     exhaustive = "exponential mechanism over supports, Theorem 5",
     gram = "moments with Gaussian noise; selection is post-processing",
     blocks = "propose, test, release on votes of disjoint blocks, Theorem 2",
+    subsamples = "propose, test, release on votes of overlapping subsets, Theorem 2",
     stability = "propose, test, release with the k-step certificate, Theorem 4",
     lasso = "propose, test, release with the repaired LASSO test, Theorem 3"
   )

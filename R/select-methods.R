@@ -4,19 +4,16 @@
 #'
 #' @param x,object (`dp_selection`)\cr from [dp_select()].
 #' @param newdata (`data.frame`)\cr rows to predict.
-#' @param conf.int (`flag`)\cr add limits. Intervals are CONDITIONAL ON THE SELECTION: they treat
-#'   the
-#'   chosen variables as if they had been fixed beforehand, and are too short for what a choice
-#'   among
-#'   many candidates makes of chance.
+#' @param conf.int (`flag`)\cr add limits. They TAKE THE SELECTION AS GIVEN: they treat the chosen
+#'   variables as if they had been fixed beforehand, and are too short for what a choice among many
+#'   candidates makes of chance.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
 #' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit
-#'   `estimate`,
-#'   `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all conditional on
-#'   the
-#'   selection.
+#'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all for
+#'   a selection that is given. By method `"gram"` the same noise chooses and fits: unless every
+#'   candidate is taken, errors and tests are `NA`.
 #' * `glance()`: one row of facts. `coef()`: estimates. `predict()`: a vector.
 #' @name tidy.dp_selection
 NULL
@@ -31,6 +28,7 @@ tidy.dp_selection <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   }
   terms <- names(x$coefficients)
   error <- sqrt(diag(x$covariance$total))
+  if (chosen_by_its_noise(x)) error[] <- NA
   statistic <- unname(x$coefficients) / error
   out <- data.frame(
     term = terms, rank = ifelse(terms %in% names(rank), rank[terms], 0),
@@ -40,6 +38,12 @@ tidy.dp_selection <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   )
   if (check_flag(conf.int, call = call)) out <- add_limits(out, error, conf.level, call)
   out
+}
+
+#' Did the noise of the fit choose too? Its intervals would cover half of what they say then.
+#' @noRd
+chosen_by_its_noise <- function(x) {
+  x$privacy$private && x$method == "gram" && length(x$selected) < x$facts$p
 }
 
 #' @rdname tidy.dp_selection
@@ -94,7 +98,11 @@ print.dp_selection <- function(x, ...) {
       shown <- x$coefficients
       c("", paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
         formatC(shown, digits = 4L, format = "g")),
-      "  Intervals of tidy() are conditional on the selection.")
+      if (chosen_by_its_noise(x)) {
+        "  No intervals: the noise of these estimates chose the variables, too."
+      } else {
+        "  Intervals of tidy() take the selection as given."
+      })
     },
     if (!is.null(x$hurdle)) {
       paste0(

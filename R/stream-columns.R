@@ -1,13 +1,6 @@
 # Columns of a person's row from a formula and public bounds. Nothing here is learned from data:
 # ranges, levels and scales all come from `bounds`, so that a row becomes numbers by itself.
 
-# Functions of one row at a time. Anything else (poly, scale, cut, ...) could learn from the rows.
-stream_rowwise <- c(
-  "+", "-", "*", "/", "^", "(", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs",
-  "sin", "cos", "tanh", "pmin", "pmax", "floor", "ceiling", "round", "trunc", "sign",
-  ">", "<", ">=", "<=", "==", "!=", "!", "&", "|", "as.numeric", "as.integer", "%%", "%/%"
-)
-
 #' Columns of a regression on people, from public facts alone
 #' @param formula (`formula`)\cr outcome and main effects; `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable as the formula writes it, PUBLIC)\cr a range
@@ -84,18 +77,6 @@ find_bounds <- function(expression, bounds, call) {
   found
 }
 
-check_rowwise <- function(expression, call) {
-  used <- setdiff(all.names(expression, unique = TRUE), all.vars(expression))
-  unknown <- setdiff(used, stream_rowwise)
-  if (length(unknown)) {
-    abort(c(
-      "The formula may only use functions of one row at a time, not {.fn {unknown}}.",
-      x = "A function that sees several rows can learn from them without noise.",
-      i = "Make the column before, from public constants."
-    ), "argument", call)
-  }
-}
-
 new_column <- function(expression, bounds, intercept, call) {
   check_rowwise(expression, call)
   found <- find_bounds(expression, bounds, call)
@@ -120,7 +101,20 @@ check_range <- function(range, name, call) {
       x = "They are {describe(range)}."
     ), "bounds", call)
   }
-  as.double(range)
+  check_size_of_range(as.double(range), name, call)
+}
+
+#' Squares and products of a range must be numbers that a computer has
+#' @noRd
+check_size_of_range <- function(range, name, call) {
+  if (max(abs(range)) > 1e75 || diff(range) < 1e-75) {
+    abort(c(
+      "The bounds of {.code {name}} must lie within 1e75 and be 1e-75 apart at least.",
+      x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
+      i = "Use other units."
+    ), "bounds", call)
+  }
+  range
 }
 
 #' Without an intercept a column must not be moved, or the model would change
@@ -175,7 +169,7 @@ column_names <- function(column, intercept) {
 table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
   if (!is.data.frame(data)) {
     abort(c(
-      "The rows must be a data frame.", x = "They are {describe(data)}."
+      "The rows must be a data frame.", x = "They are {describe_people(data)}."
     ), "data", call)
   }
   parts <- c(
@@ -191,23 +185,16 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
 #' Values of an expression, from the table's columns and nothing else
 #' @noRd
 values_of <- function(column, data, call) {
-  missing <- setdiff(all.vars(column$expression), names(data))
-  if (length(missing)) {
-    abort("The rows have no column {.code {missing}}.", "data", call)
-  }
-  # Copies without attributes: a column's own class could do anything.
-  plain <- lapply(data[all.vars(column$expression)], function(x) {
-    if (is.factor(x) || is.character(x)) as.character(x) else as.vector(x)
-  })
-  value <- tryCatch(
-    suppressWarnings(eval(column$expression, plain, baseenv())),
-    error = function(e) NULL
-  )
+  value <- value_by_row(column$expression, columns_of_code(column$expression, data, call))
   if (is.null(value) || length(value) != nrow(data) || !is.atomic(value)) {
     abort(c(
       "{.code {column$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
     ), "data", call)
+  }
+  # What is missing has no type of its own.
+  if (all(is.na(value))) {
+    return(rep(if (is.null(column$levels)) NA_real_ else NA_character_, nrow(data)))
   }
   if (is.character(value) != !is.null(column$levels)) {
     abort(c(

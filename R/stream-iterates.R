@@ -27,10 +27,12 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
   }
   if (default_psi) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)
-  if (budget$private) spend(ledger, budget$cost, paste0("stream by method \"", method, "\""), call)
+  what <- paste0("stream by method \"", method, "\"")
+  privacy <- iterates_privacy(budget, facts, sizes)
+  if (budget$private) spend(ledger, budget$cost, what, call, privacy)
   learner$method <- method
   stream <- new.env(parent = emptyenv())
-  stream$what <- paste0("stream by method \"", method, "\"")
+  stream$what <- what
   stream$columns <- columns
   stream$learner <- learner
   stream$plan <- list(
@@ -39,7 +41,7 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
   )
   stream$batch <- FALSE
   stream$rng <- budget$rng
-  stream$privacy <- iterates_privacy(budget, facts, sizes)
+  stream$privacy <- privacy
   stream$session <- session_mark()
   stream$state <- iterates_open_cpp(facts)
   stream$released <- stream_released_cpp(stream$state)

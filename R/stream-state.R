@@ -6,7 +6,8 @@
 #' @param budget (`list`)\cr from `stream_budget()`.
 #' @noRd
 new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger, call) {
-  if (budget$private) spend(ledger, budget$cost, what, call)
+  privacy <- stream_privacy(budget, plan, learner)
+  if (budget$private) spend(ledger, budget$cost, what, call, privacy)
   stream <- new.env(parent = emptyenv())
   stream$what <- what
   stream$columns <- columns
@@ -14,7 +15,7 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
   stream$plan <- plan
   stream$batch <- batch
   stream$rng <- budget$rng
-  stream$privacy <- stream_privacy(budget, plan, learner)
+  stream$privacy <- privacy
   stream$session <- session_mark()
   stream$state <- stream_open_cpp(plan, learner)
   stream$released <- stream_released_cpp(stream$state)

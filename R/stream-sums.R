@@ -91,7 +91,7 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
     if (!is.character(value) && !all(is.na(value))) {
       abort(c(
         "Entries of a count in categories must be text or a factor.",
-          x = "They are {describe(newdata)}."
+          x = "They are {describe_people(newdata)}."
       ), "data", call)
     }
     table <- outer(match(value, names), seq_along(names), `==`) + 0
@@ -111,7 +111,7 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
       (!is.matrix(newdata) && length(names) != 1L)) {
     abort(c(
       "The rows must be numeric, one column for each of {.code {names}}.",
-      x = "They are {describe(newdata)}."
+      x = "They are {describe_people(newdata)}."
     ), "data", call)
   }
   table <- matrix(as.double(newdata), ncol = length(names))

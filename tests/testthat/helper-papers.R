@@ -224,7 +224,7 @@ paper_audits <- function(runs) {
       epsilon = 1, delta = 0.01, n_runs = runs)
   })
   blocks <- list(
-    blocks = 10, names = "a", epsilon = 1, delta = 0, mean = FALSE, percents = c(50L, 16L, 84L)
+    blocks = 10, names = "a", epsilon = 1, delta = 0, mean = FALSE, percents = c(50L, 25L, 75L)
   )
   answers <- list(data = matrix((1:10) / 20), neighbour = matrix(c((1:9) / 20, 1)))
   add("aggregate, median", FALSE, function() {

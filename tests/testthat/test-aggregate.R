@@ -12,7 +12,7 @@ test_that("losses of a quantile move within a range of 200, exhaustively, and 10
       lapply(compositions(n - k, cells - 1L), function(rest) c(k, rest))
     }), recursive = FALSE)
   }
-  for (percent in c(16, 50, 84)) {
+  for (percent in c(25, 50, 75)) {
     widest <- farthest <- 0
     for (n in 2:6) {
       for (state in compositions(n, 4L)) {
@@ -40,7 +40,7 @@ test_that("the plan charges every draw for its whole range", {
   for (delta in c(0, 1e-6)) {
     for (names in list("a", letters[1:20])) {
       facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
-        percents = c(50L, 16L, 84L))
+        percents = c(50L, 25L, 75L))
       plan <- aggregate_plan_cpp(facts)
       # A rank is a loss of 100; losses move within two ranks.
       range <- 2 * plan$exponent
@@ -235,4 +235,67 @@ test_that("bad input is one classed error each", {
   )) {
     expect_error(eval(bad), class = "dpsc_error_data")
   }
+})
+
+test_that("what a statistic says of some people is heard by nobody, and cannot end the call", {
+  people <- seq(0.5, 100, length.out = 200)
+  secret <- "of person 99"
+  loud <- list(
+    function(x) {
+      if (any(x > 99)) try(stop("secret ", secret))
+      mean(x)
+    },
+    function(x) {
+      if (any(x > 99)) cat("secret", secret, file = stderr())
+      mean(x)
+    },
+    function(x) {
+      if (any(x > 99)) {
+        stop(structure(class = c("own", "condition"), list(message = secret, call = NULL)))
+      }
+      mean(x)
+    },
+    function(x) {
+      if (any(x > 99)) invokeRestart("abort")
+      mean(x)
+    }
+  )
+  said <- withr::local_tempfile()
+  for (statistic in loud) {
+    ledger <- dp_ledger(2, 1e-6)
+    heard <- file(said, "w")
+    sink(heard, type = "message")
+    found <- tryCatch(
+      dp_aggregate(people, statistic, lower = 0, upper = 100, epsilon = 1, ledger = ledger),
+      finally = {
+        sink(type = "message")
+        close(heard)
+      }
+    )
+    expect_s3_class(found, "dp_aggregate")
+    expect_identical(readLines(said), character())
+    expect_no_match(geterrmessage(), secret)
+    expect_identical(nrow(as.data.frame(ledger)), 1L)
+  }
+  expect_identical(sink.number(type = "message"), 2L)
+})
+
+test_that("by default the quantiles stand clear of the noise, and intervals cover", {
+  withr::local_seed(6)
+  people <- stats::rexp(4000, 0.1)
+  for (epsilon in c(0.5, 1)) {
+    inside <- replicate(40, {
+      found <- suppressWarnings(dp_aggregate(people, mean,
+        lower = 0, upper = 100, epsilon = epsilon, control = dp_control(rng = "R")
+      ))
+      table <- tidy(found, conf.int = TRUE)
+      expect_true(table$identified)
+      table$conf.low < mean(people) && mean(people) < table$conf.high
+    })
+    expect_gte(mean(inside), 0.85)
+  }
+  few <- dp_aggregate(people, mean, blocks = 50, lower = 0, upper = 100, epsilon = 0.5)
+  expect_false(glance(few)$identified)
+  expect_true(is.na(tidy(few)$std.error))
+  expect_output(print(few), "Not identified")
 })

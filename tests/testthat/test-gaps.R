@@ -47,6 +47,9 @@ test_that("rows are filled by the rule, written out", {
     if (length(at) == 1L) rep(row[at], 6) else stats::approx(at, row[at], 1:6, rule = 2)$y
   }))
   expect_equal(interpolate_rows(rows, 4, rep(0, 6))[known, ], slow)
+  # Huge values of one person are numbers too.
+  huge <- interpolate_rows(matrix(c(1.7e308, NA, -1.7e308, NA), 1), 2, rep(0, 4))
+  expect_true(all(is.finite(huge)))
 })
 
 test_that("without gaps the panel is that of complete data, whatever the order of rows", {

@@ -318,7 +318,16 @@ test_that("limits that need no curvature cover where the budget does not resolve
   limits <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.95, 1))
   wider <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.99, 1))
   expect_true(all(wider[, 1L] < limits[, 1L] & wider[, 2L] > limits[, 2L]))
-  expect_equal(limits, unname(confint(strong)[-1L, ]), tolerance = 0.05)
+  expect_equal(limits[, 1:2], unname(confint(strong)[-1L, ]), tolerance = 0.05)
+  # The test of 0 says what the limits say, at every level.
+  statistic <- limits[, 3L]
+  for (shift in c(0.999, 1.001)) {
+    at <- vapply(seq_along(statistic), function(j) {
+      ends <- lm_anderson_cpp(strong$release, design, 20000, shift * statistic[[j]])[j, 1:2]
+      ends[[1L]] <= 0 && 0 <= ends[[2L]]
+    }, NA)
+    expect_true(all(at == (shift > 1)))
+  }
   # Nothing located, nothing bounded: the whole line.
   lost <- seeded_lm(y ~ a + b, lm_people(60), epsilon = 0.3, bounds = lm_bounds())
   expect_identical(unname(confint(lost)[2L, ]), c(-Inf, Inf))

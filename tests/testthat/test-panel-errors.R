@@ -73,7 +73,6 @@ bad_long_data <- function(p) {
     },
     "outcome: string" = function() long(data, as.character(y) ~ treated),
     "outcome: factor" = function() long(data, factor(y) ~ treated),
-    "outcome: logical" = function() long(data, (y > 0) ~ treated),
     "outcome: date" = function() long(transform(data, y = as.Date("2020-01-01") + time)),
     "outcome: two columns" = function() long(data, cbind(y, y) ~ treated),
     "outcome: missing donor value" = function() {

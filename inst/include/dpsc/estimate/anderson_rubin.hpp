@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,8 +15,19 @@
 
 namespace dpsc {
 
+/// The least |c - A u|^2 / (v_c + v_C |u|^2) over u.
+inline double least_ratio(const Eigen::VectorXd& c, const Eigen::MatrixXd& A, double v_c,
+                          double v_C) {
+  Eigen::MatrixXd columns(c.size(), A.cols() + 1);
+  columns << c / std::sqrt(v_c), A / std::sqrt(v_C);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(columns.transpose() * columns,
+                                                                Eigen::EigenvaluesOnly);
+  return std::max(0.0, spectrum.eigenvalues()[0]);
+}
+
 /// All slopes beta that the pooled equations c = C (beta - b) + noise allow: limits of each slope
-/// in the formula's units, infinite where its set is not an interval.
+/// in the formula's units, infinite where its set is not an interval, and the least `quantile`
+/// whose set holds 0.
 ///
 /// With one slope at b + delta along l, the others free, the least of |c - C(beta - b)|^2 over its
 /// variance `v_c + v_C |beta - b|^2` is the smallest root of an arrow matrix; that it is at most
@@ -41,9 +53,9 @@ inline Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units
   const Eigen::MatrixXd& C = pool.covariance;
   const Eigen::MatrixXd back = units.y_scale * units.map.transpose() * pool.last().frame.whiten;
   const double inf = std::numeric_limits<double>::infinity();
-  Eigen::MatrixXd out(p, 2);
+  Eigen::MatrixXd out(p, 3);
   for (Eigen::Index j = 0; j < p; ++j) {
-    out.row(j) << -inf, inf;
+    out.row(j) << -inf, inf, 0.0;
     const double length = back.row(j).norm();
     if (!(length > 0.0)) continue;
     const Eigen::VectorXd l = back.row(j).transpose() / length;
@@ -51,6 +63,7 @@ inline Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units
     const Eigen::HouseholderQR<Eigen::MatrixXd> around(l);
     const Eigen::MatrixXd Q = Eigen::MatrixXd(around.householderQ()).rightCols(p - 1);
     const Eigen::MatrixXd CQ = C * Q;
+    out(j, 2) = least_ratio(c + C * l * l.dot(b), CQ, v_c + v_C * l.dot(b) * l.dot(b), v_C);
     Eigen::MatrixXd middle = CQ.transpose() * CQ;
     middle.diagonal().array() -= quantile * v_C;
     Eigen::VectorXd Pl = C * l, Pc = c;

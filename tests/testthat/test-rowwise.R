@@ -1,0 +1,144 @@
+# One person's row must move that person's numbers and no other's, whatever formula, `subset` or
+# `weights` are written.
+
+rows_of <- function(n = 40) {
+  withr::with_seed(3, data.frame(
+    x = stats::runif(n), w = stats::runif(n), y = stats::runif(n), z = 0, max = stats::runif(n),
+    mean = stats::runif(n), g = sample(c("2", "4"), n, TRUE)
+  ))
+}
+
+unit <- function(...) {
+  c(stats::setNames(rep(list(c(0, 1)), 6), c("x", "w", "y", "z", "max", "mean")), list(...))
+}
+
+test_that("flags, columns named like functions and written closures are refused", {
+  refused <- function(formula, ..., data = rows_of()) {
+    for (make in list(dp_lm, dp_glm)) {
+      expect_error(make(formula, data, epsilon = 1, bounds = unit(), ...),
+        class = "dpsc_error_argument")
+    }
+  }
+  refused(y ~ I(max / max(max)))
+  refused(y ~ x, subset = x < mean(x) & mean > 0)
+  refused(eval(bquote(I(y * .(rows_of()$x)) ~ x)))
+  refused(eval(bquote(.(function(v) v > mean(v))(y) ~ x)))
+  refused(y ~ I((function(v) v - mean(v))(x)))
+  expect_error(
+    dp_lm(y ~ x, rows_of(), epsilon = 1, bounds = unit(), weights = max(max), max_weight = 1),
+    class = "dpsc_error_argument"
+  )
+  expect_error(new_columns(y ~ I(x / mean(x) + mean), unit(), "gaussian", NULL),
+    class = "dpsc_error_argument")
+  expect_error(
+    leave_out(as.matrix(rows_of()), bquote(.(function(v) v > mean(v))(y)), rows_of(), NULL),
+    class = "dpsc_error_argument"
+  )
+})
+
+test_that("an argument that is taken from the first row stops for everybody or for nobody", {
+  n <- 40
+  data <- rows_of(n)
+  data$w[1:30] <- NA
+  for (z in 0:1) {
+    data$z[1] <- z
+    expect_error(
+      dp_lm(y ~ I(pmax(x, w, na.rm = z)), data, epsilon = 1, bounds = unit()),
+      class = "dpsc_error"
+    )
+  }
+  columns <- lm_columns(y ~ I(pmax(x, w, na.rm = TRUE)), unit(), NULL)
+  expect_identical(dim(lm_table(columns, data, TRUE, NULL)), c(40L, 2L))
+})
+
+test_that("a row's numbers are the same whoever else is there", {
+  data <- rows_of()
+  other <- data
+  other[1, c("x", "w", "y", "z", "max", "mean")] <- 1e6
+  other$g[1] <- "1"
+  data$g <- factor(data$g)
+  other$g <- factor(other$g)
+  bounds <- unit(g = c("1", "2", "4"))
+  codes <- c(
+    "log1p(x)", "ifelse(g == '2', x, w)", "pmin(x, w)", "round(x, 1)", "x > w", "is.na(x)",
+    "x %% w", "sqrt(max) * mean"
+  )
+  for (code in codes) {
+    columns <- lm_columns(stats::as.formula(paste0("y ~ I(", code, ")")), bounds, NULL)
+    expect_identical(
+      lm_table(columns, data, TRUE, NULL)[-1L, ], lm_table(columns, other, TRUE, NULL)[-1L, ]
+    )
+  }
+  online <- new_columns(y ~ x + I(x > w), c(unit(), list(`I(x > w)` = c(0, 1))), "gaussian", NULL)
+  expect_identical(table_of_rows(online, data)[-1L, ], table_of_rows(online, other)[-1L, ])
+  # Codes of a factor come from all levels: text has none.
+  expect_error(row_weights(quote(g), data, 4, NULL), class = "dpsc_error_argument")
+  weigh <- quote(as.numeric(g))
+  expect_identical(
+    row_weights(weigh, data, 4, NULL)[-1L], row_weights(weigh, other, 4, NULL)[-1L]
+  )
+})
+
+test_that("a missing value of one person has no type", {
+  columns <- new_columns(y ~ x + g, unit(g = c("2", "4")), "gaussian", NULL)
+  one <- rows_of()[1L, ]
+  for (lost in list(NA, NA_character_, NA_real_)) {
+    one$g <- lost
+    expect_true(all(is.nan(table_of_rows(columns, one))))
+  }
+})
+
+test_that("errors about people's rows say their type, never a value", {
+  secret <- "52,317"
+  sums <- dp_stream_sum(bounds = c(0, 20), epsilon = 1, horizon = 12)
+  counts <- dp_stream_count(categories = c("a", "b"), epsilon = 1, horizon = 12)
+  online <- dp_online(y ~ x, epsilon = 1, horizon = 12, bounds = list(y = c(0, 1), x = c(0, 1)))
+  for (say in list(
+    function() update(sums, secret), function() update(counts, 52317),
+    function() update(online, secret), function() dp_lm(y ~ x, secret, 1, bounds = unit()),
+    function() dp_glm(y ~ x, secret, epsilon = 1, bounds = unit())
+  )) {
+    found <- tryCatch(say(), error = identity)
+    expect_s3_class(found, "dpsc_error")
+    expect_no_match(conditionMessage(found), "52.?317")
+  }
+})
+
+test_that("ledgers do not pay for streams and selections whose guarantee does not hold", {
+  seeded <- dp_control(rng = "R")
+  ledger <- dp_ledger(epsilon = 50, delta = 1e-3)
+  b <- list(y = c(0, 1), x = c(0, 1))
+  online <- function(...) {
+    dp_online(y ~ x, epsilon = 1, horizon = 100, bounds = b, ledger = ledger, ...)
+  }
+  expect_error(online(control = seeded), class = "dpsc_error_budget")
+  expect_error(online(method = "poffl", calibration = "published"), class = "dpsc_error_budget")
+  expect_error(
+    dp_stream_sum(bounds = c(0, 1), epsilon = 1, horizon = 100, ledger = ledger, control = seeded),
+    class = "dpsc_error_budget"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  online()
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+})
+
+test_that("bounds beyond what squares can hold are refused before the charge", {
+  data <- rows_of()
+  ledger <- dp_ledger(5, 1e-6)
+  for (range in list(c(-1e308, 1e308), c(0, 1e-310), c(0, 1e200))) {
+    expect_error(
+      dp_lm(y ~ x, data, epsilon = 1, bounds = list(y = c(0, 1), x = range), ledger = ledger),
+      class = "dpsc_error_bounds"
+    )
+  }
+  expect_error(
+    dp_lm(y ~ I(x^6), data, epsilon = 1, bounds = list(y = c(0, 1), x = c(-1, 1) * 1e20),
+      ledger = ledger),
+    class = "dpsc_error_bounds"
+  )
+  expect_error(
+    dp_lm(y ~ factor(x), data, epsilon = 1, bounds = list(y = c(0, 1), x = c(0, 3))),
+    class = "dpsc_error_bounds"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
