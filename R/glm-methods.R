@@ -91,32 +91,32 @@ formula.dp_glm <- function(x, ...) {
 #' @rdname dp_glm-methods
 #' @export
 residuals.dp_glm <- function(object, ...) {
-  abort_of_people("Residuals", "residuals")
+  abort_of_people("Residuals", "residuals", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 fitted.dp_glm <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted")
+  abort_of_people("Fitted values", "fitted", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @importFrom stats logLik deviance hatvalues
 #' @export
 deviance.dp_glm <- function(object, ...) {
-  abort_of_people("The deviance and its parts", "deviance")
+  abort_of_people("The deviance and its parts", "deviance", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 logLik.dp_glm <- function(object, ...) {
-  abort_of_people("The log-likelihood and its parts", "logLik")
+  abort_of_people("The log-likelihood and its parts", "logLik", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 hatvalues.dp_glm <- function(model, ...) {
-  abort_of_people("Hat values", "hatvalues")
+  abort_of_people("Hat values", "hatvalues", model$privacy$private)
 }
 
 #' @rdname dp_glm-methods

@@ -121,18 +121,22 @@ sigma.dp_lm <- function(object, ...) {
 #' @rdname dp_lm-methods
 #' @export
 residuals.dp_lm <- function(object, ...) {
-  abort_of_people("Residuals", "residuals")
+  abort_of_people("Residuals", "residuals", object$privacy$private)
 }
 
 #' @rdname dp_lm-methods
 #' @export
 fitted.dp_lm <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted")
+  abort_of_people("Fitted values", "fitted", object$privacy$private)
 }
 
-abort_of_people <- function(what, name) {
+abort_of_people <- function(what, name, private = TRUE) {
   abort(c(
-    "{what} are values of single people: a private fit does not have them.",
+    if (private) {
+      "{what} are values of single people: a private fit does not have them."
+    } else {
+      "{what} are values of single people: a fit keeps none of them, without privacy neither."
+    },
     i = "{.code predict(fit, newdata = )} predicts for public rows."
   ), "argument", public_call(name))
 }

@@ -124,6 +124,11 @@ uncertainty_words <- function(fit, row, level, placebo) {
       "rank ", placebo$table$rank[[1L]], " of ", ranked, " in the placebo test in space, p ",
       format_p(placebo$p_value)
     )
+  } else if (is.na(row$conf.low) && is_classical(fit$release$method)) {
+    paste(
+      "no interval is stated: this estimator has none; placebo_errors(fit) gives standard errors,",
+      "report(fit, placebo = placebo_space(fit)) a rank"
+    )
   } else if (is.na(row$conf.low)) {
     "no interval is stated: the data or the budget cannot support one"
   } else if ("prediction" %in% parts) {

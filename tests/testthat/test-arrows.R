@@ -12,9 +12,9 @@ r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
     "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data", "glm-family",
-    "lm-choice", "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-gaps",
-    "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate",
-    "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
+    "lm-choice", "lm-columns", "lm-rows", "panel", "panel-calendar", "panel-cohorts",
+    "panel-formula", "panel-gaps", "panel-long", "panel-matrix", "panel-rowwise",
+    "panel-treatment", "protect", "simulate", "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
     "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
