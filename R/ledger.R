@@ -33,7 +33,9 @@
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
-#'   (`NA` where a charge has none). Everything in it is PUBLIC.
+#'   (`NA` where a charge has none). `summary()`: a list: `epsilon`, `delta` (totals), `spent`, `left`
+#'   (epsilon, for a release by method "gram") and `charges`, that data frame. Everything in it is
+#'   PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
 #'   for a copy that is asked to pay.
@@ -346,6 +348,25 @@ charge_words <- function(history) {
 #' @export
 print.dp_ledger <- function(x, ...) {
   cat(format(x), sep = "\n")
+  invisible(x)
+}
+
+#' @rdname dp_ledger
+#' @param object (`dp_ledger`)\cr a ledger.
+#' @export
+summary.dp_ledger <- function(object, ...) {
+  check_no_dots(..., call = public_call("summary"))
+  structure(list(
+    epsilon = object$epsilon, delta = object$delta,
+    spent = if (nrow(object$history)) total_epsilon(object$history, object$delta) else 0,
+    left = remaining_epsilon(object), charges = as.data.frame.dp_ledger(object),
+    text = format.dp_ledger(object)
+  ), class = "summary.dp_ledger")
+}
+
+#' @export
+print.summary.dp_ledger <- function(x, ...) {
+  cat(x$text, sep = "\n")
   invisible(x)
 }
 

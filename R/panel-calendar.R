@@ -29,8 +29,9 @@ warn_calendar_gap <- function(times, name, call = NULL) {
 
 #' Where a calendar skips whole periods
 #'
-#' Half the steps at least must be the shortest one, and all others multiples of it: else the
-#' periods are irregular, and nothing can be said to be missing. Weekends are not missing days.
+#' Half the steps at least must be the shortest one, all others multiples of it, and no more periods
+#' missing than there are: else the periods are irregular, and nothing can be said to be missing.
+#' Weekends are not missing days.
 #' @return Places of the last periods before the gaps, or none.
 #' @noRd
 calendar_gaps <- function(times) {
@@ -39,7 +40,8 @@ calendar_gaps <- function(times) {
     return(integer())
   }
   usual <- min(steps)
-  regular <- usual > 0 && all(steps %% usual == 0) && mean(steps == usual) >= 1 / 2
+  regular <- usual > 0 && all(steps %% usual == 0) && mean(steps == usual) >= 1 / 2 &&
+    sum(steps / usual - 1) <= length(times)
   gaps <- which(steps > usual)
   if (regular && inherits(times, "Date") && usual == 1) {
     gaps <- gaps[!only_weekends(times, gaps)]

@@ -81,7 +81,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
 #' @export
 write_release.dp_synth <- function(release, path, allow_not_private = FALSE) {
   check_given(missing(path), "path", "the file to write", public_call("write_release"))
-  if (is_classical(release$release$method)) {
+  if (release$release$calibration == "none") {
     abort(c(
       "A fit by estimator {.val {release$estimator}} has no release: it is of raw donors.",
       i = "{.fn saveRDS} keeps it, donors included."

@@ -4,7 +4,7 @@
 #'
 #' Writes what was found, how, and what was promised to whom, with the fit's own numbers. Free.
 #'
-#' @param x (`dp_synth`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a release gives the
+#' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a release gives the
 #'   methods and the guarantee only.
 #' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.

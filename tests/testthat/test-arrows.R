@@ -48,8 +48,9 @@ r_floors <- list(
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
-    "glm-report", "lm-methods", "lm-posterior-methods", "lm-print", "methods", "pdp-methods",
-    "plot", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
+    "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
+    "methods", "normal-limits", "pdp-methods", "plot", "plot-coefficients", "plot-inference",
+    "plot-periods", "plot-plan", "plot-theme", "print", "report",
     "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
