@@ -95,6 +95,15 @@ formula.dp_glm <- function(x, ...) {
 }
 
 #' @rdname dp_glm-methods
+#' @importFrom stats family
+#' @export
+family.dp_glm <- function(object, ...) {
+  switch(object$family,
+    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
+  )
+}
+
+#' @rdname dp_glm-methods
 #' @export
 residuals.dp_glm <- function(object, ...) {
   abort_of_people("Residuals", "residuals", object$privacy$private)

@@ -60,12 +60,3 @@ update.dp_glm <- function(object, ...) {
     )
   ), "argument", public_call("update"))
 }
-
-#' @rdname dp_glm-methods
-#' @importFrom stats family
-#' @export
-family.dp_glm <- function(object, ...) {
-  switch(object$family,
-    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
-  )
-}

@@ -36,9 +36,9 @@ coefficient_data <- function(table) {
 draw_coefficients <- function(table, title, subtitle, unknown = "not identified", x = "estimate") {
   data <- coefficient_data(table)
   limits <- attr(data, "limits")
+  ends <- paste0(format_value(data$low), " to ", format_value(data$high), ": ")
+  data$said <- paste0(ifelse(is.finite(data$low) & is.finite(data$high), ends, ""), unknown)
   lost <- data[!data$known, ]
-  lost$said <- paste0(ifelse(is.finite(lost$low) & is.finite(lost$high),
-    paste0(format_value(lost$low), " to ", format_value(lost$high), ": "), ""), unknown)
   # From the estimate, or from within the figure where that lies outside.
   arrow <- function(rows, to, inside) {
     start <- ifelse(is.na(data$at), inside, data$at)

@@ -146,7 +146,7 @@ summary.dp_stream <- function(object, ...) {
   } else {
     data.frame(
       term = object$columns$names, estimate = unname(coef.dp_stream_sum(object)),
-      privacy.se = unname(sqrt(diag(vcov.dp_stream_sum(object))))
+      privacy.se = unname(sqrt(diag(stats::vcov(object))))
     )
   }
   structure(list(
@@ -299,13 +299,19 @@ stream_path <- function(stream, level) {
   if (!inherits(stream, "dp_online")) {
     return(tidy.dp_stream_sum(stream, conf.int = TRUE, conf.level = level))
   }
-  trace <- stream$released$trace
+  released <- stream$released
   terms <- stream$columns$names
+  # The path holds the solutions of some steps; the last one is that of now.
+  before <- released$trace[, 1L] < released$steps
+  step <- c(released$trace[before, 1L], if (released$steps > 0) released$steps)
+  scaled <- rbind(
+    released$trace[before, -(1:3), drop = FALSE], if (released$steps > 0) released$estimate
+  )
   # As `coef()` gives them: in the units of the variables.
   units <- unscaling(stream$columns)
-  estimate <- sweep(trace[, -(1:3), drop = FALSE] %*% t(units$map), 2L, units$shift, `+`)
+  estimate <- sweep(scaled %*% t(units$map), 2L, units$shift, `+`)
   data.frame(
-    step = rep(trace[, 1L], length(terms)), term = rep(terms, each = nrow(trace)),
+    step = rep(step, length(terms)), term = rep(terms, each = length(step)),
     estimate = as.vector(estimate)
   )
 }
