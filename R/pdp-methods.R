@@ -86,10 +86,7 @@ as.data.frame.dp_pdp <- function(x, row.names = NULL, optional = FALSE, ...) {
 
 #' @rdname print.dp_pdp
 #' @export
-tidy.dp_pdp <- function(x, ...) {
-  check_no_dots(..., call = public_call("tidy"))
-  x$donors
-}
+tidy.dp_pdp <- function(x, ...) x$donors
 
 pdp_lines <- function(x) {
   c(

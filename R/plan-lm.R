@@ -21,8 +21,8 @@
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` where nothing serves),
 #'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
 #'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
-#'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold), `facts` (what
-#'   formula and bounds mean). PUBLIC. `autoplot()`: a ggplot of `ratio` along people and along
+#'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold), `facts`
+#'   (what formula and bounds mean). PUBLIC. `autoplot()`: a ggplot of `ratio` along people and along
 #'   epsilon; `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples

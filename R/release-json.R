@@ -17,9 +17,10 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
 #' without a signature. Get releases from somebody you trust, or sign the file.
 #'
-#' @param release (`dp_release`, or a fit by [dp_lm()] or [dp_glm()])\cr a release, or a regression
-#'   with it. One that is NOT PRIVATE (no noise, noise from a seed, or a guarantee that does not
-#'   hold) is refused, unless `allow_not_private` says otherwise.
+#' @param release (`dp_release`, or a fit by [dp_synth()], [dp_lm()] or [dp_glm()])\cr a release, a
+#'   fit, whose release is written, or a regression with its release. One that is NOT PRIVATE (no
+#'   noise, noise from a seed, or a guarantee that does not hold) is refused, unless
+#'   `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
@@ -59,7 +60,10 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
        {.fn dp_lm} or {.fn dp_glm}.",
       x = "It is {describe(release)}.",
       i = if (is.list(release) && !is.object(release)) {
-        "A regression is written whole, {.code write_release(fit, path)}, and not its {.code $release}."
+        paste(
+          "A regression is written whole, {.code write_release(fit, path)}, and not its",
+          "{.code $release}."
+        )
       }
     ), "argument", call)
   }

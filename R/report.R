@@ -4,8 +4,8 @@
 #'
 #' Writes what was found, how, and what was promised to whom, with the fit's own numbers. Free.
 #'
-#' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a release gives the
-#'   methods and the guarantee only.
+#' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
+#'   release gives the methods and the guarantee only.
 #' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
 #' @param placebo (`dp_placebo_space` or `NULL`)\cr of a classical fit, which states no interval:

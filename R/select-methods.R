@@ -17,8 +17,8 @@
 #'   `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all conditional on
 #'   the
 #'   selection.
-#' * `glance()`: one row of facts. `coef()`: estimates, `vcov()`, `confint()`: with the same proviso.
-#'   `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()`
+#' * `glance()`: one row of facts. `coef()`: estimates, `vcov()`, `confint()`: with the same
+#'   proviso. `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()`
 #'   draws.
 #' @name tidy.dp_selection
 NULL

@@ -247,8 +247,8 @@ stream_privacy_lines <- function(privacy) {
 
 #' Plot a stream
 #'
-#' The path of what was released: coefficients in the units of the variables, as `coef()` gives them,
-#' or running sums with a band.
+#' The path of what was released: coefficients in the units of the variables, as `coef()` gives
+#' them, or running sums with a band.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
 #' @param ... unused.
@@ -285,7 +285,8 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) {
     ggplot2::facet_wrap(~term, scales = "free_y") +
     (if (online) ggplot2::scale_x_log10(labels = plain_labels)) +
     ggplot2::labs(
-      x = "step", y = if (online) "coefficient" else "sum to date", subtitle = if (object$privacy$holds) {
+      x = "step", y = if (online) "coefficient" else "sum to date",
+      subtitle = if (object$privacy$holds) {
         paste0("epsilon = ", format(object$privacy$epsilon), ", delta = ",
           format(object$privacy$delta), " for all steps together")
       } else {

@@ -14,8 +14,8 @@ r_floors <- list(
     "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data", "glm-family",
     "lm-choice", "lm-columns", "lm-rows", "panel", "panel-calendar", "panel-cohorts",
     "panel-formula", "panel-gaps", "panel-long", "panel-matrix", "panel-rowwise",
-    "panel-treatment", "protect", "simulate", "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
-    "source-table", "source-wide", "source-workers", "stream-columns"
+    "panel-treatment", "protect", "simulate", "source-engine", "source-panel", "source-people",
+    "source-proof", "source-rows", "source-sql", "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
