@@ -23,8 +23,8 @@
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: that
 #'   as `fit`, `se.fit` (of the mean to first order, for `"response"`) and `residual.scale`.
 #' * `anova()`: a Wald chi-squared test of every term with the total covariance; `NA` for a term
-#'   with a coefficient that is not identified. `family()`: as of [stats::glm()]. `update()`: an error,
-#'   since no other model can be read from the release.
+#'   with a coefficient that is not identified. `family()`: as of [stats::glm()]. `update()`: an
+#'   error, since no other model can be read from the release.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
 #'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
 #'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).

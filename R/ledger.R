@@ -34,8 +34,8 @@
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
 #'   (`NA` where a charge has none). `summary()`: a list: `epsilon`, `delta` (totals), `spent` and
-#'   `left` (epsilon, for a release by method "gram"), and `charges`, that data frame. Everything in it is
-#'   PUBLIC.
+#'   `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
+#'   Everything in it is PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
 #'   for a copy that is asked to pay.
