@@ -77,7 +77,6 @@ confint.dp_stream_sum <- function(object, parm, level = 0.95, ...) {
 nobs.dp_stream <- function(object, ...) object$released$rows
 
 #' @rdname tidy.dp_stream
-#' @param formula unused.
 #' @export
 formula.dp_online <- function(x, ...) {
   stats::as.formula(str2lang(x$columns$text), env = baseenv())
