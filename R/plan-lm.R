@@ -22,8 +22,8 @@
 #'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
 #'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
 #'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold), `facts`
-#'   (what formula and bounds mean). PUBLIC. `autoplot()`: a ggplot of `ratio` along people and along
-#'   epsilon; `plot()` draws it.
+#'   (what formula and bounds mean). PUBLIC. `autoplot()`: a ggplot of `ratio` along people and
+#'   along epsilon; `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))

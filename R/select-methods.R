@@ -18,8 +18,8 @@
 #'   the
 #'   selection.
 #' * `glance()`: one row of facts. `coef()`: estimates, `vcov()`, `confint()`: with the same
-#'   proviso. `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()`
-#'   draws.
+#'   proviso. `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot,
+#'   which `plot()` draws.
 #' @name tidy.dp_selection
 NULL
 

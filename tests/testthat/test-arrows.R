@@ -15,7 +15,8 @@ r_floors <- list(
     "lm-choice", "lm-columns", "lm-rows", "panel", "panel-calendar", "panel-cohorts",
     "panel-formula", "panel-gaps", "panel-long", "panel-matrix", "panel-rowwise",
     "panel-treatment", "protect", "simulate", "source-engine", "source-panel", "source-people",
-    "source-proof", "source-rows", "source-sql", "source-table", "source-wide", "source-workers", "stream-columns"
+    "source-proof", "source-rows", "source-sql", "source-table", "source-wide", "source-workers",
+    "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
