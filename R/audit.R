@@ -66,6 +66,9 @@
 dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
                      mode = NULL, log_density = NULL, level = 0.95) {
   call <- public_call("dp_audit")
+  check_given(missing(mechanism), "mechanism", "what is to be audited", call)
+  check_given(missing(data), "data", "one of two neighbouring panels", call)
+  check_given(missing(neighbour), "neighbour", "the other of two neighbouring panels", call)
   ours <- inherits(mechanism, "dp_audit_mechanism")
   if (!ours && !is.function(mechanism)) {
     abort(c(

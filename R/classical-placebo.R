@@ -28,7 +28,7 @@
 #'   * `gaps`: a matrix, outcome minus counterfactual, one row a unit;
 #'   * `p_value`: the share of ranked units (the target included) with a ratio at least the
 #'     target's; it cannot be below one over their number;
-#'   * `squared`, `times`, `T0`, `estimator`.
+#'   * `squared`, `times`, `T0`, `estimator`, `outcome` (its name).
 #'
 #'   `tidy()` gives `table` in the order of the ranks, `autoplot()` a ggplot, which `plot()` draws.
 #' @references
@@ -71,7 +71,7 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf, ...) {
       rmspe_post = error$post, ratio = if (squared) ratio^2 else ratio, rank = rank
     ),
     gaps = gaps, p_value = rank[[1L]] / sum(ranked), squared = squared, times = parts$times,
-    T0 = raw$T0, estimator = parts$estimator
+    T0 = raw$T0, estimator = parts$estimator, outcome = fit$release$panel$outcome
   ), class = "dp_placebo_space")
 }
 
@@ -87,7 +87,7 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf, ...) {
 #'     `effect` (mean after treatment without that donor), `rmspe_pre`;
 #'   * `paths`: a matrix of counterfactuals, one row a donor left out;
 #'   * `effect`: the mean effect of the full fit; `counterfactual`, `target`: its paths;
-#'   * `times`, `T0`, `estimator`.
+#'   * `times`, `T0`, `estimator`, `outcome` (its name).
 #'
 #'   `tidy()` gives `table`, `autoplot()` a ggplot, which `plot()` draws.
 #' @export
@@ -118,7 +118,7 @@ leave_one_out.dp_synth <- function(fit, ...) {
     ),
     paths = paths, effect = mean((raw$target - own$counterfactual)[post]),
     counterfactual = own$counterfactual, target = raw$target, times = parts$times, T0 = raw$T0,
-    estimator = parts$estimator
+    estimator = parts$estimator, outcome = fit$release$panel$outcome
   ), class = "dp_leave_one_out")
 }
 

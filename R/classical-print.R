@@ -178,7 +178,7 @@ weight_line <- function(fit) {
   strwrap(paste0(
     "largest ", implied, "weights: ", paste(names(shown), formatC(shown, digits = 3L, format = "f"),
       collapse = ", "
-    ), if (length(weights) > 5L) paste0(" and ", length(weights) - 5L, " more: see coef()")
+    ), if (length(weights) > 5L) paste0(" and ", length(weights) - 5L, " more: see weights()")
   ), 96L, prefix = "  ", initial = "  ")
 }
 

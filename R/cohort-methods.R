@@ -2,13 +2,23 @@
 
 cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 
+#' A type of averages, also by the names that package did has for them
+#' @noRd
+check_cohort_type <- function(type, call) {
+  aliases <- c(dynamic = "event", group = "cohort")
+  if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
+    return(aliases[[type]])
+  }
+  check_choice(type, cohort_types, call = call)
+}
+
 #' @rdname dp_cohorts
 #' @export
 tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_time", "overall"),
                             conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...) {
   call <- public_call("tidy")
   level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
-  type <- check_choice(type, cohort_types, call = call)
+  type <- check_cohort_type(type, call)
   table <- cohort_table(x, type, level, check_flag(simultaneous, call = call))
   limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
   table[c(
@@ -45,7 +55,7 @@ augment.dp_cohorts <- function(x, ...) {
 #' @rdname dp_cohorts
 #' @export
 coef.dp_cohorts <- function(object, type = "event", ...) {
-  type <- check_choice(type, cohort_types, call = public_call("coef"))
+  type <- check_cohort_type(type, public_call("coef"))
   table <- cohort_table(object, type)
   table <- table[table$kind == "effect", ]
   stats::setNames(table$estimate, table$term)
@@ -54,7 +64,7 @@ coef.dp_cohorts <- function(object, type = "event", ...) {
 #' @rdname dp_cohorts
 #' @export
 vcov.dp_cohorts <- function(object, type = "event", ...) {
-  type <- check_choice(type, cohort_types, call = public_call("vcov"))
+  type <- check_cohort_type(type, public_call("vcov"))
   cohort_covariance(object, type)
 }
 
@@ -64,7 +74,7 @@ confint.dp_cohorts <- function(object, parm = NULL, level = 0.95, type = "event"
                                simultaneous = FALSE, ...) {
   call <- public_call("confint")
   check_no_dots(..., call = call)
-  type <- check_choice(type, cohort_types, call = call)
+  type <- check_cohort_type(type, call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   table <- cohort_table(object, type, level, check_flag(simultaneous, call = call))
   table <- table[table$kind == "effect", ]
@@ -240,7 +250,8 @@ cohort_lines <- function(fit) {
       count_of(length(panel$times), "period")),
     strwrap(paste0("treated from: ", enumerate(shown, length(sizes))), 92L,
       prefix = "    ", initial = "  "
-    )
+    ),
+    if (fit$release$privacy$private) donors_only_line
   )
 }
 

@@ -19,6 +19,8 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a fit.")
+  if (identical(type, "dynamic")) type <- "event"
+  if (identical(type, "group")) type <- "cohort"
   type <- check_choice(type, c("event", "cohort", "calendar", "path"), call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   simultaneous <- check_flag(simultaneous, call = call)

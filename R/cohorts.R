@@ -42,7 +42,8 @@
 #' @param x,object (`dp_cohorts`)\cr a fit by [dp_synth()] of several adoption dates.
 #' @param type (`string`)\cr the rows: `"event"`, by periods since adoption (0 is the first treated
 #'   period); `"cohort"`; `"calendar"`, by period; `"group_time"`, every cohort in every period;
-#'   `"overall"`. Of `plot()` also `"path"`: observed and counterfactual of each cohort.
+#'   `"overall"`. `"dynamic"` and `"group"`, as in package did, mean event and cohort. Of `plot()`
+#'   also `"path"`: observed and counterfactual of each cohort.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param parm (`character` or `NULL`)\cr rows wanted, by `term`; `NULL` for all.

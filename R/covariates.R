@@ -66,7 +66,13 @@ split_bounds <- function(bounds, names, private, call) {
     abort(c(
       "{.arg bounds} must name each covariate once, and the outcome.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
-      x = if (length(left) != 1L) "Besides these it has {length(left)} element{?s}, not one."
+      x = if (length(left) != 1L && length(names)) {
+        "Besides these it has {length(left)} element{?s}, not one."
+      },
+      x = if (length(left) != 1L && !length(names)) {
+        "The formula names no covariate, and {.arg bounds} has {length(left)} element{?s}."
+      },
+      i = if (length(left) > 1L) covariate_advice
     ), "bounds", call)
   }
   covariates <- rlang::set_names(lapply(names, function(name) {

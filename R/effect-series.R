@@ -51,10 +51,19 @@ series_limits <- function(fit, type, level, simultaneous) {
   }
   statements <- if (simultaneous) fit$release$panel$T1 else 1
   noise <- interval_quantile(level, statements) * table$privacy.se
-  list(
+  within_limits(list(
     low = table$conf.low[rows], high = table$conf.high[rows],
     noise_low = (table$estimate - noise)[rows], noise_high = (table$estimate + noise)[rows]
-  )
+  ))
+}
+
+#' Limits of the noise, no further than those of all errors, which end where the bounds do
+#' @noRd
+within_limits <- function(limits) {
+  known <- !is.na(limits$low) & !is.na(limits$high)
+  limits$noise_low[known] <- pmax(limits$noise_low, limits$low)[known]
+  limits$noise_high[known] <- pmin(limits$noise_high, limits$high)[known]
+  limits
 }
 
 #' Limits of the sums of the effects: in the proportions of the average's
@@ -89,11 +98,11 @@ cumulative_limits <- function(fit, table, level, simultaneous) {
     1
   }
   noise <- sidak * interval_quantile(level) * noise
-  list(
+  within_limits(list(
     low = total - wider * ratio("conf.low") * error,
     high = total + wider * ratio("conf.high") * error,
     noise_low = total - noise, noise_high = total + noise
-  )
+  ))
 }
 
 #' Standard errors of the sums of the effects up to each period, target by target

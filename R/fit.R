@@ -105,8 +105,9 @@
 #' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
 #' the noise exceeds what the bounds already tell.
 #'
-#' `dpsc_warning_index`: both index columns are numbers and donors are fewer than periods, as they
-#' are when `index` is the wrong way round.
+#' `dpsc_warning_calendar`: the periods skip some that nobody has, in a calendar that is regular
+#' otherwise. `dpsc_warning_index`: both index columns are numbers and donors are fewer than
+#' periods, as they are when `index` is the wrong way round.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is

@@ -14,17 +14,23 @@
 #'   predictor, or `"response"`, the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` of the mean.
+#' @param se.fit (`flag`)\cr add standard errors, sampling and privacy together.
 #' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
 #'   ratios.
-#' @param ... unused.
+#' @param ... unused; an error for `predict()`, `anova()` and `plot()`.
 #' @return
 #' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: that
+#'   as `fit`, `se.fit` (of the mean to first order, for `"response"`) and `residual.scale`.
+#' * `anova()`: a Wald chi-squared test of every term with the total covariance; `NA` for a term
+#'   with a coefficient that is not identified. `family()`: as of [stats::glm()]. `update()`: an
+#'   error, since no other model can be read from the release.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
 #'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
 #'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).
 #' * `autoplot()`: a ggplot; `plot()` draws it. Estimates with 95 % limits; the thick part is what
-#'   sampling alone would leave.
+#'   sampling alone would leave. The axis is that of the coefficients that are identified: limits of
+#'   the others end in arrows.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_glm-methods
 NULL
@@ -89,41 +95,53 @@ formula.dp_glm <- function(x, ...) {
 }
 
 #' @rdname dp_glm-methods
+#' @importFrom stats family
+#' @export
+family.dp_glm <- function(object, ...) {
+  switch(object$family,
+    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
+  )
+}
+
+#' @rdname dp_glm-methods
 #' @export
 residuals.dp_glm <- function(object, ...) {
-  abort_of_people("Residuals", "residuals")
+  abort_of_people("Residuals", "residuals", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 fitted.dp_glm <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted")
+  abort_of_people("Fitted values", "fitted", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @importFrom stats logLik deviance hatvalues
 #' @export
 deviance.dp_glm <- function(object, ...) {
-  abort_of_people("The deviance and its parts", "deviance")
+  abort_of_people("The deviance and its parts", "deviance", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 logLik.dp_glm <- function(object, ...) {
-  abort_of_people("The log-likelihood and its parts", "logLik")
+  abort_of_people("The log-likelihood and its parts", "logLik", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 hatvalues.dp_glm <- function(model, ...) {
-  abort_of_people("Hat values", "hatvalues")
+  abort_of_people("Hat values", "hatvalues", model$privacy$private)
 }
 
 #' @rdname dp_glm-methods
 #' @export
 predict.dp_glm <- function(object, newdata, type = c("link", "response"),
-                           interval = c("none", "confidence"), level = 0.95, ...) {
+                           interval = c("none", "confidence"), level = 0.95, se.fit = FALSE,
+                           ...) {
   call <- public_call("predict")
+  check_no_dots(..., call = call)
+  se.fit <- check_flag(se.fit, call = call)
   check_given(missing(newdata), "newdata", "public rows to predict", call)
   type <- check_choice(type, c("link", "response"), call = call)
   interval <- check_choice(interval, c("none", "confidence"), call = call)
@@ -132,12 +150,22 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   fit <- drop(x %*% object$coefficients)
   names(fit) <- rownames(newdata)
   mean <- if (type == "response") glm_families()[[object$family]]$mean else identity
-  if (interval == "none") {
+  if (interval == "none" && !se.fit) {
     return(mean(fit))
   }
-  reach <- stats::qnorm((1 + level) / 2) *
-    sqrt(rowSums((x %*% glm_covariance(object, "total", call)) * x))
-  cbind(fit = mean(fit), lwr = mean(fit - reach), upr = mean(fit + reach))
+  error <- sqrt(rowSums((x %*% glm_covariance(object, "total", call)) * x))
+  reach <- stats::qnorm((1 + level) / 2) * error
+  out <- if (interval == "none") {
+    mean(fit)
+  } else {
+    cbind(fit = mean(fit), lwr = mean(fit - reach), upr = mean(fit + reach))
+  }
+  if (!se.fit) {
+    return(out)
+  }
+  # To first order, as predict.glm() does.
+  slope <- if (type == "response") family.dp_glm(object)$mu.eta(fit) else 1
+  list(fit = out, se.fit = stats::setNames(abs(slope) * error, names(fit)), residual.scale = 1)
 }
 
 #' @rdname dp_glm-methods
@@ -204,25 +232,13 @@ autoplot.dp_glm <- function(object, ...) {
   rlang::check_installed("ggplot2", "to plot a fit.")
   reach <- stats::qnorm(0.975)
   error <- function(type) reach * sqrt(diag(glm_covariance(object, type, public_call("plot"))))
-  data <- data.frame(
-    term = names(object$coefficients), estimate = object$coefficients, total = error("total"),
-    sampling = error("sampling")
+  table <- data.frame(
+    term = names(object$coefficients), estimate = unname(object$coefficients),
+    low = object$coefficients - error("total"), high = object$coefficients + error("total"),
+    sampling = error("sampling"), identified = unname(object$identified)
   )[-1L, ]
-  data$term <- factor(data$term, levels = rev(data$term))
-  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$term)) +
-    ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$estimate - .data$total, xmax = .data$estimate + .data$total),
-      colour = "#D55E00", linewidth = 0.8
-    ) +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$estimate - .data$sampling, xmax = .data$estimate + .data$sampling),
-      colour = "#0072B2", linewidth = 2.2
-    ) +
-    ggplot2::geom_point(size = 2) +
-    ggplot2::labs(
-      x = "estimate", y = NULL, title = paste("Slopes of", object$text),
-      subtitle = "95 % limits: thick, sampling alone; thin, with privacy"
-    ) +
-    ggplot2::theme_minimal(base_size = 11)
+  draw_coefficients(table, paste("Slopes of", object$text),
+    limits_subtitle(object$privacy$private),
+    unknown = "not identified at this budget"
+  )
 }

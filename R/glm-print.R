@@ -21,7 +21,7 @@ summary.dp_glm <- function(object, ...) {
   )
   structure(list(
     heading = glm_heading(object), coefficients = coefficients, notes = glm_notes(object),
-    nobs = object$nobs
+    nobs = object$nobs, private = object$privacy$private
   ), class = "summary.dp_glm")
 }
 
@@ -29,7 +29,7 @@ summary.dp_glm <- function(object, ...) {
 #' @export
 print.summary.dp_glm <- function(x, ...) {
   cat(x$heading, sep = "\n")
-  cat("\nCoefficients (errors: sampling and privacy together):\n")
+  cat("\nCoefficients (errors: sampling", if (x$private) " and privacy together", "):\n", sep = "")
   stats::printCoefmat(x$coefficients,
     digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
     has.Pvalue = TRUE
@@ -51,7 +51,7 @@ glm_heading <- function(x) {
 glm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
-    if (isFALSE(x$plan$located)) paste(
+    if (isFALSE(x$plan$located) && has_numbers(x$columns)) paste(
       "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
       "people or a larger epsilon help."
     ),
@@ -69,4 +69,11 @@ glm_notes <- function(x) {
     },
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
+}
+
+#' Is some regressor a number, whose median had to be found?
+#' @noRd
+has_numbers <- function(columns) {
+  regressors <- columns$variables[-length(columns$variables)]
+  any(vapply(regressors, function(variable) variable$kind == "value", NA))
 }

@@ -8,6 +8,7 @@ glm_json_facts <- c("family", "method", "calibration", "text", "nobs")
 #' @export
 write_release.dp_glm <- function(release, path, allow_not_private = FALSE) {
   call <- public_call("write_release")
+  check_given(missing(path), "path", "the file to write", call)
   check_publishable(release$privacy, allow_not_private, call)
   options <- release$public$options
   parts <- c(unclass(release)[glm_json_facts], list(

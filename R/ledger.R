@@ -33,7 +33,9 @@
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
-#'   (`NA` where a charge has none). Everything in it is PUBLIC.
+#'   (`NA` where a charge has none). `summary()`: a list: `epsilon`, `delta` (totals), `spent` and
+#'   `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
+#'   Everything in it is PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
 #'   for a copy that is asked to pay.
@@ -189,21 +191,28 @@ spend <- function(ledger, cost, label, call, promise) {
   check_order(after, call)
   total <- total_epsilon(after, ledger$delta)
   if (!(total <= ledger$epsilon * (1 + 1e-9))) {
-    left <- format_epsilon(remaining_epsilon(ledger))
     abort(c(
       "The ledger does not hold enough budget for this release.",
       x = paste(
         "With it the total would be epsilon = {format_epsilon(total)} at delta = {ledger$delta};",
         "the limit is {ledger$epsilon}."
       ),
-      i = paste(
-        "Nothing was released and nothing was spent. About epsilon = {left} is left for a release",
-        "by method {.val gram}."
-      )
+      i = paste("Nothing was released and nothing was spent.", budget_left(ledger, cost, call))
     ), "budget", call)
   }
   ledger$history <- after
   invisible(NULL)
+}
+
+#' What is left for a call like the one that was refused, in words
+#' @noRd
+budget_left <- function(ledger, cost, call) {
+  left <- format_epsilon(remaining_epsilon(ledger, cost))
+  verb <- if (is.null(call)) "release" else paste0("{.fn ", as.character(call[[1L]]), "}")
+  paste0(
+    "About epsilon = ", left, " is left for a ", verb, " like this one",
+    if (ledger$delta == 0 && cost$kind != "pure") " with {.code delta = 0}", "."
+  )
 }
 
 #' @noRd
@@ -262,17 +271,20 @@ check_order <- function(history, call) {
   }
 }
 
-#' Epsilon that one more release by method "gram" could spend
+#' Epsilon that one more release could spend
+#' @param cost (`list` or `NULL`)\cr of a release that is like it; `NULL`: one by method "gram".
 #' @noRd
-remaining_epsilon <- function(ledger) {
+remaining_epsilon <- function(ledger, cost = NULL) {
   history <- complete_history(ledger$history)
-  gaussian <- ledger$delta > 0
+  # Without a failure probability nothing but pure charges fits.
+  kind <- if (ledger$delta > 0) cost$kind %||% "gdp" else "pure"
   fits <- function(epsilon) {
-    extra <- if (gaussian) {
-      new_cost("gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, ledger$delta))
-    } else {
-      new_cost("pure", epsilon = epsilon)
-    }
+    extra <- switch(kind,
+      gdp = new_cost("gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, ledger$delta)),
+      zcdp = new_cost("zcdp", epsilon = epsilon, rho = cdp_rho_cpp(epsilon, ledger$delta)),
+      approximate = new_cost("approximate", epsilon = epsilon, delta = cost$delta),
+      pure = new_cost("pure", epsilon = epsilon)
+    )
     extra <- data.frame(label = "", extra[c("kind", "epsilon", "delta", "rho", "mu")])
     total_epsilon(rbind(history, extra), ledger$delta) <= ledger$epsilon * (1 + 1e-9)
   }
@@ -336,6 +348,25 @@ charge_words <- function(history) {
 #' @export
 print.dp_ledger <- function(x, ...) {
   cat(format(x), sep = "\n")
+  invisible(x)
+}
+
+#' @rdname dp_ledger
+#' @param object (`dp_ledger`)\cr a ledger.
+#' @export
+summary.dp_ledger <- function(object, ...) {
+  check_no_dots(..., call = public_call("summary"))
+  structure(list(
+    epsilon = object$epsilon, delta = object$delta,
+    spent = if (nrow(object$history)) total_epsilon(object$history, object$delta) else 0,
+    left = remaining_epsilon(object), charges = as.data.frame.dp_ledger(object),
+    text = format.dp_ledger(object)
+  ), class = "summary.dp_ledger")
+}
+
+#' @export
+print.summary.dp_ledger <- function(x, ...) {
+  cat(x$text, sep = "\n")
   invisible(x)
 }
 

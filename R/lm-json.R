@@ -5,6 +5,7 @@
 #' @export
 write_release.dp_lm <- function(release, path, allow_not_private = FALSE) {
   call <- public_call("write_release")
+  check_given(missing(path), "path", "the file to write", call)
   check_publishable(release$privacy, allow_not_private, call)
   columns <- release$columns
   parts <- list(

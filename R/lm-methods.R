@@ -15,11 +15,16 @@
 #'   person's outcome, in the formula's units).
 #' @param formula. (`formula`)\cr a submodel, as [stats::update()] takes it: columns of the released
 #'   model only.
+#' @param se.fit (`flag`)\cr add the standard errors of the means, sampling and privacy together.
 #' @param conf.int (`flag`)\cr add limits.
-#' @param ... for `anova()` a submodel; otherwise unused.
+#' @param ... for `anova()` a submodel; otherwise unused, and an error for `predict()`.
 #' @return
 #' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list:
+#'   that as `fit`, `se.fit`, `df` and `residual.scale`.
+#' * `autoplot()`: a ggplot; `plot()` draws it. Slopes with their limits; the thick part is what
+#'   sampling alone would leave. The axis is that of the slopes that are identified: limits of the
+#'   others end in arrows.
 #' * `update()`: a `dp_lm` of the submodel, from the same release: free. Its sampling errors assume
 #'   one variance: scores were released at the full model's residuals.
 #' * `anova()`: a Wald F test with the total covariance, of every term, or of what a submodel leaves
@@ -154,18 +159,22 @@ sigma.dp_lm <- function(object, ...) {
 #' @rdname dp_lm-methods
 #' @export
 residuals.dp_lm <- function(object, ...) {
-  abort_of_people("Residuals", "residuals")
+  abort_of_people("Residuals", "residuals", object$privacy$private)
 }
 
 #' @rdname dp_lm-methods
 #' @export
 fitted.dp_lm <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted")
+  abort_of_people("Fitted values", "fitted", object$privacy$private)
 }
 
-abort_of_people <- function(what, name) {
+abort_of_people <- function(what, name, private = TRUE) {
   abort(c(
-    "{what} are values of single people: a private fit does not have them.",
+    if (private) {
+      "{what} are values of single people: a private fit does not have them."
+    } else {
+      "{what} are values of single people: a fit keeps none of them, without privacy neither."
+    },
     i = "{.code predict(fit, newdata = )} predicts for public rows."
   ), "argument", public_call(name))
 }
@@ -173,24 +182,31 @@ abort_of_people <- function(what, name) {
 #' @rdname dp_lm-methods
 #' @export
 predict.dp_lm <- function(object, newdata, interval = c("none", "confidence", "prediction"),
-                          level = 0.95, ...) {
+                          level = 0.95, se.fit = FALSE, ...) {
   call <- public_call("predict")
+  check_no_dots(..., call = call)
+  se.fit <- check_flag(se.fit, call = call)
   check_given(missing(newdata), "newdata", "public rows to predict", call)
   interval <- check_choice(interval, c("none", "confidence", "prediction"), call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
   x <- lm_matrix(object$columns, newdata, call)[, names(object$coefficients), drop = FALSE]
   fit <- drop(x %*% object$coefficients)
   names(fit) <- rownames(newdata)
-  if (interval == "none") {
+  if (interval == "none" && !se.fit) {
     return(fit)
   }
   variance <- rowSums((x %*% object$covariance$total) * x)
+  error <- stats::setNames(sqrt(variance), names(fit))
   if (interval == "prediction") variance <- variance + object$sigma^2
   if (!object$plan$located) {
     return(cbind(fit = fit, lwr = -Inf, upr = Inf))
   }
   reach <- stats::qt((1 + level) / 2, object$df.residual) * sqrt(variance)
-  cbind(fit = fit, lwr = fit - reach, upr = fit + reach)
+  if (interval != "none") fit <- cbind(fit = fit, lwr = fit - reach, upr = fit + reach)
+  if (!se.fit) {
+    return(fit)
+  }
+  list(fit = fit, se.fit = error, df = object$df.residual, residual.scale = object$sigma)
 }
 
 #' @rdname dp_lm-methods
@@ -268,7 +284,10 @@ anova.dp_lm <- function(object, ...) {
   out <- do.call(rbind, lapply(sets, wald_test, fit = fit))
   structure(out,
     class = c("anova", "data.frame"),
-    heading = c("Wald tests with sampling and privacy noise", paste0("Model: ", fit$text))
+    heading = c(
+      paste0("Wald tests", if (fit$privacy$private) " with sampling and privacy noise"),
+      paste0("Model: ", fit$text)
+    )
   )
 }
 

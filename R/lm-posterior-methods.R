@@ -69,13 +69,13 @@ abort_of_paper <- function(object, name) {
 #' @rdname dp_paper-methods
 #' @export
 residuals.dp_paper <- function(object, ...) {
-  abort_of_people("Residuals", "residuals")
+  abort_of_people("Residuals", "residuals", object$privacy$private)
 }
 
 #' @rdname dp_paper-methods
 #' @export
 fitted.dp_paper <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted")
+  abort_of_people("Fitted values", "fitted", object$privacy$private)
 }
 
 #' @rdname dp_paper-methods

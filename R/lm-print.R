@@ -23,7 +23,7 @@ summary.dp_lm <- function(object, ...) {
     heading = lm_heading(object), coefficients = coefficients, robust = object$robust,
     sigma = object$sigma,
     r.squared = object$r.squared, df.residual = object$df.residual, notes = lm_notes(object),
-    nobs = object$nobs, clipped = clipped_words(object)
+    nobs = object$nobs, clipped = clipped_words(object), private = object$privacy$private
   ), class = "summary.dp_lm")
 }
 
@@ -32,14 +32,15 @@ summary.dp_lm <- function(object, ...) {
 print.summary.dp_lm <- function(x, ...) {
   cat(x$heading, sep = "\n")
   cat("\nCoefficients (errors: sampling", if (x$robust) " (any variances)",
-    " and privacy together):\n", sep = "")
+    if (x$private) " and privacy together", "):\n", sep = "")
   stats::printCoefmat(x$coefficients,
     digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
     has.Pvalue = TRUE
   )
+  noisy <- if (x$private) " (noisy)"
   cat(
-    "\nResidual standard error: ", format(x$sigma, digits = 4L), " (noisy), R-squared: ",
-    format(x$r.squared, digits = 3L), " (noisy)\n", sep = ""
+    "\nResidual standard error: ", format(x$sigma, digits = 4L), noisy, ", R-squared: ",
+    format(x$r.squared, digits = 3L), noisy, "\n", sep = ""
   )
   if (length(x$clipped)) cat(x$clipped, "\n", sep = "")
   if (length(x$notes)) cat("\n", paste0(x$notes, "\n"), sep = "")

@@ -15,7 +15,8 @@ check_panel_formula <- function(formula, call = NULL) {
       i = paste(
         "Put the outcome on the left, one 0/1 indicator on the right, and unit and time in",
         "{.arg index}. Wrap arithmetic on the right in {.code I()}."
-      )
+      ),
+      i = if (has_several_terms(formula)) covariate_advice
     ), "panel", call)
   }
   environment <- environment(formula)
@@ -54,6 +55,16 @@ formula_problem <- function(formula) {
   } else if (length(all.vars(rhs)) == 0L) {
     "Its right-hand side names no variable."
   }
+}
+
+# Said where covariates are added to the treatment, or bounded without being named.
+covariate_advice <- "Covariates stand behind a bar: {.code outcome ~ treated | age + sex}."
+
+#' Are several terms added on the right?
+#' @noRd
+has_several_terms <- function(formula) {
+  inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
+    identical(formula[[3L]][[1L]], quote(`+`)) && length(formula[[3L]]) == 3L
 }
 
 #' Evaluate both sides of a checked formula

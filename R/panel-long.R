@@ -62,6 +62,7 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   rownames(target) <- unit_labels(units$values[treatment$units])
   donors <- outcome[-treatment$units, , drop = FALSE]
   if (private) warn_orientation(units, times, nrow(donors), call)
+  warn_calendar_gap(times$values, times$name, call)
 
   label <- code_label(formula[[2L]], "outcome")
   check_finite_target(target, times$values, label, call, hide)

@@ -9,7 +9,7 @@
 #' @param row.names,optional ignored.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:
-#'   `quantiles`, `mean` and `shares`, by neighbour. `as.data.frame()`: one row a donor.
+#'   `quantiles`, `mean` and `shares`, by neighbour. `as.data.frame()`, `tidy()`: one row a donor.
 #'   `autoplot()`: a ggplot of the share of donors whose loss is at most epsilon, with the release's
 #'   epsilon as a vertical line; `plot()` draws it and returns it invisibly. All PRIVATE.
 #' @section Errors: `dpsc_error_argument`.
@@ -83,6 +83,10 @@ print.summary.dp_pdp <- function(x, ...) {
 as.data.frame.dp_pdp <- function(x, row.names = NULL, optional = FALSE, ...) {
   x$donors
 }
+
+#' @rdname print.dp_pdp
+#' @export
+tidy.dp_pdp <- function(x, ...) x$donors
 
 pdp_lines <- function(x) {
   c(

@@ -33,7 +33,7 @@
 #' by the exact trade-off of the Gaussian mechanism. Discrete Gaussian noise of variance V counts as
 #' normal noise of V - 16, of which it is an image (`inst/proofs/accounting.md`).
 #'
-#' @param x (`dp_release` or `dp_synth`)\cr a private release, or a fit that holds it.
+#' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that holds it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel that was
 #'   released, in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target; the release knows
@@ -80,6 +80,12 @@ pdp.default <- function(x, ...) {
 #' @rdname pdp
 #' @export
 pdp.dp_synth <- function(x, ...) {
+  pdp.dp_release(x$release, ...)
+}
+
+#' @rdname pdp
+#' @export
+pdp.dp_cohorts <- function(x, ...) {
   pdp.dp_release(x$release, ...)
 }
 

@@ -21,7 +21,9 @@
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` where nothing serves),
 #'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
 #'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
-#'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold). PUBLIC.
+#'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold), `facts`
+#'   (what formula and bounds mean). PUBLIC. `autoplot()`: a ggplot of `ratio` along people and
+#'   along epsilon; `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))
@@ -51,7 +53,7 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
   serves <- function(n, epsilon) !is.na(at(n, epsilon)$ratio)
   structure(c(list(
     text = columns$text, n = n, epsilon = epsilon, delta = delta, wanted = wanted, columns = p,
-    located = sum(!facts$design$indicator)
+    located = sum(!facts$design$indicator), facts = facts
   ), here, list(
     least_n = if (known) ceiling(first_that(function(x) serves(ceiling(x), epsilon), p + 2, 1e9)),
     least_epsilon = if (known) signif_up(first_that(function(x) serves(n, x), 1e-6, 1e6))

@@ -30,6 +30,10 @@
 dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, signal = NULL,
                            refit = TRUE, share = 0.8, radius = NULL) {
   call <- public_call("dp_plan_select")
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  check_given(missing(n), "n", "the number of people", call)
+  check_given(missing(size), "size", "how many variables to select at most", call)
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
   columns <- new_columns(formula, bounds, "gaussian", call)
   facts <- list(
     n = check_count(n, 2, call = call), p = length(columns$names) - columns$intercept,
@@ -73,6 +77,9 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
                            family = c("gaussian", "binomial"), radius = NULL, ball = NULL,
                            psi = NULL) {
   call <- public_call("dp_plan_online")
+  check_given(missing(bounds), "bounds", "public limits of every variable", call)
+  check_given(missing(horizon), "horizon", "the most steps the stream may take", call)
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
   family <- check_choice(family, c("gaussian", "binomial"), call = call)
   columns <- new_columns(formula, bounds, family, call)
   horizon <- check_count(horizon, 2, 2^40, call = call)

@@ -144,9 +144,11 @@ protects_line <- function(fit, protected) {
   if (protected) {
     "  protects everyone: each donor and each of the treated, of whom all that is here has noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
-    "  protects the donors; the treated units' data are public"
+    donors_only_line
   }
 }
+
+donors_only_line <- "  protects the donors; the treated units' data are public"
 
 average_lines <- function(fit, level) {
   table <- effect_limits(fit, level)
@@ -247,12 +249,27 @@ noise_note <- function(fit, row) {
       paste0(
         "  THE NOISE SWAMPS THE DATA: its standard error is ",
         format_value(row$privacy.se), ", the bounds are ",
-        format_value(2 * half_range), " apart.\n",
-        "  ", count_of(release$panel$n, "donor"), " at epsilon = ",
-        format(release$privacy$epsilon), " cannot support this method; dp_plan() says what would."
+        format_value(2 * half_range), " apart.\n", "  ", too_few_words(fit)
       )
     }
   )
+}
+
+#' Who is too few for the budget: of two protected groups the smaller one
+#'
+#' Both get the whole budget, so that the noise of a mean goes with one over the group's size.
+#' @noRd
+too_few_words <- function(fit) {
+  release <- fit$release
+  at <- paste0(" at epsilon = ", format(release$privacy$epsilon))
+  treated <- release$panel$treated
+  if (is_released_group(fit) && treated < release$panel$n) {
+    paste0(count_words(treated), " treated people", at, " are too few to be protected as well; ",
+      "more of them, or a larger epsilon, help.")
+  } else {
+    paste0(count_of(release$panel$n, "donor"), at, " cannot support this method; ",
+      "dp_plan() says what would.")
+  }
 }
 
 #' Does the counterfactual say more than the target's own past?
@@ -330,7 +347,7 @@ interval_names <- function(fit, level) {
 }
 
 format_p <- function(p) {
-  if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g"))
+  if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
 }
 
 #' What is promised to people as rows, in words

@@ -17,9 +17,10 @@ json_attributes <- c("labels", "dim", "class", "tzone", "units")
 #' of origin**: somebody who recomputes every part, or invents the statistics, cannot be caught
 #' without a signature. Get releases from somebody you trust, or sign the file.
 #'
-#' @param release (`dp_release`, or a fit by [dp_lm()] or [dp_glm()])\cr a release, or a regression
-#'   with it. One that is NOT PRIVATE (no noise, noise from a seed, or a guarantee that does not
-#'   hold) is refused, unless `allow_not_private` says otherwise.
+#' @param release (`dp_release`, or a fit by [dp_synth()], [dp_lm()] or [dp_glm()])\cr a release, a
+#'   fit, whose release is written, or a regression with its release. One that is NOT PRIVATE (no
+#'   noise, noise from a seed, or a guarantee that does not hold) is refused, unless
+#'   `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
@@ -55,8 +56,15 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
   rlang::check_installed("jsonlite", "to write a release.")
   if (!inherits(release, "dp_release")) {
     abort(c(
-      "{.arg release} must come from {.fn dp_release}.", x = "It is {describe(release)}.",
-      i = "The release of a fit is {.code fit$release}."
+      "{.arg release} must come from {.fn dp_release}, or be a fit by {.fn dp_synth}, \\
+       {.fn dp_lm} or {.fn dp_glm}.",
+      x = "It is {describe(release)}.",
+      i = if (is.list(release) && !is.object(release)) {
+        paste(
+          "A regression is written whole, {.code write_release(fit, path)}, and not its",
+          "{.code $release}."
+        )
+      }
     ), "argument", call)
   }
   if (!is.null(release$groups)) {
@@ -65,6 +73,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
       i = "Write the releases of its groups, and put them together with {.fn combine_releases}."
     ), "release", call)
   }
+  check_given(missing(path), "path", "the file to write", call)
   check_path(path, call)
   check_publishable(release$privacy, allow_not_private, call)
   write_json(
@@ -72,6 +81,21 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
     call
   )
 }
+
+#' @export
+write_release.dp_synth <- function(release, path, allow_not_private = FALSE) {
+  check_given(missing(path), "path", "the file to write", public_call("write_release"))
+  if (release$release$calibration == "none") {
+    abort(c(
+      "A fit by estimator {.val {release$estimator}} has no release: it is of raw donors.",
+      i = "{.fn saveRDS} keeps it, donors included."
+    ), "release", public_call("write_release"))
+  }
+  write_release.default(release$release, path, allow_not_private)
+}
+
+#' @export
+write_release.dp_cohorts <- write_release.dp_synth
 
 #' Is what shall be written private, or meant not to be?
 #' @noRd
@@ -112,6 +136,7 @@ write_json <- function(content, path, call) {
 #' @export
 read_release <- function(path) {
   call <- public_call("read_release")
+  check_given(missing(path), "path", "the file to read", call)
   rlang::check_installed("jsonlite", "to read a release.")
   check_path(path, call)
   fail <- function(problem) {

@@ -4,8 +4,8 @@
 #'
 #' Writes what was found, how, and what was promised to whom, with the fit's own numbers. Free.
 #'
-#' @param x (`dp_synth`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a release gives the
-#'   methods and the guarantee only.
+#' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
+#'   release gives the methods and the guarantee only.
 #' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
 #' @param placebo (`dp_placebo_space` or `NULL`)\cr of a classical fit, which states no interval:
@@ -123,6 +123,11 @@ uncertainty_words <- function(fit, row, level, placebo) {
     paste0(
       "rank ", placebo$table$rank[[1L]], " of ", ranked, " in the placebo test in space, p ",
       format_p(placebo$p_value)
+    )
+  } else if (is.na(row$conf.low) && is_classical(fit$release$method)) {
+    paste(
+      "no interval is stated: this estimator has none; placebo_errors(fit) gives standard errors,",
+      "report(fit, placebo = placebo_space(fit)) a rank"
     )
   } else if (is.na(row$conf.low)) {
     "no interval is stated: the data or the budget cannot support one"

@@ -104,6 +104,12 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   check_given(missing(size), "size", "how many variables to select at most", call)
   check_given(missing(bounds), "bounds", "public limits of every variable", call)
   columns <- new_columns(x, bounds, "gaussian", call)
+  if (inherits(data, "dp_source")) {
+    abort(c(
+      "{.fn dp_select} needs a data frame in memory.",
+      i = "{.fn dp_lm} reads people from a table elsewhere."
+    ), "data", call)
+  }
   table <- table_of_rows(columns, data, call = call)
   if (nrow(table) < 2L) abort("There must be two rows at least.", "data", call)
   facts <- list(

@@ -14,7 +14,9 @@
 #'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all for
 #'   a selection that is given. By method `"gram"` the same noise chooses and fits: unless every
 #'   candidate is taken, errors and tests are `NA`.
-#' * `glance()`: one row of facts. `coef()`: estimates. `predict()`: a vector.
+#' * `glance()`: one row of facts. `coef()`: estimates, `vcov()`, `confint()`: with the same
+#'   proviso. `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot,
+#'   which `plot()` draws.
 #' @name tidy.dp_selection
 NULL
 
@@ -27,8 +29,7 @@ tidy.dp_selection <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
     return(data.frame(term = names(rank), rank = unname(rank)))
   }
   terms <- names(x$coefficients)
-  error <- sqrt(diag(x$covariance$total))
-  if (chosen_by_its_noise(x)) error[] <- NA
+  error <- sqrt(diag(vcov.dp_selection(x)))
   statistic <- unname(x$coefficients) / error
   out <- data.frame(
     term = terms, rank = ifelse(terms %in% names(rank), rank[terms], 0),

@@ -292,6 +292,7 @@ source_design <- function(treated, times, n, last, columns, private, hide, call)
   } else if (!all(is.finite(target))) {
     abort("The outcome of a treated unit is missing or not finite.", "panel", call)
   }
+  warn_calendar_gap(times$values, times$name, call)
   list(
     target = target, T0 = treatment$T0, adopted = treatment$adopted, units = if (!hide) named
   )

@@ -7,9 +7,11 @@
 #' @param x,object (`dp_online` or `dp_stream_sum`)\cr a stream.
 #' @param newdata (`data.frame`)\cr rows to predict; the outcome is not needed.
 #' @param type (`string`)\cr `"response"`: the outcome's scale, within its bounds; `"link"`: the
-#'   linear predictor, in the outcome's units for linear models.
+#'   linear predictor, in the outcome's units for linear models. Of `vcov()`: `"total"`, or what the
+#'   `"privacy"` noise adds.
+#' @param parm (`character` or `integer`)\cr which coefficients or sums.
 #' @param conf.int (`flag`)\cr add limits.
-#' @param conf.level (`number`, in (0, 1))\cr their coverage.
+#' @param conf.level,level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
 #' * `predict()`: a vector, one value a row; `NA` where a regressor is missing.
@@ -18,6 +20,10 @@
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row a kept step and term: `step`, `rows`, `term`, `estimate`,
 #'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more.
+#' * `vcov()`, `confint()`: of the coefficients, as `tidy()`; of the sums to date, the privacy noise
+#'   alone. `nobs()`: rows taken. `formula()`: that of a `dp_online`.
+#' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
+#'   (estimates now, with their errors).
 #' * `glance()`: one row of facts.
 #' @name tidy.dp_stream
 NULL
@@ -131,7 +137,33 @@ print.dp_stream <- function(x, ...) {
   invisible(x)
 }
 
-stream_lines <- function(stream) {
+#' @rdname tidy.dp_stream
+#' @export
+summary.dp_stream <- function(object, ...) {
+  check_no_dots(..., call = public_call("summary"))
+  table <- if (inherits(object, "dp_online")) {
+    tidy.dp_online(object)
+  } else {
+    data.frame(
+      term = object$columns$names, estimate = unname(coef.dp_stream_sum(object)),
+      privacy.se = unname(sqrt(diag(stats::vcov(object))))
+    )
+  }
+  structure(list(
+    stream = stream_lines(object, values = FALSE), facts = glance.dp_stream(object), table = table
+  ), class = "summary.dp_stream")
+}
+
+#' @export
+print.summary.dp_stream <- function(x, ...) {
+  blank <- which(!nzchar(x$stream))[[1L]]
+  cat(x$stream[seq_len(blank)], sep = "\n")
+  print(x$table, digits = 4L, row.names = FALSE)
+  cat(x$stream[-seq_len(blank - 1L)], sep = "\n")
+  invisible(x)
+}
+
+stream_lines <- function(stream, values = TRUE) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")
   horizon <- planned_horizon(stream)
   online <- inherits(stream, "dp_online")
@@ -142,8 +174,8 @@ stream_lines <- function(stream) {
   } else {
     stream$what
   }
-  values <- if (online) coef.dp_online(stream) else coef.dp_stream_sum(stream)
-  shown <- utils::head(values, 20L)
+  all <- if (online) coef.dp_online(stream) else coef.dp_stream_sum(stream)
+  shown <- utils::head(all, 20L)
   c(
     paste0(if (stream$privacy$private) "Private " else "Raw ", title, ", noise \"",
       stream$plan$facts$noise, "\""),
@@ -156,10 +188,12 @@ stream_lines <- function(stream) {
     },
     if (!is.null(stream$gone)) paste0("  its state is not here any more: ", stream$gone),
     "",
-    paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
-      formatC(shown, digits = 5L, format = "g")),
-    if (length(values) > 20L) paste("  and", length(values) - 20L, "more: see coef()"),
-    "", stream_privacy_lines(stream$privacy)
+    if (values) c(
+      paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
+        formatC(shown, digits = 5L, format = "g")),
+      if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"), ""
+    ),
+    stream_privacy_lines(stream$privacy)
   )
 }
 
@@ -213,7 +247,8 @@ stream_privacy_lines <- function(privacy) {
 
 #' Plot a stream
 #'
-#' The path of what was released: coefficients of the scaled variables, or running sums with a band.
+#' The path of what was released: coefficients in the units of the variables, as `coef()` gives
+#' them, or running sums with a band.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
 #' @param ... unused.
@@ -239,17 +274,18 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) {
   data <- stream_path(object, level)
   if (!nrow(data)) abort("The stream has no steps yet.", "stream", call)
   online <- inherits(object, "dp_online")
+  # Every coefficient has units of its own, and an axis of its own.
+  data$term <- factor(data$term, levels = object$columns$names)
   ggplot2::ggplot(data, ggplot2::aes(.data$step, .data$estimate)) +
-    (if (online) {
-      ggplot2::aes(colour = .data$term)
-    } else {
+    (if (!online) {
       ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high),
-        fill = "#0072B2", alpha = 0.25)
+        fill = band_colour, alpha = band_alpha[["all"]])
     }) +
-    ggplot2::geom_line() +
-    (if (online) ggplot2::scale_x_log10() else ggplot2::facet_wrap(~term, scales = "free_y")) +
+    ggplot2::geom_line(colour = band_colour, linewidth = 0.6) +
+    ggplot2::facet_wrap(~term, scales = "free_y") +
+    (if (online) ggplot2::scale_x_log10(labels = plain_labels)) +
     ggplot2::labs(
-      x = "step", y = if (online) "coefficient (scaled variables)" else "sum to date",
+      x = "step", y = if (online) "coefficient" else "sum to date",
       subtitle = if (object$privacy$holds) {
         paste0("epsilon = ", format(object$privacy$epsilon), ", delta = ",
           format(object$privacy$delta), " for all steps together")
@@ -257,17 +293,26 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) {
         "NOT PRIVATE"
       }
     ) +
-    ggplot2::theme_minimal()
+    dpsc_theme()
 }
 
 stream_path <- function(stream, level) {
   if (!inherits(stream, "dp_online")) {
     return(tidy.dp_stream_sum(stream, conf.int = TRUE, conf.level = level))
   }
-  trace <- stream$released$trace
+  released <- stream$released
   terms <- stream$columns$names
+  # The path holds the solutions of some steps; the last one is that of now.
+  before <- released$trace[, 1L] < released$steps
+  step <- c(released$trace[before, 1L], if (released$steps > 0) released$steps)
+  scaled <- rbind(
+    released$trace[before, -(1:3), drop = FALSE], if (released$steps > 0) released$estimate
+  )
+  # As `coef()` gives them: in the units of the variables.
+  units <- unscaling(stream$columns)
+  estimate <- sweep(scaled %*% t(units$map), 2L, units$shift, `+`)
   data.frame(
-    step = rep(trace[, 1L], length(terms)), term = rep(terms, each = nrow(trace)),
-    estimate = as.vector(trace[, -(1:3)])
+    step = rep(step, length(terms)), term = rep(terms, each = length(step)),
+    estimate = as.vector(estimate)
   )
 }

@@ -27,6 +27,10 @@
 #'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
 #'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
 #'   targets. A joint test takes the periods without the average, which they determine.
+#'   Every row of the total is scaled to its own calibrated standard error, that of `tidy()`: the
+#'   average's variance is therefore not that of the mean of the periods, which `hypotheses()` of
+#'   `marginaleffects` and the like would compute from the periods' block. For the average take
+#'   its own row.
 #' * `weights()`: weights of the donors: those of a classical fit, by name (NOT PRIVATE); the noisy
 #'   ones of methods `"output"` and `"objective"`, by position (names only if
 #'   `dp_control(donor_names = TRUE)` declared them public). An error for `"gram"`, which has none.
@@ -175,10 +179,14 @@ update_classical <- function(fit, target, estimator, lambda, call) {
   settings <- if (estimator == fit$estimator) fit$settings else list()
   if (!is.null(lambda)) settings$lambda <- lambda
   raw <- fit$raw
-  dp_synth(raw$donors,
+  out <- dp_synth(raw$donors,
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
     control = dp_control(settings = settings)
   )
+  # A matrix has no name for what it holds.
+  out$release$panel$outcome <- fit$release$panel$outcome
+  out$formula <- fit$formula
+  out
 }
 
 #' @rdname coef.dp_synth

@@ -11,11 +11,12 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data", "glm-family",
-    "lm-choice", "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-gaps",
-    "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "rowwise",
-    "simulate", "source-engine", "source-panel", "source-people", "source-proof", "source-rows",
-    "source-sql", "source-table", "source-wide", "source-workers", "stream-columns"
+    "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data",
+    "glm-family", "lm-choice", "lm-columns", "lm-rows", "panel", "panel-calendar",
+    "panel-cohorts", "panel-formula", "panel-gaps", "panel-long", "panel-matrix",
+    "panel-rowwise", "panel-treatment", "protect", "rowwise", "simulate", "source-engine",
+    "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
+    "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
@@ -34,8 +35,8 @@ r_floors <- list(
     "estimate-treated", "lm-path"
   ),
   infer = c(
-    "classical-conformal", "classical-errors", "classical-placebo", "free-inference", "inference",
-    "inference-time"
+    "classical-conformal", "classical-errors", "classical-placebo", "free-inference",
+    "inference", "inference-time"
   ),
   api = c(
     "classical-fit", "cohorts", "fit", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
@@ -48,9 +49,10 @@ r_floors <- list(
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
-    "glm-report", "lm-methods", "lm-posterior-methods", "lm-print", "methods", "pdp-methods",
-    "plot", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
-    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
+    "methods", "normal-limits", "pdp-methods", "plot", "plot-coefficients", "plot-inference",
+    "plot-periods", "plot-plan", "plot-theme", "print", "report", "select-methods",
+    "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

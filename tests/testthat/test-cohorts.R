@@ -337,7 +337,7 @@ test_that("verbs describe the same rows", {
   }
   expect_identical(rownames(confint(fit, parm = c("0", "1"))), c("0", "1"))
   expect_error(confint(fit, parm = "99"), class = "dpsc_error_argument")
-  expect_error(tidy(fit, "dynamic"), class = "dpsc_error_argument")
+  expect_error(tidy(fit, "static"), class = "dpsc_error_argument")
   expect_identical(nobs(fit), 800L)
   expect_identical(nrow(augment(fit)), 26L)
   expect_identical(nrow(as.data.frame(fit)), 8L)

@@ -186,7 +186,10 @@ test_that("bad arguments are refused", {
     expect_error(read_release(bad), class = "dpsc_error_argument")
   }
   fit <- dp_synth(release, toy_panel(25, 5, 2)$target)
-  for (bad in list(fit, unclass(release), 1, NULL)) {
+  path <- withr::local_tempfile()
+  save_release(fit, path)
+  expect_identical(read_release(path), release)
+  for (bad in list(unclass(release), 1, NULL)) {
     expect_error(write_release(bad, tempfile()), class = "dpsc_error_argument")
   }
 })

@@ -1,0 +1,83 @@
+# A private regression in words, for a paper.
+
+#' @rdname report
+#' @export
+report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
+  call <- public_call("report")
+  check_no_dots(..., call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  parts <- list(
+    result = lm_sentences(x, level), methods = lm_methods_words(x),
+    guarantee = glm_guarantee_words(x), references = lm_references(x)
+  )
+  structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")
+}
+
+lm_sentences <- function(x, level) {
+  table <- tidy.dp_lm(x, conf.int = TRUE, conf.level = level)
+  outcome <- plain_text(formula.dp_lm(x)[[2L]])
+  errors <- if (x$privacy$private) {
+    "sampling and privacy together"
+  } else {
+    "sampling alone; NOT PRIVATE"
+  }
+  vapply(seq_len(nrow(table))[-1L], function(i) {
+    row <- table[i, ]
+    paste0(
+      "The coefficient of ", row$term, " on ", outcome, " is ", format_value(row$estimate),
+      if (x$identified[[i]]) {
+        paste0(
+          " (", percent_text(level), " interval ", format_value(row$conf.low), " to ",
+          format_value(row$conf.high), ", p ", format_p(row$p.value), ", ", errors, ")"
+        )
+      } else {
+        " (not identified at this budget)"
+      }, "."
+    )
+  }, "")
+}
+
+lm_methods_words <- function(x) {
+  private <- x$privacy$private
+  paste(c(
+    paste0(
+      "The linear regression ", x$text, " was fitted to ", format(x$nobs, big.mark = ","),
+      " people ", if (private) {
+        "from moments released with noise in several rounds"
+      } else {
+        "by least squares without privacy"
+      }, ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
+    ),
+    if (private) paste(
+      "Bounds of numbers and levels of factors were fixed beforehand; residuals beyond two to",
+      "three deviations were clipped."
+    ),
+    if (private) paste0(
+      "Standard errors add those of sampling",
+      if (x$robust) ", which allow for any variances,", " and of the privacy noise, whose law is ",
+      "known."
+    ) else if (x$robust) "Standard errors allow for any variances."
+  ), collapse = " ")
+}
+
+lm_references <- function(x) {
+  c(
+    if (x$privacy$private && x$privacy$delta > 0) paste(
+      "Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal",
+      "Statistical Society B 84."
+    ),
+    if (x$privacy$private && x$privacy$delta == 0) paste(
+      "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
+      "Foundations and Trends in Theoretical Computer Science 9."
+    ),
+    if (x$privacy$private) paste(
+      "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
+      "Privacy. NeurIPS."
+    ),
+    if (x$robust) paste(
+      "White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator and a Direct",
+      "Test for Heteroskedasticity. Econometrica 48."
+    )
+  )
+}

@@ -1,0 +1,105 @@
+# Gaps in the calendar: periods that nobody has. Periods are public, and so is what is said here.
+
+#' Warn of periods that are missing for everybody
+#'
+#' Estimators take periods in their order and never ask how far apart they are, so a year that was
+#' lost on the way to the data is closed up in silence. A declared order of periods (a roster, a
+#' factor, strings, a matrix) is not asked.
+#' @param times (`vector`)\cr sorted periods, PUBLIC.
+#' @param name (`string`)\cr of the column of time.
+#' @section Warnings: `dpsc_warning_calendar`.
+#' @noRd
+warn_calendar_gap <- function(times, name, call = NULL) {
+  after <- calendar_gaps(times)
+  if (!length(after)) {
+    return(invisible(NULL))
+  }
+  shown <- utils::head(after, 3L)
+  gaps <- paste(period_text(times[shown]), "and", period_text(times[shown + 1L]))
+  more <- length(after) - length(shown)
+  warn(c(
+    "{.code {name}} has gaps: periods are missing for everybody.",
+    x = "Between {gaps}{if (more) paste0(', and ', more, ' more')}.",
+    i = paste(
+      "Periods on both sides of a gap are taken for neighbours. Complete the data; or, if there",
+      "are no such periods, make {.code {name}} a factor with its levels in order."
+    )
+  ), "calendar", call)
+}
+
+#' Where a calendar skips whole periods
+#'
+#' Half the steps at least must be the shortest one, all others multiples of it, and no more periods
+#' missing than there are: else the periods are irregular, and nothing can be said to be missing.
+#' Weekends are not missing days.
+#' @return Places of the last periods before the gaps, or none.
+#' @noRd
+calendar_gaps <- function(times) {
+  steps <- calendar_steps(times)
+  if (length(steps) < 2L) {
+    return(integer())
+  }
+  usual <- min(steps)
+  regular <- usual > 0 && all(steps %% usual == 0) && mean(steps == usual) >= 1 / 2 &&
+    sum(steps / usual - 1) <= length(times)
+  gaps <- which(steps > usual)
+  if (regular && inherits(times, "Date") && usual == 1) {
+    gaps <- gaps[!only_weekends(times, gaps)]
+  }
+  if (regular) gaps else integer()
+}
+
+#' Steps between periods in whole units, or `NULL` where periods are not numbers of a calendar
+#' @noRd
+calendar_steps <- function(times) {
+  if (inherits(times, "POSIXct")) {
+    clock <- format(times, "%H:%M:%S")
+    whole <- length(unique(clock)) == 1L
+    times <- if (whole) as.Date(format(times, "%Y-%m-%d")) else as.numeric(times)
+  }
+  position <- if (inherits(times, "Date")) {
+    month_count(times) %||% as.numeric(times)
+  } else if (inherits(times, "yearmon")) {
+    round(12 * as.numeric(times))
+  } else if (inherits(times, "yearqtr")) {
+    round(4 * as.numeric(times))
+  } else if (is.numeric(times)) {
+    coded_periods(as.numeric(times))
+  }
+  if (!is.null(position) && all(position == round(position))) diff(position)
+}
+
+#' Months of dates that are all the same day of their month, or its last
+#' @noRd
+month_count <- function(dates) {
+  part <- function(format) as.numeric(format(dates, format))
+  day <- part("%d")
+  last <- as.numeric(format(dates + 1, "%d")) == 1
+  if (all(day == day[[1L]]) || all(last)) 12 * part("%Y") + part("%m")
+}
+
+#' Whole numbers as they are; years with a month or a quarter, as 199012 and 19904, counted on
+#' @return `NULL` for longer numbers, which may be codes of some other kind.
+#' @noRd
+coded_periods <- function(times) {
+  if (all(abs(times) < 10000)) {
+    return(times)
+  }
+  for (code in list(c(100, 12), c(10, 4))) {
+    year <- times %/% code[[1L]]
+    part <- times %% code[[1L]]
+    if (all(year >= 1500 & year <= 2999 & part >= 1 & part <= code[[2L]])) {
+      return(code[[2L]] * year + part)
+    }
+  }
+  NULL
+}
+
+#' Of each gap between days: does it hold Saturdays and Sundays alone?
+#' @noRd
+only_weekends <- function(dates, gaps) {
+  vapply(gaps, function(gap) {
+    between <- seq(dates[[gap]], dates[[gap + 1L]], by = 1)
+    all(format(between[-c(1L, length(between))], "%u") %in% c("6", "7"))
+  }, NA)
+}

@@ -1,0 +1,331 @@
+# Figures of coefficients: estimates with their limits, of which the thick part is sampling alone.
+
+#' A table of coefficients as a figure draws it
+#'
+#' The axis is that of the coefficients that are identified: one that is not may have limits a
+#' hundred times as wide, would squeeze all others to dots, and ends in an arrow.
+#' @param table (`data.frame`)\cr `term`, `estimate`, `low`, `high` (all errors), `sampling` (their
+#'   half width without privacy), `identified`.
+#' @return The table with `term` as a factor, `at`, `from`, `to` (drawn), `in_low`, `in_high` (the
+#'   thick part), `cut_low`, `cut_high` (flags), and the attribute `limits` (of the axis).
+#' @noRd
+coefficient_data <- function(table) {
+  table$term <- factor(table$term, levels = rev(unique(table$term)))
+  finite <- is.finite(table$low) & is.finite(table$high)
+  table$known <- table$identified & (finite | is.na(table$low))
+  ends <- function(rows) unlist(table[rows, c("estimate", "low", "high")])
+  shown <- ends(table$known)
+  if (!any(table$known)) shown <- ends(rep(TRUE, nrow(table)))
+  limits <- range(0, shown[is.finite(shown)])
+  if (diff(limits) == 0) limits <- c(-1, 1)
+  limits <- limits + c(-0.06, 0.06) * diff(limits)
+  inside <- function(x) pmin(pmax(x, limits[[1L]]), limits[[2L]])
+  table$cut_low <- !is.na(table$low) & table$low < limits[[1L]]
+  table$cut_high <- !is.na(table$high) & table$high > limits[[2L]]
+  table$from <- inside(table$low)
+  table$to <- inside(table$high)
+  table$at <- ifelse(table$estimate == inside(table$estimate), table$estimate, NA_real_)
+  part <- ifelse(table$known, table$sampling, NA_real_)
+  table$in_low <- pmax(inside(table$estimate - part), table$from)
+  table$in_high <- pmin(inside(table$estimate + part), table$to)
+  structure(table, limits = limits)
+}
+
+#' @param unknown (`string`)\cr what is said of a coefficient that is not identified.
+#' @noRd
+draw_coefficients <- function(table, title, subtitle, unknown = "not identified", x = "estimate") {
+  data <- coefficient_data(table)
+  limits <- attr(data, "limits")
+  ends <- paste0(format_value(data$low), " to ", format_value(data$high), ": ")
+  data$said <- paste0(ifelse(is.finite(data$low) & is.finite(data$high), ends, ""), unknown)
+  lost <- data[!data$known, ]
+  # From the estimate, or from within the figure where that lies outside.
+  arrow <- function(rows, to, inside) {
+    start <- ifelse(is.na(data$at), inside, data$at)
+    if (any(rows)) {
+      ggplot2::geom_segment(
+        ggplot2::aes(x = .data$start, xend = .data[[to]], yend = .data$term),
+        transform(data, start = start)[rows, ], colour = contrast_colours[[1L]], linewidth = 0.8,
+        arrow = ggplot2::arrow(length = ggplot2::unit(5, "pt"), type = "closed")
+      )
+    }
+  }
+  step <- 0.08 * diff(limits)
+  ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$term)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$from, xmax = .data$to), colour = contrast_colours[[1L]],
+      linewidth = 0.8, na.rm = TRUE
+    ) +
+    arrow(data$cut_low, "from", limits[[1L]] + step) +
+    arrow(data$cut_high, "to", limits[[2L]] - step) +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$in_low, xmax = .data$in_high), colour = contrast_colours[[2L]],
+      linewidth = 2.2, na.rm = TRUE
+    ) +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$known), size = 2, na.rm = TRUE) +
+    ggplot2::scale_shape_manual(values = c(`TRUE` = 16, `FALSE` = 1), guide = "none") +
+    (if (nrow(lost)) {
+      ggplot2::geom_text(
+        ggplot2::aes(x = limits[[2L]], label = .data$said), lost, hjust = 1, vjust = -0.8,
+        size = 3, colour = "grey30"
+      )
+    }) +
+    ggplot2::scale_x_continuous(limits = limits, expand = ggplot2::expansion(0)) +
+    ggplot2::coord_cartesian(clip = "off") +
+    ggplot2::scale_y_discrete(expand = ggplot2::expansion(add = 0.7), labels = short_name) +
+    ggplot2::labs(x = x, y = NULL, title = wrap_text(title, 70L), subtitle = wrap_text(subtitle)) +
+    dpsc_theme() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+}
+
+limits_subtitle <- function(private, level = 0.95) {
+  if (private) {
+    paste(percent_text(level), "limits: thick, sampling alone; thin, with privacy")
+  } else {
+    paste0(percent_text(level), " limits. NOT PRIVATE")
+  }
+}
+
+# Private regressions ------------------------------------------------------------------------------
+
+#' @rdname dp_lm-methods
+#' @export
+plot.dp_lm <- function(x, level = 0.95, ...) {
+  picture <- autoplot.dp_lm(x, level = level, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_lm-methods
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_lm <- function(object, level = 0.95, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a fit.")
+  limits <- confint.dp_lm(object, level = check_number(level, 0, 1, open = c("min", "max"),
+    call = call))
+  reach <- stats::qt((1 + level) / 2, object$df.residual)
+  table <- data.frame(
+    term = names(object$coefficients), estimate = unname(object$coefficients),
+    low = unname(limits[, 1L]), high = unname(limits[, 2L]),
+    sampling = unname(reach * sqrt(diag(object$covariance$sampling))),
+    identified = unname(object$identified)
+  )[-1L, ]
+  draw_coefficients(table, paste("Slopes of", object$text),
+    limits_subtitle(object$privacy$private, level),
+    unknown = "not identified at this budget"
+  )
+}
+
+#' @rdname lm_path
+#' @export
+plot.dp_lm_path <- function(x, ...) {
+  picture <- autoplot.dp_lm_path(x, ...)
+  print(picture)
+  invisible(picture)
+}
+
+# Okabe and Ito's colours that can be told apart on white, most contrast first.
+term_colours <- c(
+  "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"
+)
+
+#' @rdname lm_path
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_lm_path <- function(object, ...) {
+  check_no_dots(..., call = public_call("plot"))
+  rlang::check_installed("ggplot2", "to plot a path.")
+  slopes <- object$coefficients[, -1L, drop = FALSE]
+  terms <- colnames(slopes)
+  largest <- order(-apply(abs(slopes), 2L, max))
+  named <- terms[sort(utils::head(largest, length(term_colours)))]
+  data <- data.frame(
+    penalty = rep(object$path$penalty, length(terms)), estimate = as.vector(slopes),
+    term = rep(terms, each = nrow(slopes))
+  )
+  data <- data[data$penalty > 0, ]
+  data$shown <- factor(ifelse(data$term %in% named, data$term, "others"),
+    levels = c(named, if (length(terms) > length(named)) "others")
+  )
+  best <- object$path$penalty[[object$best]]
+  ggplot2::ggplot(data, ggplot2::aes(
+    .data$penalty, .data$estimate, group = .data$term, colour = .data$shown,
+    linetype = .data$shown
+  )) +
+    zero_line() +
+    (if (best > 0) {
+      ggplot2::geom_vline(xintercept = best, linetype = 3, colour = "grey40")
+    }) +
+    ggplot2::geom_line(linewidth = 0.7) +
+    ggplot2::scale_x_log10(labels = plain_labels) +
+    ggplot2::scale_colour_manual(NULL,
+      values = c(term_colours[seq_along(named)], muted_colour), labels = short_name
+    ) +
+    ggplot2::scale_linetype_manual(NULL,
+      values = c(seq_along(named), 1), labels = short_name
+    ) +
+    ggplot2::labs(
+      x = "penalty", y = "slope", title = wrap_text(paste("Slopes of", object$text), 70L),
+      subtitle = wrap_text(paste0(
+        if (!object$privacy$holds) "NOT PRIVATE. ", "One release; dotted: the penalty with the ",
+        "least expected error"
+      ))
+    ) +
+    dpsc_theme()
+}
+
+#' @rdname tidy.dp_selection
+#' @param level (`number`, in (0, 1))\cr coverage.
+#' @export
+plot.dp_selection <- function(x, level = 0.95, ...) {
+  picture <- autoplot.dp_selection(x, level = level, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname tidy.dp_selection
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_selection <- function(object, level = 0.95, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a selection.")
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  table <- tidy.dp_selection(object)
+  table <- table[table$rank > 0, ]
+  if (is.null(table$estimate) || !nrow(table)) {
+    abort(c(
+      "This selection has no estimates to plot.",
+      i = if (is.null(object$coefficients)) "It was made without a regression, or abstained."
+    ), "argument", call)
+  }
+  reach <- stats::qnorm((1 + level) / 2)
+  table$low <- table$estimate - reach * table$std.error
+  table$high <- table$estimate + reach * table$std.error
+  table$sampling <- reach * sqrt(pmax(table$std.error^2 - table$privacy.se^2, 0))
+  table$identified <- TRUE
+  draw_coefficients(table[order(table$rank), ],
+    paste0("Variables selected by method \"", object$method, "\", in the order of the picks"),
+    paste0(limits_subtitle(object$privacy$private, level), ". Conditional on the selection")
+  )
+}
+
+#' @rdname tidy.dp_aggregate
+#' @param level (`number`, in (0, 1))\cr coverage.
+#' @export
+plot.dp_aggregate <- function(x, level = 0.95, ...) {
+  picture <- autoplot.dp_aggregate(x, level = level, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname tidy.dp_aggregate
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot an aggregate.")
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  spread <- object$plan$spread
+  reach <- stats::qnorm((1 + level) / 2) * (if (spread) object$std.error else object$privacy.se)
+  data <- data.frame(
+    term = factor(names(object$estimate), levels = names(object$estimate)),
+    estimate = unname(object$estimate), reach = unname(reach)
+  )
+  said <- if (spread) {
+    paste(percent_text(level), "limits, sampling and privacy together")
+  } else if (!anyNA(reach)) {
+    paste(percent_text(level), "limits of the privacy noise alone")
+  } else {
+    "no limits: released without the spread of blocks"
+  }
+  # Statistics have units of their own, so each has an axis of its own.
+  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, "")) +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$estimate - .data$reach, xmax = .data$estimate + .data$reach),
+      colour = contrast_colours[[1L]], linewidth = 0.8, na.rm = TRUE
+    ) +
+    ggplot2::geom_point(size = 2) +
+    ggplot2::facet_wrap(~term, scales = "free_x", ncol = 1L) +
+    ggplot2::labs(
+      x = "estimate", y = NULL,
+      title = paste0(if (object$method == "median") "Medians" else "Means", " over ",
+        count_of(object$plan$blocks, "block")),
+      subtitle = paste0(if (!object$privacy$holds) "NOT PRIVATE. ", said)
+    ) +
+    dpsc_theme()
+}
+
+# Plans --------------------------------------------------------------------------------------------
+
+#' @rdname dp_plan_lm
+#' @param object (`dp_plan_lm`)\cr a plan.
+#' @export
+plot.dp_plan_lm <- function(x, ...) {
+  picture <- autoplot.dp_plan_lm(x, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_plan_lm
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_plan_lm <- function(object, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a plan.")
+  if (is.na(object$n) || is.na(object$epsilon)) {
+    abort("No number of people and no epsilon serves this plan: there is nothing to plot.",
+      "argument", call)
+  }
+  data <- lm_plan_sweep(object)
+  if (all(is.na(data$ratio))) {
+    abort(c(
+      "Nothing around this plan can be told from noise: there is nothing to plot.",
+      i = "Its print says what it takes."
+    ), "argument", call)
+  }
+  here <- data.frame(panel = levels(data$panel), at = c(object$n, object$epsilon))
+  here$panel <- factor(here$panel, levels = levels(data$panel))
+  ggplot2::ggplot(data, ggplot2::aes(.data$against, .data$ratio)) +
+    ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
+    ggplot2::geom_vline(
+      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40"
+    ) +
+    ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
+    ggplot2::scale_y_log10(labels = plain_labels) +
+    ggplot2::labs(
+      x = NULL, y = "standard error over that of lm()",
+      title = wrap_text(paste("Plan of", object$text), 70L),
+      subtitle = wrap_text(paste(
+        "Grey: lm() itself. Dotted: this plan. No line where the budget does not tell the moments",
+        "from noise"
+      ))
+    ) +
+    plan_panels()
+}
+
+#' Expected ratios along people and along epsilon, through the plan's own point
+#' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` where nothing is resolved).
+#' @noRd
+lm_plan_sweep <- function(plan) {
+  labels <- c(
+    paste("people, at epsilon =", format(plan$epsilon)),
+    paste("epsilon, with", format(plan$n, big.mark = ",", scientific = FALSE), "people")
+  )
+  ratio <- function(n, epsilon) {
+    regression_outlook(n, epsilon, plan$facts, plan$columns)$ratio
+  }
+  around <- 10^seq(-2, 2, by = 0.05)
+  people <- unique(round(pmax(plan$n * around, plan$columns + 2)))
+  budgets <- plan$epsilon * around
+  budgets <- budgets[budgets >= 1e-6 & budgets <= 1e6]
+  of <- function(label, against, f) {
+    data.frame(
+      panel = factor(label, levels = labels), against = against, ratio = vapply(against, f, 0)
+    )
+  }
+  rbind(
+    of(labels[[1L]], people, function(n) ratio(n, plan$epsilon)),
+    of(labels[[2L]], budgets, function(epsilon) ratio(plan$n, epsilon))
+  )
+}

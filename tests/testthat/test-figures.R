@@ -1,0 +1,159 @@
+# Figures of coefficients, paths, plans and streams: what they draw is what the verbs say.
+
+skip_if_not_installed("ggplot2")
+
+drawn <- function(plot) {
+  withr::local_pdf(NULL)
+  ggplot2::ggplot_build(plot)
+}
+
+test_that("the band of the noise never leaves the interval", {
+  withr::local_seed(6)
+  donors <- matrix(as.double(stats::runif(400 * 10) < 0.4), 400)
+  target <- c(0, 1, 0, 0, 1, 0, 1, 0, 1, 0)
+  one <- dp_synth(donors,
+    target = target, T0 = 7, epsilon = 0.8, bounds = c(0, 1), control = dp_control(rng = "R")
+  )
+  for (simultaneous in c(FALSE, TRUE)) {
+    for (type in c("path", "effect", "cumulative")) {
+      data <- effect_series(one, type, 0.95, simultaneous)
+      data <- data[!is.na(data$low), ]
+      expect_true(all(data$noise_low >= data$low & data$noise_high <= data$high))
+    }
+  }
+  # Uncut it would.
+  table <- effect_limits(one, 0.95)
+  expect_true(any(table$estimate + 1.96 * table$privacy.se > table$conf.high))
+})
+
+test_that("placebos and fits without a donor know the outcome's name", {
+  withr::local_seed(2)
+  data <- data.frame(
+    state = rep(letters[1:6], 8), year = rep(1:8, each = 6), cigsale = stats::rnorm(48)
+  )
+  data$law <- as.numeric(data$state == "a" & data$year > 6)
+  fit <- dp_synth(cigsale ~ law, data, c("state", "year"), epsilon = Inf, estimator = "simplex")
+  space <- placebo_space(fit)
+  expect_identical(space$outcome, "cigsale")
+  expect_identical(ggplot2::autoplot(space)$labels$y, "effect on cigsale")
+  without <- leave_one_out(fit)
+  expect_identical(without$outcome, "cigsale")
+  expect_identical(ggplot2::autoplot(without)$labels$y, "cigsale")
+})
+
+test_that("the path of a stream ends at coef(), in the units of the variables", {
+  withr::local_seed(4)
+  stream <- dp_online(y ~ x1 + x2,
+    epsilon = 5, delta = 1e-6, horizon = 400,
+    bounds = list(y = c(0, 6), x1 = c(-1, 1), x2 = c(0, 10))
+  )
+  rows <- data.frame(x1 = stats::runif(400, -1, 1), x2 = stats::runif(400, 0, 10))
+  rows$y <- 2 + rows$x1 + 0.1 * rows$x2
+  update(stream, rows)
+  picture <- ggplot2::autoplot(stream)
+  last <- picture$data[picture$data$step == 400, ]
+  expect_equal(stats::setNames(last$estimate, as.character(last$term)), coef(stream),
+    tolerance = 1e-10
+  )
+  expect_no_match(picture$labels$y, "scaled")
+  colours <- unique(unlist(lapply(drawn(picture)$data, function(layer) layer$colour)))
+  expect_identical(colours, band_colour)
+  expect_length(unique(drawn(picture)$layout$layout$PANEL), 3L)
+})
+
+test_that("a coefficient that is not identified does not squeeze the others", {
+  table <- data.frame(
+    term = c("x", "z", "lost"), estimate = c(0.5, -0.2, 3), low = c(0.4, -0.3, -32),
+    high = c(0.6, -0.1, 38), sampling = 0.05, identified = c(TRUE, TRUE, FALSE)
+  )
+  data <- coefficient_data(table)
+  expect_equal(attr(data, "limits"), c(-0.354, 0.654))
+  expect_identical(data$cut_low, c(FALSE, FALSE, TRUE))
+  expect_identical(data$cut_high, c(FALSE, FALSE, TRUE))
+  expect_equal(data$from[1:2], table$low[1:2])
+  expect_equal(data$to[[3L]], 0.654)
+  expect_identical(data$at[[3L]], NA_real_)
+  expect_identical(data$in_low[[3L]], NA_real_)
+  built <- drawn(draw_coefficients(table, "t", "s"))
+  expect_equal(built$layout$panel_params[[1L]]$x.range, c(-0.354, 0.654))
+  said <- unlist(lapply(built$data, function(layer) layer$label))
+  expect_identical(said, "-32 to 38: not identified")
+  # Limits without end are cut too, and nothing identified is no fault.
+  table$low <- -Inf
+  table$identified <- FALSE
+  data <- coefficient_data(table)
+  expect_true(all(data$cut_low) && all(is.finite(c(data$from, data$to))))
+  expect_silent(drawn(draw_coefficients(table, "t", "s")))
+  none <- data.frame(
+    term = "x", estimate = 0, low = NA_real_, high = NA_real_, sampling = NA, identified = TRUE
+  )
+  expect_silent(drawn(draw_coefficients(none, "t", "s")))
+})
+
+test_that("regressions show the limits of confint(), thick what sampling leaves", {
+  lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
+  glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
+  for (fit in list(lm_fit, glm_fit)) {
+    picture <- ggplot2::autoplot(fit)
+    data <- picture$data
+    expect_true(all(data$known))
+    limits <- confint(fit)[-1L, ]
+    expect_equal(cbind(data$low, data$high), unname(limits))
+    thick <- confint(fit, type = "sampling")[-1L, ]
+    expect_equal(unname(cbind(data$in_low, data$in_high)), unname(thick), tolerance = 1e-8)
+    expect_true(all(data$in_low >= data$low & data$in_high <= data$high))
+    expect_silent(drawn(picture))
+    expect_error(ggplot2::autoplot(fit, foo = 1), class = "dpsc_error_argument")
+  }
+  lost <- dp_lm(y ~ a + g, lm_people(60), epsilon = 0.1, bounds = lm_bounds())
+  picture <- ggplot2::autoplot(lost, level = 0.9)
+  expect_false(any(picture$data$known))
+  expect_silent(drawn(picture))
+  open <- dp_lm(y ~ a, lm_people(60), epsilon = Inf, bounds = lm_bounds())
+  expect_match(ggplot2::autoplot(open)$labels$subtitle, "NOT PRIVATE")
+})
+
+test_that("paths, selections, aggregates and plans are drawn", {
+  withr::local_pdf(NULL)
+  people <- lm_people(6000)
+  path <- lm_path(seeded_lm(y ~ a + g + b + s, people, epsilon = 3, bounds = lm_bounds()))
+  picture <- plot(path)
+  expect_s3_class(picture, "ggplot")
+  expect_equal(
+    picture$data$estimate[picture$data$term == "a"], unname(path$coefficients[, "a"])
+  )
+  many <- path
+  many$coefficients <- cbind(1, matrix(stats::rnorm(50 * 12), 50))
+  colnames(many$coefficients) <- c("(Intercept)", letters[1:12])
+  picture <- plot(many)
+  expect_identical(nlevels(picture$data$shown), 8L)
+
+  withr::local_seed(3)
+  bounds <- c(list(y = c(-2, 2)), stats::setNames(rep(list(c(-1, 1)), 5), paste0("V", 1:5)))
+  rows <- as.data.frame(matrix(stats::runif(3000 * 5, -1, 1), 3000))
+  rows$y <- 0.5 * rows$V2 - 0.4 * rows$V3 + stats::rnorm(3000, sd = 0.2)
+  found <- dp_select(y ~ ., rows, epsilon = 2, size = 2, bounds = bounds)
+  picture <- plot(found)
+  expect_equal(unname(cbind(picture$data$low, picture$data$high)),
+    unname(confint(found)[as.character(picture$data$term), ])
+  )
+  expect_match(picture$labels$subtitle, "Conditional on the\\sselection")
+  bare <- dp_select(y ~ ., rows, epsilon = 2, size = 2, bounds = bounds, refit = FALSE)
+  expect_error(plot(bare), "no estimates", class = "dpsc_error_argument")
+
+  aggregate <- function(...) {
+    dp_aggregate(rows, function(d) mean(d$y), lower = -2, upper = 2, epsilon = 2, ...)
+  }
+  expect_match(plot(aggregate(spread = TRUE))$labels$subtitle, "sampling and privacy")
+  expect_match(plot(aggregate(method = "mean"))$labels$subtitle, "noise alone")
+  expect_match(plot(aggregate(spread = FALSE))$labels$subtitle, "no limits")
+
+  plan <- dp_plan_lm(y ~ a + g, lm_bounds(), n = 20000, epsilon = 1)
+  picture <- plot(plan)
+  at <- picture$data[abs(picture$data$against - 20000) < 0.5, ]
+  expect_equal(at$ratio, plan$ratio)
+  expect_true(all(diff(stats::na.omit(picture$data$ratio[picture$data$against > 100])) < 1e-8 |
+      diff(picture$data$against[picture$data$against > 100 & !is.na(picture$data$ratio)]) < 0))
+  nothing <- dp_plan_lm(y ~ a + g, lm_bounds(), epsilon = 1e-6, ratio = 1.01)
+  expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
+})
