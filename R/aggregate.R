@@ -87,7 +87,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
     ), "argument", call)
   }
   method <- check_choice(method, c("median", "mean"), call = call)
-  spread <- check_flag(spread, call = call) && method == "median"
+  spread <- check_flag(spread, call = call) && aggregate_methods()[[method]]$by_rank
   budget <- checked_budget(epsilon, delta, ledger, control, call)
   limits <- aggregate_limits(lower, upper, fallback, call)
   data <- plain_rows(data, call)
@@ -104,6 +104,33 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
     raw_aggregate(answers, facts$core)
   }
   new_aggregate(released, facts, plan, promise)
+}
+
+#' What is taken of the blocks' answers, a record each
+#'
+#' `by_rank`: are quantiles chosen, or answers added up? `theorem` (function of: is the noise
+#' Gaussian?); `ranks` and `noise` (functions of a plan): how many ranks the noise is worth, and its
+#' deviation on the sum of the answers, in widths of the limits; `NA` where there is none.
+#' @noRd
+aggregate_methods <- function() {
+  list(
+    median = list(
+      by_rank = TRUE,
+      theorem = function(gaussian) "exponential mechanism on ranks of disjoint blocks",
+      # Ranks of the released median are off by about a Laplace draw of scale 1 / exponent.
+      ranks = function(plan) sqrt(2) / plan$exponent, noise = function(plan) NA_real_
+    ),
+    mean = list(
+      by_rank = FALSE,
+      theorem = function(gaussian) {
+        paste(if (gaussian) "Gaussian" else "Laplace", "mechanism on answers of disjoint blocks")
+      },
+      ranks = function(plan) NA_real_,
+      noise = function(plan) {
+        (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid
+      }
+    )
+  )
 }
 
 aggregate_limits <- function(lower, upper, fallback, call) {
@@ -143,7 +170,8 @@ aggregate_limits <- function(lower, upper, fallback, call) {
 aggregate_facts <- function(n, blocks, limits, method, spread, budget, call) {
   if (n < 4L) abort("{.arg data} must have four rows at least.", "data", call)
   percents <- if (spread) c(50L, 16L, 84L) else 50L
-  draws <- length(limits$names) * (if (method == "median") length(percents) else 1L)
+  by_rank <- aggregate_methods()[[method]]$by_rank
+  draws <- length(limits$names) * (if (by_rank) length(percents) else 1L)
   if (is.null(blocks)) {
     wanted <- max(30, if (budget$private) ceiling(50 * draws / (3 * budget$epsilon)) else 30)
     blocks <- min(wanted, floor(n / 2))
@@ -152,7 +180,7 @@ aggregate_facts <- function(n, blocks, limits, method, spread, budget, call) {
   }
   core <- list(
     blocks = as.double(blocks), names = limits$names, epsilon = budget$epsilon,
-    delta = budget$delta, mean = method == "mean", percents = percents
+    delta = budget$delta, mean = !by_rank, percents = percents
   )
   c(list(n = n, blocks = blocks, method = method, spread = spread, core = core), limits)
 }
@@ -176,31 +204,19 @@ aggregate_plan <- function(facts, budget, call) {
   } else {
     new_cost("pure", epsilon = budget$epsilon)
   }
-  # Ranks of the released median are off by about a Laplace draw of scale 1 / exponent.
-  plan$ranks <- if (facts$method == "median") sqrt(2) / plan$exponent else NA_real_
+  plan$ranks <- aggregate_methods()[[facts$method]]$ranks(plan)
   plan
 }
 
 aggregate_promise <- function(budget, plan, facts) {
-  seeded <- !identical(budget$rng, "secure")
   list(
-    private = budget$private, holds = budget$private && !seeded,
-    reason = if (!budget$private) {
-      "epsilon = Inf: no noise was added"
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
-    } else {
-      ""
-    },
+    private = budget$private, holds = is_kept(budget),
+    reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = if (isTRUE(plan$gaussian)) budget$delta else 0,
     rho = NA_real_, neighbours = "replace one person's row", steps = plan$steps,
-    theorem = paste0(if (facts$method == "median") {
-      "exponential mechanism on ranks of disjoint blocks"
-    } else if (isTRUE(plan$gaussian)) {
-      "Gaussian mechanism on answers of disjoint blocks"
-    } else {
-      "Laplace mechanism on answers of disjoint blocks"
-    }, " (proofs/papers.md)"), rng = budget$rng, exact = TRUE
+    theorem = paste0(
+      aggregate_methods()[[facts$method]]$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
+    ), rng = budget$rng, exact = TRUE
   )
 }
 
@@ -244,9 +260,8 @@ new_aggregate <- function(released, facts, plan, promise) {
     # density at the median.
     out$privacy.se <- plan$ranks * one * sqrt(2 * pi) / facts$blocks
     out$std.error <- sqrt((1.25 * one)^2 / facts$blocks + out$privacy.se^2)
-  } else if (facts$method == "mean" && promise$private) {
-    noise <- if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale
-    out$privacy.se <- width * noise / (2^plan$grid * facts$blocks)
+  } else if (promise$private) {
+    out$privacy.se <- width * aggregate_methods()[[facts$method]]$noise(plan) / facts$blocks
   }
   structure(out, class = "dp_aggregate")
 }

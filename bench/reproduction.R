@@ -3,6 +3,7 @@
 # same loop with everything that does not change taken out, and dp_synth() for the default method.
 library(dpsc)
 source("inst/reproduction/functions.R")
+compile_loops("inst/reproduction")
 
 radial <- function(d, scale) {
   z <- stats::rnorm(d)
@@ -84,7 +85,7 @@ for (i in seq_len(nrow(sizes))) {
   for (loop in loops) {
     fast <- per_thousand(function(runs) {
       run_setting(data, loop[[1L]], loop[[2L]], data$T0, 10, 0, runs)
-    }, if (loop[[1L]] == "correct") 20000 else if (loop[[1L]] == "tight") 2000 else 200)
+    }, if (loop[[1L]] == "correct") 20000 else 2000)
     slow <- per_thousand(function(runs) {
       loop[[4L]](data, data$T0, 10, runs)
     }, if (loop[[1L]] == "correct") 500 else 100)
