@@ -11,6 +11,10 @@
 
 # Compiles the loops over runs, repeat_linear(), repeat_bounded() and repeat_gram(): once a session.
 compile_loops <- function(home, env = globalenv()) {
+  flags <- Sys.getenv("PKG_CXXFLAGS")
+  on.exit(Sys.setenv(PKG_CXXFLAGS = flags))
+  # Warnings about Eigen's own templates fill the screen.
+  Sys.setenv(PKG_CXXFLAGS = paste(flags, "-g0 -w"))
   Rcpp::sourceCpp(file.path(home, "repeat.cpp"), env = env)
 }
 

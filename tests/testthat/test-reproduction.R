@@ -4,10 +4,11 @@ loops <- new.env()
 
 compile_loops <- function() {
   skip_on_cran()
-  folder <- system.file("reproduction", package = "dpsc")
   if (is.null(loops$repeat_linear)) {
-    withr::local_envvar(PKG_CXXFLAGS = "-O0 -g0")
-    suppressMessages(Rcpp::sourceCpp(file.path(folder, "repeat.cpp"), env = loops))
+    home <- system.file("reproduction", package = "dpsc")
+    source(file.path(home, "functions.R"), local = loops)
+    withr::local_envvar(PKG_CXXFLAGS = "-O0")
+    loops$compile_loops(home, loops)
   }
 }
 
@@ -150,7 +151,9 @@ test_that("errors of method gram have the law of releases by dp_synth()", {
   fast <- function(epsilon, runs) {
     loops$repeat_gram(panel$donors, panel$target[1:6], panel$counterfactual[7:8], epsilon, 0, runs)
   }
-  expect_gt(stats::ks.test(fast(10, 400L), plain(10, 400L))$p.value, 1e-4)
+  # Counterfactuals that end at the bounds are alike: split ties.
+  apart <- function(errors) errors + stats::rnorm(length(errors), sd = 1e-10)
+  expect_gt(stats::ks.test(apart(fast(10, 400L)), apart(plain(10, 400L)))$p.value, 1e-4)
   # Nearly without noise both are one number.
   expect_equal(fast(1e7, 5L), plain(1e7, 5L), tolerance = 1e-3)
   expect_error(
