@@ -83,13 +83,14 @@ struct moments_model {
     const moments_model all = *this;
     std::vector<Eigen::Index> keep = from;
     keep.insert(keep.end(), to.begin(), to.end());
+    for (Eigen::Index at : keep)
+      if (at < 0 || at >= all.mean.size()) throw std::out_of_range("there is no such feature");
     const auto size = static_cast<Eigen::Index>(keep.size());
     mean.resize(size);
     covariance.resize(size, size);
     Eigen::MatrixXd restore(s.restore.cols(), size);
     for (Eigen::Index i = 0; i < size; ++i) {
       const Eigen::Index at = keep[static_cast<std::size_t>(i)];
-      if (at < 0 || at >= all.mean.size()) throw std::out_of_range("there is no such feature");
       mean[i] = all.mean[at];
       restore.col(i) = s.restore.row(at).transpose();
       for (Eigen::Index j = 0; j < size; ++j)
