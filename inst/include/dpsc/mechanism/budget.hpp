@@ -33,9 +33,7 @@ struct step_record {
 class total_budget {
  public:
   total_budget(double epsilon, double delta)
-      : gaussian_(delta > 0.0),
-        total_(epsilon),
-        rho_(std::numeric_limits<double>::quiet_NaN()) {
+      : gaussian_(delta > 0.0), total_(epsilon), rho_(std::numeric_limits<double>::quiet_NaN()) {
     if (!gaussian_) return;
     const conversion shared = converted(epsilon, delta);
     total_ = shared.mu;
