@@ -7,9 +7,10 @@ LIB = $(CURDIR)/.lib
 # Files compiled at a time.
 JOBS = 2
 
-# What clang-format keeps in order: the core and the glue, but not what Rcpp writes.
+# What clang-format keeps in order: the core, the glue, the paper's loops; not what Rcpp writes.
 CORE = $(filter-out src/RcppExports.cpp, \
-  $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp src/*.cpp src/*.h))
+  $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp inst/reproduction/*.hpp \
+  inst/reproduction/*.cpp src/*.cpp src/*.h))
 
 .PHONY: help demo test test-databases bench-databases unit core lint format format-check bench audit sanitize reproduce install \
   document site clean

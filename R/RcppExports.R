@@ -161,6 +161,14 @@ cohort_errors_cpp <- function(statistics, options, dates, targets, n) {
     .Call(`_dpsc_cohort_errors_cpp`, statistics, options, dates, targets, n)
 }
 
+predict_columns_cpp <- function(statistics, from, to, u, penalties, whitened) {
+    .Call(`_dpsc_predict_columns_cpp`, statistics, from, to, u, penalties, whitened)
+}
+
+validate_penalties_cpp <- function(covariance, pre, n) {
+    .Call(`_dpsc_validate_penalties_cpp`, covariance, pre, n)
+}
+
 glm_plan_cpp <- function(facts) {
     .Call(`_dpsc_glm_plan_cpp`, facts)
 }
@@ -367,14 +375,6 @@ joint_loss_cpp <- function(shift, curvature) {
 
 joint_shift_cpp <- function(epsilon, curvature, replace) {
     .Call(`_dpsc_joint_shift_cpp`, epsilon, curvature, replace)
-}
-
-repeat_linear_cpp <- function(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng) {
-    .Call(`_dpsc_repeat_linear_cpp`, centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng)
-}
-
-repeat_bounded_cpp <- function(pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng) {
-    .Call(`_dpsc_repeat_bounded_cpp`, pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng)
 }
 
 all_finite_cpp <- function(table) {

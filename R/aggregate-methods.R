@@ -80,7 +80,7 @@ print.dp_aggregate <- function(x, ...) {
         format = "g"), " of ", whole(x$plan$blocks), " ranks. More blocks, fewer statistics or a ",
       "larger epsilon help."
     ), 90L, prefix = "  "),
-    "", stream_privacy_lines(x$privacy),
+    "", promise_lines(x$privacy, rho = TRUE),
     sep = "\n"
   )
   invisible(x)

@@ -89,7 +89,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
     ), "argument", call)
   }
   method <- check_choice(method, c("median", "mean"), call = call)
-  spread <- check_flag(spread, call = call) && method == "median"
+  spread <- check_flag(spread, call = call) && aggregate_methods()[[method]]$by_rank
   budget <- checked_budget(epsilon, delta, ledger, control, call)
   limits <- aggregate_limits(lower, upper, fallback, call)
   data <- plain_rows(data, call)
@@ -106,6 +106,33 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
     raw_aggregate(answers, facts$core)
   }
   new_aggregate(released, facts, plan, promise)
+}
+
+#' What is taken of the blocks' answers, a record each
+#'
+#' `by_rank`: are quantiles chosen, or answers added up? `theorem` (function of: is the noise
+#' Gaussian?); `ranks` and `noise` (functions of a plan): how many ranks the noise is worth, and its
+#' deviation on the sum of the answers, in widths of the limits; `NA` where there is none.
+#' @noRd
+aggregate_methods <- function() {
+  list(
+    median = list(
+      by_rank = TRUE,
+      theorem = function(gaussian) "exponential mechanism on ranks of disjoint blocks",
+      # Ranks of the released median are off by about a Laplace draw of scale 1 / exponent.
+      ranks = function(plan) sqrt(2) / plan$exponent, noise = function(plan) NA_real_
+    ),
+    mean = list(
+      by_rank = FALSE,
+      theorem = function(gaussian) {
+        paste(if (gaussian) "Gaussian" else "Laplace", "mechanism on answers of disjoint blocks")
+      },
+      ranks = function(plan) NA_real_,
+      noise = function(plan) {
+        (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid
+      }
+    )
+  )
 }
 
 aggregate_limits <- function(lower, upper, fallback, call) {
@@ -144,9 +171,10 @@ aggregate_limits <- function(lower, upper, fallback, call) {
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget, call) {
   if (n < 4L) abort("{.arg data} must have four rows at least.", "data", call)
+  by_rank <- aggregate_methods()[[method]]$by_rank
   core <- list(
     blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
-    mean = method == "mean", percents = if (spread) c(50L, 25L, 75L) else 50L
+    mean = !by_rank, percents = if (spread) c(50L, 25L, 75L) else 50L
   )
   if (is.null(blocks)) {
     wanted <- if (budget$private) default_blocks(core, call) else 30
@@ -188,9 +216,8 @@ aggregate_plan <- function(facts, budget, call) {
   } else {
     new_cost("pure", epsilon = budget$epsilon)
   }
-  # Ranks of the released median are off by about a Laplace draw of scale 1 / exponent.
-  plan$ranks <- if (facts$method == "median") sqrt(2) / plan$exponent else NA_real_
-  plan$identified <- facts$method == "mean" ||
+  plan$ranks <- aggregate_methods()[[facts$method]]$ranks(plan)
+  plan$identified <- facts$core$mean ||
     clearance(facts$core, plan$exponent, facts$blocks) >= 6
   plan
 }
@@ -205,25 +232,14 @@ planned_draws <- function(core, call) {
 }
 
 aggregate_promise <- function(budget, plan, facts) {
-  seeded <- !identical(budget$rng, "secure")
   list(
-    private = budget$private, holds = budget$private && !seeded,
-    reason = if (!budget$private) {
-      "epsilon = Inf: no noise was added"
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
-    } else {
-      ""
-    },
+    private = budget$private, holds = is_kept(budget),
+    reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = if (isTRUE(plan$gaussian)) budget$delta else 0,
     rho = NA_real_, neighbours = "replace one person's row", steps = plan$steps,
-    theorem = paste0(if (facts$method == "median") {
-      "exponential mechanism on ranks of disjoint blocks"
-    } else if (isTRUE(plan$gaussian)) {
-      "Gaussian mechanism on answers of disjoint blocks"
-    } else {
-      "Laplace mechanism on answers of disjoint blocks"
-    }, " (proofs/papers.md)"), rng = budget$rng, exact = TRUE
+    theorem = paste0(
+      aggregate_methods()[[facts$method]]$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
+    ), rng = budget$rng, exact = TRUE
   )
 }
 
@@ -271,9 +287,8 @@ new_aggregate <- function(released, facts, plan, promise) {
     # density at the median.
     out$privacy.se <- plan$ranks * one * sqrt(2 * pi) / facts$blocks
     out$std.error <- sqrt((1.25 * one)^2 / facts$blocks + out$privacy.se^2)
-  } else if (facts$method == "mean" && promise$private) {
-    noise <- if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale
-    out$privacy.se <- width * noise / (2^plan$grid * facts$blocks)
+  } else if (promise$private) {
+    out$privacy.se <- width * aggregate_methods()[[facts$method]]$noise(plan) / facts$blocks
   }
   structure(out, class = "dp_aggregate")
 }

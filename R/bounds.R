@@ -63,7 +63,7 @@ no_bounds <- function(periods) {
 #' Outcome units to scaled units, for public values (rows are units, columns periods)
 #' @noRd
 to_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
-  sweep(x, 2L, bounds$centre[periods]) / bounds$unit
+  (x - rep(bounds$centre[periods], each = nrow(x))) / bounds$unit
 }
 
 #' Donors clipped to the bounds, in scaled units, without their names
@@ -81,7 +81,7 @@ clip_to_scale <- function(donors, bounds, clip = TRUE) {
 #' Scaled units back to outcome units
 #' @noRd
 from_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
-  sweep(x * bounds$unit, 2L, bounds$centre[periods], `+`)
+  x * bounds$unit + rep(bounds$centre[periods], each = nrow(x))
 }
 
 #' The bounds of a release, as a scale again

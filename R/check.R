@@ -61,7 +61,6 @@ is_number <- function(x) {
 #' @noRd
 check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite = FALSE,
                          arg = rlang::caller_arg(x), call = NULL) {
-  force(arg)
   ok <- is_number(x) && (infinite || is.finite(x)) &&
     (if ("min" %in% open) x > min else x >= min) && (if ("max" %in% open) x < max else x <= max)
   if (!ok) {
@@ -79,7 +78,6 @@ check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite 
 #' @return `x` as an integer-valued double.
 #' @noRd
 check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x), call = NULL) {
-  force(arg)
   if (!(is_number(x) && is.finite(x) && x == round(x) && x >= min && x <= max)) {
     range <- describe_range(min, max, character(), FALSE)
     abort(c(
@@ -95,7 +93,6 @@ check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x), call 
 #' @return `x`.
 #' @noRd
 check_flag <- function(x, arg = rlang::caller_arg(x), call = NULL) {
-  force(arg)
   if (!(is.logical(x) && length(x) == 1L && !is.na(x))) {
     abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe(x)}."), "argument", call)
   }
@@ -108,7 +105,6 @@ check_flag <- function(x, arg = rlang::caller_arg(x), call = NULL) {
 #' @return The chosen word.
 #' @noRd
 check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = NULL) {
-  force(arg)
   if (identical(x, choices)) {
     return(choices[[1L]])
   }
@@ -187,10 +183,10 @@ weak_budget <- function(epsilon) {
 #' @noRd
 check_argument_names <- function(given, name) {
   given <- given[!is.na(given) & nzchar(given)]
-  methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_source", ".dp_release"))
-  methods <- Filter(function(method) exists(method, environment(check_argument_names)), methods)
-  known <- unique(unlist(lapply(methods, function(method) names(formals(method)))))
-  known <- setdiff(known, c("x", "..."))
+  if (!length(given)) {
+    return(invisible(NULL))
+  }
+  known <- known_arguments(name)
   short <- vapply(given, function(word) {
     !word %in% known && any(startsWith(known, word))
   }, NA)
@@ -203,6 +199,19 @@ check_argument_names <- function(given, name) {
     ), "argument", public_call(name))
   }
 }
+
+#' The arguments of a generic's methods, found once
+#' @noRd
+known_arguments <- function(name) {
+  if (is.null(argument_names[[name]])) {
+    methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_source", ".dp_release"))
+    methods <- Filter(function(method) exists(method, environment(known_arguments)), methods)
+    known <- unique(unlist(lapply(methods, function(method) names(formals(method)))))
+    argument_names[[name]] <- setdiff(known, c("x", "..."))
+  }
+  argument_names[[name]]
+}
+argument_names <- new.env(parent = emptyenv())
 
 #' Refuse arguments that no method knows
 #'

@@ -21,7 +21,7 @@ conformal_engine <- function(y, refit) {
   }
 }
 
-#' The residual function of a fit on raw data; the simplex family refits in one call
+#' The residual function of a fit on raw data; estimators that can refit in one call
 #' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
 #' @noRd
 conformal_engine_classical <- function(fit, call = NULL) {
@@ -38,18 +38,17 @@ conformal_engine_classical <- function(fit, call = NULL) {
       i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
     ), "argument", call)
   }
-  if (!parts$estimator %in% simplex_family()) {
+  residuals <- classical_table()[[parts$estimator]]$residuals
+  if (is.null(residuals)) {
     return(conformal_engine(raw$target, function(path, periods) {
       donors <- raw$donors[, periods, drop = FALSE]
       path - fit_checked(donors, path, length(periods), parts$estimator, parts$settings)$
         counterfactual
     }))
   }
-  demean <- parts$estimator == "demeaned"
-  lambda <- simplex_penalty(parts$settings)
   function(effects, periods) {
     paths <- rep(raw$target[periods], each = nrow(effects)) - effects
-    simplex_residuals_cpp(raw$donors[, periods, drop = FALSE], paths, demean, lambda)$paths
+    residuals(raw$donors[, periods, drop = FALSE], paths, parts$settings)
   }
 }
 

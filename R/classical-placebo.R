@@ -178,7 +178,7 @@ raw_parts <- function(fit, call = NULL) {
   if (raw$T0 >= ncol(raw$donors)) {
     abort("There is no period after treatment.", "argument", call)
   }
-  estimator <- check_choice(fit$estimator, classical_estimators(), arg = "estimator", call = call)
+  estimator <- check_choice(fit$estimator, names(classical_table()), arg = "estimator", call = call)
   settings <- complete_settings(raw, estimator, fit$settings, call)
   if (is.null(rownames(raw$donors))) {
     rownames(raw$donors) <- paste("donor", seq_len(nrow(raw$donors)))

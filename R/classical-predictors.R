@@ -70,3 +70,75 @@ match_predictors <- function(given, donors, call) {
   }
   given
 }
+
+complete_predictors <- function(raw, settings, call) {
+  if (is.null(settings$predictors)) {
+    abort(c(
+      "Estimator {.val predictors} needs predictors.",
+      i = paste(
+        "Name columns in the formula, {.code outcome ~ treated | x1 + x2}, or give a setting",
+        "{.arg predictors}."
+      )
+    ), "argument", call)
+  }
+  given <- check_predictors(settings$predictors, raw$donors, call)
+  v <- settings$v
+  if (!is.null(names(v)) && setequal(names(v), colnames(given$donors))) {
+    v <- unname(v[colnames(given$donors)])
+  }
+  if (!is.null(v) && !(is.numeric(v) && length(v) == ncol(given$donors) && all(is.finite(v)) &&
+    all(v >= 0) && sum(v) > 0)) {
+    abort(c(
+      "{.arg v} must hold one importance for each predictor.",
+      i = "Not negative, not all zero; {.code NULL} searches for them."
+    ), "argument", call)
+  }
+  judged <- settings$judged %||% seq_len(raw$T0)
+  if (!(is.numeric(judged) && length(judged) >= 1L && all(judged %in% seq_len(raw$T0)))) {
+    abort("{.arg judged} must be positions of periods before treatment.", "argument", call)
+  }
+  effort <- list(screened = 400, starts = 6, evaluations = 150)
+  for (name in names(effort)) {
+    if (!is.null(settings[[name]])) {
+      effort[[name]] <- check_count(settings[[name]], 1, 1e6, arg = name, call = call)
+    }
+  }
+  c(list(predictors = given, v = v, judged = as.integer(judged)), effort)
+}
+
+#' Predictors on comparable scales: each divided by its standard deviation over all units
+#' @noRd
+scale_predictors <- function(donors, target = NULL) {
+  spread <- apply(rbind(donors, target), 2L, stats::sd)
+  # A predictor that does not vary cannot tell donors apart; any scale does.
+  spread[!is.finite(spread) | spread == 0] <- 1
+  list(
+    donors = sweep(donors, 2L, spread, "/"), target = if (!is.null(target)) target / spread
+  )
+}
+
+fit_predictors <- function(donors, target, T0, settings) {
+  scaled <- scale_predictors(settings$predictors$donors, settings$predictors$target)
+  judged <- settings$judged[settings$judged <= T0]
+  if (length(judged) == 0L) {
+    judged <- seq_len(T0)
+  }
+  fit <- nested_fit_cpp(
+    scaled$donors, scaled$target, donors[, judged, drop = FALSE], target[judged],
+    as.double(settings$v), settings$screened, settings$starts, settings$evaluations
+  )
+  names(fit$importance) <- colnames(settings$predictors$donors)
+  fit$intercept <- 0
+  fit$counterfactual <- drop(crossprod(donors, fit$weights))
+  fit
+}
+
+#' Counterfactual of every donor from all other donors, each by a search of its own
+#' @noRd
+placebo_predictors <- function(raw, settings) {
+  scaled <- scale_predictors(settings$predictors$donors)
+  nested_placebos_cpp(
+    scaled$donors, raw$donors, settings$judged, as.double(settings$v), settings$screened,
+    settings$starts, settings$evaluations
+  )$paths
+}

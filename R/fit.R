@@ -275,7 +275,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   hide <- hides_treated(protect, is_private(epsilon))
-  panel <- panel_from_chunks(x, target, T0, times, call, hide = hide)
+  panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
     protect
@@ -284,20 +284,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
 
 #' @rdname dp_synth
 #' @export
-dp_synth.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
-                               method = "gram", calibration = "tight", estimator = "ridge",
-                               size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               protect = NULL, ...) {
-  call <- public_call("dp_synth")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
-  panel <- panel_from_donors(x, target, T0, times, call, hide = hide)
-  fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
-  )
-}
+dp_synth.dp_source <- dp_synth.dp_chunks
 
 #' @rdname dp_synth
 #' @export
@@ -328,42 +315,6 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   fit_release(x, target, estimator, size, call, covariates)
 }
 
-#' Check the covariates of targets that a release is asked about
-#' @return A matrix, k x q, or `NULL`.
-#' @noRd
-check_target_covariates <- function(release, covariates, k, call) {
-  columns <- release$panel$covariates
-  if (is.null(columns) && is.null(covariates)) {
-    return(NULL)
-  }
-  q <- NROW(columns)
-  if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
-    abort(c(
-      "{.arg covariates} must hold the covariates that the release knows, a row for each target.",
-      i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
-    ), "covariate", call)
-  }
-  matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
-}
-
-#' A release whose fits use another penalty: free for method "gram", fixed for the others
-#' @noRd
-with_penalty <- function(release, lambda, call) {
-  if (identical(lambda, release$settings$lambda)) {
-    return(release)
-  }
-  if (release$method != "gram") {
-    abort(c(
-      "The penalty of a release by method {.val {release$method}} is fixed.",
-      i = "Only releases by method {.val gram} can be fitted with another one."
-    ), "argument", call)
-  }
-  release$settings["lambda"] <- list(
-    if (!is.null(lambda)) check_number(lambda, 0, open = "min", call = call)
-  )
-  release
-}
-
 #' From a checked panel to a fit
 #' @noRd
 fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
@@ -390,116 +341,4 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   fit_release(release, if (public) panel$target, estimator, size, call,
     if (public) panel$covariates$target
   )
-}
-
-check_estimator <- function(estimator, method, call) {
-  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators), call = call)
-  if (is_classical(estimator)) {
-    abort(c(
-      "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
-      i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
-    ), "argument", call)
-  }
-  if (estimator == "did" && method != "gram") {
-    abort(c(
-      "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
-      i = "Methods {.val output} and {.val objective} release ridge weights only."
-    ), "argument", call)
-  }
-  estimator
-}
-
-#' Fit targets to a release
-#'
-#' Several targets are one group: the fit is that of their mean. Those of its members are in
-#' `units`, a fit's fields of their own, for whoever asks.
-#' @param release (`dp_release`).
-#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected group
-#'   that the release holds.
-#' @param size (`numeric(k)`)\cr people in each target.
-#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets, where the release has any.
-#' @return A `dp_synth`.
-#' @noRd
-fit_release <- function(release, target, estimator, size, call = NULL, covariates = NULL) {
-  if (is.null(target)) {
-    return(structure(c(
-      list(release = release),
-      fit_treated(release, estimator, estimate_gram, release_scale(release)),
-      list(estimator = estimator, protected = TRUE)
-    ), class = "dp_synth"))
-  }
-  group <- mean_target(target, size)
-  if (release$method != "gram") check_fitted_target(release, group, call)
-  mean_covariates <- if (!is.null(covariates)) {
-    matrix(colSums(covariates * (size / sum(size))), 1L)
-  }
-  overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
-  several <- nrow(target) > 1L && release$method == "gram"
-  structure(c(
-    list(release = release), overall, list(
-      estimator = estimator,
-      units = if (several) fit_targets(release, target, size, estimator, covariates)
-    )
-  ), class = "dp_synth")
-}
-
-#' What a release says of each target
-#' @noRd
-fit_targets <- function(release, target, size, estimator, covariates = NULL) {
-  scale <- release_scale(release)
-  scaled <- with_covariates(release, unname(to_scale(target, scale)), covariates)
-  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
-  fits <- estimate(release, scaled, size, estimator)
-  counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
-  rownames(counterfactual) <- rownames(target)
-  out <- list(
-    target = target, size = size, counterfactual = counterfactual,
-    variance = lapply(fits, function(fit) {
-      list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
-    }),
-    spread = lapply(fits, `[[`, "spread"), penalty = vapply(fits, `[[`, 0, "penalty")
-  )
-  out$covariates <- covariates
-  out
-}
-
-#' Is this the target whose weights were released?
-#' @noRd
-check_fitted_target <- function(release, target, call) {
-  pre <- target[1L, seq_len(release$panel$T0)]
-  if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
-    abort(c(
-      "This release holds weights that were fitted to another target.",
-      i = "A release by {.val gram} serves any target, one by {.val {release$method}} only its own."
-    ), "argument", call)
-  }
-}
-
-#' Counterfactual of the vertical methods: the release holds it
-#'
-#' Its privacy variance follows from the two noise laws: weights carry variance a^2 each, outcomes
-#' b^2, so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the
-#' noisy weights less their expected excess and `sum_i x_i^2 <= n` (public bound).
-#' @noRd
-estimate_vertical <- function(release, target, size, estimator) {
-  panel <- release$panel
-  T1 <- panel$T1
-  statistics <- release$statistics
-  noise <- release$privacy$steps
-  privacy <- matrix(0, T1, T1)
-  if (release$privacy$private) {
-    weights_variance <- release$settings$weights_variance
-    post_variance <- release$settings$post_variance
-    squared <- sum(statistics$weights^2)
-    half <- release_scale(release)$half[-seq_len(panel$T0)]
-    privacy <- diag(post_variance * squared, T1) +
-      weights_variance * panel$n * tcrossprod(half)
-  }
-  list(list(
-    path = c(rep(NA_real_, panel$T0), statistics$counterfactual),
-    prediction = matrix(NA_real_, T1, T1), privacy = privacy,
-    penalty = release$settings$lambda, spread = list(
-      reason = "this method releases no moments of the donors, which an interval would need"
-    )
-  ))
 }

@@ -47,27 +47,18 @@ period_statistics <- function(release, what, call, alike = FALSE) {
   s
 }
 
-#' The model that predicts some periods from others
-#' @param s (`list`)\cr from [period_statistics()].
-#' @param A,B (`integer`)\cr positions of the periods to predict from, and to predict.
+#' Predict some periods from others, at one penalty per donor or at those that evidence weighs
+#'
+#' @param s (`list`)\cr statistics in terms of single periods, see [period_statistics()], or of
+#'   features.
+#' @param A,B (`integer`)\cr positions of what to predict from, and of what to predict.
+#' @param u (`numeric`)\cr the unit at A, less the donors' mean.
+#' @param penalty (`numeric`)\cr per donor; none: the grid around the noise's edge.
+#' @return For each penalty a list, of A and then B: `fitted`, the mean plus `t(map) %*% u`; of B:
+#'   covariances `prediction` and `privacy`; `penalty`, `evidence`.
 #' @noRd
-period_model <- function(s, A, B) {
-  model <- gram_model(s)
-  keep <- c(A, B)
-  model$A <- seq_along(A)
-  model$B <- length(A) + seq_along(B)
-  model$mean <- model$mean[keep]
-  model$covariance <- model$covariance[keep, keep, drop = FALSE]
-  model$restore_A <- t(s$restore[A, , drop = FALSE])
-  model$restore_B <- t(s$restore[B, , drop = FALSE])
-  model
-}
-
-#' Fit the periods of a model at one penalty per donor, as [estimate_gram()] would
-#' @noRd
-fit_periods <- function(model, u, penalty, private) {
-  shape <- if (private) crossprod(model$restore_A) else diag(length(u))
-  fit_penalty(model, u, penalty, shape)
+predict_columns <- function(s, A, B, u, penalty, private) {
+  predict_columns_cpp(s, A, B, u, penalty, private)
 }
 
 #' The penalty that refits keep: the fit's own, which only pre-periods have chosen
@@ -84,13 +75,14 @@ conformal_engine_release <- function(fit, i, call) {
   penalty <- kept_penalty(fit, i)
   private <- fit$release$privacy$private
   unit <- release_scale(fit$release)$unit
-  models <- list()
+  maps <- list()
   conformal_engine(y * unit, function(path, periods) {
     key <- paste(periods, collapse = " ")
-    if (is.null(models[[key]])) models[[key]] <<- period_model(s, periods, integer())
-    model <- models[[key]]
-    u <- path / unit - model$mean
-    (u + model$mean - fit_periods(model, u, penalty, private)$fitted) * unit
+    u <- path / unit - s$mean[periods]
+    if (is.null(maps[[key]])) {
+      maps[[key]] <<- predict_columns(s, periods, integer(), u, penalty, private)[[1L]]$map
+    }
+    (u - drop(crossprod(maps[[key]], u))) * unit
   })
 }
 
@@ -302,16 +294,16 @@ placebo_date <- function(fit, s, i, T0) {
   y <- drop(to_scale(fit$target[i, , drop = FALSE], scale))
   A <- seq_len(T0)
   B <- seq.int(T0 + 1L, fit$release$panel$T0)
-  model <- period_model(s, A, B)
-  estimate <- fit_periods(model, y[A] - model$mean[model$A], kept_penalty(fit, i),
-    fit$release$privacy$private)
+  estimate <- predict_columns(
+    s, A, B, y[A] - s$mean[A], kept_penalty(fit, i), fit$release$privacy$private
+  )[[1L]]
   gap <- (y[c(A, B)] - estimate$fitted) * scale$unit
-  effect <- mean(gap[model$B])
+  effect <- mean(gap[B])
   se <- refit_error(fit, i, estimate$prediction, estimate$privacy) * scale$unit
   data.frame(
     target = rownames(fit$target)[[i]], date = fit$release$panel$times[[T0 + 1L]], T0 = T0,
     effect = effect, std.error = se, p.value = normal_p(effect / se),
-    rmspe_pre = sqrt(mean(gap[model$A]^2)), rmspe_post = sqrt(mean(gap[model$B]^2))
+    rmspe_pre = sqrt(mean(gap[A]^2)), rmspe_post = sqrt(mean(gap[B]^2))
   )
 }
 
@@ -404,25 +396,21 @@ path_of <- function(fit, i) {
   s <- release$statistics
   T0 <- release$panel$T0
   y <- drop(to_scale(fit$target[i, , drop = FALSE], scale))
-  model <- gram_model(s)
-  u <- target_features(s, y, T0)$u
-  grid <- if (release$privacy$private) {
-    fit_penalties(model, u)
-  } else {
-    lapply(penalty_candidates(model), function(penalty) {
-      fit_penalty(model, u, penalty, diag(length(u)))
-    })
-  }
-  weight <- if (release$privacy$private) {
+  own <- target_features(s, y, T0)
+  A <- seq_len(s$pre)
+  B <- seq_along(s$mean)[-A]
+  private <- release$privacy$private
+  found <- if (!private) validated_penalties(s, release$panel$n)
+  grid <- predict_columns(s, A, B, own$u, as.double(found$penalty), private)
+  weight <- if (private) {
     evidence <- vapply(grid, `[[`, 0, "evidence")
     exp(evidence - max(evidence)) / sum(exp(evidence - max(evidence)))
   } else {
-    as.numeric(vapply(grid, `[[`, 0, "penalty") == choose_penalty(model, release$panel$n))
+    as.numeric(seq_along(grid) == found$best)
   }
-  level <- target_features(s, y, T0)$level
   observed <- mean(y[-seq_len(T0)])
   penalty <- vapply(grid, `[[`, 0, "penalty")
-  average <- vapply(grid, function(g) mean(g$fitted[model$B] / s$weight) + level, 0)
+  average <- vapply(grid, function(g) mean(g$fitted[B] / s$weight) + own$level, 0)
   error <- vapply(grid, function(g) {
     refit_error(fit, i, g$prediction / s$weight^2, g$privacy / s$weight^2)
   }, 0)
@@ -430,6 +418,19 @@ path_of <- function(fit, i) {
     target = rownames(fit$target)[[i]], penalty = 2 * release$panel$n * penalty,
     effect = (observed - average) * scale$unit, std.error = error * scale$unit,
     weight = weight, cv = rolling_error(release, y, penalty) * scale$unit
+  )
+}
+
+#' The target's pre-period in the release's terms
+#' @return A list: `level` (what demeaned features are relative to), `u` (its features less the
+#'   donors' mean).
+#' @noRd
+target_features <- function(s, y, T0) {
+  pre <- seq_len(T0)
+  A <- seq_len(s$pre)
+  list(
+    level = if (s$demean) mean(y[pre]) else 0,
+    u = drop(crossprod(s$loadings[pre, A, drop = FALSE], y[pre])) - s$mean[A]
   )
 }
 
@@ -443,15 +444,12 @@ rolling_error <- function(release, y, penalties) {
   s <- period_statistics(release, "The curve", NULL)
   private <- release$privacy$private
   origins <- seq.int(max(2L, T0 %/% 2L), T0 - 1L)
-  models <- lapply(origins, function(t) period_model(s, seq_len(t), t + 1L))
-  vapply(penalties, function(penalty) {
-    errors <- vapply(models, function(model) {
-      t <- length(model$A)
-      fit <- fit_periods(model, y[seq_len(t)] - model$mean[model$A], penalty, private)
-      y[[t + 1L]] - fit$fitted[[t + 1L]]
-    }, 0)
-    sqrt(mean(errors^2))
-  }, 0)
+  errors <- vapply(origins, function(t) {
+    before <- seq_len(t)
+    fits <- predict_columns(s, before, t + 1L, y[before] - s$mean[before], penalties, private)
+    y[[t + 1L]] - vapply(fits, function(fit) fit$fitted[[t + 1L]], 0)
+  }, penalties)
+  sqrt(rowMeans(matrix(errors, length(penalties))^2))
 }
 
 #' @rdname penalty_path

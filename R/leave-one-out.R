@@ -277,7 +277,12 @@ raw_penalty <- function(s, n) {
     # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
     return(1)
   }
-  choose_penalty(
-    list(A = A, B = seq_along(s$mean)[-A], covariance = s$covariance), n
-  )
+  found <- validated_penalties(s, n)
+  found$penalty[[found$best]]
+}
+
+#' Penalties to choose from without noise, and which of them cross-validation over donors takes
+#' @noRd
+validated_penalties <- function(s, n) {
+  validate_penalties_cpp(s$restore %*% s$covariance %*% t(s$restore), s$pre, n)
 }

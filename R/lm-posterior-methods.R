@@ -114,7 +114,7 @@ print.dp_paper <- function(x, ...) {
   )
   print(format(x$coefficients, digits = 4L), quote = FALSE)
   cat("  No standard errors: this method releases coefficients alone.", "",
-    stream_privacy_lines(x$privacy),
+    promise_lines(x$privacy, rho = TRUE),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon),
     sep = "\n"
   )

@@ -28,3 +28,10 @@ gaussian_variance <- function(sensitivity, mu) {
   }
   variance
 }
+
+#' Variance of one coordinate of a step's noise
+#' @param dimension (`count`)\cr of what the noise is added to.
+#' @noRd
+noise_variance <- function(law, scale, dimension) {
+  if (law == "gamma_norm") (dimension + 1) * scale^2 else scale^2
+}

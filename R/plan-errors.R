@@ -6,16 +6,45 @@ plan_intervals <- 16L
 # More donors than these are made up by so many, and more budget.
 plan_donors <- 1000
 
+#' What a plan asks of a method, a record each: functions of n, epsilon and facts
+#'
+#' `errors`: see [plan_errors()]; `noise`: the deviation of that on one weight, or on one moment of
+#' the donors; `penalty` (of facts); `steps`: how often the interval is halved that holds the answer
+#' to a question asked the other way round; `bar`: does that take long?
+#' @noRd
+plan_methods <- function() {
+  list(
+    gram = list(
+      errors = gram_errors,
+      noise = function(n, epsilon, facts) {
+        gram_plan_of(n, epsilon, facts)$moment_noise %||% NA_real_
+      },
+      penalty = function(facts) NA_real_, steps = 7L, bar = TRUE
+    ),
+    output = vertical_plan(output_noise, function(n, epsilon, facts) {
+      step_deviation(plan_output(plan_facts("output", n, epsilon, facts))$weights, n)
+    }),
+    objective = vertical_plan(objective_noise, function(n, epsilon, facts) {
+      step <- plan_objective(plan_facts("objective", n, epsilon, facts))$weights
+      step_deviation(step, n) / step$mu
+    })
+  )
+}
+
+vertical_plan <- function(deviation, noise) {
+  list(
+    errors = function(n, epsilon, facts) vertical_errors(deviation, n, epsilon, facts),
+    noise = noise, penalty = function(facts) facts$T0, steps = 40L, bar = FALSE
+  )
+}
+
 #' Errors of a method at n donors and epsilon
 #' @param facts (`list`)\cr `T0`, `T1`, `delta`, `people`, `size`.
 #' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`,
 #'   `given` (share of releases that give an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
-  if (method == "gram") {
-    return(gram_errors(n, epsilon, facts))
-  }
-  vertical_errors(method, n, epsilon, facts)
+  plan_methods()[[method]]$errors(n, epsilon, facts)
 }
 
 plan_error <- function(method, n, epsilon, facts) plan_errors(method, n, epsilon, facts)$error
@@ -121,13 +150,9 @@ interval_widths <- function(intervals, n, epsilon) {
 # Methods output and objective ---------------------------------------------------------------------
 
 #' @noRd
-vertical_errors <- function(method, n, epsilon, facts) {
+vertical_errors <- function(deviation, n, epsilon, facts) {
   truth <- plan_scene(facts)
-  noise <- if (method == "output") {
-    output_noise(n, epsilon, facts, truth)
-  } else {
-    c(objective_noise(n, epsilon, facts, truth), NA_real_)
-  }
+  noise <- deviation(n, epsilon, facts, truth)
   list(
     error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
     # The noise of weights is that of a whole path; where nothing is known, take that of a period.
@@ -188,26 +213,14 @@ objective_noise <- function(n, epsilon, facts, truth) {
     n = n, epsilon = epsilon, T0 = facts$T0
   ), if (facts$people$kind == "linear") "linear" else "factor")
   if (facts$delta == 1e-6 && facts$T1 == 3) {
-    return(tabulated)
+    return(c(tabulated, NA_real_))
   }
   noise <- function(facts) {
     plan <- plan_objective(plan_facts("objective", n, epsilon, facts))
     step_deviation(plan$post, n * facts$T1)
   }
-  tabulated * noise(facts) / noise(utils::modifyList(facts, list(delta = 1e-6, T1 = 3)))
-}
-
-#' Standard deviation of the noise on one weight, or on one moment of the donors
-#' @noRd
-plan_noise <- function(method, n, epsilon, facts) {
-  switch(method,
-    gram = gram_plan_of(n, epsilon, facts)$moment_noise %||% NA_real_,
-    output = step_deviation(plan_output(plan_facts(method, n, epsilon, facts))$weights, n),
-    objective = {
-      step <- plan_objective(plan_facts(method, n, epsilon, facts))$weights
-      step_deviation(step, n) / step$mu
-    }
-  )
+  scale <- noise(facts) / noise(utils::modifyList(facts, list(delta = 1e-6, T1 = 3)))
+  c(tabulated * scale, NA_real_)
 }
 
 #' Multilinear interpolation of log errors in the logs of the coordinates, held constant outside
@@ -243,7 +256,7 @@ solve_plan <- function(method, n, epsilon, error, facts) {
   answer <- solve_decreasing(function(x) {
     progress$step()
     at(x)
-  }, error, limits, steps = if (method == "gram") 7L else 40L)
+  }, error, limits, steps = plan_methods()[[method]]$steps)
   progress$close()
   if (asks_n) c(ceiling(answer), epsilon) else c(n, signif(answer, 3L))
 }
@@ -273,7 +286,7 @@ solve_decreasing <- function(f, value, limits, steps) {
 #' A bar for those who wait at a console
 #' @noRd
 plan_progress <- function(method, steps = 9L) {
-  if (method != "gram" || !interactive()) {
+  if (!plan_methods()[[method]]$bar || !interactive()) {
     return(list(step = function() NULL, close = function() NULL))
   }
   bar <- utils::txtProgressBar(max = steps, style = 3)

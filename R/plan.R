@@ -137,6 +137,7 @@ recommend <- function(table, asks_n, asks_epsilon) {
 }
 
 plan_row <- function(method, n, epsilon, facts, unit) {
+  of <- plan_methods()[[method]]
   known <- !is.na(n) && !is.na(epsilon)
   at <- if (known) {
     plan_errors(method, n, epsilon, facts)
@@ -157,8 +158,7 @@ plan_row <- function(method, n, epsilon, facts, unit) {
     method = method, n = n, epsilon = epsilon, error = at$error * unit,
     privacy = sqrt(at$error^2 - floor^2) * unit, floor = floor * unit, average = at$average * unit,
     half_width = at$half_width * unit, given = at$given, person = person * unit,
-    noise = if (known) plan_noise(method, n, epsilon, facts) else NA_real_,
-    penalty = if (method == "gram") NA_real_ else facts$T0
+    noise = if (known) of$noise(n, epsilon, facts) else NA_real_, penalty = of$penalty(facts)
   )
 }
 

@@ -300,7 +300,17 @@ weak_line <- function(fit) {
 #' What a release promises, in words
 #' @noRd
 privacy_lines <- function(release) {
-  privacy <- release$privacy
+  c(
+    promise_lines(release$privacy), if (release$privacy$holds) {
+      "    each run of this call spends that again: keep the result, or pay from a dp_ledger()"
+    }
+  )
+}
+
+#' A privacy record in words
+#' @param rho (`flag`)\cr whether to name the budget in zCDP, where there is one.
+#' @noRd
+promise_lines <- function(privacy, rho = FALSE) {
   if (!privacy$private) {
     return(paste("  NOT PRIVATE:", privacy$reason))
   }
@@ -311,6 +321,9 @@ privacy_lines <- function(release) {
       strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
     ))
   }
+  if (rho && !is.na(privacy$rho)) {
+    budget <- paste0(budget, " (rho = ", format(privacy$rho, digits = 4L), ")")
+  }
   c(
     paste0("  private: ", budget, ", neighbours ", privacy$neighbours),
     strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
@@ -318,8 +331,7 @@ privacy_lines <- function(release) {
       "exact integer samplers"
     } else {
       "in floating point (rounded; the usual caveat of such noise applies)"
-    }),
-    "    each run of this call spends that again: keep the result, or pay from a dp_ledger()"
+    })
   )
 }
 

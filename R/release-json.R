@@ -321,20 +321,6 @@ find_release_problem <- function(release) {
     privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
     return("The privacy record is wrong.")
   }
-  problem <- if (release$method == "gram") gram_problem(release) else vertical_problem(release)
-  problem %||% cohorts_problem(release) %||% treated_problem(release) %||%
-    release_conflict(release)
-}
-
-vertical_problem <- function(release) {
-  is_vector <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
-  is_amount <- function(x) is_number(x) && is.finite(x) && x >= 0
-  panel <- release$panel
-  statistics <- release$statistics
-  settings <- release$settings
-  if (!is_vector(statistics$weights, panel$n) || !is_vector(statistics$counterfactual, panel$T1) ||
-    !is_vector(settings$target, panel$T0) || !is_amount(settings$lambda) ||
-    !is_amount(settings$weights_variance) || !is_amount(settings$post_variance)) {
-    "The statistics do not fit the sizes of the panel."
-  }
+  mechanisms()[[release$method]]$problem(release) %||% cohorts_problem(release) %||%
+    treated_problem(release) %||% release_conflict(release)
 }

@@ -96,7 +96,7 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   hide <- hides_treated(protect, is_private(epsilon))
-  panel <- panel_from_chunks(x, target, T0, times, call, hide = hide)
+  panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
   release_guarded(
     panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
   )
@@ -104,18 +104,12 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
 
 #' @rdname dp_release
 #' @export
-dp_release.dp_source <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
-                                 method = "gram", calibration = "tight", ledger = NULL,
-                                 control = dp_control(), times = NULL, size = NULL,
-                                 protect = NULL, ...) {
-  call <- public_call("dp_release")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
-  panel <- panel_from_donors(x, target, T0, times, call, hide = hide)
-  release_guarded(
-    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
-  )
+dp_release.dp_source <- dp_release.dp_chunks
+
+#' What makes a panel of donors that are not in memory
+#' @noRd
+panel_reader <- function(x) {
+  if (inherits(x, "dp_chunks")) panel_from_chunks else panel_from_donors
 }
 
 #' From a checked panel to a release of whom `protect` names
@@ -206,14 +200,6 @@ release_mechanism <- function(public) {
   if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
 }
 
-mechanisms <- function() {
-  list(
-    gram = list(plan = plan_gram, run = run_gram),
-    output = list(plan = plan_output, run = run_output),
-    objective = list(plan = plan_objective, run = run_objective)
-  )
-}
-
 #' Everything about a release that is public, checked
 #' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target
 #'   `y`.
@@ -228,7 +214,9 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
     ), "argument", call)
   }
-  if (method != "gram" && inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
+  check_method_options(method, control, call)
+  if (mechanisms()[[method]]$needs == "rows" &&
+        inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort(c(
       "Donors in chunks or elsewhere need {.code method = \"gram\"}.",
       i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
@@ -315,7 +303,7 @@ new_release <- function(public, plan, statistics, panel) {
     ), if (!is.null(public$treated)) list(treated = public$treated),
     if (!is.null(public$covariates)) list(covariates = public$covariates)),
     bounds = public$bounds[c("lower", "upper")],
-    settings = if (public$method == "gram") plan$settings else vertical_settings(public, plan),
+    settings = mechanisms()[[public$method]]$settings(public, plan),
     privacy = c(
       list(
         private = public$private, epsilon = public$epsilon, delta = public$delta,
@@ -332,21 +320,6 @@ new_release <- function(public, plan, statistics, panel) {
 #' @noRd
 neighbours_of <- function(treated) {
   if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
-}
-
-#' What the vertical estimator needs to know: the target it serves, and the variances of the noise
-#'
-#' The weights of objective perturbation move by at most the linear term over the curvature.
-#' @noRd
-vertical_settings <- function(public, plan) {
-  variance <- function(step, dimension) {
-    if (is.null(step$law)) 0 else noise_variance(step$law, step$scale, dimension)
-  }
-  list(
-    target = public$target, lambda = plan$weights$lambda, cap = plan$weights$cap,
-    weights_variance = variance(plan$weights, public$n) / (plan$weights$mu %||% 1)^2,
-    post_variance = variance(plan$post, public$n * public$T1)
-  )
 }
 
 abort_unknown_input <- function(x, call) {

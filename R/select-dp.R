@@ -124,13 +124,13 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   constants <- selection_constants(settings, facts, method, call)
   radius <- if (!is.null(radius)) check_number(radius, 0, open = "min", call = call)
   shares <- selection_shares(method, facts, budget)
-  if (method == "subsamples") {
-    constants <- c(constants, subset_constants(settings$subsets, facts$n, shares, call))
-  }
+  selector <- selectors()[[method]]
+  constants <- c(constants, selector$subsets(settings$subsets, facts$n, shares, call))
   # All that can fail for a public reason has to fail before the charge.
   plans <- list(
-    select = if (method == "gram") moments_plan(facts$p + facts$intercept, shares$fit_rho, budget,
-      call),
+    select = if (is.null(selector$pick)) {
+      moments_plan(facts$p + facts$intercept, shares$fit_rho, budget, call)
+    },
     fit = if (facts$refit) moments_plan(facts$size + facts$intercept, shares$fit_rho, budget, call)
   )
   if (budget$private) {
@@ -155,27 +155,13 @@ dp_select.dp_selection <- function(x, size, ...) {
   select_from_moments(x)
 }
 
-selection_methods <- c(
-  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "subsamples",
-  "stability", "lasso"
-)
-testing_methods <- c("blocks", "subsamples", "stability", "lasso")
-
 choose_selection <- function(method, facts, budget, call) {
   if (is.null(method)) {
     few <- facts$p^1.5 <= 0.5 * facts$n * sqrt(min(budget$rho, 1e9))
     return(if (few && facts$p <= 200) "gram" else "pursuit")
   }
   method <- check_choice(method, selection_methods, call = call)
-  if (method == "exhaustive" && choose(facts$p, facts$size) > 1e6) {
-    abort(c(
-      "{.code method = \"exhaustive\"} would list more than a million supports.",
-      i = "{.val pursuit} needs no list and finds more."
-    ), "argument", call)
-  }
-  if (method == "gram" && facts$p > 400) {
-    abort("{.code method = \"gram\"} is for 400 candidates at most.", "argument", call)
-  }
+  selectors()[[method]]$check(facts, call)
   method
 }
 
@@ -191,8 +177,9 @@ selection_constants <- function(settings, facts, method, call) {
   if (!is.numeric(kappa) || length(kappa) != 2L || !all(is.finite(kappa) & kappa > 0)) {
     abort("{.arg kappa} must be two positive numbers.", "argument", call)
   }
-  blocks <- if (method == "blocks") 80 else max(2, floor(facts$n / 50))
-  out <- list(
+  selector <- selectors()[[method]]
+  blocks <- selector$blocks(facts$n)
+  constants <- list(
     size = facts$size, intercept = facts$intercept,
     blocks = check_count(settings$blocks %||% min(blocks, facts$n), 2, facts$n, arg = "blocks",
       call = call),
@@ -201,64 +188,18 @@ selection_constants <- function(settings, facts, method, call) {
     penalty = facts$n * number("penalty", 0.035), tau = number("tau", 0.6),
     psi = number("psi", 0.16), kappa1 = kappa[[1L]], kappa2 = kappa[[2L]]
   )
-  if (method %in% c("stability", "lasso") && out$psi * facts$n <= facts$size) {
-    abort("{.arg psi} times the number of rows must exceed {.arg size}.", "argument", call)
-  }
-  out
-}
-
-#' Rate and number of random subsets, as printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2
-#' @noRd
-subset_constants <- function(subsets, n, shares, call) {
-  nominal <- if (is.finite(shares$epsilon)) shares else list(epsilon = 1, delta = 1e-6)
-  rate <- min(0.5, nominal$epsilon / (32 * log(1 / nominal$delta)))
-  printed <- ceiling(log(n / nominal$delta) / rate^2)
-  subsets <- check_count(subsets %||% printed, 2, arg = "subsets", call = call)
-  # They are drawn again until nobody is in more than twice the mean number of them.
-  unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
-  if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
-    abort(c(
-      "{.arg subsets} are too few to be balanced: somebody would be in too many of them.",
-      i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} will do."
-    ), "argument", call)
-  }
-  if (subsets + n * rate * subsets > 5e7) {
-    abort(c(
-      "{.val subsamples} would draw {signif(n * rate * subsets, 2)} members of its subsets.",
-      i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
-    ), "argument", call)
-  }
-  list(subsets = subsets, rate = rate)
+  selector$complete(constants, facts, call)
 }
 
 #' Who gets what of the budget
-#' @return A list: `exponent` (epsilon of one choice), `rho_step`, `epsilon`, `delta` (of a test),
-#'   `fit_rho`, `cost`, `steps`. PUBLIC.
+#' @return A list, see [selector()]. PUBLIC.
 #' @noRd
 selection_shares <- function(method, facts, budget) {
-  share <- if (facts$refit) facts$share else 1
-  rho <- budget$rho
   if (!budget$private) {
     return(list(exponent = Inf, rho_step = Inf, epsilon = Inf, delta = 0, fit_rho = Inf,
       cost = budget$cost, rho = NA_real_))
   }
-  if (method %in% testing_methods) {
-    fit <- cdp_rho_cpp((1 - share) * budget$epsilon, (1 - share) * budget$delta)
-    return(list(
-      exponent = 0, rho_step = 0, epsilon = share * budget$epsilon, delta = share * budget$delta,
-      fit_rho = if (facts$refit) fit else 0, rho = NA_real_,
-      cost = new_cost("approximate", epsilon = budget$epsilon, delta = budget$delta)
-    ))
-  }
-  if (method == "gram") {
-    return(list(exponent = 0, rho_step = 0, epsilon = 0, delta = 0, fit_rho = rho, rho = rho,
-      cost = budget$cost))
-  }
-  picks <- switch(method, "frank-wolfe" = NA, exhaustive = 1, facts$size)
-  list(
-    picks = picks, select_rho = share * rho, epsilon = 0, delta = 0, fit_rho = (1 - share) * rho,
-    rho = rho, cost = budget$cost
-  )
+  selectors()[[method]]$shares(facts, budget)
 }
 
 #' Exponents of single choices: rho = picks (exponent^2 / 8) + sums rho_step
@@ -267,14 +208,12 @@ choice_budget <- function(method, shares, constants) {
   if (is.null(shares$select_rho)) {
     return(shares[c("exponent", "rho_step")])
   }
-  picks <- if (method == "frank-wolfe") constants$iterations else shares$picks
+  selector <- selectors()[[method]]
   # Steps that release sums next to the choices.
-  sums <- switch(method,
-    pursuit = constants$size + constants$intercept, screening = as.numeric(constants$intercept), 0
-  )
+  sums <- selector$sums(constants)
   for_sums <- if (sums) 0.15 else 0
   list(
-    exponent = sqrt(8 * (1 - for_sums) * shares$select_rho / picks),
+    exponent = sqrt(8 * (1 - for_sums) * shares$select_rho / selector$picks(constants)),
     rho_step = if (sums) for_sums * shares$select_rho / sums else 0
   )
 }
@@ -285,18 +224,15 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
     method = method, facts = facts, columns = columns, abstained = FALSE,
     privacy = selection_privacy(budget, method, shares), rng = budget$rng
   )
-  if (method == "gram") {
+  selector <- selectors()[[method]]
+  if (is.null(selector$pick)) {
     result$moments <- selection_moments(table, columns, plans$select, radius, budget$rng)
     return(select_from_moments(structure(result, class = "dp_selection")))
   }
   candidates <- if (length(first)) table[, -1L, drop = FALSE] else table
-  picked <- if (method %in% testing_methods) {
-    select_stable_cpp(candidates, method, constants, shares$epsilon, shares$delta, budget$rng)
-  } else {
-    constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
-    if (method == "frank-wolfe") constants$size <- constants$iterations
-    utils::head(select_pick_cpp(candidates, method, constants, budget$rng), facts$size)
-  }
+  constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
+  picked <- selector$pick(candidates, method, constants, shares, budget$rng)
+  if (!is.null(picked)) picked <- utils::head(picked, facts$size)
   result$abstained <- is.null(picked)
   result$hurdle <- covariance_hurdle(method, facts, constants)
   used <- as.integer(picked) + length(first)
@@ -314,7 +250,7 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
 #' Covariance (scaled units) above which a variable is told from the best of the others by luck
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
-  if (!method %in% c("pursuit", "screening") || is.infinite(constants$exponent)) {
+  if (!selectors()[[method]]$hurdle || is.infinite(constants$exponent)) {
     return(NULL)
   }
   4 / constants$exponent * log(facts$p) / facts$n
@@ -384,30 +320,11 @@ add_fit <- function(selection, moments, rows, places) {
 }
 
 selection_privacy <- function(budget, method, shares) {
-  seeded <- !identical(budget$rng, "secure")
-  theorem <- switch(method,
-    pursuit = "exponential mechanism on clipped residual correlations, Theorem 1",
-    screening = "peeling by the exponential mechanism, Theorem 1",
-    `frank-wolfe` = "exponential mechanism on vertices, Theorem 1",
-    votes = "exponential mechanism on votes of disjoint blocks, Theorem 2",
-    exhaustive = "exponential mechanism over supports, Theorem 5",
-    gram = "moments with Gaussian noise; selection is post-processing",
-    blocks = "propose, test, release on votes of disjoint blocks, Theorem 2",
-    subsamples = "propose, test, release on votes of overlapping subsets, Theorem 2",
-    stability = "propose, test, release with the k-step certificate, Theorem 4",
-    lasso = "propose, test, release with the repaired LASSO test, Theorem 3"
-  )
   list(
-    private = budget$private, holds = budget$private && !seeded,
-    reason = if (!budget$private) {
-      "epsilon = Inf: no noise was added"
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
-    } else {
-      ""
-    },
+    private = budget$private, holds = is_kept(budget),
+    reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = budget$delta, rho = shares$rho,
     neighbours = "replace one person's row",
-    theorem = paste0(theorem, " (proofs/selection.md)"), rng = budget$rng, exact = TRUE
+    theorem = selectors()[[method]]$theorem, rng = budget$rng, exact = TRUE
   )
 }

@@ -110,7 +110,7 @@ print.dp_selection <- function(x, ...) {
         "  This budget finds variables whose scaled covariance with what is left is above about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
-    "", stream_privacy_lines(x$privacy),
+    "", promise_lines(x$privacy, rho = TRUE),
     sep = "\n"
   )
   invisible(x)

@@ -66,7 +66,6 @@ iterates_psi <- function(facts, private) {
 }
 
 iterates_privacy <- function(budget, facts, sizes) {
-  seeded <- !identical(budget$rng, "secure")
   printed <- switch(facts$method,
     pocp = , pigd = "its proof errs (Azuma's constant, a density ratio), though the noise is ample",
     pgiga = "its sensitivity loses a factor 2 (Lemma 5.12)",
@@ -74,15 +73,11 @@ iterates_privacy <- function(budget, facts, sizes) {
   )
   once <- facts$method == "poffl"
   list(
-    private = budget$private, holds = budget$private && !seeded && !facts$published,
-    reason = if (!budget$private) {
-      "epsilon = Inf: no noise was added"
-    } else if (facts$published) {
+    private = budget$private, holds = is_kept(budget) && !facts$published,
+    reason = if (budget$private && facts$published) {
       paste("the constants are those printed in Thakurta (2013), and", printed)
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
     } else {
-      ""
+      unkept_reason(budget)
     },
     epsilon = budget$epsilon, delta = budget$delta,
     rho = if (budget$private && !facts$published) budget$rho else NA_real_,

@@ -193,7 +193,7 @@ stream_lines <- function(stream, values = TRUE) {
         formatC(shown, digits = 5L, format = "g")),
       if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"), ""
     ),
-    stream_privacy_lines(stream$privacy)
+    promise_lines(stream$privacy, rho = TRUE)
   )
 }
 
@@ -218,31 +218,6 @@ horizon_se <- function(plan) {
   v <- Reduce(function(v, l) 1 / (1 + 1 / (2 * v)), seq_len(levels - 1), 1, accumulate = TRUE)
   used <- floor(horizon / 2^(seq_len(levels) - 1)) %% 2 == 1
   one * sqrt(sum(v[used]))
-}
-
-#' What a stream or a selection promises, in words
-#' @noRd
-stream_privacy_lines <- function(privacy) {
-  if (!privacy$private) {
-    return(paste("  NOT PRIVATE:", privacy$reason))
-  }
-  budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
-  if (!privacy$holds) {
-    return(c(
-      paste0("  NOT PRIVATE: the nominal ", budget, " does not hold,"),
-      strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
-    ))
-  }
-  zcdp <- if (!is.na(privacy$rho)) paste0(" (rho = ", format(privacy$rho, digits = 4L), ")")
-  c(
-    paste0("  private: ", budget, zcdp, ", neighbours ", privacy$neighbours),
-    strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
-    paste0("    noise from the operating system, ", if (privacy$exact) {
-      "exact integer samplers"
-    } else {
-      "in floating point (rounded; the usual caveat of such noise applies)"
-    })
-  )
 }
 
 #' Plot a stream

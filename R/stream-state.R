@@ -95,7 +95,6 @@ choose_noise <- function(noise, horizon, budget, call) {
 #' @noRd
 stream_privacy <- function(budget, plan, learner) {
   times <- plan$facts$times
-  seeded <- !identical(budget$rng, "secure")
   law <- if (plan$gaussian) "discrete_gaussian" else "discrete_laplace"
   neighbours <- if (times == 1) {
     "replace one entry of the stream (one person's row)"
@@ -104,14 +103,8 @@ stream_privacy <- function(budget, plan, learner) {
       " steps apart")
   }
   list(
-    private = budget$private, holds = budget$private && !seeded,
-    reason = if (!budget$private) {
-      "epsilon = Inf: no noise was added"
-    } else if (seeded) {
-      "the noise came from R's generator and can be reproduced from its seed"
-    } else {
-      ""
-    },
+    private = budget$private, holds = is_kept(budget),
+    reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = budget$delta,
     rho = if (budget$private && budget$delta > 0) budget$rho else NA_real_,
     neighbours = neighbours,

@@ -1,7 +1,13 @@
 # Counts and numbers in words.
 
 count_of <- function(n, noun) {
-  paste0(formatC(n, format = "d", big.mark = ","), " ", noun, if (n != 1) "s")
+  # formatC() takes longer than a small release.
+  text <- if (n < 1000 && n == round(n)) {
+    as.character(n)
+  } else {
+    formatC(n, format = "d", big.mark = ",")
+  }
+  paste0(text, " ", noun, if (n != 1) "s")
 }
 
 format_value <- function(x) {

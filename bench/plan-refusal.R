@@ -1,5 +1,5 @@
-# Where donors tell nothing: the ground of plan_refusal() (R/plan-refusal.R). Prints, and writes
-# bench/results/plan-refusal.csv.
+# Where donors tell nothing: the ground of plan_refusal() (R/mechanism-refusal.R). Prints, and
+# writes bench/results/plan-refusal.csv.
 #
 # The best case for the donors: people who are nearly alike, and a change after the treatment that
 # all have in common, of a third to four fifths of the bounds' half-width. `left`: error of the

@@ -1,8 +1,10 @@
 # Speed of the simulation loop behind inst/reproduction: seconds for 1,000 fits against a plain R
 # loop of the same algorithm (ridge system solved and noise drawn in R in every run), against the
 # same loop with everything that does not change taken out, and dp_synth() for the default method.
+# DPSC_BENCH=gram measures the default method alone, and keeps the other rows.
 library(dpsc)
 source("inst/reproduction/functions.R")
+compile_loops("inst/reproduction")
 
 radial <- function(d, scale) {
   z <- stats::rnorm(d)
@@ -77,6 +79,10 @@ loops <- list(
   list("gram", "gram", "dp_synth() in a loop", package_loop("gram"))
 )
 
+file <- "bench/results/reproduction-speed.csv"
+only <- Sys.getenv("DPSC_BENCH")
+if (nzchar(only)) loops <- Filter(function(loop) loop[[1L]] == only, loops)
+
 rows <- list()
 for (i in seq_len(nrow(sizes))) {
   set.seed(i)
@@ -84,7 +90,7 @@ for (i in seq_len(nrow(sizes))) {
   for (loop in loops) {
     fast <- per_thousand(function(runs) {
       run_setting(data, loop[[1L]], loop[[2L]], data$T0, 10, 0, runs)
-    }, if (loop[[1L]] == "correct") 20000 else if (loop[[1L]] == "tight") 2000 else 200)
+    }, if (loop[[1L]] == "correct") 20000 else 2000)
     slow <- per_thousand(function(runs) {
       loop[[4L]](data, data$T0, 10, runs)
     }, if (loop[[1L]] == "correct") 500 else 100)
@@ -96,5 +102,10 @@ for (i in seq_len(nrow(sizes))) {
   }
 }
 results <- do.call(rbind, rows)
-utils::write.csv(results, "bench/results/reproduction-speed.csv", row.names = FALSE)
+if (nzchar(only)) {
+  others <- utils::read.csv(file)
+  results <- rbind(others[others$version != only, ], results)
+  results <- results[order(match(results$T0, sizes$T0), results$n), ]
+}
+utils::write.csv(results, file, row.names = FALSE)
 print(results)

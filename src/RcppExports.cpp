@@ -499,6 +499,33 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// predict_columns_cpp
+Rcpp::List predict_columns_cpp(const Rcpp::List& statistics, const std::vector<int>& from, const std::vector<int>& to, const Eigen::VectorXd& u, const std::vector<double>& penalties, bool whitened);
+RcppExport SEXP _dpsc_predict_columns_cpp(SEXP statisticsSEXP, SEXP fromSEXP, SEXP toSEXP, SEXP uSEXP, SEXP penaltiesSEXP, SEXP whitenedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type to(toSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type u(uSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type penalties(penaltiesSEXP);
+    Rcpp::traits::input_parameter< bool >::type whitened(whitenedSEXP);
+    rcpp_result_gen = Rcpp::wrap(predict_columns_cpp(statistics, from, to, u, penalties, whitened));
+    return rcpp_result_gen;
+END_RCPP
+}
+// validate_penalties_cpp
+Rcpp::List validate_penalties_cpp(const Eigen::MatrixXd& covariance, int pre, double n);
+RcppExport SEXP _dpsc_validate_penalties_cpp(SEXP covarianceSEXP, SEXP preSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type covariance(covarianceSEXP);
+    Rcpp::traits::input_parameter< int >::type pre(preSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(validate_penalties_cpp(covariance, pre, n));
+    return rcpp_result_gen;
+END_RCPP
+}
 // glm_plan_cpp
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_glm_plan_cpp(SEXP factsSEXP) {
@@ -1140,47 +1167,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// repeat_linear_cpp
-Eigen::VectorXd repeat_linear_cpp(const Eigen::Map<Eigen::VectorXd>& centre, const Eigen::Map<Eigen::VectorXd>& spread, const std::string& law, double scale, const Eigen::Map<Eigen::MatrixXd>& post, const Eigen::Map<Eigen::VectorXd>& truth, const std::string& post_law, double post_scale, int runs, SEXP rng);
-RcppExport SEXP _dpsc_repeat_linear_cpp(SEXP centreSEXP, SEXP spreadSEXP, SEXP lawSEXP, SEXP scaleSEXP, SEXP postSEXP, SEXP truthSEXP, SEXP post_lawSEXP, SEXP post_scaleSEXP, SEXP runsSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type centre(centreSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type spread(spreadSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type law(lawSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type post(postSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type truth(truthSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type post_law(post_lawSEXP);
-    Rcpp::traits::input_parameter< double >::type post_scale(post_scaleSEXP);
-    Rcpp::traits::input_parameter< int >::type runs(runsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(repeat_linear_cpp(centre, spread, law, scale, post, truth, post_law, post_scale, runs, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// repeat_bounded_cpp
-Eigen::VectorXd repeat_bounded_cpp(const Eigen::Map<Eigen::MatrixXd>& pre, const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap, double tolerance, const std::string& law, double scale, const Eigen::Map<Eigen::MatrixXd>& post, const Eigen::Map<Eigen::VectorXd>& truth, const std::string& post_law, double post_scale, int runs, SEXP rng);
-RcppExport SEXP _dpsc_repeat_bounded_cpp(SEXP preSEXP, SEXP linearSEXP, SEXP muSEXP, SEXP capSEXP, SEXP toleranceSEXP, SEXP lawSEXP, SEXP scaleSEXP, SEXP postSEXP, SEXP truthSEXP, SEXP post_lawSEXP, SEXP post_scaleSEXP, SEXP runsSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type pre(preSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type linear(linearSEXP);
-    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
-    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
-    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type law(lawSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type post(postSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type truth(truthSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type post_law(post_lawSEXP);
-    Rcpp::traits::input_parameter< double >::type post_scale(post_scaleSEXP);
-    Rcpp::traits::input_parameter< int >::type runs(runsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(repeat_bounded_cpp(pre, linear, mu, cap, tolerance, law, scale, post, truth, post_law, post_scale, runs, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
 // all_finite_cpp
 bool all_finite_cpp(SEXP table);
 RcppExport SEXP _dpsc_all_finite_cpp(SEXP tableSEXP) {
@@ -1729,6 +1715,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_cohort_audit_cpp", (DL_FUNC) &_dpsc_cohort_audit_cpp, 7},
     {"_dpsc_cohort_view_cpp", (DL_FUNC) &_dpsc_cohort_view_cpp, 2},
     {"_dpsc_cohort_errors_cpp", (DL_FUNC) &_dpsc_cohort_errors_cpp, 5},
+    {"_dpsc_predict_columns_cpp", (DL_FUNC) &_dpsc_predict_columns_cpp, 6},
+    {"_dpsc_validate_penalties_cpp", (DL_FUNC) &_dpsc_validate_penalties_cpp, 3},
     {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
     {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
     {"_dpsc_glm_audit_cpp", (DL_FUNC) &_dpsc_glm_audit_cpp, 5},
@@ -1781,8 +1769,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_posterior_bound_cpp", (DL_FUNC) &_dpsc_posterior_bound_cpp, 4},
     {"_dpsc_joint_loss_cpp", (DL_FUNC) &_dpsc_joint_loss_cpp, 2},
     {"_dpsc_joint_shift_cpp", (DL_FUNC) &_dpsc_joint_shift_cpp, 3},
-    {"_dpsc_repeat_linear_cpp", (DL_FUNC) &_dpsc_repeat_linear_cpp, 10},
-    {"_dpsc_repeat_bounded_cpp", (DL_FUNC) &_dpsc_repeat_bounded_cpp, 13},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
     {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
     {"_dpsc_select_pick_cpp", (DL_FUNC) &_dpsc_select_pick_cpp, 4},

@@ -9,6 +9,15 @@
 #   gram      this package's default method
 # "tight" and "gram" keep the epsilon on the axis; "correct" does for output perturbation only.
 
+# Compiles the loops over runs, repeat_linear(), repeat_bounded() and repeat_gram(): once a session.
+compile_loops <- function(home, env = globalenv()) {
+  flags <- Sys.getenv("PKG_CXXFLAGS")
+  on.exit(Sys.setenv(PKG_CXXFLAGS = flags))
+  # Warnings about Eigen's own templates fill the screen.
+  Sys.setenv(PKG_CXXFLAGS = paste(flags, "-g0 -w"))
+  Rcpp::sourceCpp(file.path(home, "repeat.cpp"), env = env)
+}
+
 sizes <- data.frame(n = c(10, 100, 10, 100), T0 = c(10, 10, 100, 100))
 lambdas <- c(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 epsilons <- c(2, 4, 10, 20, 40, 100, 200)
@@ -111,10 +120,10 @@ run_setting <- function(data, version, method, lambda, epsilon, delta = 0, runs 
     scale <- constants$beta
     if (delta > 0 && version == "code") scale <- sqrt(scale)
   }
-  dpsc:::repeat_linear_cpp(
+  repeat_linear(
     data$rotated_Xy / (data$values + curvature / 2), spread,
     if (method == "obj" && delta > 0) "gaussian" else law, scale,
-    data$rotated_post, data$truth, law, post_scale, runs, "R"
+    data$rotated_post, data$truth, law, post_scale, runs
   )
 }
 
@@ -129,32 +138,23 @@ run_tight_setting <- function(data, method, lambda, epsilon, delta, runs) {
   law <- function(step) if (step$law == "discrete_gaussian") "gaussian" else step$law
   if (method == "out") {
     plan <- dpsc:::plan_output(public_facts(data, "output", lambda, epsilon, delta))
-    return(dpsc:::repeat_linear_cpp(
+    return(repeat_linear(
       data$rotated_Xy / (data$values + lambda / 2), rep(1, data$n), law(plan$weights),
-      plan$weights$scale, data$rotated_post, data$truth, law(plan$post), plan$post$scale, runs, "R"
+      plan$weights$scale, data$rotated_post, data$truth, law(plan$post), plan$post$scale, runs
     ))
   }
   plan <- dpsc:::plan_objective(public_facts(data, "objective", lambda, epsilon, delta))
   # An error of 1e-6 in the weights is far below the noise.
-  dpsc:::repeat_bounded_cpp(
+  repeat_bounded(
     data$pre, 2 * drop(data$pre %*% data$y), plan$weights$mu, plan$weights$cap, 1e-6,
     law(plan$weights), plan$weights$scale, data$post, data$truth, law(plan$post), plan$post$scale,
-    runs, "R"
+    runs
   )
 }
 
-# dp_synth() without the parts that are the same in every run: checks, and the public plan.
+# The core's releases by method "gram", and its estimates, without R between them.
 run_gram_setting <- function(data, epsilon, delta, runs) {
-  public <- public_facts(data, "gram", NULL, epsilon, delta)
-  plan <- dpsc:::plan_gram(public)
-  panel <- list(times = seq_len(data$T0 + T1), outcome = "outcome", donor_names = NULL)
-  after <- -seq_len(data$T0)
-  vapply(seq_len(runs), function(i) {
-    statistics <- dpsc:::run_gram(plan, data$panel$donors, public)
-    release <- dpsc:::new_release(public, plan, statistics, panel)
-    path <- dpsc:::estimate_gram(release, matrix(data$panel$target, 1L))[[1L]]$path
-    sqrt(mean((path[after] - data$truth)^2))
-  }, 0)
+  repeat_gram(data$panel$donors, data$y, data$truth, epsilon, delta, runs)
 }
 
 # The ridge without privacy.

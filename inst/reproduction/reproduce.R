@@ -13,6 +13,7 @@ home <- local({
 source(file.path(home, "functions.R"))
 source(file.path(home, "figures.R"))
 source(file.path(home, "claims.R"))
+compile_loops(home)
 
 arguments <- commandArgs(trailingOnly = TRUE)
 output <- if (length(arguments)) arguments[[1L]] else home

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "../../inst/reproduction/repeat_gram.hpp"
 #include "harness.hpp"
 
 namespace {
@@ -408,6 +409,34 @@ inline MatrixXd picked(const dpsc::row_source& source, Index first, Index step) 
   return out;
 }
 
+// A path does not depend on whether errors are asked for; and columns named are those of the whole.
+void check_columns(const dpsc::gram_statistics& s, dpsc::estimator_options options,
+                   const VectorXd& pre) {
+  const VectorXd path = dpsc::counterfactual_estimator(s, options).target(pre).path;
+  options.errors = false;
+  const dpsc::target_estimate bare = dpsc::counterfactual_estimator(s, options).target(pre);
+  CHECK(bare.path == path);
+  CHECK(bare.prediction.isZero(0.0) && bare.privacy.isZero(0.0));
+  std::vector<Index> from, to;
+  for (Index i = 0; i < s.mean.size(); ++i) (i < s.pre ? from : to).push_back(i);
+  const dpsc::moments_model all(s), named(s, from, to);
+  const MatrixXd shape = all.restore_A.transpose() * all.restore_A;
+  const dpsc::column_prediction one = dpsc::predict_columns(all, all.edge, shape);
+  CHECK(one.slopes == dpsc::predict_columns(named, named.edge, shape).slopes);
+  // Slopes solve the penalised normal equations.
+  const Index p = all.pre(), T1 = all.post();
+  const MatrixXd left = all.covariance.topLeftCorner(p, p) + all.edge * shape;
+  const MatrixXd right = all.covariance.topRightCorner(p, T1);
+  CHECK((left * one.slopes - right).norm() <= 1e-8 * (1.0 + right.norm()));
+  // In another order, and without what does not matter to the others.
+  std::reverse(to.begin(), to.end());
+  const dpsc::moments_model turned(s, from, to);
+  CHECK((dpsc::predict_columns(turned, all.edge, shape).slopes.rowwise().reverse() - one.slopes)
+            .norm() <= 1e-10 * (1.0 + one.slopes.norm()));
+  to = {s.mean.size()};
+  CHECK_THROWS(std::out_of_range, dpsc::moments_model(s, from, to));
+}
+
 // The same people as a matrix of doubles, of integers, or in parts; the same tape; the same
 // release.
 void test_sources(int rounds) {
@@ -464,7 +493,16 @@ void test_sources(int rounds) {
     CHECK(one.statistics.covariance == two.statistics.covariance);
     CHECK(one.statistics.mean == three.statistics.mean);
     CHECK(one.statistics.covariance == three.statistics.covariance);
+    // The reproduction's rows keep their features, and are asked again and again.
+    const reproduction::remembered_rows kept(table_of(table));
+    for (int again = 0; again < 2; ++again) {
+      const dpsc::gram_release five = run(kept);
+      CHECK(one.statistics.mean == five.statistics.mean);
+      CHECK(one.statistics.covariance == five.statistics.covariance);
+      CHECK(one.intervals.band == five.intervals.band);
+    }
     CHECK(one.intervals.made == plan.calibration.made());
+    check_columns(one.statistics, options, facts.y);
     CHECK(one.intervals.second == two.intervals.second);
     CHECK(one.intervals.second == three.intervals.second);
     CHECK(one.intervals.band == three.intervals.band);

@@ -3,7 +3,7 @@
 # Folders of inst/include/dpsc from the ground up; files beside the folders are named.
 core_floors <- c(
   "engine.hpp", "os_engine.hpp", "runtime.hpp", "accountant", "noise", "rows", "mechanism",
-  "solver", "estimate", "release", "stream", "select", "classical", "reproduction.hpp"
+  "solver", "estimate", "release", "stream", "select", "classical"
 )
 
 # Files of R/ by floor, from the ground up. Neighbours on one floor may use each other, not in a
@@ -12,35 +12,35 @@ r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
     "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data",
-    "glm-family", "lm-choice", "lm-columns", "lm-rows", "panel", "panel-calendar",
-    "panel-cohorts", "panel-formula", "panel-gaps", "panel-long", "panel-matrix",
-    "panel-rowwise", "panel-treatment", "protect", "rowwise", "simulate", "source-engine",
-    "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
-    "source-table", "source-wide", "source-workers", "stream-columns"
+    "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
+    "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
+    "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "rowwise", "simulate",
+    "source-engine", "source-panel", "source-people", "source-proof", "source-rows",
+    "source-sql", "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
     "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
-    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
-    "paper-bounds", "period-model", "plan-refusal", "treated-check"
+    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-refusal",
+    "mechanism-treated", "mechanism-treated-check", "mechanism-vertical", "paper-bounds"
   ),
   release = c(
-    "aggregate", "guarantee", "release", "release-check", "release-groups", "release-json",
-    "select-dp", "stream-checkpoint", "stream-iterates", "stream-online", "stream-state",
-    "stream-sums"
+    "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
+    "release-json", "select-dp", "select-table", "stream-checkpoint", "stream-iterates",
+    "stream-online", "stream-state", "stream-sums"
   ),
   est = c(
     "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
-    "classical-predictors", "classical-sdid", "effects", "estimate-cohorts", "estimate-gram",
-    "estimate-treated", "lm-path"
+    "classical-predictors", "classical-sdid", "classical-table", "classical-weights", "effects",
+    "estimate-cohorts", "estimate-gram", "estimate-treated", "estimate-vertical", "lm-path"
   ),
   infer = c(
-    "classical-conformal", "classical-errors", "classical-placebo", "free-inference",
-    "inference", "inference-time"
+    "classical-conformal", "classical-errors", "classical-placebo", "inference",
+    "inference-free", "inference-time"
   ),
   api = c(
-    "classical-fit", "cohorts", "fit", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
-    "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
+    "classical-fit", "cohorts", "fit", "fit-release", "glm", "glm-release", "lm", "lm-json",
+    "lm-posterior", "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",

@@ -18,7 +18,7 @@ public <- c(
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
   "median_losses_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp", "lm_moments_cpp",
-  "penalised_path_cpp",
+  "penalised_path_cpp", "predict_columns_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
   "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
   "treated_plan_cpp",
@@ -57,8 +57,6 @@ unprotected <- list(
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
   stream_shown_nodes_cpp = NULL, treated_audit_cpp = NULL, treated_control_audit_cpp = NULL,
-  # The paper's experiments, from inst/reproduction.
-  repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "dp_lm", paper_raw_cpp = "lm_by_posterior", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
@@ -67,11 +65,12 @@ unprotected <- list(
   mcnnm_fit_cpp = "fit_mcnnm", mcnnm_path_cpp = "complete_mcnnm",
   deleted_counts_cpp = "raw_calibration", deleted_errors_cpp = "raw_account",
   deleted_limits_cpp = "raw_account", deleted_target_cpp = "raw_account",
-  nested_fit_cpp = "fit_predictors", nested_placebos_cpp = "placebo_counterfactuals",
-  raw_statistics_cpp = "raw_statistics", simplex_fit_cpp = "fit_checked",
-  simplex_leave_out_cpp = "leave_out_counterfactuals",
-  simplex_placebos_cpp = "placebo_counterfactuals",
-  simplex_residuals_cpp = "conformal_engine_classical"
+  nested_fit_cpp = "fit_predictors", nested_placebos_cpp = "placebo_predictors",
+  raw_statistics_cpp = "raw_statistics", simplex_fit_cpp = "simplex_record",
+  validate_penalties_cpp = "validated_penalties",
+  simplex_leave_out_cpp = "simplex_record",
+  simplex_placebos_cpp = "simplex_record",
+  simplex_residuals_cpp = "simplex_record"
 )
 
 callers <- function(name) {

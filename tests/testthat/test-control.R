@@ -87,3 +87,27 @@ test_that("a release for more people than its donors can calibrate is not called
   one <- dp_synth(fit$release, target = panel$target)
   expect_match(reason(one), "the mean of more people than its donors can calibrate")
 })
+
+test_that("a setting that the method does not know is an error before anything is spent", {
+  panel <- sim_panel(60, 6, 2)
+  given <- list(
+    gram = list(cap = 0.1), gram = list(split = 0.5), gram = list(curvature = 1),
+    gram = list(settings = list(rank = 2)), output = list(features = 2), output = list(cap = 0.1),
+    output = list(intervals = FALSE), objective = list(features = Inf)
+  )
+  for (i in seq_along(given)) {
+    ledger <- dp_ledger(2, 1e-6)
+    error <- expect_error(
+      dp_release(panel$donors,
+        target = panel$target, T0 = 6, epsilon = 1, bounds = c(-1, 1), ledger = ledger,
+        method = names(given)[[i]], control = do.call(dp_control, given[[i]])
+      ),
+      class = "dpsc_error_argument"
+    )
+    expect_match(conditionMessage(error), names(given[[i]]), fixed = TRUE)
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+  }
+  # Every setting of dp_control() is known to some method, to all of them, or to raw estimators.
+  known <- unlist(lapply(mechanisms(), `[[`, "options"))
+  expect_setequal(c(known, "rng", "donor_names", "settings"), names(formals(dp_control)))
+})

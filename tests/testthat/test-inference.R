@@ -19,9 +19,9 @@ test_that("the privacy variance is that of refits under the known noise, to firs
   s$covariance <- s$covariance + diag(2 * abs(min(eigen(s$covariance)$values)) + 1e-3, d)
   y <- seq(-0.2, 0.1, length.out = 10)
   predict_from <- function(s) {
-    model <- dpsc:::gram_model(s)
+    model <- gram_model(s)
     # The penalty and the noise enter as they do in a fit; shrinkage at this size moves nothing.
-    dpsc:::fit_penalty(model, dpsc:::target_features(s, y, 8)$u, 1e-3, crossprod(model$restore_A))
+    fit_penalty(model, dpsc:::target_features(s, y, 8)$u, 1e-3, crossprod(model$restore_A))
   }
   base <- predict_from(s)
   B <- d - 1:0
@@ -33,7 +33,7 @@ test_that("the privacy variance is that of refits under the known noise, to firs
     perturbed$mean <- s$mean + drop(s$restore %*% rnorm(d, sd = s$mean_sd))
     predict_from(perturbed)$fitted[B] - base$fitted[B]
   }))
-  expect_length(dpsc:::gram_model(s)$noise, 0L)
+  expect_length(gram_model(s)$noise, 0L)
   claimed <- base$privacy
   # 3000 draws know a variance to 2.6 %; five times that fails by chance below 1e-6.
   expect_equal(cov(moved) / sqrt(tcrossprod(diag(claimed))),

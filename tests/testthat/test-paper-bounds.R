@@ -73,28 +73,3 @@ test_that("arguments are checked", {
 })
 
 # Simulated errors of Algorithm 2 on one panel: above the published bound, below the corrected one.
-test_that("the corrected bound holds where the published one does not", {
-  withr::local_seed(3)
-  n <- 10
-  T0 <- 10
-  T1 <- 3
-  lambda <- 10
-  signal <- outer(stats::runif(n + 1, 3, 5), 1:13) / 66
-  x <- signal[-1, ] + stats::rnorm(130, sd = 0.005)
-  y <- (signal[1, ] + stats::rnorm(13, sd = 0.005))[1:T0]
-  weights <- ridge_weights_cpp(x[, 1:T0], y, lambda)
-  off <- (signal[1, 11] - sum(signal[-1, 11] * weights)) / sum(signal[-1, 11]^2) * signal[-1, 11]
-  at <- function(form) {
-    paper_rmse_bound("output",
-      n = n, T0 = T0, T1 = T1, lambda = lambda, epsilon1 = 50, epsilon2 = 50, form = form,
-      signal_norm = norm(signal[-1, 11:13], "2"), noise_sd = 0.005,
-      largest_weight = max(abs(weights)), weights_error = sqrt(sum(off^2))
-    )
-  }
-  errors <- repeat_linear_cpp(
-    weights, rep(1, n), "gamma_norm", 4 * T0 * sqrt(8 + n) / (lambda * 50), x[, 11:13],
-    signal[1, 11:13], "gamma_norm", 2 * sqrt(T1) / 50, 2000L, "R"
-  )
-  expect_gt(mean(errors), at("published"))
-  expect_lt(mean(errors), at("corrected"))
-})

@@ -114,7 +114,7 @@ test_that("plan, then charge, then draw: an overspend draws nothing", {
     withr::with_seed(1, {
       state <- .Random.seed
       spies <- lapply(mechanisms(), function(one) {
-        list(plan = one$plan, run = function(...) ran <<- TRUE)
+        utils::modifyList(one, list(run = function(...) ran <<- TRUE))
       })
       with_internal("mechanisms", function() spies, {
         expect_error(again(), class = "dpsc_error_budget")

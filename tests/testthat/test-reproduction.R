@@ -1,4 +1,17 @@
-# The fast loop against a plain one. False alarms: 1e-4 a test, under fixed seeds.
+# The fast loops of inst/reproduction against plain ones. False alarms: 1e-4 a test, under fixed
+# seeds. They are no part of the package and are compiled here.
+loops <- new.env()
+
+compile_loops <- function() {
+  skip_on_cran()
+  if (is.null(loops$repeat_linear)) {
+    home <- system.file("reproduction", package = "dpsc")
+    source(file.path(home, "functions.R"), local = loops)
+    withr::local_envvar(PKG_CXXFLAGS = "-O0")
+    loops$compile_loops(home, loops)
+  }
+}
+
 simulated <- function() {
   withr::local_seed(7)
   x <- matrix(stats::runif(4 * 7, -1, 1), 4)
@@ -19,6 +32,7 @@ radial <- function(d, norm) {
 }
 
 test_that("errors of output perturbation have the law of a plain loop", {
+  compile_loops()
   withr::local_seed(1)
   data <- simulated()
   weights <- ridge_weights_cpp(data$x, data$y, 3)
@@ -28,8 +42,8 @@ test_that("errors of output perturbation have the law of a plain loop", {
     gaussian = function(d, scale) stats::rnorm(d, sd = scale)
   )
   for (law in names(laws)) {
-    fast <- repeat_linear_cpp(
-      weights, rep(1, 4), law, 0.3, data$post, data$truth, law, 0.2, 2000L, "R"
+    fast <- loops$repeat_linear(
+      weights, rep(1, 4), law, 0.3, data$post, data$truth, law, 0.2, 2000L
     )
     plain <- plain_errors(
       data, function(d) laws[[law]](d, 0.3), function(d) laws[[law]](d, 0.2),
@@ -40,15 +54,16 @@ test_that("errors of output perturbation have the law of a plain loop", {
 })
 
 test_that("errors of objective perturbation in the eigenbasis have the law of a plain loop", {
+  compile_loops()
   withr::local_seed(2)
   data <- simulated()
   hessian <- 2 * tcrossprod(data$x) + diag(3, 4)
   linear <- 2 * drop(data$x %*% data$y)
   basis <- eigen(tcrossprod(data$x), symmetric = TRUE)
   curvature <- 2 * basis$values + 3
-  fast <- repeat_linear_cpp(
+  fast <- loops$repeat_linear(
     drop(crossprod(basis$vectors, linear)) / curvature, 1 / curvature, "gaussian", 2,
-    crossprod(basis$vectors, data$post), data$truth, "gamma_norm", 0.2, 2000L, "R"
+    crossprod(basis$vectors, data$post), data$truth, "gamma_norm", 0.2, 2000L
   )
   plain <- plain_errors(
     data, function(d) stats::rnorm(d, sd = 2),
@@ -59,16 +74,17 @@ test_that("errors of objective perturbation in the eigenbasis have the law of a 
 })
 
 test_that("the bounded version solves the same problem as the release", {
+  compile_loops()
   withr::local_seed(3)
   data <- simulated()
   linear <- 2 * drop(data$x %*% data$y)
-  exact <- repeat_bounded_cpp(
-    data$x, linear, 3, 0.6, 1e-9, "none", 0, data$post, data$truth, "none", 0, 2L, "R"
+  exact <- loops$repeat_bounded(
+    data$x, linear, 3, 0.6, 1e-9, "none", 0, data$post, data$truth, "none", 0, 2L
   )
   f <- capped_l1_qp_cpp(data$x, linear, 3, 0.6, 1e-9)$solution
   expect_equal(exact, rep(sqrt(mean((drop(crossprod(data$post, f)) - data$truth)^2)), 2))
-  fast <- repeat_bounded_cpp(
-    data$x, linear, 3, 0.6, 1e-9, "gaussian", 2, data$post, data$truth, "none", 0, 2000L, "R"
+  fast <- loops$repeat_bounded(
+    data$x, linear, 3, 0.6, 1e-9, "gaussian", 2, data$post, data$truth, "none", 0, 2000L
   )
   plain <- stats::rnorm(2000, sd = 1e-10) + plain_errors(
     data, function(d) stats::rnorm(d, sd = 2), numeric,
@@ -80,13 +96,68 @@ test_that("the bounded version solves the same problem as the release", {
 })
 
 test_that("the loop refuses what it cannot draw", {
+  compile_loops()
   data <- simulated()
   run <- function(law, scale, spread = rep(1, 4)) {
-    repeat_linear_cpp(
-      rep(0, 4), spread, law, scale, data$post, data$truth, "none", 0, 2L, "R"
+    loops$repeat_linear(
+      rep(0, 4), spread, law, scale, data$post, data$truth, "none", 0, 2L
     )
   }
   expect_error(run("cauchy", 1), "unknown law")
   expect_error(run("gaussian", 0), class = "std::domain_error")
   expect_error(run("gaussian", 1, spread = 1), class = "std::invalid_argument")
+})
+
+test_that("the corrected bound holds where the published one does not", {
+  compile_loops()
+  withr::local_seed(3)
+  n <- 10
+  T0 <- 10
+  T1 <- 3
+  lambda <- 10
+  signal <- outer(stats::runif(n + 1, 3, 5), 1:13) / 66
+  x <- signal[-1, ] + stats::rnorm(130, sd = 0.005)
+  y <- (signal[1, ] + stats::rnorm(13, sd = 0.005))[1:T0]
+  weights <- ridge_weights_cpp(x[, 1:T0], y, lambda)
+  off <- (signal[1, 11] - sum(signal[-1, 11] * weights)) / sum(signal[-1, 11]^2) * signal[-1, 11]
+  at <- function(form) {
+    paper_rmse_bound("output",
+      n = n, T0 = T0, T1 = T1, lambda = lambda, epsilon1 = 50, epsilon2 = 50, form = form,
+      signal_norm = norm(signal[-1, 11:13], "2"), noise_sd = 0.005,
+      largest_weight = max(abs(weights)), weights_error = sqrt(sum(off^2))
+    )
+  }
+  errors <- loops$repeat_linear(
+    weights, rep(1, n), "gamma_norm", 4 * T0 * sqrt(8 + n) / (lambda * 50), x[, 11:13],
+    signal[1, 11:13], "gamma_norm", 2 * sqrt(T1) / 50, 2000L
+  )
+  expect_gt(mean(errors), at("published"))
+  expect_lt(mean(errors), at("corrected"))
+})
+
+test_that("errors of method gram have the law of releases by dp_synth()", {
+  compile_loops()
+  withr::local_seed(4)
+  panel <- sim_panel(40, 6, 2, noise_sd = 0.2)
+  plain <- function(epsilon, runs) {
+    vapply(seq_len(runs), function(i) {
+      fit <- dp_synth(panel$donors,
+        target = panel$target, T0 = 6, epsilon = epsilon, delta = 0, bounds = c(-1, 1),
+        control = dp_control(rng = "R")
+      )
+      sqrt(mean((fit$counterfactual[7:8] - panel$counterfactual[7:8])^2))
+    }, 0)
+  }
+  fast <- function(epsilon, runs) {
+    loops$repeat_gram(panel$donors, panel$target[1:6], panel$counterfactual[7:8], epsilon, 0, runs)
+  }
+  # Counterfactuals that end at the bounds are alike: split ties.
+  apart <- function(errors) errors + stats::rnorm(length(errors), sd = 1e-10)
+  expect_gt(stats::ks.test(apart(fast(10, 400L)), apart(plain(10, 400L)))$p.value, 1e-4)
+  # Nearly without noise both are one number.
+  expect_equal(fast(1e7, 5L), plain(1e7, 5L), tolerance = 1e-3)
+  expect_error(
+    loops$repeat_gram(panel$donors, panel$target[1:5], panel$counterfactual[7:8], 1, 0, 1L),
+    class = "std::invalid_argument"
+  )
 })

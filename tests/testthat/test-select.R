@@ -55,8 +55,13 @@ test_that("the odds of a pick move by the exponent on the worst neighbours, and 
   expect_lt(abs(moved - 2), 0.25)
 })
 
+test_that("every method has its record, and no other", {
+  expect_identical(names(dpsc:::selectors()), dpsc:::selection_methods)
+})
+
 test_that("shares of the budget add up to it", {
-  for (method in setdiff(dpsc:::selection_methods, c("gram", dpsc:::testing_methods))) {
+  tests <- c("blocks", "subsamples", "stability", "lasso")
+  for (method in setdiff(dpsc:::selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
       facts <- list(n = 500, p = 12, intercept = TRUE, share = 0.8, refit = refit, size = 3)
       budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control(), NULL)

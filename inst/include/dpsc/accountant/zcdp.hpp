@@ -24,7 +24,9 @@ inline double log_cdp_delta(double rho, double epsilon) {
   while (derivative(std::exp(high)) < 0.0) high += 1.0;
   for (int i = 0; i < 200; ++i) {
     const double mid = (low + high) / 2.0;
-    (derivative(std::exp(mid)) < 0.0 ? low : high) = mid;
+    double& end = derivative(std::exp(mid)) < 0.0 ? low : high;
+    if (end == mid) break;  // nothing moves any more
+    end = mid;
   }
   const double beta = std::exp(high);
   const double alpha = 1.0 + beta;

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "moments_model.hpp"
+#include "predict_columns.hpp"
 
 namespace dpsc {
 
@@ -23,6 +23,7 @@ struct estimator_options {
   // Per donor, on rows; NaN: averaged over penalties by evidence, which needs noise.
   double penalty = std::numeric_limits<double>::quiet_NaN();
   Eigen::VectorXd half;  // T: where the bounds are, scaled units
+  bool errors = true;    // false: paths alone, for simulations; covariances are zero
 };
 
 /// Of one target: path and covariances, scaled units. `prediction` is what a unit drawn like the
@@ -84,8 +85,10 @@ class counterfactual_estimator {
       at.tail(T1) += fit.slopes.transpose() * own.u;
       posts.col(static_cast<Eigen::Index>(k)) = at.tail(T1);
       fitted += share * at;
-      out.prediction += share * fit.prediction;
-      out.privacy += share * privacy_covariance(fit, model_.restore_A * w);
+      if (options_.errors) {
+        out.prediction += share * fit.prediction;
+        out.privacy += share * privacy_covariance(model_, fit.g, model_.restore_A * w);
+      }
       out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
       out.penalty += share * fit.penalty;
     }
@@ -261,45 +264,28 @@ class counterfactual_estimator {
     covariance = factor.asDiagonal() * covariance * factor.asDiagonal();
   }
 
-  // Variance of g' N h + g' e, N the noise of the moments (less its part within the directions that
-  // shrinkage cut) and e that of the mean.
-  Eigen::MatrixXd privacy_covariance(const prepared& fit, const Eigen::VectorXd& h) const {
-    const auto moved = [](const Eigen::MatrixXd& g, const Eigen::VectorXd& h) {
-      const Eigen::VectorXd gh = g.transpose() * h;
-      return Eigen::MatrixXd(g.transpose() * g * h.squaredNorm() + gh * gh.transpose());
-    };
-    Eigen::MatrixXd stays = moved(fit.g, h);
-    if (model_.noise_directions.cols() > 0)
-      stays -= moved(model_.noise_directions.transpose() * fit.g,
-                     model_.noise_directions.transpose() * h);
-    return model_.moment_sd * model_.moment_sd / 2.0 * stays +
-           model_.mean_sd * model_.mean_sd * fit.g.transpose() * fit.g;
-  }
-
   void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,
                const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& lift) {
     prepared fit{penalty, log_prior, log_det, solve, slopes, lift, {}, {}, {}, {}, {}, {}, {}, {}};
-    fit.g = model_.restore_B - model_.restore_A * slopes;
-    fit.prediction = fit.g.transpose() * model_.whitened * fit.g;
-    if (model_.moment_sd > 0.0) fit.prediction = positive_part(fit.prediction);
-    fit.whitened_solve = model_.restore_A * solve;
+    if (options_.errors) add_errors(fit);
+    fits_.push_back(std::move(fit));
+  }
+
+  void add_errors(prepared& fit) const {
+    fit.g = residual_directions(model_, fit.slopes);
+    fit.prediction = residual_covariance(model_, fit.g);
+    fit.whitened_solve = model_.restore_A * fit.solve;
     fit.g_forms = fit.g * forms_;
     fit.lost_forms = model_.noise_directions.transpose() * fit.g_forms;
     fit.g2 = fit.g_forms.colwise().squaredNorm().transpose();
     fit.lost2 = fit.lost_forms.colwise().squaredNorm().transpose();
     fit.prediction_forms = (forms_.transpose() * fit.prediction * forms_).diagonal().cwiseMax(0.0);
-    fits_.push_back(std::move(fit));
   }
 
   void add_ridge(double penalty, double log_prior, const Eigen::MatrixXd& shape) {
-    const Eigen::Index p = s_.pre, T1 = s_.T1();
-    const Eigen::LLT<Eigen::MatrixXd> root(model_.covariance.topLeftCorner(p, p) + penalty * shape);
-    if (root.info() != Eigen::Success)
-      throw std::runtime_error("the penalised moments are singular: use a larger penalty");
-    const Eigen::MatrixXd solve = root.solve(Eigen::MatrixXd::Identity(p, p));
-    const double log_det = root.matrixLLT().diagonal().array().abs().log().sum();
-    add_fit(penalty, log_prior, solve, log_det, root.solve(model_.covariance.topRightCorner(p, T1)),
-            model_.covariance.topLeftCorner(p, p) * solve);
+    const column_prediction at = predict_columns(model_, penalty, shape);
+    add_fit(penalty, log_prior, at.solve, at.log_det, at.slopes,
+            model_.covariance.topLeftCorner(s_.pre, s_.pre) * at.solve);
   }
 
   void add_mean() {
@@ -325,13 +311,9 @@ class counterfactual_estimator {
       // The penalty is on rows; features are linear in the row.
       add_ridge(options_.penalty, 0.0, basis_.transpose() * basis_);
     } else {
-      // Around the noise's edge; prior centred at 0.8 of half of it, one octave wide.
       const Eigen::MatrixXd shape = model_.restore_A.transpose() * model_.restore_A;
-      for (int step = -10; step <= 10; ++step) {
-        const double octave = step / 2.0;
-        const double away = octave - std::log2(0.8);
-        add_ridge(model_.edge / 2.0 * std::pow(2.0, octave), -away * away / 2.0, shape);
-      }
+      for (const weighted_penalty& at : evidence_penalties(model_.edge))
+        add_ridge(at.penalty, at.log_prior, shape);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 namespace dpsc {
@@ -73,6 +74,30 @@ struct moments_model {
       covariance = s.restore * s.covariance * s.restore.transpose();
       noise_directions.resize(d, 0);
     }
+  }
+
+  /// Of some features only: those at `to` are predicted from those at `from`.
+  moments_model(const gram_statistics& s, const std::vector<Eigen::Index>& from,
+                const std::vector<Eigen::Index>& to)
+      : moments_model(s) {
+    const moments_model all = *this;
+    std::vector<Eigen::Index> keep = from;
+    keep.insert(keep.end(), to.begin(), to.end());
+    for (Eigen::Index at : keep)
+      if (at < 0 || at >= all.mean.size()) throw std::out_of_range("there is no such feature");
+    const auto size = static_cast<Eigen::Index>(keep.size());
+    mean.resize(size);
+    covariance.resize(size, size);
+    Eigen::MatrixXd restore(s.restore.cols(), size);
+    for (Eigen::Index i = 0; i < size; ++i) {
+      const Eigen::Index at = keep[static_cast<std::size_t>(i)];
+      mean[i] = all.mean[at];
+      restore.col(i) = s.restore.row(at).transpose();
+      for (Eigen::Index j = 0; j < size; ++j)
+        covariance(i, j) = all.covariance(at, keep[static_cast<std::size_t>(j)]);
+    }
+    restore_A = restore.leftCols(static_cast<Eigen::Index>(from.size()));
+    restore_B = restore.rightCols(static_cast<Eigen::Index>(to.size()));
   }
 
   Eigen::Index pre() const { return restore_A.cols(); }

@@ -33,9 +33,12 @@ struct step_record {
 class total_budget {
  public:
   total_budget(double epsilon, double delta)
-      : gaussian_(delta > 0.0),
-        total_(delta > 0.0 ? gdp_budget(epsilon, delta) : epsilon),
-        rho_(delta > 0.0 ? cdp_rho(epsilon, delta) : std::numeric_limits<double>::quiet_NaN()) {}
+      : gaussian_(delta > 0.0), total_(epsilon), rho_(std::numeric_limits<double>::quiet_NaN()) {
+    if (!gaussian_) return;
+    const conversion shared = converted(epsilon, delta);
+    total_ = shared.mu;
+    rho_ = shared.rho;
+  }
 
   bool gaussian() const { return gaussian_; }
   /// mu, or epsilon.
@@ -70,6 +73,19 @@ class total_budget {
   }
 
  private:
+  struct conversion {
+    double epsilon, delta, mu, rho;
+  };
+
+  /// A call asks for its own budget several times, a simulation for one over and over: the last one
+  /// is kept.
+  static conversion converted(double epsilon, double delta) {
+    thread_local conversion last{-1.0, -1.0, 0.0, 0.0};
+    if (!(epsilon == last.epsilon && delta == last.delta))
+      last = {epsilon, delta, gdp_budget(epsilon, delta), cdp_rho(epsilon, delta)};
+    return last;
+  }
+
   bool gaussian_;
   double total_, rho_;
 };

@@ -12,14 +12,20 @@
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
+#include <dpsc/noise/continuous.hpp>
+#include <dpsc/runtime.hpp>
+#include <dpsc/solver/capped_l1_qp.hpp>
 #include <stdexcept>
 #include <string>
 
-#include "noise/continuous.hpp"
-#include "runtime.hpp"
-#include "solver/capped_l1_qp.hpp"
+namespace reproduction {
 
-namespace dpsc {
+using dpsc::capped_l1_qp;
+using dpsc::require_scale;
+using dpsc::runtime;
+using dpsc::standard_gamma;
+using dpsc::standard_normal;
+using dpsc::uniform_open;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): fast bits for simulation, seeded by another engine.
 /// Not cryptographic: never for a release.
@@ -181,4 +187,4 @@ Eigen::VectorXd repeat_bounded(const Eigen::Ref<const Eigen::MatrixXd>& x,
   return errors;
 }
 
-}  // namespace dpsc
+}  // namespace reproduction

@@ -1,0 +1,59 @@
+# The estimators on raw data, a record each: what depends on the estimator stands here.
+
+#' The estimators by name
+#'
+#' A record is a list:
+#' * `knows` (character): settings it knows; others are errors.
+#' * `complete` (function of raw, settings and call): its settings, checked, with defaults.
+#' * `fit` (function of donors, target, T0 and settings): see [fit_classical()].
+#' * `placebos` (function of raw and settings), `left_out` (function of raw, settings and donors
+#'   dropped), `residuals` (function of donors, paths and settings): many fits in one call, where
+#'   there is a way; otherwise `NULL`, and they are fitted one by one.
+#' @noRd
+classical_table <- function() {
+  record <- function(fit, knows = character(), complete = function(raw, settings, call) list(),
+                     placebos = NULL) {
+    list(knows = knows, complete = complete, fit = fit, placebos = placebos)
+  }
+  list(
+    simplex = simplex_record(),
+    ridge = record(fit_ridge, "lambda", complete_ridge),
+    demeaned = simplex_record(demean = TRUE),
+    hsvt = record(fit_hsvt, "rank", complete_hsvt),
+    did = record(fit_did),
+    penalised = simplex_record(knows = "lambda", complete = complete_penalised),
+    predictors = record(fit_predictors, c(
+      "predictors", "v", "judged", "screened", "starts", "evaluations", "importance"
+    ), complete_predictors, placebo_predictors),
+    augmented = record(
+      fit_augmented, c("lambda", "rule", "predictors", "path"), complete_augmented
+    ),
+    sdid = record(fit_sdid, c("zeta", "zeta_periods", "treated"), complete_sdid),
+    factor = record(fit_factor, c("rank", "most", "path"), complete_factor),
+    mcnnm = record(fit_mcnnm, c("lambda", "path"), complete_mcnnm)
+  )
+}
+
+#' Weights on the simplex, with or without an intercept, at a penalty or without
+#' @noRd
+simplex_record <- function(demean = FALSE, knows = character(),
+                           complete = function(raw, settings, call) list()) {
+  penalty <- function(settings) settings$lambda %||% 0
+  list(
+    knows = knows, complete = complete,
+    fit = function(donors, target, T0, settings) {
+      simplex_fit_cpp(donors, target, T0, demean, penalty(settings))
+    },
+    placebos = function(raw, settings) {
+      simplex_placebos_cpp(raw$donors, raw$T0, demean, penalty(settings))$paths
+    },
+    left_out = function(raw, settings, dropped) {
+      simplex_leave_out_cpp(
+        raw$donors, raw$target, raw$T0, demean, penalty(settings), dropped
+      )$paths
+    },
+    residuals = function(donors, paths, settings) {
+      simplex_residuals_cpp(donors, paths, demean, penalty(settings))$paths
+    }
+  )
+}

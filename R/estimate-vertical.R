@@ -1,0 +1,30 @@
+# Estimates from a release of weights, methods "output" and "objective". All post-processing.
+
+#' Counterfactual of the vertical methods: the release holds it
+#'
+#' Its privacy variance follows from the two noise laws: weights carry variance a^2 each, outcomes
+#' b^2, so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the
+#' noisy weights less their expected excess and `sum_i x_i^2 <= n` (public bound).
+#' @noRd
+estimate_vertical <- function(release, target, size, estimator) {
+  panel <- release$panel
+  T1 <- panel$T1
+  statistics <- release$statistics
+  noise <- release$privacy$steps
+  privacy <- matrix(0, T1, T1)
+  if (release$privacy$private) {
+    weights_variance <- release$settings$weights_variance
+    post_variance <- release$settings$post_variance
+    squared <- sum(statistics$weights^2)
+    half <- release_scale(release)$half[-seq_len(panel$T0)]
+    privacy <- diag(post_variance * squared, T1) +
+      weights_variance * panel$n * tcrossprod(half)
+  }
+  list(list(
+    path = c(rep(NA_real_, panel$T0), statistics$counterfactual),
+    prediction = matrix(NA_real_, T1, T1), privacy = privacy,
+    penalty = release$settings$lambda, spread = list(
+      reason = "this method releases no moments of the donors, which an interval would need"
+    )
+  ))
+}

@@ -1,0 +1,122 @@
+# Targets fitted to a release: checks of what one may ask of it, and the fit itself. All of it is
+# post-processing.
+
+#' Check the covariates of targets that a release is asked about
+#' @return A matrix, k x q, or `NULL`.
+#' @noRd
+check_target_covariates <- function(release, covariates, k, call) {
+  columns <- release$panel$covariates
+  if (is.null(columns) && is.null(covariates)) {
+    return(NULL)
+  }
+  q <- NROW(columns)
+  if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
+    abort(c(
+      "{.arg covariates} must hold the covariates that the release knows, a row for each target.",
+      i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
+    ), "covariate", call)
+  }
+  matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
+}
+
+#' A release whose fits use another penalty: free for method "gram", fixed for the others
+#' @noRd
+with_penalty <- function(release, lambda, call) {
+  if (identical(lambda, release$settings$lambda)) {
+    return(release)
+  }
+  if (release$method != "gram") {
+    abort(c(
+      "The penalty of a release by method {.val {release$method}} is fixed.",
+      i = "Only releases by method {.val gram} can be fitted with another one."
+    ), "argument", call)
+  }
+  release$settings["lambda"] <- list(
+    if (!is.null(lambda)) check_number(lambda, 0, open = "min", call = call)
+  )
+  release
+}
+
+#' @noRd
+check_estimator <- function(estimator, method, call) {
+  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators), call = call)
+  if (is_classical(estimator)) {
+    abort(c(
+      "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
+      i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
+    ), "argument", call)
+  }
+  if (estimator == "did" && method != "gram") {
+    abort(c(
+      "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
+      i = "Methods {.val output} and {.val objective} release ridge weights only."
+    ), "argument", call)
+  }
+  estimator
+}
+
+#' Fit targets to a release
+#'
+#' Several targets are one group: the fit is that of their mean. Those of its members are in
+#' `units`, a fit's fields of their own, for whoever asks.
+#' @param release (`dp_release`).
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected group
+#'   that the release holds.
+#' @param size (`numeric(k)`)\cr people in each target.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets, where the release has any.
+#' @return A `dp_synth`.
+#' @noRd
+fit_release <- function(release, target, estimator, size, call = NULL, covariates = NULL) {
+  if (is.null(target)) {
+    return(structure(c(
+      list(release = release),
+      fit_treated(release, estimator, estimate_gram, release_scale(release)),
+      list(estimator = estimator, protected = TRUE)
+    ), class = "dp_synth"))
+  }
+  group <- mean_target(target, size)
+  if (release$method != "gram") check_fitted_target(release, group, call)
+  mean_covariates <- if (!is.null(covariates)) {
+    matrix(colSums(covariates * (size / sum(size))), 1L)
+  }
+  overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
+  several <- nrow(target) > 1L && release$method == "gram"
+  structure(c(
+    list(release = release), overall, list(
+      estimator = estimator,
+      units = if (several) fit_targets(release, target, size, estimator, covariates)
+    )
+  ), class = "dp_synth")
+}
+
+#' What a release says of each target
+#' @noRd
+fit_targets <- function(release, target, size, estimator, covariates = NULL) {
+  scale <- release_scale(release)
+  scaled <- with_covariates(release, unname(to_scale(target, scale)), covariates)
+  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
+  fits <- estimate(release, scaled, size, estimator)
+  counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
+  rownames(counterfactual) <- rownames(target)
+  out <- list(
+    target = target, size = size, counterfactual = counterfactual,
+    variance = lapply(fits, function(fit) {
+      list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
+    }),
+    spread = lapply(fits, `[[`, "spread"), penalty = vapply(fits, `[[`, 0, "penalty")
+  )
+  out$covariates <- covariates
+  out
+}
+
+#' Is this the target whose weights were released?
+#' @noRd
+check_fitted_target <- function(release, target, call) {
+  pre <- target[1L, seq_len(release$panel$T0)]
+  if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
+    abort(c(
+      "This release holds weights that were fitted to another target.",
+      i = "A release by {.val gram} serves any target, one by {.val {release$method}} only its own."
+    ), "argument", call)
+  }
+}

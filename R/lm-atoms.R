@@ -1,0 +1,146 @@
+# One factor of a formula's term: a number with a range, a factor with levels or a whole power, from
+# public bounds alone.
+
+#' One entry of `bounds`
+#' @return A list with `lower` and `upper`, or with `levels` (strings); `values` as given.
+#' @noRd
+lm_bound <- function(x, name, call) {
+  if (is.factor(x)) x <- levels(x)
+  if (is.character(x) || is.logical(x)) {
+    levels <- as.character(if (is.logical(x)) sort(unique(x)) else x)
+    if (length(levels) < 2L || anyNA(x) || anyDuplicated(levels)) {
+      abort("The levels of {.code {name}} must be two different ones at least.", "bounds", call)
+    }
+    return(list(levels = levels))
+  }
+  if (is.numeric(x) && length(x) > 2L && all(is.finite(x)) && !anyDuplicated(x)) {
+    return(list(levels = as.character(x), codes = TRUE))
+  }
+  range <- check_range(x, name, call)
+  list(lower = range[[1L]], upper = range[[2L]])
+}
+
+#' What one factor of a term is
+#' @return A list: `kind` `"value"` (with `expression`, `lower`, `upper`), `"levels"` (with
+#'   `expression`, `levels`) or `"power"` (a value, and `power`).
+#' @noRd
+lm_atom <- function(expression, given, call) {
+  name <- gsub("`", "", plain_text(expression), fixed = TRUE)
+  inner <- strip_factor(expression)
+  check_known(inner, given, call)
+  if (is.symbol(inner)) {
+    bound <- given[[as.character(inner)]]
+    as_levels <- !identical(inner, expression)
+    if (as_levels && is.null(bound$levels)) bound <- levels_of_pair(bound, name, call)
+    if (isTRUE(bound$codes) && !as_levels) {
+      abort(c(
+        "The bounds of {.code {name}} must be {.code c(lower, upper)}.",
+        i = "For a number that is a code, write {.code factor({name})} in the formula."
+      ), "bounds", call)
+    }
+    if (!is.null(bound$levels)) {
+      return(list(kind = "levels", name = name, expression = inner, levels = bound$levels))
+    }
+    return(list(
+      kind = "value", name = name, expression = inner, lower = bound$lower, upper = bound$upper
+    ))
+  }
+  check_rowwise(inner, call)
+  power <- whole_power(inner, given)
+  if (!is.null(power)) {
+    base <- lm_atom(power$base, given, call)
+    return(c(list(kind = "power", label = name, power = power$power), base[names(base) != "kind"]))
+  }
+  image_of(inner, name, given, call)
+}
+
+#' Two numbers are levels where nothing lies between them: 0 and 1
+#' @noRd
+levels_of_pair <- function(bound, name, call) {
+  if (bound$upper - bound$lower != 1) {
+    abort(c(
+      "{.code {name}} needs its public levels, not a range.",
+      i = "Give every code, as in {.code c(0, 1, 2, 3)}, or levels as text."
+    ), "bounds", call)
+  }
+  list(levels = as.character(c(bound$lower, bound$upper)))
+}
+
+strip_factor <- function(expression) {
+  is_factor <- is.call(expression) && length(expression) == 2L && is.symbol(expression[[2L]]) &&
+    is.symbol(expression[[1L]]) && as.character(expression[[1L]]) %in% c("factor", "as.factor")
+  if (is_factor) expression[[2L]] else expression
+}
+
+check_known <- function(expression, given, call) {
+  unknown <- setdiff(all.vars(expression), names(given))
+  if (length(unknown)) {
+    abort(c(
+      "{.arg bounds} has no entry for {.code {unknown}}.",
+      i = "Every variable of the formula needs its public range, or its public levels."
+    ), "bounds", call)
+  }
+}
+
+#' `I(x^k)` of a number, k = 2, 3, ..., 6
+#' @noRd
+whole_power <- function(expression, given) {
+  inner <- expression
+  while (is.call(inner) && as.character(inner[[1L]])[[1L]] %in% c("I", "(")) inner <- inner[[2L]]
+  is_power <- is.call(inner) && identical(inner[[1L]], as.name("^")) && is.symbol(inner[[2L]]) &&
+    is.numeric(inner[[3L]]) && inner[[3L]] %in% 2:6
+  if (is_power && is.null(given[[as.character(inner[[2L]])]]$levels)) {
+    list(base = inner[[2L]], power = as.integer(inner[[3L]]))
+  }
+}
+
+#' Range, or levels, of a function of one row, on a public grid of its variables
+#' @noRd
+image_of <- function(expression, name, given, call) {
+  variables <- all.vars(expression)
+  if (!length(variables) || length(variables) > 3L) {
+    abort(c(
+      "{.code {name}} must be a function of one, two or three variables.",
+      i = "Put it in a column of its own, with bounds of its own."
+    ), "argument", call)
+  }
+  steps <- c(1001L, 101L, 41L)[[length(variables)]]
+  grid <- expand.grid(lapply(given[variables], function(bound) {
+    if (is.null(bound$levels)) {
+      seq(bound$lower, bound$upper, length.out = steps)
+    } else if (isTRUE(bound$codes)) {
+      as.double(bound$levels)
+    } else if (identical(bound$levels, c("FALSE", "TRUE"))) {
+      c(FALSE, TRUE)
+    } else {
+      bound$levels
+    }
+  }), stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE)
+  value <- value_by_row(expression, as.list(grid))
+  if (is.logical(value) && length(value) == nrow(grid)) {
+    return(list(kind = "levels", name = name, expression = expression, levels = c("FALSE", "TRUE")))
+  }
+  value <- if (is.numeric(value) && length(value) == nrow(grid)) value[is.finite(value)]
+  if (length(value) < 2L || !(min(value) < max(value))) {
+    abort(c(
+      "{.code {name}} is not a number that varies within {.arg bounds}."
+    ), "bounds", call)
+  }
+  range <- check_size_of_range(range(value), name, call)
+  list(
+    kind = "value", name = name, expression = expression, lower = range[[1L]],
+    upper = range[[2L]]
+  )
+}
+
+#' A checked entry of `bounds`, as one gives it
+#' @noRd
+plain_bound <- function(bound) {
+  if (is.null(bound$levels)) {
+    c(bound$lower, bound$upper)
+  } else if (isTRUE(bound$codes)) {
+    as.double(bound$levels)
+  } else {
+    bound$levels
+  }
+}

@@ -1,0 +1,97 @@
+# The methods of dp_release(), a record each: what a method is stands here, and no one asks for its
+# name elsewhere on the way to a release.
+
+#' The methods, by name
+#'
+#' A record is a list:
+#' * `plan` (function of public): what it will spend, on which steps, and its constants. PUBLIC.
+#' * `run` (function of plan, rows and public): the statistics. RELEASED.
+#' * `needs` (string): `"sums"` over donors, wherever they are, or their `"rows"` at once.
+#' * `options` (character): settings of [dp_control()] that it knows; others are refused.
+#' * `settings` (function of public and plan): what the estimator has to know. PUBLIC.
+#' * `theorem` (function of public and steps): a string.
+#' * `published_fails` (string or `NULL`): why the published calibration does not hold.
+#' * `problem` (function of release): what is wrong with statistics read from a file, or `NULL`.
+#' @noRd
+mechanisms <- function() {
+  list(
+    gram = list(
+      plan = plan_gram, run = run_gram, needs = "sums",
+      options = c("lambda", "features", "intervals"),
+      settings = function(public, plan) plan$settings,
+      theorem = gram_theorem, problem = gram_problem
+    ),
+    output = list(
+      plan = plan_output, run = run_output, needs = "rows", options = c("lambda", "split"),
+      settings = vertical_settings, theorem = output_theorem, problem = vertical_problem
+    ),
+    objective = list(
+      plan = plan_objective, run = run_objective, needs = "rows",
+      options = c("lambda", "split", "cap", "curvature"),
+      settings = vertical_settings, theorem = objective_theorem, problem = vertical_problem,
+      published_fails = paste(
+        "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over",
+        "all of R^n, where one donor's influence is unbounded"
+      )
+    )
+  )
+}
+
+#' Refuse settings that a method does not know, which would change nothing
+#' @param control (`dp_control`).
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_method_options <- function(method, control, call) {
+  optional <- c("lambda", "features", "split", "cap", "curvature")
+  given <- c(
+    optional[!vapply(control[optional], is.null, NA)], if (!control$intervals) "intervals",
+    if (length(control$settings)) "settings"
+  )
+  unknown <- setdiff(given, mechanisms()[[method]]$options)
+  if (length(unknown)) {
+    abort(c(
+      "Method {.val {method}} has no option {.or {.arg {unknown}}}.",
+      i = "See {.fn dp_control} for the options of each method."
+    ), "argument", call)
+  }
+}
+
+#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
+#' @noRd
+in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
+
+gram_theorem <- function(public, steps) {
+  if (public$delta == 0) {
+    "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
+  } else if (in_shifts(steps)) {
+    paste(
+      "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+      "proofs/gram.md)"
+    )
+  } else {
+    # Version 0.1.0.
+    paste(
+      "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
+      "proofs/gram.md)"
+    )
+  }
+}
+
+output_theorem <- function(public, steps) {
+  if (public$calibration == "published") {
+    "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed"
+  } else {
+    "exact sensitivity of ridge weights (leave-one-out identity, proofs/ridge.md)"
+  }
+}
+
+objective_theorem <- function(public, steps) {
+  if (public$calibration == "published") {
+    "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails"
+  } else {
+    paste(
+      "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012,",
+      "repaired, proofs/objective.md)"
+    )
+  }
+}

@@ -1,0 +1,178 @@
+# The methods of dp_select(), a record each: all that depends on the method stands here.
+
+#' A record of a method
+#'
+#' @param theorem (`string`)\cr why it is private: of `proofs/selection.md`.
+#' @param shares (`function`: facts, budget)\cr who gets what of a private budget: `exponent`
+#'   (epsilon of one choice) and `rho_step`, or `select_rho` from which they follow; `epsilon` and
+#'   `delta` of a test; `fit_rho`, `rho`, `cost`.
+#' @param pick (`function`: candidates, method, constants, shares, rng)\cr what is picked.
+#' @param picks,sums (`function`: constants)\cr how many choices are drawn, and sums released next
+#'   to them.
+#' @param blocks (`function`: n)\cr disjoint blocks of rows that vote.
+#' @param check (`function`: facts, call)\cr refuses what it cannot serve.
+#' @param complete (`function`: constants, facts, call)\cr its own constants, checked.
+#' @param subsets (`function`)\cr constants of random subsets, see [subset_constants()].
+#' @param hurdle (`flag`)\cr do clipped correlations decide, so that a covariance can be told?
+#' @noRd
+selector <- function(theorem, shares, pick, picks = function(constants) constants$size,
+                     sums = function(constants) 0, blocks = function(n) max(2, floor(n / 50)),
+                     check = function(facts, call) NULL,
+                     complete = function(constants, facts, call) constants,
+                     subsets = function(...) NULL, hurdle = FALSE) {
+  list(
+    theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares, pick = pick,
+    picks = picks, sums = sums, blocks = blocks, check = check, complete = complete,
+    subsets = subsets, hurdle = hurdle
+  )
+}
+
+#' Methods that choose one variable, or one support, after the other
+#' @noRd
+choosing <- function(theorem, ...) selector(theorem, choice_shares, pick_by_choices, ...)
+
+#' Methods that propose a support, test that it is stable, and release it or abstain
+#' @noRd
+testing <- function(theorem, ...) selector(theorem, test_shares, pick_by_test, ...)
+
+#' The methods by name
+#' @noRd
+selectors <- function() {
+  list(
+    pursuit = choosing(
+      "exponential mechanism on clipped residual correlations, Theorem 1",
+      sums = function(constants) constants$size + constants$intercept, hurdle = TRUE
+    ),
+    gram = selector(
+      "moments with Gaussian noise; selection is post-processing", moment_shares, pick = NULL,
+      check = check_gram_candidates
+    ),
+    screening = choosing(
+      "peeling by the exponential mechanism, Theorem 1",
+      sums = function(constants) as.numeric(constants$intercept), hurdle = TRUE
+    ),
+    votes = choosing("exponential mechanism on votes of disjoint blocks, Theorem 2"),
+    `frank-wolfe` = choosing(
+      "exponential mechanism on vertices, Theorem 1", complete = iterations_for_size
+    ),
+    exhaustive = choosing(
+      "exponential mechanism over supports, Theorem 5", picks = function(constants) 1,
+      check = check_supports
+    ),
+    blocks = testing(
+      "propose, test, release on votes of disjoint blocks, Theorem 2", blocks = function(n) 80
+    ),
+    subsamples = testing(
+      "propose, test, release on votes of overlapping subsets, Theorem 2", subsets = subset_constants
+    ),
+    stability = testing(
+      "propose, test, release with the k-step certificate, Theorem 4", complete = check_psi
+    ),
+    lasso = testing(
+      "propose, test, release with the repaired LASSO test, Theorem 3", complete = check_psi
+    )
+  )
+}
+
+selection_methods <- c(
+  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "subsamples",
+  "stability", "lasso"
+)
+
+# Shares -------------------------------------------------------------------------------------------
+
+#' What is left for the refit goes to it
+#' @noRd
+selection_share <- function(facts) if (facts$refit) facts$share else 1
+
+choice_shares <- function(facts, budget) {
+  share <- selection_share(facts)
+  list(
+    select_rho = share * budget$rho, epsilon = 0, delta = 0, fit_rho = (1 - share) * budget$rho,
+    rho = budget$rho, cost = budget$cost
+  )
+}
+
+test_shares <- function(facts, budget) {
+  share <- selection_share(facts)
+  fit <- cdp_rho_cpp((1 - share) * budget$epsilon, (1 - share) * budget$delta)
+  list(
+    exponent = 0, rho_step = 0, epsilon = share * budget$epsilon, delta = share * budget$delta,
+    fit_rho = if (facts$refit) fit else 0, rho = NA_real_,
+    cost = new_cost("approximate", epsilon = budget$epsilon, delta = budget$delta)
+  )
+}
+
+moment_shares <- function(facts, budget) {
+  list(
+    exponent = 0, rho_step = 0, epsilon = 0, delta = 0, fit_rho = budget$rho, rho = budget$rho,
+    cost = budget$cost
+  )
+}
+
+# Picks --------------------------------------------------------------------------------------------
+
+pick_by_choices <- function(candidates, method, constants, shares, rng) {
+  select_pick_cpp(candidates, method, constants, rng)
+}
+
+#' @return `NULL`: it abstains.
+#' @noRd
+pick_by_test <- function(candidates, method, constants, shares, rng) {
+  select_stable_cpp(candidates, method, constants, shares$epsilon, shares$delta, rng)
+}
+
+# Checks and constants -----------------------------------------------------------------------------
+
+check_supports <- function(facts, call) {
+  if (choose(facts$p, facts$size) > 1e6) {
+    abort(c(
+      "{.code method = \"exhaustive\"} would list more than a million supports.",
+      i = "{.val pursuit} needs no list and finds more."
+    ), "argument", call)
+  }
+}
+
+check_gram_candidates <- function(facts, call) {
+  if (facts$p > 400) {
+    abort("{.code method = \"gram\"} is for 400 candidates at most.", "argument", call)
+  }
+}
+
+check_psi <- function(constants, facts, call) {
+  if (constants$psi * facts$n <= facts$size) {
+    abort("{.arg psi} times the number of rows must exceed {.arg size}.", "argument", call)
+  }
+  constants
+}
+
+#' Frank-Wolfe steps more often than it selects
+#' @noRd
+iterations_for_size <- function(constants, facts, call) {
+  constants$size <- constants$iterations
+  constants
+}
+
+#' Rate and number of random subsets, as printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2
+#' @noRd
+subset_constants <- function(subsets, n, shares, call) {
+  nominal <- if (is.finite(shares$epsilon)) shares else list(epsilon = 1, delta = 1e-6)
+  rate <- min(0.5, nominal$epsilon / (32 * log(1 / nominal$delta)))
+  printed <- ceiling(log(n / nominal$delta) / rate^2)
+  subsets <- check_count(subsets %||% printed, 2, arg = "subsets", call = call)
+  # They are drawn again until nobody is in more than twice the mean number of them.
+  unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
+  if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
+    abort(c(
+      "{.arg subsets} are too few to be balanced: somebody would be in too many of them.",
+      i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} will do."
+    ), "argument", call)
+  }
+  if (subsets + n * rate * subsets > 5e7) {
+    abort(c(
+      "{.val subsamples} would draw {signif(n * rate * subsets, 2)} members of its subsets.",
+      i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
+    ), "argument", call)
+  }
+  list(subsets = subsets, rate = rate)
+}
