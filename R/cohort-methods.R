@@ -132,6 +132,8 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
     estimator = estimator %||% object$estimator,
     size = if (is.null(size)) object$size[order] else rep_len(size, length(order))[order]
   )
+  covariates <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$covariates)
+  arguments$covariates <- do.call(rbind, unname(covariates))
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)
 }

@@ -99,22 +99,27 @@ NULL
 #' @param target (`matrix`, k x T, outcome units, PUBLIC).
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param size (`numeric(k)`)\cr people in each unit.
-#' @param fit_one (`function`)\cr of a release, targets, estimator and sizes: their fit.
+#' @param fit_one (`function`)\cr of a release, targets, estimator, sizes and covariates: their fit.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
 #' @return A `dp_cohorts`.
 #' @noRd
-fit_cohorts <- function(release, target, adopted, estimator, size, fit_one) {
+fit_cohorts <- function(release, target, adopted, estimator, size, fit_one, covariates = NULL) {
   dates <- sort(unique(adopted))
   pooled <- pooled_seconds(release)
   fits <- lapply(dates, function(T0) {
     at <- adopted == T0
-    fit_one(cohort_view(release, T0, pooled), target[at, , drop = FALSE], estimator, size[at])
+    fit_one(
+      cohort_view(release, T0, pooled), target[at, , drop = FALSE], estimator, size[at],
+      covariates = if (!is.null(covariates)) covariates[at, , drop = FALSE]
+    )
   })
   paths <- do.call(rbind, lapply(fits, `[[`, "target"))
+  means <- do.call(rbind, lapply(fits, `[[`, "covariates"))
   penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
   new_cohorts(
     release, fits, adopted, size, estimator,
-    errors = shared_errors(release, dates, paths, penalty, estimator),
-    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator)
+    errors = shared_errors(release, dates, paths, penalty, estimator, means),
+    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator, means)
   )
 }
 

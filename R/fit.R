@@ -320,7 +320,7 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
     adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
     if (length(unique(adopted)) > 1L) {
       fit_one <- function(...) fit_release(..., call = call)
-      return(fit_cohorts(x, target, adopted, estimator, size, fit_one))
+      return(fit_cohorts(x, target, adopted, estimator, size, fit_one, covariates))
     }
     x <- cohort_view(x, adopted[[1L]])
   }
@@ -383,7 +383,9 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   )
   if (!is.null(panel$adopted)) {
     fit_one <- function(...) fit_release(..., call = call)
-    return(fit_cohorts(release, panel$target, panel$adopted, estimator, size, fit_one))
+    return(fit_cohorts(
+      release, panel$target, panel$adopted, estimator, size, fit_one, panel$covariates$target
+    ))
   }
   public <- is.null(panel$treated)
   fit_release(release, if (public) panel$target, estimator, size, call,

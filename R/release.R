@@ -184,9 +184,9 @@ rows_scale <- function(release) {
 
 #' @noRd
 check_covariate_method <- function(public, call) {
-  if (!is.null(public$covariates) && (public$method != "gram" || !is.null(public$dates))) {
+  if (!is.null(public$covariates) && public$method != "gram") {
     abort(c(
-      "Covariates need {.code method = \"gram\"} and one adoption date.",
+      "Covariates need {.code method = \"gram\"}.",
       i = "Nothing was released and nothing was spent."
     ), "covariate", call)
   }
