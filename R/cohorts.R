@@ -136,7 +136,7 @@ classical_cohorts <- function(panel, size, fit_one) {
     own$T0 <- T0
     own$T1 <- periods - T0
     own$adopted <- NULL
-    fit <- fit_one(own)
+    fit <- fit_one(with_own_predictors(own, at))
     fit$size <- sum(size[at])
     fit
   })
@@ -145,6 +145,15 @@ classical_cohorts <- function(panel, size, fit_one) {
   new_cohorts(release, fits, panel$adopted, size, fits[[1L]]$estimator,
     forecasts = classical_forecasts(panel, fits, fit_one)
   )
+}
+
+#' A panel of some of its treated units: their mean predictors. NOT PRIVATE.
+#' @noRd
+with_own_predictors <- function(panel, at) {
+  if (!is.null(panel$predictors)) {
+    panel$predictors$target <- colMeans(panel$predictors$treated[at, , drop = FALSE])
+  }
+  panel
 }
 
 #' One-step forecasts between the first adoption and each cohort's own, by fits that end there
@@ -165,6 +174,7 @@ classical_forecasts <- function(panel, fits, fit_one) {
       own$target <- fits[[g]]$target[, known, drop = FALSE]
       own$times <- panel$times[known]
       own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
+      own <- with_own_predictors(own, panel$adopted == dates[[g]])
       fit <- fit_one(own)
       fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
     }, 0)

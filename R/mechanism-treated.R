@@ -45,14 +45,20 @@ control_share <- 0.07
 #' @noRd
 with_share <- function(public, share) {
   public$all_epsilon <- public$epsilon
-  public$epsilon <- if (public$delta > 0) {
-    mu <- gdp_budget_cpp(public$epsilon, public$delta) * sqrt(share)
-    # Rounding must not make the parts exceed the whole.
-    gdp_epsilon_cpp(mu * (1 - 1e-9), public$delta)
-  } else {
-    public$epsilon * share
-  }
+  public$epsilon <- share_of_epsilon(public$epsilon, public$delta, share)
   public
+}
+
+#' The epsilon of a share of a budget: of the squared shift, or of epsilon itself
+#' @noRd
+share_of_epsilon <- function(epsilon, delta, share) {
+  if (delta > 0) {
+    mu <- gdp_budget_cpp(epsilon, delta) * sqrt(share)
+    # Rounding must not make the parts exceed the whole.
+    gdp_epsilon_cpp(mu * (1 - 1e-9), delta)
+  } else {
+    epsilon * share
+  }
 }
 
 #' What the steps of one account cost together

@@ -13,9 +13,9 @@ r_floors <- list(
   data = c(
     "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data", "glm-family",
     "lm-choice", "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-gaps",
-    "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate",
-    "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
-    "source-table", "source-wide", "source-workers", "stream-columns"
+    "panel-long", "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect",
+    "simulate", "source-engine", "source-panel", "source-people", "source-proof", "source-rows",
+    "source-sql", "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
@@ -38,8 +38,8 @@ r_floors <- list(
     "inference-time"
   ),
   api = c(
-    "classical-fit", "cohorts", "fit", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
-    "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
+    "classical-fit", "cohorts", "fit", "fit-panel", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
+    "outcomes", "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
@@ -48,9 +48,9 @@ r_floors <- list(
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
-    "glm-report", "lm-methods", "lm-posterior-methods", "lm-print", "methods", "pdp-methods",
-    "plot", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
-    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "glm-report", "lm-methods", "lm-posterior-methods", "lm-print", "methods", "outcomes-methods",
+    "pdp-methods", "plot", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print",
+    "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

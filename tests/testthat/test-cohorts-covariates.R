@@ -199,3 +199,24 @@ test_that("a roster may hold several dates, and gaps are filled by each unit's o
   early <- dp_roster(p$units, c(rep(NA, p$n), 2, 6, 8, 8), 1:9)
   expect_error(staggered_fit(p, na = "interpolate", roster = early), class = "dpsc_error_panel")
 })
+
+test_that("each cohort's predictors are those of its own units", {
+  p <- staggered_covariates(n = 30)
+  for (estimator in c("predictors", "augmented")) {
+    fit <- staggered_fit(p, y ~ on | x1, bounds = NULL, estimator = estimator)
+    for (date in c(5, 7)) {
+      others <- p$units[p$n + which(p$dates != date)]
+      alone <- staggered_fit(p, y ~ on | x1,
+        data = p$data[!p$data$unit %in% others, ], bounds = NULL, estimator = estimator
+      )
+      expect_equal(fit$cohorts[[as.character(date + 1)]]$counterfactual, alone$counterfactual)
+    }
+  }
+  # Forecasts before the adoption use them, too: constant covariates are known at any date.
+  last <- fit$forecasts[fit$forecasts$cohort == 2 & fit$forecasts$period == 6, ]
+  sooner <- p$data
+  sooner$on <- as.integer(sooner$unit %in% p$units[p$n + 3:4] & sooner$time > 5)
+  sooner <- sooner[!sooner$unit %in% p$units[p$n + 1:2] & sooner$time < 7, ]
+  then <- staggered_fit(p, y ~ on | x1, data = sooner, bounds = NULL, estimator = "augmented")
+  expect_equal(last$residual, effects(then)[[1]], tolerance = 1e-6)
+})
