@@ -96,7 +96,8 @@ NULL
 
 #' Fit several cohorts to a release
 #' @param release (`dp_release`)\cr by method gram.
-#' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected people
+#'   that the release holds.
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param size (`numeric(k)`)\cr people in each unit.
 #' @param fit_one (`function`)\cr of a release, targets, estimator, sizes and covariates: their fit.
@@ -109,16 +110,22 @@ fit_cohorts <- function(release, target, adopted, estimator, size, fit_one, cova
   fits <- lapply(dates, function(T0) {
     at <- adopted == T0
     fit_one(
-      cohort_view(release, T0, pooled), target[at, , drop = FALSE], estimator, size[at],
+      cohort_view(release, T0, pooled), if (!is.null(target)) target[at, , drop = FALSE],
+      estimator, size[at],
       covariates = if (!is.null(covariates)) covariates[at, , drop = FALSE]
     )
   })
+  penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
+  errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
+  if (is.null(target)) {
+    out <- new_cohorts(release, fits, adopted, size, estimator, errors)
+    out$protected <- TRUE
+    return(out)
+  }
   paths <- do.call(rbind, lapply(fits, `[[`, "target"))
   means <- do.call(rbind, lapply(fits, `[[`, "covariates"))
-  penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
   new_cohorts(
-    release, fits, adopted, size, estimator,
-    errors = shared_errors(release, dates, paths, penalty, estimator, means),
+    release, fits, adopted, size, estimator, errors,
     forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator, means)
   )
 }

@@ -41,6 +41,10 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   } else if (!release$privacy$private) {
     view$leave_one_out <- cohorts$leave_one_out[[g]]
   }
+  if (!is.na(g) && !is.null(cohorts$treated)) {
+    view$treated <- cohorts$treated[[g]]
+    release$panel$treated <- panel$treated[[g]]
+  }
   release$statistics <- view
   release
 }
@@ -97,29 +101,35 @@ modelled_second <- function(T0, release) {
   mean(gram_estimate_cpp(s, options, matrix(path, 1L), 1)[[1L]]$prediction)
 }
 
+#' A cohort's path in the order in which it knows its columns, with its covariates, scaled units
+#' @param fit (`dp_synth`)\cr of the cohort. Of protected people: the released path.
+#' @noRd
+cohort_path <- function(fit) {
+  release <- fit$release
+  if (is_released_group(fit)) {
+    return(released_path(release)$path)
+  }
+  scaled <- unname(to_scale(fit$target, release_scale(release)))
+  drop(with_covariates(release, scaled, fit$covariates))
+}
+
 #' Covariances between the errors of several cohorts' counterfactuals
 #'
 #' The noise and the donors' own regression are shared; what else makes a cohort stray is its own.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param dates (`integer(G)`)\cr the cohorts' `T0`.
-#' @param target (`matrix`, G x T, outcome units)\cr one path a cohort. PUBLIC.
+#' @param paths (`list` of `numeric`, scaled units)\cr one a cohort, from [cohort_path()].
 #' @param penalty (`numeric(G)`)\cr as in a fit; used where nothing is private.
-#' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.
 #' @return A list of two matrices, squared outcome units, `privacy` and `regression`: cohort by
 #'   cohort, within each the periods from its adoption on. RELEASED.
 #' @noRd
-shared_errors <- function(release, dates, target, penalty, estimator, covariates = NULL) {
+shared_errors <- function(release, dates, paths, penalty, estimator) {
   n <- release$panel$n
   private <- release$privacy$private
   scale <- release_scale(release)
   lambda <- if (estimator == "ridge") release$settings$lambda
   options <- lapply(penalty, function(one) {
     gram_options(private, n, scale, estimator, lambda, if (private) NaN else one / (2 * n))
-  })
-  scaled <- unname(to_scale(target, scale))
-  paths <- lapply(seq_along(dates), function(g) {
-    release$panel$T0 <- dates[[g]]
-    with_covariates(release, scaled[g, , drop = FALSE], covariates[g, , drop = FALSE])
   })
   errors <- cohort_errors_cpp(release$statistics, options, dates, do.call(rbind, paths), n)
   more <- regression_excess(release, dates, errors$regression)
@@ -154,6 +164,8 @@ regression_excess <- function(release, dates, regression) {
 #' The release holds these periods one by one, so each can be predicted from those before it: what
 #' a placebo date would say, free.
 #' @inheritParams shared_errors
+#' @param target (`matrix`, G x T, outcome units)\cr one path a cohort. PUBLIC.
+#' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.
 #' @param size (`numeric(G)`)\cr people in each cohort.
 #' @return A data frame: `cohort` (position), `period` (position), `residual` (outcome units).
 #'   RELEASED.

@@ -33,17 +33,16 @@ fit_raw_panel <- function(panel, epsilon, estimator, ledger, control, call) {
 #' @param panel (`dpsc_panel`)\cr with `size`; its donors are not read.
 #' @noRd
 fit_released <- function(release, panel, estimator, call) {
-  covariates <- panel$covariates$target
+  public <- is.null(panel$treated)
+  target <- if (public) panel$target
+  covariates <- if (public) panel$covariates$target
   if (!is.null(panel$adopted)) {
     fit_one <- function(...) fit_release(..., call = call)
     return(fit_cohorts(
-      release, panel$target, panel$adopted, estimator, panel$size, fit_one, covariates
+      release, target, panel$adopted, estimator, panel$size, fit_one, covariates
     ))
   }
-  public <- is.null(panel$treated)
-  fit_release(
-    release, if (public) panel$target, estimator, panel$size, call, if (public) covariates
-  )
+  fit_release(release, target, estimator, panel$size, call, covariates)
 }
 
 check_estimator <- function(estimator, method, call) {
@@ -61,6 +60,18 @@ check_estimator <- function(estimator, method, call) {
     ), "argument", call)
   }
   estimator
+}
+
+#' The fit of the protected people that a release holds
+#' @noRd
+fit_protected <- function(release, estimator, call) {
+  dates <- release$statistics$cohorts$T0
+  if (is.null(dates)) {
+    return(fit_release(release, NULL, estimator, NULL, call))
+  }
+  people <- release$panel$treated
+  fit_one <- function(...) fit_release(..., call = call)
+  fit_cohorts(release, NULL, rep(dates, people), estimator, rep(1, sum(people)), fit_one)
 }
 
 #' Fit targets to a release

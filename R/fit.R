@@ -312,8 +312,8 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   check_no_dots(..., call = call)
   x <- with_penalty(x, lambda, call)
   estimator <- check_estimator(estimator, x$method, call)
-  if (missing(target) && !is.null(x$statistics$treated)) {
-    return(fit_release(x, NULL, estimator, NULL, call))
+  if (missing(target) && !is.null(x$panel$treated)) {
+    return(fit_protected(x, estimator, call))
   }
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   periods <- x$panel$T0 + x$panel$T1

@@ -103,7 +103,7 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
   cost <- outcome_cost(steps, budget)
   public <- planned[[1L]]$public
   promise <- guarantee(public, list(steps = steps))
-  spend(ledger, cost, outcome_label(planned), call, promise)
+  spend(ledger, cost, outcomes_label(planned), call, promise)
   fits <- lapply(planned, function(one) {
     fit_released(draw_release(one), one$panel, estimator, call)
   })
@@ -114,7 +114,7 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
 }
 
 #' @noRd
-outcome_label <- function(planned) {
+outcomes_label <- function(planned) {
   everyone <- !is.null(planned[[1L]]$public$treated)
   paste0(
     "release by method \"gram\", ", length(planned), " outcomes", if (everyone) ", everyone"

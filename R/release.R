@@ -164,7 +164,8 @@ plan_release <- function(panel, epsilon, delta, bounds, method, calibration, led
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
   check_cohort_method(public$method, panel$adopted, call)
   public$dates <- adoption_dates(panel)
-  public$treated <- nrow(panel$treated)
+  public$treated <- treated_counts(panel)
+  public$adopted <- panel$adopted
   public$covariates <- panel$covariates$columns
   check_covariate_method(public, call)
   mechanism <- release_mechanism(public)
@@ -222,6 +223,13 @@ check_covariate_method <- function(public, call) {
 #' treated, too
 #' @noRd
 release_mechanism <- function(public) {
+  if (!is.null(public$treated) && !is.null(public$dates)) {
+    cohorts <- cohort_mechanism()
+    return(list(
+      plan = function(public) plan_everyone_cohorts(public, cohorts$plan),
+      run = function(plan, rows, public) run_everyone_cohorts(plan, rows, public, cohorts$run)
+    ))
+  }
   if (!is.null(public$treated)) {
     gram <- mechanisms()$gram
     return(list(

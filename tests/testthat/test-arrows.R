@@ -21,7 +21,7 @@ r_floors <- list(
   mech = c(
     "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
     "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
-    "paper-bounds", "period-model", "plan-refusal", "treated-check"
+    "mechanism-treated-cohorts", "paper-bounds", "period-model", "plan-refusal", "treated-check"
   ),
   release = c(
     "aggregate", "guarantee", "release", "release-check", "release-groups", "release-json",

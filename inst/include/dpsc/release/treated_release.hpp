@@ -29,6 +29,7 @@ struct treated_facts {
   Eigen::Index pre = 0;
   bool level = false;
   double epsilon = 0.0, delta = 0.0;
+  double groups = 1.0;  // that share the last look at the donors
 
   Eigen::Index dimension() const { return pre + (level ? 1 : 0) + T1; }
 };
@@ -92,7 +93,7 @@ inline treated_plan plan_treated(const treated_facts& facts) {
       plan_moments("mean and moments of the treated, centred", facts.m, facts.dimension(), 1.0,
                    budget, moments * treated_constants::moments2);
   out.control = plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(),
-                             1.0, budget, treated_constants::control);
+                             1.0, budget, treated_constants::control / facts.groups);
   out.records = {budget.choice_record("radius of the treated", out.radius1), out.moments1.record,
                  budget.choice_record("radius of the treated, centred", out.radius2),
                  out.moments2.record};
