@@ -4,21 +4,23 @@
 
 #' What a release for everyone will spend, and on what, with several dates
 #'
-#' Donors and cohorts are disjoint, so each has an account, and the whole budget; what is asked of
-#' the donors after the cohorts shares what one cohort would have asked.
+#' Donors and cohorts are disjoint, so each has an account, and the whole budget. The donors are
+#' asked once more for each cohort.
 #' @inheritParams plan_everyone
 #' @param public (`list`)\cr with `dates` and, by date, the number of `treated` people.
 #' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
 #' @noRd
 plan_everyone_cohorts <- function(public, plan_first) {
-  public <- with_share(public, 1 - control_share)
+  # As much for each as one date has, but not more than the donors' release can spare.
+  share <- min(control_share * length(public$dates), largest_control_share)
+  public <- with_share(public, 1 - share)
   donors <- plan_first(public)
   groups <- lapply(seq_along(public$dates), function(g) {
     later <- public$dates[[g]] - public$T0
     group <- treated_facts(public, donors$features, public$treated[[g]])
     utils::modifyList(group, list(
       T0 = public$T0 + later, T1 = public$T1 - later, pre = group$pre + later,
-      groups = length(public$dates)
+      control = share / length(public$dates)
     ))
   })
   plans <- lapply(groups, plan_group)
@@ -33,6 +35,9 @@ plan_everyone_cohorts <- function(public, plan_first) {
   donors$public <- public
   donors
 }
+
+# Of the donors' budget, for the last looks at them together.
+largest_control_share <- 0.2
 
 #' The name of a cohort's account
 #' @noRd

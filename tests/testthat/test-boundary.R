@@ -56,7 +56,8 @@ unprotected <- list(
   lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
-  stream_shown_nodes_cpp = NULL, treated_audit_cpp = NULL, treated_control_audit_cpp = NULL,
+  stream_shown_nodes_cpp = NULL, treated_audit_cpp = "noise_hooks",
+  treated_control_audit_cpp = "noise_hooks",
   # The paper's experiments, from inst/reproduction.
   repeat_bounded_cpp = NULL, repeat_linear_cpp = NULL,
   # Without privacy, epsilon = Inf.

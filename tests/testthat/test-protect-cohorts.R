@@ -213,3 +213,31 @@ test_that("a cohort that is too small for the budget is refused, and nothing is 
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
+
+test_that("dp_audit() takes releases for everyone, of one date and of several", {
+  p <- protected_cohorts_of(n = 150, m = 60)
+  panel <- rbind(p$donors, p$group)
+  for (T0 in list(5, p$T0)) {
+    ours <- audit_mechanism("gram",
+      T0 = T0, epsilon = 6, protect = "everyone", treated = 120
+    )
+    expect_output(print(ours), "for everyone")
+    for (person in c(1, 151, 270)) {
+      other <- panel
+      other[person, ] <- rep_len(c(1, -1), 9)
+      audit <- withr::with_seed(6, dp_audit(ours, panel, other, n_runs = 2, mode = "replay"))
+      expect_false(audit$violated)
+      moved <- unique(audit$table$account[audit$table$observed > 0])
+      expect_identical(moved, if (person == 1) "donors" else if (length(T0) == 1) "treated" else
+        if (person == 151) "cohort 1" else "cohort 2")
+    }
+  }
+  # Somebody who moves two accounts was charged for one.
+  table <- data.frame(observed = c(0, 1, 1), ratio = c(0, 0.5, 0.5))
+  expect_identical(account_rows(table, c("a", "b", "b"))$ratio, table$ratio)
+  expect_identical(account_rows(table, c("a", "a", "b"))$ratio, c(0, Inf, Inf))
+  expect_error(
+    audit_mechanism("gram", T0 = 5:7, epsilon = 1, protect = "everyone", treated = 5),
+    class = "dpsc_error_argument"
+  )
+})
