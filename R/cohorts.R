@@ -12,7 +12,17 @@
 #' are released **once**, about the first adoption, and that one release serves all cohorts: the
 #' budget is what one date would cost, whatever their number. A cohort that adopts later is
 #' predicted from its past up to its own adoption, of which the periods after the first one are
-#' used one by one. The treated units' data are public.
+#' used one by one. With `protect = "donors"` the treated units' data are public.
+#'
+#' Covariates, `y ~ treated | x1 + x2`, are known of everybody as they were before the *first*
+#' adoption, and every cohort is predicted from its own past and from them.
+#'
+#' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
+#' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). What is
+#' not known of a protected cohort's past is taken to be as the donors', so the event table has no
+#' rows before the adoption. A fifth of the donors' budget at most goes to a last look at them
+#' for each cohort: with many dates it is thinner. Each cohort must be large enough for the budget,
+#' and is refused otherwise.
 #'
 #' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
 #' Averages count people (`size`): an average by time since adoption is over the cohorts that have
@@ -53,7 +63,8 @@
 #'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit;
 #'   `errors`, what cohorts share: T x T covariances by cohort and period, squared outcome units, of
 #'   the `privacy` noise and the donors' `regression`; `forecasts`, residuals before the adoption;
-#'   `estimator`. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
+#'   `estimator`; `protected`, `TRUE` where the treated are protected. PUBLIC or RELEASED; NOT
+#'   PRIVATE for `epsilon = Inf`.
 #'
 #'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
 #'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (how many are

@@ -47,6 +47,7 @@
 #'   few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
 #'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in
 #'   per cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
+#'   With several adoption dates every cohort is such a group.
 #'
 #' @section Covariates:
 #' `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (`method = "gram"`,
@@ -54,7 +55,13 @@
 #' value cut to the bounds first; of a factor or string the first level that is known. An unknown
 #' level counts as the first declared one. No message depends on a protected person's covariates;
 #' that they are there counts as public, as for the outcome. A factor that varies within a public
-#' treated unit, or within any unit where nothing is private, is an error.
+#' treated unit, or within any unit where nothing is private, is an error. With several adoption
+#' dates "before the treatment" is before the first of them, for everybody. `data` must be in
+#' memory.
+#'
+#' @section Several outcomes:
+#' `cbind(sales, visits) ~ treated` fits several outcomes of the same people under one charge, each
+#' with its own limits in `bounds`: see [dp_outcomes].
 #'
 #' @section Gaps:
 #' With `na = "interpolate"` every row is filled by itself: linearly between its own values, flat
@@ -111,10 +118,11 @@
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
 #'   1 exactly for treated units from the treatment on (each from its own adoption on, see
-#'   [dp_cohorts]); with estimators `"predictors"` and `"augmented"` also
-#'   `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by each unit's mean
-#'   before the treatment or over the periods named; or a numeric matrix of donors, n x T (rows are
-#'   donors), in outcome units (PRIVATE); or a release, whose further use spends nothing.
+#'   [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes; with estimators `"predictors"`
+#'   and `"augmented"` also `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by
+#'   each unit's mean before the treatment or over the periods named; or a numeric matrix of donors,
+#'   n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use spends
+#'   nothing.
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
@@ -130,7 +138,8 @@
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
 #'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)`
-#'   or all levels of a factor, the first of which the others are compared with.
+#'   or all levels of a factor, the first of which the others are compared with. With several
+#'   outcomes a list by name.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
@@ -153,11 +162,12 @@
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
 #'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
-#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets, where the release has covariates,
+#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets where the release has covariates,
 #'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
-#' @return With several adoption dates a [dp_cohorts]. Else an object of class `dp_synth`, a list of
-#'   public values and of values computed from the release alone:
+#' @return With several outcomes a [dp_outcomes], with several adoption dates a [dp_cohorts]. Else
+#'   an object of class `dp_synth`, a list of public values and of values computed from the release
+#'   alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
 #'   * `size`: the number of people in it. PUBLIC.

@@ -29,8 +29,8 @@
 #' @param format see [report()].
 #' @param ... given to the method of one outcome's fit; nothing else where it takes nothing else.
 #' @return An object of class `dp_outcomes`, a list: `outcomes`, ordinary fits by name
-#'   ([dp_synth()], or [dp_cohorts] for several dates), on which every verb works; `privacy`, as in a
-#'   [dp_release()], of all of them together, with `outcome` in its `steps`. PUBLIC or RELEASED.
+#'   ([dp_synth()], or [dp_cohorts] for several dates), on which every verb works; `privacy`, as in
+#'   a [dp_release()], of all of them together, with `outcome` in its `steps`. PUBLIC or RELEASED.
 #'
 #'   * `tidy()`, `glance()`, `augment()`, `as.data.frame()`: those of the outcomes, one below the
 #'     other, with a column `outcome`. The `epsilon`, `delta` and `rho` of `glance()` are those of
@@ -70,14 +70,14 @@ NULL
 #' @param each (`list`)\cr by outcome, from [formula_panel()].
 #' @return A `dp_outcomes`.
 #' @noRd
-fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, size, ledger, control,
-                         call, protect) {
+fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, size, ledger,
+                         control, call, protect) {
   check_epsilon_given(missing(epsilon), call)
   budget <- checked_budget(epsilon, delta, ledger, control, call)
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   if (budget$private && (method != "gram" || is_classical(estimator))) {
     abort(c(
-      "Several outcomes need {.code method = \"gram\"} and its estimators, or {.code epsilon = Inf}.",
+      "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.",
       i = "Nothing was released and nothing was spent."
     ), "argument", call)
   }

@@ -11,6 +11,7 @@
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
 #'   of protected people are used for matching and kept nowhere.
 #' @param from (`vector`, one a unit)\cr the period from which the unit is treated; `NA` for donors.
+#'   Different ones are several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, but for the names of the
 #'   units, which it holds: a fit does not.

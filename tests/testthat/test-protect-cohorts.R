@@ -82,7 +82,8 @@ test_that("an audit finds no more than the budget for anyone, and planted faults
     group$epsilon <- 3 * group$epsilon
     group
   }
-  table <- withr::with_seed(4, audit_protected(p, replaced("group", 61, extreme), loose, epsilon = 6))
+  last <- replaced("group", 61, extreme)
+  table <- withr::with_seed(4, audit_protected(p, last, loose, epsilon = 6))
   expect_gt(sum(table$share[table$moved]), 2)
   # A person who is in two cohorts.
   twice <- function(recorder) {

@@ -62,9 +62,8 @@ inline placebo_errors cohort_errors_of(const gram_statistics& s, const panel_fac
   const std::vector<Eigen::Index> order = cohort_order(facts.T0, q, T0, T);
   const row_scale own = reordered_scale(scale, order);
   const auto grid = [&](const row_scale& at) {
-    return grid_id(map_on_grid(at, Eigen::MatrixXd::Identity(T + q, T + q),
-                               Eigen::VectorXd::Zero(T + q))
-                       .map);
+    return grid_id(
+        map_on_grid(at, Eigen::MatrixXd::Identity(T + q, T + q), Eigen::VectorXd::Zero(T + q)).map);
   };
   return errors(reordered_source(source, order, grid(scale), grid(own)), own);
 }
@@ -78,8 +77,8 @@ inline cohorts_release run_cohorts(const cohorts_plan& plan, const panel_facts& 
   if (!plan.calibration.made()) return out;
   std::vector<placebo_errors> errors;
   for (const Eigen::Index T0 : dates)
-    errors.push_back(cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source,
-                                      plan, tick));
+    errors.push_back(
+        cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source, plan, tick));
   out.intervals = release_cohort_calibration(errors, plan.calibration, draws);
   return out;
 }

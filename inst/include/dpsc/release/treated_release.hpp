@@ -93,8 +93,8 @@ inline treated_plan plan_treated(const treated_facts& facts) {
       plan_moments("mean and moments of the treated, centred", facts.m, facts.dimension(), 1.0,
                    budget, moments * treated_constants::moments2);
   out.control =
-      plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(), 1.0, budget,
-                   std::isnan(facts.control) ? treated_constants::control : facts.control);
+      plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(), 1.0,
+                   budget, std::isnan(facts.control) ? treated_constants::control : facts.control);
   out.records = {budget.choice_record("radius of the treated", out.radius1), out.moments1.record,
                  budget.choice_record("radius of the treated, centred", out.radius2),
                  out.moments2.record};
