@@ -54,8 +54,9 @@
 #' data <- expand.grid(person = seq_len(people), month = 1:14)
 #' level <- rnorm(people)[data$person]
 #' data$treated <- as.integer(data$person > 1000 & data$month > 10)
-#' data$cost <- 100 + 20 * level + rnorm(nrow(data), 0, 5) - 8 * data$treated
-#' data$visits <- 4 + level + rnorm(nrow(data), 0, 0.5) + data$treated
+#' season <- cos(data$month / 2) * (1 + level / 4)
+#' data$cost <- 100 + 20 * level + 10 * season + rnorm(nrow(data), 0, 5) - 8 * data$treated
+#' data$visits <- 4 + level + season / 2 + rnorm(nrow(data), 0, 0.5) + data$treated
 #' fit <- dp_synth(cbind(cost, visits) ~ treated, data, c("person", "month"),
 #'   epsilon = 2, bounds = list(cost = c(0, 200), visits = c(0, 10)), protect = "donors"
 #' )
