@@ -25,8 +25,9 @@ run_release <- function(mechanism, panel, scope = topenv()) {
   # Warnings about delta say nothing about the mechanism.
   withCallingHandlers(
     scope$dp_release.matrix(panel[donors, , drop = FALSE],
-      target = mechanism$target %||% panel[-donors, , drop = FALSE], T0 = mechanism$T0, epsilon = mechanism$epsilon,
-      delta = mechanism$delta, bounds = mechanism$bounds, method = mechanism$method,
+      target = mechanism$target %||% panel[-donors, , drop = FALSE], T0 = mechanism$T0,
+      epsilon = mechanism$epsilon, delta = mechanism$delta, bounds = mechanism$bounds,
+      method = mechanism$method,
       calibration = mechanism$calibration, control = mechanism$control,
       protect = mechanism$protect %||% "donors"
     ),

@@ -38,8 +38,8 @@ r_floors <- list(
     "inference-time"
   ),
   api = c(
-    "classical-fit", "cohorts", "fit", "fit-panel", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
-    "outcomes", "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
+    "classical-fit", "cohorts", "fit", "fit-panel", "glm", "glm-release", "lm", "lm-json",
+    "lm-posterior", "outcomes", "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
