@@ -180,6 +180,16 @@ functions_that_reach <- function(names, namespace) {
 noise_hooks <- function(recorder) {
   list(
     gram_release_cpp = core_hook(recorder), cohort_release_cpp = cohort_hook(recorder),
+    treated_release_cpp = function(rows, group, statistics, scale, rng) {
+      recorder$batch(function(outputs) {
+        treated_audit_cpp(rows, group, statistics, scale, rng, outputs)
+      }, moments = TRUE)$statistics
+    },
+    treated_control_cpp = function(donors, group, treated, scale, rng) {
+      recorder$batch(function(outputs) {
+        treated_control_audit_cpp(donors, group, treated, scale, rng, outputs)
+      }, moments = TRUE)$statistics
+    },
     weights_release_cpp = function(donors, scale, y, plan, rng) {
       recorder$batch(function(outputs) {
         weights_audit_cpp(donors, scale, y, plan, rng, outputs)
@@ -305,5 +315,18 @@ replayed_calls <- function(hooked, from, to) {
       ratio = if (observed == 0) 0 else observed / declared
     )
   })
-  do.call(rbind, rows)
+  account_rows(do.call(rbind, rows), steps$account)
+}
+
+#' Steps by account: one person is in one group, and moves the steps of its account only
+#' @param account (`character` or `NULL`)\cr of each step.
+#' @noRd
+account_rows <- function(table, account) {
+  if (is.null(account)) {
+    return(table)
+  }
+  table$account <- account
+  moved <- table$observed > 0
+  if (length(unique(account[moved])) > 1L) table$ratio[moved] <- Inf
+  table
 }

@@ -16,16 +16,20 @@ repeat_runs <- function(n_runs, run, what = "Auditing") {
 
 #' One release of ours, run by the functions of `scope`
 #'
+#' @param panel (`matrix`)\cr rows of donors; of everyone, then those of the treated.
 #' @param scope (`environment`)\cr the namespace, or a copy of it whose noise is recorded.
 #' @return A `dp_release`.
 #' @noRd
-run_release <- function(mechanism, donors, scope = topenv()) {
+run_release <- function(mechanism, panel, scope = topenv()) {
+  donors <- seq_len(nrow(panel) - (mechanism$treated %||% 0))
   # Warnings about delta say nothing about the mechanism.
   withCallingHandlers(
-    scope$dp_release.matrix(donors,
-      target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
-      delta = mechanism$delta, bounds = mechanism$bounds, method = mechanism$method,
-      calibration = mechanism$calibration, control = mechanism$control, protect = "donors"
+    scope$dp_release.matrix(panel[donors, , drop = FALSE],
+      target = mechanism$target %||% panel[-donors, , drop = FALSE], T0 = mechanism$T0,
+      epsilon = mechanism$epsilon, delta = mechanism$delta, bounds = mechanism$bounds,
+      method = mechanism$method,
+      calibration = mechanism$calibration, control = mechanism$control,
+      protect = mechanism$protect %||% "donors"
     ),
     dpsc_warning_delta = function(w) invokeRestart("muffleWarning")
   )
@@ -41,7 +45,9 @@ as_black_box <- function(mechanism, ...) {
     s <- run_release(mechanism, panel)$statistics
     if (mechanism$method == "gram") {
       covariance <- s$restore %*% s$covariance %*% t(s$restore)
-      c(s$mean, covariance[upper.tri(covariance, diag = TRUE)])
+      groups <- c(if (!is.null(s$treated)) list(s$treated), s$cohorts$treated)
+      of_groups <- lapply(groups, function(group) c(group$mean, group$second, group$control$mean))
+      c(s$mean, covariance[upper.tri(covariance, diag = TRUE)], unlist(of_groups))
     } else {
       c(s$weights, s$counterfactual)
     }

@@ -27,7 +27,8 @@
 #'   argument `add_noise(value, scale, sensitivity, law)`, through which all its noise must go,
 #'   `law` being `"gaussian"` (`scale` is the standard deviation), `"laplace"` or `"gamma_norm"`.
 #' @param data,neighbour (`any`)\cr two neighbouring panels, as `mechanism` takes them (for
-#'   releases of ours: matrices of donors, n x T, that differ in one row).
+#'   releases of ours: matrices of donors, n x T, that differ in one row; of everyone, treated
+#'   people below them).
 #' @param epsilon,delta (`number`)\cr what the mechanism claims. Default for releases of ours: what
 #'   [audit_mechanism()] says.
 #' @param n_runs (`count`)\cr number of runs on each panel.
@@ -100,7 +101,11 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' Describe one of the package's own releases to [dp_audit()]
 #'
 #' @inheritParams dp_release
-#' @param target (`numeric(T)`)\cr the target, outcome units.
+#' @param target (`numeric(T)`)\cr the target, outcome units. Not with `protect = "everyone"`.
+#' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
+#' @param protect (`string`)\cr `"donors"`, or `"everyone"`: then the panels that [dp_audit()] is
+#'   given hold donors and treated people, one row each, the treated last.
+#' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, how many they are.
 #' @param control (`dp_control`)\cr settings. `rng = "R"`, the default here, is faster and lets
 #'   [set.seed()] repeat an audit; the noise has the same law.
 #' @return An object of class `dp_audit_mechanism`: what [dp_release()] takes besides the donors.
@@ -111,12 +116,24 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' @export
 audit_mechanism <- function(method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), target, T0, epsilon,
-                            delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R")) {
+                            delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R"),
+                            protect = c("donors", "everyone"), treated = NULL) {
   call <- public_call("audit_mechanism")
+  protect <- check_choice(protect, c("donors", "everyone"), call = call)
+  everyone <- protect == "everyone"
+  if (everyone) {
+    treated <- check_count(treated, 2, call = call)
+    T0 <- vapply(T0, check_count, 0, min = 1, arg = "T0", call = call)
+    if (!length(T0) %in% c(1L, treated)) {
+      abort("{.arg T0} must be one number, or one for each treated person.", "argument", call)
+    }
+  } else {
+    T0 <- check_count(T0, 1, call = call)
+  }
   structure(list(
     method = check_choice(method, c("gram", "output", "objective"), call = call),
     calibration = check_choice(calibration, c("tight", "published"), call = call),
-    target = target, T0 = check_count(T0, 1, call = call),
+    target = if (!everyone) target, T0 = T0, protect = protect, treated = treated,
     epsilon = check_number(epsilon, 0, open = "min", call = call),
     delta = check_number(delta, 0, 1, open = "max", call = call), bounds = bounds,
     control = check_control(control, call)
@@ -127,7 +144,8 @@ audit_mechanism <- function(method = c("gram", "output", "objective"),
 print.dp_audit_mechanism <- function(x, ...) {
   cat(
     "Release by method \"", x$method, "\" (", x$calibration, "), epsilon = ", format(x$epsilon),
-    ", delta = ", format(x$delta), ", to be audited\n",
+    ", delta = ", format(x$delta), if (x$protect == "everyone") ", for everyone",
+    ", to be audited\n",
     sep = ""
   )
   invisible(x)

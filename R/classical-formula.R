@@ -55,7 +55,8 @@ added_terms <- function(code) {
 #' @param parts (`list`)\cr from `split_predictors()`.
 #' @param data,index as for [dp_synth()]. Of a fit that is NOT PRIVATE.
 #' @param panel (`dpsc_panel`)\cr made from the same data, with the donors' names.
-#' @return `NULL` without terms; else a list: `donors` (n x K, named both ways) and `target` (K).
+#' @return `NULL` without terms; else a list: `donors` (n x K, named both ways), `target` (K) and
+#'   `treated`, the units of which that is the mean (k x K).
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 formula_predictors <- function(parts, data, index, panel, call = NULL) {
@@ -84,7 +85,8 @@ formula_predictors <- function(parts, data, index, panel, call = NULL) {
   donors <- seq_along(panel$donor_names)
   rownames(all) <- labels
   list(
-    donors = all[donors, , drop = FALSE], target = colMeans(all[-donors, , drop = FALSE])
+    donors = all[donors, , drop = FALSE], target = colMeans(all[-donors, , drop = FALSE]),
+    treated = all[-donors, , drop = FALSE]
   )
 }
 

@@ -21,7 +21,10 @@ cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
     table$conf.low <- pmax(table$estimate - width, table$least)
     table$conf.high <- pmin(table$estimate + width, table$most)
   }
-  if (type == "event") table <- with_residuals(table, cohort_residuals(fit))
+  # The past of protected people is released as what the fit makes of it: no residual is left.
+  if (type == "event" && !is_released_group(fit)) {
+    table <- with_residuals(table, cohort_residuals(fit))
+  }
   table[setdiff(names(table), c("overall", "least", "most"))]
 }
 

@@ -134,6 +134,11 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
       i = "They are free. Anything else needs {.fn dp_synth}."
     ), "argument", call)
   }
+  if (is_released_group(object)) {
+    arguments <- list(object$release, estimator = estimator %||% object$estimator)
+    if (!missing(lambda)) arguments["lambda"] <- list(lambda)
+    return(do.call("dp_synth", arguments))
+  }
   paths <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$target)
   # Cohort by cohort; units in a cohort keep their order.
   order <- order(object$adopted)
@@ -142,6 +147,8 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
     estimator = estimator %||% object$estimator,
     size = if (is.null(size)) object$size[order] else rep_len(size, length(order))[order]
   )
+  covariates <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$covariates)
+  arguments$covariates <- do.call(rbind, unname(covariates))
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)
 }
@@ -251,7 +258,11 @@ cohort_lines <- function(fit) {
     strwrap(paste0("treated from: ", enumerate(shown, length(sizes))), 92L,
       prefix = "    ", initial = "  "
     ),
-    if (fit$release$privacy$private) donors_only_line
+    if (is_released_group(fit)) {
+      protects_line(fit, TRUE)
+    } else if (fit$release$privacy$private) {
+      donors_only_line
+    }
   )
 }
 
@@ -357,14 +368,17 @@ cohort_meaning <- function(fit) {
     return("  NOT PRIVATE: placebo_space(fit$cohorts[[1]]) and the like work on each cohort.")
   }
   c(
-    "  Rows before 0 are residuals, of forecasts from all earlier periods or of the fit.",
+    if (!is_released_group(fit)) {
+      "  Rows before 0 are residuals, of forecasts from all earlier periods or of the fit."
+    },
     "  Intervals are for each row by itself; for all together: confint(simultaneous = TRUE)."
   )
 }
 
 next_cohort_lines <- function(fit) {
+  before <- if (!is_released_group(fit)) " rows before it are residuals."
   c(
-    "  0 is the first treated period; rows before it are residuals. plot(fit) draws this table;",
+    paste0("  0 is the first treated period;", before, " plot(fit) draws this table;"),
     "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts each fit."
   )
 }

@@ -12,7 +12,17 @@
 #' are released **once**, about the first adoption, and that one release serves all cohorts: the
 #' budget is what one date would cost, whatever their number. A cohort that adopts later is
 #' predicted from its past up to its own adoption, of which the periods after the first one are
-#' used one by one. The treated units' data are public.
+#' used one by one. With `protect = "donors"` the treated units' data are public.
+#'
+#' Covariates, `y ~ treated | x1 + x2`, are known of everybody as they were before the *first*
+#' adoption, and every cohort is predicted from its own past and from them.
+#'
+#' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
+#' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). What is
+#' not known of a protected cohort's past is taken to be as the donors', so the event table has no
+#' rows before the adoption. A fifth of the donors' budget at most goes to a last look at them
+#' for each cohort: with many dates it is thinner. Each cohort must be large enough for the budget,
+#' and is refused otherwise.
 #'
 #' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
 #' Averages count people (`size`): an average by time since adoption is over the cohorts that have
@@ -54,7 +64,8 @@
 #'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit;
 #'   `errors`, what cohorts share: T x T covariances by cohort and period, squared outcome units, of
 #'   the `privacy` noise and the donors' `regression`; `forecasts`, residuals before the adoption;
-#'   `estimator`. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
+#'   `estimator`; `protected`, `TRUE` where the treated are protected. PUBLIC or RELEASED; NOT
+#'   PRIVATE for `epsilon = Inf`.
 #'
 #'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
 #'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (how many are
@@ -97,25 +108,37 @@ NULL
 
 #' Fit several cohorts to a release
 #' @param release (`dp_release`)\cr by method gram.
-#' @param target (`matrix`, k x T, outcome units, PUBLIC).
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected people
+#'   that the release holds.
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param size (`numeric(k)`)\cr people in each unit.
-#' @param fit_one (`function`)\cr of a release, targets, estimator and sizes: their fit.
+#' @param fit_one (`function`)\cr of a release, targets, estimator, sizes and covariates: their fit.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
 #' @return A `dp_cohorts`.
 #' @noRd
-fit_cohorts <- function(release, target, adopted, estimator, size, fit_one) {
+fit_cohorts <- function(release, target, adopted, estimator, size, fit_one, covariates = NULL) {
   dates <- sort(unique(adopted))
   pooled <- pooled_seconds(release)
   fits <- lapply(dates, function(T0) {
     at <- adopted == T0
-    fit_one(cohort_view(release, T0, pooled), target[at, , drop = FALSE], estimator, size[at])
+    fit_one(
+      cohort_view(release, T0, pooled), if (!is.null(target)) target[at, , drop = FALSE],
+      estimator, size[at],
+      covariates = if (!is.null(covariates)) covariates[at, , drop = FALSE]
+    )
   })
-  paths <- do.call(rbind, lapply(fits, `[[`, "target"))
   penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
+  errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
+  if (is.null(target)) {
+    out <- new_cohorts(release, fits, adopted, size, estimator, errors)
+    out$protected <- TRUE
+    return(out)
+  }
+  paths <- do.call(rbind, lapply(fits, `[[`, "target"))
+  means <- do.call(rbind, lapply(fits, `[[`, "covariates"))
   new_cohorts(
-    release, fits, adopted, size, estimator,
-    errors = shared_errors(release, dates, paths, penalty, estimator),
-    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator)
+    release, fits, adopted, size, estimator, errors,
+    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator, means)
   )
 }
 
@@ -132,7 +155,7 @@ classical_cohorts <- function(panel, size, fit_one) {
     own$T0 <- T0
     own$T1 <- periods - T0
     own$adopted <- NULL
-    fit <- fit_one(own)
+    fit <- fit_one(with_own_predictors(own, at))
     fit$size <- sum(size[at])
     fit
   })
@@ -141,6 +164,15 @@ classical_cohorts <- function(panel, size, fit_one) {
   new_cohorts(release, fits, panel$adopted, size, fits[[1L]]$estimator,
     forecasts = classical_forecasts(panel, fits, fit_one)
   )
+}
+
+#' A panel of some of its treated units: their mean predictors. NOT PRIVATE.
+#' @noRd
+with_own_predictors <- function(panel, at) {
+  if (!is.null(panel$predictors)) {
+    panel$predictors$target <- colMeans(panel$predictors$treated[at, , drop = FALSE])
+  }
+  panel
 }
 
 #' One-step forecasts between the first adoption and each cohort's own, by fits that end there
@@ -161,6 +193,7 @@ classical_forecasts <- function(panel, fits, fit_one) {
       own$target <- fits[[g]]$target[, known, drop = FALSE]
       own$times <- panel$times[known]
       own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
+      own <- with_own_predictors(own, panel$adopted == dates[[g]])
       fit <- fit_one(own)
       fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
     }, 0)

@@ -27,8 +27,10 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   view$rounds <- s$rounds
   rows <- s$leave_one_out$rows %||% cohorts$leave_one_out[[1L]]$rows
   if (is.na(g) && !is.null(rows)) {
+    q <- NROW(panel$covariates)
     view$leave_one_out <- list(
-      n = panel$n, T0 = T0, penalty = raw_penalty(view, panel$n), rows = rows
+      n = panel$n, T0 = T0 + q, penalty = raw_penalty(view, panel$n),
+      rows = rows[, cohort_order(panel$T0, q, T0, panel$T0 + panel$T1), drop = FALSE]
     )
   } else if (is.na(g)) {
     view$reason <- "the release calibrated none for this adoption date"
@@ -38,6 +40,10 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
     view$intervals$pooled <- as.list(pooled[g, ])
   } else if (!release$privacy$private) {
     view$leave_one_out <- cohorts$leave_one_out[[g]]
+  }
+  if (!is.na(g) && !is.null(cohorts$treated)) {
+    view$treated <- cohorts$treated[[g]]
+    release$panel$treated <- panel$treated[[g]]
   }
   release$statistics <- view
   release
@@ -88,10 +94,23 @@ modelled_second <- function(T0, release) {
     release$statistics$cohorts$intervals$estimator, release$statistics$cohorts$intervals$lambda
   )
   A <- seq_len(s$pre)
-  basis <- s$loadings[seq_len(T0), A, drop = FALSE]
+  known <- T0 + NROW(release$panel$covariates)
+  basis <- s$loadings[seq_len(known), A, drop = FALSE]
   path <- drop(basis %*% solve(crossprod(basis), s$mean[A]))
-  path <- c(path, numeric(nrow(s$loadings) - T0))
+  path <- c(path, numeric(nrow(s$loadings) - known))
   mean(gram_estimate_cpp(s, options, matrix(path, 1L), 1)[[1L]]$prediction)
+}
+
+#' A cohort's path in the order in which it knows its columns, with its covariates, scaled units
+#' @param fit (`dp_synth`)\cr of the cohort. Of protected people: the released path.
+#' @noRd
+cohort_path <- function(fit) {
+  release <- fit$release
+  if (is_released_group(fit)) {
+    return(released_path(release)$path)
+  }
+  scaled <- unname(to_scale(fit$target, release_scale(release)))
+  drop(with_covariates(release, scaled, fit$covariates))
 }
 
 #' Covariances between the errors of several cohorts' counterfactuals
@@ -99,12 +118,12 @@ modelled_second <- function(T0, release) {
 #' The noise and the donors' own regression are shared; what else makes a cohort stray is its own.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param dates (`integer(G)`)\cr the cohorts' `T0`.
-#' @param target (`matrix`, G x T, outcome units)\cr one path a cohort. PUBLIC.
+#' @param paths (`list` of `numeric`, scaled units)\cr one a cohort, from [cohort_path()].
 #' @param penalty (`numeric(G)`)\cr as in a fit; used where nothing is private.
 #' @return A list of two matrices, squared outcome units, `privacy` and `regression`: cohort by
 #'   cohort, within each the periods from its adoption on. RELEASED.
 #' @noRd
-shared_errors <- function(release, dates, target, penalty, estimator) {
+shared_errors <- function(release, dates, paths, penalty, estimator) {
   n <- release$panel$n
   private <- release$privacy$private
   scale <- release_scale(release)
@@ -112,9 +131,7 @@ shared_errors <- function(release, dates, target, penalty, estimator) {
   options <- lapply(penalty, function(one) {
     gram_options(private, n, scale, estimator, lambda, if (private) NaN else one / (2 * n))
   })
-  errors <- cohort_errors_cpp(
-    release$statistics, options, dates, unname(to_scale(target, scale)), n
-  )
+  errors <- cohort_errors_cpp(release$statistics, options, dates, do.call(rbind, paths), n)
   more <- regression_excess(release, dates, errors$regression)
   list(
     privacy = errors$privacy * scale$unit^2,
@@ -147,11 +164,13 @@ regression_excess <- function(release, dates, regression) {
 #' The release holds these periods one by one, so each can be predicted from those before it: what
 #' a placebo date would say, free.
 #' @inheritParams shared_errors
+#' @param target (`matrix`, G x T, outcome units)\cr one path a cohort. PUBLIC.
+#' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.
 #' @param size (`numeric(G)`)\cr people in each cohort.
 #' @return A data frame: `cohort` (position), `period` (position), `residual` (outcome units).
 #'   RELEASED.
 #' @noRd
-held_out_residuals <- function(release, dates, target, size, estimator) {
+held_out_residuals <- function(release, dates, target, size, estimator, covariates = NULL) {
   from <- release$panel$T0
   pooled <- pooled_seconds(release)
   rows <- lapply(seq.int(from, length.out = max(0L, max(dates) - from)), function(T0) {
@@ -159,7 +178,10 @@ held_out_residuals <- function(release, dates, target, size, estimator) {
     view <- cohort_view(release, T0, pooled)
     # Penalties that the fit would choose without knowing more.
     scale <- release_scale(release)
-    scaled <- unname(to_scale(target[later, , drop = FALSE], scale))
+    scaled <- with_covariates(
+      view, unname(to_scale(target[later, , drop = FALSE], scale)),
+      covariates[later, , drop = FALSE]
+    )
     fits <- estimate_gram(view, scaled, size[later], estimator)
     path <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
     data.frame(

@@ -47,6 +47,7 @@
 #'   few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
 #'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in
 #'   per cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
+#'   With several adoption dates every cohort is such a group.
 #'
 #' @section Covariates:
 #' `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (`method = "gram"`,
@@ -54,7 +55,13 @@
 #' value cut to the bounds first; of a factor or string the first level that is known. An unknown
 #' level counts as the first declared one. No message depends on a protected person's covariates;
 #' that they are there counts as public, as for the outcome. A factor that varies within a public
-#' treated unit, or within any unit where nothing is private, is an error.
+#' treated unit, or within any unit where nothing is private, is an error. With several adoption
+#' dates "before the treatment" is before the first of them, for everybody. `data` must be in
+#' memory.
+#'
+#' @section Several outcomes:
+#' `cbind(sales, visits) ~ treated` fits several outcomes of the same people under one charge, each
+#' with its own limits in `bounds`: see [dp_outcomes].
 #'
 #' @section Gaps:
 #' With `na = "interpolate"` every row is filled by itself: linearly between its own values, flat
@@ -112,10 +119,11 @@
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
 #'   1 exactly for treated units from the treatment on (each from its own adoption on, see
-#'   [dp_cohorts]); with estimators `"predictors"` and `"augmented"` also
-#'   `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by each unit's mean
-#'   before the treatment or over the periods named; or a numeric matrix of donors, n x T (rows are
-#'   donors), in outcome units (PRIVATE); or a release, whose further use spends nothing.
+#'   [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes; with estimators `"predictors"`
+#'   and `"augmented"` also `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by
+#'   each unit's mean before the treatment or over the periods named; or a numeric matrix of donors,
+#'   n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use spends
+#'   nothing.
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
@@ -131,7 +139,8 @@
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
 #'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)`
-#'   or all levels of a factor, the first of which the others are compared with.
+#'   or all levels of a factor, the first of which the others are compared with. With several
+#'   outcomes a list by name.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
@@ -154,11 +163,12 @@
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
 #'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
-#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets, where the release has covariates,
+#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets where the release has covariates,
 #'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
-#' @return With several adoption dates a [dp_cohorts]. Else an object of class `dp_synth`, a list of
-#'   public values and of values computed from the release alone:
+#' @return With several outcomes a [dp_outcomes], with several adoption dates a [dp_cohorts]. Else
+#'   an object of class `dp_synth`, a list of public values and of values computed from the release
+#'   alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
 #'   * `size`: the number of people in it. PUBLIC.
@@ -216,21 +226,27 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   private <- is_private(epsilon)
-  keep_names <- control$donor_names || is_classical(estimator)
-  predictors <- if (is_classical(estimator)) split_predictors(x, estimator, call)
-  parts <- if (is.null(predictors)) split_covariates(x, call) else predictors
-  limits <- split_bounds(bounds, parts$names, private, call)
-  bounds <- limits$outcome
-  panel <- panel_with_gaps(
-    parts$formula, data, index, check_gaps(na, roster, call), roster, bounds, call,
-    keep_names = keep_names, private = private, hide = hides_treated(protect, private),
-    covariates = limits$covariates
-  )
-  panel$predictors <- formula_predictors(predictors, data, index, panel, call)
-  fit <- fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
-  )
+  classical <- is_classical(estimator)
+  several <- split_outcomes(x, bounds, private, call)
+  panels <- several %||% list(list(formula = x, bounds = bounds))
+  # No function of a loop's own: what is missing must be seen to be.
+  for (k in seq_along(panels)) {
+    panels[[k]] <- formula_panel(
+      panels[[k]]$formula, data, index, na, roster, panels[[k]]$bounds, call, private,
+      estimator = if (classical) estimator, keep_names = control$donor_names || classical,
+      hide = hides_treated(protect, private)
+    )
+  }
+  fit <- if (is.null(several)) {
+    fit_panel(
+      panels[[1L]]$panel, epsilon, delta, panels[[1L]]$bounds, method, calibration, estimator, size,
+      ledger, control, call, protect
+    )
+  } else {
+    fit_outcomes(
+      panels, epsilon, delta, method, calibration, estimator, size, ledger, control, call, protect
+    )
+  }
   fit$formula <- shown_formula(x)
   fit
 }
@@ -294,8 +310,8 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   check_no_dots(..., call = call)
   x <- with_penalty(x, lambda, call)
   estimator <- check_estimator(estimator, x$method, call)
-  if (missing(target) && !is.null(x$statistics$treated)) {
-    return(fit_release(x, NULL, estimator, NULL, call))
+  if (missing(target) && !is.null(x$panel$treated)) {
+    return(fit_protected(x, estimator, call))
   }
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   periods <- x$panel$T0 + x$panel$T1
@@ -308,37 +324,9 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
     adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
     if (length(unique(adopted)) > 1L) {
       fit_one <- function(...) fit_release(..., call = call)
-      return(fit_cohorts(x, target, adopted, estimator, size, fit_one))
+      return(fit_cohorts(x, target, adopted, estimator, size, fit_one, covariates))
     }
     x <- cohort_view(x, adopted[[1L]])
   }
   fit_release(x, target, estimator, size, call, covariates)
-}
-
-#' From a checked panel to a fit
-#' @noRd
-fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
-                      ledger, control, call, protect = NULL) {
-  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
-  size <- panel$size %||% check_size(size, nrow(panel$target), call)
-  if (is_classical(estimator)) {
-    one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
-    return(if (is.null(panel$adopted)) one(panel) else classical_cohorts(panel, size, one))
-  }
-  method <- check_choice(method, c("gram", "output", "objective"), call = call)
-  estimator <- check_estimator(estimator, method, call)
-  # The release is for the group's mean.
-  panel$size <- size
-  release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
-    refuse = TRUE
-  )
-  if (!is.null(panel$adopted)) {
-    fit_one <- function(...) fit_release(..., call = call)
-    return(fit_cohorts(release, panel$target, panel$adopted, estimator, size, fit_one))
-  }
-  public <- is.null(panel$treated)
-  fit_release(release, if (public) panel$target, estimator, size, call,
-    if (public) panel$covariates$target
-  )
 }

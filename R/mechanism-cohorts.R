@@ -37,9 +37,10 @@ run_cohorts <- function(plan, donors, public) {
   if (!public$private) {
     return(raw_cohorts(plan, donors, public))
   }
+  scale <- insert_scale(core_scale(public$bounds), NROW(public$covariates), public$T0)
   statistics <- cohort_release_cpp(
-    donors, gram_facts(public), public$dates, core_scale(public$bounds),
-    release_options(plan, public), public$control$rng
+    donors, gram_facts(public), public$dates, scale, release_options(plan, public),
+    public$control$rng
   )
   statistics$cohorts <- with_estimator(statistics$cohorts, plan)
   statistics
@@ -48,20 +49,36 @@ run_cohorts <- function(plan, donors, public) {
 #' Statistics without noise for several dates. NOT PRIVATE.
 #' @noRd
 raw_cohorts <- function(plan, donors, public) {
+  q <- NROW(public$covariates)
+  periods <- public$T0 + public$T1
   each <- lapply(public$dates, function(T0) {
-    facts <- utils::modifyList(public, list(T0 = T0, T1 = public$T0 + public$T1 - T0))
-    run_gram(plan, donors, facts)
+    facts <- utils::modifyList(public, list(T0 = T0, T1 = periods - T0))
+    own <- if (q > 0L) donors[, cohort_order(public$T0, q, T0, periods), drop = FALSE] else donors
+    run_gram(plan, own, facts)
   })
   stores <- lapply(each, `[[`, "leave_one_out")
-  # The rows are the same, and kept once.
-  stores <- lapply(stores, function(store) {
-    if (!is.null(store$rows)) store$rows <- stores[[1L]]$rows
-    store
-  })
+  # Without covariates the rows are the same, and kept once.
+  if (q == 0L) {
+    stores <- lapply(stores, function(store) {
+      if (!is.null(store$rows)) store$rows <- stores[[1L]]$rows
+      store
+    })
+  }
   statistics <- each[[1L]]
   statistics$leave_one_out <- NULL
   statistics$cohorts <- list(T0 = public$dates, leave_one_out = stores)
   statistics
+}
+
+#' The columns of a row in the order in which a cohort knows them
+#'
+#' A release has `before` periods, `q` covariates, and the other periods; a cohort that adopts after
+#' `T0` periods has its own past first, then the covariates.
+#' @noRd
+cohort_order <- function(before, q, T0, periods) {
+  column <- seq_len(periods) + ifelse(seq_len(periods) > before, q, 0L)
+  past <- seq_len(T0)
+  c(column[past], before + seq_len(q), column[-past])
 }
 
 #' What is wrong with the parts for several dates, or `NULL`

@@ -3,11 +3,43 @@
 #' What is wrong with the statistics of a treated group that was read, or `NULL`
 #' @noRd
 treated_problem <- function(release) {
-  x <- release$statistics$treated
+  groups <- protected_groups(release)
   m <- release$panel$treated
-  if (is.null(x) && is.null(m)) {
+  if (is.null(groups) && is.null(m)) {
     return(NULL)
   }
+  fits <- release$method == "gram" && length(groups) == length(m) && is.numeric(m) &&
+    all(vapply(groups, function(group) group_fits(group$x, group$m, group$release), NA))
+  if (!fits) "The treated group's statistics do not fit the sizes of the panel."
+}
+
+#' The protected groups of a release, each with the release as its date sees it
+#' @return A list of lists: `x`, what was released of it; `m` people; `release` with the sizes of
+#'   its date. `NULL` where nobody treated is protected.
+#' @noRd
+protected_groups <- function(release) {
+  s <- release$statistics
+  m <- release$panel$treated
+  if (!is.null(s$treated)) {
+    return(list(list(x = s$treated, m = m, release = release)))
+  }
+  groups <- s$cohorts$treated
+  if (is.null(groups)) {
+    return(NULL)
+  }
+  lapply(seq_along(groups), function(g) {
+    later <- s$cohorts$T0[[g]] - release$panel$T0
+    own <- release
+    own$panel$T0 <- release$panel$T0 + later
+    own$panel$T1 <- release$panel$T1 - later
+    own$statistics$pre <- s$pre + later
+    list(x = groups[[g]], m = m[[g]], release = own)
+  })
+}
+
+#' Does what was released of a group fit its sizes?
+#' @noRd
+group_fits <- function(x, m, release) {
   is_array <- function(x, size) {
     is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
   }
@@ -15,7 +47,7 @@ treated_problem <- function(release) {
   is_path <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
   periods <- release$panel$T0 + NROW(release$panel$covariates) + release$panel$T1
   d <- length(x$mean)
-  fits <- release$method == "gram" && is_number(m) && m >= 2 && m == round(m) &&
+  is_number(m) && m >= 2 && m == round(m) &&
     is.list(x) && is.numeric(x$mean) && all(is.finite(x$mean)) &&
     d == release$statistics$pre + release$statistics$demean + release$panel$T1 &&
     is_array(x$loadings, c(periods, d)) && is_array(x$moves, c(periods, d + release$panel$T1)) &&
@@ -28,5 +60,4 @@ treated_problem <- function(release) {
       is.list(round) && length(round$origin) == d &&
         all(vapply(round[c("radius", "exponent", "clipped", "constant", "noise")], is_amount, NA))
     }, NA))
-  if (!fits) "The treated group's statistics do not fit the sizes of the panel."
 }

@@ -14,18 +14,8 @@ plan_everyone <- function(public, plan_first) {
   # Of the donors' account a part is for what comes after the treated.
   public <- with_share(public, 1 - control_share)
   donors <- plan_first(public)
-  features <- donors$features
-  group <- list(
-    m = public$treated, n = public$n, T0 = public$T0, T1 = public$T1, pre = features$pre,
-    level = features$demean, epsilon = public$all_epsilon, delta = public$delta
-  )
-  treated <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small for this group: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument")
-  })
-  check_group_noise(treated$noise, group)
+  group <- treated_facts(public, donors$features, public$treated)
+  treated <- plan_group(group)
   accounts <- list(donors = rbind(donors$steps, treated$control), treated = treated$steps)
   donors$cost <- dearest_cost(lapply(accounts, account_cost, public = public))
   donors$steps <- rbind(
@@ -37,6 +27,30 @@ plan_everyone <- function(public, plan_first) {
   donors
 }
 
+#' What is public of a protected group, in the core's terms
+#' @param features (`list`)\cr of the donors' plan.
+#' @param m (`count`)\cr people.
+#' @noRd
+treated_facts <- function(public, features, m) {
+  list(
+    m = m, n = public$n, T0 = public$T0, T1 = public$T1, pre = features$pre,
+    level = features$demean, epsilon = public$all_epsilon, delta = public$delta
+  )
+}
+
+#' The plan of a group that is large enough for its budget
+#' @noRd
+plan_group <- function(group) {
+  plan <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for this group: the noise would not fit the exact sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument")
+  })
+  check_group_noise(plan$noise, group)
+  plan
+}
+
 # Of the donors' budget for the last look at them (inst/include/dpsc/release/treated_release.hpp).
 control_share <- 0.07
 
@@ -45,14 +59,20 @@ control_share <- 0.07
 #' @noRd
 with_share <- function(public, share) {
   public$all_epsilon <- public$epsilon
-  public$epsilon <- if (public$delta > 0) {
-    mu <- gdp_budget_cpp(public$epsilon, public$delta) * sqrt(share)
-    # Rounding must not make the parts exceed the whole.
-    gdp_epsilon_cpp(mu * (1 - 1e-9), public$delta)
-  } else {
-    public$epsilon * share
-  }
+  public$epsilon <- share_of_epsilon(public$epsilon, public$delta, share)
   public
+}
+
+#' The epsilon of a share of a budget: of the squared shift, or of epsilon itself
+#' @noRd
+share_of_epsilon <- function(epsilon, delta, share) {
+  if (delta > 0) {
+    mu <- gdp_budget_cpp(epsilon, delta) * sqrt(share)
+    # Rounding must not make the parts exceed the whole.
+    gdp_epsilon_cpp(mu * (1 - 1e-9), delta)
+  } else {
+    epsilon * share
+  }
 }
 
 #' What the steps of one account cost together

@@ -107,6 +107,12 @@ confint.dp_selection <- function(object, parm, level = 0.95, ...) {
   normal_limits(object$coefficients, vcov.dp_selection(object), parm, level, call)
 }
 
+#' Did the noise of the fit choose too? Its intervals would cover half of what they say then.
+#' @noRd
+chosen_by_its_noise <- function(x) {
+  x$privacy$private && x$method == "gram" && length(x$selected) < x$facts$p
+}
+
 check_refit <- function(selection, call) {
   if (is.null(selection$coefficients)) {
     abort("This selection was made without a regression ({.code refit = FALSE}).", "argument", call)

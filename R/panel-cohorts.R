@@ -62,6 +62,15 @@ adoption_dates <- function(panel) {
   if (!is.null(panel$adopted)) sort(unique(panel$adopted))
 }
 
+#' Numbers of protected people, by date where there are several; `NULL` for none
+#' @noRd
+treated_counts <- function(panel) {
+  if (is.null(panel$treated) || is.null(panel$adopted)) {
+    return(nrow(panel$treated))
+  }
+  as.integer(table(panel$adopted))
+}
+
 #' People in the smallest cohort, which decides what a release calibrates; in all for one date
 #' @param size (`numeric`)\cr people in each treated unit.
 #' @noRd

@@ -11,6 +11,7 @@
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
 #'   of protected people are used for matching and kept nowhere.
 #' @param from (`vector`, one a unit)\cr the period from which the unit is treated; `NA` for donors.
+#'   Different ones are several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, but for the names of the
 #'   units, which it holds: a fit does not.
@@ -117,7 +118,7 @@ panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
   n_rows <- check_long_data(data, call)
   formula <- check_panel_formula(formula, call)
   index <- check_index(index, data, call)
-  treatment <- roster_treatment(roster, call)
+  treatment <- roster_treatment(roster, call, hide)
   outcome <- roster_outcome(formula, data, n_rows, private, call)
   place <- function(column, values) match(data_column(data, column, values, call), values)
   unit <- place(index[[1L]], roster$unit)
@@ -127,7 +128,7 @@ panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
   periods <- length(roster$periods)
   rows <- matrix(NA_real_, length(roster$unit), periods)
   rows[cbind(unit[known], time[known])] <- outcome[known]
-  rows <- interpolate_rows(rows, treatment$T0, row_middle(bounds, periods, private, call))
+  rows <- fill_rows(rows, treatment, row_middle(bounds, periods, private, call))
   label <- code_label(formula[[2L]], "outcome")
   check_filled(rows, label, call)
   target <- rows[treatment$units, , drop = FALSE]
@@ -146,7 +147,7 @@ panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
     )
     panel$covariates <- split_units(found, treatment$units)
   }
-  panel
+  with_adoption(panel, treatment$adopted)
 }
 
 #' A column of units or periods, of the roster's type
@@ -167,7 +168,7 @@ data_column <- function(data, name, declared, call) {
 #' Who is treated and from when, as declared
 #' @return As [find_treatment()].
 #' @noRd
-roster_treatment <- function(roster, call) {
+roster_treatment <- function(roster, call, hide = FALSE) {
   units <- which(!is.na(roster$from))
   if (!length(units)) {
     abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster", call)
@@ -177,11 +178,9 @@ roster_treatment <- function(roster, call) {
   )
   first <- match(roster$from[units], roster$periods)
   if (length(unique(first)) > 1L) {
-    abort(c(
-      "All treated units must adopt the treatment in the same period.",
-      x = "The roster has {length(unique(first))} adoption dates.",
-      i = "Fit each adoption date on its own, without the units treated at the others."
-    ), "roster", call)
+    labels <- if (hide) rep("a treated unit", length(units)) else unit_labels(roster$unit[units])
+    adopted <- check_adopted(first - 1L, labels, roster$periods, call)
+    return(list(units = units, T0 = min(adopted), adopted = adopted))
   }
   if (first[[1L]] < 3L) {
     abort("Two periods at least must come before the treatment.", "roster", call)
@@ -222,6 +221,19 @@ row_middle <- function(bounds, periods, private, call) {
     ), "bounds", call)
   }
   rep(NA_real_, periods)
+}
+
+#' Fill the rows of donors, and those of treated units by their own dates
+#' @param treatment (`list`)\cr from [roster_treatment()].
+#' @noRd
+fill_rows <- function(rows, treatment, middle) {
+  T0 <- rep(treatment$T0, nrow(rows))
+  T0[treatment$units] <- treatment$adopted %||% treatment$T0
+  for (date in unique(T0)) {
+    at <- T0 == date
+    rows[at, ] <- interpolate_rows(rows[at, , drop = FALSE], date, middle)
+  }
+  rows
 }
 
 #' Fill every row by itself

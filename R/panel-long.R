@@ -35,7 +35,13 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
         call)
     }
     if (length(covariates)) {
-      abort("Covariates need {.arg data} in memory, a data frame.", "covariate", call)
+      abort(c(
+        "Covariates need {.arg data} in memory, a data frame.",
+        i = paste(
+          "Read the table or the files into one, or leave the covariates out. Nothing was released",
+          "and nothing was spent."
+        )
+      ), "covariate", call)
     }
     return(panel_from_long(data, formula, private, call, hide))
   }

@@ -56,7 +56,8 @@ protected_panel <- function(panel, bounds, call) {
   periods <- panel$T0 + panel$T1
   middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods, call)$centre
   panel$target <- matrix(middle, 1L, dimnames = list(NULL, NULL))
-  panel$size <- nrow(panel$treated)
+  # Of several dates each person is of one.
+  panel$size <- if (is.null(panel$adopted)) nrow(panel$treated) else rep(1, nrow(panel$treated))
   panel
 }
 
@@ -67,16 +68,6 @@ guard_panel <- function(panel, protect, private, method, size, bounds, call) {
   protect <- check_protect(protect, nrow(panel$target), private, method, size, call)
   if (protect == "donors") {
     return(panel)
-  }
-  if (!is.null(panel$adopted)) {
-    abort(c(
-      "{.code protect = \"everyone\"} serves one adoption date.",
-      i = paste(
-        "Fit each date by itself, with a {.fn dp_ledger} for the donors, who are asked each time;",
-        "or take the treated for public, {.code protect = \"donors\"}."
-      ),
-      i = "Nothing was released and nothing was spent."
-    ), "protect", call)
   }
   protected_panel(panel, bounds, call)
 }

@@ -193,7 +193,7 @@ gram_noise_conflict <- function(release) {
   s <- release$statistics
   noise <- c(s$mean_sd, s$moment_sd)
   if (!release$privacy$private) {
-    extra <- list(s$rounds, s$intervals, s$cohorts$intervals, s$treated)
+    extra <- list(s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated)
     if (any(noise != 0) || !all(vapply(extra, is.null, NA))) {
       return("A release without privacy reports noise.")
     }
@@ -216,25 +216,45 @@ donor_steps <- function(release) {
   if (is.null(steps$account)) {
     return(steps)
   }
-  # Without the last, which comes after the treated.
-  steps[steps$account == "donors" & seq_len(nrow(steps)) < nrow(steps), ]
+  # Without the last ones, which come after the treated.
+  last <- nrow(steps) - length(release$panel$treated)
+  steps[steps$account == "donors" & seq_len(nrow(steps)) <= last, ]
 }
 
-#' Is the noise of a protected group that of its account's steps?
+#' Is the noise of protected groups that of their accounts' steps?
 #' @noRd
 treated_conflict <- function(release) {
-  x <- release$statistics$treated
+  groups <- protected_groups(release)
   steps <- release$privacy$steps
   accounts <- unique(steps$account)
-  if (is.null(x)) {
+  if (is.null(groups)) {
     if (is.null(accounts)) return(NULL)
     return("Noise steps were paid for of which nothing is there.")
   }
-  control <- steps[nrow(steps), ]
-  steps <- steps[steps$account == "treated", ]
+  several <- !is.null(release$statistics$cohorts)
+  names <- if (several) cohort_account(seq_along(groups)) else "treated"
+  if (!identical(accounts, c("donors", names))) {
+    return("The treated group's steps are not those of its release.")
+  }
+  for (g in seq_along(groups)) {
+    control <- steps[nrow(steps) - length(groups) + g, ]
+    problem <- group_conflict(groups[[g]], steps[steps$account == names[[g]], ], control)
+    if (!is.null(problem)) {
+      return(problem)
+    }
+  }
+}
+
+#' Is the noise of one group that of its steps?
+#' @param group (`list`)\cr from [protected_groups()].
+#' @param steps,control (`data.frame`)\cr the group's own, and the last look at the donors.
+#' @noRd
+group_conflict <- function(group, steps, control) {
+  x <- group$x
+  release <- group$release
   moments <- steps[steps$law != "exponential", ]
-  if (!identical(accounts, c("donors", "treated")) || nrow(steps) != 4L || nrow(moments) != 2L ||
-        control$account != "donors" || control$law == "exponential") {
+  if (nrow(steps) != 4L || nrow(moments) != 2L || control$account != "donors" ||
+        control$law == "exponential") {
     return("The treated group's steps are not those of its release.")
   }
   last <- c(list(loadings = x$loadings), x$rounds[[2L]])
@@ -245,7 +265,7 @@ treated_conflict <- function(release) {
   # The donors are cut about their own centre.
   donors$origin <- x$rounds[[1L]]$origin
   noise <- c(
-    round_noise(last, release, release$panel$treated)$mean, round_noise(donors, release)$mean
+    round_noise(last, release, group$m)$mean, round_noise(donors, release)$mean
   )
   if (!all(made) || !about_equal(x$mean_sd, noise[[1L]]) ||
         !about_equal(x$control$mean_sd, noise[[2L]])) {

@@ -72,7 +72,17 @@ check_same_release <- function(parts, call) {
   if (parts[[1L]]$method != "gram") {
     abort("Only releases by {.code method = \"gram\"} can be put together.", "release", call)
   }
+  several <- vapply(parts, function(part) {
+    !is.null(part$statistics$cohorts) || !is.null(part$panel$treated)
+  }, NA)
+  if (any(several)) {
+    abort(c(
+      "Releases of several adoption dates, or of treated people, cannot be put together.",
+      i = "Release every group for one date, with {.code protect = \"donors\"}."
+    ), "release", call)
+  }
   alike(function(part) part$panel[c("T0", "T1", "times", "outcome")], "periods")
+  alike(function(part) part$panel$covariates, "covariates")
   alike(function(part) part$bounds, "bounds")
   alike(function(part) part$settings, "settings")
   alike(function(part) part$privacy$private, "guarantees")
@@ -108,6 +118,7 @@ union_statistics <- function(parts, share) {
     sqrt(sum((share * sd)^2 * size^power))
   }
   out <- parts[[1L]][c("loadings", "pre", "weight", "demean")]
+  out$covariates <- parts[[1L]]$covariates
   out$mean <- mean
   out$restore <- restore
   out$covariance <- (covariance + t(covariance)) / 2

@@ -55,16 +55,18 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   check_no_dots(..., call = call)
   control <- check_control(control, call)
   private <- is_private(epsilon)
-  parts <- split_covariates(x, call)
-  limits <- split_bounds(bounds, parts$names, private, call)
-  bounds <- limits$outcome
-  panel <- panel_with_gaps(
-    parts$formula, data, index, check_gaps(na, roster, call), roster, bounds, call,
-    keep_names = control$donor_names, private = private, hide = hides_treated(protect, private),
-    covariates = limits$covariates
+  if (!is.null(split_outcomes(x, bounds, private, call))) {
+    abort(c(
+      "A release is of one outcome.",
+      i = "{.fn dp_synth} makes those of several, {.code cbind(y1, y2) ~ treated}, at one charge."
+    ), "panel", call)
+  }
+  one <- formula_panel(
+    x, data, index, na, roster, bounds, call, private, keep_names = control$donor_names,
+    hide = hides_treated(protect, private)
   )
   release_guarded(
-    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
+    one$panel, epsilon, delta, one$bounds, method, calibration, size, ledger, control, call, protect
   )
 }
 
@@ -131,11 +133,33 @@ release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, 
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                           call, estimator = "ridge", size = 1, refuse = FALSE) {
+  planned <- plan_release(
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
+    refuse
+  )
+  on.exit(close_donors(planned$donors))
+  public <- planned$public
+  if (public$private) {
+    label <- paste0(
+      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
+    )
+    spend(ledger, planned$plan$cost, label, call, guarantee(public, planned$plan))
+  }
+  draw_release(planned)
+}
+
+#' What comes before the charge
+#' @return A list: `public` facts, `mechanism`, `plan`, `panel`, and `donors`, open: whoever asked
+#'   closes them. PRIVATE.
+#' @noRd
+plan_release <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+                         estimator, size, refuse) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
   check_cohort_method(public$method, panel$adopted, call)
   public$dates <- adoption_dates(panel)
-  public$treated <- nrow(panel$treated)
+  public$treated <- treated_counts(panel)
+  public$adopted <- panel$adopted
   public$covariates <- panel$covariates$columns
   check_covariate_method(public, call)
   mechanism <- release_mechanism(public)
@@ -145,18 +169,21 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   })
   if (refuse) check_hopeless(public, plan, call)
   donors <- open_donors(panel$donors, public, isTRUE(plan$calibrated), call)
-  on.exit(close_donors(donors))
-  if (public$private) {
-    label <- paste0(
-      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
-    )
-    spend(ledger, plan$cost, label, call, guarantee(public, plan))
-  }
-  rows <- mechanism_rows(after_charge(donors, public$private), "donors", panel, public)
+  list(public = public, mechanism = mechanism, plan = plan, panel = panel, donors = donors)
+}
+
+#' What comes after it
+#' @param planned (`list`)\cr from [plan_release()].
+#' @noRd
+draw_release <- function(planned) {
+  public <- planned$public
+  panel <- planned$panel
+  rows <- after_charge(planned$donors, public$private)
+  rows <- mechanism_rows(rows, "donors", panel, public)
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
-  new_release(public, plan, mechanism$run(plan, rows, public), panel)
+  new_release(public, planned$plan, planned$mechanism$run(planned$plan, rows, public), panel)
 }
 
 #' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period
@@ -178,9 +205,9 @@ rows_scale <- function(release) {
 
 #' @noRd
 check_covariate_method <- function(public, call) {
-  if (!is.null(public$covariates) && (public$method != "gram" || !is.null(public$dates))) {
+  if (!is.null(public$covariates) && public$method != "gram") {
     abort(c(
-      "Covariates need {.code method = \"gram\"} and one adoption date.",
+      "Covariates need {.code method = \"gram\"}.",
       i = "Nothing was released and nothing was spent."
     ), "covariate", call)
   }
@@ -190,6 +217,13 @@ check_covariate_method <- function(public, call) {
 #' treated, too
 #' @noRd
 release_mechanism <- function(public) {
+  if (!is.null(public$treated) && !is.null(public$dates)) {
+    cohorts <- cohort_mechanism()
+    return(list(
+      plan = function(public) plan_everyone_cohorts(public, cohorts$plan),
+      run = function(plan, rows, public) run_everyone_cohorts(plan, rows, public, cohorts$run)
+    ))
+  }
   if (!is.null(public$treated)) {
     gram <- mechanisms()$gram
     return(list(
@@ -208,12 +242,7 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
                          call) {
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   calibration <- check_choice(calibration, c("tight", "published"), call = call)
-  if (missing(epsilon)) {
-    abort(c(
-      "{.arg epsilon} is required: the privacy loss you accept.",
-      i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
-    ), "argument", call)
-  }
+  check_epsilon_given(missing(epsilon), call)
   check_method_options(method, control, call)
   if (mechanisms()[[method]]$needs == "rows" &&
         inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
@@ -291,6 +320,16 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     target = unname(mean_target(panel$target, size)[1L, pre]), control = control
   )
   public
+}
+
+#' @noRd
+check_epsilon_given <- function(missing, call) {
+  if (missing) {
+    abort(c(
+      "{.arg epsilon} is required: the privacy loss you accept.",
+      i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
+    ), "argument", call)
+  }
 }
 
 #' @noRd

@@ -41,12 +41,6 @@ tidy.dp_selection <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   out
 }
 
-#' Did the noise of the fit choose too? Its intervals would cover half of what they say then.
-#' @noRd
-chosen_by_its_noise <- function(x) {
-  x$privacy$private && x$method == "gram" && length(x$selected) < x$facts$p
-}
-
 #' @rdname tidy.dp_selection
 #' @export
 glance.dp_selection <- function(x, ...) {

@@ -68,17 +68,18 @@ Rcpp::List cohort_view_cpp(const Rcpp::List& statistics, int T0) {
 }
 
 // Covariances between cohorts' errors, cohort by cohort and period by period, scaled units.
-// `targets`: rows are cohorts, whole paths, of which what is past to each is used.
+// `targets`: rows are cohorts, whole paths in each one's own order, of which its past is used.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_errors_cpp(const Rcpp::List& statistics, const Rcpp::List& options,
                              const std::vector<int>& dates, const Eigen::MatrixXd& targets,
                              double n) {
   const dpsc::gram_statistics s = as_statistics(statistics);
   std::vector<dpsc::cohort_target> cohorts;
-  for (std::size_t g = 0; g < dates.size(); ++g)
-    cohorts.push_back({dpsc::cohort_view(s, dates[g]),
-                       as_options(options[static_cast<R_xlen_t>(g)]),
-                       targets.row(static_cast<Eigen::Index>(g)).head(dates[g])});
+  for (std::size_t g = 0; g < dates.size(); ++g) {
+    const dpsc::gram_statistics view = dpsc::cohort_view(s, dates[g]);
+    cohorts.push_back({view, as_options(options[static_cast<R_xlen_t>(g)]),
+                       targets.row(static_cast<Eigen::Index>(g)).head(view.T0())});
+  }
   const dpsc::shared_errors errors = dpsc::cohort_errors(cohorts, n);
   return Rcpp::List::create(_["privacy"] = errors.privacy, _["regression"] = errors.regression);
 }

@@ -22,6 +22,7 @@ dpsc::treated_facts as_treated_facts(const Rcpp::List& x) {
   facts.level = Rcpp::as<bool>(x["level"]);
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
+  if (x.containsElementNamed("control")) facts.control = Rcpp::as<double>(x["control"]);
   return facts;
 }
 

@@ -12,6 +12,7 @@
 #include <dpsc/noise/noise.hpp>
 #include <dpsc/release/gram_release.hpp>
 #include <dpsc/release/weights_release.hpp>
+#include <dpsc/rows/reordered.hpp>
 #include <limits>
 #include <string>
 #include <vector>
@@ -506,6 +507,46 @@ void test_sources(int rounds) {
     CHECK(one.intervals.second == two.intervals.second);
     CHECK(one.intervals.second == three.intervals.second);
     CHECK(one.intervals.band == three.intervals.band);
+  }
+}
+
+// Columns in another order: the same rows, on the grid that the moved map makes.
+void test_reordered(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(1, 40), T = whole(2, 6);
+    const MatrixXd rows = random_matrix(n, T);
+    std::vector<Index> order;
+    for (Index t = 0; t < T; ++t) order.insert(order.begin() + whole(0, t), t);
+    MatrixXd moved(n, T);
+    for (Index t = 0; t < T; ++t) moved.col(t) = rows.col(order[static_cast<std::size_t>(t)]);
+    const dpsc::matrix_source source({rows.data(), nullptr, n, T, 0});
+    const dpsc::reordered_source other(source, order, 5, 9);
+    other.pass([&](const dpsc::table_view& table) {
+      CHECK(table.grid == 0 && table.rows == n);
+      CHECK(Eigen::Map<const MatrixXd>(table.reals, n, T) == moved);
+    });
+    const Index step = whole(1, 5), first = whole(0, 3);
+    Index seen = 0;
+    CHECK(other.every(first, step, [&](const dpsc::table_view& table) {
+      for (Index i = 0; i < table.rows; ++i, ++seen)
+        for (Index t = 0; t < T; ++t)
+          CHECK(table.reals[t * table.rows + i] == moved(first + seen * step, t));
+    }) == n);
+    CHECK(seen == std::max<Index>(0, (n - first + step - 1) / step));
+    // Whole numbers, on the grid that was said.
+    const Eigen::MatrixXi whole_rows = (rows * 100.0).cast<int>();
+    const dpsc::matrix_source gridded({nullptr, whole_rows.data(), n, T, 5});
+    dpsc::reordered_source(gridded, order, 5, 9).pass([&](const dpsc::table_view& table) {
+      CHECK(table.grid == 9);
+      for (Index t = 0; t < T; ++t)
+        CHECK(table.integers[t * n] == whole_rows(0, order[static_cast<std::size_t>(t)]));
+    });
+    const auto ignore = [](const dpsc::table_view&) {};
+    CHECK_THROWS(std::invalid_argument,
+                 (dpsc::reordered_source(gridded, order, 6, 9).pass(ignore), 0));
+    order.pop_back();
+    CHECK_THROWS(std::invalid_argument,
+                 (dpsc::reordered_source(source, order, 5, 9).pass(ignore), 0));
   }
 }
 

@@ -58,9 +58,10 @@ protected_hooks <- function(recorder, facts = identity) {
 
 # The audit of a release for everyone against one neighbour: by step, what it moved in units of the
 # declared sensitivity, and what that cost, as a share of the (squared) budget.
-audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-6) {
+audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-6,
+                            hooks = function(recorder) protected_hooks(recorder, facts)) {
   recorder <- new_recorder()
-  scope <- hooked_namespace(recorder, protected_hooks(recorder, facts))
+  scope <- hooked_namespace(recorder, hooks(recorder))
   run <- function(panel) {
     scope$dp_release.matrix(panel$donors,
       target = panel$group, T0 = panel$T0, epsilon = epsilon, delta = delta, bounds = c(-1, 1),

@@ -14,15 +14,16 @@ r_floors <- list(
     "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data",
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
-    "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "rowwise", "simulate",
-    "source-engine", "source-panel", "source-people", "source-proof", "source-rows",
+    "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect", "rowwise",
+    "simulate", "source-engine", "source-panel", "source-people", "source-proof", "source-rows",
     "source-sql", "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
     "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
     "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-refusal",
-    "mechanism-treated", "mechanism-treated-check", "mechanism-vertical", "paper-bounds"
+    "mechanism-treated", "mechanism-treated-check", "mechanism-treated-cohorts",
+    "mechanism-vertical", "paper-bounds"
   ),
   release = c(
     "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
@@ -39,8 +40,9 @@ r_floors <- list(
     "inference-free", "inference-time"
   ),
   api = c(
-    "classical-fit", "cohorts", "fit", "fit-release", "glm", "glm-release", "lm", "lm-json",
-    "lm-posterior", "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
+    "classical-fit", "cohorts", "fit", "fit-panel", "fit-release", "glm", "glm-release", "lm",
+    "lm-json", "lm-posterior", "outcomes", "plan", "plan-errors", "plan-glm", "plan-lm",
+    "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
@@ -50,9 +52,9 @@ r_floors <- list(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
     "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
-    "methods", "normal-limits", "pdp-methods", "plot", "plot-coefficients", "plot-inference",
-    "plot-periods", "plot-plan", "plot-theme", "print", "report", "select-methods",
-    "stream-methods", "tidiers", "verbs", "zzz"
+    "methods", "normal-limits", "outcomes-methods", "pdp-methods", "plot", "plot-coefficients",
+    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
+    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

@@ -56,7 +56,8 @@ unprotected <- list(
   lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
-  stream_shown_nodes_cpp = NULL, treated_audit_cpp = NULL, treated_control_audit_cpp = NULL,
+  stream_shown_nodes_cpp = NULL, treated_audit_cpp = "noise_hooks",
+  treated_control_audit_cpp = "noise_hooks",
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "dp_lm", paper_raw_cpp = "lm_by_posterior", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",

@@ -131,7 +131,9 @@ test_that("what must be declared is asked for, and nothing is spent", {
   fails(na = "interpolate", roster = other)
   units <- sprintf("u%04d", 1:61)
   fails(na = "interpolate", roster = dp_roster(units, rep(NA, 61), 2001:2007))
-  fails(na = "interpolate", roster = dp_roster(units, c(rep(NA, 59), 2005, 2006), 2001:2007))
+  # Two dates, one of them too early.
+  two <- dp_roster(units, c(rep(NA, 59), 2002, 2006), 2001:2007)
+  fails(na = "interpolate", roster = two, class = "dpsc_error_panel")
   fails(na = "interpolate", roster = dp_roster(units, c(rep(NA, 60), 2002), 2001:2007))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(dp_roster(c(1, 1), c(NA, 3), 1:4), class = "dpsc_error_roster")

@@ -107,3 +107,25 @@ test_that("what does not fit together is refused", {
   })
   fails("release", raw[[1L]], raw[[2L]])
 })
+
+test_that("covariates must agree, and releases of several dates or of everyone are refused", {
+  p <- staggered_covariates(n = 300, dates = 5)
+  make <- function(formula = y ~ on | x1 + g, bounds = p$bounds) {
+    staggered_fit(p, formula,
+      bounds = bounds, epsilon = 4, fun = dp_release, control = dp_control(features = 3)
+    )
+  }
+  union <- combine_releases(make(), make())
+  fit <- dp_synth(union, target = p$y[301, ], covariates = p$values[301, ])
+  expect_true(is.finite(mean(effects(fit))))
+  expect_error(combine_releases(make(), make(y ~ on, p$bounds["y"])), "covariates differ",
+    class = "dpsc_error_release"
+  )
+  dated <- staggered_covariates(n = 300, dates = c(5, 7))
+  several <- lapply(1:2, function(i) {
+    staggered_fit(dated, y ~ on, bounds = p$bounds["y"], epsilon = 4, fun = dp_release)
+  })
+  expect_error(combine_releases(several[[1]], several[[2]]), "several adoption dates",
+    class = "dpsc_error_release"
+  )
+})

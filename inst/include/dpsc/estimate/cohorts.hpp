@@ -12,18 +12,36 @@
 
 namespace dpsc {
 
+/// Where the columns of a row come from, in the order in which a cohort knows them: periods before
+/// its adoption, covariates, periods after it. The release has `before` periods, q covariates, and
+/// then the other ones.
+inline std::vector<Eigen::Index> cohort_order(Eigen::Index before, Eigen::Index q, Eigen::Index T0,
+                                              Eigen::Index periods) {
+  std::vector<Eigen::Index> order;
+  for (Eigen::Index t = 0; t < T0; ++t) order.push_back(t < before ? t : t + q);
+  for (Eigen::Index j = 0; j < q; ++j) order.push_back(before + j);
+  for (Eigen::Index t = T0; t < periods; ++t) order.push_back(t + q);
+  return order;
+}
+
 /// The release as a cohort sees it that adopts after T0 periods: single periods between the first
 /// adoption and its own are past to it, and levels are means over all T0. A linear map of features,
 /// so the whitened ones stay what they are.
 inline gram_statistics cohort_view(const gram_statistics& s, Eigen::Index T0) {
-  const Eigen::Index between = T0 - s.T0();
+  const Eigen::Index between = T0 - s.periods_before();
   if (between < 0 || between >= s.T1())
     throw std::invalid_argument("a cohort must adopt in a period of the release's own future");
   gram_statistics out = s;
   out.pre = s.pre + between;
+  if (between > 0 && s.covariates > 0) {
+    const std::vector<Eigen::Index> order =
+        cohort_order(s.periods_before(), s.covariates, T0, s.periods_before() + s.T1());
+    for (Eigen::Index row = 0; row < out.loadings.rows(); ++row)
+      out.loadings.row(row) = s.loadings.row(order[static_cast<std::size_t>(row)]);
+  }
   if (!s.demean || between == 0) return out;
   const double share = 1.0 / static_cast<double>(T0);
-  const Eigen::VectorXd loading = s.loadings.middleCols(s.pre, between).rowwise().sum() * share;
+  const Eigen::VectorXd loading = out.loadings.middleCols(s.pre, between).rowwise().sum() * share;
   const Eigen::RowVectorXd restore = s.restore.middleRows(s.pre, between).colwise().sum() * share;
   const double mean = s.mean.segment(s.pre, between).sum() * share;
   out.loadings.rightCols(out.T1()).colwise() -= loading;

@@ -7,6 +7,7 @@
 
 #include "../estimate/cohorts.hpp"
 #include "../mechanism/cohort_calibration.hpp"
+#include "../rows/reordered.hpp"
 #include "gram_release.hpp"
 
 namespace dpsc {
@@ -35,6 +36,38 @@ struct cohorts_release {
   cohort_calibration intervals;
 };
 
+/// A row's scale with its columns in another order.
+inline row_scale reordered_scale(const row_scale& scale, const std::vector<Eigen::Index>& order) {
+  row_scale out = scale;
+  for (std::size_t t = 0; t < order.size(); ++t) {
+    const auto at = static_cast<Eigen::Index>(t);
+    out.centre[at] = scale.centre[order[t]];
+    out.half[at] = scale.half[order[t]];
+  }
+  return out;
+}
+
+/// Placebo errors of one cohort's estimator. PRIVATE.
+inline placebo_errors cohort_errors_of(const gram_statistics& s, const panel_facts& facts,
+                                       Eigen::Index T0, const row_scale& scale,
+                                       const estimator_options& options, const row_source& source,
+                                       const cohorts_plan& plan, const ticker& tick) {
+  const counterfactual_estimator estimator(cohort_view(s, T0), options);
+  const Eigen::Index q = facts.covariates, T = facts.T0 + facts.T1;
+  const auto errors = [&](const row_source& rows, const row_scale& own) {
+    return placebo_pass(rows, own, estimator, T0 + q, T - T0, plan.moments.stride,
+                        plan.calibration.rows, tick);
+  };
+  if (q == 0 || T0 == facts.T0) return errors(source, scale);
+  const std::vector<Eigen::Index> order = cohort_order(facts.T0, q, T0, T);
+  const row_scale own = reordered_scale(scale, order);
+  const auto grid = [&](const row_scale& at) {
+    return grid_id(
+        map_on_grid(at, Eigen::MatrixXd::Identity(T + q, T + q), Eigen::VectorXd::Zero(T + q)).map);
+  };
+  return errors(reordered_source(source, order, grid(scale), grid(own)), own);
+}
+
 inline cohorts_release run_cohorts(const cohorts_plan& plan, const panel_facts& facts,
                                    const std::vector<Eigen::Index>& dates, const row_scale& scale,
                                    const estimator_options& options, const row_source& source,
@@ -43,11 +76,9 @@ inline cohorts_release run_cohorts(const cohorts_plan& plan, const panel_facts& 
   out.moments = run_gram(plan.moments, facts, scale, options, source, draws, tick);
   if (!plan.calibration.made()) return out;
   std::vector<placebo_errors> errors;
-  for (const Eigen::Index T0 : dates) {
-    const counterfactual_estimator estimator(cohort_view(out.moments.statistics, T0), options);
-    errors.push_back(placebo_pass(source, scale, estimator, T0, facts.T0 + facts.T1 - T0,
-                                  plan.moments.stride, plan.calibration.rows, tick));
-  }
+  for (const Eigen::Index T0 : dates)
+    errors.push_back(
+        cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source, plan, tick));
   out.intervals = release_cohort_calibration(errors, plan.calibration, draws);
   return out;
 }

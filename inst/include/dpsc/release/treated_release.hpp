@@ -29,6 +29,7 @@ struct treated_facts {
   Eigen::Index pre = 0;
   bool level = false;
   double epsilon = 0.0, delta = 0.0;
+  double control = std::numeric_limits<double>::quiet_NaN();  // share of the donors; NaN: by rule
 
   Eigen::Index dimension() const { return pre + (level ? 1 : 0) + T1; }
 };
@@ -91,8 +92,9 @@ inline treated_plan plan_treated(const treated_facts& facts) {
   out.moments2 =
       plan_moments("mean and moments of the treated, centred", facts.m, facts.dimension(), 1.0,
                    budget, moments * treated_constants::moments2);
-  out.control = plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(),
-                             1.0, budget, treated_constants::control);
+  out.control =
+      plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(), 1.0,
+                   budget, std::isnan(facts.control) ? treated_constants::control : facts.control);
   out.records = {budget.choice_record("radius of the treated", out.radius1), out.moments1.record,
                  budget.choice_record("radius of the treated, centred", out.radius2),
                  out.moments2.record};

@@ -1,0 +1,78 @@
+# protect = "everyone" with several adoption dates: every cohort is a group of its own, released in
+# coordinates that the one release of the donors made, as its date sees it. What touches a person's
+# row is in C++ (inst/include/dpsc/release/treated_release.hpp).
+
+#' What a release for everyone will spend, and on what, with several dates
+#'
+#' Donors and cohorts are disjoint, so each has an account, and the whole budget. The donors are
+#' asked once more for each cohort.
+#' @inheritParams plan_everyone
+#' @param public (`list`)\cr with `dates` and, by date, the number of `treated` people.
+#' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
+#' @noRd
+plan_everyone_cohorts <- function(public, plan_first) {
+  # As much for each as one date has, but not more than the donors' release can spare.
+  share <- min(control_share * length(public$dates), largest_control_share)
+  public <- with_share(public, 1 - share)
+  donors <- plan_first(public)
+  groups <- lapply(seq_along(public$dates), function(g) {
+    later <- public$dates[[g]] - public$T0
+    group <- treated_facts(public, donors$features, public$treated[[g]])
+    utils::modifyList(group, list(
+      T0 = public$T0 + later, T1 = public$T1 - later, pre = group$pre + later,
+      control = share / length(public$dates)
+    ))
+  })
+  plans <- lapply(groups, plan_group)
+  of_cohorts <- Map(function(plan, g) {
+    cbind(plan$steps, account = cohort_account(g))
+  }, plans, seq_along(plans))
+  control <- lapply(plans, function(plan) cbind(plan$control, account = "donors"))
+  steps <- do.call(rbind, c(list(cbind(donors$steps, account = "donors")), of_cohorts, control))
+  donors$cost <- dearest_cost(lapply(split(steps, steps$account), account_cost, public = public))
+  donors$steps <- steps
+  donors$groups <- groups
+  donors$public <- public
+  donors
+}
+
+# Of the donors' budget, for the last looks at them together.
+largest_control_share <- 0.2
+
+#' The name of a cohort's account
+#' @noRd
+cohort_account <- function(g) paste("cohort", g)
+
+#' Release for everyone: donors, then every cohort, then the donors again
+#' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
+#' @param public (`list`)\cr with `adopted`, each treated person's date.
+#' @return As [run_cohorts()]; `cohorts` has `treated`, by date what [run_everyone()] releases of
+#'   one group. RELEASED.
+#' @noRd
+run_everyone_cohorts <- function(plan, rows, public, run_first) {
+  statistics <- run_first(plan, rows$donors, plan$public)
+  q <- NROW(public$covariates)
+  scale <- insert_scale(unclass(public$bounds)[c("centre", "unit", "half")], q, public$T0)
+  orders <- lapply(public$dates, function(T0) {
+    cohort_order(public$T0, q, T0, public$T0 + public$T1)
+  })
+  rng <- public$control$rng
+  second <- statistics$cohorts$intervals$second %||% numeric(length(orders))
+  groups <- lapply(seq_along(orders), function(g) {
+    T0 <- public$dates[[g]]
+    own <- scale
+    own[c("centre", "half")] <- lapply(scale[c("centre", "half")], `[`, orders[[g]])
+    given <- c(cohort_view_cpp(statistics, T0), second = max(second[[g]], 0))
+    people <- rows$treated[public$adopted == T0, orders[[g]], drop = FALSE]
+    treated_release_cpp(people, plan$groups[[g]], given, own, rng)
+  })
+  # The donors' columns keep the release's order.
+  controls <- lapply(seq_along(groups), function(g) {
+    asked <- groups[[g]]
+    asked$loadings[orders[[g]], ] <- groups[[g]]$loadings
+    treated_control_cpp(rows$donors, plan$groups[[g]], asked, scale, rng)
+  })
+  last <- public$T0 + public$T1 - public$dates
+  statistics$cohorts$treated <- Map(less_control, groups, controls, last)
+  statistics
+}

@@ -1,0 +1,148 @@
+# Fits of several outcomes, `cbind(y1, y2) ~ treated`: one ordinary fit each, under one charge.
+# Nothing here sees a donor: what does is in release.R.
+
+#' Several outcomes of the same people
+#'
+#' `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes, each with limits of its own
+#' in `bounds`, a list by name. One person's row is then all outcomes in all periods (and the
+#' covariates), and `epsilon` and `delta` are for all of it together, charged once.
+#'
+#' @section How the budget is shared:
+#' Every outcome has a release of its own, with an equal share of the squared Gaussian shift (of
+#' `epsilon`, if `delta = 0`). Each release alone promises more than all of them together: quote the
+#' budget that the print of the fit says, not that of one element. With K outcomes the noise of each
+#' grows by about the square root of K. A single release of all columns would make it grow by K,
+#' since a row's squared length does; that is why an outcome is predicted from its own past, and
+#' from the others only where you name them as covariates:
+#' `sales ~ treated | visits` uses each person's mean number of visits before the treatment.
+#'
+#' With `protect = "everyone"` donors and treated each have the whole budget, as for one outcome.
+#' With `epsilon = Inf`, and for the classical estimators, every outcome is fitted by itself.
+#'
+#' @param x,object,formula (`dp_outcomes`)\cr a fit by [dp_synth()] of several outcomes.
+#' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
+#'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
+#' @param type (`string`)\cr of `as.data.frame()` and `plot()`: as of one outcome's fit, so
+#'   `"effect"`, `"percent"` and `"cumulative"`; of `coef()` and `vcov()` for several dates, see
+#'   [dp_cohorts].
+#' @param row.names,optional unused.
+#' @param format see [report()].
+#' @param ... given to the method of one outcome's fit; nothing else where it takes nothing else.
+#' @return An object of class `dp_outcomes`, a list: `outcomes`, ordinary fits by name
+#'   ([dp_synth()], or [dp_cohorts] for several dates), on which every verb works; `privacy`, as in
+#'   a [dp_release()], of all of them together, with `outcome` in its `steps`. PUBLIC or RELEASED.
+#'
+#'   * `tidy()`, `glance()`, `augment()`, `as.data.frame()`: those of the outcomes, one below the
+#'     other, with a column `outcome`. The `epsilon`, `delta` and `rho` of `glance()` are those of
+#'     all together.
+#'   * `coef()`: named `outcome: term`; `vcov()`: their covariance, `NA` between outcomes, which is
+#'     not released. `confint()`: their limits.
+#'   * `effects()`, `predict()`, `fitted()`, `residuals()`, `weights()`: lists by outcome.
+#'   * `update()`: another estimator, penalty or size for all of them. Spends nothing.
+#'   * `plot()`: a plot an outcome; returns them, a list, invisibly.
+#'   * [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()],
+#'     `simulate()` say that they work on one outcome.
+#'
+#'   `write_release(fit$outcomes[[1]]$release, file)` writes one of them.
+#' @section Errors: `dpsc_error_panel` for outcomes that are not named columns,
+#'   `dpsc_error_bounds` for one without bounds, `dpsc_error_argument` for a method other than
+#'   `"gram"`. All come before anything is spent.
+#' @examples
+#' # Two outcomes of 1,000 people; a programme of 60 of them changes both from month 11 on.
+#' set.seed(1)
+#' people <- 1060
+#' data <- expand.grid(person = seq_len(people), month = 1:14)
+#' level <- rnorm(people)[data$person]
+#' data$treated <- as.integer(data$person > 1000 & data$month > 10)
+#' season <- cos(data$month / 2) * (1 + level / 4)
+#' data$cost <- 100 + 20 * level + 10 * season + rnorm(nrow(data), 0, 5) - 8 * data$treated
+#' data$visits <- 4 + level + season / 2 + rnorm(nrow(data), 0, 0.5) + data$treated
+#' fit <- dp_synth(cbind(cost, visits) ~ treated, data, c("person", "month"),
+#'   epsilon = 2, bounds = list(cost = c(0, 200), visits = c(0, 10)), protect = "donors"
+#' )
+#' fit
+#' tidy(fit, conf.int = TRUE)
+#' fit$outcomes$visits
+#' as.data.frame(fit, type = "percent")
+#' @name dp_outcomes
+NULL
+
+#' Fit several outcomes under one charge
+#' @param each (`list`)\cr by outcome, from [formula_panel()].
+#' @return A `dp_outcomes`.
+#' @noRd
+fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, size, ledger,
+                         control, call, protect) {
+  check_epsilon_given(missing(epsilon), call)
+  budget <- checked_budget(epsilon, delta, ledger, control, call)
+  method <- check_choice(method, c("gram", "output", "objective"), call = call)
+  if (budget$private && (method != "gram" || is_classical(estimator))) {
+    abort(c(
+      "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  }
+  if (!budget$private) {
+    return(new_outcomes(lapply(each, function(one) {
+      fit_panel(one$panel, epsilon, delta, one$bounds, method, calibration, estimator, size, ledger,
+        control, call, protect)
+    })))
+  }
+  estimator <- check_estimator(estimator, method, call)
+  share <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(each))
+  planned <- list()
+  on.exit(for (one in planned) close_donors(one$donors))
+  for (name in names(each)) {
+    panel <- guard_panel(each[[name]]$panel, protect, TRUE, method, size, each[[name]]$bounds, call)
+    panel$size <- panel$size %||% check_size(size, nrow(panel$target), call)
+    planned[[name]] <- plan_release(
+      panel, share, delta, each[[name]]$bounds, method, calibration, ledger, control, call,
+      estimator, panel$size, refuse = TRUE
+    )
+  }
+  steps <- outcome_steps(lapply(planned, function(one) one$plan$steps))
+  cost <- outcome_cost(steps, budget)
+  public <- planned[[1L]]$public
+  promise <- guarantee(public, list(steps = steps))
+  spend(ledger, cost, outcomes_label(planned), call, promise)
+  fits <- lapply(planned, function(one) {
+    fit_released(draw_release(one), one$panel, estimator, call)
+  })
+  new_outcomes(fits, c(list(
+    private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = cost$rho,
+    neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng
+  ), promise))
+}
+
+#' @noRd
+outcomes_label <- function(planned) {
+  everyone <- !is.null(planned[[1L]]$public$treated)
+  paste0(
+    "release by method \"gram\", ", length(planned), " outcomes", if (everyone) ", everyone"
+  )
+}
+
+#' The steps of all outcomes, in the order in which they are drawn
+#' @param steps (`list` of `data.frame`)\cr by outcome.
+#' @noRd
+outcome_steps <- function(steps) {
+  out <- do.call(rbind, Map(function(one, name) cbind(one, outcome = name), steps, names(steps)))
+  rownames(out) <- NULL
+  out
+}
+
+#' What all outcomes cost together: one person is in all of them
+#' @param steps (`data.frame`)\cr from [outcome_steps()]; with `account` where there are several.
+#' @noRd
+outcome_cost <- function(steps, budget) {
+  public <- list(all_epsilon = budget$epsilon, delta = budget$delta)
+  accounts <- split(steps, steps$account %||% rep("donors", nrow(steps)))
+  dearest_cost(lapply(accounts, account_cost, public = public))
+}
+
+#' @param fits (`list`)\cr by outcome.
+#' @param privacy (`list` or `NULL`)\cr of all together; `NULL`: nothing is private.
+#' @noRd
+new_outcomes <- function(fits, privacy = fits[[1L]]$release$privacy) {
+  structure(list(outcomes = fits, privacy = privacy), class = "dp_outcomes")
+}

@@ -1,0 +1,60 @@
+// The rows of another source with their columns in another order.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "source.hpp"
+
+namespace dpsc {
+
+/// Column j is column order[j] of the other source's rows, which are copied as they pass: for a
+/// pass over few of them.
+class reordered_source : public row_source {
+ public:
+  /// `before`, `after`: the grids (grid_id) that a source may have put rows on, and what they are
+  /// once reordered.
+  reordered_source(const row_source& source, std::vector<Eigen::Index> order, std::uint64_t before,
+                   std::uint64_t after)
+      : source_(source), order_(std::move(order)), before_(before), after_(after) {}
+
+  void pass(const table_visitor& visit) const override {
+    source_.pass([&](const table_view& table) { copy(table, visit); });
+  }
+  Eigen::Index every(Eigen::Index first, Eigen::Index step,
+                     const table_visitor& visit) const override {
+    return source_.every(first, step, [&](const table_view& table) { copy(table, visit); });
+  }
+
+ private:
+  void copy(const table_view& table, const table_visitor& visit) const {
+    if (table.columns != static_cast<Eigen::Index>(order_.size()))
+      throw std::invalid_argument("the table does not fit the order of its columns");
+    if (table.grid != 0 && table.grid != before_)
+      throw std::invalid_argument("the rows were put on another grid");
+    table_view moved = table;
+    if (table.grid != 0) moved.grid = after_;
+    const auto pick = [&](const auto* values, auto& kept) {
+      kept.reserve(static_cast<std::size_t>(table.rows * table.columns));
+      for (const Eigen::Index t : order_)
+        kept.insert(kept.end(), values + t * table.rows, values + (t + 1) * table.rows);
+      return kept.data();
+    };
+    std::vector<double> reals;
+    std::vector<int> integers;
+    if (table.reals)
+      moved.reals = pick(table.reals, reals);
+    else
+      moved.integers = pick(table.integers, integers);
+    visit(moved);
+  }
+
+  const row_source& source_;
+  std::vector<Eigen::Index> order_;
+  std::uint64_t before_, after_;
+};
+
+}  // namespace dpsc
