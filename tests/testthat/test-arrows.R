@@ -19,8 +19,8 @@ r_floors <- list(
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
-    "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
-    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
+    "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
+    "mechanism-cohorts", "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
     "paper-bounds", "period-model", "plan-refusal", "treated-check"
   ),
   release = c(
@@ -42,8 +42,8 @@ r_floors <- list(
     "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
-    "pdp-losses", "pdp-rows", "pdp-vertical"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",
+    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-vertical"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
