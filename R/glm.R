@@ -35,8 +35,10 @@
 #' is private. No offsets and no weights.
 #'
 #' @section When there is too little:
-#' Where the ridge outweighs what the rows say of a coefficient, the fit says that it is *not
-#' identified at this budget*: it is drawn to zero, and its interval is not to be trusted.
+#' Unless the rows say at least twice as much of a coefficient as the ridge that privacy needs, the
+#' fit says that it is *not identified at this budget*: it is drawn to zero, and its interval is not
+#' to be trusted. Columns are whitened only where n, epsilon and the number of columns promise that
+#' it pays; below that bounds serve, and tight bounds help.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
 #' @param data (`data.frame`, PRIVATE)\cr one row a person.

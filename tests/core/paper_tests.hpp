@@ -3,10 +3,9 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <limits>
-
 #include <dpsc/release/aggregate.hpp>
 #include <dpsc/release/paper_release.hpp>
+#include <limits>
 
 #include "harness.hpp"
 #include "mechanism_tests.hpp"

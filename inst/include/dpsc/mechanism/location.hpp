@@ -169,8 +169,8 @@ inline lm_location release_location(const row_source& source, const lm_design& d
   const auto price = static_cast<std::int64_t>(std::floor(plan.scale_price * plan.n));
   const auto most = static_cast<std::int64_t>(std::floor(plan.n / 2.0));
   for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k = scales.choose(v, plan.exponent, plan.records[which.size() + v].label,
-                                        draws, price, most);
+    const std::size_t k =
+        scales.choose(v, plan.exponent, plan.records[which.size() + v].label, draws, price, most);
     // At the finest radius half of the people share one value: the bounds are the better scale.
     out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;
   }

@@ -96,7 +96,7 @@ inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd&
 struct glm_estimate {
   Eigen::VectorXd coefficients;
   Eigen::MatrixXd privacy, sampling;
-  Eigen::VectorXd identified;  // curvature over ridge of the direction: above 1 it is
+  Eigen::VectorXd identified;  // curvature over what identifies the direction: above 1 it is
 };
 
 inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
@@ -131,11 +131,12 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
   out.privacy = units.map * errors.privacy * units.map.transpose();
   out.sampling = units.map * errors.sampling * units.map.transpose();
   const Eigen::Index d = release.theta.size();
+  const double from = identified_from(facts);
   out.identified.resize(d);
   for (Eigen::Index j = 0; j < d; ++j) {
     const Eigen::VectorXd a = units.map.row(j).transpose();
     const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
-    out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0);
+    out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0) / from;
   }
   return out;
 }

@@ -89,6 +89,7 @@ constexpr double radii_part = 0.2;                         // of it
 // Noise of a standardised covariance (whitening_noise()) above which one round serves better than
 // two, and none better than one. Measured: bench/glm.R.
 constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
+constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
 constexpr double cap = 0.02, accuracy = 0.001, information = 0.1;
 constexpr double ridge_share = 0.5;  // c over epsilon
 constexpr double cap_margin = 1.5, cap_quantile = 0.02;
@@ -246,6 +247,18 @@ inline glm_plan plan_glm(const glm_facts& facts) {
   objective.sensitivity = out.reach;
   out.records.insert(out.records.begin() + static_cast<std::ptrdiff_t>(before), objective);
   return out;
+}
+
+/// Curvature over ridge from which a coefficient is said to be identified: more where whitening is
+/// rough, since what other columns hide spills over then. Measured: bench/glm.R.
+inline double identified_from(const glm_facts& facts) {
+  const total_budget budget(facts.epsilon, facts.delta);
+  if (!budget.gaussian()) return glm_constants::identified;
+  const Eigen::Index p = facts.design.p();
+  const double share = p <= 5 ? glm_constants::whitening : glm_constants::whitening_many;
+  return std::max(glm_constants::identified,
+                  glm_constants::identified_rough *
+                      glm_plan_detail::whitening_noise(budget, share, facts.n, p));
 }
 
 inline glm_family family_of(const glm_facts& facts, double span) {
