@@ -133,14 +133,6 @@ new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
   ), class = "dp_pdp")
 }
 
-row_losses <- function(removal, replacement, realised = NA_real_, mu_removal = NA_real_,
-                       mu_replacement = NA_real_) {
-  data.frame(
-    removal = removal, replacement = replacement, mu_removal = mu_removal,
-    mu_replacement = mu_replacement, realised = realised
-  )
-}
-
 # Moments -----------------------------------------------------------------------------------------
 
 #' Shifts of a person's row in the rounds of dp_lm(), other steps at their charge
@@ -262,12 +254,6 @@ linear_row_losses <- function(fit, rows, delta) {
   }
   realised <- realised_stages(fit, rows)
   row_losses(pmin(removal[own] + cover, nominal), pmin(replacement[own] + cover, nominal), realised)
-}
-
-#' The promise, at a delta at which it holds
-#' @noRd
-nominal_epsilon <- function(fit, delta) {
-  if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
 }
 
 #' Epsilon at delta of taking out a row of length `reach` (Renyi, add or remove)
