@@ -1,7 +1,7 @@
-# Linear constraints on slopes of a private generalised linear model: public rows A and limits b, and
-# the nearest point that keeps them, in the metric of the released errors. Post-processing.
+# Linear constraints on slopes of a private generalised linear model: public rows A and limits b,
+# and the nearest point that keeps them, in the metric of the released errors. Post-processing.
 
-#' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as `dp_glm()` takes them.
+#' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
 #' @param names (`character`)\cr of slopes.
 #' @return A list: `A` (a row a constraint, a column a slope), `b`, `equal` (a flag a row). PUBLIC.
 #' @noRd

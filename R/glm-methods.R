@@ -61,8 +61,8 @@ glm_no_errors <- function(fit) {
     return(list(
       reason = "the errors of penalised or constrained slopes are not normal, nor known from it",
       advice = paste(
-        "A fit without penalty and constraints has intervals, at the same budget; so has one of the",
-        "columns that this fit kept, on people who are not in it."
+        "A fit without penalty and constraints has intervals, at the same budget; so has one of",
+        "the columns that this fit kept, on people who are not in it."
       )
     ))
   }

@@ -61,8 +61,8 @@ glm_notes <- function(x) {
       "intervals."
     ),
     if (isTRUE(x$release$failed)) paste(
-      "The minimiser was not found to the accuracy that the proof needs. Nothing of it is released,",
-      "and the budget is spent. That this happened is not covered by the guarantee."
+      "The minimiser was not found to the accuracy that the proof needs. Nothing of it is",
+      "released, and the budget is spent. That this happened is not covered by the guarantee."
     ),
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")

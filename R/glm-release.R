@@ -59,7 +59,8 @@ glm_of_parts <- function(parts) {
   plan <- if (public$private) glm_plan(public, call) else list()
   fit <- new_glm(columns, public, plan, parts$release)
   stopifnot(
-    isTRUE(fit$release$failed) || all(is.finite(fit$coefficients)), length(fit$coefficients) == length(columns$columns) + 1L
+    isTRUE(fit$release$failed) || all(is.finite(fit$coefficients)),
+    length(fit$coefficients) == length(columns$columns) + 1L
   )
   fit
 }

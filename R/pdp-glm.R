@@ -1,6 +1,6 @@
-# What dp_glm()'s own objective perturbation cost each person: log-ratios of densities at the released
-# coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only. Formulas:
-# inst/proofs/papers.md, section 8.
+# What dp_glm()'s own objective perturbation cost each person: log-ratios of densities at the
+# released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
+# Formulas: inst/proofs/papers.md, section 8.
 
 #' Losses of dp_glm()'s own objective perturbation
 #' @param rows (`list`, PRIVATE)\cr as `glm_rows_cpp()` gives them.
@@ -53,9 +53,9 @@ slope_ends <- function(fit, outcome) {
 
 #' Epsilon at delta of taking out a row whose slopes end at these lengths, in scales of the noise
 #'
-#' exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once, M the moments of
-#' the noise's loss at that length; a symmetric slope has (1 + a^2) / 2 for a^2 (inst/proofs/glm.md,
-#' Lemma 2 with one row; the other way, curvature only helps).
+#' exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once, M the moments
+#' of the noise's loss at that length; a symmetric slope has (1 + a^2) / 2 for a^2
+#' (inst/proofs/glm.md, Lemma 2 with one row; the other way, curvature only helps).
 #' @noRd
 renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
   if (!length(lengths)) {

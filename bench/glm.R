@@ -6,9 +6,9 @@
 #   coverage  of 95 % intervals of slopes: of all, and of those that are said to be identified
 #   earlier   what a prototype reached (2 to 20 runs a cell, without intervals)
 # Designs: "n": independent normal regressors of deviation 1/3, bounds +-1. "iw": correlations
-# .8^|i - j|, deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of alternating signs: along
-# what varies least. "i1": the same with slopes of one sign, which is how the prototype's numbers for
-# three columns come out (those of KST do, too: its signs were not written down).
+# .8^|i - j|, deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of alternating signs:
+# along what varies least. "i1": the same with slopes of one sign, which is how the prototype's
+# numbers for three columns come out (those of KST do, too: its signs were not written down).
 # DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_DATA names libraries (as PATH does) with ISLR2,
 # titanic, nycflights13 and DPpack; DPSC_BENCH_PARTS: which of "grid", "families", "real" are made.
 library(dpsc)
@@ -147,7 +147,11 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
     glm = middle[["glm"]], kst = middle[["kst"]], dp_glm = middle[["rmse"]],
     no_intervals = middle[["bare"]], earlier = cell$earlier,
     coverage = round(total[["inside"]] / (runs * cell$p), 3),
-    coverage_identified = round(total[["inside_known"]] / max(1, total[["known"]]), 3),
+    coverage_identified = if (total[["known"]]) {
+      round(total[["inside_known"]] / total[["known"]], 3)
+    } else {
+      NA
+    },
     identified = round(total[["known"]] / (runs * cell$p), 3)
   )
   out$worse <- out$no_intervals > 1.3 * cell$earlier
@@ -202,7 +206,11 @@ covered <- lapply(seq_len(nrow(family_cells) * ("families" %in% parts)), functio
     c(all = sum(inside), known = sum(known), both = sum(inside & known))
   }))
   out <- cbind(cell, runs = runs, coverage = round(total[["all"]] / (runs * cell$p), 3),
-    coverage_identified = if (total[["known"]]) round(total[["both"]] / total[["known"]], 3) else NA,
+    coverage_identified = if (total[["known"]]) {
+      round(total[["both"]] / total[["known"]], 3)
+    } else {
+      NA
+    },
     identified = round(total[["known"]] / (runs * cell$p), 3)
   )
   print(out, row.names = FALSE)

@@ -213,7 +213,7 @@ test_that("dp_glm() as it comes: realised loss by densities and refits, bounds b
   expect_error(pdp(limited, glm_people(800)), class = "dpsc_error_argument")
 })
 
-test_that("bounds of single people hold for exact densities, every family, with and without delta", {
+test_that("bounds of single people hold for exact densities, in every family", {
   # One dimension: a row at its limit among saturated rows, taken out; whatever bends is at hand.
   withr::local_seed(8)
   for (family in c("binomial", "poisson", "gaussian")) {
