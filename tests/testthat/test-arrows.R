@@ -20,8 +20,8 @@ r_floors <- list(
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
-    "mechanism-cohorts", "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
-    "paper-bounds", "period-model", "plan-refusal", "treated-check"
+    "mechanism-cohorts", "mechanism-gram", "mechanism-objective", "mechanism-output",
+    "mechanism-treated", "paper-bounds", "period-model", "plan-refusal", "treated-check"
   ),
   release = c(
     "aggregate", "guarantee", "release", "release-check", "release-groups", "release-json",
