@@ -50,12 +50,38 @@ vcov.dp_glm <- function(object, type = c("total", "privacy", "sampling"), ...) {
 glm_covariance <- function(fit, type, call) {
   type <- check_choice(type, c("total", "privacy", "sampling"), call = call)
   if (is.null(fit$covariance)) {
-    abort(c(
-      "This fit has no standard errors: none were paid for.",
-      i = "{.code intervals = TRUE} has to be chosen before the release."
-    ), "argument", call)
+    why <- glm_no_errors(fit)
+    abort(c("This fit has no standard errors: {why$reason}.", i = why$advice), "argument", call)
   }
   fit$covariance[[type]]
+}
+
+#' Why a fit has no standard errors, and what would have given some
+#' @return A list of two strings. PUBLIC.
+#' @noRd
+glm_no_errors <- function(fit) {
+  if (isTRUE(fit$release$failed)) {
+    return(list(reason = "its minimiser was not found", advice = "The budget is spent."))
+  }
+  if (length(fit$public$facts$wishes) || length(fit$public$linear)) {
+    return(list(
+      reason = "the errors of penalised or constrained slopes are not normal, nor known from it",
+      advice = paste(
+        "A fit without penalty and constraints has intervals, at the same budget; so has one of",
+        "the columns that this fit kept, on people who are not in it."
+      )
+    ))
+  }
+  if (!"intervals" %in% glm_mechanisms()[[fit$method]]$options) {
+    return(list(
+      reason = "this method releases coefficients alone",
+      advice = "{.code method = \"objective\"} with {.code intervals = TRUE} has some."
+    ))
+  }
+  list(
+    reason = "none were paid for",
+    advice = "{.code intervals = TRUE} has to be chosen before the release."
+  )
 }
 
 #' @rdname dp_glm-methods
@@ -80,6 +106,23 @@ confint.dp_glm <- function(object, parm, level = 0.95, type = c("total", "privac
     ), "argument", call)
   }
   out[parm, , drop = FALSE]
+}
+
+#' @rdname dp_glm-methods
+#' @importFrom stats update
+#' @export
+update.dp_glm <- function(object, ...) {
+  abort(c(
+    "A private generalised linear model cannot be fitted again from its release.",
+    x = paste(
+      "The minimiser of another model is no function of this one's coefficients, and of the rows",
+      "nothing else was kept."
+    ),
+    i = paste(
+      "{.fn dp_glm} fits another model for another budget; {.fn dp_lm} releases moments, from",
+      "which submodels are free; {.arg constraints} hold slopes at values."
+    )
+  ), "argument", public_call("update"))
 }
 
 #' @rdname dp_glm-methods

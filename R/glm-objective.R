@@ -11,8 +11,10 @@ objective_glm <- function() {
     run = function(plan, table, public) glm_release_cpp(table, public$facts, public$rng),
     estimate = function(release, public) {
       estimate <- glm_estimate_cpp(release, public$facts)
+      limits <- public$linear
+      if (length(limits)) estimate <- constrain_estimate(estimate, limits)
       # What a penalty or a limit does to an error is not known.
-      bare <- !public$facts$intervals || length(public$facts$wishes)
+      bare <- !public$facts$intervals || length(public$facts$wishes) || length(limits)
       if (bare) estimate[c("privacy", "sampling")] <- list(NULL)
       estimate
     }
@@ -53,13 +55,26 @@ prepare_objective_glm <- function(public, columns, call) {
   }
   weights <- check_weights(penalty, call)
   names <- vapply(columns$columns, `[[`, "", "name")
+  known <- c("lower", "upper", "A", "b", "simplex")
+  if (length(limits) && !(is.list(limits) && all(names(limits) %in% known) &&
+    length(names(limits)) == length(limits) && !anyDuplicated(names(limits)))) {
+    abort("{.arg constraints} must be a list of {.or {.code {known}}}.", "argument", call)
+  }
+  if (any(c("A", "b", "simplex") %in% names(limits))) {
+    if (any(weights > 0)) {
+      abort("Constraints {.code A} and {.code simplex} go with no penalty.", "argument", call)
+    }
+    public$linear <- linear_limits(limits, names, call)
+    if (!is.null(limits$A)) {
+      # Without names: a file does not keep them.
+      public$options$constraints$A <- check_constraint_rows(limits$A, names, call) + 0
+      dimnames(public$options$constraints$A) <- NULL
+    }
+    return(public)
+  }
   terms <- vapply(columns$columns, `[[`, 0L, "term")
   if (weights[["group"]] > 0 && (weights[["lasso"]] > 0 || length(limits))) {
     abort("A penalty on groups goes with no {.code lasso} and no constraints.", "argument", call)
-  }
-  if (length(limits) && !(is.list(limits) && all(names(limits) %in% c("lower", "upper")) &&
-    length(names(limits)) == length(limits))) {
-    abort("{.arg constraints} must be a list of {.code lower} and {.code upper}.", "argument", call)
   }
   lower <- check_limits(limits$lower, -1e300, names, call)
   upper <- check_limits(limits$upper, 1e300, names, call)
@@ -85,22 +100,4 @@ check_weights <- function(penalty, call) {
     if (is.null(penalty[[name]])) return(0)
     check_number(penalty[[name]], 0, 1e6, arg = paste0("penalty$", name), call = call)
   }, 0)
-}
-
-check_limits <- function(given, free, names, call) {
-  out <- rep(free, length(names))
-  if (is.null(given)) {
-    return(out)
-  }
-  ok <- is.numeric(given) && !anyNA(given) && all(is.finite(given)) &&
-    (length(given) == 1L && is.null(names(given)) ||
-      length(given) && !is.null(names(given)) && all(names(given) %in% names) &&
-        !anyDuplicated(names(given)))
-  if (!ok) {
-    abort(c(
-      "A limit must be one number, or numbers named by slopes.", i = "They are {.val {names}}."
-    ), "argument", call)
-  }
-  if (is.null(names(given))) out[] <- given else out[match(names(given), names)] <- given
-  out
 }

@@ -55,17 +55,17 @@ glm_notes <- function(x) {
       "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
       "people or a larger epsilon help."
     ),
-    if (length(lost) && x$privacy$private) paste0(
+    if (length(lost) && x$privacy$private && !isTRUE(x$release$failed)) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
       "needs outweighs the rows: estimates are noise, or drawn to zero; do not trust their ",
       "intervals."
     ),
+    if (isTRUE(x$release$failed)) paste(
+      "The minimiser was not found to the accuracy that the proof needs. Nothing of it is",
+      "released, and the budget is spent. That this happened is not covered by the guarantee."
+    ),
     if (x$privacy$private && is.null(x$covariance)) {
-      if (length(x$public$facts$wishes)) {
-        "No standard errors: those of penalised or constrained slopes are not known."
-      } else {
-        "No standard errors: none were paid for."
-      }
+      paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )

@@ -13,7 +13,8 @@ write_release.dp_glm <- function(release, path, allow_not_private = FALSE) {
   options <- release$public$options
   parts <- c(unclass(release)[glm_json_facts], list(
     bounds = lapply(release$columns$given, plain_bound),
-    privacy = release$privacy[c("private", "epsilon", "delta", "rng")],
+    # The delta that was given: it is part of what a plan is made of.
+    privacy = c(release$privacy[c("private", "epsilon", "rng")], delta = release$public$delta),
     options = options[lengths(options) > 0L], release = release$release
   ))
   write_json(list(format = glm_json_format, version = 1L, model = to_json(parts)), path, call)
@@ -59,7 +60,8 @@ glm_of_parts <- function(parts) {
   plan <- if (public$private) glm_plan(public, call) else list()
   fit <- new_glm(columns, public, plan, parts$release)
   stopifnot(
-    all(is.finite(fit$coefficients)), length(fit$coefficients) == length(columns$columns) + 1L
+    isTRUE(fit$release$failed) || all(is.finite(fit$coefficients)),
+    length(fit$coefficients) == length(columns$columns) + 1L
   )
   fit
 }

@@ -35,8 +35,10 @@
 #' is private. No offsets and no weights.
 #'
 #' @section When there is too little:
-#' Where the ridge outweighs what the rows say of a coefficient, the fit says that it is *not
-#' identified at this budget*: it is drawn to zero, and its interval is not to be trusted.
+#' Unless the rows say at least twice as much of a coefficient as the ridge that privacy needs, the
+#' fit says that it is *not identified at this budget*: it is drawn to zero, and its interval is not
+#' to be trusted. Columns are whitened only where n, epsilon and the number of columns promise that
+#' it pays; below that bounds serve, and tight bounds help.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
 #' @param data (`data.frame`, PRIVATE)\cr one row a person.
@@ -58,8 +60,13 @@
 #'   `glmnet`: the mean loss plus `lasso` times the absolute slopes, half of `ridge` times their
 #'   squares, `group` times the root of the size times the norm of each term's slopes. Slopes are of
 #'   columns with the deviations that the release gives them. Zeros are exact, and cost nothing.
-#' @param constraints (`list` or `NULL`, PUBLIC)\cr `lower`, `upper`: limits of slopes, one number
-#'   for all of them or named by coefficient; in the formula's units.
+#' @param constraints (`list` or `NULL`, PUBLIC)\cr on slopes, in the formula's units. `lower`,
+#'   `upper`: one number for all of them or named by coefficient; part of the minimisation.
+#'   `A`, `b`: `A %*% slopes <= b`, a row a constraint, columns in the slopes' order or named.
+#'   `simplex = TRUE`: slopes of at least zero with sum one. With `A` or `simplex` the released
+#'   coefficients are moved to the nearest that keep all constraints, in the metric of their
+#'   errors, to first order what constrained minimisation gives. It costs no budget. Bounds and
+#'   zeros are exact.
 #' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
 #'   rows have length 1 at most; `NULL`: a public rule), `"napp"`: `stages` (2); as published
 #'   `iterations` (20) and `target` (the lasso's weight, 1).
@@ -83,12 +90,13 @@
 #' such. The linear term is drawn in floating point, as a sum of exact noises and one continuous
 #' vector: ideal up to rounding. The minimiser is found to a gradient whose bound, rounding
 #' included,
-#' is part of the proof, and covered by exact noise. Should that fail (it never did), an error of
-#' class `dpsc_error_solver` follows the charge, which the guarantee does not cover. Proof:
-#' `proofs/glm.md`.
+#' is part of the proof, and covered by exact noise. Should it not be found (it never happened), the
+#' fit comes back charged, with `NA` for coefficients that are not identified; that this happened is
+#' the one thing the guarantee does not cover. Methods that need no `delta` promise 0, whatever is
+#' given. Proof: `proofs/glm.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
-#' anything is spent, none depends on a row's values. `dpsc_error_solver`: see Privacy.
+#' anything is spent, none depends on a row's values.
 #' @references
 #' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
 #' High-dimensional Regression. COLT.
@@ -139,12 +147,8 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   spend(ledger, plan$cost, "generalised linear model", call, promise)
   release <- tryCatch(
     glm_mechanisms()[[public$method]]$run(plan, table, public),
-    `dpsc::solver_failed` = function(e) {
-      abort(c(
-        "The minimiser was not found to the accuracy that the proof needs.",
-        i = "Nothing was released, but the budget is spent: this outcome is not protected."
-      ), "solver", call)
-    }
+    # An error would be an answer of another kind: this one says what it is, and stays charged.
+    `dpsc::solver_failed` = function(e) list(failed = TRUE)
   )
   new_glm(columns, public, plan, release)
 }
@@ -250,8 +254,10 @@ raw_glm <- function(table, columns, family) {
 
 #' @noRd
 new_glm <- function(columns, public, plan, release) {
+  # What a method does not need it does not promise.
+  pure <- identical(plan$cost$kind, "pure")
   privacy <- c(list(
-    private = public$private, epsilon = public$epsilon, delta = public$delta,
+    private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,
     steps = plan$steps, rng = public$rng
   ), glm_promise(public))
   fit <- structure(list(
@@ -266,7 +272,10 @@ new_glm <- function(columns, public, plan, release) {
 #' Estimates from a release
 #' @noRd
 estimate_glm <- function(fit) {
-  estimate <- if (fit$privacy$private) {
+  size <- length(fit$columns$columns) + 1L
+  estimate <- if (isTRUE(fit$release$failed)) {
+    list(coefficients = rep(NA_real_, size), identified = numeric(size))
+  } else if (fit$privacy$private) {
     glm_mechanisms()[[fit$method]]$estimate(fit$release, fit$public)
   } else {
     c(fit$release[c("coefficients", "sampling")], list(

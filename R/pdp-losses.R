@@ -63,3 +63,19 @@ log_shift_delta <- function(mu, epsilon) {
   out <- first + log(pmax(-expm1(pmin(second - first, 0)), 0))
   ifelse(mu > 0 & is.finite(epsilon), out, -Inf)
 }
+
+#' Losses of people who are rows, a row each
+#' @noRd
+row_losses <- function(removal, replacement, realised = NA_real_, mu_removal = NA_real_,
+                       mu_replacement = NA_real_) {
+  data.frame(
+    removal = removal, replacement = replacement, mu_removal = mu_removal,
+    mu_replacement = mu_replacement, realised = realised
+  )
+}
+
+#' The promise, at a delta at which it holds
+#' @noRd
+nominal_epsilon <- function(fit, delta) {
+  if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
+}

@@ -20,8 +20,9 @@
 #'   one factorisation.
 #' * [dp_glm()], methods of the papers: slope and curvature of a row of this length, at the worst
 #'   place; for `"output"` how far the minimiser moves, by a Newton step and a bound of its rest.
-#' * [dp_glm()], `"objective"`, binomial: the Renyi bound with this row's weighted length. Weights
-#'   make nearly all rows equally long, so these bounds are near equal; what differs is `realised`.
+#' * [dp_glm()], `"objective"`, every family, no penalty: the Renyi bound with this row's weighted
+#'   length and, for counts, its outcome; everybody from one factorisation. Weights make nearly all
+#'   rows equally long, so these bounds are near equal; what differs is `realised`.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
@@ -73,10 +74,10 @@ pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, ...) {
 pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   call <- public_call("pdp")
-  if (x$family != "binomial") {
+  if (isTRUE(x$release$failed) || length(x$public$facts$wishes)) {
     abort(c(
-      "Losses of single people are known for the binomial family only.",
-      x = "This is a fit of family {.val {x$family}}."
+      "Losses of single people are not known for this fit.",
+      i = "They are for one that came out, without {.arg penalty} and {.arg constraints}."
     ), "argument", call)
   }
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration == "published" &&
@@ -87,7 +88,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) {
     ), "argument", call)
   }
   loss <- if (x$method == "objective") {
-    whitened_row_losses(x, glm_rows_cpp(at$table, x$public$facts, x$release), at$delta, call)
+    whitened_row_losses(x, glm_rows_cpp(at$table, x$public$facts, x$release), at$delta)
   } else {
     rows <- paper_rows_cpp(at$table, x$public$facts$design)
     rows$y <- as.double(rows$y > 0)
@@ -130,14 +131,6 @@ new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
     method = method, calibration = calibration, holds = x$privacy$holds,
     reason = x$privacy$reason, unit = "person"
   ), class = "dp_pdp")
-}
-
-row_losses <- function(removal, replacement, realised = NA_real_, mu_removal = NA_real_,
-                       mu_replacement = NA_real_) {
-  data.frame(
-    removal = removal, replacement = replacement, mu_removal = mu_removal,
-    mu_replacement = mu_replacement, realised = realised
-  )
 }
 
 # Moments -----------------------------------------------------------------------------------------
@@ -242,7 +235,7 @@ linear_row_losses <- function(fit, rows, delta) {
     removal <- curvature + shift_epsilon(worst / plan$scale, delta)
     replacement <- rep(nominal, length(worst))
   } else if (renyi) {
-    removal <- vapply(worst, renyi_removal, 0, plan = plan, d = ncol(rows$x), rho = 0,
+    removal <- vapply(worst, renyi_removal, 0, plan = plan, d = ncol(rows$x),
       delta = delta)
     replacement <- rep(nominal, length(worst))
   } else {
@@ -263,18 +256,12 @@ linear_row_losses <- function(fit, rows, delta) {
   row_losses(pmin(removal[own] + cover, nominal), pmin(replacement[own] + cover, nominal), realised)
 }
 
-#' The promise, at a delta at which it holds
-#' @noRd
-nominal_epsilon <- function(fit, delta) {
-  if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
-}
-
 #' Epsilon at delta of taking out a row of length `reach` (Renyi, add or remove)
 #'
 #' exp(t D) <= M(1) + M(a) exp(t c (1 - a)) + exp(t c a^2), M the moments of the noise's loss at
 #' this length (inst/proofs/glm.md, Theorem 3, last line); stages add.
 #' @noRd
-renyi_removal <- function(reach, plan, d, rho, delta) {
+renyi_removal <- function(reach, plan, d, delta) {
   a <- 0.7072
   add <- function(...) {
     x <- c(...)
@@ -289,7 +276,7 @@ renyi_removal <- function(reach, plan, d, rho, delta) {
       part <- spherical_log_moment_cpp(t, a * reach / plan$scale[[k]], d)
       total <- total + add(one, part + t * c * (1 - a), t * c * a^2)
     }
-    (total + t * (t + 1) * rho - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
+    (total - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
   }
   if (reach == 0) {
     return(0)
@@ -307,8 +294,9 @@ realised_stages <- function(fit, rows) {
   centre <- numeric(d)
   for (k in seq_along(units)) {
     theta <- units[[k]]
-    out <- out + realised_linear(rows$x, rows$y, theta, centre, fit$plan$ridge[[k]],
-      fit$plan$scale[[k]], fit$method == "kst" && fit$privacy$delta > 0)
+    p <- stats::plogis(drop(rows$x %*% theta))
+    out <- out + realised_linear(rows$x, p - rows$y, p * (1 - p), theta, centre,
+      fit$plan$ridge[[k]], fit$plan$scale[[k]], fit$method == "kst" && fit$privacy$delta > 0)
     centre <- theta
   }
   out
@@ -318,19 +306,6 @@ realised_stages <- function(fit, rows) {
 #' @noRd
 stage_units <- function(fit, d) {
   lapply(fit$release$scaled, function(theta) theta * sqrt(d))
-}
-
-realised_linear <- function(x, y, theta, centre, ridge, scale, gaussian, weight = 1) {
-  p <- stats::plogis(drop(x %*% theta))
-  g <- weight * (p - y) * x
-  curvature <- weight * p * (1 - p)
-  H <- crossprod(x, curvature * x) + diag(ridge, ncol(x))
-  b <- -(colSums(g) + ridge * (theta - centre))
-  a <- curvature * colSums(backsolve(chol(H), t(x), transpose = TRUE)^2)
-  # Without the person the linear term that leads to theta is b + g.
-  size <- function(v) if (gaussian) v^2 / (2 * scale^2) else v / scale
-  moved <- sqrt(pmax(0, sum(b^2) + 2 * drop(g %*% b) + rowSums(g^2)))
-  -log1p(-pmin(a, 1 - 1e-12)) + size(moved) - size(sqrt(sum(b^2)))
 }
 
 #' Losses of output perturbation: how far the minimiser moves without the person
@@ -375,36 +350,4 @@ minimiser_moves <- function(x, y, theta, ridge) {
   bound <- sqrt(rowSums(g^2)) / ridge
   for (i in 1:6) bound <- pmin(bound, norm + expm1(bound) * local / sqrt(least))
   list(step = step, bound = bound)
-}
-
-#' Losses of dp_glm()'s own objective perturbation
-#' @noRd
-whitened_row_losses <- function(fit, rows, delta, call) {
-  d <- ncol(rows$x)
-  theta <- fit$release$theta
-  scale <- fit$release$kappa
-  realised <- realised_linear(rows$x, rows$outcome, theta, numeric(d), fit$release$ridge, scale,
-    FALSE, rows$weight)
-  reach <- pmin(ceiling(rows$weight * sqrt(rowSums(rows$x^2)) * 1024) / 1024, rows$limit)
-  # Curvature is bounded by weight |xi|^2, which may exceed the square of weight |xi|.
-  most <- pmin(ceiling(rows$weight * rowSums(rows$x^2) * 1024) / 1024, rows$limit^2)
-  key <- paste(reach, most)
-  first <- which(!duplicated(key))
-  plan <- list(scale = scale, ridge = fit$release$ridge)
-  if (fit$privacy$delta > 0) {
-    losses <- vapply(first, function(i) {
-      # One length for both: the longer.
-      renyi_removal(max(reach[[i]], sqrt(most[[i]])), plan, d, fit$plan$rho, delta)
-    }, 0)
-    removal <- losses[match(key, key[first])]
-    nominal <- nominal_epsilon(fit, delta)
-    return(row_losses(pmin(removal, nominal), nominal, realised))
-  }
-  other <- fit$privacy$epsilon - fit$plan$objective.epsilon
-  losses <- vapply(first, function(i) {
-    joint_loss_cpp(reach[[i]] / scale, most[[i]] / fit$release$ridge)
-  }, 0)
-  one <- sqrt(d) / scale
-  removal <- losses[match(key, key[first])]
-  row_losses(other + removal, pmin(other + removal + one, fit$privacy$epsilon), realised)
 }

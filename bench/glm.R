@@ -6,16 +6,19 @@
 #   coverage  of 95 % intervals of slopes: of all, and of those that are said to be identified
 #   earlier   what a prototype reached (2 to 20 runs a cell, without intervals)
 # Designs: "n": independent normal regressors of deviation 1/3, bounds +-1. "iw": correlations
-# .8^|i - j|, deviations from 1/3 to 1/30, means +-.3, bounds +-5.
-# DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_DATA names a library with ISLR2, titanic,
-# nycflights13 and DPpack.
+# .8^|i - j|, deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of alternating signs:
+# along what varies least. "i1": the same with slopes of one sign, which is how the prototype's
+# numbers for three columns come out (those of KST do, too: its signs were not written down).
+# DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_DATA names libraries (as PATH does) with ISLR2,
+# titanic, nycflights13 and DPpack; DPSC_BENCH_PARTS: which of "grid", "families", "real" are made.
 library(dpsc)
 set.seed(16)
 delta <- 1e-6
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))
+parts <- strsplit(Sys.getenv("DPSC_BENCH_PARTS", "grid,families,real"), ",")[[1L]]
 
 make_people <- function(n, p, design) {
-  sign <- c(1, -1)[1 + seq_len(p) %% 2]
+  sign <- if (design == "i1") rep(1, p) else c(1, -1)[1 + seq_len(p) %% 2]
   if (design == "n") {
     sigma <- diag(p) / 9
     mean <- rep(0, p)
@@ -125,9 +128,15 @@ n p design epsilon earlier runs
 2000 10 n 4 .217 20
 2000 10 iw 4 .244 20
 10000 10 iw 4 .083 8
+500 3 i1 .5 .779 40
+500 3 i1 1 .481 40
+500 3 i1 4 .214 40
+2000 3 i1 .5 .304 40
+2000 3 i1 1 .174 40
 ")
 
-rows <- lapply(seq_len(nrow(cells)), function(i) {
+rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
+  set.seed(160 + i)
   cell <- cells[i, ]
   runs <- max(1, round(cell$runs * more))
   values <- replicate(runs, run_once(cell))
@@ -138,7 +147,11 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
     glm = middle[["glm"]], kst = middle[["kst"]], dp_glm = middle[["rmse"]],
     no_intervals = middle[["bare"]], earlier = cell$earlier,
     coverage = round(total[["inside"]] / (runs * cell$p), 3),
-    coverage_identified = round(total[["inside_known"]] / max(1, total[["known"]]), 3),
+    coverage_identified = if (total[["known"]]) {
+      round(total[["inside_known"]] / total[["known"]], 3)
+    } else {
+      NA
+    },
     identified = round(total[["known"]] / (runs * cell$p), 3)
   )
   out$worse <- out$no_intervals > 1.3 * cell$earlier
@@ -151,12 +164,66 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   ))
   out
 })
-utils::write.csv(do.call(rbind, rows), "bench/results/glm.csv", row.names = FALSE)
+if (length(rows)) {
+  utils::write.csv(do.call(rbind, rows), "bench/results/glm.csv", row.names = FALSE)
+}
+
+# Coverage in all families -------------------------------------------------------------------------
+
+# Slopes of the design's shape, of a linear predictor of deviation .5 (counts), 1 (log-cosh; noise:
+# Student's t with 3 degrees) or 1.5 (logistic).
+family_people <- function(n, p, design, family) {
+  people <- make_people(n, p, design)
+  if (family == "binomial") return(people)
+  slopes <- people$truth[-1] / 1.5 * if (family == "poisson") 0.5 else 1
+  people$truth <- c(0.7 - sum(people$mean * slopes), slopes)
+  eta <- people$truth[[1L]] + drop(as.matrix(people$data[-1]) %*% slopes)
+  people$data$y <- if (family == "poisson") {
+    pmin(stats::rpois(n, exp(eta)), 100)
+  } else {
+    pmin(pmax(eta + stats::rt(n, 3), -30), 30)
+  }
+  people$bounds$y <- if (family == "poisson") c(0, 100) else c(-30, 30)
+  people
+}
+
+family_cells <- expand.grid(
+  n = c(500, 2000, 10000), p = c(3, 10), design = c("n", "iw"), epsilon = c(0.5, 1),
+  family = c("binomial", "poisson", "gaussian"), stringsAsFactors = FALSE
+)
+covered <- lapply(seq_len(nrow(family_cells) * ("families" %in% parts)), function(i) {
+  set.seed(1600 + i)
+  cell <- family_cells[i, ]
+  runs <- max(2, round(more * min(60, 2e5 / cell$n)))
+  total <- rowSums(replicate(runs, {
+    people <- family_people(cell$n, cell$p, cell$design, cell$family)
+    fit <- suppressWarnings(dp_glm(y ~ ., people$data, cell$family, cell$epsilon, delta,
+      people$bounds, control = dp_control(rng = "R")
+    ))
+    inside <- abs(coef(fit) - people$truth)[-1] <
+      stats::qnorm(0.975) * sqrt(diag(vcov(fit)))[-1]
+    known <- fit$identified[-1]
+    c(all = sum(inside), known = sum(known), both = sum(inside & known))
+  }))
+  out <- cbind(cell, runs = runs, coverage = round(total[["all"]] / (runs * cell$p), 3),
+    coverage_identified = if (total[["known"]]) {
+      round(total[["both"]] / total[["known"]], 3)
+    } else {
+      NA
+    },
+    identified = round(total[["known"]] / (runs * cell$p), 3)
+  )
+  print(out, row.names = FALSE)
+  out
+})
+if (length(covered)) {
+  utils::write.csv(do.call(rbind, covered), "bench/results/glm-coverage.csv", row.names = FALSE)
+}
 
 # Real data ----------------------------------------------------------------------------------------
 
-extra <- Sys.getenv("DPSC_BENCH_DATA")
-if (nzchar(extra)) .libPaths(c(extra, .libPaths()))
+extra <- strsplit(Sys.getenv("DPSC_BENCH_DATA"), .Platform$path.sep, fixed = TRUE)[[1L]]
+.libPaths(c(extra, .libPaths()))
 data_of <- function(package, name) {
   if (!requireNamespace(package, quietly = TRUE)) return(NULL)
   place <- new.env()
@@ -226,14 +293,15 @@ peer <- function(train, test, bounds, epsilon) {
   if (!requireNamespace("DPpack", quietly = TRUE)) return(NULL)
   as_numbers <- function(d) as.data.frame(lapply(d, as.double))
   limits <- vapply(bounds[-1], function(b) as.double(range(b)), c(0, 0))
-  fit <- DPpack::LogisticRegressionDP$new("l2", epsilon, 0, 1)
+  fit <- DPpack::LogisticRegressionDP$new("l2", epsilon, 1)
   fit$fit(as_numbers(train[-1]), data.frame(y = as.double(train$y)),
     upper.bounds = limits[2, ], lower.bounds = limits[1, ], add.bias = TRUE
   )
   drop(fit$predict(as_numbers(test[-1]), add.bias = TRUE, raw.value = TRUE))
 }
 
-real <- lapply(names(sets), function(name) {
+real <- lapply(names(sets)["real" %in% parts], function(name) {
+  set.seed(17)
   set <- sets[[name]]()
   if (is.null(set)) return(NULL)
   do.call(rbind, lapply(seq_along(c(0.5, 1, 4)), function(k) {
@@ -271,4 +339,6 @@ real <- lapply(names(sets), function(name) {
     out
   }))
 })
-utils::write.csv(do.call(rbind, real), "bench/results/glm-real.csv", row.names = FALSE)
+if (length(real)) {
+  utils::write.csv(do.call(rbind, real), "bench/results/glm-real.csv", row.names = FALSE)
+}

@@ -98,9 +98,10 @@ Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::glm_plan plan = dpsc::plan_glm(as_facts(facts));
   const dpsc::glm_shares& s = plan.shares;
   return Rcpp::List::create(
-      _["steps"] = as_steps(plan.records), _["located"] = plan.location.made, _["rho"] = plan.rho,
-      _["reach"] = plan.reach, _["c"] = plan.c, _["order"] = plan.order,
-      _["objective.epsilon"] = plan.objective_epsilon, _["caps"] = plan.caps,
+      _["steps"] = as_steps(plan.records), _["located"] = plan.location.made,
+      _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
+      _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
+      _["caps"] = plan.caps,
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
           _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information));

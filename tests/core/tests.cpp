@@ -24,6 +24,7 @@
 
 #include "harness.hpp"
 #include "mechanism_tests.hpp"
+#include "paper_tests.hpp"
 
 namespace {
 
@@ -560,6 +561,7 @@ int main(int argc, char** argv) {
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
+      {"papers' methods", [&] { test_papers(properties); }},
       {"accountant", [&] { test_accountant(properties); }},
       {"fuzzing", [&] { fuzz(rounds); }}};
   for (const auto& test : tests) {

@@ -20,10 +20,10 @@ r_floors <- list(
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
   mech = c(
-    "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
-    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-refusal",
-    "mechanism-treated", "mechanism-treated-check", "mechanism-treated-cohorts",
-    "mechanism-vertical", "paper-bounds"
+    "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
+    "mechanism-cohorts", "mechanism-gram", "mechanism-objective", "mechanism-output",
+    "mechanism-refusal", "mechanism-treated", "mechanism-treated-check",
+    "mechanism-treated-cohorts", "mechanism-vertical", "paper-bounds"
   ),
   release = c(
     "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
@@ -45,8 +45,8 @@ r_floors <- list(
     "plan-people", "plan-select"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",
-    "pdp-losses", "pdp-rows", "pdp-vertical"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",
+    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-vertical"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",

@@ -255,6 +255,132 @@ test_that("penalties and limits have their minimiser, with exact zeros", {
   expect_identical(read_release(path), limited)
 })
 
+test_that("linear constraints are kept to the last digit, by the nearest point, at no cost", {
+  withr::local_seed(1)
+  # Against all sets of rows that may bind.
+  for (i in 1:150) {
+    p <- sample(2:4, 1L)
+    m <- sample(1:5, 1L)
+    V <- crossprod(matrix(stats::rnorm(p * p), p)) + 0.05 * diag(p)
+    A <- matrix(sample(c(-1, 0, 1, stats::rnorm(3)), m * p, TRUE), m)
+    A[rowSums(A != 0) == 0, 1] <- 1
+    inside <- stats::rnorm(p)
+    b <- drop(A %*% inside) + stats::rexp(m) * sample(0:1, m, TRUE)
+    equal <- stats::runif(m) < 0.2
+    b[equal] <- drop(A %*% inside)[equal]
+    from <- stats::rnorm(p, sd = 3)
+    far <- function(x) sum((x - from) * solve(V, x - from))
+    x <- nearest_within(from, V, list(A = A, b = b, equal = equal))
+    expect_true(all(A %*% x <= b + 1e-7) && all(abs(A %*% x - b)[equal] < 1e-7))
+    least <- Inf
+    for (set in 0:(2^m - 1)) {
+      on <- bitwAnd(set, 2^(0:(m - 1))) > 0 | equal
+      rows <- A[on, , drop = FALSE]
+      if (any(on) && rcond(rows %*% V %*% t(rows)) < 1e-10) next
+      y <- from
+      if (any(on)) {
+        y <- drop(from - V %*% t(rows) %*% solve(rows %*% V %*% t(rows), rows %*% from - b[on]))
+      }
+      if (all(A %*% y <= b + 1e-8)) least <- min(least, far(y))
+    }
+    expect_lte(far(x), least + 1e-6)
+  }
+  data <- glm_people(3000)
+  fits <- function(...) {
+    seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds(), constraints = list(...))
+  }
+  plain <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
+  simplex <- fits(simplex = TRUE)
+  expect_identical(simplex$release, plain$release)
+  expect_identical(coef(simplex)[["b"]], 0)
+  expect_equal(sum(coef(simplex)[-1]), 1)
+  less <- fits(A = c(a = 1, b = 1), b = -1, lower = -0.8)
+  expect_equal(sum(coef(less)[-1]), -1)
+  expect_identical(coef(less)[["b"]], -0.8)
+  expect_identical(fits(A = diag(2), b = c(9, 9)) |> coef(), coef(plain))
+  expect_error(vcov(less), class = "dpsc_error_argument")
+  refused <- function(..., penalty = NULL) {
+    expect_error(dp_glm(y ~ a + b, data,
+      epsilon = 2, bounds = glm_bounds(), penalty = penalty, constraints = list(...)
+    ), class = "dpsc_error_argument")
+  }
+  refused(simplex = TRUE, upper = 0.2)
+  refused(A = diag(2))
+  refused(A = matrix(0, 1, 2), b = 1)
+  refused(A = c(nobody = 1), b = 1)
+  refused(A = diag(2), b = c(1, NA))
+  refused(simplex = TRUE, penalty = list(lasso = 1))
+  refused(simplex = 3)
+  skip_if_not_installed("jsonlite")
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(less, path, allow_not_private = TRUE)
+  expect_identical(coef(read_release(path)), coef(less))
+})
+
+test_that("what a method does not need it does not promise", {
+  data <- glm_people(500)
+  fit <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), method = "cms")
+  expect_identical(fit$privacy$delta, 0)
+  own <- dp_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), method = "cms")
+  expect_false(grepl("delta", paste(utils::capture.output(print(own)), collapse = " ")))
+  expect_match(paste(unlist(report(own)), collapse = " "), "delta = 0")
+  expect_identical(glance(own)$delta, 0)
+  # Those that use it still say it.
+  expect_identical(seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(),
+    method = "objective-public")$privacy$delta, 1e-6)
+  # Advice that cannot help is not given.
+  expect_error(vcov(fit), "coefficients alone", class = "dpsc_error_argument")
+  bare <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), intervals = FALSE)
+  expect_error(vcov(bare), "intervals = TRUE", class = "dpsc_error_argument")
+  lasso <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), penalty = list(lasso = 1))
+  expect_error(confint(lasso), "without penalty", class = "dpsc_error_argument")
+  expect_error(update(bare, . ~ 1), "another budget", class = "dpsc_error_argument")
+})
+
+test_that("a minimiser that is not found is an answer, charged, and no error", {
+  data <- glm_people(500)
+  ledger <- dp_ledger(4, 1e-5)
+  fit <- with_internal("glm_release_cpp", function(...) {
+    rlang::abort("the solver did not reach its tolerance", class = "dpsc::solver_failed")
+  }, dp_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), ledger = ledger))
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  expect_true(all(is.na(coef(fit))) && !any(fit$identified))
+  told <- paste(utils::capture.output(print(fit)), collapse = " ")
+  expect_match(told, "budget is spent")
+  expect_error(confint(fit), "not found", class = "dpsc_error_argument")
+  expect_true(all(is.na(tidy(fit)$estimate)))
+  skip_if_not_installed("jsonlite")
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(fit, path)
+  expect_identical(coef(read_release(path)), coef(fit))
+})
+
+test_that("whitening follows from n, p and epsilon alone", {
+  rounds <- function(n, epsilon, columns = 2L) {
+    formula <- stats::reformulate(paste0("I(a^", seq_len(columns), ")"), "y")
+    glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = epsilon))[c("rounds", "located")]
+  }
+  expect_identical(rounds(60, 0.5)$rounds, 0L)
+  expect_identical(rounds(400, 0.5)$rounds, 1L)
+  expect_identical(rounds(1e5, 1), list(rounds = 1L, located = TRUE))
+  # Nothing is spent on what is not done.
+  steps <- glm_plan_cpp(glm_facts_of(n = 60, epsilon = 0.5))$steps$step
+  expect_false(any(grepl("moments|radius|median", steps)))
+})
+
+test_that("columns of few values get a scale that serves them", {
+  withr::local_seed(4)
+  n <- 2000
+  # Just above half of the people share the highest class: most scales hold the same people.
+  data <- data.frame(class = sample(1:3, n, TRUE, c(0.25, 0.21, 0.54)), b = stats::rnorm(n))
+  data$y <- as.double(stats::runif(n) < stats::plogis(1 - data$class / 2))
+  scales <- replicate(12, dp_glm(y ~ class + b, data,
+    epsilon = 4, bounds = list(y = c(0, 1), class = c(1, 3), b = c(-5, 5)),
+    control = dp_control(rng = "R"), intervals = FALSE
+  )$release$scale[[1L]])
+  expect_gt(min(scales), 0.4)
+})
+
 test_that("a plan foretells how much longer errors are", {
   plan <- dp_plan_glm(c(300, 10000), 2, c(1, 4))
   expect_identical(nrow(plan), 4L)

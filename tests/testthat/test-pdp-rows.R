@@ -159,30 +159,98 @@ test_that("rounds of dp_lm(): a person's shift is that of the sums, recomputed",
   }
 })
 
-test_that("dp_glm() as it comes: realised loss by densities, bounds below the promise", {
-  data <- paper_people(800)
-  for (delta in c(1e-6, 0)) {
-    fit <- pdp_fit("objective", delta, n = 800)
-    loss <- pdp(fit, data)
-    rows <- glm_rows_cpp(lm_table(fit$columns, data, TRUE, NULL), fit$public$facts, fit$release)
-    theta <- fit$release$theta
-    log_density <- function(keep) {
-      w <- rows$weight * keep
-      p <- stats::plogis(drop(rows$x %*% theta))
-      b <- -(colSums(w * (p - rows$outcome) * rows$x) + fit$release$ridge * theta)
-      H <- crossprod(rows$x, w * p * (1 - p) * rows$x) + diag(fit$release$ridge, ncol(rows$x))
-      log(det(H)) - sqrt(sum(b^2)) / fit$release$kappa
+test_that("dp_glm() as it comes: realised loss by densities and refits, bounds below the promise", {
+  for (family in c("binomial", "poisson", "gaussian")) {
+    data <- glm_people(800, family)
+    for (delta in c(1e-6, 0)) {
+      fit <- seeded_glm(y ~ a + b, data, family, epsilon = 1, delta = delta,
+        bounds = glm_bounds(family))
+      loss <- pdp(fit, data)
+      rows <- glm_rows_cpp(lm_table(fit$columns, data, TRUE, NULL), fit$public$facts, fit$release)
+      exact <- exact_loss(family, fit$release$span)
+      theta <- fit$release$theta
+      d <- length(theta)
+      needed <- function(keep) {
+        w <- rows$weight * keep
+        t <- drop(rows$x %*% theta)
+        H <- crossprod(rows$x, w * exact$curvature(t, rows$outcome) * rows$x) +
+          diag(fit$release$ridge, d)
+        b <- -(colSums(w * exact$slope(t, rows$outcome) * rows$x) + fit$release$ridge * theta)
+        list(b = b, log_density = log(det(H)) - sqrt(sum(b^2)) / fit$release$kappa)
+      }
+      # A refit with the linear term that a density was evaluated at ends at the same coefficients.
+      refit <- function(keep, b) {
+        at <- theta + 0.1
+        for (step in 1:60) {
+          t <- drop(rows$x %*% at)
+          w <- rows$weight * keep
+          g <- colSums(w * exact$slope(t, rows$outcome) * rows$x) + fit$release$ridge * at + b
+          H <- crossprod(rows$x, w * exact$curvature(t, rows$outcome) * rows$x) +
+            diag(fit$release$ridge, d)
+          at <- at - drop(solve(H, g))
+        }
+        at
+      }
+      all <- rep(1, 800)
+      for (i in c(3, 333)) {
+        gone <- replace(all, i, 0)
+        expect_equal(loss$donors$realised[[i]],
+          needed(all)$log_density - needed(gone)$log_density, tolerance = 1e-6)
+        expect_equal(refit(gone, needed(gone)$b), theta, tolerance = 1e-6)
+      }
+      expect_true(all(loss$donors$removal <= loss$donors$replacement + 1e-12))
+      expect_true(all(loss$donors$replacement <= 1))
+      expect_true(all(abs(loss$donors$realised) <= 1))
+      expect_lt(min(loss$donors$removal), 1)
     }
-    all <- rep(1, 800)
-    for (i in c(3, 333)) {
-      expect_equal(loss$donors$realised[[i]],
-        log_density(all) - log_density(replace(all, i, 0)), tolerance = 1e-7)
-    }
-    expect_true(all(loss$donors$removal <= 1))
-    expect_true(all(abs(loss$donors$realised) <= 1))
+    short <- data
+    short$a[5] <- NA
+    expect_lt(pdp(fit, short)$donors$removal[[5]], min(pdp(fit, data)$donors$removal))
+    expect_equal(pdp(fit, short)$donors$realised[[5]], 0)
   }
-  # With Gaussian steps left out, one row's bound at its length is below the release's.
-  expect_lt(min(loss$donors$removal), 1)
+  limited <- seeded_glm(y ~ a, glm_people(800), bounds = glm_bounds(), epsilon = 1,
+    penalty = list(lasso = 0.01))
+  expect_error(pdp(limited, glm_people(800)), class = "dpsc_error_argument")
+})
+
+test_that("bounds of single people hold for exact densities, in every family", {
+  # One dimension: a row at its limit among saturated rows, taken out; whatever bends is at hand.
+  withr::local_seed(8)
+  for (family in c("binomial", "poisson", "gaussian")) {
+    span <- if (family == "poisson") 4 else 1
+    for (delta in c(0, 1e-2)) {
+      claim <- exact_claim(1, delta, 1L, family, span)
+      fit <- list(
+        family = family, privacy = list(epsilon = 1, delta = delta),
+        release = list(theta = 0, kappa = claim$kappa, ridge = claim$ridge, span = span),
+        plan = list(rho = 0, c = claim$c, objective.epsilon = 1)
+      )
+      b <- noise_nodes(1L, radii = 4000L)
+      for (y in if (family == "poisson") c(0, 1, 4) else c(0, 1)) {
+        rows <- list(x = matrix(1), weight = 1, outcome = y, limit = 1)
+        bound <- whitened_row_losses(fit, rows, delta)$removal
+        for (k in 0:3) {
+          for (to in c(-40, 40)) {
+            side <- list(
+              x = matrix(1, k, 1), y = rep(span, k), w = rep(1, k), offset = rep(to, k)
+            )
+            with <- list(
+              x = rbind(side$x, 1), y = c(side$y, y), w = c(side$w, 1), offset = c(side$offset, 0)
+            )
+            gone <- replace(with, "w", list(c(side$w, 0)))
+            there <- exact_losses(with, gone, claim$loss, claim$ridge, claim$kappa, b)
+            back <- -exact_losses(gone, with, claim$loss, claim$ridge, claim$kappa, b)
+            if (delta == 0) {
+              expect_lte(max(abs(there), abs(back)), bound + 1e-6)
+            } else {
+              expect_lte(mean(pmax(0, 1 - exp(bound - there))), delta)
+              expect_lte(mean(pmax(0, 1 - exp(bound + back))), delta)
+            }
+          }
+        }
+      }
+    }
+  }
 })
 
 test_that("words, moments and errors", {
@@ -204,6 +272,4 @@ test_that("words, moments and errors", {
   expect_error(pdp(raw, data), class = "dpsc_error_argument")
   printed <- pdp_fit("napp", 0, calibration = "published", n = 200)
   expect_error(pdp(printed, data), class = "dpsc_error_argument")
-  robust <- dp_glm(y ~ a, data, "gaussian", epsilon = 1, bounds = paper_bounds())
-  expect_error(pdp(robust, data), class = "dpsc_error_argument")
 })

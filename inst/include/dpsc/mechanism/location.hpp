@@ -36,8 +36,12 @@ inline std::vector<std::int64_t> median_losses(const std::vector<std::int64_t>& 
 /// Public constants of the location draws.
 struct location_plan {
   bool made = false;
+  double n = 0.0;
   double exponent = 0.0;  // x: a loss of two costs it
   int cell_bits = 0;      // 2^bits cells a variable
+  // Public price of a smaller scale, a step, as a share of n: where few values are taken most radii
+  // hold the same people, and a scale far below the gap between two values serves nobody.
+  double scale_price = 0.0;
   std::vector<double> radii;
   std::vector<step_record> records;  // median and scale of every located variable
 };
@@ -59,6 +63,7 @@ inline double location_exponent(const total_budget& budget, double share) {
 inline location_plan plan_location(const total_budget& budget, double share, double n,
                                    const std::vector<std::string>& names) {
   location_plan out;
+  out.n = n;
   out.exponent = location_exponent(budget, share);
   const double h = out.exponent * n / 2.0;
   if (names.empty() || !(h >= least_location)) return out;
@@ -95,9 +100,14 @@ class location_counts {
         if (present[i] > 0.0) ++counts_[v][cell(v, grid(i, static_cast<Eigen::Index>(which[v])))];
   }
 
-  std::size_t choose(std::size_t v, double exponent, const std::string& label, noise& draws) const {
+  /// `price`: whole rows that a step down costs, up to `most`.
+  std::size_t choose(std::size_t v, double exponent, const std::string& label, noise& draws,
+                     std::int64_t price = 0, std::int64_t most = 0) const {
     private_choice choice;
     choice.losses = median_losses(counts_[v], missing_);
+    const std::size_t last = choice.losses.size() - 1;
+    for (std::size_t k = 0; k < last; ++k)
+      choice.losses[k] += std::min(most, price * static_cast<std::int64_t>(last - k));
     choice.units = exponent_units(exponent / 2.0, location_shift);
     choice.shift = location_shift;
     return draws.choose(label, choice);
@@ -156,9 +166,11 @@ inline lm_location release_location(const row_source& source, const lm_design& d
     });
     tick(static_cast<double>(grid.size()) * 16.0);
   });
+  const auto price = static_cast<std::int64_t>(std::floor(plan.scale_price * plan.n));
+  const auto most = static_cast<std::int64_t>(std::floor(plan.n / 2.0));
   for (std::size_t v = 0; v < which.size(); ++v) {
     const std::size_t k =
-        scales.choose(v, plan.exponent, plan.records[which.size() + v].label, draws);
+        scales.choose(v, plan.exponent, plan.records[which.size() + v].label, draws, price, most);
     // At the finest radius half of the people share one value: the bounds are the better scale.
     out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;
   }

@@ -1,0 +1,143 @@
+# Linear constraints on slopes of a private generalised linear model: public rows A and limits b,
+# and the nearest point that keeps them, in the metric of the released errors. Post-processing.
+
+#' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
+#' @param names (`character`)\cr of slopes.
+#' @return A list: `A` (a row a constraint, a column a slope), `b`, `equal` (a flag a row). PUBLIC.
+#' @noRd
+linear_limits <- function(limits, names, call) {
+  p <- length(names)
+  out <- list(A = matrix(0, 0L, p), b = numeric(), equal = logical())
+  add <- function(A, b, equal = FALSE) {
+    out <<- list(
+      A = rbind(out$A, unname(A)), b = c(out$b, b), equal = c(out$equal, rep(equal, length(b)))
+    )
+  }
+  if (xor(is.null(limits$A), is.null(limits$b))) {
+    abort("Constraints {.code A} and {.code b} come together.", "argument", call)
+  }
+  if (!is.null(limits$A)) {
+    A <- check_constraint_rows(limits$A, names, call)
+    b <- limits$b
+    if (!is.numeric(b) || length(b) != nrow(A) || !all(is.finite(b))) {
+      abort("{.code b} must be one finite number for each row of {.code A}.", "argument", call)
+    }
+    add(A, as.double(b))
+  }
+  if (check_flag(limits$simplex %||% FALSE, arg = "constraints$simplex", call = call)) {
+    add(-diag(p), numeric(p))
+    add(matrix(1, 1L, p), 1, TRUE)
+  }
+  lower <- check_limits(limits$lower, -1e300, names, call)
+  upper <- check_limits(limits$upper, 1e300, names, call)
+  add(-diag(p)[lower > -1e300, , drop = FALSE], -lower[lower > -1e300])
+  add(diag(p)[upper < 1e300, , drop = FALSE], upper[upper < 1e300])
+  at <- nearest_within(numeric(p), diag(p), out)
+  if (is.null(at)) {
+    abort("No slopes keep all constraints.", "argument", call)
+  }
+  out
+}
+
+check_constraint_rows <- function(A, names, call) {
+  if (is.numeric(A) && is.null(dim(A))) A <- t(A)
+  ok <- is.matrix(A) && is.numeric(A) && all(is.finite(A)) && nrow(A) > 0L && nrow(A) <= 500L &&
+    all(rowSums(A != 0) > 0)
+  if (ok && !is.null(colnames(A))) {
+    ok <- all(colnames(A) %in% names) && !anyDuplicated(colnames(A))
+    if (ok) {
+      whole <- matrix(0, nrow(A), length(names))
+      whole[, match(colnames(A), names)] <- A
+      return(whole)
+    }
+  }
+  if (!ok || ncol(A) != length(names)) {
+    abort(c(
+      "{.code A} must be a matrix of finite numbers, a row a constraint, a column a slope.",
+      i = "Columns are the slopes {.val {names}}, in this order or by name."
+    ), "argument", call)
+  }
+  A
+}
+
+#' argmin (x - from)' V^{-1} (x - from) over A x <= b, rows that are `equal` exactly
+#'
+#' Hildreth's dual ascent finds the rows that bind; one linear system then makes them bind exactly.
+#' @return The point, or `NULL`: none was found.
+#' @noRd
+nearest_within <- function(from, V, limits) {
+  A <- limits$A
+  if (!nrow(A)) {
+    return(from)
+  }
+  size <- sqrt(rowSums((A %*% V) * A))
+  A <- A / size
+  b <- limits$b / size
+  G <- A %*% V %*% t(A)
+  left <- drop(A %*% from) - b
+  force <- numeric(nrow(A))
+  free <- limits$equal
+  scale <- max(1, abs(left))
+  for (sweep in seq_len(20000L)) {
+    before <- force
+    for (k in seq_along(force)) {
+      to <- force[[k]] + left[[k]] / G[k, k]
+      if (!free[[k]]) to <- max(0, to)
+      step <- to - force[[k]]
+      if (step != 0) {
+        left <- left - G[, k] * step
+        force[[k]] <- to
+      }
+    }
+    if (max(abs(force - before)) <= 1e-13 * max(1, abs(force))) break
+  }
+  binds <- free | force > 1e-9 * max(1, abs(force))
+  x <- from
+  if (any(binds)) {
+    part <- svd(G[binds, binds, drop = FALSE])
+    known <- part$d > 1e-10 * part$d[[1L]]
+    solved <- part$v[, known, drop = FALSE] %*% (crossprod(part$u[, known, drop = FALSE],
+      drop(A[binds, , drop = FALSE] %*% from) - b[binds]) / part$d[known])
+    x <- drop(from - V %*% crossprod(A[binds, , drop = FALSE], solved))
+  }
+  # A limit of one slope alone is kept to the last digit.
+  for (k in which(binds & rowSums(A != 0) == 1)) {
+    j <- which(A[k, ] != 0)
+    x[[j]] <- b[[k]] / A[k, j] + 0
+  }
+  off <- drop(A %*% x) - b
+  if (any(off > 1e-7 * scale) || any(abs(off[free]) > 1e-7 * scale)) NULL else x
+}
+
+#' Coefficients, intercept first, moved to the nearest that keep the limits of slopes
+#' @noRd
+constrain_estimate <- function(estimate, limits) {
+  V <- estimate$privacy + estimate$sampling
+  limits$A <- cbind(0, limits$A)
+  V <- V / mean(diag(V))
+  from <- as.double(estimate$coefficients)
+  estimate$coefficients <- nearest_within(from, V, limits) %||%
+    # A metric too flat for the arithmetic: slopes by themselves.
+    nearest_within(from, diag(pmax(diag(V), 1e-6)), limits) %||% rep(NA_real_, length(from))
+  estimate
+}
+
+#' One limit a slope, from one number or numbers by name
+#' @noRd
+check_limits <- function(given, free, names, call) {
+  out <- rep(free, length(names))
+  if (is.null(given)) {
+    return(out)
+  }
+  ok <- is.numeric(given) && !anyNA(given) && all(is.finite(given)) &&
+    (length(given) == 1L && is.null(names(given)) ||
+      length(given) && !is.null(names(given)) && all(names(given) %in% names) &&
+        !anyDuplicated(names(given)))
+  if (!ok) {
+    abort(c(
+      "A limit must be one number, or numbers named by slopes.", i = "They are {.val {names}}."
+    ), "argument", call)
+  }
+  if (is.null(names(given))) out[] <- given else out[match(names(given), names)] <- given
+  out
+}

@@ -1,0 +1,91 @@
+# What dp_glm()'s own objective perturbation cost each person: log-ratios of densities at the
+# released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
+# Formulas: inst/proofs/papers.md, section 8.
+
+#' Losses of dp_glm()'s own objective perturbation
+#' @param rows (`list`, PRIVATE)\cr as `glm_rows_cpp()` gives them.
+#' @noRd
+whitened_row_losses <- function(fit, rows, delta) {
+  d <- ncol(rows$x)
+  theta <- fit$release$theta
+  scale <- fit$release$kappa
+  ridge <- fit$release$ridge
+  loss <- glm_loss_cpp(fit$family, fit$release$span, drop(rows$x %*% theta), rows$outcome)
+  realised <- realised_linear(rows$x, rows$weight * loss$slope, rows$weight * loss$curvature, theta,
+    numeric(d), ridge, scale, FALSE)
+  up <- function(x, most) pmin(ceiling(x * 1024) / 1024, most)
+  reach <- up(rows$weight * sqrt(rowSums(rows$x^2)), rows$limit)
+  # Curvature is bounded by weight |xi|^2, which may exceed the square of weight |xi|.
+  most <- up(rows$weight * rowSums(rows$x^2), rows$limit^2)
+  bend <- loss$bend * most / ridge
+  ends <- slope_ends(fit, rows$outcome)
+  nominal <- nominal_epsilon(fit, delta)
+  if (fit$privacy$delta > 0) {
+    key <- paste(reach, most, ends$low, ends$high)
+    first <- which(!duplicated(key))
+    losses <- vapply(first, function(i) {
+      longest <- reach[[i]] / scale * c(ends$low[[i]], ends$high[[i]])
+      renyi_taken(longest[longest > 0], bend[[i]], fit$family == "gaussian", d, fit$plan$rho, delta)
+    }, 0)
+    removal <- losses[match(key, key[first])]
+    return(row_losses(pmin(removal, nominal), nominal, realised))
+  }
+  # Corners cost their length; where the slope is zero the curvature is at most `bend` (glm.md,
+  # Theorem 2 with one row).
+  other <- fit$privacy$epsilon - fit$plan$objective.epsilon
+  corner <- reach / scale * pmax(ends$low, ends$high)
+  removal <- ifelse(reach > 0, pmax(corner, bend), 0)
+  one <- loss$unit * rows$limit / scale
+  replacement <- pmax(corner + one, one + bend, corner + fit$plan$c)
+  row_losses(pmin(other + removal, nominal), pmin(other + replacement, nominal), realised)
+}
+
+#' How far a person's slope reaches below and above zero, given the outcome
+#' @noRd
+slope_ends <- function(fit, outcome) {
+  span <- fit$release$span
+  switch(fit$family,
+    binomial = list(low = outcome, high = 1 - outcome),
+    poisson = list(low = outcome, high = span - outcome),
+    gaussian = list(low = rep(span, length(outcome)), high = rep(span, length(outcome)))
+  )
+}
+
+#' Epsilon at delta of taking out a row whose slopes end at these lengths, in scales of the noise
+#'
+#' exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once, M the moments
+#' of the noise's loss at that length; a symmetric slope has (1 + a^2) / 2 for a^2
+#' (inst/proofs/glm.md, Lemma 2 with one row; the other way, curvature only helps).
+#' @noRd
+renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
+  if (!length(lengths)) {
+    return(0)
+  }
+  a <- 0.7072
+  add <- function(x) max(x) + log(sum(exp(x - max(x))))
+  value <- function(log_t) {
+    t <- exp(log_t)
+    moment <- function(part) {
+      vapply(lengths * part, function(x) spherical_log_moment_cpp(t, x, d), 0)
+    }
+    middle <- if (symmetric) (1 + a^2) / 2 else a^2
+    total <- add(c(moment(1), moment(a) + t * c * (1 - a), t * c * middle))
+    (total + t * (t + 1) * rho - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
+  }
+  max(0, min(vapply(seq(-2, 9, 0.25), value, 0)))
+}
+
+#' log p(theta with the person) / p(theta without), from one factorisation
+#'
+#' @param slope,curvature (`numeric`, PRIVATE)\cr of every person's loss at theta, with weights.
+#' @noRd
+realised_linear <- function(x, slope, curvature, theta, centre, ridge, scale, gaussian) {
+  g <- slope * x
+  H <- crossprod(x, curvature * x) + diag(ridge, ncol(x))
+  b <- -(colSums(g) + ridge * (theta - centre))
+  a <- curvature * colSums(backsolve(chol(H), t(x), transpose = TRUE)^2)
+  # Without the person the linear term that leads to theta is b + g.
+  size <- function(v) if (gaussian) v^2 / (2 * scale^2) else v / scale
+  moved <- sqrt(pmax(0, sum(b^2) + 2 * drop(g %*% b) + rowSums(g^2)))
+  -log1p(-pmin(a, 1 - 1e-12)) + size(moved) - size(sqrt(sum(b^2)))
+}

@@ -1,0 +1,144 @@
+// Coefficients in the formula's units, with errors, from a released minimiser. Post-processing:
+// nothing here sees people. Notes: inst/proofs/glm.md, sections 6 and 7.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "../estimate/glm_errors.hpp"
+#include "../solver/glm_prox.hpp"
+#include "glm_plan.hpp"
+
+namespace dpsc {
+
+/// RELEASED.
+struct glm_release {
+  lm_location location;
+  std::vector<whitening_round> rounds;
+  lm_frame frame;
+  double span = 1.0, ridge = 0.0, kappa = 0.0;
+  Eigen::VectorXd theta;  // in the frame; intercept first
+  double out_sd = 0.0;
+  Eigen::MatrixXd information;
+  double information_sd = 0.0;
+};
+
+/// The linear map from theta to the formula's coefficients, and what is added to them.
+struct glm_units {
+  Eigen::MatrixXd map;  // d x d
+  Eigen::VectorXd shift;
+};
+
+inline glm_units units_of(const glm_facts& facts, const lm_location& location,
+                          const lm_frame& frame) {
+  bool closed = true;
+  const lm_units raw = multiply_out(facts.design, location, closed);
+  if (!closed) throw std::invalid_argument("a product needs its lower orders");
+  const Eigen::Index p = facts.design.p();
+  const bool gaussian = facts.kind == glm_kind::gaussian;
+  const double scale = gaussian ? raw.y_scale : 1.0;
+  glm_units out{Eigen::MatrixXd::Zero(p + 1, p + 1), Eigen::VectorXd::Zero(p + 1)};
+  out.map(0, 0) = scale;
+  out.map.row(0).tail(p) = -scale * (frame.whiten.transpose() * (frame.centre - raw.shift));
+  out.map.bottomRightCorner(p, p) = scale * raw.map.transpose() * frame.whiten;
+  if (gaussian) out.shift[0] = raw.y_centre;
+  return out;
+}
+
+/// Standardised slopes: coefficients times the deviations that released coordinates give columns.
+inline slope_units standardise_slopes(const glm_units& units, Eigen::VectorXd& sd) {
+  const Eigen::Index p = units.map.rows() - 1;
+  const Eigen::MatrixXd S = units.map.bottomRightCorner(p, p);
+  const Eigen::MatrixXd inverse = S.partialPivLu().inverse();
+  sd = inverse.colwise().norm().transpose();
+  return {sd.asDiagonal() * S, inverse * sd.cwiseInverse().asDiagonal()};
+}
+
+inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen::VectorXd& sd) {
+  const Eigen::Index p = sd.size();
+  slope_penalty out;
+  out.lasso = Eigen::VectorXd::Constant(p, n * wishes.lasso);
+  out.ridge = Eigen::VectorXd::Constant(p, n * wishes.ridge);
+  out.lower = wishes.lower.cwiseProduct(sd);
+  out.upper = wishes.upper.cwiseProduct(sd);
+  if (wishes.group > 0.0) {
+    out.groups = wishes.groups;
+    for (const std::vector<int>& group : wishes.groups)
+      out.group_weight.push_back(n * wishes.group * std::sqrt(static_cast<double>(group.size())));
+  }
+  return out;
+}
+
+/// Zeros and bounds that noise over the solver's error has blurred. Post-processing.
+inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd& noisy,
+                            const Eigen::VectorXd& sd) {
+  constexpr double far = 8.0;
+  Eigen::VectorXd z = noisy;
+  for (Eigen::Index j = 0; j < z.size(); ++j) {
+    if (penalty.lasso[j] > 0.0 && std::fabs(z[j]) <= far * sd[j]) z[j] = 0.0;
+    if (z[j] <= penalty.lower[j] + far * sd[j]) z[j] = penalty.lower[j];
+    if (z[j] >= penalty.upper[j] - far * sd[j]) z[j] = penalty.upper[j];
+  }
+  for (const std::vector<int>& group : penalty.groups) {
+    bool zero = true;
+    for (int j : group) zero = zero && std::fabs(z[j]) <= far * sd[j];
+    if (zero)
+      for (int j : group) z[j] = 0.0;
+  }
+  return z;
+}
+
+/// Coefficients in the formula's units; intercept first. RELEASED.
+struct glm_estimate {
+  Eigen::VectorXd coefficients;
+  Eigen::MatrixXd privacy, sampling;
+  Eigen::VectorXd identified;  // curvature over what identifies the direction: above 1 it is
+};
+
+inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
+  const glm_units units = units_of(facts, release.location, release.frame);
+  const glm_facts_released known{family_of(facts, release.span),
+                                 facts.n,
+                                 release.ridge,
+                                 release.kappa,
+                                 release.out_sd,
+                                 release.theta,
+                                 release.information,
+                                 release.information_sd};
+  const glm_covariance errors = glm_errors(known);
+  glm_estimate out;
+  if (facts.wishes.any) {
+    Eigen::VectorXd sd, theta = release.theta;
+    const Eigen::Index p = facts.design.p();
+    const slope_units slopes = standardise_slopes(units, sd);
+    const Eigen::VectorXd blur = release.out_sd * slopes.back.rowwise().norm();
+    const Eigen::VectorXd z =
+        snap(penalty_of(facts.wishes, facts.n, sd), slopes.back * theta.tail(p), blur);
+    theta.tail(p) = slopes.to * z;
+    out.coefficients = units.shift + units.map * theta;
+    // Exact zeros and bounds, whatever the change of coordinates rounds.
+    out.coefficients.tail(p) = z.cwiseQuotient(sd);
+    for (Eigen::Index j = 0; j < p; ++j)
+      out.coefficients[j + 1] =
+          std::min(facts.wishes.upper[j], std::max(facts.wishes.lower[j], out.coefficients[j + 1]));
+  } else {
+    out.coefficients = units.shift + units.map * errors.theta;
+  }
+  out.privacy = units.map * errors.privacy * units.map.transpose();
+  out.sampling = units.map * errors.sampling * units.map.transpose();
+  const Eigen::Index d = release.theta.size();
+  const double from = identified_from(facts);
+  out.identified.resize(d);
+  for (Eigen::Index j = 0; j < d; ++j) {
+    const Eigen::VectorXd a = units.map.row(j).transpose();
+    const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
+    out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0) / from;
+  }
+  return out;
+}
+
+}  // namespace dpsc

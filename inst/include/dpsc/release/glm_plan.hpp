@@ -1,0 +1,270 @@
+// What a private generalised linear model asks for and will spend: public facts, shares of the
+// budget, steps. Sees no rows. Proofs: inst/proofs/glm.md.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../accountant/spherical.hpp"
+#include "../mechanism/glm_family.hpp"
+#include "../mechanism/location.hpp"
+#include "../mechanism/whitening.hpp"
+#include "lm_release.hpp"
+
+namespace dpsc {
+
+/// What slopes are asked to be. PUBLIC. Weights are a person's: sums over n rows are n times them.
+struct glm_wishes {
+  double lasso = 0.0, ridge = 0.0, group = 0.0;
+  std::vector<std::vector<int>> groups;
+  Eigen::VectorXd lower, upper;  // of coefficients, formula's units
+  bool any = false;
+};
+
+/// Public facts of a generalised linear model.
+struct glm_facts {
+  double n = 0.0, epsilon = 0.0, delta = 0.0;
+  lm_design design;
+  glm_kind kind = glm_kind::binomial;
+  double upper = 1.0;  // counts: public bound of the outcome
+  bool intervals = true;
+  std::vector<std::string> names;  // of variables, for the records
+  glm_wishes wishes;
+};
+
+/// Shares of the budget of every step but the objective, which takes what is left: one table, fixed
+/// before the first draw.
+struct glm_shares {
+  double location = 0.0, radii = 0.0, moments = 0.0, cap = 0.0, accuracy = 0.0, information = 0.0;
+  int rounds = 0;  // of moments
+
+  double total() const { return location + radii + moments + cap + accuracy + information; }
+  void check() const {
+    if (!(total() < 0.9)) throw std::logic_error("the shares of a model exceed the budget");
+  }
+};
+
+/// Noise over the solver's error: a public tolerance and grid.
+struct accuracy_step {
+  law kind = law::discrete_gaussian;
+  double tolerance = 0.0, grid = 0.0, noise = 0.0, sd = 0.0;
+};
+
+/// Noisy information: a Gram matrix of whole rows of length at most `limit`.
+struct information_step {
+  law kind = law::discrete_gaussian;
+  double limit = 0.0, noise = 0.0, sigma = 0.0;
+  std::vector<step_record> record;
+};
+
+/// Fixed before anything is drawn. PUBLIC.
+struct glm_plan {
+  glm_shares shares;
+  location_plan location;
+  std::vector<std::size_t> located;
+  std::vector<lm_round_plan> rounds;
+  double cap_exponent = 0.0;
+  std::vector<double> caps;
+  double accuracy_mu = 0.0, accuracy_epsilon = 0.0;
+  information_step information;
+  double rho = 0.0;    // of all steps but the objective
+  double reach = 0.0;  // 2 units / kappa
+  double c = 0.0;      // curvature over ridge
+  double order = std::numeric_limits<double>::quiet_NaN();
+  double objective_epsilon = 0.0;  // of pure steps
+  std::vector<step_record> records;
+};
+
+namespace glm_constants {
+constexpr double location = 0.03, location_most = 0.08;
+constexpr double whitening = 0.10, whitening_many = 0.16;  // up to five columns, and beyond
+constexpr double scale_price = 0.02;                       // of n, a step of a scale down
+constexpr int fine_location = 8;                           // bits of a location's cells
+constexpr double radii_part = 0.2;                         // of it
+// Noise of a standardised covariance (whitening_noise()) above which one round serves better than
+// two, and none better than one. Measured: bench/glm.R.
+constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
+constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
+constexpr double cap = 0.02, accuracy = 0.001, information = 0.1;
+constexpr double ridge_share = 0.5;  // c over epsilon
+constexpr double cap_margin = 1.5, cap_quantile = 0.02;
+}  // namespace glm_constants
+
+namespace glm_plan_detail {
+
+/// rho of a step whose log-ratios have a range of `exponent` (Cesar and Rogers, 2021).
+inline double choice_rho(double exponent) { return exponent * exponent / 8.0; }
+
+/// Deviation of the noise of a covariance of p regressors of variance one, from one round with all
+/// of the share: what whitening can be trusted to, from public facts alone.
+inline double whitening_noise(const total_budget& budget, double share, double n, Eigen::Index p) {
+  const double mu = budget.mu(share * (1.0 - glm_constants::radii_part));
+  return 1.5 * std::sqrt(2.0) * static_cast<double>(p) / (mu * n);
+}
+
+inline information_step plan_information(double n, Eigen::Index d, const total_budget& budget,
+                                         double share) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const double dim = static_cast<double>(d);
+  for (int bits = 12; bits >= 6; --bits) {
+    information_step out;
+    const double L = std::ldexp(1.0, bits), B = L * L;
+    if (!(std::sqrt(dim) < L && n * B < exact_integers)) continue;
+    out.limit = L;
+    step_record record{"information", "", 0.0, 0.0, none, none};
+    if (budget.gaussian()) {
+      out.noise = gaussian_step_variance(B, budget.mu(share));
+      out.sigma = std::sqrt(out.noise);
+      record.sensitivity = std::sqrt(2.0) * B;
+      record.scale = out.sigma;
+      record.mu = gaussian_step_mu(B, out.noise);
+    } else {
+      out.kind = law::discrete_laplace;
+      record.sensitivity = laplace_outer_sensitivity(B, dim);
+      out.noise = std::ceil(record.sensitivity / budget.epsilon(share) * (1.0 + gdp_margin));
+      out.sigma = std::sqrt(2.0) * out.noise;
+      record.scale = out.noise;
+      record.epsilon = record.sensitivity / out.noise;
+    }
+    record.law = law_name(out.kind);
+    out.record = {record};
+    if (out.sigma <= largest_sigma) return out;
+  }
+  throw budget_too_small();
+}
+
+}  // namespace glm_plan_detail
+
+inline glm_plan plan_glm(const glm_facts& facts) {
+  using namespace glm_constants;
+  using namespace glm_plan_detail;
+  const total_budget budget(facts.epsilon, facts.delta);
+  if (!(budget.total() > 0.0)) throw budget_too_small();
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const Eigen::Index p = facts.design.p();
+  const double n = facts.n, root = std::sqrt(static_cast<double>(p));
+  const bool gaussian = budget.gaussian();
+  glm_plan out;
+  std::vector<std::string> names;
+  for (std::size_t j : facts.design.located()) {
+    if (j == facts.design.response() && facts.kind != glm_kind::gaussian) continue;
+    out.located.push_back(j);
+    names.push_back(facts.names[j]);
+  }
+  glm_shares& shares = out.shares;
+  const double draws = 2.0 * static_cast<double>(names.size());
+  if (draws > 0.0) {
+    // As much as finds every median, within limits.
+    const double least = location_exponent(budget, location / draws) * n / 2.0;
+    const double wanted = gaussian ? 12.6 : wanted_location;  // of n exponent / 2
+    const double ratio = wanted / least;
+    const double enough = location * (gaussian ? ratio * ratio : ratio);
+    shares.location = std::min(location_most, std::max(location, enough));
+    out.location = plan_location(budget, shares.location / draws, n, names);
+    out.location.scale_price = scale_price;
+    // Coarse cells lose what is far narrower than its bounds: moments alone do better then.
+    if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
+    if (!out.location.made) shares.location = 0.0;
+  }
+  out.records = out.location.records;
+  // Coordinates that moments would whiten need Gaussian noise, and people enough, to be worth their
+  // share.
+  const double all = p <= 5 ? whitening : whitening_many;
+  const double rough = gaussian ? whitening_noise(budget, all, n, p) : none;
+  if (gaussian && rough <= hopeless_whitening) {
+    const bool found = out.location.made || names.empty();
+    shares.rounds = found || rough > rough_whitening ? 1 : 2;
+    shares.radii = radii_part * all;
+    shares.moments = all - shares.radii;
+    const double r = shares.rounds;
+    for (int t = 0; t < shares.rounds; ++t) {
+      const bool first = t == 0;
+      const double part = shares.rounds == 1 ? 1.0 : first ? 0.4 : 0.6;
+      const std::vector<double> radii = !first  ? limit_grid(root / 16.0, 2.0 * root, 0.25)
+                                        : found ? limit_grid(0.5 * root, 8.0 * root, 0.25)
+                                                : limit_grid(root / 1024.0, root, 0.25);
+      const std::string at = shares.rounds == 1 ? "" : ", round " + std::to_string(t + 1);
+      out.rounds.push_back(
+          plan_whitening(at, n, p, radii, budget, shares.radii / r, shares.moments * part));
+      for (const step_record& record : out.rounds.back().records) out.records.push_back(record);
+    }
+  }
+  if (facts.kind == glm_kind::poisson) {
+    shares.cap = cap;
+    out.cap_exponent = budget.exponent(cap);
+    for (double q = 1.0;; q *= std::sqrt(2.0)) {
+      out.caps.push_back(std::max(2.0, cap_margin * std::min(q, facts.upper)));
+      if (q >= facts.upper) break;
+    }
+    out.records.push_back(budget.choice_record("cap of the outcome", out.cap_exponent));
+  }
+  const std::size_t before = out.records.size();
+  shares.accuracy = accuracy;
+  out.accuracy_mu = gaussian ? budget.mu(accuracy) : 0.0;
+  out.accuracy_epsilon = gaussian ? 0.0 : budget.epsilon(accuracy);
+  if (facts.intervals) {
+    shares.information = information;
+    out.information = plan_information(n, p + 1, budget, information);
+  }
+  shares.check();
+  step_record cover{"accuracy of the solver",
+                    law_name(gaussian ? law::discrete_gaussian : law::discrete_laplace),
+                    1.0,
+                    1.0 / (gaussian ? out.accuracy_mu : out.accuracy_epsilon),
+                    gaussian ? none : out.accuracy_epsilon,
+                    gaussian ? out.accuracy_mu : none};
+  out.records.push_back(cover);
+  if (facts.intervals) out.records.push_back(out.information.record[0]);
+
+  const glm_family family{facts.kind, 2.0};
+  step_record objective{"linear term of the objective", spherical_law, 0.0, 1.0, none, none};
+  if (gaussian) {
+    for (const step_record& record : out.records)
+      out.rho += record.law == "exponential" ? choice_rho(record.sensitivity / record.scale)
+                                             : record.mu * record.mu / 2.0;
+    out.rho *= 1.0 + 1e-12;
+    out.c = ridge_share * facts.epsilon;
+    const objective_calibration found = calibrate_objective(
+        family.slopes(), facts.epsilon, facts.delta, out.rho, out.c, static_cast<int>(p + 1));
+    if (!(found.reach > 0.0)) throw budget_too_small();
+    out.reach = found.reach;
+    out.order = found.order;
+  } else {
+    // Pure: a corner costs the reach, an edge half of it and the curvature.
+    double spent = 0.0;
+    for (const step_record& record : out.records) spent += record.epsilon;
+    out.objective_epsilon = (facts.epsilon - spent) * (1.0 - 1e-12);
+    if (!(out.objective_epsilon > 0.0)) throw budget_too_small();
+    out.reach = out.objective_epsilon;
+    out.c = out.objective_epsilon / 2.0;
+    objective.epsilon = out.objective_epsilon;
+  }
+  objective.sensitivity = out.reach;
+  out.records.insert(out.records.begin() + static_cast<std::ptrdiff_t>(before), objective);
+  return out;
+}
+
+/// Curvature over ridge from which a coefficient is said to be identified: more where whitening is
+/// rough, since what other columns hide spills over then. Measured: bench/glm.R.
+inline double identified_from(const glm_facts& facts) {
+  const total_budget budget(facts.epsilon, facts.delta);
+  if (!budget.gaussian()) return glm_constants::identified;
+  const Eigen::Index p = facts.design.p();
+  const double share = p <= 5 ? glm_constants::whitening : glm_constants::whitening_many;
+  return std::max(glm_constants::identified,
+                  glm_constants::identified_rough *
+                      glm_plan_detail::whitening_noise(budget, share, facts.n, p));
+}
+
+inline glm_family family_of(const glm_facts& facts, double span) {
+  const glm_family out{facts.kind, span};
+  out.check();
+  return out;
+}
+
+}  // namespace dpsc
