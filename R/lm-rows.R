@@ -70,3 +70,12 @@ lm_chunks <- function(columns, data, choice, clip, call) {
   made$checksums <- checksums
   list(table = made, n = n)
 }
+
+#' All rows as one table of numbers, for fits without privacy
+#' @noRd
+gather_rows <- function(table) {
+  if (is.matrix(table)) {
+    return(table)
+  }
+  do.call(rbind, lapply(seq_len(table$count), function(i) read_block(table, i)))
+}

@@ -19,11 +19,11 @@
 #' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or what
 #'   else [parallel::clusterApply()] takes. dpsc must be installed where the workers look.
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
-#'   [dp_files()], [dp_chunks()] or a matrix. It opens its own connection: connections do not
+#'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens its own connection: connections do not
 #'   travel.
 #' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
 #'   that intervals are calibrated?
-#' @return A `dp_source`, for [dp_synth()], [dp_release()] and [dp_sources()]. PRIVATE.
+#' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is asked to draw noise.
 #' @seealso [dp_table()].
@@ -90,7 +90,8 @@ ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
 worker_task <- function(arguments, task) {
   steps <- list(
     open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare,
-    ask = worker_ask, sample = worker_sample, close = worker_close
+    count = worker_count, people = worker_people, ask = worker_ask, sample = worker_sample,
+    close = worker_close
   )
   answer <- tryCatch(
     list(value = do.call(steps[[task]], arguments)),
@@ -111,10 +112,12 @@ worker_open <- function(open, i) {
   worker_state$holds <- TRUE
   worker_state$token <- worker_state$rows <- NULL
   source <- open(i)
-  fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source)
+  fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source) ||
+    is.data.frame(source)
   if (!fits) {
     abort(c(
-      "{.arg open} must give a table, files, chunks or a matrix.", x = "It gave {describe(source)}."
+      "{.arg open} must give a table, files, chunks, a matrix or people's rows.",
+      x = "It gave {describe(source)}."
     ), "argument")
   }
   worker_state$source <- source
@@ -147,11 +150,26 @@ worker_above <- function(lowest) {
 
 read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
 
-worker_prepare <- function(token, design, grid) {
+worker_begin <- function(token) {
   if (!is.null(worker_state$token) && !identical(worker_state$token, token)) {
     abort("It is serving another release: a worker serves one at a time.", "worker")
   }
   worker_state$token <- token
+}
+
+#' People's rows of a regression: how many, and as numbers
+#' @noRd
+worker_count <- function() count_people(worker_state$source, NULL)
+
+worker_people <- function(token, columns, choice) {
+  worker_begin(token)
+  worker_state$design <- lm_design(columns)
+  worker_state$rows <- open_rows(worker_state$source, columns, choice, TRUE, NULL)
+  if (is.matrix(worker_state$rows)) nrow(worker_state$rows) else worker_state$rows$n
+}
+
+worker_prepare <- function(token, design, grid) {
+  worker_begin(token)
   source <- worker_state$source
   rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE, NULL) else source
   worker_state$rows <- rows
@@ -167,7 +185,13 @@ check_token <- function(token) {
 worker_ask <- function(token, question) {
   check_token(token)
   rows <- worker_state$rows
-  if (inherits(rows, "dp_asked")) rows$ask(question, TRUE) else row_sums_cpp(rows, question)
+  if (inherits(rows, "dp_asked")) {
+    rows$ask(question, TRUE)
+  } else if (question$kind %in% c("energy", "moments")) {
+    row_sums_cpp(rows, question)
+  } else {
+    people_sums_cpp(rows, worker_state$design, question)
+  }
 }
 
 worker_sample <- function(token, first, step) {
@@ -236,11 +260,41 @@ open_part.dp_workers <- function(part, design, grid, calibrated, call) {
     ), "argument", call)
   }
   check_calibration(workers, calibrated, call)
+  asked_workers(workers, "prepare", list(design = design, grid = grid), call)
+}
+
+#' @noRd
+#' @exportS3Method
+count_part.dp_workers <- function(part, call) {
+  sum(vapply(ask_workers(part, "count", same_task(part, list()), call), as.double, 0))
+}
+
+#' @noRd
+#' @exportS3Method
+open_rows.dp_workers <- function(part, columns, choice, private, call) {
+  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums", call)
+  part$calibrate <- FALSE
+  asked_workers(part, "people", list(columns = columns, choice = choice), call)
+}
+
+#' Workers that have opened their rows for one release, and answer questions about them
+#' @param task (`string`)\cr what opens them, with `given`.
+#' @return A `dp_asked`. PRIVATE.
+#' @noRd
+asked_workers <- function(workers, task, given, call) {
   # No random number is drawn for it.
   token <- paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
-  given <- list(token = token, design = design, grid = grid)
-  counts <- ask_workers(workers, "prepare", same_task(workers, given), call)
+  close <- function() {
+    tryCatch(
+      ask_workers(workers, "close", same_task(workers, list(token = token))),
+      error = function(e) NULL
+    )
+  }
+  done <- FALSE
+  on.exit(if (!done) close())
+  counts <- ask_workers(workers, task, same_task(workers, c(list(token = token), given)), call)
   counts <- vapply(counts, as.double, 0)
+  done <- TRUE
   n <- sum(counts)
   first_row <- c(0, cumsum(counts))
   structure(list(
@@ -260,12 +314,7 @@ open_part.dp_workers <- function(part, design, grid, calibrated, call) {
       parts <- ask_workers(workers, "sample", tasks, NULL, charged)
       parts
     },
-    close = function() {
-      tryCatch(
-        ask_workers(workers, "close", same_task(workers, list(token = token))),
-        error = function(e) NULL
-      )
-    }
+    close = close
   ), class = "dp_asked")
 }
 

@@ -14,7 +14,8 @@ r_floors <- list(
     "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data", "glm-family",
     "lm-choice", "lm-columns", "lm-rows", "panel", "panel-cohorts", "panel-formula", "panel-gaps",
     "panel-long", "panel-matrix", "panel-rowwise", "panel-treatment", "protect", "simulate",
-    "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
+    "source-condition", "source-engine", "source-panel", "source-people", "source-people-asked",
+    "source-people-proof", "source-people-sql", "source-proof", "source-rows", "source-sql",
     "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),

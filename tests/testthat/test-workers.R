@@ -59,6 +59,43 @@ test_that("workers give the release of all rows, and a second process cannot dra
   expect_identical(release(w$source), reference)
 })
 
+test_that("workers hold people's rows of a regression, as rows or in a database", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(2)
+  people <- data.frame(x = stats::runif(900, -1, 1), g = sample(c("a", "b"), 900, TRUE))
+  people$y <- people$x + (people$g == "b") + stats::rnorm(900, 0, 0.3)
+  path <- withr::local_tempfile(fileext = ".sqlite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), path)
+  DBI::dbWriteTable(con, "people", people[501:900, ])
+  DBI::dbDisconnect(con)
+  open <- function(i) {
+    if (i == 1L) {
+      return(half)
+    }
+    con <- DBI::dbConnect(RSQLite::SQLite(), path)
+    dpsc::dp_table(con, "people", compute = "database")
+  }
+  environment(open) <- list2env(list(half = people[1:500, ], path = path), parent = globalenv())
+  w <- local_workers(open, calibrate = FALSE)
+  fit <- function(data, formula = y ~ x + g, epsilon = 2) {
+    withr::local_seed(6)
+    dp_lm(formula, data,
+      epsilon = epsilon, bounds = list(y = c(-4, 4), x = c(-1, 1), g = c("a", "b")),
+      subset = x > -0.9, control = dp_control(rng = "R")
+    )
+  }
+  reference <- fit(people)
+  expect_identical(fit(w$source), reference)
+  # What one worker cannot do leaves no worker busy.
+  expect_error(fit(w$source, exp(y) ~ x), class = "dpsc_error_argument")
+  expect_error(fit(w$source, epsilon = Inf), class = "dpsc_error_argument")
+  expect_identical(fit(w$source), reference)
+  twice <- rbind(people, people[1:50, ])
+  expect_identical(fit(dp_sources(list(w$source, people[1:50, ]))), fit(twice))
+})
+
 test_that("donors travel from workers only where the user says so", {
   skip_on_cran()
   skip_if_not_installed("parallel")
