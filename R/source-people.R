@@ -124,13 +124,12 @@ stream_people <- function(table, columns, choice, private, call) {
     block <- chosen_rows(columns, rows, choice, private, call)
     same_block(sums, i, block, charged, call)
   }
+  count <- max(1, ceiling(n / table$block))
+  reader <- read_once(reader, count)
   # What columns cannot give is found before the charge.
   reader(1L, FALSE, call)
   done <- TRUE
-  structure(
-    list(reader = reader, count = max(1, ceiling(n / table$block)), n = n, close = close),
-    class = "dp_chunks"
-  )
+  structure(list(reader = reader, count = count, n = n, close = close), class = "dp_chunks")
 }
 
 #' A column that R reads block by block: a number is one in every block, and flags are flags,

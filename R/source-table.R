@@ -19,7 +19,8 @@
 #' @section Two ways to compute:
 #' `compute = "here"`: the engine turns long rows into one row of integers a person, once, into a
 #' temporary table; blocks of these stream to the core, which does the rest. Memory is bounded by
-#' `block`.
+#' `block`. Blocks are read about five times, one block only once: where memory holds all people, 4
+#' bytes a number, a `block` of as many is fastest.
 #'
 #' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
 #' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and

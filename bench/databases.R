@@ -83,6 +83,7 @@ ways <- list(
     list(y = function() DBI::dbGetQuery(duck("4GB"), sprintf("SELECT * FROM '%s'", parquet)))
   },
   "Parquet by DuckDB, streamed, 1 GB" = function() list(x = table_of(duck(), parquet)),
+  "Parquet by DuckDB, one block, 1 GB" = function() list(x = table_of(duck(), parquet, block = n)),
   "Parquet by DuckDB, streamed, 300 MB" = function() list(x = table_of(duck("300MB"), parquet)),
   "Parquet by DuckDB, streamed, 300 MB, 8 groups" = function() {
     list(x = table_of(duck("300MB"), parquet, groups = 8))
@@ -91,6 +92,7 @@ ways <- list(
     list(x = table_of(duck(), parquet, compute = "database", calibrate = TRUE))
   },
   "Postgres, streamed" = function() list(x = table_of(postgres(), "sales")),
+  "Postgres, one block" = function() list(x = table_of(postgres(), "sales", block = n)),
   "Postgres, sums there" = function() {
     list(x = table_of(postgres(), "sales", compute = "database", calibrate = TRUE))
   },

@@ -256,7 +256,7 @@ test_that("rows that are lost or changed between two passes stop the release; th
         own(con, text, call, fetch, charged, what)
       }, {
         error <- tryCatch(
-          release <- seeded(in_sqlite(con, compute = compute, calibrate = TRUE),
+          release <- seeded(in_sqlite(con, compute = compute, calibrate = TRUE, block = 100),
             ledger = ledger, rng = "secure"
           ),
           error = identity
@@ -270,6 +270,27 @@ test_that("rows that are lost or changed between two passes stop the release; th
       expect_identical(kept(), character())
     }
   }
+})
+
+test_that("one block is read once, several in every pass", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(250, 4, 2)
+  con <- sqlite_of(p$data)
+  reads <- 0L
+  own <- fetch_rows
+  count <- function(block) {
+    reads <<- 0L
+    with_internal("fetch_rows", function(...) {
+      reads <<- reads + 1L
+      own(...)
+    }, {
+      release <- seeded(in_sqlite(con, block = block))
+    })
+    expect_identical(release, seeded(p$data))
+    reads
+  }
+  expect_identical(count(1000), 1L)
+  expect_identical(count(249), 10L)
 })
 
 test_that("sums that an engine cannot have are not used", {
