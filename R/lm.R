@@ -39,13 +39,14 @@
 #' cut to `max_weight`, and a weight far below it counts as little as it says.
 #'
 #' @section People in a database:
-#' With [dp_table()] or [dp_files()] blocks of rows are read; from about 10^8 numbers on one pass a
-#' question, some twenty in all, so that memory holds a block. With `compute = "database"` the engine
-#' makes all sums and no row leaves it: about 30 queries. Seeded results are those of the data frame,
-#' bit for bit. There variables must be columns (numbers, levels, powers and products of columns with
-#' their lower orders, and comparisons); make others, such as a log, in a view or by `mutate()` on a
-#' lazy `tbl`, with bounds of their own. `subset` may compare columns with constants and
-#' with each other, by `&`, `|`, `!`; `weights` must be a column.
+#' With [dp_table()] or [dp_files()] blocks of rows are read: about nine times, or, where the rows
+#' of a round would take more than 1 GB (4 bytes a number), once a question, some twenty times, so
+#' that memory holds a block. With `compute = "database"` the engine makes all sums and no row
+#' leaves it: about 30 queries. Seeded results are those of the data frame, bit for bit. There
+#' variables must be columns (numbers, levels, powers and products of columns with their lower
+#' orders, and comparisons); make others, such as a log, in a view or by `mutate()` on a lazy
+#' `tbl`, with bounds of their own. `subset` may compare columns with constants and with each
+#' other, and join that by `&`, `|`, `!`; `weights` must be a column.
 #'
 #' @section When there is too little:
 #' `plan` in the result (public, known before the draw) says whether the budget can tell the moments

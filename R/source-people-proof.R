@@ -2,9 +2,9 @@
 
 #' Let an engine prove itself on questions of a regression, once a table
 #'
-#' Some forty rows with ties of the grid and their neighbours, values outside the ranges, the largest
-#' and the smallest doubles, missing values, levels that are not public, weights and products. The
-#' engine's integers must be the core's.
+#' Some forty rows with ties of the grid and their neighbours, values outside the ranges, the
+#' largest and the smallest doubles, missing values, levels that are not public, weights and
+#' products. The engine's integers must be the core's.
 #' @section Errors: `dpsc_error_engine`.
 #' @noRd
 prove_people <- function(table, call) {

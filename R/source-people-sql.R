@@ -15,8 +15,8 @@ sql_finite <- function(x, dialect) {
 
 #' A number moved into its range, or NULL where it is missing
 #'
-#' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus is
-#' below infinity.
+#' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus
+#' is below infinity.
 #' @param range (`numeric(2)` or `NULL`)\cr `NULL`: as it is.
 #' @noRd
 sql_within <- function(x, range, dialect) {

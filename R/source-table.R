@@ -5,8 +5,8 @@
 #'
 #' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
 #' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
-#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are the same, bit for bit, as from the
-#' same rows in memory.
+#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are the same, bit for
+#' bit, as from the same rows in memory.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
@@ -27,9 +27,9 @@
 #' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
 #' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
 #' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
-#' `dp_control(intervals = FALSE)`. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()]
-#' needs rows, and so do covariates, `na = "interpolate"` and `protect = "everyone"`, the first two a
-#' data frame. Each is refused before anything is spent.
+#' `dp_control(intervals = FALSE)`. [dp_lm()] asks about 30 queries and lets no row travel;
+#' [dp_glm()] needs rows, and so does `protect = "everyone"`; covariates and `na = "interpolate"`
+#' need a data frame. Each is refused before anything is spent.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of

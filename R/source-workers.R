@@ -19,8 +19,8 @@
 #' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or what
 #'   else [parallel::clusterApply()] takes. dpsc must be installed where the workers look.
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
-#'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens its own connection: connections do not
-#'   travel.
+#'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
+#'   its own connection: connections do not travel.
 #' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
 #'   that intervals are calibrated?
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.

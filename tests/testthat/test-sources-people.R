@@ -111,6 +111,18 @@ test_that("places are mixed, and blocks need no more memory than a block", {
   expect_identical(run(facts, chunks), kept)
 })
 
+test_that("people come from CSV files", {
+  skip_if_not_installed("RSQLite")
+  people <- people_frame(900)
+  folder <- withr::local_tempdir()
+  for (k in 1:2) {
+    utils::write.csv(people[(1:450) + 450 * (k - 1), ], row.names = FALSE,
+      file.path(folder, paste0("people", k, ".csv")))
+  }
+  read <- do.call(rbind, lapply(list.files(folder, full.names = TRUE), utils::read.csv))
+  expect_identical(people_fit(dp_files(file.path(folder, "*.csv"), block = 200)), people_fit(read))
+})
+
 test_that("flags of an engine that has none are 0 or 1, streamed or summed", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
