@@ -263,11 +263,19 @@ copy_csv <- function(file, con, columns) {
       colClasses = if (is.null(columns)) NA else unname(columns), stringsAsFactors = FALSE
     )
     if (is.null(columns)) {
-      block[] <- lapply(block, function(x) {
-        if (is.logical(x) && !all(is.na(x))) as.integer(x) else if (is.numeric(x)) +x else x
-      })
-      columns <- vapply(block, function(x) if (is.numeric(x)) "numeric" else "character", "")
+      columns <- vapply(block, function(x) {
+        if (is.logical(x) && !all(is.na(x))) {
+          "logical"
+        } else if (is.numeric(x)) {
+          "numeric"
+        } else {
+          "character"
+        }
+      }, "")
     }
+    # SQLite has no flags.
+    flags <- columns == "logical"
+    block[flags] <- lapply(block[flags], as.integer)
     DBI::dbWriteTable(con, "rows", block, append = TRUE)
   }
   columns
