@@ -12,8 +12,7 @@ lm_source <- function(columns, data, choice, clip, call) {
     return(lm_chunks(columns, data, choice, clip, call))
   }
   if (inherits(data, "dp_source")) {
-    n <- whole_count(count_people(data, call))
-    return(list(table = open_people(data, columns, choice, clip, call), n = n))
+    return(open_people(data, columns, choice, clip, call))
   }
   if (!is.data.frame(data)) {
     abort(c("{.arg data} must be a data frame.", x = "It is {describe(data)}."), "data", call)

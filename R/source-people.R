@@ -1,12 +1,7 @@
 # Rows that are people, elsewhere: blocks of a table's rows, as numbers, or sums that an engine or a
 # worker makes of them, for dp_lm().
 
-#' How many people a source of dp_lm() holds. PUBLIC.
 #' @noRd
-count_people <- function(source, call) {
-  sum(vapply(people_parts(source, call), count_part, 0, call = call))
-}
-
 people_parts <- function(source, call) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   fits <- vapply(parts, function(part) {
@@ -18,27 +13,13 @@ people_parts <- function(source, call) {
   parts
 }
 
-#' @noRd
-count_part <- function(part, call) UseMethod("count_part")
-
-#' @noRd
-#' @exportS3Method
-count_part.data.frame <- function(part, call) as.double(nrow(part))
-
-#' @noRd
-#' @exportS3Method
-count_part.dp_table <- function(part, call) {
-  sql_numbers(part$con, paste("SELECT COUNT(*) AS n FROM", part$from), call,
-    what = "Counting the rows"
-  )[[1L]]
-}
-
 #' People's rows as blocks of numbers, by [lm_table()], or what answers questions about them
 #'
 #' A table's columns are copied into a temporary table: every pass has the same rows.
 #' @param columns (`list`)\cr from `lm_columns()`.
 #' @param choice (`list`)\cr as in [lm_source()].
-#' @return A matrix, `dp_chunks` that [read_block()] reads, `dp_asked` or `dp_joined`. PRIVATE.
+#' @return A list: `table`, a matrix, `dp_chunks` that [read_block()] reads, `dp_asked` or
+#'   `dp_joined`, PRIVATE; `n`, how many people, PUBLIC.
 #' @noRd
 open_people <- function(source, columns, choice, private, call) {
   opened <- list()
@@ -48,7 +29,9 @@ open_people <- function(source, columns, choice, private, call) {
     opened <- c(opened, list(open_rows(part, columns, choice, private, call)))
   }
   done <- TRUE
-  join_rows(opened)
+  # Of what every pass will read, not of the table as it may be by then.
+  n <- sum(vapply(opened, function(rows) as.double(if (is.matrix(rows)) nrow(rows) else rows$n), 0))
+  list(table = join_rows(opened), n = whole_count(n))
 }
 
 #' One part of them

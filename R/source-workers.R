@@ -90,7 +90,7 @@ ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
 worker_task <- function(arguments, task) {
   steps <- list(
     open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare,
-    count = worker_count, people = worker_people, ask = worker_ask, sample = worker_sample,
+    people = worker_people, ask = worker_ask, sample = worker_sample,
     close = worker_close
   )
   answer <- tryCatch(
@@ -157,10 +157,8 @@ worker_begin <- function(token) {
   worker_state$token <- token
 }
 
-#' People's rows of a regression: how many, and as numbers
+#' People's rows of a regression as numbers
 #' @noRd
-worker_count <- function() count_people(worker_state$source, NULL)
-
 worker_people <- function(token, columns, choice) {
   worker_begin(token)
   worker_state$design <- lm_design(columns)
@@ -261,12 +259,6 @@ open_part.dp_workers <- function(part, design, grid, calibrated, call) {
   }
   check_calibration(workers, calibrated, call)
   asked_workers(workers, "prepare", list(design = design, grid = grid), call)
-}
-
-#' @noRd
-#' @exportS3Method
-count_part.dp_workers <- function(part, call) {
-  sum(vapply(ask_workers(part, "count", same_task(part, list()), call), as.double, 0))
 }
 
 #' @noRd
