@@ -115,8 +115,9 @@ made_up_people <- function() {
   out
 }
 people_in <- function(con, compute) {
-  DBI::dbWriteTable(con, "people", made_up_people(), temporary = TRUE)
-  dpsc::dp_table(con, "people", compute = compute)
+  force(con)
+  DBI::dbWriteTable(con, "bench_people", made_up_people(), temporary = TRUE)
+  dpsc::dp_table(con, "bench_people", compute = compute)
 }
 # The name's end is what tells them from panels.
 regressions <- list(
