@@ -330,6 +330,46 @@ test_that("people that are lost between two passes stop the release; the charge 
   }
 })
 
+test_that("sums that no people can have are not used", {
+  people <- people_frame(700)
+  columns <- lm_columns(wage ~ age + region, people_bounds, NULL)
+  design <- lm_design(columns)
+  table <- lm_table(columns, people, TRUE, NULL)
+  facts <- list(n = 700, epsilon = 4, delta = 1e-6, scores = TRUE, design = design)
+  asked <- function(change) {
+    rows <- structure(list(n = 700, calibrate = FALSE, ask = function(question, charged) {
+      change(people_sums_cpp(table, design, question), question$kind)
+    }), class = "dp_asked")
+    withr::local_seed(1)
+    lm_release_cpp(rows, facts, "R")
+  }
+  withr::local_seed(1)
+  reference <- lm_release_cpp(table, facts, "R")
+  expect_identical(asked(function(x, kind) x), reference)
+  kinds <- c("medians", "scales", "lengths", "residuals", "outer", "scores")
+  wrong <- list(
+    # A fraction, more than there can be, fewer than none, another shape, more rows than are there.
+    function(x) replace(x, "sums", list(x$sums + 0.5)),
+    function(x) replace(x, "sums", list(replace(x$sums, 1L, x$sums[[1L]] + 1e13))),
+    function(x) replace(x, "sums", list(replace(x$sums, 1L, -1))),
+    function(x) replace(x, "sums", list(x$sums[-1L, , drop = FALSE])),
+    function(x) replace(x, "there", x$rows + 1), function(x) replace(x, "rows", 699),
+    function(x) replace(x, "sums", list(x$sums * NaN))
+  )
+  for (kind in kinds) {
+    for (change in wrong) {
+      expect_error(asked(function(x, own) if (own == kind) change(x) else x))
+    }
+  }
+  # A matrix that is not symmetric.
+  for (kind in c("outer", "scores")) {
+    expect_error(asked(function(x, own) {
+      if (own == kind) x$sums[1L, 2L] <- x$sums[1L, 2L] + 1
+      x
+    }), "out of range")
+  }
+})
+
 test_that("only sums leave the engine, and no statement holds a person", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(3000)
