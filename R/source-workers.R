@@ -53,48 +53,80 @@ dp_workers <- function(cluster, open, calibrate = FALSE) {
     ), "argument", call)
   }
   out <- structure(list(
-    cluster = cluster, compute = "database", calibrate = check_flag(calibrate, call = call)
+    cluster = cluster, compute = "database", calibrate = check_flag(calibrate, call = call),
+    opening = worker_token()
   ), class = c("dp_workers", "dp_source"))
   ask_workers(out, "open", lapply(seq_along(cluster), function(i) list(open = open, i = i)), call)
   out
 }
 
 #' Give every worker its task; all work at the same time
-#' @param tasks (`list`)\cr arguments, one list a worker, or one list for all.
+#'
+#' Not every cluster gives the work of its k-th node to the same process each time (mirai's takes
+#' whoever is free). A process that answered for two would count its people twice and others' never.
+    error = function(e) list(error = "It met an error, not shown since it may hold data.")
+#' not is asked again.
+#' @param tasks (`list`)\cr arguments, one list a worker.
 #' @return A list, one answer a worker.
 #' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
 #' @noRd
 ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
-  answers <- tryCatch(
-    keep_seed(parallel::clusterApply(workers$cluster, tasks, worker_task, task = task)),
-    error = function(e) NULL
-  )
-  failed <- is.null(answers) || !all(vapply(answers, inherits, NA, "dpsc_answer"))
-  errors <- if (!failed) Filter(function(x) !is.null(x$error), answers)
-  if (failed) {
-    abort(c(
-      "A worker failed.", i = "Is dpsc installed where the workers look for packages?",
-      i = if (charged) charge_stays
-    ), c("worker", "panel"), call)
+  count <- length(workers$cluster)
+  answers <- vector("list", count)
+  for (attempt in seq_len(50L)) {
+    left <- which(vapply(answers, is.null, NA))
+    if (!length(left)) break
+    given <- if (task == "open") tasks[rep_len(left, count)] else rep(list(tasks), count)
+    found <- tryCatch(
+      keep_seed(send_tasks(workers$cluster, given, task, workers$opening)),
+      error = function(e) NULL
+    )
+    if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
+      abort_workers("Is dpsc installed where the workers look for packages?", charged, call)
+    }
+    errors <- Filter(function(x) !is.null(x$error), found)
+    if (length(errors)) {
+      abort(c(
+        "A worker could not do its part.", x = "{errors[[1L]]$error}",
+        i = if (charged) charge_stays
+      ), unique(c(errors[[1L]]$class, "worker", "panel")), call)
+    }
+    for (x in found) answers[[x$index]] <- x
   }
-  if (length(errors)) {
-    abort(c(
-      "A worker could not do its part.", x = "{errors[[1L]]$error}", i = if (charged) charge_stays
-    ), unique(c(errors[[1L]]$class, "worker", "panel")), call)
+  if (any(vapply(answers, is.null, NA))) {
+    abort_workers("The cluster does not give work to all of them.", charged, call)
   }
   lapply(answers, `[[`, "value")
 }
 
+send_tasks <- function(cluster, given, task, opening) {
+  parallel::clusterApply(cluster, given, worker_task, task = task, opening = opening)
+}
+
+abort_workers <- function(why, charged, call) {
+  abort(c("A worker failed.", i = why, i = if (charged) charge_stays), c("worker", "panel"), call)
+}
+
 #' Do a task in a worker; an error of ours travels, any other is replaced
+#' @param given (`list`)\cr to open: `open` and `i`; else the arguments of all workers.
+#' @param opening (`string`)\cr which [dp_workers()] it is.
 #' @noRd
-worker_task <- function(arguments, task) {
+worker_task <- function(given, task, opening) {
   steps <- list(
-    open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare,
-    people = worker_people, ask = worker_ask, sample = worker_sample,
-    close = worker_close
+    facts = worker_look, above = worker_above, prepare = worker_prepare, people = worker_people,
+    ask = worker_ask, sample = worker_sample, close = worker_close
   )
+  own <- function() identical(worker_state$opening, opening)
   answer <- tryCatch(
-    list(value = do.call(steps[[task]], arguments)),
+    {
+      if (task == "open") {
+        if (!own()) worker_open(given$open, given$i, opening)
+        list(value = TRUE)
+      } else {
+        if (!own()) abort("It holds rows for another {.fn dp_workers}.", "worker")
+        list(value = do.call(steps[[task]], given[[worker_state$index]]))
+      }
+    },
     dpsc_error = function(e) {
       list(
         error = gsub("\n.*", "", conditionMessage(e)),
@@ -103,14 +135,15 @@ worker_task <- function(arguments, task) {
     },
     error = function(e) list(error = "It met an error, which is not shown since it may hold data.")
   )
+  answer$index <- worker_state$index
   structure(answer, class = "dpsc_answer")
 }
 
 # In a worker -------------------------------------------------------------------------------------
 
-worker_open <- function(open, i) {
+worker_open <- function(open, i, opening) {
   worker_state$holds <- TRUE
-  worker_state$token <- worker_state$rows <- NULL
+  worker_state$token <- worker_state$rows <- worker_state$opening <- worker_state$index <- NULL
   source <- open(i)
   fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source) ||
     is.data.frame(source)
@@ -121,7 +154,8 @@ worker_open <- function(open, i) {
     ), "argument")
   }
   worker_state$source <- source
-  TRUE
+  worker_state$index <- i
+  worker_state$opening <- opening
 }
 
 worker_look <- function(columns) {
@@ -269,13 +303,18 @@ open_rows.dp_workers <- function(part, columns, choice, private, call) {
   asked_workers(part, "people", list(columns = columns, choice = choice), call)
 }
 
+#' What nobody else has: no random number is drawn for it
+#' @noRd
+worker_token <- function() {
+  paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
+}
+
 #' Workers that have opened their rows for one release, and answer questions about them
 #' @param task (`string`)\cr what opens them, with `given`.
 #' @return A `dp_asked`. PRIVATE.
 #' @noRd
 asked_workers <- function(workers, task, given, call) {
-  # No random number is drawn for it.
-  token <- paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
+  token <- worker_token()
   close <- function() {
     tryCatch(
       ask_workers(workers, "close", same_task(workers, list(token = token))),

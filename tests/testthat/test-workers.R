@@ -59,6 +59,44 @@ test_that("workers give the release of all rows, and a second process cannot dra
   expect_identical(release(w$source), reference)
 })
 
+test_that("no worker is counted twice, whichever process a cluster gives the work to", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  p <- long_panel(200, 5, 2)
+  donors <- donors_of(p$data)
+  release <- function(x) {
+    withr::local_seed(5)
+    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R"))
+  }
+  reference <- release(donors)
+  # Shards of one size: their counts tell nothing.
+  open <- opener(list(donors[1:100, ], donors[101:200, ]))
+  own <- send_tasks
+  calls <- 0L
+  # In turn: each to itself, crosswise, both to one.
+  orders <- list(1:2, 2:1, c(1L, 1L), c(2L, 2L))
+  with_internal("send_tasks", function(cluster, given, task, opening) {
+    calls <<- calls + 1L
+    own(cluster[orders[[1L + calls %% 4L]]], given, task, opening)
+  }, {
+    w <- local_workers(open)
+    for (k in 1:3) expect_identical(release(w$source), reference)
+  })
+  expect_gt(calls, 20)
+  with_internal("send_tasks", function(cluster, ...) own(cluster[c(1L, 1L)], ...), {
+    ledger <- dp_ledger(3, 1e-6)
+    expect_error(
+      dp_release(w$source, p$target, 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+      class = "dpsc_error_worker"
+    )
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+  })
+  # A process that holds rows for a later dp_workers() does not answer for the first.
+  again <- dp_workers(w$cluster, open, TRUE)
+  expect_error(release(w$source), class = "dpsc_error_worker")
+  expect_identical(release(again), reference)
+})
+
 test_that("workers hold people's rows of a regression, as rows or in a database", {
   skip_on_cran()
   skip_if_not_installed("parallel")
