@@ -64,8 +64,8 @@ dp_workers <- function(cluster, open, calibrate = FALSE) {
 #'
 #' Not every cluster gives the work of its k-th node to the same process each time (mirai's takes
 #' whoever is free). A process that answered for two would count its people twice and others' never.
-    error = function(e) list(error = "It met an error, not shown since it may hold data.")
-#' not is asked again.
+#' So every process knows which worker it is, takes that worker's task, and says who answers; who
+#' did not is asked again.
 #' @param tasks (`list`)\cr arguments, one list a worker.
 #' @return A list, one answer a worker.
 #' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
