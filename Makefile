@@ -12,7 +12,7 @@ CORE = $(filter-out src/RcppExports.cpp, \
   $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp inst/reproduction/*.hpp \
   inst/reproduction/*.cpp src/*.cpp src/*.h))
 
-.PHONY: help demo test test-databases bench-databases unit core lint format format-check bench audit sanitize reproduce install \
+.PHONY: help demo test test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \
   document site clean
 
 help: ## this list
@@ -34,6 +34,9 @@ unit: install ## one file of tests: make unit FILE=test-ledger
 
 test-databases: install ## Postgres and DuckDB for real: starts a server of its own (a minute)
 	@tools/test-databases
+
+test-mpi: ## rows on several ranks of MPI, over the core (a minute)
+	@tools/test-mpi
 
 bench-databases: install ## donors elsewhere, 1e6 x 24; writes bench/results/databases.csv (10 minutes)
 	@tools/test-databases Rscript bench/databases.R

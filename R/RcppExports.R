@@ -429,6 +429,14 @@ row_sums_cpp <- function(rows, question) {
     .Call(`_dpsc_row_sums_cpp`, rows, question)
 }
 
+people_sums_cpp <- function(rows, design, question) {
+    .Call(`_dpsc_people_sums_cpp`, rows, design, question)
+}
+
+people_map_cpp <- function(design, location, whiten, slope) {
+    .Call(`_dpsc_people_map_cpp`, design, location, whiten, slope)
+}
+
 stream_plan_cpp <- function(facts) {
     .Call(`_dpsc_stream_plan_cpp`, facts)
 }

@@ -41,7 +41,9 @@
 #' it pays; below that bounds serve, and tight bounds help.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
-#' @param data (`data.frame`, PRIVATE)\cr one row a person.
+#' @param data (`data.frame`, [dp_chunks()] of them, [dp_files()], [dp_table()] or [dp_sources()],
+#'   PRIVATE)\cr one row a person. Blocks are read one after the other; what the optimiser goes over
+#'   stays in memory, 4 bytes a number. It takes no sums: `compute = "database"` is refused.
 #' @param family (`string` or `family`)\cr see Families.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of
 #' `glm()`.
@@ -131,22 +133,19 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     family = family, method = method, calibration = calibration, intervals = intervals,
     penalty = penalty, constraints = constraints, settings = settings
   )
-  if (!is.data.frame(data)) {
-    abort(c(
-      "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
-    ), "data", call)
-  }
   budget <- checked_budget(epsilon, delta, ledger, control, call)
-  public <- glm_public(budget, columns, nrow(data), asked, call)
-  table <- leave_out(lm_table(columns, data, public$private, call), subset, data, call)
+  source <- lm_source(columns, data, list(subset = subset), budget$private, call)
+  on.exit(close_donors(source$table))
+  check_rows_come(source$table, "{.fn dp_glm} goes over them many times", call)
+  public <- glm_public(budget, columns, source$n, asked, call)
   if (!public$private) {
-    return(new_glm(columns, public, list(), raw_glm(table, columns, family)))
+    return(new_glm(columns, public, list(), raw_glm(gather_rows(source$table), columns, family)))
   }
   plan <- glm_plan(public, call)
   promise <- glm_promise(public)
   spend(ledger, plan$cost, "generalised linear model", call, promise)
   release <- tryCatch(
-    glm_mechanisms()[[public$method]]$run(plan, table, public),
+    glm_mechanisms()[[public$method]]$run(plan, after_charge(source$table, TRUE), public),
     # An error would be an answer of another kind: this one says what it is, and stays charged.
     `dpsc::solver_failed` = function(e) list(failed = TRUE)
   )

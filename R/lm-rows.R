@@ -12,8 +12,7 @@ lm_source <- function(columns, data, choice, clip, call) {
     return(lm_chunks(columns, data, choice, clip, call))
   }
   if (inherits(data, "dp_source")) {
-    n <- whole_count(count_people(data, call))
-    return(list(table = open_people(data, columns, choice, clip, call), n = n))
+    return(open_people(data, columns, choice, clip, call))
   }
   if (!is.data.frame(data)) {
     abort(c(
@@ -71,4 +70,13 @@ lm_chunks <- function(columns, data, choice, clip, call) {
   made$sizes <- sizes
   made$checksums <- checksums
   list(table = made, n = n)
+}
+
+#' All rows as one table of numbers, for fits without privacy
+#' @noRd
+gather_rows <- function(table) {
+  if (is.matrix(table)) {
+    return(table)
+  }
+  do.call(rbind, lapply(seq_len(table$count), function(i) read_block(table, i)))
 }

@@ -38,6 +38,16 @@
 #' the public `nrow(data)`: how many were missing is private. `weights` are those of [stats::lm()]:
 #' cut to `max_weight`, and a weight far below it counts as little as it says.
 #'
+#' @section People in a database:
+#' With [dp_table()] or [dp_files()] blocks of rows are read: about nine times, or, where the rows
+#' of a round would take more than 1 GB (4 bytes a number), once a question, some twenty times, so
+#' that memory holds a block. With `compute = "database"` the engine makes all sums and no row
+#' leaves it: about 30 queries. Seeded results are those of the data frame, bit for bit. There
+#' variables must be columns (numbers, levels, powers and products of columns with their lower
+#' orders, and comparisons); make others, such as a log, in a view or by `mutate()` on a lazy
+#' `tbl`, with bounds of their own. `subset` may compare columns with constants and with each
+#' other, and join that by `&`, `|`, `!`; `weights` must be a column.
+#'
 #' @section When there is too little:
 #' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
 #' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
@@ -47,8 +57,8 @@
 #' and Rubin), or, where these have no end, as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
-#' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
-#'   PRIVATE)\cr one row a person.
+#' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or
+#'   [dp_sources()], PRIVATE)\cr one row a person.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
@@ -121,6 +131,11 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   columns$weighted <- !is.null(choice$weights)
   source <- lm_source(columns, data, choice, budget$private, call)
   on.exit(close_donors(source$table))
+  if (method != "moments") {
+    check_rows_come(source$table, paste0("method \"", method, "\" takes no sums"), call)
+  } else if (!budget$private) {
+    check_rows_come(source$table, "{.code epsilon = Inf} takes no sums", call)
+  }
   public <- lm_public(budget, columns, source$n, vcov, choice$max_weight, call)
   if (method != "moments") {
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))

@@ -97,6 +97,14 @@ check_gaps <- function(na, roster, call) {
 #' @noRd
 panel_with_gaps <- function(formula, data, index, na, roster, bounds, call, ...) {
   if (na == "interpolate") {
+    if (!missing(data) && inherits(data, "dp_source")) {
+      abort(c(
+        "{.code na = \"interpolate\"} needs {.arg data} in memory, a data frame.",
+        i = paste(
+          "Fill gaps there, by a rule that looks at one unit's rows alone. Nothing was spent."
+        )
+      ), "argument", call)
+    }
     return(panel_from_roster(formula, data, index, roster, bounds, call, ...))
   }
   panel_from_formula(formula, data, index, call, ...)

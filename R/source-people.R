@@ -1,74 +1,87 @@
-# Rows that are people, elsewhere: blocks of a table's rows, as numbers, for dp_lm().
+# Rows that are people, elsewhere: blocks of a table's rows, as numbers, or sums that an engine or a
+# worker makes of them, for dp_lm().
 
-#' How many people a source of dp_lm() holds. PUBLIC.
 #' @noRd
-count_people <- function(source, call) {
-  sum(vapply(people_parts(source, call), function(part) {
-    if (is.data.frame(part)) {
-      return(as.double(nrow(part)))
-    }
-    sql_numbers(part$con, paste("SELECT COUNT(*) AS n FROM", part$from), call,
-      what = "Counting the rows"
-    )[[1L]]
-  }, 0))
-}
-
 people_parts <- function(source, call) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
-  fits <- vapply(parts, function(part) is.data.frame(part) || inherits(part, "dp_table"), NA)
+  fits <- vapply(parts, function(part) {
+    is.data.frame(part) || inherits(part, c("dp_table", "dp_workers"))
+  }, NA)
   if (!all(fits)) {
-    abort("For {.fn dp_lm} give tables, files and data frames.", "argument", call)
-  }
-  if (any(vapply(parts, function(part) identical(part$compute, "database"), NA))) {
-    abort(c(
-      "{.fn dp_lm} makes its sums here.",
-      i = "Say {.code compute = \"here\"} in {.fn dp_table}."
-    ), "argument", call)
+    abort("For rows that are people give tables, files, workers and data frames.", "argument", call)
   }
   parts
 }
 
-#' People's rows as blocks of numbers, by [lm_table()]
+#' People's rows as blocks of numbers, by [lm_table()], or what answers questions about them
 #'
 #' A table's columns are copied into a temporary table: every pass has the same rows.
 #' @param columns (`list`)\cr from `lm_columns()`.
 #' @param choice (`list`)\cr as in [lm_source()].
-#' @return `dp_chunks` that [read_block()] reads. PRIVATE.
+#' @return A list: `table`, a matrix, `dp_chunks` that [read_block()] reads, `dp_asked` or
+#'   `dp_joined`, PRIVATE; `n`, how many people, PUBLIC.
 #' @noRd
 open_people <- function(source, columns, choice, private, call) {
-  parts <- people_parts(source, call)
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
-  numbers <- function(data, call) chosen_rows(columns, data, choice, private, call)
-  more <- c(all.vars(choice$subset), all.vars(choice$weights))
-  for (part in parts) {
-    rows <- if (is.data.frame(part)) {
-      numbers(part, call)
-    } else {
-      stream_people(part, columns, more, numbers, call)
-    }
-    opened <- c(opened, list(rows))
+  for (part in people_parts(source, call)) {
+    opened <- c(opened, list(open_rows(part, columns, choice, private, call)))
   }
-  # What columns cannot give is found before the charge.
-  for (rows in opened) if (!is.matrix(rows)) read_block(rows, 1L, call)
   done <- TRUE
-  join_rows(opened)
+  # Of what every pass will read, not of the table as it may be by then.
+  n <- sum(vapply(opened, function(rows) as.double(if (is.matrix(rows)) nrow(rows) else rows$n), 0))
+  list(table = join_rows(opened), n = whole_count(n))
 }
 
-stream_people <- function(table, columns, more, numbers, call) {
+#' One part of them
+#' @noRd
+open_rows <- function(part, columns, choice, private, call) UseMethod("open_rows")
+
+#' @noRd
+#' @exportS3Method
+open_rows.data.frame <- function(part, columns, choice, private, call) {
+  chosen_rows(columns, part, choice, private, call)
+}
+
+#' @noRd
+#' @exportS3Method
+open_rows.dp_table <- function(part, columns, choice, private, call) {
+  if (part$compute == "here") {
+    return(stream_people(part, columns, choice, private, call))
+  }
+  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums", call)
+  prove_people(part, call)
+  asked_people(part, columns, choice, call)
+}
+
+#' Refuse what takes rows, of sources that give sums; nothing is charged yet
+#' @param why (`string`)\cr who takes no sums.
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_rows_come <- function(rows, why, call) {
+  if (inherits(rows, c("dp_asked", "dp_joined"))) abort_rows_stay(why, call)
+}
+
+abort_rows_stay <- function(why, call) {
+  abort(c(
+    paste0("The rows themselves are needed: ", why, "."),
+    i = "Say {.code compute = \"here\"} in {.fn dp_table}. Nothing was spent."
+  ), "argument", call)
+}
+
+#' Blocks of a table's rows
+#' @noRd
+stream_people <- function(table, columns, choice, private, call) {
   con <- table$con
+  more <- c(all.vars(choice$subset), all.vars(choice$weights))
   needed <- unique(c(unlist(lapply(columns$variables, symbols_of)), more))
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
-  # A number is one in every block, whatever an engine takes its first value for.
+  types <- column_types(table, needed, call)
   cells <- vapply(needed, function(name) {
-    bound <- columns$given[[name]]
-    column <- quoted(con, name)
-    if (!is.null(bound) && is.null(bound$levels)) {
-      column <- paste(sql_cast(column, table$dialect$real), "AS", column)
-    }
-    column
+    streamed_column(quoted(con, name), name, types, columns$given[[name]], name %in% more,
+      table$dialect, call)
   }, "")
   name <- fresh_name(table$dialect)
   run_sql(con, table$dialect$make(name, paste0(
@@ -91,12 +104,30 @@ stream_people <- function(table, columns, more, numbers, call) {
       sql_whole(last), " ORDER BY dpsc_r"
     ), call, TRUE, charged, "Reading the rows")
     if (nrow(rows) != last - first) abort_changed(charged, call)
-    block <- numbers(rows, call)
+    block <- chosen_rows(columns, rows, choice, private, call)
     same_block(sums, i, block, charged, call)
   }
+  count <- max(1, ceiling(n / table$block))
+  reader <- read_once(reader, count)
+  # What columns cannot give is found before the charge.
+  reader(1L, FALSE, call)
   done <- TRUE
-  structure(
-    list(reader = reader, count = max(1, ceiling(n / table$block)), n = n, close = close),
-    class = "dp_chunks"
-  )
+  structure(list(reader = reader, count = count, n = n, close = close), class = "dp_chunks")
+}
+
+#' A column that R reads block by block: a number is one in every block, and flags are flags,
+#' whatever an engine takes its first value for
+#' @param as_is (`flag`)\cr is it in a condition on rows?
+#' @noRd
+streamed_column <- function(column, name, types, bound, as_is, dialect, call) {
+  type <- types[[name]]
+  out <- column
+  if (!is.null(bound) && is.null(bound$levels)) {
+    row <- list(short = stats::setNames(list(column), name), types = types, dialect = dialect,
+      call = call)
+    out <- if (type == "number") dialect$number(column) else number_column(name, row)
+  } else if (identical(bound$levels, c("FALSE", "TRUE")) && type == "number" && !as_is) {
+    out <- paste0("CASE WHEN ", column, " = 1 THEN 'TRUE' WHEN ", column, " = 0 THEN 'FALSE' END")
+  }
+  if (identical(out, column)) column else paste(out, "AS", column)
 }

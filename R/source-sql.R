@@ -13,6 +13,7 @@
 #' @param real,whole,small (`string`)\cr types: a double, 64 bits, 32 bits.
 #' @param fence (`string`)\cr what keeps an engine from copying a subquery's expressions into the
 #'   next: without it a query over 24 features takes Postgres 20 GB.
+#' @param number (`function`)\cr from a column to a double, NULL where it holds none.
 #' @param order (`function`)\cr from a column of strings to what sorts them by bytes.
 #' @param make (`function`)\cr statement that keeps a query's rows for the session.
 #' @param index (`flag`)\cr does the kept table need one to find rows by number?
@@ -25,18 +26,24 @@ new_dialect <- function(name, real = "DOUBLE PRECISION", whole = "BIGINT", small
                         make = function(name, query) {
                           paste0("CREATE TEMPORARY TABLE ", name, " AS ", query)
                         },
-                        index = FALSE, modulo = function(a, b) paste0("(", a, ") % ", b),
+                        number = function(x) sql_cast(x, real), index = FALSE,
+                        modulo = function(a, b) paste0("(", a, ") % ", b),
                         before = character(), after = character(), tested = FALSE) {
   list(
     name = name, real = real, whole = whole, small = small, fence = fence, order = order,
-    make = make, index = index, modulo = modulo, before = before, after = after, tested = tested
+    make = make, number = number, index = index, modulo = modulo, before = before, after = after,
+    tested = tested
   )
 }
 
 sql_dialects <- function() {
   list(
     sqlite = new_dialect("sqlite",
-      real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE, tested = TRUE
+      real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE,
+      # A column may hold anything, and a cast makes a number of it.
+      number = function(x) {
+        paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
+      }, tested = TRUE
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
@@ -248,23 +255,28 @@ sql_features <- function(table, map, dialect) {
     table, "a", dialect
   )
   features <- vapply(seq_len(d), function(j) {
-    loading <- map$loadings[, j]
-    used <- which(loading != 0)
-    sum <- if (length(used)) {
-      paste0("q", used, " * ", vapply(loading[used], sql_whole, ""), collapse = " + ")
-    } else {
-      sql_cast("0", dialect$whole)
-    }
-    scaled <- paste0(sql_cast(sum, dialect$real), " * ", sql_real(map$rescale, dialect))
-    paste0(
-      sql_cast(sql_rint(scaled, dialect), dialect$whole), " - ", sql_whole(map$origin[[j]]),
-      " AS z", j
-    )
+    paste0(sql_feature(paste0("q", seq_len(periods)), map, j, dialect), " AS z", j)
   }, "")
   z <- paste0("z", seq_len(d))
   sql_level(
     c(z, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")),
     sql_level(features, wide, "b", dialect), "c", dialect
+  )
+}
+
+#' One feature of integers: its loadings' sum, rescaled and rounded, less the origin
+#' @noRd
+sql_feature <- function(q, map, j, dialect) {
+  loading <- map$loadings[, j]
+  used <- which(loading != 0)
+  sum <- if (length(used)) {
+    paste0(q[used], " * ", vapply(loading[used], sql_whole, ""), collapse = " + ")
+  } else {
+    sql_cast("0", dialect$whole)
+  }
+  scaled <- paste0(sql_cast(sum, dialect$real), " * ", sql_real(map$rescale, dialect))
+  paste0(
+    sql_cast(sql_rint(scaled, dialect), dialect$whole), " - ", sql_whole(map$origin[[j]])
   )
 }
 

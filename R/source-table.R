@@ -5,8 +5,8 @@
 #'
 #' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
 #' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
-#' [dp_lm()] as `data`, where rows are people. Seeded results are the same, bit for bit, as from the
-#' same rows in memory.
+#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are the same, bit for
+#' bit, as from the same rows in memory.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
@@ -19,14 +19,17 @@
 #' @section Two ways to compute:
 #' `compute = "here"`: the engine turns long rows into one row of integers a person, once, into a
 #' temporary table; blocks of these stream to the core, which does the rest. Memory is bounded by
-#' `block`.
+#' `block`. Blocks are read about five times, one block only once: where memory holds all people, 4
+#' bytes a number, a `block` of as many is fastest.
 #'
 #' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
 #' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and
 #' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
 #' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
 #' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
-#' `dp_control(intervals = FALSE)`.
+#' `dp_control(intervals = FALSE)`. [dp_lm()] asks about 30 queries and lets no row travel;
+#' [dp_glm()] needs rows, and so does `protect = "everyone"`; covariates and `na = "interpolate"`
+#' need a data frame. Each is refused before anything is spent.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
@@ -260,11 +263,19 @@ copy_csv <- function(file, con, columns) {
       colClasses = if (is.null(columns)) NA else unname(columns), stringsAsFactors = FALSE
     )
     if (is.null(columns)) {
-      block[] <- lapply(block, function(x) {
-        if (is.logical(x) && !all(is.na(x))) as.integer(x) else if (is.numeric(x)) +x else x
-      })
-      columns <- vapply(block, function(x) if (is.numeric(x)) "numeric" else "character", "")
+      columns <- vapply(block, function(x) {
+        if (is.logical(x) && !all(is.na(x))) {
+          "logical"
+        } else if (is.numeric(x)) {
+          "numeric"
+        } else {
+          "character"
+        }
+      }, "")
     }
+    # SQLite has no flags.
+    flags <- columns == "logical"
+    block[flags] <- lapply(block[flags], as.integer)
     DBI::dbWriteTable(con, "rows", block, append = TRUE)
   }
   columns

@@ -145,9 +145,23 @@ stream_rows <- function(wide) {
     )
     same_block(sums, i, block, charged, call)
   }
-  structure(list(reader = reader, count = count, n = wide$n, close = wide$close),
-    class = "dp_chunks"
-  )
+  structure(list(
+    reader = read_once(reader, count), count = count, n = wide$n, close = wide$close
+  ), class = "dp_chunks")
+}
+
+#' A reader that, of one block only, reads it once: memory holds a block at any time
+#' @noRd
+read_once <- function(reader, count) {
+  force(reader)
+  kept <- NULL
+  function(i, charged, call) {
+    if (count > 1) {
+      return(reader(i, charged, call))
+    }
+    if (is.null(kept)) kept <<- reader(i, charged, call)
+    kept
+  }
 }
 
 #' A block that is the one which was read first

@@ -19,11 +19,11 @@
 #' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or what
 #'   else [parallel::clusterApply()] takes. dpsc must be installed where the workers look.
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
-#'   [dp_files()], [dp_chunks()] or a matrix. It opens its own connection: connections do not
-#'   travel.
+#'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
+#'   its own connection: connections do not travel.
 #' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
 #'   that intervals are calibrated?
-#' @return A `dp_source`, for [dp_synth()], [dp_release()] and [dp_sources()]. PRIVATE.
+#' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is asked to draw noise.
 #' @seealso [dp_table()].
@@ -53,47 +53,80 @@ dp_workers <- function(cluster, open, calibrate = FALSE) {
     ), "argument", call)
   }
   out <- structure(list(
-    cluster = cluster, compute = "database", calibrate = check_flag(calibrate, call = call)
+    cluster = cluster, compute = "database", calibrate = check_flag(calibrate, call = call),
+    opening = worker_token()
   ), class = c("dp_workers", "dp_source"))
   ask_workers(out, "open", lapply(seq_along(cluster), function(i) list(open = open, i = i)), call)
   out
 }
 
 #' Give every worker its task; all work at the same time
-#' @param tasks (`list`)\cr arguments, one list a worker, or one list for all.
+#'
+#' Not every cluster gives the work of its k-th node to the same process each time (mirai's takes
+#' whoever is free). A process that answered for two would count its people twice and others' never.
+#' So every process knows which worker it is, takes that worker's task, and says who answers; who
+#' did not is asked again.
+#' @param tasks (`list`)\cr arguments, one list a worker.
 #' @return A list, one answer a worker.
 #' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
 #' @noRd
 ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
-  answers <- tryCatch(
-    keep_seed(parallel::clusterApply(workers$cluster, tasks, worker_task, task = task)),
-    error = function(e) NULL
-  )
-  failed <- is.null(answers) || !all(vapply(answers, inherits, NA, "dpsc_answer"))
-  errors <- if (!failed) Filter(function(x) !is.null(x$error), answers)
-  if (failed) {
-    abort(c(
-      "A worker failed.", i = "Is dpsc installed where the workers look for packages?",
-      i = if (charged) charge_stays
-    ), c("worker", "panel"), call)
+  count <- length(workers$cluster)
+  answers <- vector("list", count)
+  for (attempt in seq_len(50L)) {
+    left <- which(vapply(answers, is.null, NA))
+    if (!length(left)) break
+    given <- if (task == "open") tasks[rep_len(left, count)] else rep(list(tasks), count)
+    found <- tryCatch(
+      keep_seed(send_tasks(workers$cluster, given, task, workers$opening)),
+      error = function(e) NULL
+    )
+    if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
+      abort_workers("Is dpsc installed where the workers look for packages?", charged, call)
+    }
+    errors <- Filter(function(x) !is.null(x$error), found)
+    if (length(errors)) {
+      abort(c(
+        "A worker could not do its part.", x = "{errors[[1L]]$error}",
+        i = if (charged) charge_stays
+      ), unique(c(errors[[1L]]$class, "worker", "panel")), call)
+    }
+    for (x in found) answers[[x$index]] <- x
   }
-  if (length(errors)) {
-    abort(c(
-      "A worker could not do its part.", x = "{errors[[1L]]$error}", i = if (charged) charge_stays
-    ), unique(c(errors[[1L]]$class, "worker", "panel")), call)
+  if (any(vapply(answers, is.null, NA))) {
+    abort_workers("The cluster does not give work to all of them.", charged, call)
   }
   lapply(answers, `[[`, "value")
 }
 
+send_tasks <- function(cluster, given, task, opening) {
+  parallel::clusterApply(cluster, given, worker_task, task = task, opening = opening)
+}
+
+abort_workers <- function(why, charged, call) {
+  abort(c("A worker failed.", i = why, i = if (charged) charge_stays), c("worker", "panel"), call)
+}
+
 #' Do a task in a worker; an error of ours travels, any other is replaced
+#' @param given (`list`)\cr to open: `open` and `i`; else the arguments of all workers.
+#' @param opening (`string`)\cr which [dp_workers()] it is.
 #' @noRd
-worker_task <- function(arguments, task) {
+worker_task <- function(given, task, opening) {
   steps <- list(
-    open = worker_open, facts = worker_look, above = worker_above, prepare = worker_prepare,
+    facts = worker_look, above = worker_above, prepare = worker_prepare, people = worker_people,
     ask = worker_ask, sample = worker_sample, close = worker_close
   )
+  own <- function() identical(worker_state$opening, opening)
   answer <- tryCatch(
-    list(value = do.call(steps[[task]], arguments)),
+    {
+      if (task == "open") {
+        if (!own()) worker_open(given$open, given$i, opening)
+        list(value = TRUE)
+      } else {
+        if (!own()) abort("It holds rows for another {.fn dp_workers}.", "worker")
+        list(value = do.call(steps[[task]], given[[worker_state$index]]))
+      }
+    },
     dpsc_error = function(e) {
       list(
         error = gsub("\n.*", "", conditionMessage(e)),
@@ -102,23 +135,27 @@ worker_task <- function(arguments, task) {
     },
     error = function(e) list(error = "It met an error, which is not shown since it may hold data.")
   )
+  answer$index <- worker_state$index
   structure(answer, class = "dpsc_answer")
 }
 
 # In a worker -------------------------------------------------------------------------------------
 
-worker_open <- function(open, i) {
+worker_open <- function(open, i, opening) {
   worker_state$holds <- TRUE
-  worker_state$token <- worker_state$rows <- NULL
+  worker_state$token <- worker_state$rows <- worker_state$opening <- worker_state$index <- NULL
   source <- open(i)
-  fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source)
+  fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source) ||
+    is.data.frame(source)
   if (!fits) {
     abort(c(
-      "{.arg open} must give a table, files, chunks or a matrix.", x = "It gave {describe(source)}."
+      "{.arg open} must give a table, files, chunks, a matrix or people's rows.",
+      x = "It gave {describe(source)}."
     ), "argument")
   }
   worker_state$source <- source
-  TRUE
+  worker_state$index <- i
+  worker_state$opening <- opening
 }
 
 worker_look <- function(columns) {
@@ -147,11 +184,24 @@ worker_above <- function(lowest) {
 
 read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
 
-worker_prepare <- function(token, design, grid) {
+worker_begin <- function(token) {
   if (!is.null(worker_state$token) && !identical(worker_state$token, token)) {
     abort("It is serving another release: a worker serves one at a time.", "worker")
   }
   worker_state$token <- token
+}
+
+#' People's rows of a regression as numbers
+#' @noRd
+worker_people <- function(token, columns, choice) {
+  worker_begin(token)
+  worker_state$design <- lm_design(columns)
+  worker_state$rows <- open_rows(worker_state$source, columns, choice, TRUE, NULL)
+  if (is.matrix(worker_state$rows)) nrow(worker_state$rows) else worker_state$rows$n
+}
+
+worker_prepare <- function(token, design, grid) {
+  worker_begin(token)
   source <- worker_state$source
   rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE, NULL) else source
   worker_state$rows <- rows
@@ -167,7 +217,13 @@ check_token <- function(token) {
 worker_ask <- function(token, question) {
   check_token(token)
   rows <- worker_state$rows
-  if (inherits(rows, "dp_asked")) rows$ask(question, TRUE) else row_sums_cpp(rows, question)
+  if (inherits(rows, "dp_asked")) {
+    rows$ask(question, TRUE)
+  } else if (question$kind %in% c("energy", "moments")) {
+    row_sums_cpp(rows, question)
+  } else {
+    people_sums_cpp(rows, worker_state$design, question)
+  }
 }
 
 worker_sample <- function(token, first, step) {
@@ -236,11 +292,40 @@ open_part.dp_workers <- function(part, design, grid, calibrated, call) {
     ), "argument", call)
   }
   check_calibration(workers, calibrated, call)
-  # No random number is drawn for it.
-  token <- paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
-  given <- list(token = token, design = design, grid = grid)
-  counts <- ask_workers(workers, "prepare", same_task(workers, given), call)
+  asked_workers(workers, "prepare", list(design = design, grid = grid), call)
+}
+
+#' @noRd
+#' @exportS3Method
+open_rows.dp_workers <- function(part, columns, choice, private, call) {
+  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums", call)
+  part$calibrate <- FALSE
+  asked_workers(part, "people", list(columns = columns, choice = choice), call)
+}
+
+#' What nobody else has: no random number is drawn for it
+#' @noRd
+worker_token <- function() {
+  paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
+}
+
+#' Workers that have opened their rows for one release, and answer questions about them
+#' @param task (`string`)\cr what opens them, with `given`.
+#' @return A `dp_asked`. PRIVATE.
+#' @noRd
+asked_workers <- function(workers, task, given, call) {
+  token <- worker_token()
+  close <- function() {
+    tryCatch(
+      ask_workers(workers, "close", same_task(workers, list(token = token))),
+      error = function(e) NULL
+    )
+  }
+  done <- FALSE
+  on.exit(if (!done) close())
+  counts <- ask_workers(workers, task, same_task(workers, c(list(token = token), given)), call)
   counts <- vapply(counts, as.double, 0)
+  done <- TRUE
   n <- sum(counts)
   first_row <- c(0, cumsum(counts))
   structure(list(
@@ -260,12 +345,7 @@ open_part.dp_workers <- function(part, design, grid, calibrated, call) {
       parts <- ask_workers(workers, "sample", tasks, NULL, charged)
       parts
     },
-    close = function() {
-      tryCatch(
-        ask_workers(workers, "close", same_task(workers, list(token = token))),
-        error = function(e) NULL
-      )
-    }
+    close = close
   ), class = "dp_asked")
 }
 

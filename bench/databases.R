@@ -1,7 +1,8 @@
 # Donors elsewhere: 1,000,000 units x 24 periods, from where the data lie to the release, each way
 # in a process of its own. All releases must be identical.
 #   tools/test-databases Rscript bench/databases.R
-# starts the Postgres that it needs. Writes bench/results/databases.csv.
+# starts the Postgres that it needs. Writes bench/results/databases.csv. Then regressions, from
+# where a tenth of as many people lie, 20,000 at least: bench/results/databases-lm.csv.
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
 T0 <- 20L
 T1 <- 4L
@@ -83,6 +84,7 @@ ways <- list(
     list(y = function() DBI::dbGetQuery(duck("4GB"), sprintf("SELECT * FROM '%s'", parquet)))
   },
   "Parquet by DuckDB, streamed, 1 GB" = function() list(x = table_of(duck(), parquet)),
+  "Parquet by DuckDB, one block, 1 GB" = function() list(x = table_of(duck(), parquet, block = n)),
   "Parquet by DuckDB, streamed, 300 MB" = function() list(x = table_of(duck("300MB"), parquet)),
   "Parquet by DuckDB, streamed, 300 MB, 8 groups" = function() {
     list(x = table_of(duck("300MB"), parquet, groups = 8))
@@ -91,12 +93,42 @@ ways <- list(
     list(x = table_of(duck(), parquet, compute = "database", calibrate = TRUE))
   },
   "Postgres, streamed" = function() list(x = table_of(postgres(), "sales")),
+  "Postgres, one block" = function() list(x = table_of(postgres(), "sales", block = n)),
   "Postgres, sums there" = function() {
     list(x = table_of(postgres(), "sales", compute = "database", calibrate = TRUE))
   },
   "two Postgres shards, two workers, sums there" = function() list(x = shards("database")),
   "two Postgres shards, two workers, streamed to them" = function() list(x = shards("here"))
 )
+
+people <- max(20000L, n %/% 10L)
+people_bounds <- list(
+  wage = c(0, 100), age = c(0, 120), hours = c(0, 80), exper = c(0, 60), region = c("n", "s", "w")
+)
+made_up_people <- function() {
+  set.seed(1)
+  out <- data.frame(
+    age = runif(people, 18, 80), hours = rnorm(people, 38, 9), exper = rexp(people, 1 / 10),
+    region = sample(c("n", "s", "w"), people, TRUE)
+  )
+  out$wage <- 5 + 0.2 * out$age + 0.1 * out$hours + rnorm(people, 0, 4)
+  out
+}
+people_in <- function(con, compute) {
+  force(con)
+  DBI::dbWriteTable(con, "bench_people", made_up_people(), temporary = TRUE)
+  dpsc::dp_table(con, "bench_people", compute = compute)
+}
+# The name's end is what tells them from panels.
+regressions <- list(
+  "in memory" = function() list(people = made_up_people()),
+  "DuckDB, streamed" = function() list(people = people_in(duck(), "here")),
+  "DuckDB, sums there" = function() list(people = people_in(duck(), "database")),
+  "Postgres, streamed" = function() list(people = people_in(postgres(), "here")),
+  "Postgres, sums there" = function() list(people = people_in(postgres(), "database"))
+)
+names(regressions) <- paste("regression:", names(regressions))
+ways <- c(ways, regressions)
 
 shards <- function(compute) {
   cluster <- parallel::makeCluster(2)
@@ -157,14 +189,19 @@ measure <- function(way) {
   }, namespace)
   control <- dpsc::dp_control(rng = "R")
   arguments <- list(epsilon = 1, delta = 1e-8, bounds = c(-1, 1), control = control)
-  pid <- if (!is.matrix(given$x) && inherits(given$x$con, "PqConnection")) {
-    DBI::dbGetQuery(given$x$con, "SELECT pg_backend_pid() AS pid")$pid
+  con <- if (is.null(given$people) && !is.matrix(given$x)) given$x$con else given$people$con
+  pid <- if (inherits(con, "PqConnection")) {
+    DBI::dbGetQuery(con, "SELECT pg_backend_pid() AS pid")$pid
   }
   before <- used(pid)
   seconds <- system.time({
     if (!is.null(given$y)) given$x <- given$y()
     set.seed(1)
-    release <- if (is.matrix(given$x)) {
+    release <- if (!is.null(given$people)) {
+      dpsc::dp_lm(wage ~ age + hours + exper + region, given$people,
+        epsilon = 1, bounds = people_bounds, control = control
+      )
+    } else if (is.matrix(given$x)) {
       do.call(dpsc::dp_release, c(list(given$x, given$target, T0), arguments))
     } else {
       index <- if (is.data.frame(given$x)) list(index = c("unit", "week"))
@@ -172,13 +209,14 @@ measure <- function(way) {
     }
   })[["elapsed"]]
   data.frame(
-    way = way, donors = n, periods = T0 + T1, prepare = round(prepared, 1),
+    way = way, donors = if (is.null(given$people)) n else people,
+    periods = if (is.null(given$people)) T0 + T1 else 1L, prepare = round(prepared, 1),
     total = round(seconds, 1),
     # What the workers and their servers use is not seen from here.
     cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1),
     moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
     load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),
-    hash = rlang::hash(release$statistics)
+    hash = rlang::hash(if (is.null(given$people)) release$statistics else release$release)
   )
 }
 
@@ -191,14 +229,23 @@ if (length(arguments)) {
   make_data()
   wanted <- grep(Sys.getenv("DPSC_BENCH_WAYS", "."), names(ways), value = TRUE)
   results <- NULL
+  is_panel <- function(way) !grepl("^regression:", way)
   for (way in wanted) {
     file <- tempfile(fileext = ".rds")
     status <- system2("Rscript", c("bench/databases.R", shQuote(way), file), stderr = "")
     if (status != 0L || !file.exists(file)) stop("this way failed: ", way)
     results <- rbind(results, readRDS(file))
-    stopifnot(length(unique(results$hash)) == 1L)
+    same <- tapply(results$hash, is_panel(results$way), function(x) length(unique(x)))
+    stopifnot(same == 1L)
     shown <- results[names(results) != "hash"]
-    if (n == 1e6) utils::write.csv(shown, "bench/results/databases.csv", row.names = FALSE)
+    of_panels <- is_panel(shown$way)
+    write <- function(rows, file) {
+      if (n == 1e6 && nrow(rows)) {
+        utils::write.csv(rows, file.path("bench/results", file), row.names = FALSE)
+      }
+    }
+    write(shown[of_panels, ], "databases.csv")
+    write(shown[!of_panels, names(shown) != "periods"], "databases-lm.csv")
     print(utils::tail(shown, 1L), right = FALSE, row.names = FALSE)
   }
   unlink(home, recursive = TRUE)

@@ -1336,6 +1336,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// people_sums_cpp
+Rcpp::List people_sums_cpp(SEXP rows, const Rcpp::List& design, const Rcpp::List& question);
+RcppExport SEXP _dpsc_people_sums_cpp(SEXP rowsSEXP, SEXP designSEXP, SEXP questionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type question(questionSEXP);
+    rcpp_result_gen = Rcpp::wrap(people_sums_cpp(rows, design, question));
+    return rcpp_result_gen;
+END_RCPP
+}
+// people_map_cpp
+Rcpp::List people_map_cpp(const Rcpp::List& design, const Rcpp::List& location, const Eigen::MatrixXd& whiten, const Eigen::VectorXd& slope);
+RcppExport SEXP _dpsc_people_map_cpp(SEXP designSEXP, SEXP locationSEXP, SEXP whitenSEXP, SEXP slopeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type whiten(whitenSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type slope(slopeSEXP);
+    rcpp_result_gen = Rcpp::wrap(people_map_cpp(design, location, whiten, slope));
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_plan_cpp
 Rcpp::List stream_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_stream_plan_cpp(SEXP factsSEXP) {
@@ -1782,6 +1807,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_simulate_people_cpp", (DL_FUNC) &_dpsc_simulate_people_cpp, 7},
     {"_dpsc_row_map_cpp", (DL_FUNC) &_dpsc_row_map_cpp, 3},
     {"_dpsc_row_sums_cpp", (DL_FUNC) &_dpsc_row_sums_cpp, 2},
+    {"_dpsc_people_sums_cpp", (DL_FUNC) &_dpsc_people_sums_cpp, 3},
+    {"_dpsc_people_map_cpp", (DL_FUNC) &_dpsc_people_map_cpp, 4},
     {"_dpsc_stream_plan_cpp", (DL_FUNC) &_dpsc_stream_plan_cpp, 1},
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
     {"_dpsc_iterates_open_cpp", (DL_FUNC) &_dpsc_iterates_open_cpp, 1},

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "r_engine.h"
+#include "r_people.h"
 
 /// The grid that a block's attribute names, or none.
 inline std::uint64_t grid_of(SEXP x) {
@@ -76,7 +77,7 @@ class asked_source : public dpsc::row_source {
   bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
     using Rcpp::_;
     const Rcpp::List sums = answer(Rcpp::List::create(
-        _["kind"] = "energy", _["map"] = from_map(map), _["squared"] = into.squared_radii(),
+        _["kind"] = "energy", _["map"] = from_row_map(map), _["squared"] = into.squared_radii(),
         _["inverse"] = into.inverse(), _["one"] = into.one()));
     into.add_sums(sums["kept"], sums["beyond"], sums["rows"]);
     return true;
@@ -85,12 +86,20 @@ class asked_source : public dpsc::row_source {
   bool ask(const dpsc::row_map& map, dpsc::clipped_moments& into) const override {
     using Rcpp::_;
     const Rcpp::List sums = answer(Rcpp::List::create(
-        _["kind"] = "moments", _["map"] = from_map(map), _["radius"] = into.radius(),
+        _["kind"] = "moments", _["map"] = from_row_map(map), _["radius"] = into.radius(),
         _["limit"] = into.limit(), _["zoom"] = into.zoom()));
     into.add_sums(Rcpp::as<Eigen::VectorXd>(sums["sum"]), Rcpp::as<Eigen::MatrixXd>(sums["gram"]),
                   sums["rows"]);
     return true;
   }
+
+  bool ask(const dpsc::people_question& question, dpsc::people_sums& into) const override {
+    const Rcpp::List sums = answer(from_question(question));
+    into.add(question, Rcpp::as<Eigen::MatrixXd>(sums["sums"]), sums["rows"], sums["there"]);
+    return true;
+  }
+
+  bool answers() const override { return true; }
 
   Eigen::Index every(Eigen::Index first, Eigen::Index step,
                      const dpsc::table_visitor& visit) const override {
@@ -108,13 +117,6 @@ class asked_source : public dpsc::row_source {
   Rcpp::List answer(const Rcpp::List& question) const {
     const r_code_runs guard;
     return own_function("answer_question")(donors_, question);
-  }
-
-  static Rcpp::List from_map(const dpsc::row_map& map) {
-    using Rcpp::_;
-    return Rcpp::List::create(_["centre"] = map.centre, _["scale"] = map.scale,
-                              _["limit"] = map.limit, _["loadings"] = map.loadings,
-                              _["rescale"] = map.rescale, _["origin"] = map.origin);
   }
 
   SEXP donors_;

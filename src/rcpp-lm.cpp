@@ -21,6 +21,7 @@ dpsc::lm_facts as_facts(const Rcpp::List& x) {
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
   if (x.containsElementNamed("scores")) facts.scores = Rcpp::as<bool>(x["scores"]);
+  if (x.containsElementNamed("kept")) facts.kept = Rcpp::as<double>(x["kept"]);
   facts.design = as_design(x["design"]);
   const Rcpp::CharacterVector names = Rcpp::as<Rcpp::List>(x["design"])["names"];
   for (std::size_t j : facts.design.located())

@@ -1,25 +1,13 @@
 // Sums over rows that a source answers with, and rows put on the grid.
 #include <RcppEigen.h>
 
+#include <dpsc/mechanism/people_answers.hpp>
 #include <dpsc/rows/source.hpp>
 
+#include "r_design.h"
 #include "r_source.h"
 
-namespace {
-
 using Rcpp::_;
-
-dpsc::row_map as_map(const Rcpp::List& x) {
-  return {Rcpp::as<Eigen::VectorXd>(x["centre"]),
-          Rcpp::as<double>(x["scale"]),
-          Rcpp::as<Eigen::VectorXd>(x["limit"]),
-          Rcpp::as<Eigen::MatrixXd>(x["loadings"]),
-          Rcpp::as<double>(x["rescale"]),
-          Rcpp::as<Eigen::VectorXd>(x["origin"]),
-          true};
-}
-
-}  // namespace
 
 // The row map of public bounds, loadings and origin: what a question to an engine is made of.
 // [[Rcpp::export(rng = false)]]
@@ -42,7 +30,7 @@ Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
 // [[Rcpp::export(rng = false)]]
 Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question) {
   const auto source = as_source(rows);
-  const dpsc::row_map map = as_map(question["map"]);
+  const dpsc::row_map map = as_row_map(question["map"]);
   map.check();
   double count = 0.0;
   const std::string kind = Rcpp::as<std::string>(question["kind"]);
@@ -68,4 +56,34 @@ Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question) {
   add(moments);
   return Rcpp::List::create(_["rows"] = count, _["sum"] = moments.sum(),
                             _["gram"] = moments.gram());
+}
+
+// The same for questions of a regression, over people's rows as numbers. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List people_sums_cpp(SEXP rows, const Rcpp::List& design, const Rcpp::List& question) {
+  const auto source = as_source(rows);
+  const held_question asked(question, design);
+  const dpsc::people_sums found = dpsc::answer_people(*source, asked.question, interrupter());
+  Eigen::MatrixXd sums = found.sums;
+  if (!asked.question.counts()) sums = found.sums.selfadjointView<Eigen::Lower>();
+  return Rcpp::List::create(_["rows"] = found.rows, _["there"] = found.there, _["sums"] = sums);
+}
+
+// Questions of a made-up release, for an engine's proof; sees no rows. `frame`: slopes and a
+// whitening matrix.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List people_map_cpp(const Rcpp::List& design, const Rcpp::List& location,
+                          const Eigen::MatrixXd& whiten, const Eigen::VectorXd& slope) {
+  const dpsc::lm_design known = as_design(design);
+  const dpsc::lm_location found{Rcpp::as<Eigen::VectorXd>(location["median"]),
+                                Rcpp::as<Eigen::VectorXd>(location["scale"])};
+  dpsc::lm_frame frame = dpsc::lm_frame::start(known.p());
+  if (whiten.rows() != known.p() || whiten.cols() != known.p() || slope.size() != known.p())
+    throw std::invalid_argument("a frame does not fit the design");
+  frame.whiten = whiten;
+  frame.slope = slope;
+  const dpsc::lm_columns columns(known, found);
+  const dpsc::lm_features features(columns, frame);
+  return Rcpp::List::create(_["map"] = from_row_map(features.map()), _["gain"] = columns.gain(),
+                            _["unit"] = features.unit());
 }

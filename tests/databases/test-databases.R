@@ -168,6 +168,98 @@ test_that("a fenced query of 24 features is planned by Postgres in time", {
   wide$close()
 })
 
+test_that("engines make a regression's sums: the data frame's release, and odd values", {
+  withr::local_seed(5)
+  n <- 900
+  people <- data.frame(
+    age = stats::runif(n, 18, 80), hours = stats::rnorm(n, 38, 9),
+    region = sample(c("n", "s", "w", "N"), n, TRUE), member = stats::runif(n) < 0.4,
+    class = sample(c(1L, 2L, 3L, 9L), n, TRUE), weight = stats::rexp(n)
+  )
+  people$wage <- 5 + 0.2 * people$age + 3 * (people$region == "s") + stats::rnorm(n, 0, 4)
+  people$age[5:9] <- NA
+  people$hours[10:15] <- c(5e-324, 38, 0, 1e308, -1e308, 1e-320)
+  people$region[16] <- NA
+  people$member[17] <- NA
+  people$weight[18:22] <- c(NA, -1, 0, 1e9, 1e-320)
+  bounds <- list(
+    wage = c(0, 100), age = c(0, 120), hours = c(0, 80), region = c("n", "s", "w"),
+    member = c(FALSE, TRUE), class = c(1, 2, 3)
+  )
+  fit <- function(data, formula, ...) {
+    withr::local_seed(9)
+    dp_lm(formula, data, ..., epsilon = 2, bounds = bounds, control = dp_control(rng = "R"))
+  }
+  formulas <- list(
+    wage ~ age + region, wage ~ age * member + I(age^2) + factor(class) + I(hours > 40)
+  )
+  for (con in engines()) {
+    # Values that are no numbers, and infinities, which SQLite does not keep.
+    odd <- people
+    odd$hours[23:27] <- c(NaN, Inf, -Inf, NaN, Inf)
+    odd$wage[28:30] <- c(NaN, Inf, -Inf)
+    fill(con, "people", odd)
+    there <- dp_table(con, "people", compute = "database")
+    for (formula in formulas) {
+      expect_identical(fit(there, formula, vcov = "HC"), fit(odd, formula, vcov = "HC"))
+      expect_identical(
+        fit(there, formula, weights = weight, max_weight = 3),
+        fit(odd, formula, weights = weight, max_weight = 3)
+      )
+      expect_identical(
+        fit(there, formula, subset = !(hours > 40) | age < 30 | region == "N"),
+        fit(odd, formula, subset = !(hours > 40) | age < 30 | region == "N")
+      )
+      expect_identical(fit(dp_table(con, "people", block = 250), formula), fit(odd, formula))
+    }
+    expect_true(there$state$proved_people)
+  }
+})
+
+test_that("engines make the core's integers of any rows and any regression", {
+  formulas <- list(y ~ x, y ~ x + z + g, y ~ x * z + I(z^2) + g, y ~ x * g + I(z <= 0.25))
+  for (con in engines()) {
+    withr::local_seed(13)
+    for (round in 1:8) {
+      middle <- stats::rnorm(3) * 10^stats::runif(3, -100, 100)
+      half <- abs(middle) * 10^stats::runif(3, -3, 3) + 1e-90
+      bounds <- stats::setNames(Map(function(m, h) c(m - h, m + h), middle, half), c("y", "x", "z"))
+      bounds$g <- c("a", "b")
+      columns <- lm_columns(formulas[[1L + round %% 4L]], bounds, NULL)
+      columns$weighted <- round %% 3L == 0L
+      draw <- function(b) {
+        at <- stats::runif(60, -1.2, 1.2)
+        at[1:20] <- (sample(2^21, 20) - 2^20 + 0.5) / 2^20
+        out <- mean(b) + at * diff(b) / 2
+        out[21:28] <- c(NA, 1e308, -1e308, 5e-324, 0, b[[2L]], Inf, NaN)
+        out
+      }
+      rows <- data.frame(
+        y = draw(bounds$y), x = draw(bounds$x), z = draw(bounds$z),
+        g = sample(c("a", "b", "c", NA), 60, TRUE),
+        w = stats::rexp(60) * 10^stats::runif(60, -200, 2)
+      )
+      choice <- list(
+        subset = if (round %% 2L) quote(x > 0 | g == "a"),
+        weights = if (columns$weighted) quote(w), max_weight = 1.7
+      )
+      fill(con, "rows60", rows)
+      people <- make_people(dp_table(con, "rows60", compute = "database"), columns, choice, NULL)
+      table <- chosen_rows(columns, rows, choice, TRUE, NULL)
+      design <- lm_design(columns)
+      questions <- proof_asked(columns)
+      questions[[3L]]$middle <- round(stats::runif(sum(!design$indicator), -1, 1) * 2^20)
+      for (question in questions) {
+        expect_identical(
+          ask_people(people, question, FALSE), people_sums_cpp(table, design, question),
+          label = paste(people$dialect$name, round, question$kind)
+        )
+      }
+      people$close()
+    }
+  }
+})
+
 test_that("Parquet files are read by DuckDB", {
   con <- engines()$duckdb
   skip_if(is.null(con), "no DuckDB")

@@ -76,3 +76,10 @@ random_questions <- function(bounds, periods, d, seed = 3) {
     )
   )
 }
+
+# Does a query hold what engines read or compute in their own ways?
+sql_faults <- function(query) {
+  text <- gsub("\"[^\"]*\"|'[^']*'", "", query)
+  grepl("[0-9]\\.[0-9]|\\.[0-9]|[0-9]e[-+]?[0-9]", text, ignore.case = TRUE) ||
+    grepl("\\b(ROUND|LEAST|GREATEST|AVG|STDDEV|POWER|TRUNC|REAL4|NUMERIC|DECIMAL)\\b", text)
+}

@@ -17,8 +17,8 @@ public <- c(
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp", "lm_moments_cpp",
-  "penalised_path_cpp", "predict_columns_cpp",
+  "median_losses_cpp", "people_map_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp",
+  "lm_moments_cpp", "penalised_path_cpp", "predict_columns_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
   "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
   "treated_plan_cpp",
@@ -50,7 +50,7 @@ unprotected <- list(
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
-  row_sums_cpp = c("core_sums", "worker_ask"),
+  row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
   # Tests and audits.
   capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
   lm_score_rows_cpp = NULL,

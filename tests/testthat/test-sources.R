@@ -256,7 +256,7 @@ test_that("rows that are lost or changed between two passes stop the release; th
         own(con, text, call, fetch, charged, what)
       }, {
         error <- tryCatch(
-          release <- seeded(in_sqlite(con, compute = compute, calibrate = TRUE),
+          release <- seeded(in_sqlite(con, compute = compute, calibrate = TRUE, block = 100),
             ledger = ledger, rng = "secure"
           ),
           error = identity
@@ -270,6 +270,27 @@ test_that("rows that are lost or changed between two passes stop the release; th
       expect_identical(kept(), character())
     }
   }
+})
+
+test_that("one block is read once, several in every pass", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(250, 4, 2)
+  con <- sqlite_of(p$data)
+  reads <- 0L
+  own <- fetch_rows
+  count <- function(block) {
+    reads <<- 0L
+    with_internal("fetch_rows", function(...) {
+      reads <<- reads + 1L
+      own(...)
+    }, {
+      release <- seeded(in_sqlite(con, block = block))
+    })
+    expect_identical(release, seeded(p$data))
+    reads
+  }
+  expect_identical(count(1000), 1L)
+  expect_identical(count(249), 10L)
 })
 
 test_that("sums that an engine cannot have are not used", {
@@ -395,6 +416,34 @@ test_that("a regression reads its people from a table, and from several places",
   )
 })
 
+test_that("covariates and gaps need rows in memory, which is said before the charge", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  data <- p$data
+  data$age <- 50
+  con <- sqlite_of(data)
+  roster <- dp_roster(
+    unit = unique(data$unit), periods = 2001:2006,
+    from = ifelse(unique(data$unit) %in% treated_of(data), 2005L, NA)
+  )
+  for (compute in c("here", "database")) {
+    table <- in_sqlite(con, compute = compute, calibrate = TRUE)
+    ledger <- dp_ledger(5, 1e-4)
+    expect_error(
+      seeded(table, formula = y ~ on | age, bounds = list(y = c(-1, 1), age = c(0, 99)),
+        ledger = ledger, rng = "secure"
+      ),
+      class = "dpsc_error_covariate"
+    )
+    expect_error(
+      seeded(table, na = "interpolate", roster = roster, ledger = ledger, rng = "secure"),
+      class = "dpsc_error_argument"
+    )
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+  }
+  expect_identical(DBI::dbListTables(con), "sales")
+})
+
 test_that("CSV files are read, and Parquet needs duckdb", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(150, 4, 2)
@@ -448,6 +497,19 @@ test_that("several adoption dates and protected treated people work from tables"
     class = "dpsc_error_argument"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # The same from shards, treated people in each of them.
+  first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:250]
+  DBI::dbWriteTable(con, "north", data[first, ])
+  DBI::dbWriteTable(con, "south", data[!first, ])
+  expect_gt(length(intersect(treated_of(data), data$unit[first])), 0)
+  expect_gt(length(intersect(treated_of(data), data$unit[!first])), 0)
+  shards <- dp_sources(list(
+    in_sqlite(con, name = "north", block = 71), in_sqlite(con, name = "south")
+  ))
+  expect_identical(
+    seeded(shards, protect = "everyone", epsilon = 10),
+    seeded(data, protect = "everyone", epsilon = 10)
+  )
   # Without `protect` several treated units are a question back, from a table as well.
   expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
   # By T0, from donors alone.

@@ -59,6 +59,81 @@ test_that("workers give the release of all rows, and a second process cannot dra
   expect_identical(release(w$source), reference)
 })
 
+test_that("no worker is counted twice, whichever process a cluster gives the work to", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  p <- long_panel(200, 5, 2)
+  donors <- donors_of(p$data)
+  release <- function(x) {
+    withr::local_seed(5)
+    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R"))
+  }
+  reference <- release(donors)
+  # Shards of one size: their counts tell nothing.
+  open <- opener(list(donors[1:100, ], donors[101:200, ]))
+  own <- send_tasks
+  calls <- 0L
+  # In turn: each to itself, crosswise, both to one.
+  orders <- list(1:2, 2:1, c(1L, 1L), c(2L, 2L))
+  with_internal("send_tasks", function(cluster, given, task, opening) {
+    calls <<- calls + 1L
+    own(cluster[orders[[1L + calls %% 4L]]], given, task, opening)
+  }, {
+    w <- local_workers(open)
+    for (k in 1:3) expect_identical(release(w$source), reference)
+  })
+  expect_gt(calls, 20)
+  with_internal("send_tasks", function(cluster, ...) own(cluster[c(1L, 1L)], ...), {
+    ledger <- dp_ledger(3, 1e-6)
+    expect_error(
+      dp_release(w$source, p$target, 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+      class = "dpsc_error_worker"
+    )
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+  })
+  # A process that holds rows for a later dp_workers() does not answer for the first.
+  again <- dp_workers(w$cluster, open, TRUE)
+  expect_error(release(w$source), class = "dpsc_error_worker")
+  expect_identical(release(again), reference)
+})
+
+test_that("workers hold people's rows of a regression, as rows or in a database", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(2)
+  people <- data.frame(x = stats::runif(900, -1, 1), g = sample(c("a", "b"), 900, TRUE))
+  people$y <- people$x + (people$g == "b") + stats::rnorm(900, 0, 0.3)
+  path <- withr::local_tempfile(fileext = ".sqlite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), path)
+  DBI::dbWriteTable(con, "people", people[501:900, ])
+  DBI::dbDisconnect(con)
+  open <- function(i) {
+    if (i == 1L) {
+      return(half)
+    }
+    con <- DBI::dbConnect(RSQLite::SQLite(), path)
+    dpsc::dp_table(con, "people", compute = "database")
+  }
+  environment(open) <- list2env(list(half = people[1:500, ], path = path), parent = globalenv())
+  w <- local_workers(open, calibrate = FALSE)
+  fit <- function(data, formula = y ~ x + g, epsilon = 2) {
+    withr::local_seed(6)
+    dp_lm(formula, data,
+      epsilon = epsilon, bounds = list(y = c(-4, 4), x = c(-1, 1), g = c("a", "b")),
+      subset = x > -0.9, control = dp_control(rng = "R")
+    )
+  }
+  reference <- fit(people)
+  expect_identical(fit(w$source), reference)
+  # What one worker cannot do leaves no worker busy.
+  expect_error(fit(w$source, exp(y) ~ x), class = "dpsc_error_argument")
+  expect_error(fit(w$source, epsilon = Inf), class = "dpsc_error_argument")
+  expect_identical(fit(w$source), reference)
+  twice <- rbind(people, people[1:50, ])
+  expect_identical(fit(dp_sources(list(w$source, people[1:50, ]))), fit(twice))
+})
+
 test_that("donors travel from workers only where the user says so", {
   skip_on_cran()
   skip_if_not_installed("parallel")

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../rows/design.hpp"
+#include "../rows/people.hpp"
 #include "moments.hpp"
 
 namespace dpsc {
@@ -84,39 +84,85 @@ inline location_plan plan_location(const total_budget& budget, double share, dou
   return out;
 }
 
-/// Counts of values in cells, for several variables at once; a missing row is in none.
-class location_counts {
+/// Adds up who is in which cell of equal width; a missing row is in none.
+class median_counts {
  public:
-  location_counts(std::size_t variables, std::size_t cells)
-      : counts_(variables, std::vector<std::int64_t>(cells, 0)) {}
+  explicit median_counts(const people_question& question)
+      : which_(question.design->located()),
+        width_(question.width),
+        last_(static_cast<std::size_t>(question.cells) - 1) {}
 
-  template <typename Cell>
-  void add(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
-           const std::vector<std::size_t>& which, const Cell& cell) {
-    for (Eigen::Index i = 0; i < grid.rows(); ++i)
-      if (!(present[i] > 0.0)) ++missing_;
-    for (std::size_t v = 0; v < which.size(); ++v)
-      for (Eigen::Index i = 0; i < grid.rows(); ++i)
-        if (present[i] > 0.0) ++counts_[v][cell(v, grid(i, static_cast<Eigen::Index>(which[v])))];
-  }
-
-  /// `price`: whole rows that a step down costs, up to `most`.
-  std::size_t choose(std::size_t v, double exponent, const std::string& label, noise& draws,
-                     std::int64_t price = 0, std::int64_t most = 0) const {
-    private_choice choice;
-    choice.losses = median_losses(counts_[v], missing_);
-    const std::size_t last = choice.losses.size() - 1;
-    for (std::size_t k = 0; k < last; ++k)
-      choice.losses[k] += std::min(most, price * static_cast<std::int64_t>(last - k));
-    choice.units = exponent_units(exponent / 2.0, location_shift);
-    choice.shift = location_shift;
-    return draws.choose(label, choice);
+  void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
+                  Eigen::MatrixXd& counts) const {
+    const double one = std::ldexp(1.0, row_bits);
+    for (std::size_t v = 0; v < which_.size(); ++v)
+      for (Eigen::Index i = 0; i < grid.rows(); ++i) {
+        if (!(present[i] > 0.0)) continue;
+        const double x = grid(i, static_cast<Eigen::Index>(which_[v]));
+        const std::size_t k = std::min(last_, static_cast<std::size_t>((x + one) / width_));
+        counts(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(v)) += 1.0;
+      }
   }
 
  private:
-  std::vector<std::vector<std::int64_t>> counts_;
-  std::int64_t missing_ = 0;
+  std::vector<std::size_t> which_;
+  double width_;
+  std::size_t last_;
 };
+
+/// Adds up how far from the middle people are: by the first limit that is not below, or the last.
+class scale_counts {
+ public:
+  explicit scale_counts(const people_question& question)
+      : which_(question.design->located()),
+        middle_(question.middle),
+        limits_(question.limits),
+        // The first limit that is not below a multiple of 2^9: where the search begins.
+        begin_((std::size_t{1} << (row_bits + 1 - 9)) + 1) {
+    if (middle_.size() != which_.size() || limits_.empty())
+      throw std::invalid_argument("a scale needs a middle and limits");
+    for (std::size_t k = 0; k < begin_.size(); ++k)
+      begin_[k] = static_cast<std::size_t>(
+          std::lower_bound(limits_.begin(), limits_.end(), static_cast<double>(k << 9)) -
+          limits_.begin());
+  }
+
+  void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
+                  Eigen::MatrixXd& counts) const {
+    for (std::size_t v = 0; v < which_.size(); ++v)
+      for (Eigen::Index i = 0; i < grid.rows(); ++i) {
+        if (!(present[i] > 0.0)) continue;
+        const double far = std::fabs(grid(i, static_cast<Eigen::Index>(which_[v])) - middle_[v]);
+        std::size_t k = begin_[static_cast<std::size_t>(far) >> 9];
+        while (k + 1 < limits_.size() && limits_[k] < far) ++k;
+        counts(static_cast<Eigen::Index>(std::min(limits_.size() - 1, k)),
+               static_cast<Eigen::Index>(v)) += 1.0;
+      }
+  }
+
+ private:
+  std::vector<std::size_t> which_;
+  std::vector<double> middle_;
+  const std::vector<double>& limits_;
+  std::vector<std::size_t> begin_;
+};
+
+/// Draws the cell of variable v.
+inline std::size_t choose_cell(const people_sums& found, std::size_t v, double exponent,
+                               const std::string& label, noise& draws, std::int64_t price = 0,
+                               std::int64_t most = 0) {
+  std::vector<std::int64_t> counts;
+  for (Eigen::Index k = 0; k < found.sums.rows(); ++k)
+    counts.push_back(static_cast<std::int64_t>(found.sums(k, static_cast<Eigen::Index>(v))));
+  private_choice choice;
+  choice.losses = median_losses(counts, static_cast<std::int64_t>(found.rows - found.there));
+  const std::size_t last = choice.losses.size() - 1;
+  for (std::size_t k = 0; k < last; ++k)
+    choice.losses[k] += std::min(most, price * static_cast<std::int64_t>(last - k));
+  choice.units = exponent_units(exponent / 2.0, location_shift);
+  choice.shift = location_shift;
+  return draws.choose(label, choice);
+}
 
 /// Quartile of the absolute standard normal: scales are those of a normal.
 constexpr double normal_mad = 0.6744897501960817;
@@ -129,48 +175,28 @@ inline lm_location release_location(const row_source& source, const lm_design& d
   if (!plan.made) return out;
   const std::vector<std::size_t> which = design.located();
   const double one = std::ldexp(1.0, row_bits);
-  lm_reader reader(design);
-
-  const std::size_t cells = std::size_t{1} << plan.cell_bits;
-  const double per_cell = std::ldexp(1.0, row_bits + 1 - plan.cell_bits);
-  location_counts medians(which.size(), cells);
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    medians.add(grid, present, which, [&](std::size_t, double x) {
-      return std::min(cells - 1, static_cast<std::size_t>((x + one) / per_cell));
-    });
-    tick(static_cast<double>(grid.size()) * 8.0);
-  });
+  people_question question;
+  question.design = &design;
+  question.what = people_question::kind::medians;
+  question.cells = std::ldexp(1.0, plan.cell_bits);
+  question.width = std::ldexp(1.0, row_bits + 1 - plan.cell_bits);
+  const people_sums medians = sum_people(source, question, median_counts(question), tick);
   for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k = medians.choose(v, plan.exponent, plan.records[v].label, draws);
+    const std::size_t k = choose_cell(medians, v, plan.exponent, plan.records[v].label, draws);
     out.median[static_cast<Eigen::Index>(which[v])] =
-        (static_cast<double>(k) + 0.5) * per_cell / one - 1.0;
+        (static_cast<double>(k) + 0.5) * question.width / one - 1.0;
   }
 
-  std::vector<double> radii;
-  for (double r : plan.radii) radii.push_back(std::floor(r * one));
-  location_counts scales(which.size(), radii.size());
-  std::vector<double> middle;
+  question.what = people_question::kind::scales;
+  for (double r : plan.radii) question.limits.push_back(std::floor(r * one));
   for (std::size_t j : which)
-    middle.push_back(std::nearbyint(out.median[static_cast<Eigen::Index>(j)] * one));
-  // The first radius that is not below a multiple of 2^9: where the search begins.
-  std::vector<std::size_t> begin((std::size_t{1} << (row_bits + 1 - 9)) + 1);
-  for (std::size_t k = 0; k < begin.size(); ++k)
-    begin[k] = static_cast<std::size_t>(
-        std::lower_bound(radii.begin(), radii.end(), static_cast<double>(k << 9)) - radii.begin());
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    scales.add(grid, present, which, [&](std::size_t v, double x) {
-      const double far = std::fabs(x - middle[v]);
-      std::size_t k = begin[static_cast<std::size_t>(far) >> 9];
-      while (k + 1 < radii.size() && radii[k] < far) ++k;
-      return std::min(radii.size() - 1, k);
-    });
-    tick(static_cast<double>(grid.size()) * 16.0);
-  });
+    question.middle.push_back(std::nearbyint(out.median[static_cast<Eigen::Index>(j)] * one));
+  const people_sums scales = sum_people(source, question, scale_counts(question), tick);
   const auto price = static_cast<std::int64_t>(std::floor(plan.scale_price * plan.n));
   const auto most = static_cast<std::int64_t>(std::floor(plan.n / 2.0));
   for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k =
-        scales.choose(v, plan.exponent, plan.records[which.size() + v].label, draws, price, most);
+    const std::size_t k = choose_cell(scales, v, plan.exponent,
+                                      plan.records[which.size() + v].label, draws, price, most);
     // At the finest radius half of the people share one value: the bounds are the better scale.
     out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;
   }

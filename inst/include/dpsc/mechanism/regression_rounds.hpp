@@ -7,44 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "../rows/design.hpp"
 #include "moments.hpp"
+#include "regression_rows.hpp"
 
 namespace dpsc {
-
-/// w = whiten'(x - centre), r = y - level - slope'(x - centre), in standardised units. RELEASED.
-struct lm_frame {
-  Eigen::VectorXd centre;
-  Eigen::MatrixXd whiten;
-  Eigen::VectorXd slope;
-  double level;
-
-  static lm_frame start(Eigen::Index p) {
-    return {Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Identity(p, p), Eigen::VectorXd::Zero(p),
-            0.0};
-  }
-};
-
-/// Public constants of a round.
-struct lm_round_plan {
-  double exponent = 0.0;                        // of both choices
-  std::vector<double> radii, clips;             // candidates: clips relative to the last one
-  double radius_price = 0.0, clip_price = 0.0;  // rows that a step up must be worth
-  law kind = law::discrete_gaussian;
-  double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: whole
-  double noise = 0.0;  // variance on the diagonal (half of it off), or Laplace scale
-  double sigma = 0.0;  // deviation on the diagonal; off it, by sqrt 2 less
-  std::vector<step_record> records;
-
-  double bound() const {
-    return limit * limit + residual_limit * residual_limit + constant * constant;
-  }
-};
 
 /// The finest grid whose noise the exact sampler can draw, and whose sums are exact.
 inline void plan_outer(lm_round_plan& out, const std::string& label, double n, Eigen::Index p,
@@ -85,61 +55,14 @@ inline void plan_outer(lm_round_plan& out, const std::string& label, double n, E
   throw budget_too_small();
 }
 
-/// Finds the first of increasing positive limits that is not below a value.
-class limit_finder {
- public:
-  explicit limit_finder(const std::vector<double>& limits) : limits_(limits) {
-    const std::uint64_t lowest = key(limits.front()), highest = key(limits.back());
-    first_ = lowest;
-    for (std::uint64_t k = lowest; k <= highest; ++k) {
-      // The least double with this key.
-      const std::uint64_t bits = k << key_shift;
-      double least = 0.0;
-      std::memcpy(&least, &bits, sizeof least);
-      begin_.push_back(static_cast<std::size_t>(
-          std::lower_bound(limits.begin(), limits.end(), least) - limits.begin()));
-    }
-  }
-
-  /// The number of limits if it is beyond all, or not a number.
-  std::size_t operator()(double v) const {
-    if (v <= limits_.front()) return 0;
-    if (!(v <= limits_.back())) return limits_.size();
-    std::size_t k = begin_[static_cast<std::size_t>(key(v) - first_)];
-    while (limits_[k] < v) ++k;
-    return k;
-  }
-
- private:
-  // Exponent and three bits of the mantissa: keys of positive doubles increase with them.
-  static constexpr int key_shift = 49;
-  static std::uint64_t key(double v) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &v, sizeof bits);
-    return bits >> key_shift;
-  }
-
-  const std::vector<double>& limits_;
-  std::uint64_t first_ = 0;
-  std::vector<std::size_t> begin_;
-};
-
 /// The smallest candidate, unless enough rows lie beyond it: rows outside, plus a price a step.
 /// Counts move one way when a row is replaced (gram.md, Lemma 1): a range of the exponent.
-inline std::size_t choose_limit(const Eigen::ArrayXd& values, const std::vector<double>& limits,
-                                double price, double exponent, const std::string& label,
-                                noise& draws) {
-  std::vector<std::int64_t> first(limits.size() + 1, 0);
-  const limit_finder find(limits);
-  for (Eigen::Index i = 0; i < values.size(); ++i) ++first[find(values[i])];
+inline std::size_t choose_limit(const std::vector<std::int64_t>& beyond, double price,
+                                double exponent, const std::string& label, noise& draws) {
   private_choice choice;
-  choice.losses.resize(limits.size());
-  std::int64_t outside = 0;
-  for (std::size_t k = limits.size(); k-- > 0;) {
-    outside += first[k + 1];
-    choice.losses[k] =
-        outside + static_cast<std::int64_t>(std::floor(price)) * static_cast<std::int64_t>(k);
-  }
+  for (std::size_t k = 0; k < beyond.size(); ++k)
+    choice.losses.push_back(beyond[k] + static_cast<std::int64_t>(std::floor(price)) *
+                                            static_cast<std::int64_t>(k));
   choice.shift = 20;
   choice.units = exponent_units(exponent, choice.shift);
   return draws.choose(label, choice);
@@ -158,105 +81,6 @@ struct lm_round {
   // Deviations of the noise: entries off the diagonal of w by w (on it, sqrt 2 more), w by r, r by
   // r, means of w and of r.
   double sd_covariance = 0.0, sd_cross = 0.0, sd_variance = 0.0, sd_mean = 0.0, sd_residual = 0.0;
-};
-
-/// Features of rows in a frame: p whitened regressors and the residual, all integers.
-class lm_features {
- public:
-  lm_features(const lm_columns& columns, const lm_frame& frame)
-      : map_(make(columns, frame)), unit_(map_.unit), diagonal_(map_.map.loadings.isDiagonal(0.0)) {
-    map_.map.check();
-  }
-
-  /// `grid`: from lm_columns.
-  const Eigen::MatrixXd& features(const Eigen::MatrixXd& grid) {
-    if (diagonal_)
-      out_.noalias() = grid * map_.map.loadings.diagonal().asDiagonal();
-    else
-      out_.noalias() = grid * map_.map.loadings;
-    for (Eigen::Index j = 0; j < out_.cols(); ++j)
-      out_.col(j).array() =
-          nearest_integer((out_.col(j).array() * map_.map.rescale).eval()) - map_.map.origin[j];
-    return out_;
-  }
-
-  double unit() const { return unit_; }
-
- private:
-  static grid_map make(const lm_columns& columns, const lm_frame& frame) {
-    const Eigen::Index p = frame.centre.size();
-    const Eigen::VectorXd &gain = columns.gain(), &offset = columns.offset();
-    const Eigen::VectorXd shift = frame.centre - offset.head(p);
-    Eigen::MatrixXd loadings = Eigen::MatrixXd::Zero(p + 1, p + 1);
-    Eigen::VectorXd origin(p + 1);
-    loadings.topLeftCorner(p, p) = gain.head(p).asDiagonal() * frame.whiten;
-    loadings.col(p).head(p) = -gain.head(p).cwiseProduct(frame.slope);
-    loadings(p, p) = gain[p];
-    origin.head(p) = frame.whiten.transpose() * shift;
-    origin[p] = frame.level - offset[p] - frame.slope.dot(shift);
-    return map_on_grid({Eigen::VectorXd::Zero(p + 1), 1.0, Eigen::VectorXd::Ones(p + 1)}, loadings,
-                       origin);
-  }
-
-  grid_map map_;
-  double unit_;
-  bool diagonal_;  // the first frame
-  Eigen::MatrixXd out_;
-};
-
-/// Integer rows u = (w, r, k) with |w| <= R, |r| <= R_r, 0 <= k <= K; a missing row is zero.
-/// `present` is in [0, 1]: the root of a row's case weight over the largest.
-class lm_outer {
- public:
-  lm_outer(const lm_round_plan& plan, Eigen::Index p, double radius, double clip)
-      : plan_(plan),
-        p_(p),
-        radius_(radius),
-        clip_(clip),
-        zoom_(clipped_moments::zoom(p, radius, plan.limit)),
-        residual_zoom_(plan.residual_limit / clip),
-        gram_(Eigen::MatrixXd::Zero(p + 2, p + 2)) {
-    if (!(radius >= 1.0 && clip >= 1.0 && zoom_ > 0.0))
-      throw std::invalid_argument("a round needs a positive radius and clip");
-  }
-
-  const Eigen::MatrixXd& rows(const Eigen::MatrixXd& z, const Eigen::ArrayXd& present) {
-    u_.resize(z.rows(), p_ + 2);
-    norms_ = Eigen::ArrayXd::Zero(z.rows());
-    for (Eigen::Index j = 0; j < p_; ++j) norms_ += z.col(j).array().square();
-    norms_ = norms_.sqrt();
-    shrink_ = present * (norms_ <= radius_).select(1.0, radius_ / norms_.max(1.0));
-    for (Eigen::Index j = 0; j < p_; ++j)
-      u_.col(j).array() = nearest_integer((z.col(j).array() * shrink_ * zoom_).eval());
-    u_.col(p_).array() = nearest_integer(
-        ((z.col(p_).array() * shrink_).max(-clip_).min(clip_) * residual_zoom_).eval());
-    u_.col(p_ + 1).array() = nearest_integer((shrink_ * plan_.constant).eval());
-    // The proof asks for these, whatever rounding did.
-    norms_.setZero();
-    for (Eigen::Index j = 0; j < p_; ++j) norms_ += u_.col(j).array().square();
-    const bool fits = (norms_ <= plan_.limit * plan_.limit).all() &&
-                      (u_.col(p_).array().abs() <= plan_.residual_limit).all() &&
-                      (u_.col(p_ + 1).array() >= 0.0).all() &&
-                      (u_.col(p_ + 1).array() <= plan_.constant).all();
-    if (!fits) throw std::logic_error("a row of a round leaves its limits");
-    return u_;
-  }
-
-  void add(const Eigen::MatrixXd& z, const Eigen::ArrayXd& present) {
-    rows(z, present);
-    gram_.selfadjointView<Eigen::Lower>().rankUpdate(u_.transpose());
-  }
-
-  Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
-  double zoom() const { return zoom_; }
-  double residual_zoom() const { return residual_zoom_; }
-
- private:
-  const lm_round_plan& plan_;
-  Eigen::Index p_;
-  double radius_, clip_, zoom_, residual_zoom_;
-  Eigen::MatrixXd gram_, u_;
-  Eigen::ArrayXd norms_, shrink_;
 };
 
 /// A weight that noise has drowned is kept away from zero.
@@ -320,77 +144,41 @@ inline double limit_steps(double limit, double unit) {
   return std::max(1.0, std::floor(limit / unit));
 }
 
-/// What a round keeps of its one pass: features of all rows, half as large as the rows; their
-/// squared lengths and residuals for both choices. Memory is used again by the next. PRIVATE.
-struct lm_kept {
-  std::vector<Eigen::MatrixXi> blocks;
-  std::vector<Eigen::ArrayXd> there;
-  Eigen::ArrayXd squared, residual;
-  double rows = 0.0, clipped = 0.0;  // rows that count, residuals beyond the clip
-};
-
 /// `last_clip`: the clips are multiples of it.
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
                               const lm_round_plan& plan, double n, double last_clip, lm_kept& kept,
                               noise& draws, const ticker& tick) {
-  const Eigen::Index p = design.p();
-  lm_reader reader(design);
-  lm_columns columns(design, location);
-  lm_features features(columns, frame);
+  const lm_columns columns(design, location);
+  const lm_features features(columns, frame);
   const double unit = features.unit();
   lm_round out;
   out.frame = frame;
   const auto steps = [unit](double x) { return limit_steps(x, unit); };
-  const auto work = static_cast<double>((p + 1) * (p + 8));
+  people_question question;
+  question.design = &design;
+  question.location = &location;
+  question.map = features.map();
+  question.limit = plan.limit;
+  question.residual_limit = plan.residual_limit;
+  question.constant = plan.constant;
+  lm_round_rows rows(source, question, n, kept, tick);
 
-  kept.squared.resize(static_cast<Eigen::Index>(n));
-  kept.residual.resize(static_cast<Eigen::Index>(n));
-  std::size_t blocks = 0;
-  Eigen::Index rows = 0;
-  kept.rows = 0.0;
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    const Eigen::MatrixXd& z = features.features(columns.columns(grid));
-    if (rows + z.rows() > kept.squared.size())
-      throw std::logic_error("there are more rows than were declared");
-    if (blocks == kept.blocks.size()) {
-      kept.blocks.emplace_back();
-      kept.there.emplace_back();
-    }
-    kept.blocks[blocks] = z.cast<int>();  // below 2^26
-    kept.there[blocks] = present;
-    ++blocks;
-    // A missing row is inside.
-    kept.squared.segment(rows, z.rows()) =
-        (present > 0.0).select(squared_row_norms(z.leftCols(p)), 0.0);
-    kept.residual.segment(rows, z.rows()) = z.col(p).array().abs() * present;
-    rows += z.rows();
-    kept.rows += static_cast<double>((present > 0.0).count());
-    tick(static_cast<double>(grid.rows()) * work);
-  });
-  kept.squared.conservativeResize(rows);
-  kept.residual.conservativeResize(rows);
   std::vector<double> limits;
   for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
-  out.radius = plan.radii[choose_limit(kept.squared, limits, plan.radius_price, plan.exponent,
-                                       plan.records[0].label, draws)];
-  const double radius = steps(out.radius);
-  kept.residual *= (radius / kept.squared.sqrt()).min(1.0);
+  out.radius = plan.radii[choose_limit(rows.beyond_lengths(limits), plan.radius_price,
+                                       plan.exponent, plan.records[0].label, draws)];
   limits.clear();
   for (double c : plan.clips) limits.push_back(steps(c * last_clip));
-  out.clip = last_clip * plan.clips[choose_limit(kept.residual, limits, plan.clip_price,
-                                                 plan.exponent, plan.records[1].label, draws)];
+  const std::vector<std::int64_t> beyond = rows.beyond_residuals(steps(out.radius), limits);
+  const std::size_t chosen =
+      choose_limit(beyond, plan.clip_price, plan.exponent, plan.records[1].label, draws);
+  out.clip = last_clip * plan.clips[chosen];
+  kept.clipped = static_cast<double>(beyond[chosen]);
 
-  kept.clipped = static_cast<double>((kept.residual > steps(out.clip)).count());
-  lm_outer sums(plan, p, radius, steps(out.clip));
-  Eigen::MatrixXd block;
-  for (std::size_t b = 0; b < blocks; ++b) {
-    block = kept.blocks[b].cast<double>();
-    sums.add(block, kept.there[b]);
-    tick(static_cast<double>(block.rows()) * work);
-  }
-  const Eigen::MatrixXd noisy =
-      add_symmetric(sums.gram(), plan.records[2].label, plan.kind, plan.noise, draws);
+  const Eigen::MatrixXd noisy = add_symmetric(rows.gram(steps(out.clip)), plan.records[2].label,
+                                              plan.kind, plan.noise, draws);
+  const lm_outer sums(plan, design.p(), steps(out.radius), steps(out.clip));
   rounds_detail::read_moments(out, noisy, plan, n, sums.zoom() / unit, sums.residual_zoom() / unit);
   return out;
 }

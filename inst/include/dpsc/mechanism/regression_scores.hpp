@@ -120,10 +120,8 @@ class lm_score_rows {
   lm_score_rows(const lm_scores_plan& plan, const lm_round_plan& round, Eigen::Index p)
       : limit2_(plan.limit * plan.limit),
         p_(p),
-        zoom_((plan.limit - std::sqrt(static_cast<double>(p) + 1.0) / 2.0) * (1.0 - 0x1.0p-40) /
-              std::sqrt(round.limit * round.limit + round.constant * round.constant)),
-        of_residual_(zoom_ / round.residual_limit),
-        gram_(Eigen::MatrixXd::Zero(p + 1, p + 1)) {}
+        of_residual_(score_zoom(p, plan.limit, round.limit, round.constant, round.residual_limit)) {
+  }
 
   const Eigen::MatrixXd& rows(const Eigen::MatrixXd& u) {
     g_.resize(u.rows(), p_ + 1);
@@ -139,21 +137,40 @@ class lm_score_rows {
     return g_;
   }
 
-  void add(const Eigen::MatrixXd& u) {
-    rows(u);
-    gram_.selfadjointView<Eigen::Lower>().rankUpdate(g_.transpose());
-  }
-
-  Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
   /// Of the product of an entry of u and the residual's.
   double grid() const { return of_residual_; }
 
  private:
   double limit2_;
   Eigen::Index p_;
-  double zoom_, of_residual_;
-  Eigen::MatrixXd gram_, g_;
+  double of_residual_;
+  Eigen::MatrixXd g_;
   Eigen::ArrayXd norms_, factor_;
+};
+
+/// Answers for scores, block by block.
+class score_sums {
+ public:
+  explicit score_sums(const people_question& question)
+      : outer_(question), scores_(plan_of(question), limits_of(question), question.design->p()) {}
+
+  void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
+                  Eigen::MatrixXd& sums) {
+    sums.selfadjointView<Eigen::Lower>().rankUpdate(
+        scores_.rows(outer_.rows(grid, present)).transpose());
+  }
+  const lm_outer& outer() const { return outer_.outer(); }
+  double grid() const { return scores_.grid(); }
+
+ private:
+  static lm_scores_plan plan_of(const people_question& question) {
+    lm_scores_plan out;
+    out.limit = question.score_limit;
+    return out;
+  }
+
+  asked_outer outer_;
+  lm_score_rows scores_;
 };
 
 /// One pass at the final slopes, with the radius and clip of the last round.
@@ -163,23 +180,28 @@ inline lm_scores release_scores(const row_source& source, const lm_design& desig
                                 const lm_scores_plan& plan, double n, noise& draws,
                                 const ticker& tick) {
   const Eigen::Index p = design.p();
-  lm_reader reader(design);
-  lm_columns columns(design, location);
-  lm_features features(columns, frame);
+  const lm_columns columns(design, location);
+  const lm_features features(columns, frame);
   const double unit = features.unit();
-  lm_outer outer(round, p, limit_steps(last.radius, unit), limit_steps(last.clip, unit));
-  lm_score_rows sums(plan, round, p);
-  const auto work = static_cast<double>((p + 1) * (p + 8));
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    sums.add(outer.rows(features.features(columns.columns(grid)), present));
-    tick(static_cast<double>(grid.rows()) * work);
-  });
-  const Eigen::MatrixXd noisy =
-      add_symmetric(sums.gram(), plan.record.label, plan.kind, plan.noise, draws);
+  people_question question;
+  question.what = people_question::kind::scores;
+  question.design = &design;
+  question.location = &location;
+  question.map = features.map();
+  question.radius = limit_steps(last.radius, unit);
+  question.clip = limit_steps(last.clip, unit);
+  question.limit = round.limit;
+  question.residual_limit = round.residual_limit;
+  question.constant = round.constant;
+  question.score_limit = plan.limit;
+  score_sums sums(question);
+  const people_sums exact = sum_people(source, question, sums, tick);
+  const Eigen::MatrixXd noisy = add_symmetric(exact.sums.selfadjointView<Eigen::Lower>(),
+                                              plan.record.label, plan.kind, plan.noise, draws);
   lm_scores out;
   out.frame = frame;
-  const double residual = outer.residual_zoom() / unit * sums.grid();
-  Eigen::VectorXd zoom = Eigen::VectorXd::Constant(p + 1, outer.zoom() / unit * residual);
+  const double residual = sums.outer().residual_zoom() / unit * sums.grid();
+  Eigen::VectorXd zoom = Eigen::VectorXd::Constant(p + 1, sums.outer().zoom() / unit * residual);
   zoom[p] = round.constant * residual;
   out.meat = zoom.cwiseInverse().asDiagonal() * noisy * zoom.cwiseInverse().asDiagonal();
   out.meat /= n;

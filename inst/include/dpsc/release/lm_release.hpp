@@ -20,7 +20,8 @@ namespace dpsc {
 /// Public facts of a regression.
 struct lm_facts {
   double n = 0.0, epsilon = 0.0, delta = 0.0;
-  bool scores = false;  // pay for errors that do not assume one variance
+  bool scores = false;           // pay for errors that do not assume one variance
+  double kept = lm_kept().most;  // numbers kept in memory between the questions of a round
   lm_design design;
   std::vector<std::string> located;  // names, for the records
 };
@@ -153,6 +154,7 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   out.location = release_location(source, facts.design, plan.location, draws, tick);
   lm_frame frame = lm_frame::start(facts.design.p());
   lm_kept kept;
+  kept.most = facts.kept;
   double clip = 1.0;
   for (const lm_round_plan& round : plan.rounds) {
     out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,

@@ -35,6 +35,9 @@ inline std::uint64_t grid_id(const row_map& map) {
 
 using table_visitor = std::function<void(const table_view&)>;
 
+struct people_question;  // people.hpp
+struct people_sums;
+
 /// Rows in memory or elsewhere. A pass hands out tables one after the other, in the same order and
 /// with the same rows each time. PRIVATE.
 class row_source {
@@ -46,6 +49,14 @@ class row_source {
   /// has its sums elsewhere adds them; `false`: it has not, and its rows are to be passed.
   virtual bool ask(const row_map&, radius_energy&) const { return false; }
   virtual bool ask(const row_map&, clipped_moments&) const { return false; }
+  virtual bool ask(const people_question&, people_sums&) const { return false; }
+  /// Does it answer by sums that it has elsewhere?
+  virtual bool answers() const { return false; }
+
+  /// Every part by itself, of a source that is made of several.
+  virtual void each_part(const std::function<void(const row_source&)>& visit) const {
+    visit(*this);
+  }
 
   /// Rows `first`, `first + step`, ... of a pass. Returns how many rows the pass has in all.
   virtual Eigen::Index every(Eigen::Index first, Eigen::Index step,
@@ -204,6 +215,15 @@ class joined_source : public row_source {
 
   bool ask(const row_map& map, radius_energy& into) const override { return ask_all(map, into); }
   bool ask(const row_map& map, clipped_moments& into) const override { return ask_all(map, into); }
+
+  bool answers() const override {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->answers(); });
+  }
+
+  void each_part(const std::function<void(const row_source&)>& visit) const override {
+    for (const auto& part : parts_) part->each_part(visit);
+  }
 
   Eigen::Index every(Eigen::Index first, Eigen::Index step,
                      const table_visitor& visit) const override {

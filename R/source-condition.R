@@ -1,0 +1,72 @@
+# Conditions on one row as SQL: comparisons, and, or, not. With NULL for NA
+# they mean what R means. Nothing that could make an error of a value: no arithmetic, no functions.
+
+#' A condition of R as SQL
+#'
+#' @param expression (`expression`)\cr of columns and constants.
+#' @param operand (`function`)\cr from a column's name to a list: `text`, an SQL expression that is
+#'   NULL where the value is missing, and `type`, `"number"`, `"text"` or `"flag"`.
+#' @return A list: `text`, `type`; or `NULL` where it cannot be said.
+#' @noRd
+sql_condition <- function(expression, operand, dialect, quote) {
+  say <- function(x) sql_condition(x, operand, dialect, quote)
+  if (is.symbol(expression)) {
+    return(operand(as.character(expression)))
+  }
+  if (!is.call(expression)) {
+    return(sql_constant(expression, dialect, quote))
+  }
+  what <- as.character(expression[[1L]])[[1L]]
+  given <- as.list(expression)[-1L]
+  if (what %in% c("(", "I") && length(given) == 1L) {
+    return(say(given[[1L]]))
+  }
+  if (what == "-" && length(given) == 1L && is.numeric(given[[1L]])) {
+    return(sql_constant(-given[[1L]], dialect, quote))
+  }
+  if (what == "!" && length(given) == 1L) {
+    inner <- as_condition(say(given[[1L]]))
+    return(if (!is.null(inner)) flag_sql("(NOT ", inner$text, ")"))
+  }
+  if (length(given) != 2L) {
+    return(NULL)
+  }
+  left <- say(given[[1L]])
+  right <- say(given[[2L]])
+  if (is.null(left) || is.null(right)) {
+    return(NULL)
+  }
+  if (what %in% c("&", "|")) {
+    left <- as_condition(left)
+    right <- as_condition(right)
+    word <- c("&" = "AND", "|" = "OR")[[what]]
+    return(if (!is.null(left) && !is.null(right)) {
+      flag_sql("(", left$text, " ", word, " ", right$text, ")")
+    })
+  }
+  compare <- c("==" = "=", "!=" = "<>", "<" = "<", "<=" = "<=", ">" = ">", ">=" = ">=")
+  # The order of strings is a language's.
+  fits <- what %in% names(compare) && left$type == right$type &&
+    (left$type == "number" || (left$type == "text" && what %in% c("==", "!=")))
+  if (fits) flag_sql("(", left$text, " ", compare[[what]], " ", right$text, ")")
+}
+
+flag_sql <- function(...) list(text = paste0(...), type = "flag")
+
+#' @noRd
+as_condition <- function(x) if (!is.null(x) && x$type == "flag") x
+
+sql_constant <- function(value, dialect, quote) {
+  if (length(value) != 1L || is.na(value)) {
+    return(NULL)
+  }
+  if (is.character(value)) {
+    return(list(text = quote(value), type = "text"))
+  }
+  if (is.logical(value)) {
+    return(flag_sql(if (value) "(1 = 1)" else "(1 = 0)"))
+  }
+  if (is.numeric(value) && is.finite(value)) {
+    list(text = sql_real(value, dialect), type = "number")
+  }
+}

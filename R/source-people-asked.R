@@ -1,0 +1,286 @@
+# Rows that are people, whose sums an engine makes: a temporary table of whole numbers, one row a
+# person, and the core's questions about it.
+
+#' People in an engine, as whole numbers, and what answers the core's questions about them
+#' @param table (`dp_table`). PRIVATE.
+#' @param columns,choice (`list`)\cr as in [lm_source()].
+#' @return A `dp_asked`. PRIVATE.
+#' @section Errors: `dpsc_error_data`, `dpsc_error_argument`, `dpsc_error_engine`: from names and
+#'   types of columns, formula and engine; none depends on a row's values.
+#' @noRd
+asked_people <- function(table, columns, choice, call) {
+  people <- make_people(table, columns, choice, call)
+  structure(list(
+    n = people$n, calibrate = FALSE, close = people$close,
+    ask = function(question, charged) ask_people(people, question, charged)
+  ), class = "dp_asked")
+}
+
+#' The temporary table of whole numbers
+#' @return A list: `con`, `name`, `n`, `design`, `dialect`, `close`.
+#' @noRd
+make_people <- function(table, columns, choice, call) {
+  con <- table$con
+  dialect <- table$dialect
+  query <- people_query(table, columns, choice, call)
+  name <- fresh_name(dialect)
+  close <- function() quiet_sql(con, c(paste("DROP TABLE", name), dialect$after))
+  quiet_sql(con, dialect$before)
+  done <- FALSE
+  on.exit(if (!done) close())
+  run_sql(con, dialect$make(name, query), call, what = "Preparing the rows")
+  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name), call)[[1L]]
+  done <- TRUE
+  list(
+    con = con, name = name, n = n, design = lm_design(columns), dialect = dialect, close = close
+  )
+}
+
+#' From a row's columns to whole numbers, as SQL
+#' @noRd
+people_query <- function(table, columns, choice, call) {
+  con <- table$con
+  dialect <- table$dialect
+  needed <- unique(c(
+    unlist(lapply(columns$variables, symbols_of)), all.vars(choice$subset), all.vars(choice$weights)
+  ))
+  unknown <- setdiff(needed, table$fields)
+  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
+  types <- column_types(table, needed, call)
+  row <- list(
+    short = stats::setNames(paste0("c", seq_along(needed)), needed), types = types,
+    given = columns$given, dialect = dialect, call = call,
+    quote = function(x) as.character(DBI::dbQuoteString(con, x))
+  )
+  values <- vapply(columns$variables, sql_value, "", row)
+  keep <- if (!is.null(choice$subset)) {
+    check_rowwise(choice$subset, call)
+    raw <- function(name) raw_operand(name, row)
+    condition <- as_condition(sql_condition(choice$subset, raw, dialect, row$quote))
+    if (is.null(condition)) abort_expression(choice$subset, call)
+    condition$text
+  }
+  weight <- if (!is.null(choice$weights)) {
+    if (!is.symbol(choice$weights)) abort_expression(choice$weights, call)
+    sql_finite(number_column(as.character(choice$weights), row), dialect)
+  }
+  taken <- vapply(needed, function(name) {
+    column <- quoted(con, name)
+    switch(types[[name]],
+      number = dialect$number(column), text = dialect$order(column), column
+    )
+  }, "")
+  sql_people(
+    table$from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
+    choice$max_weight, dialect
+  )
+}
+
+#' What columns hold, from a reading of no rows
+#' @return `"number"`, `"text"`, `"flag"`, `"any"` or `"other"`, by name.
+#' @noRd
+column_types <- function(table, names, call) {
+  looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), call, TRUE,
+    what = "Looking at the table"
+  )
+  vapply(looked[names], function(x) {
+    if (is.character(x) || is.factor(x)) {
+      "text"
+    } else if (is.logical(x)) {
+      # SQLite has no flags; it says so of columns of which it knows no type.
+      if (table$dialect$name == "sqlite") "any" else "flag"
+    } else if (is.numeric(x) && (!is.object(x) || inherits(x, "integer64"))) {
+      "number"
+    } else {
+      "other"
+    }
+  }, "")
+}
+
+#' @noRd
+abort_expression <- function(expression, call) {
+  abort(c(
+    "{.code {plain_text(expression)}} cannot be computed by the database bit for bit as here.",
+    i = paste(
+      "Make it a column there, by a view or {.code tbl(con, \"people\") |> mutate(...)}, with",
+      "{.arg bounds} of its own, or say {.code compute = \"here\"}. Nothing was spent."
+    )
+  ), "argument", call)
+}
+
+# Columns of a row. `row` holds their short names, types and bounds. ------------------------------
+
+#' A column as a number, NULL where it is none
+#' @noRd
+number_column <- function(name, row) {
+  column <- row$short[[name]]
+  type <- row$types[[name]]
+  if (type == "number") {
+    return(column)
+  }
+  if (type == "any") {
+    return(paste0("(", row$dialect$number(column), ")"))
+  }
+  if (type == "flag") {
+    return(paste0("(CASE WHEN ", column, " THEN ", sql_real(1, row$dialect), " WHEN NOT ", column,
+      " THEN ", sql_real(0, row$dialect), " END)"))
+  }
+  abort(c(
+    "Column {.code {name}} is not numeric.", i = "Give its public levels in {.arg bounds} instead."
+  ), "data", row$call)
+}
+
+#' Does a column hold this level?
+#' @noRd
+holds_level <- function(name, level, row) {
+  column <- row$short[[name]]
+  type <- row$types[[name]]
+  of_flag <- level %in% c("FALSE", "TRUE")
+  if (type == "flag") {
+    return(if (!of_flag) "(1 = 0)" else if (level == "TRUE") column else paste("NOT", column))
+  }
+  if (type == "text") {
+    return(paste(column, "=", row$quote(level)))
+  }
+  # A flag of an engine that has none is 0 or 1.
+  value <- if (of_flag) as.double(level == "TRUE") else suppressWarnings(as.double(level))
+  if (type == "any" && is.na(value)) {
+    return(paste(column, "=", row$quote(level)))
+  }
+  if (is.na(value)) {
+    return("(1 = 0)")
+  }
+  paste(number_column(name, row), "=", sql_real(value, row$dialect))
+}
+
+#' A column in a condition on rows, as it is
+#' @noRd
+raw_operand <- function(name, row) {
+  column <- row$short[[name]]
+  switch(row$types[[name]],
+    number = list(text = paste0("(", sql_within(column, NULL, row$dialect), ")"), type = "number"),
+    text = list(text = column, type = "text"),
+    flag = list(text = column, type = "flag")
+  )
+}
+
+#' A variable of the formula in a condition: within its range, or one of its levels
+#' @noRd
+bounded_operand <- function(name, row) {
+  bound <- row$given[[name]]
+  if (is.null(bound$levels)) {
+    within <- sql_within(number_column(name, row), c(bound$lower, bound$upper), row$dialect)
+    return(list(text = paste0("(", within, ")"), type = "number"))
+  }
+  holds <- vapply(bound$levels, holds_level, "", name = name, row = row)
+  if (identical(bound$levels, c("FALSE", "TRUE"))) {
+    return(flag_sql("(CASE WHEN ", holds[["TRUE"]], " THEN 1 WHEN ", holds[["FALSE"]],
+      " THEN 0 END = 1)"))
+  }
+  shown <- if (isTRUE(bound$codes)) {
+    vapply(as.double(bound$levels), sql_real, "", row$dialect)
+  } else {
+    row$quote(bound$levels)
+  }
+  list(
+    text = paste0("(CASE ", paste0("WHEN ", holds, " THEN ", shown, collapse = " "), " END)"),
+    type = if (isTRUE(bound$codes)) "number" else "text"
+  )
+}
+
+#' One variable of the model: a finite number, or 0 or 1; NULL where it is missing
+#' @noRd
+sql_value <- function(variable, row) {
+  expression <- variable$expression
+  if (variable$kind == "value" && is.symbol(expression)) {
+    return(sql_finite(number_column(as.character(expression), row), row$dialect))
+  }
+  if (variable$kind != "level") {
+    abort_expression(expression %||% as.name(variable$name), row$call)
+  }
+  if (is.symbol(expression)) {
+    name <- as.character(expression)
+    other <- vapply(setdiff(variable$levels, variable$level), holds_level, "",
+      name = name, row = row
+    )
+    return(paste0("CASE WHEN ", holds_level(name, variable$level, row), " THEN 1 WHEN ",
+      paste(other, collapse = " OR "), " THEN 0 END"))
+  }
+  own <- function(name) bounded_operand(name, row)
+  condition <- as_condition(sql_condition(expression, own, row$dialect, row$quote))
+  if (is.null(condition)) abort_expression(expression, row$call)
+  yes <- if (variable$level == "TRUE") c(1, 0) else c(0, 1)
+  paste0("CASE WHEN ", condition$text, " THEN ", yes[[1L]], " WHEN NOT ", condition$text, " THEN ",
+    yes[[2L]], " END")
+}
+
+# Questions ---------------------------------------------------------------------------------------
+
+#' The core's question about people, asked of the engine
+#' @param question (`list`)\cr as `from_question()` of src/r_people.h makes it. PUBLIC or RELEASED.
+#' @return A list: `rows`, `there`, `sums`, without noise. PRIVATE.
+#' @noRd
+ask_people <- function(people, question, charged) {
+  switch(question$kind,
+    medians = ask_cells(people, question$cells, charged, function(variable, k) {
+      list(
+        text = sql_medians(people$name, variable, question, people$dialect), size = question$width
+      )
+    }),
+    scales = ask_cells(people, length(question$limits), charged, function(variable, k) {
+      text <- sql_scales(
+        people$name, variable, question$middle[[k]], question$limits, people$dialect
+      )
+      list(text = text, size = 1)
+    }),
+    lengths = ask_limits(people, question, sql_lengths, charged),
+    residuals = ask_limits(people, question, sql_beyond, charged),
+    ask_products(people, question, charged)
+  )
+}
+
+#' Counts by cell of every variable that is no indicator
+#' @param query (`function`)\cr from a variable and its place to a query of cells `f` and counts
+#'   `k`, and the `size` of a cell.
+#' @noRd
+ask_cells <- function(people, cells, charged, query) {
+  which <- which(!people$design$indicator)
+  sums <- matrix(0, cells, length(which))
+  for (k in seq_along(which)) {
+    asked <- query(which[[k]], k)
+    found <- run_sql(people$con, asked$text, NULL, TRUE, charged, "A sum")
+    at <- as.double(found[[1L]]) / asked$size
+    counts <- as.double(found[[2L]])
+    if (anyNA(at) || any(at < 0 | at != floor(at)) || anyNA(counts)) abort_sums(NULL, charged)
+    # The upper bound itself is in the last cell.
+    at <- pmin(at, cells - 1) + 1
+    for (i in seq_along(at)) sums[at[[i]], k] <- sums[at[[i]], k] + counts[[i]]
+  }
+  text <- paste("SELECT", sql_there, "FROM", people$name)
+  there <- sql_numbers(people$con, text, NULL, charged)
+  list(rows = there[[1L]], there = there[[2L]], sums = sums)
+}
+
+#' People by the first limit that is not below, from those beyond each
+#' @noRd
+ask_limits <- function(people, question, query, charged) {
+  text <- query(people$name, people$design, question, people$dialect)
+  found <- sql_numbers(people$con, text, NULL, charged)
+  inside <- diff(c(0, rev(found[-(1:2)]), found[[1L]]))
+  list(rows = found[[1L]], there = found[[2L]], sums = cbind(rev(unname(inside))))
+}
+
+#' A Gram matrix of whole numbers
+#' @noRd
+ask_products <- function(people, question, charged) {
+  queries <- sql_products(people$name, people$design, question, people$dialect)
+  parts <- lapply(queries, function(query) sql_numbers(people$con, query, NULL, charged))
+  known <- unique(lapply(parts, `[`, 1:2))
+  if (length(known) != 1L) abort_changed(charged)
+  d <- length(people$design$columns) + if (question$kind == "scores") 1L else 2L
+  at <- moment_pairs(d)
+  sums <- matrix(0, d, d)
+  own <- unlist(lapply(parts, `[`, -(1:2)), use.names = FALSE)
+  sums[cbind(at$i, at$j)] <- sums[cbind(at$j, at$i)] <- own
+  list(rows = known[[1L]][[1L]], there = known[[1L]][[2L]], sums = sums)
+}

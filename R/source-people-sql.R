@@ -1,0 +1,316 @@
+# SQL text for sums over people of a regression: from a row's columns to whole numbers on the core's
+# grid, and from those to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
+# are those of R/source-sql.R: only integers are summed, constants are powers of two under whole
+# numbers, one level a step. Nothing here runs anything, and nothing makes an error of a value.
+
+# Steps of the grid in half a range.
+grid_one <- 1048576
+
+#' A number of any finite size, or NULL
+#' @noRd
+sql_finite <- function(x, dialect) {
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  paste0("CASE WHEN ", x, " >= -", largest, " AND ", x, " <= ", largest, " THEN ", x, " END")
+}
+
+#' A number moved into its range, or NULL where it is missing
+#'
+#' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus
+#' is below infinity.
+#' @param range (`numeric(2)` or `NULL`)\cr `NULL`: as it is.
+#' @noRd
+sql_within <- function(x, range, dialect) {
+  real <- function(value) sql_real(value, dialect)
+  largest <- real(.Machine$double.xmax)
+  lower <- if (is.null(range)) x else real(range[[1L]])
+  upper <- if (is.null(range)) x else real(range[[2L]])
+  inner <- if (is.null(range)) {
+    x
+  } else {
+    paste0("CASE WHEN ", x, " > ", upper, " THEN ", upper, " WHEN ", x, " < ", lower, " THEN ",
+      lower, " ELSE ", x, " END")
+  }
+  paste0(
+    "CASE WHEN ", x, " >= -", largest, " AND ", x, " <= ", largest, " THEN ", inner,
+    " WHEN ", x, " > ", largest, " AND -", x, " < ", x, " THEN ", upper,
+    " WHEN ", x, " < -", largest, " THEN ", lower, " END"
+  )
+}
+
+#' A finite number on the grid: (x - centre) / half, cut at one and rounded to steps
+#'
+#' Far-off values are cut before they are divided, and the nearest to the centre are zero, as in
+#' `sql_cell()`.
+#' @noRd
+sql_grid <- function(x, centre, half, dialect) {
+  real <- function(value) sql_real(value, dialect)
+  one <- sql_whole(grid_one)
+  off <- paste0("(", x, " - ", real(centre), ")")
+  v <- paste0("((", off, " / ", real(half), ") * ", real(grid_one), ")")
+  ends <- centre + c(-2, 2) * half
+  tiny <- 0.25 * half / grid_one
+  paste0(
+    "CASE ",
+    if (is.finite(ends[[2L]])) paste0("WHEN ", x, " > ", real(ends[[2L]]), " THEN ", one, " "),
+    if (is.finite(ends[[1L]])) paste0("WHEN ", x, " < ", real(ends[[1L]]), " THEN -", one, " "),
+    "WHEN ", off, " < ", real(tiny), " AND ", off, " > ", real(-tiny), " THEN 0 ",
+    "WHEN ", v, " > ", one, " THEN ", one, " ",
+    "WHEN ", v, " < -", one, " THEN -", one, " ",
+    "ELSE ", sql_cast(sql_rint(v, dialect), dialect$small), " END"
+  )
+}
+
+#' The root of a case weight over the largest; zero where that is below the doubles
+#' @noRd
+sql_presence <- function(w, max_weight, dialect) {
+  most <- sql_real(max_weight, dialect)
+  paste0(
+    "CASE WHEN ", w, " >= ", most, " THEN ", sql_real(1, dialect), " WHEN ", w, " < ",
+    sql_real(least_quotient(max_weight), dialect), " THEN ", sql_real(0, dialect), " ELSE SQRT(",
+    w, " / ", most, ") END"
+  )
+}
+
+#' The smallest double that, over another, is not zero
+#' @noRd
+least_quotient <- function(x) {
+  step <- function(t) max(2^-1074, 2^(floor(log2(t)) - 52))
+  t <- max(2^-1074, (x * 2^-500) * 2^-575)
+  t <- max(2^-1074, t - 8 * step(t))
+  while (t / x == 0) t <- t + step(t)
+  t
+}
+
+#' Rows of people as whole numbers q1, q2, ... and presence a: a query
+#'
+#' @param from (`string`)\cr what stands after FROM.
+#' @param columns (`character`, named)\cr what is needed of a row, as expressions of its columns.
+#' @param values (`character`)\cr one a variable, of those names: a finite number, for an indicator
+#'   0 or 1, NULL where it is missing.
+#' @param design (`list`)\cr from `lm_design()`.
+#' @param keep (`string` or `NULL`)\cr a condition of those names.
+#' @param weight (`string` or `NULL`)\cr a number of those names.
+#' @noRd
+sql_people <- function(from, columns, values, design, keep, weight, max_weight, dialect) {
+  k <- seq_along(values)
+  taken <- sql_level(paste(columns, "AS", names(columns)), from, "s1", dialect)
+  made <- sql_level(c(
+    paste0(values, " AS x", k), if (!is.null(weight)) paste(weight, "AS w"),
+    if (!is.null(keep)) paste("CASE WHEN", keep, "THEN 1 ELSE 0 END AS kept")
+  ), taken, "s2", dialect)
+  there <- paste0(
+    "CASE WHEN ", paste0("x", k, " IS NOT NULL", collapse = " AND "),
+    if (!is.null(weight)) " AND w IS NOT NULL", if (!is.null(keep)) " AND kept = 1",
+    " THEN 1 ELSE 0 END AS there"
+  )
+  known <- sql_level(
+    c(paste0("x", k), if (!is.null(weight)) "w", there), made, "s3", dialect
+  )
+  cells <- vapply(k, function(j) {
+    x <- paste0("x", j)
+    cell <- if (design$indicator[[j]]) {
+      paste0("CASE WHEN ", x, " = 1 THEN ", sql_whole(grid_one), " ELSE -", sql_whole(grid_one),
+        " END")
+    } else {
+      sql_grid(x, design$centre[[j]], design$half[[j]], dialect)
+    }
+    paste0("CASE WHEN there = 1 THEN ", cell, " ELSE 0 END AS q", j)
+  }, "")
+  presence <- if (is.null(weight)) {
+    "there AS a"
+  } else {
+    paste0("CASE WHEN there = 1 THEN ", sql_presence("w", max_weight, dialect), " ELSE ",
+      sql_real(0, dialect), " END AS a")
+  }
+  paste0("SELECT ", paste(c(cells, presence), collapse = ", "), " FROM ", known)
+}
+
+# Questions ---------------------------------------------------------------------------------------
+
+sql_there <- "COUNT(*) AS n, SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS there"
+
+#' People in cells of a variable, of equal width: rows of a cell's lower end, from 0, and a count
+#' @noRd
+sql_medians <- function(table, variable, question, dialect) {
+  at <- paste0("(", sql_cast(paste0("q", variable), dialect$whole), " + ", sql_whole(grid_one), ")")
+  paste0(
+    "SELECT f, COUNT(*) AS k FROM (SELECT ", at, " - (",
+    dialect$modulo(at, sql_whole(question$width)), ") AS f FROM ", table, " WHERE a > 0) c",
+    " GROUP BY f"
+  )
+}
+
+#' People by the first limit that is not below how far from the middle they are, from 0
+#' @noRd
+sql_scales <- function(table, variable, middle, limits, dialect) {
+  last <- length(limits)
+  first <- paste0("WHEN far <= ", vapply(limits[-last], sql_whole, ""), " THEN ",
+    seq_len(last - 1L) - 1L, collapse = " ")
+  paste0(
+    "SELECT f, COUNT(*) AS k FROM (SELECT CASE ", first, " ELSE ", last - 1L,
+    " END AS f FROM (SELECT ABS(", sql_cast(paste0("q", variable), dialect$whole), " - ",
+    sql_whole(middle), ") AS far FROM ", table, " WHERE a > 0", dialect$fence, ") b) c GROUP BY f"
+  )
+}
+
+#' Columns of the model e1, e2, ..., the response last, from q1, q2, ...
+#' @param design (`list`)\cr from `lm_design()`.
+#' @param question (`list`)\cr `median`, `scale`, `gain`.
+#' @noRd
+sql_model <- function(table, design, question, dialect) {
+  k <- seq_along(design$indicator)
+  wide <- sql_level(
+    c(paste0(sql_cast(paste0("q", k), dialect$whole), " AS q", k), "a"), table, "m1", dialect
+  )
+  is_variable <- vapply(design$columns, function(column) {
+    length(column$variables) == 1L && column$powers[[1L]] == 1L
+  }, NA)
+  p <- length(design$columns)
+  used <- sort(unique(unlist(lapply(design$columns[!is_variable], `[[`, "variables"))))
+  if (length(used)) {
+    factors <- vapply(used, function(j) sql_factor(j, design, question, dialect), "")
+    wide <- sql_level(c(paste0("q", k), "a", paste0(factors, " AS t", used)), wide, "m2", dialect)
+  }
+  products <- vapply(which(!is_variable), function(c) {
+    column <- design$columns[[c]]
+    parts <- rep(paste0("t", column$variables), column$powers)
+    paste0("((", paste(parts, collapse = " * "), ") * ",
+      sql_real(grid_one / question$gain[[c]], dialect), ") AS e", c)
+  }, "")
+  response <- length(design$indicator)
+  plain <- c(vapply(which(is_variable), function(c) {
+    paste0("q", design$columns[[c]]$variables, " AS e", c)
+  }, ""), paste0("q", response, " AS e", p + 1L))
+  out <- sql_level(c(plain, products, "a"), wide, "m3", dialect)
+  if (!length(products)) {
+    return(out)
+  }
+  one <- sql_real(grid_one, dialect)
+  cut <- vapply(which(!is_variable), function(c) {
+    e <- paste0("e", c)
+    paste0("CASE WHEN ", e, " > ", one, " THEN ", sql_whole(grid_one), " WHEN ", e, " < -", one,
+      " THEN -", sql_whole(grid_one), " ELSE ", sql_cast(sql_rint(e, dialect), dialect$whole),
+      " END AS ", e)
+  }, "")
+  sql_level(c(paste0("e", c(which(is_variable), p + 1L)), cut, "a"), out, "m4", dialect)
+}
+
+#' A variable in a product: 0 or 1, or standardised and cut at eight
+#' @noRd
+sql_factor <- function(j, design, question, dialect) {
+  real <- function(x) sql_real(x, dialect)
+  x <- paste0("(", sql_cast(paste0("q", j), dialect$real), " / ", real(grid_one), ")")
+  if (design$indicator[[j]]) {
+    return(paste0("((", x, " + ", real(1), ") / ", real(2), ")"))
+  }
+  t <- paste0("((", x, " - ", real(question$median[[j]]), ") / ", real(question$scale[[j]]), ")")
+  paste0("CASE WHEN ", t, " > ", real(8), " THEN ", real(8), " WHEN ", t, " < ", real(-8),
+    " THEN ", real(-8), " ELSE ", t, " END")
+}
+
+#' Features z1, ..., zp of regressors, zr of the residual, and nn, the squared length of the former
+#' @noRd
+sql_residuals <- function(table, design, question, dialect) {
+  map <- question$map
+  p <- length(design$columns)
+  names <- c(paste0("z", seq_len(p)), "zr")
+  features <- vapply(seq_len(p + 1L), function(j) {
+    paste(sql_feature(paste0("e", seq_len(p + 1L)), map, j, dialect), "AS", names[[j]])
+  }, "")
+  z <- names[seq_len(p)]
+  sql_level(
+    c(names, "a", paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")),
+    sql_level(c(features, "a"), sql_model(table, design, question, dialect), "b", dialect),
+    "c", dialect
+  )
+}
+
+#' People beyond each limit on |z|^2: a query whose only row holds n, there, b1, b2, ...
+#' @noRd
+sql_lengths <- function(table, design, question, dialect) {
+  limits <- vapply(question$limits, sql_whole, "")
+  paste0(
+    "SELECT ", sql_there, ", ", paste0(
+      "SUM(CASE WHEN a > 0 AND nn > ", limits, " THEN 1 ELSE 0 END) AS b", seq_along(limits),
+      collapse = ", "
+    ), " FROM ", sql_residuals(table, design, question, dialect)
+  )
+}
+
+#' The same with a factor s0 that shortens a row to the radius
+#' @noRd
+sql_shortened <- function(table, design, question, dialect) {
+  z <- c(paste0("z", seq_along(design$columns)), "zr", "a")
+  radius <- sql_real(question$radius, dialect)
+  norms <- sql_level(
+    c(z, paste0("SQRT(", sql_cast("nn", dialect$real), ") AS l")),
+    sql_residuals(table, design, question, dialect), "d", dialect
+  )
+  sql_level(c(z, paste0(
+    "CASE WHEN l <= ", radius, " THEN ", sql_real(1, dialect), " ELSE ", radius, " / l END AS s0"
+  )), norms, "e", dialect)
+}
+
+#' People beyond each limit on the shortened residual
+#' @noRd
+sql_beyond <- function(table, design, question, dialect) {
+  limits <- vapply(question$limits, sql_real, "", dialect)
+  values <- sql_level(c(
+    "a", paste0("((", sql_cast("ABS(zr)", dialect$real), " * a) * s0) AS v")
+  ), sql_shortened(table, design, question, dialect), "g", dialect)
+  paste0(
+    "SELECT ", sql_there, ", ", paste0(
+      "SUM(CASE WHEN v > ", limits, " THEN 1 ELSE 0 END) AS b", seq_along(limits), collapse = ", "
+    ), " FROM ", values
+  )
+}
+
+#' Sums of products of clipped rows (w, r, k), or of their scores
+#'
+#' The last comparisons are of the very columns that are summed.
+#' @return Queries whose only rows hold n, there, then, over all of them, g1_1, g1_2, g2_2, ...
+#' @noRd
+sql_products <- function(table, design, question, dialect) {
+  p <- length(design$columns)
+  real <- function(x) sql_real(x, dialect)
+  z <- c(paste0("z", seq_len(p)), "zr")
+  moved <- sql_level(
+    c(paste0("(", sql_cast(z, dialect$real), " * (a * s0)) AS ", z), "(a * s0) AS s", "a"),
+    sql_shortened(table, design, question, dialect), "g", dialect
+  )
+  clip <- real(question$clip)
+  small <- function(x) sql_cast(sql_rint(x, dialect), dialect$small)
+  w <- paste0("w", seq_len(p))
+  rows <- sql_level(c(
+    paste0(vapply(paste0(z[seq_len(p)], " * ", real(question$zoom)), small, ""), " AS ", w),
+    paste0(small(paste0(
+      "CASE WHEN zr > ", clip, " THEN ", clip, " WHEN zr < -", clip, " THEN -", clip,
+      " ELSE zr END * ", real(question$residual_zoom)
+    )), " AS r"),
+    paste0(small(paste0("s * ", real(question$constant))), " AS k"), "a"
+  ), moved, "h", dialect)
+  squares <- function(x) paste(x, x, sep = " * ", collapse = " + ")
+  guard <- paste0(
+    squares(w), " <= ", sql_whole(question$limit^2), " AND r <= ",
+    sql_whole(question$residual_limit), " AND r >= -", sql_whole(question$residual_limit),
+    " AND k >= 0 AND k <= ", sql_whole(question$constant)
+  )
+  summed <- c(w, "r", "k")
+  if (question$kind == "scores") {
+    summed <- paste0("g", c(seq_len(p), "k"))
+    factors <- sql_level(c(w, "k", "a", paste0(
+      "(", sql_cast("r", dialect$real), " * ", real(question$score_zoom), ") AS f"
+    )), paste(rows, "WHERE", guard), "i", dialect)
+    rows <- sql_level(c("a", paste0(
+      vapply(paste0(sql_cast(c(w, "k"), dialect$real), " * f"), small, ""), " AS ", summed
+    )), factors, "j", dialect)
+    guard <- paste0(squares(summed), " <= ", sql_whole(question$score_limit^2))
+  }
+  at <- moment_pairs(length(summed))
+  sums <- paste0("SUM(", summed[at$i], " * ", summed[at$j], ") AS g", at$i, "_", at$j)
+  groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)
+  vapply(groups, function(columns) {
+    paste0("SELECT ", sql_there, ", ", paste(columns, collapse = ", "), " FROM ", rows, " WHERE ",
+      guard)
+  }, "", USE.NAMES = FALSE)
+}

@@ -1,0 +1,127 @@
+// A private release from rows on several ranks of MPI, and a check that it is that of one process:
+//   mpicxx -std=c++17 -I<dpsc>/include -I<Eigen> mpi.cpp -o ranks && mpirun -n 2 ./ranks
+// `make test-mpi` builds and runs it. The noise here is a known sequence, so that both releases can
+// be compared; a release that is to be private uses dpsc::os_engine, on rank 0.
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdio>
+#include <dpsc/engine.hpp>
+#include <dpsc/release/gram_release.hpp>
+#include <random>
+
+#include "mpi_source.hpp"
+
+namespace {
+
+constexpr Eigen::Index n = 3001, T0 = 8, T1 = 2, T = T0 + T1;
+
+/// All people. A cluster would read a shard on each rank.
+Eigen::MatrixXd made_up_people() {
+  Eigen::MatrixXd people(n, T);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index t = 0; t < T; ++t)
+      people(i, t) = 50.0 + 20.0 * std::sin(0.9 * static_cast<double>(i)) +
+                     5.0 * std::cos(0.7 * static_cast<double>(t + i));
+  return people;
+}
+
+dpsc::matrix_source source_of(const Eigen::MatrixXd& rows) {
+  return dpsc::matrix_source({rows.data(), nullptr, rows.rows(), rows.cols()});
+}
+
+/// NOT PRIVATE: the same numbers every time.
+struct known_engine {
+  std::mt19937_64 words{7};
+  std::uint64_t bits() { return words(); }
+};
+
+dpsc::panel_facts public_facts() {
+  dpsc::panel_facts facts;
+  facts.n = static_cast<double>(n);
+  facts.T0 = T0;
+  facts.T1 = T1;
+  facts.epsilon = 2.0;
+  facts.delta = 1e-6;
+  facts.intervals = true;
+  facts.y = Eigen::VectorXd::LinSpaced(T0, 0.1, 0.0);
+  return facts;
+}
+
+dpsc::gram_release release(const dpsc::row_source& source) {
+  const dpsc::row_scale bounds{Eigen::VectorXd::Constant(T, 50.0), 50.0, Eigen::VectorXd::Ones(T)};
+  const dpsc::panel_facts facts = public_facts();
+  dpsc::estimator_options options;
+  options.half = bounds.half;
+  known_engine engine;
+  dpsc::drawn_noise<known_engine> noise(engine);
+  return dpsc::run_gram(dpsc::plan_gram(facts), facts, bounds, options, source, noise,
+                        [](double) {});
+}
+
+int passed = 0, failed = 0;
+void expect(bool ok, const char* what) {
+  ++(ok ? passed : failed);
+  if (!ok) std::printf("FAILED: %s\n", what);
+}
+
+template <typename Call>
+bool refused(Call&& call) {
+  try {
+    call();
+  } catch (const std::logic_error&) {
+    return true;
+  }
+  return false;
+}
+
+/// Rank 0: the release of all ranks' rows is that of one process that has them all.
+void compare(const dpsc::row_source& own, const Eigen::MatrixXd& people) {
+  const dpsc::gram_release whole = release(source_of(people));
+  {
+    const dpsc_mpi::coordinator ranks(own, T, true, MPI_COMM_WORLD);
+    const dpsc::gram_release parts = release(ranks);
+    expect(parts.statistics.mean == whole.statistics.mean, "the same means");
+    expect(parts.statistics.covariance == whole.statistics.covariance, "the same moments");
+    expect(whole.statistics.covariance.norm() > 0.0, "there are moments");
+    expect(parts.intervals.made && whole.intervals.made, "intervals are calibrated");
+    expect(parts.intervals.second == whole.intervals.second &&
+               parts.intervals.band == whole.intervals.band,
+           "the same intervals");
+    expect(refused([&] { ranks.pass([](const dpsc::table_view&) {}); }), "rows stay");
+  }
+  {
+    const dpsc_mpi::coordinator ranks(own, T, false, MPI_COMM_WORLD);
+    expect(refused([&] { release(ranks); }), "no rows travel that were not allowed to");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  MPI_Init(&count, &arguments);
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  int ranks = 1;
+  MPI_Comm_size(comm, &ranks);
+  const int rank = dpsc_mpi::rank_of(comm);
+  const Eigen::MatrixXd people = made_up_people();
+  const Eigen::Index first = n * rank / ranks, last = n * (rank + 1) / ranks;
+  const Eigen::MatrixXd shard = people.middleRows(first, last - first);
+  const dpsc::matrix_source own = source_of(shard);
+  if (rank == 0) {
+    compare(own, people);
+    expect(refused([&] { dpsc_mpi::serve(own, comm); }), "rank 0 does not serve");
+  } else {
+    // It cannot be the one that asks, and so has no sums to add noise to.
+    expect(refused([&] { dpsc_mpi::coordinator second(own, T, true, comm); }),
+           "a second rank makes no release");
+    dpsc_mpi::serve(own, comm);
+    dpsc_mpi::serve(own, comm);
+  }
+  // Sums are nobody's but rank 0's.
+  expect(dpsc_mpi::reduce({1.0, 2.0}, comm).size() == (rank == 0 ? 2u : 0u), "who has sums");
+  int results[2] = {passed, failed}, all[2] = {0, 0};
+  MPI_Reduce(results, all, 2, MPI_INT, MPI_SUM, 0, comm);
+  if (rank == 0) std::printf("mpi: %d ranks, %d passed, %d failed\n", ranks, all[0], all[1]);
+  MPI_Finalize();
+  return failed != 0;
+}

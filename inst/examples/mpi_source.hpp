@@ -1,0 +1,250 @@
+// Rows of people on the ranks of MPI. Rank 0 asks, every rank adds up its own rows, and the sums
+// are reduced to rank 0 alone, which draws the noise once: other ranks never have them (MPI_Reduce,
+// not MPI_Allreduce), and what they run takes no source of noise. Sums are whole numbers below
+// 2^53, so that the result is that of one process, bit for bit.
+//
+// Sums leave a rank WITHOUT NOISE: whoever runs the cluster is trusted.
+#pragma once
+
+#include <mpi.h>
+
+#include <cmath>
+#include <dpsc/rows/source.hpp>
+#include <stdexcept>
+#include <vector>
+
+namespace dpsc_mpi {
+
+enum class task { stop, energy, moments, sample };
+
+inline int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+/// Whole numbers and doubles of a question, on every rank after the call.
+struct message {
+  std::vector<double> numbers;
+
+  void share(MPI_Comm comm) {
+    double size = static_cast<double>(numbers.size());
+    MPI_Bcast(&size, 1, MPI_DOUBLE, 0, comm);
+    numbers.resize(static_cast<std::size_t>(size));
+    MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, 0, comm);
+  }
+};
+
+inline void put(message& to, const double* x, Eigen::Index size) {
+  to.numbers.insert(to.numbers.end(), x, x + size);
+}
+
+inline message write_map(task what, const dpsc::row_map& map) {
+  message out;
+  out.numbers = {static_cast<double>(what), static_cast<double>(map.periods()),
+                 static_cast<double>(map.dimension()), map.scale, map.rescale};
+  put(out, map.centre.data(), map.centre.size());
+  put(out, map.limit.data(), map.limit.size());
+  put(out, map.loadings.data(), map.loadings.size());
+  put(out, map.origin.data(), map.origin.size());
+  return out;
+}
+
+/// Reads what write_map() wrote; `at` is behind it.
+inline dpsc::row_map read_map(const message& from, std::size_t& at) {
+  const std::vector<double>& x = from.numbers;
+  const auto T = static_cast<Eigen::Index>(x.at(1)), d = static_cast<Eigen::Index>(x.at(2));
+  at = 5;
+  const auto take = [&](Eigen::Index rows, Eigen::Index columns) {
+    const Eigen::MatrixXd out = Eigen::Map<const Eigen::MatrixXd>(x.data() + at, rows, columns);
+    at += static_cast<std::size_t>(rows * columns);
+    return out;
+  };
+  dpsc::row_map map;
+  map.scale = x.at(3);
+  map.rescale = x.at(4);
+  map.on_grid = true;
+  map.centre = take(T, 1);
+  map.limit = take(T, 1);
+  map.loadings = take(T, d);
+  map.origin = take(d, 1);
+  map.check();
+  return map;
+}
+
+/// Sums of all ranks, on rank 0; elsewhere nothing.
+inline std::vector<double> reduce(std::vector<double> own, MPI_Comm comm) {
+  std::vector<double> all(rank_of(comm) == 0 ? own.size() : 0);
+  MPI_Reduce(own.data(), all.data(), static_cast<int>(own.size()), MPI_DOUBLE, MPI_SUM, 0, comm);
+  return all;
+}
+
+inline double count_rows(const dpsc::row_source& rows) {
+  double n = 0.0;
+  rows.pass([&](const dpsc::table_view& table) { n += static_cast<double>(table.rows); });
+  return n;
+}
+
+inline void append(std::vector<double>& to, const std::vector<double>& x) {
+  to.insert(to.end(), x.begin(), x.end());
+}
+
+/// This rank's answer to a question, added to those of all others.
+inline std::vector<double> answer(const message& question, const dpsc::row_source& own,
+                                  MPI_Comm comm) {
+  std::size_t at = 0;
+  const dpsc::row_map map = read_map(question, at);
+  const std::vector<double>& x = question.numbers;
+  const auto idle = [](double) {};
+  std::vector<double> sums{count_rows(own)};
+  if (static_cast<task>(static_cast<int>(x[0])) == task::energy) {
+    const int bits = static_cast<int>(x.at(at));
+    dpsc::radius_energy energy({x.begin() + static_cast<std::ptrdiff_t>(at) + 1, x.end()}, 1, bits);
+    dpsc::add_features(own, map, energy, idle);
+    append(sums, energy.kept());
+    append(sums, energy.beyond());
+  } else {
+    dpsc::clipped_moments moments(map.dimension(), x.at(at), x.at(at + 1));
+    dpsc::add_features(own, map, moments, idle);
+    const Eigen::MatrixXd gram = moments.gram();
+    sums.insert(sums.end(), moments.sum().data(), moments.sum().data() + moments.sum().size());
+    sums.insert(sums.end(), gram.data(), gram.data() + gram.size());
+  }
+  return reduce(std::move(sums), comm);
+}
+
+/// Every so many rows of this rank, in the order of ranks: for a calibration that was allowed.
+inline std::vector<double> pick(const dpsc::row_source& own, double before, double first,
+                                double step) {
+  double from = first - before;
+  while (from < 0.0) from += step;
+  std::vector<double> out;
+  own.every(static_cast<Eigen::Index>(from), static_cast<Eigen::Index>(step),
+            [&](const dpsc::table_view& table) {
+              for (Eigen::Index i = 0; i < table.rows; ++i)
+                for (Eigen::Index t = 0; t < table.columns; ++t)
+                  out.push_back(table.reals[t * table.rows + i]);
+            });
+  return out;
+}
+
+inline double rows_before(const dpsc::row_source& own, MPI_Comm comm) {
+  double mine = count_rows(own), upto = 0.0;
+  MPI_Scan(&mine, &upto, 1, MPI_DOUBLE, MPI_SUM, comm);
+  return upto - mine;
+}
+
+/// What ranks other than 0 do: they answer until rank 0 has done. There is no noise here.
+inline void serve(const dpsc::row_source& own, MPI_Comm comm) {
+  if (rank_of(comm) == 0) throw std::logic_error("rank 0 asks, the others answer");
+  const double before = rows_before(own, comm);
+  for (message question;; question = {}) {
+    question.share(comm);
+    const auto what = static_cast<task>(static_cast<int>(question.numbers.at(0)));
+    if (what == task::stop) return;
+    if (what != task::sample) {
+      answer(question, own, comm);
+      continue;
+    }
+    const std::vector<double> rows =
+        pick(own, before, question.numbers.at(1), question.numbers.at(2));
+    MPI_Send(rows.data(), static_cast<int>(rows.size()), MPI_DOUBLE, 0, 0, comm);
+  }
+}
+
+/// All ranks' rows, for a release on rank 0. Only there can one be made.
+class coordinator : public dpsc::row_source {
+ public:
+  /// `calibrate`: may every so many rows travel to rank 0?
+  coordinator(const dpsc::row_source& own, Eigen::Index periods, bool calibrate, MPI_Comm comm)
+      : own_(own), periods_(periods), calibrate_(calibrate), comm_(comm) {
+    if (rank_of(comm) != 0)
+      throw std::logic_error("only rank 0 makes a release: this rank draws no noise");
+    rows_before(own, comm);
+  }
+  coordinator(const coordinator&) = delete;
+  coordinator& operator=(const coordinator&) = delete;
+  ~coordinator() override {
+    message stop{{static_cast<double>(task::stop)}};
+    stop.share(comm_);
+  }
+
+  void pass(const dpsc::table_visitor&) const override {
+    throw std::logic_error("rows stay on their ranks");
+  }
+
+  bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
+    message question = write_map(task::energy, map);
+    question.numbers.push_back(std::log2(into.one()));
+    append(question.numbers, into.squared_radii());
+    question.share(comm_);
+    const std::vector<double> sums = answer(question, own_, comm_);
+    const auto radii = static_cast<std::ptrdiff_t>(into.squared_radii().size());
+    into.add_sums({sums.begin() + 1, sums.begin() + 1 + radii},
+                  {sums.begin() + 1 + radii, sums.end()}, sums[0]);
+    return true;
+  }
+
+  bool ask(const dpsc::row_map& map, dpsc::clipped_moments& into) const override {
+    message question = write_map(task::moments, map);
+    append(question.numbers, {into.radius(), into.limit()});
+    question.share(comm_);
+    const std::vector<double> sums = answer(question, own_, comm_);
+    const Eigen::Index d = map.dimension();
+    into.add_sums(Eigen::Map<const Eigen::VectorXd>(sums.data() + 1, d),
+                  Eigen::Map<const Eigen::MatrixXd>(sums.data() + 1 + d, d, d), sums[0]);
+    return true;
+  }
+
+  bool answers() const override { return true; }
+
+  Eigen::Index every(Eigen::Index first, Eigen::Index step,
+                     const dpsc::table_visitor& visit) const override {
+    if (!calibrate_) throw std::logic_error("rows stay on their ranks");
+    message question{
+        {static_cast<double>(task::sample), static_cast<double>(first), static_cast<double>(step)}};
+    question.share(comm_);
+    int ranks = 0;
+    MPI_Comm_size(comm_, &ranks);
+    show(pick(own_, 0.0, static_cast<double>(first), static_cast<double>(step)), visit);
+    for (int from = 1; from < ranks; ++from) {
+      MPI_Status status;
+      int size = 0;
+      MPI_Probe(from, 0, comm_, &status);
+      MPI_Get_count(&status, MPI_DOUBLE, &size);
+      std::vector<double> rows(static_cast<std::size_t>(size));
+      MPI_Recv(rows.data(), size, MPI_DOUBLE, from, 0, comm_, MPI_STATUS_IGNORE);
+      show(rows, visit);
+    }
+    return total();
+  }
+
+ private:
+  void show(const std::vector<double>& rows, const dpsc::table_visitor& visit) const {
+    const auto n = static_cast<Eigen::Index>(rows.size()) / periods_;
+    const Eigen::MatrixXd table =
+        Eigen::Map<const Eigen::MatrixXd>(rows.data(), periods_, n).transpose();
+    if (n > 0) visit({table.data(), nullptr, n, periods_});
+  }
+
+  Eigen::Index total() const {
+    dpsc::row_map none{Eigen::VectorXd::Zero(periods_),
+                       1.0,
+                       Eigen::VectorXd::Ones(periods_),
+                       Eigen::MatrixXd::Ones(periods_, 1),
+                       1.0,
+                       Eigen::VectorXd::Zero(1),
+                       true};
+    message question = write_map(task::moments, none);
+    append(question.numbers, {1.0, 1.0});
+    question.share(comm_);
+    return static_cast<Eigen::Index>(answer(question, own_, comm_)[0]);
+  }
+
+  const dpsc::row_source& own_;
+  Eigen::Index periods_;
+  bool calibrate_;
+  MPI_Comm comm_;
+};
+
+}  // namespace dpsc_mpi

@@ -1,0 +1,125 @@
+// Questions of a regression that are answered by whole numbers summed over people: by one pass over
+// their rows, or by whoever holds the rows.
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "design.hpp"
+#include "sums.hpp"
+
+namespace dpsc {
+
+/// Grid steps of a score, at most `score_limit` long, per step of (w, k) and of the residual.
+inline double score_zoom(Eigen::Index p, double score_limit, double limit, double constant,
+                         double residual_limit) {
+  const double root = std::sqrt(static_cast<double>(p) + 1.0);
+  return (score_limit - root / 2.0) * (1.0 - 0x1.0p-40) /
+         std::sqrt(limit * limit + constant * constant) / residual_limit;
+}
+
+/// What is asked. PUBLIC or RELEASED. Limits are whole numbers.
+struct people_question {
+  enum class kind {
+    medians,    // people in cells of equal width, a column a located variable
+    scales,     // people by the first limit not below |q - middle|, a column a variable
+    lengths,    // people by the first limit not below |z|^2, z the first p features
+    residuals,  // people by the first limit not below a |z_p| min(1, radius / |z|)
+    outer,      // the Gram matrix of clipped rows (w, r, k)
+    scores      // the Gram matrix of (w, k) r
+  };
+  kind what = kind::medians;
+  const lm_design* design = nullptr;
+  const lm_location* location = nullptr;  // from lengths on
+  double width = 0.0;                     // of a cell, grid units
+  double cells = 0.0;
+  std::vector<double> middle;  // of located variables, grid units
+  std::vector<double> limits;  // increasing
+  row_map map;                 // from columns of the model and the response to features
+  double radius = 0.0, clip = 0.0;
+  double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K of a round
+  double score_limit = 0.0;
+
+  /// Grid steps of clipped rows, of clipped residuals and of scores per step of what they are of.
+  double zoom() const { return clipped_moments::zoom(design->p(), radius, limit); }
+  double residual_zoom() const { return residual_limit / clip; }
+  double score_zoom() const {
+    return dpsc::score_zoom(design->p(), score_limit, limit, constant, residual_limit);
+  }
+
+  bool counts() const { return what != kind::outer && what != kind::scores; }
+  /// Rows and columns of the answer.
+  Eigen::Index height() const {
+    if (what == kind::medians) return static_cast<Eigen::Index>(cells);
+    if (what == kind::scales) return static_cast<Eigen::Index>(limits.size());
+    if (counts()) return static_cast<Eigen::Index>(limits.size()) + 1;
+    return design->p() + (what == kind::outer ? 2 : 1);
+  }
+  Eigen::Index width_of_answer() const {
+    if (what == kind::medians || what == kind::scales)
+      return static_cast<Eigen::Index>(design->located().size());
+    return counts() ? 1 : height();
+  }
+  /// No entry that one row adds is larger.
+  double largest() const {
+    if (counts()) return 1.0;
+    if (what == kind::scores) return score_limit * score_limit;
+    const double longest = std::max(limit, residual_limit);
+    return longest * longest;
+  }
+};
+
+/// The answer, without noise. PRIVATE.
+struct people_sums {
+  double rows = 0.0, there = 0.0;  // people, and those who are not missing
+  Eigen::MatrixXd sums;
+
+  explicit people_sums(const people_question& question)
+      : sums(Eigen::MatrixXd::Zero(question.height(), question.width_of_answer())) {}
+
+  /// What a pass would have added, summed elsewhere: refused where no rows can have such sums.
+  void add(const people_question& question, const Eigen::MatrixXd& own, double own_rows,
+           double own_there) {
+    if (own.rows() != sums.rows() || own.cols() != sums.cols() || !is_count(own_rows) ||
+        !is_count(own_there) || own_there > own_rows)
+      throw std::invalid_argument("sums over people do not fit the question");
+    const double most = own_rows * question.largest();
+    bool fits = (own.array().floor() == own.array()).all() && (own.array().abs() <= most).all();
+    if (question.counts()) {
+      // Lengths and residuals of missing people are zero, which is within; cells hold the others.
+      const bool all = question.what == people_question::kind::lengths ||
+                       question.what == people_question::kind::residuals;
+      fits = fits && (own.array() >= 0.0).all() &&
+             (own.colwise().sum().array() == (all ? own_rows : own_there)).all();
+    } else {
+      fits = fits && own == own.transpose() && (own.diagonal().array() >= 0.0).all();
+    }
+    if (!fits) throw std::invalid_argument("sums over people are out of range");
+    sums += own;
+    rows += own_rows;
+    there += own_there;
+  }
+};
+
+/// Asks every part of a source; of a part that has no sums, rows go to `add(grid, present, sums)`.
+template <typename Add, typename Tick>
+people_sums sum_people(const row_source& source, const people_question& question, Add&& add,
+                       Tick&& tick) {
+  people_sums out(question);
+  lm_reader reader(*question.design);
+  const auto p = static_cast<double>(question.design->p());
+  source.each_part([&](const row_source& part) {
+    if (part.ask(question, out)) return;
+    reader.pass(part, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
+      out.rows += static_cast<double>(grid.rows());
+      out.there += static_cast<double>((present > 0.0).count());
+      add(grid, present, out.sums);
+      tick(static_cast<double>(grid.rows()) * (p + 1.0) * (p + 8.0));
+    });
+  });
+  return out;
+}
+
+}  // namespace dpsc
