@@ -5,7 +5,10 @@
 #'
 #' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
 #' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
-#' at no further cost: `dp_synth(release, target = y)`. Its intervals are calibrated for the default
+#' at no further cost: `dp_synth(release, target = y)`. The target that it is made for is served
+#' best: where donors and budget allow it an eighth of the budget is spent on what the donors say in
+#' that target's direction (with `delta > 0`, the default estimator, and features that are not
+#' single periods). Its intervals are calibrated for the default
 #' estimator and, as `size` says, for people or for means of many. Releases by `"output"` and
 #' `"objective"` hold weights that were fitted to one target.
 #'
@@ -143,6 +146,7 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   public$dates <- adoption_dates(panel)
   public$treated <- nrow(panel$treated)
   public$covariates <- panel$covariates$columns
+  public$asked <- sums_elsewhere(panel$donors)
   check_covariate_method(public, call)
   mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
