@@ -203,26 +203,12 @@ autoplot.dp_glm <- function(object, ...) {
   check_no_dots(..., call = public_call("plot"))
   rlang::check_installed("ggplot2", "to plot a fit.")
   reach <- stats::qnorm(0.975)
+  estimate <- object$coefficients
   error <- function(type) reach * sqrt(diag(glm_covariance(object, type, public_call("plot"))))
   data <- data.frame(
-    term = names(object$coefficients), estimate = object$coefficients, total = error("total"),
-    sampling = error("sampling")
+    term = names(estimate), estimate = estimate, lower = estimate - error("total"),
+    upper = estimate + error("total"), inner_lower = estimate - error("sampling"),
+    inner_upper = estimate + error("sampling")
   )[-1L, ]
-  data$term <- factor(data$term, levels = rev(data$term))
-  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$term)) +
-    ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$estimate - .data$total, xmax = .data$estimate + .data$total),
-      colour = "#D55E00", linewidth = 0.8
-    ) +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$estimate - .data$sampling, xmax = .data$estimate + .data$sampling),
-      colour = "#0072B2", linewidth = 2.2
-    ) +
-    ggplot2::geom_point(size = 2) +
-    ggplot2::labs(
-      x = "estimate", y = NULL, title = paste("Slopes of", object$text),
-      subtitle = "95 % limits: thick, sampling alone; thin, with privacy"
-    ) +
-    ggplot2::theme_minimal(base_size = 11)
+  plot_slopes(data, paste("Slopes of", object$text), "95 % limits")
 }

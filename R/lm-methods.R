@@ -28,6 +28,8 @@
 #'   `conf.low`, `conf.high`. `glance()`: one row of facts, with the noisy number of rows that count
 #'   (`used`) and the noisy share of residuals that are clipped. `augment()`: `newdata` with
 #'   `.fitted` and `.se.fit`.
+#' * `plot()`, `autoplot()`: slopes with limits of sampling alone and with privacy; the latter
+#'   object is drawn by ggplot2.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods
@@ -303,4 +305,30 @@ augment.dp_lm <- function(x, newdata, ...) {
   newdata$.fitted <- drop(m %*% x$coefficients)
   newdata$.se.fit <- sqrt(rowSums((m %*% x$covariance$total) * m))
   newdata
+}
+
+#' @rdname dp_lm-methods
+#' @export
+plot.dp_lm <- function(x, level = 0.95, ...) {
+  picture <- autoplot.dp_lm(x, level, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_lm-methods
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_lm <- function(object, level = 0.95, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  rlang::check_installed("ggplot2", "to plot a fit.")
+  # Those that may be printed: none where the noise leaves a coefficient unknown.
+  total <- confint.dp_lm(object, level = level)
+  sampling <- confint.dp_lm(object, level = level, type = "sampling")
+  data <- data.frame(
+    term = names(object$coefficients), estimate = object$coefficients, lower = total[, 1L],
+    upper = total[, 2L], inner_lower = sampling[, 1L], inner_upper = sampling[, 2L]
+  )
+  limits <- paste(format(100 * level), "% limits")
+  plot_slopes(data[data$term != "(Intercept)", ], paste("Slopes of", object$text), limits)
 }

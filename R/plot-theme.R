@@ -110,3 +110,26 @@ plain_labels <- function(breaks) {
 }
 
 percent_text <- function(level) paste(format(100 * level, digits = 4L), "%")
+
+#' Slopes of a regression: what sampling leaves open, thick, and with the noise of privacy, thin
+#' @param data (`data.frame`)\cr `term`, `estimate`, limits `lower` and `upper`, and those of
+#'   sampling alone, `inner_lower` and `inner_upper`; `NA` where there are none.
+#' @param limits (`string`)\cr what the lines are.
+#' @noRd
+plot_slopes <- function(data, title, limits) {
+  data$term <- factor(data$term, levels = rev(data$term))
+  line <- function(lower, upper, ...) {
+    limits <- ggplot2::aes(xmin = .data[[lower]], xmax = .data[[upper]])
+    ggplot2::geom_linerange(limits, na.rm = TRUE, ...)
+  }
+  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$term)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
+    line("lower", "upper", colour = contrast_colours[[1L]], linewidth = 0.8) +
+    line("inner_lower", "inner_upper", colour = contrast_colours[[2L]], linewidth = 2.2) +
+    ggplot2::geom_point(size = 2) +
+    ggplot2::labs(
+      x = "estimate", y = NULL, title = title,
+      subtitle = paste0(limits, ": thick, sampling alone; thin, with privacy")
+    ) +
+    ggplot2::theme_minimal(base_size = 11)
+}
