@@ -7,9 +7,10 @@
 #' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
 #' at no further cost: `dp_synth(release, target = y)`. The target that it is made for is served
 #' best: where donors and budget allow it an eighth of the budget is spent on what the donors say in
-#' that target's direction (with `delta > 0`, the default estimator, and features that are not
-#' single periods). Its intervals are calibrated for the default
-#' estimator and, as `size` says, for people or for means of many. Releases by `"output"` and
+#' that target's direction (with `delta > 0`, the default estimator, features that are not single
+#' periods, one adoption date, no covariates, and `protect = "donors"`). Its intervals are
+#' calibrated for the default estimator and, as `size` says, for people or for means of many.
+#' Releases by `"output"` and
 #' `"objective"` hold weights that were fitted to one target.
 #'
 #' @inheritParams dp_synth
