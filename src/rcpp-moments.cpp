@@ -18,8 +18,8 @@ Rcpp::List from_release(const dpsc::gram_release& release) {
   if (release.intervals.made) out["intervals"] = from_intervals(release.intervals);
   const dpsc::targeted_sum& t = release.target;
   if (t.mean.size() > 0)
-    out["target"] = Rcpp::List::create(_["mean"] = Rcpp::wrap(t.mean), _["sd"] = t.sd,
-                                       _["radius"] = t.radius);
+    out["target"] =
+        Rcpp::List::create(_["mean"] = Rcpp::wrap(t.mean), _["sd"] = t.sd, _["radius"] = t.radius);
   return out;
 }
 

@@ -39,9 +39,9 @@ constexpr double spread_low = 0.15, spread_high = 4.0;
 // Share of the target's own round, and the n sqrt(rho) from which it pays. With it, moments are
 // released three times.
 constexpr double target = 0.12, least_targeted = 40.0;
-// The radius of a whitened round, over that which keeps most energy: from a half, at x = 500 or
-// less, up by the cube root of x to all of it.
-constexpr double shorten_least = 0.5, shorten_signal = 500.0;
+// The radius of a whitened round, over that which keeps most energy: a half up to x = 500, then
+// by the cube root of x up to four fifths.
+constexpr double shorten_least = 0.5, shorten_signal = 500.0, shorten_most = 0.8;
 // Radii of that round, in units of the residuals' size in its direction.
 constexpr double target_low = 0.7, target_high = 8.0;
 // Donors whose placebo errors calibrate the intervals, at most.

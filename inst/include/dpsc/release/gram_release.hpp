@@ -46,7 +46,7 @@ inline double gram_signal(const panel_facts& facts, const total_budget& budget) 
 /// Rounds of more budget can do with longer radii, whose bias is less.
 inline double shortening_of(double signal) {
   using namespace gram_constants;
-  return std::min(1.0, shorten_least * std::max(1.0, std::cbrt(signal / shorten_signal)));
+  return std::min(shorten_most, shorten_least * std::max(1.0, std::cbrt(signal / shorten_signal)));
 }
 
 inline gram_plan plan_gram(const panel_facts& facts) {
@@ -219,12 +219,11 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
     const Eigen::MatrixXd loadings = f.loadings * whiten;
     const Eigen::VectorXd origin = whiten.transpose() * centre;
     const grid_map rows = map_on_grid(scale, loadings, origin);
-    const double radius = (k == 0 ? 1.0 : plan.shorten) *
-                          choose_radius(source, rows, facts.n, radii, plan.radius,
-                                        plan.records[2 * k].label, draws, tick);
+    const double radius =
+        (k == 0 ? 1.0 : plan.shorten) * choose_radius(source, rows, facts.n, radii, plan.radius,
+                                                      plan.records[2 * k].label, draws, tick);
     const moments_step& step = plan.moments[k];
-    const noisy_moments found =
-        release_moments(source, rows, facts.n, radius, step, draws, tick);
+    const noisy_moments found = release_moments(source, rows, facts.n, radius, step, draws, tick);
     out.rounds.push_back(
         {loadings, origin, radius, plan.radius, step.limit, step.constant, step.noise});
     s.mean = centre + s.restore * found.mean;
