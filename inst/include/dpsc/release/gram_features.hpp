@@ -37,8 +37,8 @@ constexpr double kappa1 = 0.5, kappa2 = 26.0, kappa2_least = 0.1, kappa2_most = 
 // Radii of the second release, in units of the whitened spread.
 constexpr double spread_low = 0.15, spread_high = 4.0;
 // Share of the target's own round, and the n sqrt(rho) from which it pays. With it, moments are
-// released three times.
-constexpr double target = 0.12, least_targeted = 40.0;
+// released three times up to an n sqrt(rho) beyond which time is dearer than noise.
+constexpr double target = 0.12, least_targeted = 40.0, most_thrice = 20000.0;
 // The radius of a whitened round, over that which keeps most energy: a half up to x = 500, then
 // by the cube root of x up to four fifths.
 constexpr double shorten_least = 0.5, shorten_signal = 500.0, shorten_most = 0.8;

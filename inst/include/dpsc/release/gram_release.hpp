@@ -70,7 +70,7 @@ inline gram_plan plan_gram(const panel_facts& facts) {
                         signal >= least_targeted;
   const double target = targeted ? gram_constants::target : 0.0;
   const double rest = 1.0 - intervals.total() - target;
-  const int rounds = targeted ? 3 : 2;
+  const int rounds = targeted && signal <= most_thrice ? 3 : 2;
   if (targeted) out.shorten = shortening_of(signal);
   const double radius = rest * budget.share_of_exponent(60.0 / facts.n, 0.01, 0.06);
   const double moments = rest - rounds * radius;
