@@ -301,8 +301,8 @@ raw_statistics_cpp <- function(donors, n, T0, T1, scale) {
     .Call(`_dpsc_raw_statistics_cpp`, donors, n, T0, T1, scale)
 }
 
-gram_estimate_cpp <- function(statistics, options, targets, size) {
-    .Call(`_dpsc_gram_estimate_cpp`, statistics, options, targets, size)
+gram_estimate_cpp <- function(statistics, options, targets, size, own = NULL) {
+    .Call(`_dpsc_gram_estimate_cpp`, statistics, options, targets, size, own)
 }
 
 gram_contributions_cpp <- function(donors, scale, round) {

@@ -19,7 +19,8 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   # Without noise cross-validation has chosen one.
   penalty <- if (private) NaN else s$leave_one_out$penalty %||% raw_penalty(s, n)
   options <- gram_options(private, n, scale, estimator, lambda, penalty)
-  lapply(gram_estimate_cpp(s, options, target, size), function(e) {
+  own <- has_own_round(release, target, estimator)
+  lapply(gram_estimate_cpp(s, options, target, size, own), function(e) {
     e$penalty <- 2 * n * e$penalty
     # Of the mean of so many people, and the donors' own regression error.
     own <- group_variance(s$intervals, e)
@@ -29,6 +30,18 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     if (q > 0L) e$path <- e$path[-(release$panel$T0 + seq_len(q))]
     e
   })
+}
+
+#' Which targets had a round of their own, for this very estimator
+#' @return Logicals.
+#' @noRd
+has_own_round <- function(release, target, estimator) {
+  own <- release$statistics$target
+  if (is.null(own) || estimator != "ridge" || !identical(own$lambda, release$settings$lambda)) {
+    return(logical(nrow(target)))
+  }
+  pre <- target[, seq_along(own$pre), drop = FALSE]
+  rowSums(abs(sweep(pre, 2L, own$pre)) > 1e-9) == 0
 }
 
 #' The errors' variance of one person, for the mean of several: at least the released second moment

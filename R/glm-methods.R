@@ -274,6 +274,7 @@ autoplot.dp_glm <- function(object, ...) {
   check_no_dots(..., call = public_call("plot"))
   rlang::check_installed("ggplot2", "to plot a fit.")
   reach <- stats::qnorm(0.975)
+  estimate <- object$coefficients
   error <- function(type) reach * sqrt(diag(glm_covariance(object, type, public_call("plot"))))
   table <- data.frame(
     term = names(object$coefficients), estimate = unname(object$coefficients),

@@ -45,18 +45,3 @@ wald_chi_square <- function(places, fit) {
   none[["Pr(>Chisq)"]] <- stats::pchisq(none$Chisq, none$Df, lower.tail = FALSE)
   none
 }
-
-#' @rdname dp_glm-methods
-#' @export
-update.dp_glm <- function(object, ...) {
-  abort(c(
-    "The release of a {.fn dp_glm} is of one model: no other can be read from it.",
-    x = if (object$privacy$private) {
-      "Its noise is in the minimiser of one loss, not in moments that submodels share."
-    },
-    i = paste(
-      "{.fn anova} tests terms for free. Another formula needs another {.fn dp_glm}, which spends",
-      "budget."
-    )
-  ), "argument", public_call("update"))
-}

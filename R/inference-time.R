@@ -343,7 +343,9 @@ refit_error <- function(fit, i, prediction, privacy) {
 
 #' The penalty path of a gram fit
 #'
-#' The average effect under every penalty of the grid, and what the grid is weighed by. Free.
+#' The average effect under every penalty of the grid, and what the grid is weighed by. Free. Where
+#' the target had a round of its own (see [dp_release()]) the fit is corrected, points of the path
+#' are not.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.

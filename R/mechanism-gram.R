@@ -45,8 +45,18 @@ gram_facts <- function(public) {
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = public$control$features %||% NaN,
     intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size,
-    covariates = NROW(public$covariates)
+    covariates = NROW(public$covariates), targeted = has_one_target(public)
   )
+}
+
+#' Is there one public target whose own round the core may plan?
+#'
+#' A protected group's path is not public; cohorts have several; a target's covariates are no part
+#' of the facts; sums that an engine makes have no products of two features.
+#' @noRd
+has_one_target <- function(public) {
+  (public$estimator %||% "ridge") == "ridge" && !isTRUE(public$asked) &&
+    is.null(public$dates) && is.null(public$treated) && is.null(public$covariates)
 }
 
 #' The estimator in the core's terms
@@ -67,7 +77,8 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
 #'   features; `restore` (d x d), from whitened features to features; `covariance` (d x d) of the
 #'   whitened features; `mean_sd`, `moment_sd`, the noise in whitened units; `rounds`, what [pdp()]
 #'   and [pdp_bound()] need; `intervals`, what the donors' own placebo errors say (absent where the
-#'   budget cannot tell). RELEASED.
+#'   budget cannot tell); `target`, what a round of its own found for the target whose pre-period it
+#'   holds (absent where none pays). RELEASED.
 #' @noRd
 run_gram <- function(plan, donors, public) {
   q <- NROW(public$covariates)
@@ -83,15 +94,19 @@ run_gram <- function(plan, donors, public) {
   }
   with_estimator(gram_release_cpp(
     donors, gram_facts(public), scale, release_options(plan, public), public$control$rng
-  ), plan)
+  ), plan, public)
 }
 
-#' Say whose intervals were calibrated
+#' Say whose intervals were calibrated, and whose prediction was corrected
 #' @noRd
-with_estimator <- function(statistics, plan) {
+with_estimator <- function(statistics, plan, public = NULL) {
   if (!is.null(statistics$intervals)) {
     statistics$intervals$estimator <- plan$settings$estimator
     statistics$intervals["lambda"] <- list(plan$settings$lambda)
+  }
+  if (!is.null(statistics$target)) {
+    statistics$target$pre <- public$y
+    statistics$target["lambda"] <- list(plan$settings$lambda)
   }
   statistics
 }
@@ -121,7 +136,8 @@ gram_problem <- function(release) {
     is.logical(s$demean) && length(s$demean) == 1L && !is.na(s$demean) &&
     is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
     (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
-    intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel)
+    intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel) &&
+    target_fits(s$target, release$panel)
   if (!fits) "The statistics do not fit the sizes of the panel."
 }
 
@@ -135,6 +151,13 @@ intervals_fit <- function(x) {
   amounts <- c("clip", "second_sd", "average", "period", "band", "tail")
   is.null(x) || (is.list(x) && is_number(x$second) && is.finite(x$second) &&
     all(vapply(x[amounts], function(v) is_number(v) && is.finite(v) && v > 0, NA)))
+}
+
+target_fits <- function(x, panel) {
+  is_vector <- function(v, size) is.numeric(v) && length(v) == size && all(is.finite(v))
+  is_amount <- function(v) is_number(v) && is.finite(v) && v > 0
+  is.null(x) || (is.list(x) && is_vector(x$pre, panel$T0) && is_vector(x$mean, panel$T1) &&
+    is_amount(x$sd) && is_amount(x$radius) && (is.null(x$lambda) || is_amount(x$lambda)))
 }
 
 leave_one_out_fit <- function(x, panel) {
@@ -171,7 +194,7 @@ rounds_fit <- function(rounds, size) {
       is_number(round$exponent) && round$exponent >= 0 &&
       all(vapply(round[numbers], function(x) is_number(x) && is.finite(x) && x > 0, NA))
   }
-  is.null(rounds) || (is.list(rounds) && length(rounds) == 2L && all(vapply(rounds, fits, NA)))
+  is.null(rounds) || (is.list(rounds) && length(rounds) %in% 2:3 && all(vapply(rounds, fits, NA)))
 }
 
 #' The core's plan for an ordinary target, or `NULL` where it cannot serve so small a budget
@@ -181,7 +204,7 @@ gram_plan_of <- function(n, epsilon, facts) {
   tryCatch(
     gram_plan_cpp(list(
       n = n, T0 = facts$T0, T1 = facts$T1, epsilon = epsilon, delta = facts$delta, y = y,
-      features = NaN, intervals = TRUE, group = facts$size >= group_size
+      features = NaN, intervals = TRUE, group = facts$size >= group_size, targeted = TRUE
     )),
     `dpsc::budget_too_small` = function(e) NULL
   )

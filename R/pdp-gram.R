@@ -1,4 +1,4 @@
-# Per-donor loss of method "gram": the donor's own contributions to the two rounds of the release.
+# Per-donor loss of method "gram": the donor's own contributions to the rounds of the release.
 #
 # In a round, a donor's features z (whole numbers) are shrunk and rounded to w, |w| <= R; released
 # are a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise
@@ -9,7 +9,8 @@
 #   is largest at |w'| = R and w.w' as close to -K^2 as can be:
 #   (|w|^2 + K^2)^2 + (R^2 + K^2)^2 - 2 max(0, K^2 - |w| R)^2.
 # Divided by v - 32 they are squared Gaussian shifts (proofs/accounting.md, Theorem 3). The other
-# steps (radii, and what calibrates the intervals) count at the cost that they were charged.
+# steps (radii, what calibrates the intervals, the target's own round) count at the cost that they
+# were charged.
 
 # Pays for the noise being discrete (proofs/accounting.md, section 2).
 discrete_margin <- 1 + 1e-12
@@ -61,7 +62,7 @@ gram_contributions <- function(round, donors, scale) {
 #' @noRd
 other_costs <- function(release) {
   steps <- release$privacy$steps
-  moments <- which(steps$law != "exponential")[1:2]
+  moments <- which(steps$law != "exponential")[seq_along(release$statistics$rounds)]
   other <- steps[-moments, ]
   if (release$privacy$delta == 0) {
     return(sum(other$epsilon))
@@ -132,13 +133,13 @@ laplace_most <- function(round) {
 #' what this run cost, given its radii; the promise made beforehand is the release's epsilon.
 #'
 #' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
-#' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in both
+#' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all
 #'   rounds of the release; 1 and above is clipped to 1.
 #' @param row (`numeric(T)` or `matrix` with T columns, outcome units, or `NULL`)\cr a donor's own
 #'   row; `norm` is then not used. PRIVATE to that donor, as is the result.
 #' @inheritParams pdp
-#' @return A data frame: `norm1` and `norm2`, the shares of the radius in both rounds; `removal` and
-#'   `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC if from `norm`.
+#' @return A data frame: `norm1`, `norm2` and so on, the shares of the radius round by round;
+#'   `removal` and `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC if from `norm`.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
@@ -173,9 +174,8 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = N
   }
   share <- lapply(rounds, function(round) sqrt(round$squared) / round$clipped)
   loss <- gram_losses(rounds, release, delta)
-  data.frame(
-    norm1 = share[[1L]], norm2 = share[[2L]], removal = loss$removal, replacement = loss$replacement
-  )
+  names(share) <- paste0("norm", seq_along(share))
+  data.frame(share, removal = loss$removal, replacement = loss$replacement)
 }
 
 rounds_at_norm <- function(rounds, norm, call) {

@@ -193,7 +193,9 @@ gram_noise_conflict <- function(release) {
   s <- release$statistics
   noise <- c(s$mean_sd, s$moment_sd)
   if (!release$privacy$private) {
-    extra <- list(s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated)
+    extra <- list(
+      s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated, s$target
+    )
     if (any(noise != 0) || !all(vapply(extra, is.null, NA))) {
       return("A release without privacy reports noise.")
     }
@@ -206,7 +208,7 @@ gram_noise_conflict <- function(release) {
   if (!is.null(s$rounds) && !rounds_agree(release)) {
     return("The noise of the statistics is not that of the noise steps.")
   }
-  treated_conflict(release) %||% intervals_conflict(release)
+  treated_conflict(release) %||% target_conflict(release) %||% intervals_conflict(release)
 }
 
 #' The steps that look at donors
@@ -273,12 +275,34 @@ group_conflict <- function(group, steps, control) {
   }
 }
 
+#' Is the correction for the target that of the last two steps?
+#' @noRd
+target_conflict <- function(release) {
+  x <- release$statistics$target
+  steps <- release$privacy$steps
+  paid <- sum(steps$step == "sum for the target")
+  if (is.null(x)) {
+    if (paid > 0L) return("Noise steps were paid for of which nothing is there.")
+    return(NULL)
+  }
+  last <- steps[nrow(steps), ]
+  if (paid != 1L || last$step != "sum for the target" || last$law != "discrete_gaussian") {
+    return("The correction for the target is not that of the noise steps.")
+  }
+  # Rows as long as the radius have half the sensitivity, less what rounding may add.
+  longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
+  if (!about_equal(x$sd, last$scale * x$radius / (longest * release$panel$n))) {
+    "The noise of the statistics is not that of the noise steps."
+  }
+}
+
 rounds_agree <- function(release) {
   s <- release$statistics
   steps <- donor_steps(release)
-  moments <- steps[which(steps$law != "exponential")[1:2], ]
-  made <- vapply(1:2, function(i) round_of_step(s$rounds[[i]], moments[i, ]), NA)
-  noise <- round_noise(s$rounds[[2L]], release)
+  count <- length(s$rounds)
+  moments <- steps[which(steps$law != "exponential")[seq_len(count)], ]
+  made <- vapply(seq_len(count), function(i) round_of_step(s$rounds[[i]], moments[i, ]), NA)
+  noise <- round_noise(s$rounds[[count]], release)
   all(made) && about_equal(s$mean_sd, noise$mean) && about_equal(s$moment_sd, noise$moment)
 }
 
@@ -333,20 +357,22 @@ round_noise <- function(round, release, n = release$panel$n) {
 intervals_conflict <- function(release) {
   x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
   steps <- donor_steps(release)
-  count <- nrow(steps)
+  rounds <- max(2L, length(release$statistics$rounds))
+  # Of each round a radius and moments; of the target's own as many.
+  count <- nrow(steps) - 2L * (rounds + !is.null(release$statistics$target))
   if (is.null(x)) {
-    if (count > 4L) return("Noise steps were paid for of which nothing is there.")
+    if (count > 0L) return("Noise steps were paid for of which nothing is there.")
     return(NULL)
   }
   group <- isTRUE(x$group)
   # A group's factors say nothing: they are 1.
   bare <- all(c(x$average, x$period, x$band) == 1)
-  if (count != (if (group) 6L else 9L) || (group && !bare) || x$tail > 0.5) {
+  if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals are not those of the noise steps.")
   }
   # The second moment's noise is a share of the clip's square that follows from its step; of several
   # cohorts each has one, and one person moves them all.
-  step <- steps[steps$law != "exponential", ][3L, ]
+  step <- steps[steps$law != "exponential", ][rounds + 1L, ]
   laplace <- step$law == "discrete_laplace"
   cohorts <- length(x$second)
   sigma <- step$scale * if (laplace) sqrt(2) * cohorts else sqrt(cohorts)

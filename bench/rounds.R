@@ -1,16 +1,21 @@
 # Point error of the default on eight panels of people: root mean squared error of the release's own
 # target against what was to be expected of it (its signal after T0), over that of epsilon = Inf on
-# the same panels; geometric mean over the panels. DPSC_BENCH_REPLICATIONS (default 60) panels each.
+# the same panels; geometric mean over the panels. Beside it, on the same panels: two rounds of
+# moments and none for the target, which was the default before, and numbers of features that
+# dp_control() may fix. DPSC_BENCH_REPLICATIONS (default 60) panels each.
 #
 # From the package's root, with dpsc installed: Rscript bench/rounds.R
-# Writes bench/results/rounds.csv (one row a cell; `signal` is n sqrt(rho)) and rounds-panels.csv
-# (each panel, errors in half-widths of the bounds).
+# Writes bench/results/rounds.csv (one row a cell; `signal` is n sqrt(rho), `ratio` the default's,
+# `before` that of two rounds, `against_before` their quotient with its standard error, `fixed` the
+# best single number of features by hindsight) and rounds-panels.csv (each panel, errors in
+# half-widths of the bounds).
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "60"))
 panels <- c("factor", "linear", "season", "ar1", "walk", "binary", "costs", "poisson")
+fixed <- c(4, 8, Inf)
 cells <- rbind(
   expand.grid(n = c(300, 1000, 3000, 10000), T0 = 10, T1 = 3, epsilon = 1, wider = 1),
   expand.grid(n = c(300, 1000, 3000, 10000), T0 = 24, T1 = 3, epsilon = 1, wider = 1),
@@ -18,26 +23,70 @@ cells <- rbind(
   expand.grid(n = c(300, 1000, 3000, 10000), T0 = 10, T1 = 6, epsilon = 4, wider = 5)
 )
 
+# The public door cannot ask for it.
+two_rounds <- function(panel, epsilon) {
+  scale <- dpsc:::new_bounds(panel$bounds, panel$T0 + panel$T1)
+  target <- unname(dpsc:::to_scale(panel$targets[1L, , drop = FALSE], scale))
+  n <- nrow(panel$donors)
+  options <- dpsc:::gram_options(TRUE, n, scale)
+  s <- dpsc:::gram_release_cpp(panel$donors, list(
+    n = n, T0 = panel$T0, T1 = panel$T1, epsilon = epsilon, delta = 1e-6,
+    y = target[1L, seq_len(panel$T0)], features = NaN, intervals = TRUE, group = FALSE,
+    targeted = FALSE
+  ), dpsc:::core_scale(scale), options, "R")
+  path <- dpsc:::gram_estimate_cpp(s, options, target, 1)[[1L]]$path
+  drop(dpsc:::from_scale(matrix(path, 1L), scale))
+}
+
+fixed_features <- function(panel, epsilon, features) {
+  fit <- suppressWarnings(suppressMessages(dp_synth(panel$donors,
+    target = panel$targets[1L, ], T0 = panel$T0, epsilon = epsilon, bounds = panel$bounds,
+    control = dp_control(rng = "R", features = min(features, if (is.finite(features)) panel$T0 - 1))
+  )))
+  drop(fit$counterfactual)
+}
+
 errors_of <- function(name, cell, r) {
   # Rows within the tight bounds, whatever the bounds that are declared.
   panel <- draw_panel(name, cell$n, cell$T0, cell$T1, 1L,
     seed = seed_of("rounds", name, cell$n, cell$T0, cell$T1) + r
   )
   panel$bounds <- mean(panel$bounds) + c(-0.5, 0.5) * cell$wider * diff(panel$bounds)
-  vapply(c(private = cell$epsilon, exact = Inf), function(epsilon) {
+  paths <- c(
+    list(
+      private = function() {
+        drop(fit_donors(panel, cell$epsilon, panel$targets[1L, ])$counterfactual)
+      },
+      exact = function() drop(fit_donors(panel, Inf, panel$targets[1L, ])$counterfactual),
+      before = function() two_rounds(panel, cell$epsilon)
+    ),
+    stats::setNames(lapply(fixed, function(k) {
+      function() fixed_features(panel, cell$epsilon, k)
+    }), paste0("features", fixed))
+  )
+  vapply(paths, function(path) {
     set.seed(seed_of("noise", name, cell$n, r))
-    fit <- fit_donors(panel, epsilon, panel$targets[1L, ])
-    mean((fit$counterfactual[-seq_len(cell$T0)] - panel$signal)^2) / (diff(panel$bounds) / 2)^2
+    mean((path()[-seq_len(cell$T0)] - panel$signal)^2) / (diff(panel$bounds) / 2)^2
   }, 0)
+}
+
+# Standard error of the logarithm of a quotient of root mean squares of pairs.
+log_error <- function(x, y) {
+  part <- x / mean(x) - y / mean(y)
+  stats::sd(part) / sqrt(length(part)) / 2
 }
 
 grid <- merge(cells, data.frame(panel = panels), by = NULL)
 errors <- parallel::mclapply(order(-grid$n), function(i) {
   squared <- vapply(seq_len(replications), function(r) {
     errors_of(grid$panel[[i]], grid[i, ], r)
-  }, numeric(2L))
+  }, numeric(3L + length(fixed)))
   rmse <- sqrt(rowMeans(squared))
-  data.frame(grid[i, ], private = rmse[[1L]], exact = rmse[[2L]], ratio = rmse[[1L]] / rmse[[2L]])
+  data.frame(
+    grid[i, ], as.list(rmse), ratio = rmse[["private"]] / rmse[["exact"]],
+    against_before = rmse[["private"]] / rmse[["before"]],
+    log_error = log_error(squared["private", ], squared["before", ])
+  )
 }, mc.cores = min(2L, as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))), mc.preschedule = FALSE)
 failed <- vapply(errors, inherits, NA, "try-error")
 if (any(failed)) stop(errors[failed][[1L]])
@@ -45,12 +94,18 @@ errors <- do.call(rbind, errors)
 
 results <- do.call(rbind, lapply(seq_len(nrow(cells)), function(i) {
   own <- merge(errors, cells[i, ])
+  mean_ratio <- function(x) exp(mean(log(x / own$exact)))
+  by_features <- vapply(paste0("features", fixed), function(k) mean_ratio(own[[k]]), 0)
   data.frame(
     cells[i, ], signal = cells$n[[i]] * sqrt(cdp_rho(cells$epsilon[[i]], 1e-6)), replications,
-    ratio = exp(mean(log(own$ratio))), worst = max(own$ratio),
-    worst_panel = own$panel[[which.max(own$ratio)]]
+    ratio = mean_ratio(own$private), before = mean_ratio(own$before),
+    against_before = exp(mean(log(own$against_before))),
+    log_error = sqrt(sum(own$log_error^2)) / nrow(own),
+    fixed = min(by_features), fixed_features = fixed[[which.min(by_features)]],
+    worst = max(own$ratio), worst_panel = own$panel[[which.max(own$ratio)]]
   )
 }))
 print(results, row.names = FALSE, digits = 3)
+print(errors[errors$against_before > 1.05, ], row.names = FALSE, digits = 3)
 save_results(results, "rounds.csv")
 save_results(errors[order(errors$wider, errors$T0, errors$n, errors$panel), ], "rounds-panels.csv")

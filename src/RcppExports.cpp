@@ -932,15 +932,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // gram_estimate_cpp
-Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options, const Eigen::MatrixXd& targets, const Eigen::VectorXd& size);
-RcppExport SEXP _dpsc_gram_estimate_cpp(SEXP statisticsSEXP, SEXP optionsSEXP, SEXP targetsSEXP, SEXP sizeSEXP) {
+Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options, const Eigen::MatrixXd& targets, const Eigen::VectorXd& size, const Rcpp::Nullable<Rcpp::LogicalVector>& own);
+RcppExport SEXP _dpsc_gram_estimate_cpp(SEXP statisticsSEXP, SEXP optionsSEXP, SEXP targetsSEXP, SEXP sizeSEXP, SEXP ownSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type targets(targetsSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type size(sizeSEXP);
-    rcpp_result_gen = Rcpp::wrap(gram_estimate_cpp(statistics, options, targets, size));
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::LogicalVector>& >::type own(ownSEXP);
+    rcpp_result_gen = Rcpp::wrap(gram_estimate_cpp(statistics, options, targets, size, own));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1775,7 +1776,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
     {"_dpsc_gram_audit_cpp", (DL_FUNC) &_dpsc_gram_audit_cpp, 7},
     {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
-    {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 4},
+    {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 5},
     {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
     {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},
     {"_dpsc_radius_losses_cpp", (DL_FUNC) &_dpsc_radius_losses_cpp, 6},

@@ -16,6 +16,10 @@ Rcpp::List from_release(const dpsc::gram_release& release) {
   Rcpp::List out = from_statistics(release.statistics);
   out["rounds"] = from_rounds(release.rounds);
   if (release.intervals.made) out["intervals"] = from_intervals(release.intervals);
+  const dpsc::targeted_sum& t = release.target;
+  if (t.mean.size() > 0)
+    out["target"] =
+        Rcpp::List::create(_["mean"] = Rcpp::wrap(t.mean), _["sd"] = t.sd, _["radius"] = t.radius);
   return out;
 }
 
@@ -55,7 +59,7 @@ dpsc::gram_release release(const Rcpp::List& facts, const Rcpp::List& scale,
 Rcpp::List gram_plan_cpp(const Rcpp::List& facts) {
   const dpsc::panel_facts panel = as_facts(facts);
   const dpsc::gram_plan plan = dpsc::plan_gram(panel);
-  const dpsc::moments_step& last = plan.moments2;
+  const dpsc::moments_step& last = plan.moments.back();
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["rho"] = plan.rho, _["total"] = plan.total,
       _["calibrated"] = plan.calibration.made(), _["tail"] = plan.calibration.tail,
@@ -96,16 +100,25 @@ Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp:
   return from_statistics(dpsc::raw_statistics(*source, as_scale(scale), n, T0, T1, interrupter()));
 }
 
-// Counterfactuals of targets (rows, scaled units) from a release's statistics.
+// Counterfactuals of targets (rows, scaled units) from a release's statistics; `own` says which of
+// them had a round of its own.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options,
-                             const Eigen::MatrixXd& targets, const Eigen::VectorXd& size) {
+                             const Eigen::MatrixXd& targets, const Eigen::VectorXd& size,
+                             const Rcpp::Nullable<Rcpp::LogicalVector>& own = R_NilValue) {
   const dpsc::gram_statistics s = as_statistics(statistics);
   const dpsc::counterfactual_estimator estimator(s, as_options(options));
+  dpsc::target_correction correction;
+  Rcpp::LogicalVector served(targets.rows());
+  if (own.isNotNull() && statistics.containsElementNamed("target")) {
+    served = Rcpp::as<Rcpp::LogicalVector>(own);
+    const Rcpp::List found = statistics["target"];
+    correction = {Rcpp::as<Eigen::VectorXd>(found["mean"]), Rcpp::as<double>(found["sd"])};
+  }
   Rcpp::List out(targets.rows());
   for (Eigen::Index i = 0; i < targets.rows(); ++i) {
     const Eigen::VectorXd pre = targets.row(i).head(s.T0());
-    const dpsc::target_estimate e = estimator.target(pre);
+    const dpsc::target_estimate e = estimator.target(pre, served[i] ? &correction : nullptr);
     out[i] = Rcpp::List::create(
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
         _["disagreement"] = e.disagreement, _["leverage"] = e.leverage, _["size"] = size[i],

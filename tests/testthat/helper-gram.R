@@ -1,10 +1,11 @@
 # The core of method "gram" as tests call it: facts, noise that is recorded or replayed.
 
 gram_facts_of <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
-                          y = sin(seq_len(T0)) / 2, features = NaN, intervals = TRUE) {
+                          y = sin(seq_len(T0)) / 2, features = NaN, intervals = TRUE,
+                          targeted = FALSE) {
   list(
     n = n, T0 = T0, T1 = T1, epsilon = epsilon, delta = delta, y = y, features = features,
-    intervals = intervals
+    intervals = intervals, targeted = targeted
   )
 }
 

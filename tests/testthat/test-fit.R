@@ -230,8 +230,12 @@ test_that("verbs of a fit by gram have their shapes, names and types", {
   expect_identical(rownames(limits), terms)
   both <- confint(fit, level = 0.2, simultaneous = TRUE)
   band <- effect_table(fit)$band.error
-  # Cut where the bounds, 2 apart, allow no more.
-  expect_equal(both[2, 2] - both[2, 1], min(2, 2 * qnorm((1 + 0.2^(1 / 2)) / 2) * band[[2L]]))
+  # Cut where the bounds allow no more.
+  reach <- qnorm((1 + 0.2^(1 / 2)) / 2) * band[[2L]]
+  effect <- table$estimate[[2L]]
+  allowed <- group[[7L]] + c(-1, 1)
+  cut <- c(max(effect - reach, allowed[[1L]]), min(effect + reach, allowed[[2L]]))
+  expect_equal(unname(both[2, ]), cut)
   expect_equal(both[1, 2] - both[1, 1], 2 * qnorm(0.6) * band[[1L]])
   # No limit leaves what the bounds allow.
   far <- confint(fit, level = 1 - 1e-12)

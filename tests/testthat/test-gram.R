@@ -196,13 +196,21 @@ test_that("steps add up to the budget and never exceed it", {
     T0 <- sample(2:30, 1)
     facts <- gram_facts_of(T0, sample(1:9, 1), round(10^stats::runif(1, 0.4, 7)),
       epsilon = 10^stats::runif(1, 0, 3), delta = sample(c(0, 1e-6, 1e-40, 0.1), 1),
-      features = sample(c(NaN, 1, T0 - 1, Inf), 1), intervals = sample(c(TRUE, FALSE), 1)
+      features = sample(c(NaN, 1, T0 - 1, Inf), 1), intervals = sample(c(TRUE, FALSE), 1),
+      targeted = sample(c(TRUE, FALSE), 1)
     )
     plan <- gram_plan_cpp(facts)
     gaussian <- facts$delta > 0
     total <- if (gaussian) gdp_budget_cpp(facts$epsilon, facts$delta) else facts$epsilon
     expect_identical(plan$total, total)
-    expect_identical(nrow(plan$steps), if (plan$calibrated) 9L else 4L)
+    targeted <- any(plan$steps$step == "sum for the target")
+    signal <- facts$n * sqrt(cdp_rho_cpp(facts$epsilon, max(facts$delta, 1e-300)))
+    # A public rule: enough donors or budget, and not single periods.
+    rule <- facts$targeted && gaussian && !is.infinite(facts$features) && signal >= 40
+    expect_identical(targeted, rule)
+    # With a round for the target moments are released three times, unless there are very many rows.
+    more <- 2L * targeted + 2L * (targeted && signal <= 20000)
+    expect_identical(nrow(plan$steps), (if (plan$calibrated) 9L else 4L) + more)
     expect_true(!plan$calibrated || facts$intervals)
     calibrated <- calibrated + plan$calibrated
     told <- plan$steps[[if (gaussian) "mu" else "epsilon"]]
@@ -227,7 +235,7 @@ test_that("noise is drawn as the steps say: whole numbers, V on the diagonal and
   withr::local_seed(6)
   for (delta in c(0, 1e-6)) {
     for (n in c(30, 400)) {
-      facts <- gram_facts_of(n = n, delta = delta, epsilon = 2)
+      facts <- gram_facts_of(n = n, delta = delta, epsilon = 2, targeted = n > 100)
       donors <- matrix(stats::runif(8 * n, -1, 1), n)
       run <- gram_core(donors, facts)
       steps <- gram_plan_cpp(facts)$steps
@@ -241,10 +249,11 @@ test_that("noise is drawn as the steps say: whole numbers, V on the diagonal and
           parts <- if (grepl("radius", call$label)) 3 * 2^20 else if (grepl("period", call$label)) 2
           expect_lte(scale * (parts %||% 1), 1 / steps$scale[[k]])
           expect_equal(scale * (parts %||% 1), 1 / steps$scale[[k]], tolerance = 1e-3)
-        } else if (call$label == "mean squared placebo error") {
-          expect_identical(scale, if (delta > 0) steps$scale[[k]]^2 else steps$scale[[k]],
+        } else if (call$label %in% c("mean squared placebo error", "sum for the target")) {
+          expect_equal(unique(scale), if (delta > 0) steps$scale[[k]]^2 else steps$scale[[k]],
             tolerance = 1e-12
           )
+          expect_identical(scale, round(scale))
         } else {
           d <- ncol(run$statistics$loadings)
           diagonal <- cumsum(seq_len(d))
@@ -254,7 +263,7 @@ test_that("noise is drawn as the steps say: whole numbers, V on the diagonal and
           expected[diagonal] <- full
           expect_equal(scale, expected, tolerance = 1e-12)
           expect_true(all(scale == round(scale)))
-          round <- run$statistics$rounds[[if (k == 2L) 1L else 2L]]
+          round <- run$statistics$rounds[[k / 2]]
           expect_identical(round$noise, max(scale))
           expect_true(round$clipped %in% 2^(6:12))
           expect_true(round$constant >= 1 && round$constant <= round$clipped)
@@ -288,11 +297,12 @@ test_that("an epsilon that is too small is refused before the charge, with no no
 test_that("everything after a draw is planned from outputs, not from donors", {
   withr::local_seed(7)
   for (delta in c(0, 1e-6)) {
-    facts <- gram_facts_of(delta = delta, n = 400, epsilon = 2)
+    facts <- gram_facts_of(delta = delta, n = 400, epsilon = 2, targeted = TRUE)
     one <- matrix(stats::runif(3200, -1, 1), 400)
     other <- matrix(sample(c(-1, 1), 3200, TRUE), 400)
     run <- gram_core(one, facts)
-    expect_length(run$calls, 9L)
+    # A round of moments more, and the last two are for the target.
+    expect_length(run$calls, if (delta > 0) 13L else 9L)
     again <- gram_core(other, facts, outputs = call_parts(run$calls, "output"))
     expect_identical(public_parts(again), public_parts(run))
     expect_identical(again$statistics, run$statistics)
@@ -325,14 +335,20 @@ test_that("whitening and its way back cancel, and the centre is within the first
   withr::local_seed(9)
   for (i in 1:20) {
     n <- sample(c(10, 300), 1)
-    facts <- gram_facts_of(n = n, epsilon = 10^stats::runif(1, -0.5, 2))
+    facts <- gram_facts_of(n = n, epsilon = 10^stats::runif(1, -0.5, 2), targeted = i > 10)
     s <- gram_core(matrix(stats::runif(8 * n, -1, 1), n), facts)$statistics
-    first <- s$rounds[[1L]]
-    second <- s$rounds[[2L]]
-    expect_identical(first$loadings, s$loadings)
-    expect_equal(second$loadings %*% t(s$restore), s$loadings, tolerance = 1e-6)
-    centre <- drop(s$restore %*% second$origin)
-    expect_lte(sqrt(sum((centre - first$origin)^2)), first$radius * (1 + 1e-9))
+    expect_length(s$rounds, 2L + !is.null(s$target))
+    expect_identical(s$rounds[[1L]]$loadings, s$loadings)
+    last <- s$rounds[[length(s$rounds)]]
+    expect_equal(last$loadings %*% t(s$restore), s$loadings, tolerance = 1e-6)
+    # In the coordinates of the round before, no centre moves by more than its radius.
+    for (k in seq_along(s$rounds)[-1L]) {
+      before <- s$rounds[[k - 1L]]
+      now <- s$rounds[[k]]
+      back <- t(qr.solve(now$loadings, before$loadings))
+      apart <- drop(back %*% now$origin) - before$origin
+      expect_lte(sqrt(sum(apart^2)), before$radius * (1 + 1e-6))
+    }
   }
 })
 
@@ -418,6 +434,8 @@ test_that("an estimate is the ridge regression of the released moments, written 
     target = panel$target, T0 = 5, epsilon = 1e7, bounds = c(-1, 1),
     control = dp_control(rng = "R", lambda = 8)
   ))
+  # What is corrected without noise has no penalty left to speak of.
+  release$statistics$target <- NULL
   fit <- estimate_gram(release, unname(panel$target))[[1L]]
   x <- panel$donors
   centred <- sweep(x, 2L, colMeans(x))

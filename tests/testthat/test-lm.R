@@ -195,3 +195,17 @@ test_that("pure privacy works, too", {
   expect_true(all(limits[, 1] < truth & truth < limits[, 2]))
   expect_equal(sum(fit$privacy$steps$epsilon), 4, tolerance = 0.01)
 })
+
+test_that("slopes are drawn with the limits that may be printed", {
+  skip_if_not_installed("ggplot2")
+  withr::local_seed(12)
+  fit <- seeded_lm(y ~ a, lm_people(400), epsilon = 2, bounds = lm_bounds())
+  picture <- ggplot2::autoplot(fit, level = 0.8)
+  expect_s3_class(picture, "ggplot")
+  drawn <- picture$data
+  expect_identical(as.character(drawn$term), "a")
+  expect_equal(c(drawn$low, drawn$high), unname(confint(fit, "a", level = 0.8)[1L, ]))
+  inner <- confint(fit, "a", level = 0.8, type = "sampling")
+  expect_equal(2 * drawn$sampling, unname(diff(inner[1L, ])))
+  expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
+})

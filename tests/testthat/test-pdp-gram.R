@@ -80,9 +80,10 @@ test_that("steps that are no release of moments count at what they were charged"
   for (delta in c(0, 1e-6)) {
     release <- release_of(panel, "gram", epsilon = 2, delta = delta)
     steps <- release$privacy$steps
-    expect_identical(nrow(steps), 9L)
+    # With Gaussian noise there are a third round and one of the target's own, too.
+    expect_identical(nrow(steps), if (delta > 0) 13L else 9L)
     column <- if (delta > 0) steps$mu^2 else steps$epsilon
-    expect_equal(other_costs(release), sum(column[c(1, 3, 5:9)]))
+    expect_equal(other_costs(release), sum(column[-c(2, 4, if (delta > 0) 6)]))
     # A row that adds nothing to any sum still pays for them.
     least <- pdp_bound(release, norm = 0)$removal
     mu <- sqrt(other_costs(release))

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "predict_columns.hpp"
@@ -55,6 +56,20 @@ struct linear_error {
   Eigen::VectorXd w;                  // p: of the donors' features in the prediction
 };
 
+/// Where a target's prediction is most in doubt: features' units.
+struct target_direction {
+  Eigen::MatrixXd slopes;  // p x T1
+  Eigen::VectorXd h;       // p: a row counts 1 + h'(x - mean)
+  double leverage = 0.0;   // h'Ch
+  double residual = 0.0;   // variance of what is left, over the periods
+};
+
+/// What a round for the target found, outcome units. RELEASED.
+struct target_correction {
+  Eigen::VectorXd mean;  // T1
+  double sd = 0.0;
+};
+
 class counterfactual_estimator {
  public:
   counterfactual_estimator(const gram_statistics& s, const estimator_options& options)
@@ -68,13 +83,37 @@ class counterfactual_estimator {
     prepare_variation();
   }
 
-  target_estimate target(const Eigen::VectorXd& pre) const {
+  /// The prediction of a target in its own terms: what a round of its own looks for.
+  target_direction direction(const Eigen::VectorXd& pre) const {
+    need_errors();
+    const features own = features_of(pre);
+    const Eigen::VectorXd weights = evidence_weights(own.u);
+    const Eigen::Index p = s_.pre;
+    target_direction out;
+    out.slopes = Eigen::MatrixXd::Zero(p, s_.T1());
+    out.h = Eigen::VectorXd::Zero(p);
+    for (std::size_t k = 0; k < fits_.size(); ++k) {
+      const double share = weights[static_cast<Eigen::Index>(k)];
+      out.slopes += share * fits_[k].slopes;
+      out.h += share * (fits_[k].solve * own.u);
+      out.residual += share * fits_[k].prediction.trace();
+    }
+    out.leverage = std::max(0.0, out.h.dot(model_.covariance.topLeftCorner(p, p) * out.h));
+    out.residual = std::max(out.residual, 0.5 * model_.moment_sd * model_.restore_B.squaredNorm());
+    return out;
+  }
+
+  /// `correction`: of a round for this very target.
+  target_estimate target(const Eigen::VectorXd& pre,
+                         const target_correction* correction = nullptr) const {
+    if (correction) need_errors();
     const Eigen::Index T0 = s_.T0(), T1 = s_.T1(), p = s_.pre;
     const features own = features_of(pre);
     const Eigen::VectorXd weights = evidence_weights(own.u);
     Eigen::VectorXd fitted = Eigen::VectorXd::Zero(s_.mean.size());
     target_estimate out;
     out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
+    Eigen::MatrixXd second = out.privacy;
     Eigen::MatrixXd posts(T1, static_cast<Eigen::Index>(fits_.size()));
     for (std::size_t k = 0; k < fits_.size(); ++k) {
       const prepared& fit = fits_[k];
@@ -88,6 +127,7 @@ class counterfactual_estimator {
       if (options_.errors) {
         out.prediction += share * fit.prediction;
         out.privacy += share * privacy_covariance(model_, fit.g, model_.restore_A * w);
+        if (correction) second += share * second_order(fit, model_.restore_A * w);
       }
       out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
       out.penalty += share * fit.penalty;
@@ -106,7 +146,20 @@ class counterfactual_estimator {
     out.privacy /= w2;
     out.disagreement /= w2;
     Eigen::VectorXd post = fitted.tail(T1) / s_.weight;
-    finish(post, own);
+    double noise = mean_noise();
+    if (correction) {
+      // Weighed by what each is worth; what the correction leaves is of second order.
+      const double V = (out.privacy.trace() + out.disagreement.trace()) / static_cast<double>(T1);
+      const double q2 = correction->sd * correction->sd;
+      const double gain = V / (V + q2), rest = (1.0 - gain) * (1.0 - gain);
+      post += gain * correction->mean;
+      second *= std::min(1.0, w2 * out.privacy.trace() / second.trace()) / w2;
+      out.privacy = rest * out.privacy + gain * gain * second;
+      out.privacy.diagonal().array() += gain * gain * q2;
+      out.disagreement *= rest;
+      noise = out.privacy.trace() / static_cast<double>(T1);
+    }
+    finish(post, own, noise);
     if (options_.is_private) {
       cap(out.prediction);
       cap(out.privacy);
@@ -157,7 +210,7 @@ class counterfactual_estimator {
     }
     out.variance /= w2;
     out.post = post / s_.weight;
-    finish(out.post, own);
+    finish(out.post, own, mean_noise());
     if (options_.is_private) {
       const Eigen::VectorXd half = options_.half.tail(T1);
       out.variance[0] = std::min(out.variance[0], 2.0 * half.mean() * half.mean());
@@ -233,14 +286,21 @@ class counterfactual_estimator {
     return out / out.sum();
   }
 
+  void need_errors() const {
+    if (!options_.errors) throw std::invalid_argument("a target's own round needs the errors");
+  }
+
+  // Variance of the noise on a post-period's mean.
+  double mean_noise() const {
+    return model_.mean_sd * model_.mean_sd * model_.restore_B.colwise().squaredNorm().mean() /
+           (s_.weight * s_.weight);
+  }
+
   // Shrinkage towards the own level where noise is all there is (positive-part empirical Bayes,
   // James and Stein, 1961); never beyond the bounds.
-  void finish(Eigen::VectorXd& post, const features& own) const {
+  void finish(Eigen::VectorXd& post, const features& own, double noise) const {
     if (options_.is_private) {
       const double flat = own.mean - own.level;
-      const double noise = model_.mean_sd * model_.mean_sd *
-                           model_.restore_B.colwise().squaredNorm().mean() /
-                           (s_.weight * s_.weight);
       post.array() -= flat;
       const double signal = std::min(
           std::max(0.0, post.squaredNorm() / static_cast<double>(post.size()) - noise), 0.25);
@@ -262,6 +322,17 @@ class counterfactual_estimator {
       factor[t] = ratio < 1.0 ? ratio : 1.0;
     }
     covariance = factor.asDiagonal() * covariance * factor.asDiagonal();
+  }
+
+  // Variance of what a correction along h leaves: the noise of the slopes times that of the
+  // covariance, and times what the penalty took away.
+  Eigen::MatrixXd second_order(const prepared& fit, const Eigen::VectorXd& h) const {
+    const Eigen::MatrixXd inverse = fit.whitened_solve * model_.restore_A.transpose();
+    const double half = model_.moment_sd * model_.moment_sd / 2.0;
+    const double penalty = std::isfinite(fit.penalty) ? fit.penalty : 0.0;
+    const double size = half * half * h.squaredNorm() * inverse.squaredNorm() +
+                        half * penalty * penalty * (inverse * h).squaredNorm();
+    return size * (fit.g.transpose() * fit.g);
   }
 
   void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,

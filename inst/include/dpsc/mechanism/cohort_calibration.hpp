@@ -1,5 +1,5 @@
 // Placebo errors of several adoption dates at once: the same five draws as for one date, on all
-// that one person adds to. Proofs: inst/proofs/gram.md, section 6.
+// that one person adds to. Proofs: inst/proofs/gram.md, section 7.
 #pragma once
 
 #include <Eigen/Core>

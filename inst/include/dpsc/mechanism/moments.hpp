@@ -49,20 +49,31 @@ inline double radius_steps(double radius, const grid_map& rows) {
   return std::max(1.0, std::floor(radius / rows.unit));
 }
 
+/// The draw of a radius by what rows keep: losses move within a range of price + 2.
+inline std::size_t choose_energy(const radius_energy& energy, int bits, double exponent,
+                                 const std::string& label, noise& draws) {
+  private_choice choice;
+  choice.losses = energy.losses();
+  choice.units = exponent_units(exponent / (radius_price + 2), choice_shift - bits);
+  choice.shift = choice_shift;
+  return draws.choose(label, choice);
+}
+
+/// Squares of radii in grid steps.
+inline std::vector<double> squared_steps(const std::vector<double>& radii, const grid_map& rows) {
+  std::vector<double> out;
+  for (double r : radii) out.push_back(std::pow(radius_steps(r, rows), 2.0));
+  return out;
+}
+
 /// The radius at which the rows inside keep most squared norm per squared radius.
 inline double choose_radius(const row_source& source, const grid_map& rows, double n,
                             const std::vector<double>& radii, double exponent,
                             const std::string& label, noise& draws, const ticker& tick) {
   const int bits = energy_bits(n);
-  std::vector<double> squared;
-  for (double r : radii) squared.push_back(std::pow(radius_steps(r, rows), 2.0));
-  radius_energy energy(squared, radius_price, bits);
+  radius_energy energy(squared_steps(radii, rows), radius_price, bits);
   add_features(source, rows.map, energy, tick);
-  private_choice choice;
-  choice.losses = energy.losses();
-  choice.units = exponent_units(exponent / (radius_price + 2), choice_shift - bits);
-  choice.shift = choice_shift;
-  return radii[draws.choose(label, choice)];
+  return radii[choose_energy(energy, bits, exponent, label, draws)];
 }
 
 // Joint moments -----------------------------------------------------------------------------------

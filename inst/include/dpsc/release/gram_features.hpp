@@ -18,13 +18,14 @@ struct panel_facts {
   Eigen::VectorXd y;  // T0: the (mean) target before the treatment
   double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all
   bool intervals = true;
-  bool group = false;  // intervals are for the mean of many people, not for one
+  bool targeted = false;  // a round of its own for y, where it pays
+  bool group = false;     // intervals are for the mean of many people, not for one
 };
 
 /// Found by simulation over public designs (bench/accuracy.R); none depends on data.
 namespace gram_constants {
-// Shares of the moments' rounds, and of their radii.
-constexpr double moments1 = 0.25 / 0.97, moments2 = 0.72 / 0.97;
+// Share of the first round among those of moments; the others divide the rest evenly.
+constexpr double first_round = 0.25 / 0.97;
 // Number of pre-period features: 1.5 x^(1/3) - 1, x = n sqrt(rho).
 constexpr double features = 1.5;
 // With so many features per period, rows are neither demeaned nor compressed.
@@ -35,6 +36,14 @@ constexpr double weight = 0.65;
 constexpr double kappa1 = 0.5, kappa2 = 26.0, kappa2_least = 0.1, kappa2_most = 1.0;
 // Radii of the second release, in units of the whitened spread.
 constexpr double spread_low = 0.15, spread_high = 4.0;
+// Share of the target's own round, and the n sqrt(rho) from which it pays. With it, moments are
+// released three times up to an n sqrt(rho) beyond which time is dearer than noise.
+constexpr double target = 0.12, least_targeted = 40.0, most_thrice = 20000.0;
+// The radius of a whitened round, over that which keeps most energy: a half up to x = 500, then
+// by the cube root of x up to four fifths.
+constexpr double shorten_least = 0.5, shorten_signal = 500.0, shorten_most = 0.8;
+// Radii of that round, in units of the residuals' size in its direction.
+constexpr double target_low = 0.7, target_high = 8.0;
 // Donors whose placebo errors calibrate the intervals, at most.
 constexpr double calibration_rows = 10000.0;
 }  // namespace gram_constants

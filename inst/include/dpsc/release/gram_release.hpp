@@ -1,6 +1,6 @@
 // Method "gram" from facts to release: two joint releases of mean and second moments of people's
-// features (the second in coordinates and about a centre that the first one found), then the
-// placebo errors that calibrate intervals.
+// features, or three (each in coordinates and about a centre that the last one found), then the
+// placebo errors that calibrate intervals, then what the fit leaves in the target's direction.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,6 +12,7 @@
 #include "../estimate/counterfactual.hpp"
 #include "../mechanism/calibration.hpp"
 #include "../mechanism/moments.hpp"
+#include "../mechanism/targeted.hpp"
 #include "../rows/source.hpp"
 #include "covariate_features.hpp"
 #include "gram_features.hpp"
@@ -21,8 +22,10 @@ namespace dpsc {
 /// Fixed before anything is drawn. PUBLIC.
 struct gram_plan {
   gram_features features;
-  double radius1 = 0.0, radius2 = 0.0;  // exponents
-  moments_step moments1, moments2;
+  double radius = 0.0;   // exponent of each round's
+  double shorten = 1.0;  // the radius of a whitened round, over the one that was chosen
+  std::vector<moments_step> moments;
+  targeted_plan target;
   calibration_plan calibration;
   double rho = 0.0;     // of the whole, by the conversion of zCDP
   double total = 0.0;   // mu, or epsilon
@@ -38,6 +41,12 @@ inline double gram_signal(const panel_facts& facts, const total_budget& budget) 
           ? budget.rho()
           : std::pow(budget.total() / (2.0 * (static_cast<double>(facts.T1) + 4.0)), 2.0);
   return facts.n * std::sqrt(rho);
+}
+
+/// Rounds of more budget can do with longer radii, whose bias is less.
+inline double shortening_of(double signal) {
+  using namespace gram_constants;
+  return std::min(shorten_most, shorten_least * std::max(1.0, std::cbrt(signal / shorten_signal)));
 }
 
 inline gram_plan plan_gram(const panel_facts& facts) {
@@ -56,20 +65,33 @@ inline gram_plan plan_gram(const panel_facts& facts) {
     intervals = share_calibration(budget, m, facts.group);
     out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
-  const double rest = 1.0 - intervals.total();
+  // Inference over time takes the moments apart; pure noise has no share to spare.
+  const bool targeted = facts.targeted && budget.gaussian() && !std::isinf(facts.features) &&
+                        signal >= least_targeted;
+  const double target = targeted ? gram_constants::target : 0.0;
+  const double rest = 1.0 - intervals.total() - target;
+  const int rounds = targeted && signal <= most_thrice ? 3 : 2;
+  if (targeted) out.shorten = shortening_of(signal);
   const double radius = rest * budget.share_of_exponent(60.0 / facts.n, 0.01, 0.06);
-  const double moments = rest - 2.0 * radius;
-  out.radius1 = out.radius2 = budget.exponent(radius);
+  const double moments = rest - rounds * radius;
+  out.radius = budget.exponent(radius);
   const Eigen::Index d = out.features.loadings.cols();
   const double kappa = std::min(std::max(kappa2 / signal, kappa2_least), kappa2_most);
-  out.moments1 = plan_moments("mean and moments", facts.n, d, std::sqrt(kappa1), budget,
-                              moments * gram_constants::moments1);
-  out.moments2 = plan_moments("mean and moments, whitened", facts.n, d, std::sqrt(kappa), budget,
-                              moments * gram_constants::moments2);
   energy_bits(facts.n);
-  out.records = {budget.choice_record("radius", out.radius1), out.moments1.record,
-                 budget.choice_record("radius, whitened", out.radius2), out.moments2.record};
+  for (int k = 0; k < rounds; ++k) {
+    const std::string at = k == 0 ? "" : k == 1 ? ", whitened" : ", whitened again";
+    const double share = k == 0 ? first_round : (1.0 - first_round) / (rounds - 1);
+    out.moments.push_back(plan_moments("mean and moments" + at, facts.n, d,
+                                       std::sqrt(k == 0 ? kappa1 : kappa), budget,
+                                       moments * share));
+    out.records.push_back(budget.choice_record("radius" + at, out.radius));
+    out.records.push_back(out.moments.back().record);
+  }
   for (const step_record& record : out.calibration.records) out.records.push_back(record);
+  if (targeted) {
+    out.target = plan_targeted(budget, target, facts.n);
+    for (const step_record& record : out.target.records) out.records.push_back(record);
+  }
   return out;
 }
 
@@ -84,6 +106,7 @@ struct gram_release {
   gram_statistics statistics;
   std::vector<gram_round> rounds;
   calibration intervals;
+  targeted_sum target;
 };
 
 /// Centre and whitening transform from noisy moments: directions in which the noise is larger than
@@ -150,53 +173,79 @@ inline placebo_errors placebo_pass(const row_source& source, const row_scale& sc
   return out;
 }
 
+/// What the fit leaves of people's post-period in the direction of the target, outcome units.
+inline targeted_sum correct_target(const targeted_plan& plan, const gram_statistics& s,
+                                   const counterfactual_estimator& estimator,
+                                   const panel_facts& facts, const row_scale& scale,
+                                   const row_source& source, noise& draws, const ticker& tick) {
+  const Eigen::Index p = s.pre, T1 = s.T1();
+  const target_direction along = estimator.direction(facts.y);
+  const Eigen::VectorXd centre = s.mean.head(p);
+  const double gain = 1.0 / std::sqrt((1.0 + along.leverage) * along.residual);
+  Eigen::MatrixXd loadings(s.loadings.rows(), 1 + T1);
+  loadings.col(0) = s.loadings.leftCols(p) * along.h;
+  loadings.rightCols(T1) =
+      gain * (s.loadings.rightCols(T1) - s.loadings.leftCols(p) * along.slopes);
+  Eigen::VectorXd origin(1 + T1);
+  origin << along.h.dot(centre), gain * (s.mean.tail(T1) - along.slopes.transpose() * centre);
+  targeted_sum out = release_targeted(
+      source, map_on_grid(scale, loadings, origin), facts.n,
+      radius_grid(gram_constants::target_low, gram_constants::target_high), plan, draws, tick);
+  const double unit = 1.0 / (gain * s.weight);
+  out.mean *= unit;
+  out.sd *= unit;
+  out.radius *= unit;
+  return out;
+}
+
 inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
                              const row_scale& scale, const estimator_options& options,
                              const row_source& source, noise& draws, const ticker& tick) {
   using namespace gram_constants;
   const gram_features& f = plan.features;
-  const auto round = [](const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin,
-                        double radius, double exponent, const moments_step& step) {
-    return gram_round{loadings, origin, radius, exponent, step.limit, step.constant, step.noise};
-  };
   gram_release out;
-  grid_map rows = map_on_grid(scale, f.loadings, f.origin);
-  double radius = choose_radius(source, rows, facts.n, radius_grid(f.low, f.high), plan.radius1,
-                                plan.records[0].label, draws, tick);
-  const noisy_moments first =
-      release_moments(source, rows, facts.n, radius, plan.moments1, draws, tick);
-  out.rounds.push_back(round(f.loadings, f.origin, radius, plan.radius1, plan.moments1));
-
-  const whitening frame(first, radius);
-  const Eigen::VectorXd centre = f.origin + frame.centre;
-  const Eigen::MatrixXd loadings = f.loadings * frame.whiten;
-  const Eigen::VectorXd origin = frame.whiten.transpose() * centre;
-  rows = map_on_grid(scale, loadings, origin);
-  radius = choose_radius(source, rows, facts.n,
-                         radius_grid(spread_low * frame.spread, spread_high * frame.spread),
-                         plan.radius2, plan.records[2].label, draws, tick);
-  const noisy_moments second =
-      release_moments(source, rows, facts.n, radius, plan.moments2, draws, tick);
-  out.rounds.push_back(round(loadings, origin, radius, plan.radius2, plan.moments2));
-
   gram_statistics& s = out.statistics;
   s.loadings = f.loadings;
   s.pre = f.pre;
   s.covariates = facts.covariates;
   s.weight = f.weight;
   s.demean = f.demean;
-  s.mean = centre + frame.restore * second.mean;
-  s.restore = frame.restore;
-  s.covariance = second.second - second.mean * second.mean.transpose();
-  s.mean_sd = second.mean_sd;
-  s.moment_sd = second.second_sd;
-  if (plan.calibration.made()) {
-    const counterfactual_estimator estimator(s, options);
+  const Eigen::Index d = f.origin.size();
+  s.restore = Eigen::MatrixXd::Identity(d, d);
+  Eigen::MatrixXd whiten = s.restore;
+  Eigen::VectorXd centre = f.origin;
+  std::vector<double> radii = radius_grid(f.low, f.high);
+  for (std::size_t k = 0; k < plan.moments.size(); ++k) {
+    const Eigen::MatrixXd loadings = f.loadings * whiten;
+    const Eigen::VectorXd origin = whiten.transpose() * centre;
+    const grid_map rows = map_on_grid(scale, loadings, origin);
+    const double radius =
+        (k == 0 ? 1.0 : plan.shorten) * choose_radius(source, rows, facts.n, radii, plan.radius,
+                                                      plan.records[2 * k].label, draws, tick);
+    const moments_step& step = plan.moments[k];
+    const noisy_moments found = release_moments(source, rows, facts.n, radius, step, draws, tick);
+    out.rounds.push_back(
+        {loadings, origin, radius, plan.radius, step.limit, step.constant, step.noise});
+    s.mean = centre + s.restore * found.mean;
+    s.covariance = found.second - found.mean * found.mean.transpose();
+    s.mean_sd = found.mean_sd;
+    s.moment_sd = found.second_sd;
+    if (k + 1 == plan.moments.size()) break;
+    const whitening frame(found, radius);
+    centre += s.restore * frame.centre;
+    whiten *= frame.whiten;
+    s.restore *= frame.restore;
+    radii = radius_grid(spread_low * frame.spread, spread_high * frame.spread);
+  }
+  if (!plan.calibration.made() && !plan.target.made()) return out;
+  const counterfactual_estimator estimator(s, options);
+  if (plan.calibration.made())
     out.intervals =
         release_calibration(placebo_pass(source, scale, estimator, facts.T0 + facts.covariates,
                                          facts.T1, plan.stride, plan.calibration.rows, tick),
                             plan.calibration, draws);
-  }
+  if (plan.target.made())
+    out.target = correct_target(plan.target, s, estimator, facts, scale, source, draws, tick);
   return out;
 }
 

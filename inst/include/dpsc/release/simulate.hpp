@@ -257,7 +257,9 @@ inline simulated_release simulate_release(people_law& law, panel_facts facts,
       Eigen::MatrixXd(targets, T1), Eigen::MatrixXd(targets, T1), {}, release.intervals};
   for (Eigen::Index i = 0; i < targets; ++i) {
     const Eigen::VectorXd pre = panel.targets.row(i).head(T0).transpose();
-    const target_estimate estimate = estimator.target(pre);
+    const bool corrected = i == 0 && plan.target.made();
+    const target_correction correction{release.target.mean, release.target.sd};
+    const target_estimate estimate = estimator.target(pre, corrected ? &correction : nullptr);
     if (i == 0) out.own = estimate;
     out.error.row(i) = panel.targets.row(i).tail(T1) - estimate.path.tail(T1).transpose();
     out.raw.row(i) = panel.targets.row(i).tail(T1) - ridge.predict(pre).tail(T1).transpose();

@@ -1,0 +1,101 @@
+// A round for one public target: the mean over people of (1 + h'w) r, one number a period, which
+// corrects the target's prediction to first order. Proof: inst/proofs/gram.md, section 5.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "moments.hpp"
+
+namespace dpsc {
+
+/// Public constants of the target's round.
+struct targeted_plan {
+  double exponent = 0.0;  // of the radius
+  double limit = 0.0;     // Q: whole
+  double noise = 0.0;     // variance
+  double sigma = 0.0;
+  std::vector<step_record> records;
+
+  bool made() const { return limit > 0.0; }
+};
+
+/// Of the round's share, that of its radius, at least and at most.
+constexpr double least_radius_part = 0.05, most_radius_part = 0.25;
+
+/// The finest grid whose noise the exact sampler can draw.
+inline targeted_plan plan_targeted(const total_budget& budget, double share, double n) {
+  targeted_plan out;
+  const double radius =
+      budget.share_of_exponent(60.0 / n, share * least_radius_part, share * most_radius_part);
+  out.exponent = budget.exponent(radius);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const double mu = budget.mu(share - radius);
+  for (int bits = 20; bits >= 8; --bits) {
+    out.limit = std::ldexp(1.0, bits);
+    out.noise = gaussian_vector_variance(2.0 * out.limit, mu);
+    out.sigma = std::sqrt(out.noise);
+    if (out.sigma <= largest_sigma && n * out.limit < exact_integers) {
+      out.records = {budget.choice_record("radius for the target", out.exponent),
+                     {"sum for the target", law_name(law::discrete_gaussian), 2.0 * out.limit,
+                      out.sigma, none, gaussian_vector_mu(2.0 * out.limit, out.noise)}};
+      return out;
+    }
+  }
+  throw budget_too_small();
+}
+
+/// Whole rows (1 + f) r of features (f, r): each a function of one row.
+inline Eigen::MatrixXd targeted_rows(const Eigen::MatrixXd& z, double unit) {
+  const Eigen::ArrayXd gain = 1.0 + z.col(0).array() * unit;
+  Eigen::MatrixXd out(z.rows(), z.cols() - 1);
+  for (Eigen::Index t = 0; t < out.cols(); ++t)
+    out.col(t).array() = nearest_integer((z.col(t + 1).array() * gain).eval());
+  return out;
+}
+
+/// RELEASED.
+struct targeted_sum {
+  Eigen::VectorXd mean;  // T1
+  double sd = 0.0;       // of the noise
+  double radius = 0.0;   // longer rows were shortened to it
+};
+
+/// `rows`: features f = h'w, then r.
+inline targeted_sum release_targeted(const row_source& source, const grid_map& rows, double n,
+                                     const std::vector<double>& radii, const targeted_plan& plan,
+                                     noise& draws, const ticker& tick) {
+  const Eigen::Index q = rows.map.dimension() - 1;
+  const auto each = [&](auto& into) {
+    source.pass([&](const table_view& table) {
+      block_reader reader(table, rows.map);
+      for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
+        const Eigen::MatrixXd& z = reader.features(b);
+        into.add(targeted_rows(z, rows.unit));
+        tick(static_cast<double>(z.size() * (rows.map.periods() + 4)));
+      }
+    });
+  };
+  const int bits = energy_bits(n);
+  radius_energy energy(squared_steps(radii, rows), radius_price, bits);
+  each(energy);
+  targeted_sum out;
+  const double radius = radius_steps(
+      radii[choose_energy(energy, bits, plan.exponent, plan.records[0].label, draws)], rows);
+  out.radius = radius * rows.unit;
+
+  clipped_moments sums(q, radius, plan.limit);
+  each(sums);
+  const Eigen::VectorXd noisy = draws.add(plan.records[1].label, law::discrete_gaussian, sums.sum(),
+                                          Eigen::VectorXd::Constant(q, plan.noise));
+  const double grid = rows.unit / sums.zoom() / n;
+  out.mean = noisy * grid;
+  out.sd = plan.sigma * grid;
+  return out;
+}
+
+}  // namespace dpsc

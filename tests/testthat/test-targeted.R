@@ -1,0 +1,167 @@
+# The round for the target that a release is made for.
+
+targeted_facts <- function(n, y, T1 = 2, epsilon = 1) {
+  gram_facts_of(length(y), T1, n, epsilon = epsilon, y = y, targeted = TRUE)
+}
+
+# The map of the round, from what was released, by section 5 of the proof.
+targeted_rows <- function(donors, s, y, options) {
+  p <- s$pre
+  A <- seq_len(p)
+  model <- gram_model(s)
+  fits <- fit_penalties(model, drop(crossprod(s$loadings[seq_along(y), A], y)) - s$mean[A])
+  evidence <- vapply(fits, `[[`, 0, "evidence")
+  weight <- exp(evidence - max(evidence)) / sum(exp(evidence - max(evidence)))
+  shape <- crossprod(model$restore_A)
+  u <- drop(crossprod(s$loadings[seq_along(y), A], y)) - s$mean[A]
+  h <- numeric(p)
+  slopes <- matrix(0, p, ncol(s$loadings) - p)
+  for (k in seq_along(fits)) {
+    C <- model$covariance[A, A] + fits[[k]]$penalty * shape
+    h <- h + weight[[k]] * solve(C, u)
+    slopes <- slopes + weight[[k]] * solve(C, model$covariance[A, -A])
+  }
+  features <- donors %*% s$loadings
+  x <- sweep(features[, A, drop = FALSE], 2L, s$mean[A])
+  r <- sweep(features[, -A, drop = FALSE], 2L, s$mean[-A]) - x %*% slopes
+  (1 + drop(x %*% h)) * r / s$weight
+}
+
+test_that("the sum is that of the shortened rows, written out", {
+  withr::local_seed(1)
+  n <- 1500
+  donors <- sim_panel(n, 6, 2)$donors
+  y <- sim_panel(1, 6, 2)$donors[1L, 1:6]
+  run <- gram_core(donors, targeted_facts(n, y))
+  call <- run$calls[[length(run$calls)]]
+  expect_identical(call$label, "sum for the target")
+  found <- run$statistics$target
+  rows <- targeted_rows(donors, run$statistics, y)
+  length <- sqrt(rowSums(rows^2))
+  short <- rows * pmin(1, found$radius / length)
+  grid <- found$sd / sqrt(call$scale[[1L]])
+  expect_equal(grid * call$value, colMeans(short), tolerance = 1e-4)
+  expect_equal(grid * call$output, drop(found$mean))
+  # Some rows are shortened, and not most.
+  expect_gt(mean(length < found$radius), 0.5)
+})
+
+test_that("a replaced row moves the sum by twice the radius at most, and may reach it", {
+  withr::local_seed(2)
+  n <- 300
+  y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
+  donors <- sim_panel(n, 6, 2)$donors
+  facts <- targeted_facts(n, y, epsilon = 4)
+  run <- gram_core(donors, facts)
+  outputs <- call_parts(run$calls, "output")
+  limit <- gram_plan_cpp(facts)$steps
+  limit <- limit$sensitivity[[nrow(limit)]] / 2
+  value <- function(x) {
+    calls <- gram_core(x, facts, outputs = outputs)$calls
+    calls[[length(calls)]]$value
+  }
+  corners <- replicate(60, sample(c(-1, 0, 1), 8, TRUE))
+  values <- apply(corners, 2L, function(row) value(rbind(row, donors[-1L, ])))
+  apart <- as.matrix(stats::dist(t(values)))
+  expect_lte(max(apart), 2 * limit)
+  expect_gt(max(apart), 1.8 * limit)
+})
+
+test_that("losses of its radius move within three units", {
+  withr::local_seed(3)
+  n <- 300
+  y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
+  donors <- sim_panel(n, 6, 2)$donors
+  facts <- targeted_facts(n, y, epsilon = 4)
+  run <- gram_core(donors, facts)
+  outputs <- call_parts(run$calls, "output")
+  at <- length(run$calls) - 1L
+  expect_identical(run$calls[[at]]$label, "radius for the target")
+  losses <- function(x) gram_core(x, facts, outputs = outputs)$calls[[at]]$value
+  rows <- rbind(0, t(replicate(40, stats::runif(8, -1, 1))), 1, -1)
+  all <- apply(rows, 1L, function(row) losses(rbind(row, donors[-1L, ])))
+  widest <- 0
+  for (i in seq_len(ncol(all))) {
+    for (j in seq_len(i)) {
+      widest <- max(widest, diff(range(all[, i] - all[, j])))
+    }
+  }
+  expect_lte(widest, 3 * 2^20)
+  expect_gt(widest, 2^20)
+})
+
+test_that("it serves its own target, estimator and penalty, and no other", {
+  withr::local_seed(4)
+  p <- sim_panel(1500, 8, 2)
+  release <- dp_release(p$donors,
+    target = p$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R")
+  )
+  without <- release
+  without$statistics$target <- NULL
+  effect <- function(release, target = p$target, ...) drop(effects(dp_synth(release, target, ...)))
+  expect_false(isTRUE(all.equal(effect(release), effect(without))))
+  expect_identical(effect(release, rev(p$target)), effect(without, rev(p$target)))
+  expect_identical(
+    effect(release, estimator = "did"), effect(without, estimator = "did")
+  )
+  expect_identical(effect(release, lambda = 3), effect(without, lambda = 3))
+  # After the treatment the target may be anything.
+  moved <- p$target + c(numeric(8), 0.1, 0.2)
+  expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
+})
+
+test_that("releases that cannot use it do not pay for it", {
+  p <- sim_panel(1500, 8, 2)
+  steps <- function(...) {
+    withr::local_seed(5)
+    dp_synth(p$donors, target = p$target, T0 = 8, bounds = c(-1, 1), ...)$release$privacy$steps$step
+  }
+  own <- "sum for the target"
+  seeded <- dp_control(rng = "R")
+  expect_true(own %in% steps(epsilon = 1, control = seeded))
+  expect_false(own %in% steps(epsilon = 1, control = seeded, estimator = "did"))
+  expect_false(own %in% steps(epsilon = 1, control = seeded, delta = 0))
+  expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
+})
+
+test_that("what is left with hardly any noise is the prediction without privacy", {
+  withr::local_seed(6)
+  p <- sim_panel(3000, 6, 2)
+  exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
+  near <- dp_synth(p$donors,
+    target = p$target, T0 = 6, epsilon = 1e4, bounds = c(-1, 1),
+    control = dp_control(rng = "R", features = 5)
+  )
+  expect_equal(effects(near), effects(exact), tolerance = 0.1)
+})
+
+test_that("it makes estimates better", {
+  withr::local_seed(7)
+  errors <- replicate(40, {
+    p <- sim_panel(1500, 12, 3)
+    fit <- dp_synth(p$donors,
+      target = p$target, T0 = 12, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R")
+    )
+    without <- fit$release
+    without$statistics$target <- NULL
+    error <- function(fit) mean((fit$counterfactual[13:15] - p$counterfactual[13:15])^2)
+    c(error(fit), error(dp_synth(without, p$target)))
+  })
+  rmse <- sqrt(rowMeans(errors))
+  expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
+})
+
+test_that("replayed and exact losses of its steps are within what they were charged", {
+  withr::local_seed(8)
+  p <- sim_panel(400, 6, 2)
+  neighbour <- p$donors
+  neighbour[1L, ] <- c(-1, 1, -1, 1, -1, 1, 1, 1)
+  release <- audit_mechanism("gram", target = p$target, T0 = 6, epsilon = 2, bounds = c(-1, 1))
+  replay <- dp_audit(release, p$donors, neighbour, n_runs = 4, mode = "replay")
+  expect_false(replay$violated)
+  own <- replay$table[grepl("for the target", replay$table$call), ]
+  expect_identical(nrow(own), 2L)
+  expect_true(all(own$ratio > 0 & own$ratio <= 1))
+  loss <- dp_audit(release, p$donors, neighbour, n_runs = 30, mode = "loss")
+  expect_false(loss$violated)
+})
