@@ -153,6 +153,8 @@
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
 #'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
+#' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now, which
+#'   [update()][dp_monitor] draws when they are there.
 #' @param covariates (`numeric` or `matrix`, k x q)\cr of targets, where the release has covariates,
 #'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
@@ -210,7 +212,8 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              method = c("gram", "output", "objective"),
                              calibration = c("tight", "published"), estimator = "ridge",
                              size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
-                             na = c("error", "interpolate"), roster = NULL, ...) {
+                             na = c("error", "interpolate"), roster = NULL, monitor = NULL,
+                             ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
@@ -228,7 +231,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   panel$predictors <- formula_predictors(predictors, data, index, panel, call)
   fit <- fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
+    protect, monitor
   )
   fit$formula <- shown_formula(x)
   fit
@@ -251,7 +254,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            protect = NULL, ...) {
+                            protect = NULL, monitor = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
@@ -260,7 +263,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
+    protect, monitor
   )
 }
 
@@ -269,7 +272,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
 dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
                                size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               protect = NULL, ...) {
+                               protect = NULL, monitor = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
@@ -277,7 +280,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   panel <- panel_from_chunks(x, target, T0, times, call, hide = hide)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
+    protect, monitor
   )
 }
 
@@ -351,6 +354,12 @@ with_penalty <- function(release, lambda, call) {
   if (identical(lambda, release$settings$lambda)) {
     return(release)
   }
+  if (periods_grown(release)) {
+    abort(c(
+      "The new periods of this release were measured for its own penalty.",
+      i = "The fit from before the first {.code update(newdata = )} serves others."
+    ), "monitor", call)
+  }
   if (release$method != "gram") {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",
@@ -366,10 +375,11 @@ with_penalty <- function(release, lambda, call) {
 #' From a checked panel to a fit
 #' @noRd
 fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
-                      ledger, control, call, protect = NULL) {
+                      ledger, control, call, protect = NULL, monitor = NULL) {
   panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
   size <- panel$size %||% check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
+    check_can_grow(list(monitor = monitor, private = FALSE), call)
     one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control, call)
     return(if (is.null(panel$adopted)) one(panel) else classical_cohorts(panel, size, one))
   }
@@ -379,7 +389,7 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
   panel$size <- size
   release <- release_panel(
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
-    refuse = TRUE
+    refuse = TRUE, monitor = monitor
   )
   if (!is.null(panel$adopted)) {
     fit_one <- function(...) fit_release(..., call = call)
@@ -429,11 +439,13 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
   }
   group <- mean_target(target, size)
   if (release$method != "gram") check_fitted_target(release, group, call)
+  check_growing_target(release, group, size, estimator, call)
   mean_covariates <- if (!is.null(covariates)) {
     matrix(colSums(covariates * (size / sum(size))), 1L)
   }
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
-  several <- nrow(target) > 1L && release$method == "gram"
+  # New periods are of the group's mean.
+  several <- nrow(target) > 1L && release$method == "gram" && !periods_grown(release)
   structure(c(
     list(release = release), overall, list(
       estimator = estimator,
@@ -447,7 +459,7 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
 fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   scale <- release_scale(release)
   scaled <- with_covariates(release, unname(to_scale(target, scale)), covariates)
-  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
+  estimate <- switch(release$method, gram = estimate_growing, estimate_vertical)
   fits <- estimate(release, scaled, size, estimator)
   counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
   rownames(counterfactual) <- rownames(target)

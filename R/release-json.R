@@ -296,7 +296,15 @@ find_release_problem <- function(release) {
     privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
     return("The privacy record is wrong.")
   }
-  problem <- if (release$method == "gram") gram_problem(release) else vertical_problem(release)
+  problem <- growing_problem(release)
+  if (!is.null(problem)) {
+    return(problem)
+  }
+  problem <- if (release$method == "gram") {
+    gram_problem(base_release(release))
+  } else {
+    vertical_problem(release)
+  }
   problem %||% cohorts_problem(release) %||% treated_problem(release) %||%
     release_conflict(release)
 }

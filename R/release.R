@@ -136,7 +136,7 @@ release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call, estimator = "ridge", size = 1, refuse = FALSE) {
+                          call, estimator = "ridge", size = 1, refuse = FALSE, monitor = NULL) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
   check_cohort_method(public$method, panel$adopted, call)
@@ -144,6 +144,9 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   public$treated <- nrow(panel$treated)
   public$covariates <- panel$covariates$columns
   check_covariate_method(public, call)
+  public$monitor <- check_monitor(monitor, call)
+  public[c("paid", "sizes")] <- list(!is.null(ledger), size)
+  check_can_grow(public, call)
   mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
@@ -154,9 +157,11 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
   on.exit(close_donors(donors))
   if (public$private) {
     label <- paste0(
-      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
+      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone",
+      if (!is.null(public$monitor)) paste0(", and ", count_of(public$monitor, "period"), " to come")
     )
     spend(ledger, plan$cost, label, call, guarantee(public, plan))
+    reserve_draws(ledger, plan$id)
   }
   rows <- mechanism_rows(after_charge(donors, public$private), "donors", panel, public)
   if (!is.null(panel$treated)) {
@@ -202,6 +207,9 @@ release_mechanism <- function(public) {
       plan = function(public) plan_everyone(public, gram$plan),
       run = function(plan, rows, public) run_everyone(plan, rows, public, gram$run)
     ))
+  }
+  if (!is.null(public$monitor)) {
+    return(growing_mechanism())
   }
   if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
 }

@@ -17,10 +17,12 @@ r_floors <- list(
     "source-engine", "source-panel", "source-people", "source-proof", "source-rows", "source-sql",
     "source-table", "source-wide", "source-workers", "stream-columns"
   ),
-  privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
+  privacy = c(
+    "accountant", "control", "ledger", "monitor-base", "monitor-draws", "noise", "sensitivity"
+  ),
   mech = c(
     "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out", "mechanism-cohorts",
-    "mechanism-gram", "mechanism-objective", "mechanism-output", "mechanism-treated",
+    "mechanism-gram", "mechanism-growing", "mechanism-objective", "mechanism-output", "mechanism-treated",
     "paper-bounds", "period-model", "plan-refusal", "treated-check"
   ),
   release = c(
@@ -31,7 +33,7 @@ r_floors <- list(
   est = c(
     "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
     "classical-predictors", "classical-sdid", "effects", "estimate-cohorts", "estimate-gram",
-    "estimate-treated", "lm-path"
+    "estimate-growing", "estimate-treated", "lm-path"
   ),
   infer = c(
     "classical-conformal", "classical-errors", "classical-placebo", "free-inference", "inference",
@@ -39,7 +41,7 @@ r_floors <- list(
   ),
   api = c(
     "classical-fit", "cohorts", "fit", "glm", "glm-release", "lm", "lm-json", "lm-posterior",
-    "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
+    "monitor-update", "plan", "plan-errors", "plan-glm", "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-gram",

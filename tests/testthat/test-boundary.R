@@ -20,6 +20,7 @@ public <- c(
   "median_losses_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp", "lm_moments_cpp",
   "penalised_path_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
+  "growing_estimate_cpp", "growing_frame_cpp", "growing_plan_cpp",
   "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
   "treated_plan_cpp",
   "aggregate_order_cpp", "aggregate_plan_cpp", "joint_loss_cpp", "joint_shift_cpp",
@@ -30,7 +31,7 @@ public <- c(
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
-  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "lm_release_cpp", "select_pick_cpp",
+  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "growing_release_cpp", "lm_release_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
 )
