@@ -94,7 +94,7 @@ growing_facts <- function(public) {
 #' The first release, and the record of what may follow
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
 #'   `epsilon`, of the first release; `id`; `paid`, from a ledger; `target` (T0, scaled units) and
-#'   `size`; `periods`, a list with one release each: `means` (4), `radius`, `sd`. RELEASED.
+#'   `size`; `periods`, a list with one release each: `means` (5), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
@@ -133,7 +133,7 @@ growing_problem <- function(release) {
   }
   is_count <- function(n) is_number(n) && n == round(n) && n >= 0
   fits <- function(one) {
-    is.list(one) && is.numeric(one$means) && length(one$means) == 4L &&
+    is.list(one) && is.numeric(one$means) && length(one$means) == 5L &&
       all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], function(v) {
         is_number(v) && is.finite(v) && v > 0
       }, NA))
@@ -171,11 +171,7 @@ growing_conflict <- function(release) {
   if (!same) {
     return("The announced periods' steps are not those of the release.")
   }
-  # Rounding takes one grid step of the radius.
-  step <- known[2L, ]
-  limit <- step$sensitivity / if (step$law == "discrete_laplace") 4 else 2
-  sigma <- step$scale * if (step$law == "discrete_laplace") sqrt(2) else 1
-  noise <- sigma / ((limit - 1) * (1 - 2^-40) * release$panel$n)
+  noise <- growing_plan_cpp(facts)$noise
   agrees <- vapply(x$periods, function(one) isTRUE(all.equal(one$sd, noise * one$radius)), NA)
   if (!all(agrees)) "The noise of the new periods is not that of the noise steps."
 }

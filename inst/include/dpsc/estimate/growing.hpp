@@ -24,6 +24,8 @@ constexpr double drift_count = 2.0;  // how many periods' evidence that is worth
 constexpr double variance_first = 0.3, variance_step = 0.1;
 // The same of the correlation between periods, and what it is with one period before.
 constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_usual = 0.5;
+// Variance of the donors' likeness, at most about one, before it was measured; and its limits.
+constexpr double spread_usual = 0.6, spread_first = 0.3, spread_least = 0.1, spread_most = 1.5;
 }  // namespace growing_constants
 
 /// What was released before the first new period. RELEASED or PUBLIC.
@@ -53,14 +55,22 @@ class growing_estimate {
     start_ = centre_.dot(base.target) + centre_at_;
 
     // Donors' weights in the target's counterfactual are 1 + q'(features - mean).
-    const Eigen::VectorXd q = fit.solve * fit.u;
-    reach_ = std::sqrt(std::max(0.0, q.dot(fit.u)));
+    // Where the released covariance is nothing, the first release's regression is nothing either,
+    // but weights would be largest: the part of the target that lies there is left out.
+    Eigen::VectorXd apart = fit.u;
+    for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
+    const Eigen::VectorXd q = fit.solve * (fit.u - apart), whitened = model.restore_A * q;
     like_ = Eigen::VectorXd::Zero(T0);
-    if (reach_ > 1e-9) {
-      like_ = fit.basis * q / reach_;
-      like_at_ = -q.dot(mean) / reach_;
-      spread_ = q.dot(covariance * q) / (reach_ * reach_);
+    // What the noise hides of the donors' variance is taken to be there.
+    const double unit = std::sqrt(q.dot(covariance * q) + model.edge * whitened.squaredNorm());
+    if (unit > 1e-9) {
+      like_ = fit.basis * q / unit;
+      like_at_ = -q.dot(mean) / unit;
+      reach_ = q.dot(fit.u) / unit;
+      answer_ = reach_ / unit;
     }
+    spread_ = growing_constants::spread_usual;
+    spread_error_ = square(growing_constants::spread_first);
     // The likeness deserves the more weight the further the target is from the donors' mean.
     const double ratio = std::min(4.0, std::max(0.5, reach_));
     weight_ = std::sqrt(ratio);
@@ -68,7 +78,7 @@ class growing_estimate {
     linear_ = estimator_.linear(base.target);
     const Eigen::MatrixXd g = (model.restore_B - model.restore_A * fit.slopes) / s.weight;
     const Eigen::VectorXd direction = g.rowwise().mean();
-    slope_form_ = form_of(direction, model.restore_A * q);
+    slope_form_ = form_of(direction, model.restore_A * (fit.solve * fit.u));
     answer_form_ = form_of(direction, model.restore_A * (fit.solve * (covariance * q)));
     moment_ = model.moment_sd * model.moment_sd;
 
@@ -120,8 +130,13 @@ class growing_estimate {
     using namespace growing_constants;
     const double unit = std::sqrt(variance_), average = average_deviation();
     const double shift = unit * month.means[0], shift_noise = square(unit * month.sd);
-    const double tilt = unit * month.means[1] / weight_;
-    const double tilt_noise = square(unit * month.sd / weight_);
+    const double spread_noise = square(month.sd / period_constants::second);
+    const double learn = spread_error_ / (spread_error_ + spread_noise);
+    spread_ += learn * (1.0 + month.means[4] / period_constants::second - spread_);
+    spread_ = std::min(spread_most, std::max(spread_least, spread_));
+    spread_error_ *= 1.0 - learn;
+    const double tilt = unit * month.means[1] / (weight_ * spread_);
+    const double tilt_noise = square(unit * month.sd / (weight_ * spread_));
 
     // The slope follows a random walk, seen under noise (Kalman, 1960), all in the target's units.
     const double change = square(reach_ * tilt), noise = square(reach_) * tilt_noise;
@@ -134,16 +149,16 @@ class growing_estimate {
     slope_error_ = (1.0 - gain) * expected;
     shifts_.push_back((shifts_.empty() ? 0.0 : shifts_.back()) + shift);
     slopes_.push_back((slopes_.empty() ? 0.0 : slopes_.back()) + gain * tilt);
-    answered_ += gain * (1.0 - answered_ * spread_);
-    answers_.push_back(answered_);
+    answers_.push_back((1.0 - gain) * (answers_.empty() ? 0.0 : answers_.back()) +
+                       gain * answer_ / spread_);
+    left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
     shift_noise_.push_back(shift_noise);
-    for (std::vector<double>& older : tilts_) {
-      older.push_back((1.0 - gain * spread_) * older.back());
-    }
+    for (std::vector<double>& older : tilts_) older.push_back((1.0 - gain) * older.back());
     tilts_.push_back({gain * std::sqrt(tilt_noise) * reach_});
 
     // One person's residual about the group's own: its variance, and that with the earlier ones.
-    const double moved = std::max(0.0, square(shift) - shift_noise) + gain * std::max(0.0, square(tilt) - tilt_noise);
+    const double moved = std::max(0.0, square(shift) - shift_noise) +
+                         gain * spread_ * std::max(0.0, square(tilt) - tilt_noise);
     const double seen = variance_ * (1.0 + month.means[2] / period_constants::second) - moved;
     const double seen_noise = square(variance_ * month.sd / period_constants::second);
     const double together = unit * average * month.means[3] / period_constants::second;
@@ -177,10 +192,7 @@ class growing_estimate {
 
   /// What is left, in each new period, of the error that the base's slopes make.
   Eigen::VectorXd left() const {
-    Eigen::VectorXd out(months());
-    for (std::size_t t = 0; t < answers_.size(); ++t)
-      out[static_cast<Eigen::Index>(t)] = std::max(0.0, 1.0 - answers_[t] * spread_);
-    return out;
+    return Eigen::Map<const Eigen::VectorXd>(left_.data(), months());
   }
 
   /// Covariance of the noise's errors in all periods after the treatment; `base` is that of the
@@ -256,16 +268,16 @@ class growing_estimate {
   double centre_at_ = 0.0, like_at_ = 0.0;
   double start_ = 0.0;   // the base's prediction of the target
   double reach_ = 0.0;   // the target's own likeness
-  double spread_ = 0.0;  // variance of the donors' likeness, as released
+  double answer_ = 0.0;  // by which a slope that is found moves the target, over the spread
+  double spread_ = 0.0, spread_error_ = 0.0;  // variance of the donors' likeness
   double weight_ = 1.0;
   linear_error linear_;
   Eigen::MatrixXd slope_form_, answer_form_;
   double moment_ = 0.0;
 
   std::vector<double> shifts_, slopes_;  // sums up to each period
-  std::vector<double> answers_, shift_noise_;
+  std::vector<double> answers_, left_, shift_noise_;
   std::vector<std::vector<double>> tilts_;  // deviations of slopes' noise, by period made and on
-  double answered_ = 0.0;
   double slope_error_ = 0.0, drift_prior_ = 0.0, evidence_ = 0.0, evidence_count_ = 0.0;
   Eigen::MatrixXd own_;  // lifted
   double variance_ = 0.0, variance_error_ = 0.0;

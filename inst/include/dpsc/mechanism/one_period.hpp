@@ -17,9 +17,9 @@ namespace dpsc {
 
 /// Found by simulation over public designs (bench/monitor.R); none depends on data.
 namespace period_constants {
-// A person's vector: the residual, its product with the person's likeness to the target, and two
+// A person's vector: the residual, its product with the person's likeness to the target, and three
 // second moments, which count for less.
-constexpr Eigen::Index parts = 4;
+constexpr Eigen::Index parts = 5;
 constexpr double second = 0.35;
 // Likeness, and residuals within second moments, are cut at so many deviations.
 constexpr double cut = 3.0;
@@ -42,7 +42,13 @@ struct period_plan {
   std::vector<step_record> records;  // two
 
   /// Deviation of the noise of a mean, in units of the radius.
-  double relative_noise() const { return sigma / (n * (limit - 1.0)); }
+  double relative_noise() const { return sigma / (n * inner_limit()); }
+
+  /// Rounding lengthens a vector by half the root of its parts at most.
+  double inner_limit() const {
+    return (limit - std::sqrt(static_cast<double>(period_constants::parts)) / 2.0) *
+           (1.0 - 0x1.0p-40);
+  }
 
   double stretch() const {
     using namespace period_constants;
@@ -99,21 +105,24 @@ struct period_frame {
 
 /// What one period released: means of people's vectors, in the frame's units. RELEASED.
 struct period_release {
-  Eigen::VectorXd means;  // 4
+  Eigen::VectorXd means;  // 5
   double radius = 0.0;
   double sd = 0.0;  // of the noise of each
 };
 
 namespace period_detail {
 
+using person_vector = Eigen::Matrix<double, period_constants::parts, 1>;
+
 /// One person's vector from the person's own integers.
-inline Eigen::Vector4d vector_of(double residual, double likeness, double before, double weight) {
+inline person_vector vector_of(double residual, double likeness, double before, double weight) {
   using namespace period_constants;
-  const auto cut = [](double x) { return std::min(std::max(x, -period_constants::cut),
-                                                  period_constants::cut); };
-  const double inner = cut(residual);
-  return {residual, weight * residual * cut(likeness), second * (inner * inner - 1.0),
-          second * inner * cut(before)};
+  const auto short_of = [](double x) { return std::min(std::max(x, -cut), cut); };
+  const double inner = short_of(residual), alike = short_of(likeness);
+  person_vector out;
+  out << residual, weight * residual * alike, second * (inner * inner - 1.0),
+      second * inner * short_of(before), second * (alike * alike - 1.0);
+  return out;
 }
 
 /// Everybody's vector, one at a time. PRIVATE.
@@ -146,7 +155,7 @@ inline period_release release_period(const row_source& source, const row_scale& 
   std::size_t seen = 0;
   each_vector(
       source, rows, frame.weight,
-      [&](const Eigen::Vector4d& v) {
+      [&](const person_vector& v) {
         if (seen < n) norms(static_cast<Eigen::Index>(seen), 0) = v.norm();
         ++seen;
       },
@@ -167,13 +176,12 @@ inline period_release release_period(const row_source& source, const row_scale& 
   period_release out;
   out.radius = plan.stretch() * radii[draws.choose(plan.records[0].label, choice)];
 
-  // Rounding lengthens a vector of four by one at most.
-  const double zoom = (plan.limit - 1.0) * (1.0 - 0x1.0p-40) / out.radius;
+  const double zoom = plan.inner_limit() / out.radius;
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(parts);
   bool within = true;
   each_vector(
       source, rows, frame.weight,
-      [&](const Eigen::Vector4d& v) {
+      [&](const person_vector& v) {
         const double length = v.norm();
         const double factor = zoom * (length <= out.radius ? 1.0 : out.radius / length);
         const Eigen::VectorXd w = nearest_integer((v.array() * factor).eval()).matrix();
