@@ -18,7 +18,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
   lapply(fits, function(e) {
     half <- scale$half[[length(scale$half)]]
     grown <- growing_estimate_cpp(
-      growing_base(first, release$statistics$monitor, e), release$statistics$monitor$periods,
+      growing_base(release, e), release$statistics$monitor$periods,
       e$privacy, half
     )
     e$path <- c(e$path, grown$path)
@@ -30,23 +30,25 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
 }
 
 #' What the core must know of a first release, to which periods are added
-#' @param first (`dp_release`)\cr from `base_release()`.
-#' @param monitor (`list`)\cr of the release.
-#' @param e (`list`)\cr from [estimate_gram()], of the target.
+#' @param release (`dp_release`)\cr that grows.
+#' @param e (`list`)\cr from [estimate_gram()], of the target and the first release.
 #' @noRd
-growing_base <- function(first, monitor, e = growing_start(first, monitor)) {
+growing_base <- function(release, e = growing_start(release)) {
+  first <- base_release(release)
   list(
-    statistics = first$statistics, target = monitor$target, own = e$own,
+    statistics = first$statistics, target = release$statistics$monitor$target, own = e$own,
     options = gram_options(
       first$privacy$private, first$panel$n, release_scale(first), "ridge", first$settings$lambda
     ),
-    lift = e$spread$floor %||% 1
+    lift = e$spread$floor %||% 1, stretch = growing_plan_cpp(facts_of_growing(release))$stretch
   )
 }
 
 #' The first release's estimate of the target that is monitored
 #' @noRd
-growing_start <- function(first, monitor) {
+growing_start <- function(release) {
+  first <- base_release(release)
+  monitor <- release$statistics$monitor
   target <- matrix(c(monitor$target, numeric(first$panel$T1)), 1L)
   estimate_gram(first, target, sum(monitor$size), "ridge")[[1L]]
 }

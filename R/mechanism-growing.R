@@ -114,13 +114,17 @@ run_growing <- function(plan, donors, public) {
 #' @return A list: `means`, `radius`, `sd`. RELEASED.
 #' @noRd
 draw_period <- function(release, base, donors, scale) {
-  monitor <- release$statistics$monitor
-  facts <- list(
-    n = release$panel$n, epsilon = release$privacy$epsilon, delta = release$privacy$delta,
-    periods = monitor$announced
-  )
   growing_release_cpp(
-    donors, facts, base, monitor$periods, core_scale(scale), release$privacy$rng
+    donors, facts_of_growing(release), base, release$statistics$monitor$periods, core_scale(scale),
+    release$privacy$rng
+  )
+}
+
+#' @noRd
+facts_of_growing <- function(release) {
+  list(
+    n = release$panel$n, epsilon = release$privacy$epsilon, delta = release$privacy$delta,
+    periods = release$statistics$monitor$announced
   )
 }
 
@@ -157,13 +161,8 @@ growing_conflict <- function(release) {
   }
   steps <- release$privacy$steps
   count <- 2L * x$announced
-  facts <- list(
-    n = release$panel$n, epsilon = release$privacy$epsilon, delta = release$privacy$delta,
-    periods = x$announced
-  )
-  made <- if (release$privacy$private && nrow(steps) > count) {
-    growing_plan_cpp(facts)$steps[rep(1:2, x$announced), ]
-  }
+  plan <- growing_plan_cpp(facts_of_growing(release))
+  made <- if (nrow(steps) > count) plan$steps[rep(1:2, x$announced), ]
   known <- steps[nrow(steps) - count + seq_len(count), ]
   same <- !is.null(made) && identical(made$law, known$law) &&
     isTRUE(all.equal(made$scale, known$scale)) &&
@@ -171,7 +170,8 @@ growing_conflict <- function(release) {
   if (!same) {
     return("The announced periods' steps are not those of the release.")
   }
-  noise <- growing_plan_cpp(facts)$noise
-  agrees <- vapply(x$periods, function(one) isTRUE(all.equal(one$sd, noise * one$radius)), NA)
+  agrees <- vapply(x$periods, function(one) {
+    isTRUE(all.equal(one$sd, plan$noise * one$radius))
+  }, NA)
   if (!all(agrees)) "The noise of the new periods is not that of the noise steps."
 }

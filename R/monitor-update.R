@@ -229,7 +229,7 @@ grow_release <- function(release, panel, ledger, again, call) {
   monitor <- release$statistics$monitor
   periods <- release$panel$T0 + release$panel$T1 + 1L
   bounds <- longer_bounds(cbind(release$bounds$lower, release$bounds$upper), periods)
-  base <- growing_base(base_release(release), monitor)
+  base <- growing_base(release)
   donors <- first_periods(panel$donors, periods)
   taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again, call)
   drawn <- draw_period(

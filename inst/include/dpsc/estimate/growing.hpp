@@ -35,6 +35,7 @@ struct growing_base {
   Eigen::VectorXd target;  // T0, scaled units
   Eigen::MatrixXd own;     // T1 x T1: how one person strays from its prediction
   double lift = 1.0;       // by what placebo errors exceed that
+  double stretch = 1.0;    // where vectors are shortened
 };
 
 class growing_estimate {
@@ -58,7 +59,7 @@ class growing_estimate {
     // Where the released covariance is nothing, the first release's regression is nothing either,
     // but weights would be largest: the part of the target that lies there is left out.
     Eigen::VectorXd apart = fit.u;
-    for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
+    for (int i = 0; i < 5; ++i) apart -= (covariance * (fit.solve * apart)).eval();
     const Eigen::VectorXd q = fit.solve * (fit.u - apart), whitened = model.restore_A * q;
     like_ = Eigen::VectorXd::Zero(T0);
     // What the noise hides of the donors' variance is taken to be there.
@@ -83,7 +84,7 @@ class growing_estimate {
     moment_ = model.moment_sd * model.moment_sd;
 
     own_ = base.lift * base.own;
-    variance_ = std::max(own_.diagonal().mean(), 1e-8);
+    variance_ = least_variance_ = std::max(own_.diagonal().mean(), 1e-8);
     variance_error_ = square(growing_constants::variance_first * variance_);
     correlation_ = growing_constants::correlation_usual;
     if (T1 > 1) {
@@ -129,14 +130,16 @@ class growing_estimate {
   void add(const period_release& month) {
     using namespace growing_constants;
     const double unit = std::sqrt(variance_), average = average_deviation();
-    const double shift = unit * month.means[0], shift_noise = square(unit * month.sd);
+    const double kept = shift_kept(base_.stretch), slope_left = slope_kept(base_.stretch);
+    const double shift = unit * month.means[0] / kept, shift_noise = square(unit * month.sd / kept);
     const double spread_noise = square(month.sd / period_constants::second);
     const double learn = spread_error_ / (spread_error_ + spread_noise);
     spread_ += learn * (1.0 + month.means[4] / period_constants::second - spread_);
     spread_ = std::min(spread_most, std::max(spread_least, spread_));
     spread_error_ *= 1.0 - learn;
-    const double tilt = unit * month.means[1] / (weight_ * spread_);
-    const double tilt_noise = square(unit * month.sd / (weight_ * spread_));
+    const double seen_weight = weight_ * spread_ * slope_left;
+    const double tilt = unit * month.means[1] / seen_weight;
+    const double tilt_noise = square(unit * month.sd / seen_weight);
 
     // The slope follows a random walk, seen under noise (Kalman, 1960), all in the target's units.
     const double change = square(reach_ * tilt), noise = square(reach_) * tilt_noise;
@@ -159,15 +162,17 @@ class growing_estimate {
     // One person's residual about the group's own: its variance, and that with the earlier ones.
     const double moved = std::max(0.0, square(shift) - shift_noise) +
                          gain * spread_ * std::max(0.0, square(tilt) - tilt_noise);
-    const double seen = variance_ * (1.0 + month.means[2] / period_constants::second) - moved;
-    const double seen_noise = square(variance_ * month.sd / period_constants::second);
-    const double together = unit * average * month.means[3] / period_constants::second;
-    const double together_noise = square(unit * average * month.sd / period_constants::second);
+    const double second = period_constants::second;
+    const double seen = variance_ * (1.0 + month.means[2] / second) / kept - moved;
+    const double seen_noise = square(variance_ * month.sd / (second * kept));
+    const double together = unit * average * month.means[3] / (second * slope_left);
+    const double together_noise = square(unit * average * month.sd / (second * slope_left));
     const double middle = own_.diagonal().cwiseSqrt().mean() * unit;
     variance_error_ += square(variance_step * variance_);
     const double follow = variance_error_ / (variance_error_ + seen_noise);
     variance_error_ *= 1.0 - follow;
-    variance_ = std::max(0.25 * variance_, variance_ + follow * (seen - variance_));
+    // Shortening hides tails: no period is taken for calmer than the first ones.
+    variance_ = std::max(least_variance_, variance_ + follow * (seen - variance_));
     correlation_error_ += square(correlation_step);
     const double heed =
         correlation_error_ / (correlation_error_ + together_noise / square(middle));
@@ -280,7 +285,7 @@ class growing_estimate {
   std::vector<std::vector<double>> tilts_;  // deviations of slopes' noise, by period made and on
   double slope_error_ = 0.0, drift_prior_ = 0.0, evidence_ = 0.0, evidence_count_ = 0.0;
   Eigen::MatrixXd own_;  // lifted
-  double variance_ = 0.0, variance_error_ = 0.0;
+  double variance_ = 0.0, least_variance_ = 0.0, variance_error_ = 0.0;
   double correlation_ = 0.0, correlation_error_ = 0.0;
 };
 

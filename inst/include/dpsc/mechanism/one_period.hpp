@@ -20,16 +20,22 @@ namespace period_constants {
 // A person's vector: the residual, its product with the person's likeness to the target, and three
 // second moments, which count for less.
 constexpr Eigen::Index parts = 5;
-constexpr double second = 0.35;
+constexpr double second = 0.3;
 // Likeness, and residuals within second moments, are cut at so many deviations.
 constexpr double cut = 3.0;
 // The likeliest radius, what half an octave below and above it costs, and the share of people that
 // may lie beyond it.
-constexpr double radius = 2.8, below = 1.2, above = 0.9, beyond = 0.08;
+constexpr double radius = 2.8, below = 1.2, above = 0.9, beyond = 0.1;
 // Vectors are shortened at so much of the radius over the root of the noise that it makes, within
 // limits: where many people share it, noise is cheaper than what shortening takes off.
-constexpr double stretch = 0.17, stretch_least = 0.7, stretch_most = 4.0;
+constexpr double stretch = 0.05, stretch_least = 0.6, stretch_most = 3.0;
 }  // namespace period_constants
+
+/// What shortening at so much of the radius leaves of a shift that people share, and of one in
+/// proportion to their likeness: that of normal residuals, nearly that of others (t with 3 degrees
+/// of freedom, Laplace: within .07; growing.md, section 4).
+inline double shift_kept(double stretch) { return 1.0 - 0.78 * std::exp(-2.0 * stretch); }
+inline double slope_kept(double stretch) { return 1.0 - 0.97 * std::exp(-1.6 * stretch); }
 
 /// What one announced period may spend, and on what: the same for all of them. PUBLIC.
 struct period_plan {
@@ -105,7 +111,7 @@ struct period_frame {
 
 /// What one period released: means of people's vectors, in the frame's units. RELEASED.
 struct period_release {
-  Eigen::VectorXd means;  // 5
+  Eigen::VectorXd means;  // 5, of shortened vectors
   double radius = 0.0;
   double sd = 0.0;  // of the noise of each
 };
