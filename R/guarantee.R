@@ -44,6 +44,9 @@ guarantee <- function(public, plan) {
       "proofs/treated.md)"
     )
   }
+  if (!is.null(public$monitor)) {
+    theorem <- sub("proofs/gram.md)", "proofs/gram.md, proofs/growing.md)", theorem, fixed = TRUE)
+  }
   false <- public$method == "objective" && public$calibration == "published"
   seeded <- !identical(public$control$rng, "secure")
   list(

@@ -74,7 +74,7 @@ plan_growing <- function(public) {
       i = "Nothing was released and nothing was spent."
     ), "argument")
   })
-  first <- with_share(public, 1 - each$share)
+  first <- with_share(public, each$share)
   plan <- plan_gram(first)
   months <- each$steps[rep(1:2, public$monitor), ]
   plan$steps <- rbind(plan$steps, months)

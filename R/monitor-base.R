@@ -33,6 +33,18 @@ base_release <- function(release) {
   release
 }
 
+#' Refuse what speaks of the first release alone
+#' @param what (`string`)\cr what was asked for.
+#' @noRd
+check_not_grown <- function(release, what, call) {
+  if (periods_grown(release)) {
+    abort(c(
+      "{what} speaks of the first release alone, and this one has grown.",
+      i = "Ask the fit from before the first {.code update(newdata = )}."
+    ), "monitor", call)
+  }
+}
+
 #' Announced periods that can still be released, as far as the release knows
 #' @noRd
 periods_left <- function(release) {

@@ -7,7 +7,7 @@
 #' effect. Nothing is charged then.
 #'
 #' @section What is released:
-#' The first release is one by method `"gram"`, with half of the budget. Its regression gives every
+#' The first release is one by method `"gram"`, with .6 of the budget. Its regression gives every
 #' donor a weight in the target's counterfactual, a function of the donor's own past. Of each new
 #' period four sums over the donors are released, each person's part shortened to a radius: how far
 #' the donors strayed from their prediction, the same by their likeness to the target, and two

@@ -71,7 +71,8 @@ read_promise <- function(release) {
   privacy <- release$privacy
   public <- list(
     private = privacy$private, method = release$method, calibration = release$calibration,
-    delta = privacy$delta, control = list(rng = privacy$rng), treated = release$panel$treated
+    delta = privacy$delta, control = list(rng = privacy$rng), treated = release$panel$treated,
+    monitor = release$statistics$monitor$announced
   )
   guarantee(public, list(steps = privacy$steps))
 }

@@ -72,6 +72,9 @@ check_same_release <- function(parts, call) {
   if (parts[[1L]]$method != "gram") {
     abort("Only releases by {.code method = \"gram\"} can be put together.", "release", call)
   }
+  if (any(vapply(parts, is_growing, NA))) {
+    abort("Releases that grow cannot be put together.", "release", call)
+  }
   alike(function(part) part$panel[c("T0", "T1", "times", "outcome")], "periods")
   alike(function(part) part$bounds, "bounds")
   alike(function(part) part$settings, "settings")

@@ -23,9 +23,12 @@ dpsc::growing_facts as_growing_facts(const Rcpp::List& x) {
 }
 
 dpsc::growing_base as_base(const Rcpp::List& x) {
-  return {as_statistics(x["statistics"]), as_options(x["options"]),
-          Rcpp::as<Eigen::VectorXd>(x["target"]), Rcpp::as<Eigen::MatrixXd>(x["own"]),
-          Rcpp::as<double>(x["lift"]), Rcpp::as<double>(x["stretch"])};
+  return {as_statistics(x["statistics"]),
+          as_options(x["options"]),
+          Rcpp::as<Eigen::VectorXd>(x["target"]),
+          Rcpp::as<Eigen::MatrixXd>(x["own"]),
+          Rcpp::as<double>(x["lift"]),
+          Rcpp::as<double>(x["stretch"])};
 }
 
 std::vector<dpsc::period_release> as_periods(const Rcpp::List& x) {
@@ -62,9 +65,8 @@ Rcpp::List growing_plan_cpp(const Rcpp::List& facts) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base,
                                const Rcpp::List& periods, const Rcpp::List& scale, SEXP rng) {
-  return with_noise(rng, [&](dpsc::noise& draws) {
-    return release(donors, facts, base, periods, scale, draws);
-  });
+  return with_noise(
+      rng, [&](dpsc::noise& draws) { return release(donors, facts, base, periods, scale, draws); });
 }
 
 // The same with its sums without noise written down: for audits, on made-up panels only. With

@@ -53,7 +53,7 @@ unprotected <- list(
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"),
   # Tests and audits.
-  capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
+  growing_audit_cpp = NULL, capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
   lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,

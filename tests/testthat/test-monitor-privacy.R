@@ -99,13 +99,13 @@ test_that("steps and shares are those of the proof", {
       expect_equal(log2(limit), round(log2(limit)))
       if (delta > 0) {
         total <- gdp_budget_cpp(2, delta)^2
-        expect_lte(K * sum(steps$mu^2), total / 2)
-        expect_gt(K * sum(steps$mu^2), 0.99 * total / 2)
+        expect_lte(K * sum(steps$mu^2), total * (1 - plan$share))
+        expect_gt(K * sum(steps$mu^2), 0.99 * total * (1 - plan$share))
         variance <- steps$scale[[2]]^2
         expect_equal(steps$mu[[2]], 2 * limit / sqrt(variance - 16), tolerance = 1e-9)
       } else {
-        expect_lte(K * sum(steps$epsilon), 1 + 1e-12)
-        expect_gt(K * sum(steps$epsilon), 0.99)
+        expect_lte(K * sum(steps$epsilon), 2 * (1 - plan$share) * (1 + 1e-12))
+        expect_gt(K * sum(steps$epsilon), 2 * (1 - plan$share) * 0.99)
       }
     }
   }

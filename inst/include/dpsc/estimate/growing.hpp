@@ -59,7 +59,7 @@ class growing_estimate {
     // Where the released covariance is nothing, the first release's regression is nothing either,
     // but weights would be largest: the part of the target that lies there is left out.
     Eigen::VectorXd apart = fit.u;
-    for (int i = 0; i < 5; ++i) apart -= (covariance * (fit.solve * apart)).eval();
+    for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
     const Eigen::VectorXd q = fit.solve * (fit.u - apart), whitened = model.restore_A * q;
     like_ = Eigen::VectorXd::Zero(T0);
     // What the noise hides of the donors' variance is taken to be there.
@@ -145,8 +145,8 @@ class growing_estimate {
     const double change = square(reach_ * tilt), noise = square(reach_) * tilt_noise;
     evidence_ += change - noise - slope_error_;
     ++evidence_count_;
-    const double drift = std::max(
-        0.0, (drift_count * drift_prior_ + evidence_) / (drift_count + evidence_count_));
+    const double drift =
+        std::max(0.0, (drift_count * drift_prior_ + evidence_) / (drift_count + evidence_count_));
     const double expected = slope_error_ + drift;
     const double gain = reach_ > 0.0 && expected > 0.0 ? expected / (expected + noise) : 0.0;
     slope_error_ = (1.0 - gain) * expected;
@@ -174,8 +174,7 @@ class growing_estimate {
     // Shortening hides tails: no period is taken for calmer than the first ones.
     variance_ = std::max(least_variance_, variance_ + follow * (seen - variance_));
     correlation_error_ += square(correlation_step);
-    const double heed =
-        correlation_error_ / (correlation_error_ + together_noise / square(middle));
+    const double heed = correlation_error_ / (correlation_error_ + together_noise / square(middle));
     correlation_error_ *= 1.0 - heed;
     correlation_ = within(correlation_ + heed * (together / middle - correlation_));
     append_own(variance_ + 0.5 * std::sqrt(variance_error_));
@@ -196,9 +195,7 @@ class growing_estimate {
   Eigen::MatrixXd own() const { return own_ / base_.lift; }
 
   /// What is left, in each new period, of the error that the base's slopes make.
-  Eigen::VectorXd left() const {
-    return Eigen::Map<const Eigen::VectorXd>(left_.data(), months());
-  }
+  Eigen::VectorXd left() const { return Eigen::Map<const Eigen::VectorXd>(left_.data(), months()); }
 
   /// Covariance of the noise's errors in all periods after the treatment; `base` is that of the
   /// base's own.
@@ -220,7 +217,8 @@ class growing_estimate {
         double both = moment_ * inner(own, form[static_cast<std::size_t>(u)]);
         for (Eigen::Index made = 0; made <= u; ++made) {
           const std::vector<double>& tilt = tilts_[static_cast<std::size_t>(made)];
-          both += tilt[static_cast<std::size_t>(t - made)] * tilt[static_cast<std::size_t>(u - made)];
+          both +=
+              tilt[static_cast<std::size_t>(t - made)] * tilt[static_cast<std::size_t>(u - made)];
         }
         if (u == t) both += shift_noise_[static_cast<std::size_t>(t)];
         out(T1 + t, T1 + u) = out(T1 + u, T1 + t) = both;
@@ -253,8 +251,7 @@ class growing_estimate {
   /// A period more, equally correlated with all before, as far as a covariance can be.
   void append_own(double variance) {
     const Eigen::Index k = own_.rows();
-    Eigen::VectorXd with =
-        correlation_ * std::sqrt(variance) * own_.diagonal().cwiseSqrt();
+    Eigen::VectorXd with = correlation_ * std::sqrt(variance) * own_.diagonal().cwiseSqrt();
     Eigen::MatrixXd ridge = own_;
     ridge.diagonal().array() += 1e-9 * std::max(own_.trace(), 1e-12);
     const double explained = with.dot(ridge.ldlt().solve(with));

@@ -11,7 +11,7 @@
 namespace dpsc {
 
 /// Share of the budget for the release that is made now.
-constexpr double growing_share = 0.5;
+constexpr double growing_share = 0.6;
 
 struct growing_facts {
   double n = 0.0;
@@ -35,9 +35,8 @@ inline growing_estimate grow(const growing_base& base, const std::vector<period_
 
 /// The next period, of rows that hold all periods up to it.
 inline period_release run_growing(const period_plan& plan, const growing_base& base,
-                                  const std::vector<period_release>& months,
-                                  const row_scale& scale, const row_source& source, noise& draws,
-                                  const ticker& tick) {
+                                  const std::vector<period_release>& months, const row_scale& scale,
+                                  const row_source& source, noise& draws, const ticker& tick) {
   return release_period(source, scale, grow(base, months).frame(), plan, draws, tick);
 }
 
