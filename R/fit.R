@@ -319,6 +319,7 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   size <- check_size(size, nrow(target), call)
   covariates <- check_target_covariates(x, covariates, nrow(target), call)
   estimator <- check_estimator(estimator, x$method, call)
+  if (!is.null(T0)) check_not_grown(x, "Another adoption date", call)
   if (!is.null(T0) || !is.null(x$statistics$cohorts)) {
     adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
     if (length(unique(adopted)) > 1L) {

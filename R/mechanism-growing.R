@@ -13,8 +13,9 @@ check_monitor <- function(monitor, call) {
     abort(c(
       "{.code monitor = Inf} is refused: a release without an end cannot be paid for in advance.",
       x = paste(
-        "It would need a limit to what each person may add over all periods, which must be computed",
-        "from past cells each time; if some were revised since, it would be exceeded unseen."
+        "It would need a limit to what each person may add over all periods, which must be",
+        "computed from past cells each time; if some were revised since, it would be exceeded",
+        "unseen."
       ),
       i = "Announce a number: four times as many periods cost each twice the noise."
     ), "monitor", call)

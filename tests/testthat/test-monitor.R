@@ -36,6 +36,7 @@ test_that("the words say what is left, and what a copy may not do", {
   said <- utils::capture.output(print(fit))
   expect_match(said, "3 further periods: 2 left", all = FALSE)
   expect_match(said, "update the newest fit only", all = FALSE)
+  expect_match(paste(report(fit), collapse = " "), "4, 1e-06")
   expect_match(utils::capture.output(print(fit$release)), "sums of the period, 3 times",
     all = FALSE)
   ledger <- dp_ledger(4, 1e-6)
@@ -54,7 +55,7 @@ test_that("long data grow by formula and index, groups by their mean", {
   )
   long$on <- as.integer(long$who > 300 & long$when > 2008)
   fit <- dp_synth(y ~ on, long[long$when <= 2009, ], c("who", "when"),
-    epsilon = 4, bounds = c(-1, 1), size = c(20, 60), protect = "donors", monitor = 2,
+    epsilon = 4, bounds = c(-1, 1), size = c(20, 60), protect = "donors", monitor = 4,
     control = dp_control(rng = "R")
   )
   grown <- update(fit, long[sample(nrow(long)), ], index = c("who", "when"))
@@ -68,7 +69,8 @@ test_that("long data grow by formula and index, groups by their mean", {
   holes <- long[!(long$who %in% 5:20 & long$when > 2009), ]
   roster <- dp_roster(1:302, rep(c(NA, 2009), c(300, 2)), 2001:2011)
   expect_error(update(fit, holes, index = c("who", "when")), class = "dpsc_error_panel")
-  filled <- update(fit, holes, index = c("who", "when"), na = "interpolate", roster = roster)
+  filled <- update(fit, holes, index = c("who", "when"), na = "interpolate", roster = roster,
+    again = TRUE)
   expect_identical(filled$release$panel$T1, 3L)
 })
 
@@ -160,6 +162,7 @@ test_that("what does not follow the fit's periods is refused, and nothing is los
   refused(update(fit, estimator = "did"))
   refused(update(fit, lambda = 3))
   refused(update(fit, size = 9))
+  refused(dp_synth(fit$release, target = fit$target, T0 = 11))
   plain <- dp_synth(p$donors[, 1:11], p$target[1:11], 10, epsilon = 4, bounds = c(-1, 1),
     control = dp_control(rng = "R"))
   refused(update(plain, as.data.frame(p$donors)), words = "monitor = ")
@@ -171,11 +174,13 @@ test_that("what does not follow the fit's periods is refused, and nothing is los
 })
 
 test_that("dates and months are followed as the calendar has them", {
-  expect_identical(skipped_period(as.Date(c("2020-01-01", "2020-02-01", "2020-03-01")), 2), NA_integer_)
-  expect_identical(skipped_period(as.Date(c("2020-02-01", "2020-03-01", "2020-04-01")), 2), NA_integer_)
-  expect_identical(skipped_period(as.Date(c("2020-01-01", "2020-02-01", "2020-04-01")), 2), 3L)
+  months <- function(...) as.Date(c(...))
+  none <- NA_integer_
+  expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-03-01"), 2), none)
+  expect_identical(skipped_period(months("2020-02-01", "2020-03-01", "2020-04-01"), 2), none)
+  expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-04-01"), 2), 3L)
   expect_identical(skipped_period(c(1, 2, 3, 4, 6), 3), 5L)
-  expect_identical(skipped_period(letters[1:4], 2), NA_integer_)
+  expect_identical(skipped_period(letters[1:4], 2), none)
 })
 
 test_that("a period is drawn once, whichever copy asks", {
@@ -246,7 +251,7 @@ test_that("a growing release is written and read with what is left of it", {
   expect_null(release_problem(fit$release))
   wrong <- list(
     list(announced = 4L), list(announced = 2L), list(drawn = 1L), list(epsilon = -1),
-    list(target = 1:3), list(size = 0), list(id = 5), list(paid = NA), list(periods = list(1))
+    list(target = 1:3), list(size = 0), list(id = 5), list(paid = NA), list(periods = 1)
   )
   for (change in wrong) expect_type(release_problem(doctored(change)), "character")
   release <- fit$release

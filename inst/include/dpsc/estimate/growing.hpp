@@ -82,6 +82,12 @@ class growing_estimate {
     slope_form_ = form_of(direction, model.restore_A * (fit.solve * fit.u));
     answer_form_ = form_of(direction, model.restore_A * (fit.solve * (covariance * q)));
     moment_ = model.moment_sd * model.moment_sd;
+    // Weights that the noise turned away miss a part of what changes since; it may lie in any of
+    // the directions that the covariance knows.
+    if (unit > 1e-9) {
+      const double directions = std::max(1.0, (covariance * fit.solve).trace());
+      missed_ = moment_ * square(whitened.squaredNorm() / (unit * unit)) * (1.0 + directions) / 2.0;
+    }
 
     own_ = base.lift * base.own;
     variance_ = least_variance_ = std::max(own_.diagonal().mean(), 1e-8);
@@ -214,7 +220,9 @@ class growing_estimate {
         out(b, T1 + t) = out(T1 + t, b) =
             moment_ * inner(linear_.form[static_cast<std::size_t>(b)], own);
       for (Eigen::Index u = 0; u <= t; ++u) {
-        double both = moment_ * inner(own, form[static_cast<std::size_t>(u)]);
+        const auto at = static_cast<std::size_t>(t), before = static_cast<std::size_t>(u);
+        double both = moment_ * inner(own, form[before]) +
+                      missed_ * square(reach_) * slopes_[at] * slopes_[before];
         for (Eigen::Index made = 0; made <= u; ++made) {
           const std::vector<double>& tilt = tilts_[static_cast<std::size_t>(made)];
           both +=
@@ -276,6 +284,7 @@ class growing_estimate {
   linear_error linear_;
   Eigen::MatrixXd slope_form_, answer_form_;
   double moment_ = 0.0;
+  double missed_ = 0.0;  // squared share of a change of the slope that the weights may miss
 
   std::vector<double> shifts_, slopes_;  // sums up to each period
   std::vector<double> answers_, left_, shift_noise_;
