@@ -36,7 +36,7 @@ test_that("the words say what is left, and what a copy may not do", {
   said <- utils::capture.output(print(fit))
   expect_match(said, "3 further periods: 2 left", all = FALSE)
   expect_match(said, "update the newest fit only", all = FALSE)
-  expect_match(paste(report(fit), collapse = " "), "4, 1e-06")
+  expect_match(paste(report(fit), collapse = " "), "1 of 3 further periods since")
   expect_match(utils::capture.output(print(fit$release)), "sums of the period, 3 times",
     all = FALSE)
   ledger <- dp_ledger(4, 1e-6)

@@ -35,7 +35,6 @@ struct growing_base {
   Eigen::VectorXd target;  // T0, scaled units
   Eigen::MatrixXd own;     // T1 x T1: how one person strays from its prediction
   double lift = 1.0;       // by what placebo errors exceed that
-  double stretch = 1.0;    // where vectors are shortened
 };
 
 class growing_estimate {
@@ -136,7 +135,12 @@ class growing_estimate {
   void add(const period_release& month) {
     using namespace growing_constants;
     const double unit = std::sqrt(variance_), average = average_deviation();
-    const double kept = shift_kept(base_.stretch), slope_left = slope_kept(base_.stretch);
+    // Where vectors were shortened, in terms of the residuals' spread as it is now seen.
+    const double now =
+        std::min(9.0, std::max(0.5, 1.0 + month.means[2] / period_constants::second));
+    const double at = month.radius / (period_constants::usual * std::sqrt(now));
+    const double stretch = std::min(4.0, std::max(0.4, at));
+    const double kept = shift_kept(stretch), slope_left = slope_kept(stretch);
     const double shift = unit * month.means[0] / kept, shift_noise = square(unit * month.sd / kept);
     const double spread_noise = square(month.sd / period_constants::second);
     const double learn = spread_error_ / (spread_error_ + spread_noise);
