@@ -27,8 +27,7 @@ dpsc::growing_base as_base(const Rcpp::List& x) {
           as_options(x["options"]),
           Rcpp::as<Eigen::VectorXd>(x["target"]),
           Rcpp::as<Eigen::MatrixXd>(x["own"]),
-          Rcpp::as<double>(x["lift"]),
-          Rcpp::as<double>(x["stretch"])};
+          Rcpp::as<double>(x["lift"])};
 }
 
 std::vector<dpsc::period_release> as_periods(const Rcpp::List& x) {
@@ -58,7 +57,7 @@ Rcpp::List release(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base,
 Rcpp::List growing_plan_cpp(const Rcpp::List& facts) {
   const dpsc::period_plan plan = dpsc::plan_growing(as_growing_facts(facts));
   return Rcpp::List::create(_["steps"] = as_steps(plan.records), _["share"] = dpsc::growing_share,
-                            _["noise"] = plan.relative_noise(), _["stretch"] = plan.stretch());
+                            _["noise"] = plan.relative_noise());
 }
 
 // One period more, of rows that hold all periods up to it.

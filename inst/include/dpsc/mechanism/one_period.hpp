@@ -26,10 +26,10 @@ constexpr double cut = 3.0;
 // The likeliest radius, what half an octave below and above it costs, and the share of people that
 // may lie beyond it.
 constexpr double radius = 2.8, below = 1.2, above = 0.9, beyond = 0.1;
+// Nine tenths of normal people's vectors are shorter than this.
+constexpr double usual = 2.4;
 // Vectors are shortened at so much of the radius over the root of the noise that it makes, within
 // limits: where many people share it, noise is cheaper than what shortening takes off.
-// `usual`: nine tenths of normal people's vectors are shorter.
-constexpr double usual = 2.4;
 constexpr double stretch = 0.08, stretch_least = 0.6, stretch_most = 3.0;
 }  // namespace period_constants
 
