@@ -26,6 +26,8 @@ constexpr double variance_first = 0.3, variance_step = 0.1;
 constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_usual = 0.5;
 // Variance of the donors' likeness, at most about one, before it was measured; and its limits.
 constexpr double spread_usual = 0.6, spread_first = 0.3, spread_least = 0.1, spread_most = 1.5;
+// Deviation of what shortening keeps, where the radius is drawn and the law is not known.
+constexpr double kept_error = 0.15;
 }  // namespace growing_constants
 
 /// What was released before the first new period. RELEASED or PUBLIC.
@@ -165,7 +167,9 @@ class growing_estimate {
     answers_.push_back((1.0 - gain) * (answers_.empty() ? 0.0 : answers_.back()) +
                        gain * answer_ / spread_);
     left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
-    shift_noise_.push_back(shift_noise);
+    // What shortening keeps is known to a part only, which the draw of the radius moves.
+    shift_noise_.push_back(shift_noise + square(kept_error * shift) +
+                           square(kept_error * reach_ * gain * tilt));
     for (std::vector<double>& older : tilts_) older.push_back((1.0 - gain) * older.back());
     tilts_.push_back({gain * std::sqrt(tilt_noise) * reach_});
 
