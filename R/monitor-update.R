@@ -43,17 +43,19 @@
 #' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the first release alone
 #' and refuse a fit that has grown.
 #'
-#' @param object (`dp_synth`)\cr a fit made with `monitor`.
-#' @param newdata (`data.frame`, `matrix` or [dp_chunks()])\cr the panel with all its periods, in
-#'   the form that the fit was made from. PRIVATE.
-#' @param target (`numeric` or `matrix`)\cr with a matrix or chunks: the treated units' outcomes in
-#'   all periods. Those that the fit knows must not have changed. PUBLIC.
-#' @param index,na,roster,times as in [dp_synth()]; a roster holds all periods. `times`: if the fit
-#'   has any.
-#' @param formula (`formula`)\cr of long data; the fit's own if it holds it.
-#' @param ledger ([dp_ledger()] or `NULL`)\cr the one that paid, if one did.
-#' @param again (`flag`)\cr draw a period a second time, because the first draw was lost. It takes
-#'   the share of another announced period.
+#' @section Arguments of update():
+#' * `newdata` (`data.frame`, `matrix` or [dp_chunks()]): the panel with all its periods, in the
+#'   form that the fit was made from. PRIVATE.
+#' * `target` (`numeric` or `matrix`): with a matrix or chunks, the treated units' outcomes in all
+#'   periods. Those that the fit knows must not have changed. PUBLIC.
+#' * `index`, `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if
+#'   the fit has any.
+#' * `formula`: of long data; the fit's own if it holds it.
+#' * `ledger` ([dp_ledger()] or `NULL`): the one that paid, if one did.
+#' * `again` (`flag`): draw a period a second time, because the first draw was lost. It takes the
+#'   share of another announced period.
+#'
+#' @param object (`dp_synth` or `dp_release`)\cr made with `monitor`.
 #' @return `update()`: a `dp_synth` with the new periods. `monitor_left()`: number of announced
 #'   periods that can still be drawn.
 #' @section Errors: `dpsc_error_monitor`: `newdata` that skips or repeats a period, holds another
@@ -83,7 +85,7 @@ monitor_left <- function(object) {
 }
 
 #' A fit with the new periods that the data hold
-#' @inheritParams dp_monitor
+#' @param object,newdata,target,index,formula,times,na,roster,ledger,again see [dp_monitor].
 #' @return A `dp_synth`.
 #' @noRd
 update_growing <- function(object, newdata, target = NULL, index, formula = object$formula,
