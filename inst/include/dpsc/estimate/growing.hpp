@@ -27,7 +27,7 @@ constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_
 // Variance of the donors' likeness, at most about one, before it was measured; and its limits.
 constexpr double spread_usual = 0.6, spread_first = 0.3, spread_least = 0.1, spread_most = 1.5;
 // Deviation of what shortening keeps, where the radius is drawn and the law is not known.
-constexpr double kept_error = 0.15;
+constexpr double kept_error = 0.07;
 }  // namespace growing_constants
 
 /// What was released before the first new period. RELEASED or PUBLIC.
