@@ -209,6 +209,26 @@ calibrate_objective_cpp <- function(slopes, epsilon, delta, rho, c, d) {
     .Call(`_dpsc_calibrate_objective_cpp`, slopes, epsilon, delta, rho, c, d)
 }
 
+growing_plan_cpp <- function(facts) {
+    .Call(`_dpsc_growing_plan_cpp`, facts)
+}
+
+growing_release_cpp <- function(donors, facts, base, periods, scale, rng) {
+    .Call(`_dpsc_growing_release_cpp`, donors, facts, base, periods, scale, rng)
+}
+
+growing_audit_cpp <- function(donors, facts, base, periods, scale, rng, outputs) {
+    .Call(`_dpsc_growing_audit_cpp`, donors, facts, base, periods, scale, rng, outputs)
+}
+
+growing_estimate_cpp <- function(base, periods, privacy, half) {
+    .Call(`_dpsc_growing_estimate_cpp`, base, periods, privacy, half)
+}
+
+growing_frame_cpp <- function(base, periods) {
+    .Call(`_dpsc_growing_frame_cpp`, base, periods)
+}
+
 deleted_errors_cpp <- function(rows, T0, penalty) {
     .Call(`_dpsc_deleted_errors_cpp`, rows, T0, penalty)
 }

@@ -17,6 +17,9 @@
 #'   measures the donors' own placebo errors, without which there is no interval and no p-value.
 #'   `FALSE` leaves that part to the estimate. Decide before the release: it cannot be had later
 #'   without spending again.
+#' @param target_round (`flag`)\cr of a release by method `"gram"` for one public target: whether a
+#'   round of its own looks for what its prediction still misses. `FALSE`: two rounds of moments, as
+#'   releases for several dates, for everyone, with covariates and of sums in a database have.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -41,7 +44,7 @@
 #' @export
 dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, split = NULL,
                        cap = NULL, curvature = NULL, donor_names = FALSE, settings = list(),
-                       intervals = TRUE) {
+                       intervals = TRUE, target_round = TRUE) {
   call <- public_call("dp_control")
   optional <- function(x, ..., arg) {
     if (is.null(x)) NULL else check_number(x, ..., arg = arg, call = call)
@@ -57,7 +60,8 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
     cap = optional(cap, 0, open = "min", arg = "cap"),
     curvature = optional(curvature, 0, open = "min", arg = "curvature"),
     donor_names = check_flag(donor_names, call = call), settings = settings,
-    intervals = check_flag(intervals, call = call)
+    intervals = check_flag(intervals, call = call),
+    target_round = check_flag(target_round, call = call)
   ), class = "dp_control")
 }
 

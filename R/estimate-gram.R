@@ -24,6 +24,7 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     e$penalty <- 2 * n * e$penalty
     # Of the mean of so many people, and the donors' own regression error.
     own <- group_variance(s$intervals, e)
+    e$own <- own
     e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
     e$spread <- interval_spread(release, e, estimator)
     q <- NROW(release$panel$covariates)

@@ -4,18 +4,19 @@
 #' From a checked panel to a fit
 #' @noRd
 fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
-                      ledger, control, call, protect = NULL) {
+                      ledger, control, call, protect = NULL, monitor = NULL) {
   panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
   # The release is for the group's mean.
   panel$size <- panel$size %||% check_size(size, nrow(panel$target), call)
   if (is_classical(estimator)) {
+    check_can_grow(list(monitor = monitor, private = FALSE), call)
     return(fit_raw_panel(panel, epsilon, estimator, ledger, control, call))
   }
   method <- check_choice(method, c("gram", "output", "objective"), call = call)
   estimator <- check_estimator(estimator, method, call)
   release <- release_panel(
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator,
-    panel$size, refuse = TRUE
+    panel$size, refuse = TRUE, monitor = monitor
   )
   fit_released(release, panel, estimator, call)
 }

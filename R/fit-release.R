@@ -25,6 +25,12 @@ with_penalty <- function(release, lambda, call) {
   if (identical(lambda, release$settings$lambda)) {
     return(release)
   }
+  if (periods_grown(release)) {
+    abort(c(
+      "The new periods of this release were measured for its own penalty.",
+      i = "The fit from before the first {.code update(newdata = )} serves others."
+    ), "monitor", call)
+  }
   if (release$method != "gram") {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",
@@ -76,11 +82,13 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
   }
   group <- mean_target(target, size)
   if (release$method != "gram") check_fitted_target(release, group, call)
+  check_growing_target(release, group, size, estimator, call)
   mean_covariates <- if (!is.null(covariates)) {
     matrix(colSums(covariates * (size / sum(size))), 1L)
   }
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
-  several <- nrow(target) > 1L && release$method == "gram"
+  # New periods are of the group's mean.
+  several <- nrow(target) > 1L && release$method == "gram" && !periods_grown(release)
   structure(c(
     list(release = release), overall, list(
       estimator = estimator,
@@ -94,7 +102,7 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
 fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   scale <- release_scale(release)
   scaled <- with_covariates(release, unname(to_scale(target, scale)), covariates)
-  estimate <- switch(release$method, gram = estimate_gram, estimate_vertical)
+  estimate <- switch(release$method, gram = estimate_growing, estimate_vertical)
   fits <- estimate(release, scaled, size, estimator)
   counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
   rownames(counterfactual) <- rownames(target)

@@ -163,6 +163,8 @@
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
 #'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
+#' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now, which
+#'   [update()][dp_monitor] draws when they are there.
 #' @param covariates (`numeric` or `matrix`, k x q)\cr of targets where the release has covariates,
 #'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
@@ -221,7 +223,8 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              method = c("gram", "output", "objective"),
                              calibration = c("tight", "published"), estimator = "ridge",
                              size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
-                             na = c("error", "interpolate"), roster = NULL, ...) {
+                             na = c("error", "interpolate"), roster = NULL, monitor = NULL,
+                             ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
@@ -240,9 +243,10 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   fit <- if (is.null(several)) {
     fit_panel(
       panels[[1L]]$panel, epsilon, delta, panels[[1L]]$bounds, method, calibration, estimator, size,
-      ledger, control, call, protect
+      ledger, control, call, protect, monitor
     )
   } else {
+    check_can_grow(list(monitor = monitor, outcomes = length(several)), call)
     fit_outcomes(
       panels, epsilon, delta, method, calibration, estimator, size, ledger, control, call, protect
     )
@@ -268,7 +272,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            protect = NULL, ...) {
+                            protect = NULL, monitor = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
@@ -277,7 +281,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
+    protect, monitor
   )
 }
 
@@ -286,7 +290,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
 dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
                                size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               protect = NULL, ...) {
+                               protect = NULL, monitor = NULL, ...) {
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
@@ -294,7 +298,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
-    protect
+    protect, monitor
   )
 }
 
@@ -320,6 +324,7 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   size <- check_size(size, nrow(target), call)
   covariates <- check_target_covariates(x, covariates, nrow(target), call)
   estimator <- check_estimator(estimator, x$method, call)
+  if (!is.null(T0)) check_not_grown(x, "Another adoption date", call)
   if (!is.null(T0) || !is.null(x$statistics$cohorts)) {
     adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
     if (length(unique(adopted)) > 1L) {

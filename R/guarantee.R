@@ -33,6 +33,9 @@ guarantee <- function(public, plan) {
       "proofs/treated.md)"
     )
   }
+  if (!is.null(public$monitor)) {
+    theorem <- sub("proofs/gram.md)", "proofs/gram.md, proofs/growing.md)", theorem, fixed = TRUE)
+  }
   fails <- if (public$calibration == "published") mechanism$published_fails
   drawn <- list(private = TRUE, rng = public$control$rng)
   list(

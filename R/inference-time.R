@@ -132,6 +132,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   call <- public_call("conformal")
   check_no_dots(..., call = call)
   check_not_protected(object, "Conformal inference", call)
+  check_not_grown(object$release, "Conformal inference", call)
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
   check_flag(intervals, call = call)
   level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
@@ -257,6 +258,7 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) {
   call <- public_call("placebo_time")
   check_no_dots(..., call = call)
   check_not_protected(object, "A placebo date", call)
+  check_not_grown(object$release, "A placebo date", call)
   panel <- object$release$panel
   if (is.null(periods)) {
     periods <- panel$times[seq.int(max(3L, panel$T0 %/% 2L + 1L), panel$T0)]
@@ -375,6 +377,7 @@ penalty_path.dp_synth <- function(object, ...) {
   call <- public_call("penalty_path")
   check_no_dots(..., call = call)
   check_not_protected(object, "The penalty path", call)
+  check_not_grown(object$release, "The penalty path", call)
   release <- object$release
   if (release$method != "gram" || object$estimator != "ridge") {
     abort(c(

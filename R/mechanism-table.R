@@ -17,7 +17,7 @@ mechanisms <- function() {
   list(
     gram = list(
       plan = plan_gram, run = run_gram, needs = "sums",
-      options = c("lambda", "features", "intervals"),
+      options = c("lambda", "features", "intervals", "target_round"),
       settings = function(public, plan) plan$settings,
       theorem = gram_theorem, problem = gram_problem
     ),
@@ -45,7 +45,7 @@ check_method_options <- function(method, control, call) {
   optional <- c("lambda", "features", "split", "cap", "curvature")
   given <- c(
     optional[!vapply(control[optional], is.null, NA)], if (!control$intervals) "intervals",
-    if (length(control$settings)) "settings"
+    if (!control$target_round) "target_round", if (length(control$settings)) "settings"
   )
   unknown <- setdiff(given, mechanisms()[[method]]$options)
   if (length(unknown)) {

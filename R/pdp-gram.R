@@ -161,6 +161,9 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = N
     ), "argument", call)
   }
   check_private_release(release, call)
+  if (is_growing(release)) {
+    abort("A release that grows has no bound finer than its guarantee.", "argument", call)
+  }
   delta <- if (is.null(delta)) {
     release$privacy$delta
   } else {

@@ -96,6 +96,12 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
   call <- public_call("pdp")
   check_no_dots(..., call = call)
   check_private_release(x, call)
+  if (is_growing(x)) {
+    abort(c(
+      "Losses of single people are not known for a release that grows.",
+      i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
+    ), "argument", call)
+  }
   if (!is.null(x$panel$treated) || !is.null(x$panel$covariates)) {
     abort(c(
       "Losses of single people are not known for a release with covariates or for everyone.",

@@ -24,7 +24,7 @@ coefficient_data <- function(table) {
   table$cut_high <- !is.na(table$high) & table$high > limits[[2L]]
   table$from <- inside(table$low)
   table$to <- inside(table$high)
-  table$at <- ifelse(table$estimate == inside(table$estimate), table$estimate, NA_real_)
+  table$at <- as.double(ifelse(table$estimate == inside(table$estimate), table$estimate, NA))
   part <- ifelse(table$known, table$sampling, NA_real_)
   table$in_low <- pmax(inside(table$estimate - part), table$from)
   table$in_high <- pmin(inside(table$estimate + part), table$to)

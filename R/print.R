@@ -303,7 +303,7 @@ privacy_lines <- function(release) {
   c(
     promise_lines(release$privacy), if (release$privacy$holds) {
       "    each run of this call spends that again: keep the result, or pay from a dp_ledger()"
-    }
+    }, growing_line(release)
   )
 }
 
@@ -335,10 +335,35 @@ promise_lines <- function(privacy, rho = FALSE) {
   )
 }
 
+#' How many announced periods are left, and what the guarantee asks of who draws them
+#' @noRd
+growing_line <- function(release) {
+  if (!is_growing(release)) {
+    return(NULL)
+  }
+  announced <- release$statistics$monitor$announced
+  c(
+    paste0(
+      "    in it ", count_of(announced, "further period"), ": ", periods_left(release),
+      " left, by update(fit, newdata), which spends nothing more"
+    ),
+    if (!release$statistics$monitor$paid) {
+      "    without a ledger no other session knows which were drawn: update the newest fit only"
+    }
+  )
+}
+
 #' The noise steps of a release, as a table
 #' @noRd
 step_lines <- function(release) {
   steps <- release$privacy$steps
+  # Steps of announced periods are alike.
+  if (is_growing(release)) {
+    count <- release$statistics$monitor$announced
+    last <- nrow(steps) - 2L * count + 1:2
+    steps$step[last] <- paste0(steps$step[last], ", ", count, " times")
+    steps <- steps[seq_len(last[[2L]]), ]
+  }
   if (is.null(steps) || !nrow(steps)) {
     return(character())
   }

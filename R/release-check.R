@@ -71,7 +71,8 @@ read_promise <- function(release) {
   privacy <- release$privacy
   public <- list(
     private = privacy$private, method = release$method, calibration = release$calibration,
-    delta = privacy$delta, control = list(rng = privacy$rng), treated = release$panel$treated
+    delta = privacy$delta, control = list(rng = privacy$rng), treated = release$panel$treated,
+    monitor = release$statistics$monitor$announced
   )
   guarantee(public, list(steps = privacy$steps))
 }
@@ -194,7 +195,7 @@ gram_noise_conflict <- function(release) {
   noise <- c(s$mean_sd, s$moment_sd)
   if (!release$privacy$private) {
     extra <- list(
-      s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated, s$target
+      s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated, s$target, s$monitor
     )
     if (any(noise != 0) || !all(vapply(extra, is.null, NA))) {
       return("A release without privacy reports noise.")
@@ -205,16 +206,17 @@ gram_noise_conflict <- function(release) {
     return("A private release holds statistics without noise.")
   }
   # Some releases of version 0.1.0 hold no rounds.
-  if (!is.null(s$rounds) && !rounds_agree(release)) {
+  if (!is.null(s$rounds) && !rounds_agree(base_release(release))) {
     return("The noise of the statistics is not that of the noise steps.")
   }
-  treated_conflict(release) %||% target_conflict(release) %||% intervals_conflict(release)
+  treated_conflict(release) %||% target_conflict(release) %||%
+    intervals_conflict(base_release(release)) %||% growing_conflict(release)
 }
 
 #' The steps that look at donors
 #' @noRd
 donor_steps <- function(release) {
-  steps <- release$privacy$steps
+  steps <- base_release(release)$privacy$steps
   if (is.null(steps$account)) {
     return(steps)
   }

@@ -72,6 +72,9 @@ check_same_release <- function(parts, call) {
   if (parts[[1L]]$method != "gram") {
     abort("Only releases by {.code method = \"gram\"} can be put together.", "release", call)
   }
+  if (any(vapply(parts, is_growing, NA))) {
+    abort("Releases that grow cannot be put together.", "release", call)
+  }
   several <- vapply(parts, function(part) {
     !is.null(part$statistics$cohorts) || !is.null(part$panel$treated)
   }, NA)

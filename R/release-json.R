@@ -321,6 +321,6 @@ find_release_problem <- function(release) {
     privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
     return("The privacy record is wrong.")
   }
-  mechanisms()[[release$method]]$problem(release) %||% cohorts_problem(release) %||%
-    treated_problem(release) %||% release_conflict(release)
+  growing_problem(release) %||% mechanisms()[[release$method]]$problem(base_release(release)) %||%
+    cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }

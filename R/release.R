@@ -136,18 +136,20 @@ release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call, estimator = "ridge", size = 1, refuse = FALSE) {
+                          call, estimator = "ridge", size = 1, refuse = FALSE, monitor = NULL) {
   planned <- plan_release(
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
-    refuse
+    refuse, monitor
   )
   on.exit(close_donors(planned$donors))
   public <- planned$public
   if (public$private) {
     label <- paste0(
-      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone"
+      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone",
+      if (!is.null(public$monitor)) paste0(", and ", count_of(public$monitor, "period"), " to come")
     )
     spend(ledger, planned$plan$cost, label, call, guarantee(public, planned$plan))
+    reserve_draws(ledger, planned$plan$id)
   }
   draw_release(planned)
 }
@@ -157,7 +159,7 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
 #'   closes them. PRIVATE.
 #' @noRd
 plan_release <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-                         estimator, size, refuse) {
+                         estimator, size, refuse, monitor = NULL) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
   check_cohort_method(public$method, panel$adopted, call)
@@ -167,6 +169,9 @@ plan_release <- function(panel, epsilon, delta, bounds, method, calibration, led
   public$covariates <- panel$covariates$columns
   public$asked <- sums_elsewhere(panel$donors)
   check_covariate_method(public, call)
+  public$monitor <- check_monitor(monitor, call)
+  public[c("paid", "sizes")] <- list(!is.null(ledger), size)
+  check_can_grow(public, call)
   mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call
@@ -235,6 +240,9 @@ release_mechanism <- function(public) {
       plan = function(public) plan_everyone(public, gram$plan),
       run = function(plan, rows, public) run_everyone(plan, rows, public, gram$run)
     ))
+  }
+  if (!is.null(public$monitor)) {
+    return(growing_mechanism())
   }
   if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
 }

@@ -235,6 +235,13 @@ release_words <- function(release) {
   everyone <- !is.null(release$panel$treated)
   paste0(
     "Statistics of the donors ", if (everyone) "and of the treated people ", "were released once, ",
+    if (is_growing(release)) {
+      paste0(
+        "and ", periods_grown(release), " of ",
+        count_of(release$statistics$monitor$announced, "further period"),
+        " since, all under one budget, "
+      )
+    },
     "with noise from the operating system's generator; estimates, intervals and figures are ",
     "computed from that release ", if (everyone) "alone" else "and the treated unit's own data",
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",

@@ -63,7 +63,8 @@ selectors <- function() {
       "propose, test, release on votes of disjoint blocks, Theorem 2", blocks = function(n) 80
     ),
     subsamples = testing(
-      "propose, test, release on votes of overlapping subsets, Theorem 2", subsets = subset_constants
+      "propose, test, release on votes of overlapping subsets, Theorem 2",
+      subsets = subset_constants
     ),
     stability = testing(
       "propose, test, release with the k-step certificate, Theorem 4", complete = check_psi

@@ -107,9 +107,9 @@ check_range <- function(range, name, call) {
 #' Squares and products of a range must be numbers that a computer has
 #' @noRd
 check_size_of_range <- function(range, name, call) {
-  if (max(abs(range)) > 1e75 || diff(range) < 1e-75) {
+  if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
     abort(c(
-      "The bounds of {.code {name}} must lie within 1e75 and be 1e-75 apart at least.",
+      "The bounds of {.code {name}} must lie within 1e100 and be 1e-100 apart at least.",
       x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
       i = "Use other units."
     ), "bounds", call)

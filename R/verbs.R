@@ -13,13 +13,15 @@
 #'   `as.data.frame()`: what to give, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
+#' @param newdata of a fit that grows: the panel with new periods, see [dp_monitor].
 #' @param target,estimator,lambda,size what the new fit shall have; see [dp_synth()]. Missing: as it
 #'   was; without a `target` of its own, a new `size` is of the same target.
 #' @param nsim (`count`)\cr number of draws.
 #' @param seed (`number` or `NULL`)\cr of R's generator, whose state is kept. `NULL`: go on from
 #'   the present state.
 #' @param row.names,optional unused.
-#' @param ... unused; an error for `update()`, since what it cannot change needs a new release.
+#' @param ... unused; of `update()` with `newdata` see [dp_monitor], else an error, since what it
+#'   cannot change needs a new release.
 #' @return
 #' * `coef()`: named numbers, outcome units: the average effect, then each period's. With several
 #'   targets the names are `target: term`.
@@ -146,9 +148,20 @@ formula.dp_synth <- function(x, ...) {
 #' @rdname coef.dp_synth
 #' @importFrom stats update
 #' @export
-update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, size = NULL, ...) {
+update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = NULL, lambda,
+                            size = NULL, ...) {
   call <- public_call("update")
-  if (...length() || inherits(target, "formula")) {
+  # As in older versions, numbers in the second place are a target.
+  if (is.numeric(newdata) && is.null(target) &&
+        (is.null(dim(newdata)) || !is_growing(object$release))) {
+    target <- newdata
+    newdata <- NULL
+  }
+  if (is.data.frame(newdata) || is.matrix(newdata) || inherits(newdata, "dp_chunks")) {
+    changed <- !missing(lambda) || !is.null(estimator) || !is.null(size)
+    return(with_new_periods(object, newdata, target, changed, ..., call = call))
+  }
+  if (...length() || !is.null(newdata) || inherits(target, "formula")) {
     abort(c(
       "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
       i = "They are free. Anything else needs a new release, which spends budget: call \\
@@ -172,6 +185,20 @@ update.dp_synth <- function(object, target = NULL, estimator = NULL, lambda, siz
   }
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)
+}
+
+#' Draw new periods, where nothing else is to change
+#' @param changed (`flag`)\cr is anything else asked for?
+#' @noRd
+with_new_periods <- function(object, newdata, target, changed, ..., call) {
+  known <- c("index", "formula", "times", "na", "roster", "ledger", "again")
+  if (changed || length(...names()) != ...length() || !all(...names() %in% known)) {
+    abort(c(
+      "With {.arg newdata}, {.fn update} takes {.arg target} and {.arg {known}}.",
+      i = "Estimator, penalty and size of new periods are the fit's. Nothing was spent."
+    ), "argument", call)
+  }
+  update_growing(object, newdata, target, ..., call = call)
 }
 
 #' @noRd

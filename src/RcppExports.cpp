@@ -651,6 +651,71 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// growing_plan_cpp
+Rcpp::List growing_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_growing_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(growing_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// growing_release_cpp
+Rcpp::List growing_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base, const Rcpp::List& periods, const Rcpp::List& scale, SEXP rng);
+RcppExport SEXP _dpsc_growing_release_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP baseSEXP, SEXP periodsSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type base(baseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type periods(periodsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(growing_release_cpp(donors, facts, base, periods, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// growing_audit_cpp
+Rcpp::List growing_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base, const Rcpp::List& periods, const Rcpp::List& scale, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
+RcppExport SEXP _dpsc_growing_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP baseSEXP, SEXP periodsSEXP, SEXP scaleSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type base(baseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type periods(periodsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(growing_audit_cpp(donors, facts, base, periods, scale, rng, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// growing_estimate_cpp
+Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& periods, const Eigen::MatrixXd& privacy, double half);
+RcppExport SEXP _dpsc_growing_estimate_cpp(SEXP baseSEXP, SEXP periodsSEXP, SEXP privacySEXP, SEXP halfSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type base(baseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type periods(periodsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type privacy(privacySEXP);
+    Rcpp::traits::input_parameter< double >::type half(halfSEXP);
+    rcpp_result_gen = Rcpp::wrap(growing_estimate_cpp(base, periods, privacy, half));
+    return rcpp_result_gen;
+END_RCPP
+}
+// growing_frame_cpp
+Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods);
+RcppExport SEXP _dpsc_growing_frame_cpp(SEXP baseSEXP, SEXP periodsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type base(baseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type periods(periodsSEXP);
+    rcpp_result_gen = Rcpp::wrap(growing_frame_cpp(base, periods));
+    return rcpp_result_gen;
+END_RCPP
+}
 // deleted_errors_cpp
 Rcpp::List deleted_errors_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, int T0, double penalty);
 RcppExport SEXP _dpsc_deleted_errors_cpp(SEXP rowsSEXP, SEXP T0SEXP, SEXP penaltySEXP) {
@@ -1753,6 +1818,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_spherical_delta_cpp", (DL_FUNC) &_dpsc_spherical_delta_cpp, 3},
     {"_dpsc_objective_log_moment_cpp", (DL_FUNC) &_dpsc_objective_log_moment_cpp, 5},
     {"_dpsc_calibrate_objective_cpp", (DL_FUNC) &_dpsc_calibrate_objective_cpp, 6},
+    {"_dpsc_growing_plan_cpp", (DL_FUNC) &_dpsc_growing_plan_cpp, 1},
+    {"_dpsc_growing_release_cpp", (DL_FUNC) &_dpsc_growing_release_cpp, 6},
+    {"_dpsc_growing_audit_cpp", (DL_FUNC) &_dpsc_growing_audit_cpp, 7},
+    {"_dpsc_growing_estimate_cpp", (DL_FUNC) &_dpsc_growing_estimate_cpp, 4},
+    {"_dpsc_growing_frame_cpp", (DL_FUNC) &_dpsc_growing_frame_cpp, 2},
     {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
     {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
     {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},

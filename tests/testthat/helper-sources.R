@@ -34,7 +34,7 @@ seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, 
                    fun = dp_release, rng = "R", intervals = TRUE) {
   force(data)
   withr::local_seed(seed)
-  control <- dp_control(rng = rng, intervals = intervals)
+  control <- dp_control(rng = rng, intervals = intervals, target_round = FALSE)
   index <- if (is.data.frame(data)) list(index = c("unit", "week"))
   do.call(fun, c(
     list(formula, data, epsilon = epsilon, bounds = bounds, control = control), index, list(...)
@@ -83,3 +83,6 @@ sql_faults <- function(query) {
   grepl("[0-9]\\.[0-9]|\\.[0-9]|[0-9]e[-+]?[0-9]", text, ignore.case = TRUE) ||
     grepl("\\b(ROUND|LEAST|GREATEST|AVG|STDDEV|POWER|TRUNC|REAL4|NUMERIC|DECIMAL)\\b", text)
 }
+
+# Sums in a database, or of workers, have no round for the target.
+two_rounds <- dp_control(rng = "R", target_round = FALSE)

@@ -20,11 +20,13 @@ r_floors <- list(
     "source-rows", "source-sql", "source-table", "source-wide", "source-workers",
     "stream-columns"
   ),
-  privacy = c("accountant", "control", "ledger", "noise", "sensitivity"),
+  privacy = c(
+    "accountant", "control", "ledger", "monitor-base", "monitor-draws", "noise", "sensitivity"
+  ),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
-    "mechanism-cohorts", "mechanism-gram", "mechanism-objective", "mechanism-output",
-    "mechanism-refusal", "mechanism-treated", "mechanism-treated-check",
+    "mechanism-cohorts", "mechanism-gram", "mechanism-growing", "mechanism-objective",
+    "mechanism-output", "mechanism-refusal", "mechanism-treated", "mechanism-treated-check",
     "mechanism-treated-cohorts", "mechanism-vertical", "paper-bounds"
   ),
   release = c(
@@ -35,7 +37,8 @@ r_floors <- list(
   est = c(
     "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
     "classical-predictors", "classical-sdid", "classical-table", "classical-weights", "effects",
-    "estimate-cohorts", "estimate-gram", "estimate-treated", "estimate-vertical", "lm-path"
+    "estimate-cohorts", "estimate-gram", "estimate-growing", "estimate-treated",
+    "estimate-vertical", "lm-path"
   ),
   infer = c(
     "classical-conformal", "classical-errors", "classical-placebo", "inference",
@@ -43,8 +46,8 @@ r_floors <- list(
   ),
   api = c(
     "classical-fit", "cohorts", "fit", "fit-panel", "fit-release", "glm", "glm-release", "lm",
-    "lm-json", "lm-posterior", "outcomes", "plan", "plan-errors", "plan-glm", "plan-lm",
-    "plan-people", "plan-select"
+    "lm-json", "lm-posterior", "monitor-update", "outcomes", "plan", "plan-errors", "plan-glm",
+    "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",

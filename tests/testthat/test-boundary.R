@@ -20,6 +20,7 @@ public <- c(
   "median_losses_cpp", "people_map_cpp", "row_map_cpp", "lm_anderson_cpp", "lm_discrepancy_cpp",
   "lm_moments_cpp", "penalised_path_cpp", "predict_columns_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
+  "growing_estimate_cpp", "growing_frame_cpp", "growing_plan_cpp",
   "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
   "treated_plan_cpp",
   "aggregate_order_cpp", "aggregate_plan_cpp", "joint_loss_cpp", "joint_shift_cpp",
@@ -30,7 +31,7 @@ public <- c(
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
-  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "lm_release_cpp", "select_pick_cpp",
+  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "growing_release_cpp", "lm_release_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
 )
@@ -52,7 +53,7 @@ unprotected <- list(
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
   # Tests and audits.
-  capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
+  growing_audit_cpp = NULL, capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
   lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,

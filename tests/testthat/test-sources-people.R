@@ -189,8 +189,8 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
   withr::local_seed(12)
   formulas <- list(y ~ x, y ~ x + z + g, y ~ x * z + I(z^2) + g, y ~ x * g + I(z <= 0.25))
   for (round in 1:16) {
-    middle <- stats::rnorm(3) * 10^stats::runif(3, -100, 100)
-    half <- abs(middle) * 10^stats::runif(3, -3, 3) + 1e-90
+    middle <- stats::rnorm(3) * 10^stats::runif(3, -45, 45)
+    half <- abs(middle) * 10^stats::runif(3, -3, 3) + 1e-60
     bounds <- Map(function(m, h) c(m - h, m + h), middle, half)
     names(bounds) <- c("y", "x", "z")
     bounds$g <- c("a", "b")

@@ -97,7 +97,7 @@ test_that("several places give the release of all rows: tables, matrices, chunks
   mixed <- function(x) {
     withr::local_seed(2)
     dp_release(x,
-      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R")
+      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = two_rounds
     )
   }
   whole <- mixed(donors)
@@ -224,7 +224,7 @@ test_that("a reader that draws random numbers makes no noise repeat", {
   }, 2)
   release <- function(x) {
     withr::local_seed(8)
-    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = dp_control(rng = "R"))
+    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = two_rounds)
   }
   expect_equal(release(reader), release(donors))
 })
@@ -520,7 +520,7 @@ test_that("several adoption dates and protected treated people work from tables"
   release <- function(x) {
     withr::local_seed(3)
     dp_release(x, targets, c(6, 8),
-      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = dp_control(rng = "R"),
+      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = two_rounds,
       times = 2000L + 1:11
     )
   }

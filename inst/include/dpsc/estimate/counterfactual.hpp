@@ -70,6 +70,15 @@ struct target_correction {
   double sd = 0.0;
 };
 
+/// The regression that a target's counterfactual is made of, averaged over penalties as it is.
+struct mean_regression {
+  Eigen::MatrixXd basis;   // T0 x p: features of a row
+  Eigen::VectorXd u;       // p: the target's, less the donors'
+  double level = 0.0;      // of the target, where features are about it
+  Eigen::MatrixXd slopes;  // p x T1
+  Eigen::MatrixXd solve;   // p x p
+};
+
 class counterfactual_estimator {
  public:
   counterfactual_estimator(const gram_statistics& s, const estimator_options& options)
@@ -240,6 +249,18 @@ class counterfactual_estimator {
       form = ((form + form.transpose()) / 2.0).eval();
       if (lost.cols() > 0)
         form -= (lost * (lost.transpose() * form * lost) * lost.transpose()).eval();
+    }
+    return out;
+  }
+
+  mean_regression regression(const Eigen::VectorXd& pre) const {
+    const features own = features_of(pre);
+    const Eigen::VectorXd weights = evidence_weights(own.u);
+    mean_regression out{basis_, own.u, own.level, Eigen::MatrixXd::Zero(s_.pre, s_.T1()),
+                        Eigen::MatrixXd::Zero(s_.pre, s_.pre)};
+    for (std::size_t k = 0; k < fits_.size(); ++k) {
+      out.slopes += weights[static_cast<Eigen::Index>(k)] * fits_[k].slopes;
+      out.solve += weights[static_cast<Eigen::Index>(k)] * fits_[k].solve;
     }
     return out;
   }

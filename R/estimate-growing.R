@@ -1,0 +1,95 @@
+# Estimates from a release that grew: those of its first release, and what each new period adds to
+# them. All post-processing.
+
+#' Counterfactuals from a release that may have grown
+#'
+#' New periods are known for the target that they were made for, and for no other.
+#' @inheritParams estimate_gram
+#' @return As [estimate_gram()], of all periods.
+#' @noRd
+estimate_growing <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
+  first <- base_release(release)
+  kept <- seq_len(first$panel$T0 + first$panel$T1)
+  fits <- estimate_gram(first, target[, kept, drop = FALSE], size, estimator)
+  if (!periods_grown(release)) {
+    return(fits)
+  }
+  scale <- release_scale(release)
+  lapply(fits, function(e) {
+    half <- scale$half[[length(scale$half)]]
+    grown <- growing_estimate_cpp(
+      growing_base(release, e), release$statistics$monitor$periods,
+      e$privacy, half
+    )
+    e$path <- c(e$path, grown$path)
+    e$privacy <- capped(grown$privacy, scale$half[-seq_len(first$panel$T0)])
+    e$prediction <- grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
+      carried(e$disagreement, grown$left)
+    e
+  })
+}
+
+#' What the core must know of a first release, to which periods are added
+#' @param release (`dp_release`)\cr that grows.
+#' @param e (`list`)\cr from [estimate_gram()], of the target and the first release.
+#' @noRd
+growing_base <- function(release, e = growing_start(release)) {
+  first <- base_release(release)
+  list(
+    statistics = first$statistics, target = release$statistics$monitor$target, own = e$own,
+    options = gram_options(
+      first$privacy$private, first$panel$n, release_scale(first), "ridge", first$settings$lambda
+    ),
+    lift = e$spread$floor %||% 1
+  )
+}
+
+#' The first release's estimate of the target that is monitored
+#' @noRd
+growing_start <- function(release) {
+  first <- base_release(release)
+  monitor <- release$statistics$monitor
+  target <- matrix(c(monitor$target, numeric(first$panel$T1)), 1L)
+  estimate_gram(first, target, sum(monitor$size), "ridge")[[1L]]
+}
+
+#' No deviation of a mean within the bounds is larger than half their width (Popoviciu, 1935)
+#' @noRd
+capped <- function(covariance, half) {
+  factor <- pmin(1, half / sqrt(pmax(diag(covariance), 1e-300)))
+  covariance * tcrossprod(factor)
+}
+
+#' By how much penalties disagree, carried into new periods: one error, as far as it is left
+#' @param disagreement (`matrix`, T1 x T1).
+#' @param left (`numeric`)\cr of each new period.
+#' @noRd
+carried <- function(disagreement, left) {
+  across <- outer(rowMeans(disagreement), left)
+  rbind(
+    cbind(disagreement, across), cbind(t(across), mean(disagreement) * tcrossprod(left))
+  )
+}
+
+#' Do target, people and estimator fit the periods that a release grew by?
+#' @param group (`matrix`, 1 x T, outcome units)\cr the mean target.
+#' @section Errors: `dpsc_error_monitor`.
+#' @noRd
+check_growing_target <- function(release, group, size, estimator, call) {
+  if (!periods_grown(release)) {
+    return(invisible())
+  }
+  monitor <- release$statistics$monitor
+  pre <- to_scale(group, release_scale(release))[1L, seq_len(release$panel$T0)]
+  same <- isTRUE(all.equal(unname(pre), monitor$target, tolerance = 1e-8)) &&
+    isTRUE(all.equal(sum(size), sum(monitor$size)))
+  if (!same || estimator != "ridge") {
+    abort(c(
+      "The new periods of this release were measured for its own target, and by ridge.",
+      i = paste(
+        "Other targets, group sizes and estimators are served by the periods of the first release",
+        "alone: use the fit from before the first {.code update(newdata = )}."
+      )
+    ), "monitor", call)
+  }
+}

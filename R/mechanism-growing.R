@@ -1,0 +1,180 @@
+# A release that grows: method "gram" now, on a part of the budget, and one small release for each
+# announced period, each with noise of its own, all paid for at the start. Everything that touches a
+# person's row is in C++ (inst/include/dpsc/release/growing_release.hpp).
+
+#' Check `monitor`
+#' @return A whole number, or `NULL`.
+#' @noRd
+check_monitor <- function(monitor, call) {
+  if (is.null(monitor)) {
+    return(NULL)
+  }
+  if (identical(as.vector(monitor), Inf)) {
+    abort(c(
+      "{.code monitor = Inf} is refused: a release without an end cannot be paid for in advance.",
+      x = paste(
+        "It would need a limit to what each person may add over all periods, which must be",
+        "computed from past cells each time; if some were revised since, it would be exceeded",
+        "unseen."
+      ),
+      i = "Announce a number: four times as many periods cost each twice the noise."
+    ), "monitor", call)
+  }
+  number <- is_number(monitor) && monitor == round(monitor) && monitor >= 1 && monitor <= 1000
+  if (!number) {
+    abort(c(
+      "{.arg monitor} must be the number of further periods to pay for, from 1 to 1,000.",
+      x = "It is {describe(monitor)}."
+    ), "monitor", call)
+  }
+  as.integer(monitor)
+}
+
+#' Can such a release grow? Before anything is spent
+#' @param public (`list`)\cr from `public_facts()`, with `monitor`.
+#' @noRd
+check_can_grow <- function(public, call) {
+  if (is.null(public$monitor)) {
+    return(invisible())
+  }
+  problem <- if (!is.null(public$outcomes)) {
+    c("It serves one outcome.", "Monitor each outcome by itself, from one {.fn dp_ledger}.")
+  } else if (!public$private) {
+    c("Without privacy nothing needs to be announced.", "Fit the longer panel each time.")
+  } else if (public$method != "gram") {
+    c("Method {.val {public$method}} releases weights for one panel.",
+      "Use {.code method = \"gram\"}.")
+  } else if (!is.null(public$treated)) {
+    c("It serves {.code protect = \"donors\"}.",
+      "With {.code protect = \"everyone\"} make one release when all periods are there.")
+  } else if (!is.null(public$dates)) {
+    c("It serves one adoption date.", "Monitor each date by itself, from one {.fn dp_ledger}.")
+  } else if (!is.null(public$covariates)) {
+    c("It takes no covariates.", "Leave them out of the formula.")
+  } else if (!identical(public$estimator, "ridge")) {
+    c("It serves {.code estimator = \"ridge\"}.",
+      "Difference-in-differences of a new period needs a release of its own.")
+  }
+  if (!is.null(problem)) {
+    abort(c(
+      "This release cannot grow: {.arg monitor} does not go with the other arguments.",
+      x = problem[[1L]], i = problem[[2L]], i = "Nothing was released and nothing was spent."
+    ), "monitor", call)
+  }
+}
+
+#' What stands for method gram where periods are announced
+#' @noRd
+growing_mechanism <- function() list(plan = plan_growing, run = run_growing)
+
+#' What a growing release will spend, and on what
+#' @return As [plan_gram()], with `public`, the facts of the first release, and `id`.
+#' @noRd
+plan_growing <- function(public) {
+  each <- tryCatch(growing_plan_cpp(growing_facts(public)), `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for so many periods: the noise would not fit the sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument")
+  })
+  first <- with_share(public, each$share)
+  plan <- plan_gram(first)
+  months <- each$steps[rep(1:2, public$monitor), ]
+  plan$steps <- rbind(plan$steps, months)
+  rownames(plan$steps) <- NULL
+  plan$cost <- account_cost(plan$steps, first)
+  plan$public <- first
+  plan$id <- paste(as.character(state_id_cpp()), collapse = "")
+  plan
+}
+
+#' @param public (`list`)\cr with the whole `epsilon`.
+#' @noRd
+growing_facts <- function(public) {
+  list(n = public$n, epsilon = public$epsilon, delta = public$delta, periods = public$monitor)
+}
+
+#' The first release, and the record of what may follow
+#' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
+#'   `epsilon`, of the first release; `id`; `paid`, from a ledger; `target` (T0, scaled units) and
+#'   `size`; `periods`, a list with one release each: `means` (5), `radius`, `sd`. RELEASED.
+#' @noRd
+run_growing <- function(plan, donors, public) {
+  statistics <- run_gram(plan, donors, plan$public)
+  statistics$monitor <- list(
+    announced = public$monitor, drawn = 0L, epsilon = plan$public$epsilon, id = plan$id,
+    paid = public$paid, target = public$y, size = public$sizes, periods = list()
+  )
+  statistics
+}
+
+#' Draw one period more
+#' @param release (`dp_release`).
+#' @param base (`list`)\cr from `growing_base()`.
+#' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all periods so far and the new one.
+#'   PRIVATE.
+#' @param scale (`dpsc_bounds`)\cr of as many periods.
+#' @return A list: `means`, `radius`, `sd`. RELEASED.
+#' @noRd
+draw_period <- function(release, base, donors, scale) {
+  growing_release_cpp(
+    donors, facts_of_growing(release), base, release$statistics$monitor$periods, core_scale(scale),
+    release$privacy$rng
+  )
+}
+
+#' @noRd
+facts_of_growing <- function(release) {
+  list(
+    n = release$panel$n, epsilon = release$privacy$epsilon, delta = release$privacy$delta,
+    periods = release$statistics$monitor$announced
+  )
+}
+
+#' What is wrong with the part of a release that grows, or `NULL`
+#' @noRd
+growing_problem <- function(release) {
+  x <- release$statistics$monitor
+  if (is.null(x)) {
+    return(NULL)
+  }
+  is_count <- function(n) is_number(n) && n == round(n) && n >= 0
+  fits <- function(one) {
+    is.list(one) && is.numeric(one$means) && length(one$means) == 5L &&
+      all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], function(v) {
+        is_number(v) && is.finite(v) && v > 0
+      }, NA))
+  }
+  ok <- is.list(x) && is_count(x$announced) && x$announced >= 1 && is_count(x$drawn) &&
+    is.list(x$periods) && length(x$periods) <= x$drawn && x$drawn <= x$announced &&
+    length(x$periods) < release$panel$T1 && all(vapply(x$periods, fits, NA)) &&
+    is_number(x$epsilon) && x$epsilon > 0 && is.character(x$id) && length(x$id) == 1L &&
+    is.logical(x$paid) && length(x$paid) == 1L && !is.na(x$paid) &&
+    is.numeric(x$target) && length(x$target) == release$panel$T0 && all(is.finite(x$target)) &&
+    is.numeric(x$size) && length(x$size) >= 1L && all(x$size >= 1) && release$method == "gram"
+  if (!ok) "The announced periods do not fit the statistics."
+}
+
+#' Are the announced periods' steps what they must be, and their noise that of the statistics?
+#' @noRd
+growing_conflict <- function(release) {
+  x <- release$statistics$monitor
+  if (is.null(x)) {
+    return(NULL)
+  }
+  steps <- release$privacy$steps
+  count <- 2L * x$announced
+  plan <- growing_plan_cpp(facts_of_growing(release))
+  made <- if (nrow(steps) > count) plan$steps[rep(1:2, x$announced), ]
+  known <- steps[nrow(steps) - count + seq_len(count), ]
+  same <- !is.null(made) && identical(made$law, known$law) &&
+    isTRUE(all.equal(made$scale, known$scale)) &&
+    isTRUE(all.equal(made$sensitivity, known$sensitivity))
+  if (!same) {
+    return("The announced periods' steps are not those of the release.")
+  }
+  agrees <- vapply(x$periods, function(one) {
+    isTRUE(all.equal(one$sd, plan$noise * one$radius))
+  }, NA)
+  if (!all(agrees)) "The noise of the new periods is not that of the noise steps."
+}

@@ -1,0 +1,53 @@
+# A release that grows: what of it was made at the start, and what is left of its announced periods.
+
+#' Was the release made to grow?
+#' @noRd
+is_growing <- function(release) !is.null(release$statistics$monitor)
+
+#' Number of periods released after the first release
+#' @noRd
+periods_grown <- function(release) length(release$statistics$monitor$periods)
+
+#' A growing release as it was made at the start, an ordinary one by method gram
+#'
+#' Its `epsilon` is the first release's part of the budget.
+#' @param release (`dp_release`)\cr of any kind; one that does not grow is given back as it is.
+#' @return A `dp_release`. RELEASED.
+#' @noRd
+base_release <- function(release) {
+  monitor <- release$statistics$monitor
+  if (is.null(monitor)) {
+    return(release)
+  }
+  grown <- periods_grown(release)
+  release$panel$T1 <- release$panel$T1 - grown
+  kept <- seq_len(release$panel$T0 + release$panel$T1)
+  release$panel$times <- release$panel$times[kept]
+  release$bounds <- lapply(release$bounds, `[`, kept)
+  release$statistics$monitor <- NULL
+  release$privacy$epsilon <- monitor$epsilon
+  steps <- release$privacy$steps
+  if (!is.null(steps)) {
+    release$privacy$steps <- steps[seq_len(nrow(steps) - 2L * monitor$announced), ]
+  }
+  release
+}
+
+#' Refuse what speaks of the first release alone
+#' @param what (`string`)\cr what was asked for.
+#' @noRd
+check_not_grown <- function(release, what, call) {
+  if (periods_grown(release)) {
+    abort(c(
+      "{what} speaks of the first release alone, and this one has grown.",
+      i = "Ask the fit from before the first {.code update(newdata = )}."
+    ), "monitor", call)
+  }
+}
+
+#' Announced periods that can still be released, as far as the release knows
+#' @noRd
+periods_left <- function(release) {
+  monitor <- release$statistics$monitor
+  monitor$announced - monitor$drawn
+}

@@ -1,0 +1,260 @@
+# New periods of a fit whose release grows.
+
+#' Monitor a treated unit: a release that grows
+#'
+#' With `dp_synth(..., monitor = 24)` a private fit is made now, and 24 further periods are paid for
+#' at the start. When a period has passed, `update(fit, newdata)` draws it: the fit with one more
+#' effect. Nothing is charged then.
+#'
+#' @section What is released:
+#' The first release is one by method `"gram"`, with .6 of the budget. Its regression gives every
+#' donor a weight in the target's counterfactual, a function of the donor's own past. Of each new
+#' period four sums over the donors are released, each person's part shortened to a radius: how far
+#' the donors strayed from their prediction, the same by their likeness to the target, and two
+#' second moments for the intervals. Noise is drawn anew for each period; what was published before
+#' does not change. Formulas and proof: the package's `proofs/growing.md`.
+#'
+#' @section Who is protected:
+#' Neighbours differ in the whole row of one donor, in all periods, past and to come, and in every
+#' update. All announced periods together with the first release are (epsilon, delta)-private,
+#' whenever one stops and whatever later data look like: each period has a fixed share, and its
+#' guarantee holds for all rows. So past values in `newdata` may have been revised: that neither
+#' breaks the guarantee nor changes what was released.
+#'
+#' The guarantee is for as many draws as were announced. **Do not draw a period twice**: keep the
+#' fit that `update()` gives ([write_release()]), and do not update an older copy. With a
+#' [dp_ledger()] this is kept for you: the ledger remembers what was drawn, also when it is saved
+#' and taken over, and must be given to each `update()`. Without one only this session remembers;
+#' an older copy of a fit that is read in another session, or a fork of this one, spends the same
+#' share twice, and nobody notices.
+#'
+#' @section Data:
+#' `newdata` holds everything again: the same people, all periods so far and the new ones, as the
+#' fit's own data did. A fit holds no person's row, so the past is needed anew. Sizes and periods
+#' must agree; that the people are the same cannot be seen, since no name is kept: it is the
+#' guarantee's condition. People who left follow `na`: with `"interpolate"` they stay flat. New
+#' periods have the bounds of the last one before, and follow it immediately; several at once are
+#' drawn one by one.
+#'
+#' @section Limits:
+#' Method `"gram"`, estimator `"ridge"`, one adoption date, `protect = "donors"`, no covariates.
+#' New periods are measured for the fit's own target (of several treated units: their mean).
+#' Each costs noise in proportion to the root of their announced number: announce what you need.
+#' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the first release alone
+#' and refuse a fit that has grown.
+#'
+#' @section Arguments of update():
+#' * `newdata` (`data.frame`, `matrix` or [dp_chunks()]): the panel with all its periods, in the
+#'   form that the fit was made from. PRIVATE.
+#' * `target` (`numeric` or `matrix`): with a matrix or chunks, the treated units' outcomes in all
+#'   periods. Those that the fit knows must not have changed. PUBLIC.
+#' * `index`, `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if
+#'   the fit has any.
+#' * `formula`: of long data; the fit's own if it holds it.
+#' * `ledger` ([dp_ledger()] or `NULL`): the one that paid, if one did.
+#' * `again` (`flag`): draw a period a second time, because the first draw was lost. It takes the
+#'   share of another announced period.
+#'
+#' @param object (`dp_synth` or `dp_release`)\cr made with `monitor`.
+#' @return `update()`: a `dp_synth` with the new periods. `monitor_left()`: number of announced
+#'   periods that can still be drawn.
+#' @section Errors: `dpsc_error_monitor`: `newdata` that skips or repeats a period, holds another
+#'   number of people or another past of the target; a period drawn before; none left. What the
+#'   input of [dp_synth()] may be wrong in. All before anything is drawn.
+#' @seealso [dp_synth()], [write_release()]; `update()` for what is free: [update.dp_synth()].
+#' @examples
+#' panel <- sim_panel(n = 1000, T0 = 10, T1 = 4, effect = 0.3)
+#' # So far one period after the treatment is known.
+#' fit <- dp_synth(panel$donors[, 1:11],
+#'   target = panel$target[1:11], T0 = 10, epsilon = 2, bounds = c(-1, 1), monitor = 3
+#' )
+#' fit <- update(fit, panel$donors[, 1:12], target = panel$target[1:12])
+#' fit
+#' monitor_left(fit)
+#' @name dp_monitor
+NULL
+
+#' @rdname dp_monitor
+#' @export
+monitor_left <- function(object) {
+  release <- if (inherits(object, "dp_release")) object else object$release
+  if (!is_growing(release)) {
+    abort("This is no fit or release that grows.", "argument", public_call("monitor_left"))
+  }
+  periods_left(release)
+}
+
+#' A fit with the new periods that the data hold
+#' @param object,newdata,target,index,formula,times,na,roster,ledger,again see [dp_monitor].
+#' @return A `dp_synth`.
+#' @noRd
+update_growing <- function(object, newdata, target = NULL, index, formula = object$formula,
+                           times = NULL, na = c("error", "interpolate"), roster = NULL,
+                           ledger = NULL, again = FALSE, call = NULL) {
+  release <- object$release
+  if (!is_growing(release)) {
+    abort(c(
+      "This fit takes no new periods: none were paid for when it was made.",
+      i = "Say {.code dp_synth(..., monitor = )}. Nothing was released and nothing was spent."
+    ), "monitor", call)
+  }
+  again <- check_flag(again, call = call)
+  check_draws_here(call)
+  panel <- newer_panel(object, newdata, target, index, formula, times, na, roster, call)
+  group <- mean_target(panel$target, release$statistics$monitor$size)
+  check_newer(object, panel, group, call)
+  for (period in seq_len(panel$T1 - release$panel$T1)) {
+    release <- grow_release(release, panel, ledger, again, call)
+  }
+  rownames(group) <- rownames(object$target)
+  fit <- fit_release(release, group, "ridge", sum(release$statistics$monitor$size), call)
+  fit$formula <- object$formula
+  fit
+}
+
+#' The panel that new data make, checked as any
+#' @noRd
+newer_panel <- function(object, newdata, target, index, formula, times, na, roster, call) {
+  release <- object$release
+  T0 <- release$panel$T0
+  if (inherits(newdata, "dp_chunks")) {
+    return(panel_from_chunks(newdata, target, T0, times, call))
+  }
+  if (!is.data.frame(newdata)) {
+    check_given(is.null(target), "target", "the treated unit's outcome, one value a period", call)
+    return(panel_from_matrix(newdata, target, T0, times, call))
+  }
+  if (is.null(formula)) {
+    abort(c(
+      "{.arg formula} is required: this fit does not hold the one it was made with.",
+      i = "Give it as in {.fn dp_synth}. Nothing was spent."
+    ), "argument", call)
+  }
+  bounds <- cbind(release$bounds$lower, release$bounds$upper)
+  bounds <- if (inherits(roster, "dp_roster")) {
+    longer_bounds(bounds, max(length(roster$periods), nrow(bounds)))
+  }
+  panel_with_gaps(
+    formula, newdata, index, check_gaps(na, roster, call), roster, bounds, call, private = TRUE
+  )
+}
+
+#' Bounds by period, the last one's for those that come
+#' @noRd
+longer_bounds <- function(bounds, periods) {
+  bounds[pmin(seq_len(periods), nrow(bounds)), , drop = FALSE]
+}
+
+#' Do new data go on where the fit ends? All that is compared is public
+#' @section Errors: `dpsc_error_monitor`.
+#' @noRd
+check_newer <- function(object, panel, group, call) {
+  known <- object$release$panel
+  old <- known$T0 + known$T1
+  fail <- function(what, ...) {
+    abort(c(what, ..., i = "Nothing was released and nothing was spent."), "monitor", call)
+  }
+  if (!is.null(panel$adopted)) fail("{.arg newdata} holds several adoption dates, the fit has one.")
+  size <- object$release$statistics$monitor$size
+  if (panel$n != known$n || nrow(panel$target) != length(size)) {
+    fail(
+      "{.arg newdata} must hold the same people as the fit's data.",
+      x = paste(
+        "It has {panel$n} donor{?s} and {nrow(panel$target)} treated, the fit has {known$n} and",
+        "{length(size)}."
+      ),
+      i = "Keep those who left, {.code na = \"interpolate\"} fills their gaps."
+    )
+  }
+  periods <- panel$T0 + panel$T1
+  if (periods <= old) {
+    fail(
+      "{.arg newdata} holds no new period.",
+      x = "The fit knows {old} period{?s}, {.arg newdata} has {periods}."
+    )
+  }
+  same <- identical(period_text(panel$times[seq_len(old)]), period_text(known$times))
+  if (!same || panel$T0 != known$T0) {
+    fail(
+      "The periods that the fit knows must come first in {.arg newdata}, all and none else.",
+      x = if (same) "The treatment begins in another period.",
+      i = "The last one the fit knows is {period_text(known$times[[old]])}."
+    )
+  }
+  skipped <- skipped_period(panel$times, old)
+  if (!is.na(skipped)) {
+    fail(
+      "{.arg newdata} skips a period.",
+      x = paste(
+        "{period_text(panel$times[[skipped]])} does not follow",
+        "{period_text(panel$times[[skipped - 1L]])}."
+      ),
+      i = "New periods follow the last one immediately, so that each is drawn once."
+    )
+  }
+  if (!isTRUE(all.equal(unname(group[1L, seq_len(old)]), unname(object$target[1L, ]),
+        tolerance = 1e-8))) {
+    fail(
+      "The target's past in {.arg newdata} is not the fit's.",
+      i = "What was released was measured for the target as it was: give that."
+    )
+  }
+  left <- periods_left(object$release)
+  if (periods - old > left) {
+    abort(c(
+      "{.arg newdata} holds {periods - old} new period{?s}, and {left} {?is/are} left.",
+      i = "Nothing was released and nothing was spent. A release for more periods is a new one."
+    ), c("monitor", "budget"), call)
+  }
+}
+
+#' The first new period that lies further from the one before than known periods do, or `NA`
+#'
+#' Strings and factors have no distance.
+#' @param old (`count`)\cr number of known periods.
+#' @noRd
+skipped_period <- function(times, old) {
+  if (is.character(times)) {
+    return(NA_integer_)
+  }
+  steps <- diff(as.numeric(unclass(times)))
+  known <- steps[seq_len(old - 1L)]
+  new <- seq_along(steps) >= old
+  # Months differ by a tenth in length.
+  far <- which(new & steps > 1.3 * max(known))
+  if (length(far)) far[[1L]] + 1L else NA_integer_
+}
+
+#' A release with one period more: written down as drawn, then drawn
+#' @noRd
+grow_release <- function(release, panel, ledger, again, call) {
+  monitor <- release$statistics$monitor
+  periods <- release$panel$T0 + release$panel$T1 + 1L
+  bounds <- longer_bounds(cbind(release$bounds$lower, release$bounds$upper), periods)
+  base <- growing_base(release)
+  donors <- first_periods(panel$donors, periods)
+  taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again, call)
+  drawn <- draw_period(
+    release, base, after_charge(donors, TRUE), new_bounds(bounds, periods, call)
+  )
+  release$statistics$monitor$drawn <- taken
+  release$statistics$monitor$periods <- c(monitor$periods, list(drawn))
+  release$panel$T1 <- release$panel$T1 + 1L
+  release$panel$times <- panel$times[seq_len(periods)]
+  release$bounds <- list(lower = bounds[, 1L], upper = bounds[, 2L])
+  release
+}
+
+#' Donors up to a period
+#' @noRd
+first_periods <- function(donors, periods) {
+  if (is.matrix(donors)) {
+    return(if (ncol(donors) == periods) donors else donors[, seq_len(periods), drop = FALSE])
+  }
+  all <- donors
+  donors$reader <- function(i, charged, call) {
+    all$charged <- charged
+    read_block(all, i, call)[, seq_len(periods), drop = FALSE]
+  }
+  donors
+}

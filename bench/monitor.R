@@ -1,0 +1,86 @@
+# A release that grows against one release at the end and against a new release each month, in the
+# settings of a planned monitor: 40 periods before the treatment, three factors that move
+# (AR(1), .9), a target that is the mean of 60 people far from the donors' mean.
+#
+#   Rscript bench/monitor.R [runs]      writes bench/results/monitor.csv
+#
+# Errors are against the target's path without noise of its own, over 12 periods, one of them in the
+# first release; `planned` periods are paid for in all. `monthly` splits the budget evenly by
+# squared shifts. Medians and means over runs; `covered`: share of runs whose 95 % interval of the average
+# effect holds the truth, 0.
+
+library(dpsc)
+
+before <- 40
+after <- 12
+people <- 60
+own <- 0.1
+
+factor_panel <- function(n, factors = 3, phi = 0.9, spread = 0.15) {
+  periods <- before + after
+  paths <- replicate(factors, {
+    path <- stats::arima.sim(list(ar = phi), periods, n.start = 100)
+    as.numeric(path) * sqrt(1 - phi^2)
+  })
+  donors <- matrix(rnorm(n * factors, 0, spread), n) %*% t(paths) +
+    own * matrix(rnorm(n * periods), n)
+  truth <- drop(paths %*% rnorm(factors, 0, spread))
+  list(donors = donors, truth = truth, target = truth + own / sqrt(people) * rnorm(periods))
+}
+
+seeded <- dp_control(rng = "R")
+
+part <- function(p, keep, epsilon, ...) {
+  suppressWarnings(dp_synth(p$donors[, keep], p$target[keep],
+    T0 = before, epsilon = epsilon, bounds = c(-1, 1), size = people, control = seeded, ...
+  ))
+}
+
+# The counterfactual of one period, or the target's own level where a call is refused as hopeless.
+monthly_path <- function(p, epsilon, planned) {
+  mu <- 1 / gaussian_sigma(epsilon, 1e-6) / sqrt(planned)
+  small <- uniroot(
+    function(e) log(gaussian_delta(e, sigma = 1 / mu) / 1e-6), c(1e-6, epsilon)
+  )$root
+  vapply(before + seq_len(after), function(t) {
+    fit <- tryCatch(part(p, c(seq_len(before), t), small), dpsc_error_argument = function(e) NULL)
+    if (is.null(fit)) mean(p$target[seq_len(before)]) else fit$counterfactual[1, before + 1]
+  }, 0)
+}
+
+one_run <- function(n, epsilon, planned) {
+  p <- factor_panel(n)
+  post <- before + seq_len(after)
+  end <- part(p, seq_len(before + after), epsilon)
+  grown <- part(p, seq_len(before + 1), epsilon, monitor = planned - 1)
+  grown <- update(grown, p$donors, target = p$target)
+  error <- function(path) sqrt(mean((path - p$truth[post])^2))
+  table <- tidy(grown, conf.int = TRUE)
+  c(
+    end = error(end$counterfactual[1, post]), monthly = error(monthly_path(p, epsilon, planned)),
+    grown = error(grown$counterfactual[1, post]), mean = error(colMeans(p$donors)[post]),
+    average = abs(mean(grown$counterfactual[1, post] - p$truth[post])),
+    privacy.se = mean(table$privacy.se[-1]),
+    covered = table$conf.low[[1]] <= 0 && table$conf.high[[1]] >= 0
+  )
+}
+
+runs <- as.integer(c(commandArgs(TRUE), "12")[[1]])
+cells <- expand.grid(planned = c(12, 24), epsilon = c(4, 1), n = c(2000, 10000))
+rows <- lapply(seq_len(nrow(cells)), function(i) {
+  cell <- cells[i, ]
+  set.seed(170)
+  all <- replicate(runs, one_run(cell$n, cell$epsilon, cell$planned))
+  middle <- apply(all, 1, stats::median)
+  out <- data.frame(
+    n = cell$n, epsilon = cell$epsilon, planned = cell$planned, runs = runs,
+    t(signif(middle[c("end", "monthly", "grown", "mean", "average", "privacy.se")], 3)),
+    grown.mean = signif(mean(all["grown", ]), 3), end.mean = signif(mean(all["end", ]), 3),
+    of.end = round(middle[["grown"]] / middle[["end"]], 2),
+    of.monthly = round(middle[["grown"]] / middle[["monthly"]], 2),
+    covered = round(mean(all["covered", ]), 2)
+  )
+  print(out, row.names = FALSE)
+  out
+})
+write.csv(do.call(rbind, rows), file.path("bench", "results", "monitor.csv"), row.names = FALSE)

@@ -1,0 +1,208 @@
+// One more period of people who were released before: a short vector of each, shortened to a
+// radius, summed and noised. Proof: inst/proofs/growing.md, sections 1 and 2.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../rows/source.hpp"
+#include "calibration.hpp"
+#include "moments.hpp"
+
+namespace dpsc {
+
+/// Found by simulation over public designs (bench/monitor.R); none depends on data.
+namespace period_constants {
+// A person's vector: the residual, its product with the person's likeness to the target, and three
+// second moments, which count for less.
+constexpr Eigen::Index parts = 5;
+constexpr double second = 0.3;
+// Likeness, and residuals within second moments, are cut at so many deviations.
+constexpr double cut = 3.0;
+// The likeliest radius, what half an octave below and above it costs, and the share of people that
+// may lie beyond it.
+constexpr double radius = 2.8, below = 1.2, above = 0.9, beyond = 0.1;
+// Nine tenths of normal people's vectors are shorter than this.
+constexpr double usual = 2.4;
+// Vectors are shortened at so much of the radius over the root of the noise that it makes, within
+// limits: where many people share it, noise is cheaper than what shortening takes off.
+constexpr double stretch = 0.08, stretch_least = 0.6, stretch_most = 3.0;
+}  // namespace period_constants
+
+/// What shortening at so much of the radius leaves of a shift that people share, and of one in
+/// proportion to their likeness: that of normal residuals, nearly that of others (t with 3 degrees
+/// of freedom, Laplace: within .07; growing.md, section 4).
+inline double shift_kept(double stretch) { return 1.0 - 0.78 * std::exp(-2.0 * stretch); }
+inline double slope_kept(double stretch) { return 1.0 - 0.97 * std::exp(-1.6 * stretch); }
+
+/// What one announced period may spend, and on what: the same for all of them. PUBLIC.
+struct period_plan {
+  double n = 0.0;
+  double exponent = 0.0;  // of the choice of a radius
+  law kind = law::discrete_gaussian;
+  double limit = 0.0;  // R: whole grid units
+  double noise = 0.0;  // variance, or Laplace scale
+  double sigma = 0.0;
+  std::vector<step_record> records;  // two
+
+  /// Deviation of the noise of a mean, in units of the radius.
+  double relative_noise() const { return sigma / (n * inner_limit()); }
+
+  /// Rounding lengthens a vector by half the root of its parts at most.
+  double inner_limit() const {
+    return (limit - std::sqrt(static_cast<double>(period_constants::parts)) / 2.0) *
+           (1.0 - 0x1.0p-40);
+  }
+
+  double stretch() const {
+    using namespace period_constants;
+    return std::min(stretch_most, std::max(stretch_least, period_constants::stretch /
+                                                              std::sqrt(relative_noise())));
+  }
+};
+
+/// `share`: of the whole budget, for each period.
+inline period_plan plan_period(const total_budget& budget, double share, double n) {
+  using namespace period_constants;
+  period_plan out;
+  out.n = n;
+  const double radius = budget.share_of_exponent(15.0 / n, 0.02 * share, 0.12 * share);
+  const double sums = share - radius;
+  out.exponent = budget.exponent(radius);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (int bits = 12; bits >= 6; --bits) {
+    const double R = std::ldexp(1.0, bits);
+    if (!(n * R < exact_integers)) continue;
+    out.limit = R;
+    step_record record{"sums of the period", "", 0.0, 0.0, none, none};
+    if (budget.gaussian()) {
+      out.kind = law::discrete_gaussian;
+      // A sum of vectors within R moves by 2 R at most.
+      record.sensitivity = 2.0 * R;
+      out.noise = gaussian_vector_variance(record.sensitivity, budget.mu(sums));
+      record.scale = out.sigma = std::sqrt(out.noise);
+      record.mu = gaussian_vector_mu(record.sensitivity, out.noise);
+    } else {
+      out.kind = law::discrete_laplace;
+      record.sensitivity = 2.0 * R * std::sqrt(static_cast<double>(parts));
+      out.noise = std::ceil(record.sensitivity / budget.epsilon(sums) * (1.0 + gdp_margin));
+      record.scale = out.noise;
+      record.epsilon = record.sensitivity / out.noise;
+      out.sigma = std::sqrt(2.0) * out.noise;
+    }
+    record.law = law_name(out.kind);
+    if (!(out.sigma <= largest_sigma)) continue;
+    out.records = {budget.choice_record("radius of the period", out.exponent), record};
+    return out;
+  }
+  throw budget_too_small();
+}
+
+/// From a scaled row to three numbers, each affine: the residual of the period, the likeness to the
+/// target, the average residual so far; all in units of their own spread. A function of what was
+/// released before, and public. RELEASED.
+struct period_frame {
+  Eigen::MatrixXd loadings;  // T x 3
+  Eigen::VectorXd origin;    // 3
+  double weight = 1.0;       // of the likeness
+};
+
+/// What one period released: means of people's vectors, in the frame's units. RELEASED.
+struct period_release {
+  Eigen::VectorXd means;  // 5, of shortened vectors
+  double radius = 0.0;
+  double sd = 0.0;  // of the noise of each
+};
+
+namespace period_detail {
+
+using person_vector = Eigen::Matrix<double, period_constants::parts, 1>;
+
+/// One person's vector from the person's own integers.
+inline person_vector vector_of(double residual, double likeness, double before, double weight) {
+  using namespace period_constants;
+  const auto short_of = [](double x) { return std::min(std::max(x, -cut), cut); };
+  const double inner = short_of(residual), alike = short_of(likeness);
+  person_vector out;
+  out << residual, weight * residual * alike, second * (inner * inner - 1.0),
+      second * inner * short_of(before), second * (alike * alike - 1.0);
+  return out;
+}
+
+/// Everybody's vector, one at a time. PRIVATE.
+template <typename Visit>
+void each_vector(const row_source& source, const grid_map& rows, double weight, const Visit& visit,
+                 const ticker& tick) {
+  source.pass([&](const table_view& table) {
+    block_reader reader(table, rows.map);
+    for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
+      const Eigen::MatrixXd& z = reader.features(b);
+      for (Eigen::Index i = 0; i < z.rows(); ++i)
+        visit(vector_of(z(i, 0) * rows.unit, z(i, 1) * rows.unit, z(i, 2) * rows.unit, weight));
+      tick(static_cast<double>(z.rows() * (rows.map.periods() + 20)));
+    }
+  });
+}
+
+}  // namespace period_detail
+
+/// Radius, then sums: two looks at people.
+inline period_release release_period(const row_source& source, const row_scale& scale,
+                                     const period_frame& frame, const period_plan& plan,
+                                     noise& draws, const ticker& tick) {
+  using namespace period_constants;
+  using namespace period_detail;
+  const grid_map rows = map_on_grid(scale, frame.loadings, frame.origin);
+  const auto n = static_cast<std::size_t>(plan.n);
+
+  Eigen::MatrixXd norms(static_cast<Eigen::Index>(n), 1);  // PRIVATE
+  std::size_t seen = 0;
+  each_vector(
+      source, rows, frame.weight,
+      [&](const person_vector& v) {
+        if (seen < n) norms(static_cast<Eigen::Index>(seen), 0) = v.norm();
+        ++seen;
+      },
+      tick);
+  if (seen != n) throw std::invalid_argument("the rows are not as many as were announced");
+  std::vector<double> radii, prior;
+  for (int k = -3; k <= 40; ++k) {
+    radii.push_back(radius * std::pow(2.0, k / 2.0));
+    prior.push_back(k < 0 ? below * k : -above * k);
+    // Nobody's vector reaches beyond.
+    if (k >= 3 && radii.back() > rows.reach * (1.0 + frame.weight * cut) + 20.0) break;
+  }
+  private_choice choice;
+  choice.losses = calibration_detail::beyond(norms, radii, std::floor(beyond * plan.n));
+  choice.units = exponent_units(plan.exponent, choice_shift);
+  choice.shift = choice_shift;
+  choice.offsets = prior_offsets(prior, choice_shift);
+  period_release out;
+  out.radius = plan.stretch() * radii[draws.choose(plan.records[0].label, choice)];
+
+  const double zoom = plan.inner_limit() / out.radius;
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(parts);
+  bool within = true;
+  each_vector(
+      source, rows, frame.weight,
+      [&](const person_vector& v) {
+        const double length = v.norm();
+        const double factor = zoom * (length <= out.radius ? 1.0 : out.radius / length);
+        const Eigen::VectorXd w = nearest_integer((v.array() * factor).eval()).matrix();
+        within = within && w.squaredNorm() <= plan.limit * plan.limit;
+        sum += w;
+      },
+      tick);
+  if (!within) throw std::logic_error("a shortened vector is longer than its limit");
+  const Eigen::VectorXd noisy = draws.add(plan.records[1].label, plan.kind, sum,
+                                          Eigen::VectorXd::Constant(parts, plan.noise));
+  out.means = noisy / (zoom * plan.n);
+  out.sd = plan.sigma / (zoom * plan.n);
+  return out;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,69 @@
+# Growing releases of made-up panels: factors that move, and a target that is a mean of people.
+
+monitor_panel <- function(n = 400, T0 = 10, T1 = 5, seed = 3, noise = 0.1) {
+  withr::local_seed(seed)
+  periods <- T0 + T1
+  factors <- apply(matrix(stats::rnorm(2 * periods), periods), 2, function(e) {
+    as.numeric(stats::filter(e, 0.8, "recursive")) * 0.6
+  })
+  loadings <- matrix(stats::rnorm(2 * n), n) * 0.15
+  own <- c(0.2, -0.15)
+  list(
+    donors = loadings %*% t(factors) + noise * matrix(stats::rnorm(n * periods), n),
+    truth = drop(factors %*% own), target = drop(factors %*% own) + stats::rnorm(periods, 0, 0.01),
+    T0 = T0, T1 = T1
+  )
+}
+
+# The first `upto` periods of a panel, as arguments of dp_synth() and update().
+part_of <- function(p, upto) {
+  list(p$donors[, seq_len(upto), drop = FALSE], target = p$target[seq_len(upto)])
+}
+
+start_monitor <- function(p, monitor = 4, epsilon = 4, ..., rng = "R",
+                          control = dp_control(rng = rng)) {
+  do.call(dp_synth, c(part_of(p, p$T0 + 1), list(
+    T0 = p$T0, epsilon = epsilon, bounds = c(-1, 1), monitor = monitor, control = control, ...
+  )))
+}
+
+next_period <- function(fit, p, by = 1, ...) {
+  upto <- fit$release$panel$T0 + fit$release$panel$T1 + by
+  do.call(update, c(list(fit), part_of(p, upto), list(...)))
+}
+
+# Stands for a period's release: the same in C++, its noise calls written down. `tamper` plants
+# faults in the facts, `rng` in the noise.
+growing_hook <- function(recorder, tamper = identity, bits = NULL) {
+  function(donors, facts, base, periods, scale, rng) {
+    recorder$batch(function(outputs) {
+      growing_audit_cpp(donors, tamper(facts), base, periods, scale, bits %||% rng, outputs)
+    }, moments = TRUE)$statistics
+  }
+}
+
+# A first release and all announced periods, recorded. `panels`: one for each look at people.
+grow_recorded <- function(mechanism, panels, scope) {
+  first <- mechanism$T0 + 1
+  fit <- suppressWarnings(scope$dp_synth.matrix(panels[[1]][, seq_len(first)],
+    target = mechanism$target[seq_len(first)], T0 = mechanism$T0, epsilon = mechanism$epsilon,
+    delta = mechanism$delta, bounds = c(-1, 1), control = dp_control(rng = "R"),
+    size = mechanism$size, monitor = length(panels) - 1
+  ))
+  for (k in seq_along(panels)[-1]) {
+    upto <- seq_len(first + k - 1)
+    fit <- scope$update_growing(fit, panels[[k]][, upto], target = mechanism$target[upto])
+  }
+  fit$release
+}
+
+replay_growing <- function(mechanism, pair, ..., n_runs = 2) {
+  recorder <- new_recorder()
+  scope <- hooked_namespace(recorder, list(
+    gram_release_cpp = core_hook(recorder), growing_release_cpp = growing_hook(recorder, ...)
+  ))
+  audit_replay(list(
+    recorder = recorder, ours = TRUE,
+    run = function(panels) grow_recorded(mechanism, panels, scope)$privacy
+  ), pair, n_runs)
+}

@@ -1,0 +1,169 @@
+# Releases that grow: what one person moves over all looks, and what errors are said to be.
+
+monitor_mechanism <- function(n, delta = 1e-6, epsilon = 2, size = 1) {
+  withr::local_seed(21)
+  list(
+    target = stats::runif(9, -0.5, 0.5), T0 = 5, epsilon = epsilon, delta = delta, size = size
+  )
+}
+
+# Looks at flat donors, of whom one is another person in all of them, with another past each time.
+monitor_pairs <- function(n, looks = 4) {
+  withr::local_seed(22)
+  flat <- matrix(stats::runif(n * 9, -0.1, 0.1), n)
+  swap <- function(from, to) {
+    lapply(list(from, to), function(row) {
+      lapply(seq_len(looks), function(k) {
+        panel <- flat
+        panel[1, ] <- if (is.function(row)) row(k) else row
+        panel
+      })
+    })
+  }
+  past <- rep(c(1, -1), length.out = 5)
+  list(
+    turn = swap(c(past, rep(1, 4)), c(past, rep(-1, 4))),
+    edges = swap(rep(-1, 9), rep(1, 9)),
+    jump = swap(rep(0, 9), c(rep(-1, 6), 1, -1, 1)),
+    # The past is revised between looks, differently in the two worlds.
+    revised = swap(
+      function(k) c((-1)^k * past, rep((-1)^k, 4)), function(k) c(past, rep((-1)^(k + 1), 4))
+    )
+  )
+}
+
+test_that("no person moves a step of any look by more than it was charged for", {
+  withr::local_seed(23)
+  for (setting in list(
+    list(n = 300, delta = 1e-6, size = 1), list(n = 900, delta = 1e-6, size = 30),
+    list(n = 900, delta = 0, size = 1)
+  )) {
+    mechanism <- monitor_mechanism(setting$n, setting$delta, 4, setting$size)
+    largest <- 0
+    for (pair in monitor_pairs(setting$n)) {
+      audit <- replay_growing(mechanism, pair)
+      expect_false(audit$violated)
+      months <- audit$table[grepl("of the period", audit$table$call), ]
+      expect_identical(nrow(months), 6L)
+      largest <- max(largest, months$ratio[months$law == "discrete_gaussian"])
+    }
+    # The bound is reached: by a residual that turns its sign.
+    if (setting$delta > 0) expect_gt(largest, 0.8)
+  }
+})
+
+test_that("a period that spends the budget of all is found", {
+  withr::local_seed(24)
+  mechanism <- monitor_mechanism(300, epsilon = 4)
+  pair <- monitor_pairs(300)$turn
+  greedy <- function(facts) utils::modifyList(facts, list(periods = 1))
+  expect_true(replay_growing(mechanism, pair, tamper = greedy)$violated)
+  expect_false(replay_growing(mechanism, pair)$violated)
+})
+
+# Noise of the looks' sums, as written down.
+monitor_noise <- function(mechanism, panels, ...) {
+  recorder <- new_recorder()
+  scope <- hooked_namespace(recorder, list(
+    gram_release_cpp = core_hook(recorder), growing_release_cpp = growing_hook(recorder, ...)
+  ))
+  recorder$start("record")
+  grow_recorded(mechanism, panels, scope)
+  sums <- Filter(function(call) identical(call$label, "sums of the period"), recorder$calls)
+  vapply(sums, function(call) as.numeric(call$output - call$value), numeric(5))
+}
+
+test_that("each look has noise of its own, of the law that was charged, and reuse is found", {
+  withr::local_seed(25)
+  mechanism <- monitor_mechanism(300, epsilon = 4)
+  panels <- monitor_pairs(300)$turn[[1]]
+  repeated <- function(noise) any(duplicated(t(noise)))
+  noise <- do.call(cbind, lapply(1:20, function(i) monitor_noise(mechanism, panels)))
+  expect_false(repeated(noise))
+  plan <- growing_plan_cpp(list(n = 300, epsilon = 4, delta = 1e-6, periods = 3))
+  sigma <- plan$steps$scale[[2]]
+  expect_gt(stats::ks.test(jitter(as.vector(noise)) / sigma, "pnorm")$p.value, 1e-4)
+  expect_lt(abs(stats::cor(as.vector(noise[, -60]), as.vector(noise[, -1]))), 0.25)
+  # The same bits for every look: a generator that was forked.
+  tape <- withr::with_seed(26, as.raw(sample.int(256, 8 * 4000, TRUE) - 1L))
+  expect_true(repeated(monitor_noise(mechanism, panels, bits = tape)))
+})
+
+test_that("steps and shares are those of the proof", {
+  for (delta in c(1e-6, 0)) {
+    for (K in c(1, 7, 60)) {
+      facts <- list(n = 5000, epsilon = 2, delta = delta, periods = K)
+      plan <- growing_plan_cpp(facts)
+      steps <- plan$steps
+      limit <- steps$sensitivity[[2]] / if (delta > 0) 2 else 2 * sqrt(5)
+      expect_equal(log2(limit), round(log2(limit)))
+      if (delta > 0) {
+        total <- gdp_budget_cpp(2, delta)^2
+        expect_lte(K * sum(steps$mu^2), total * (1 - plan$share))
+        expect_gt(K * sum(steps$mu^2), 0.99 * total * (1 - plan$share))
+        variance <- steps$scale[[2]]^2
+        expect_equal(steps$mu[[2]], 2 * limit / sqrt(variance - 16), tolerance = 1e-9)
+      } else {
+        expect_lte(K * sum(steps$epsilon), 2 * (1 - plan$share) * (1 + 1e-12))
+        expect_gt(K * sum(steps$epsilon), 2 * (1 - plan$share) * 0.99)
+      }
+    }
+  }
+  expect_error(
+    growing_plan_cpp(list(n = 10, epsilon = 1e-9, delta = 1e-6, periods = 1000)),
+    class = "dpsc::budget_too_small"
+  )
+})
+
+test_that("the frame is the residual, the likeness and the average so far", {
+  withr::local_seed(27)
+  p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
+  fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)
+  release <- fit$release
+  frame <- growing_frame_cpp(growing_base(release), release$statistics$monitor$periods)
+  z <- sweep(p$donors %*% frame$loadings, 2, frame$origin)
+  expect_identical(dim(z), c(2000L, 3L))
+  # In units of their own spread.
+  expect_true(all(abs(log(apply(z, 2, stats::sd))) < log(2)))
+  # The new period enters the residual alone.
+  expect_gt(frame$loadings[16, 1], 0)
+  expect_equal(frame$loadings[16, 2:3], c(0, 0))
+  expect_equal(frame$loadings[13:15, 2], rep(0, 3))
+  # At the target the prediction is the counterfactual of the period before.
+  scaled <- p$target
+  scaled[16] <- fit$counterfactual[1, 15]
+  expect_lt(abs(sum(frame$loadings[, 1] * scaled) - frame$origin[1]), 1e-8)
+})
+
+test_that("with next to no noise a new period is found, also after a common shock", {
+  withr::local_seed(28)
+  p <- monitor_panel(n = 4000, T0 = 12, T1 = 4)
+  shock <- c(rep(0, 14), 0.3, 0.3)
+  p$donors <- sweep(p$donors, 2, shock, `+`)
+  p$target <- p$target + shock
+  fit <- next_period(start_monitor(p, epsilon = 100), p, by = 3)
+  error <- fit$counterfactual[1, 13:16] - p$truth[13:16] - shock[13:16]
+  expect_lt(sqrt(mean(error^2)), 0.05)
+})
+
+test_that("the noise's errors have the covariance that is stated", {
+  withr::local_seed(29)
+  p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
+  one <- function(i) {
+    fit <- next_period(start_monitor(p, monitor = 3, epsilon = 6), p, by = 3)
+    list(
+      effect = coef(fit), stated = vcov(fit, type = "privacy"), covered = NULL
+    )
+  }
+  runs <- lapply(seq_len(120), one)
+  effects <- do.call(rbind, lapply(runs, `[[`, "effect"))
+  stated <- Reduce(`+`, lapply(runs, `[[`, "stated")) / length(runs)
+  found <- stats::cov(effects)
+  # Robust: a standard deviation of 120 draws is known to 7 %.
+  ratio <- apply(effects, 2, stats::mad) / sqrt(diag(stated))
+  expect_true(all(ratio > 0.6 & ratio < 1.6))
+  # Also of contrasts: errors of neighbouring periods have a part in common.
+  contrast <- c(0, 0, 1, -1, 0)
+  expect_lt(abs(log(stats::mad(effects %*% contrast) / sqrt(contrast %*% stated %*% contrast))),
+    log(1.7))
+})
