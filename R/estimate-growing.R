@@ -9,11 +9,11 @@
 #' @noRd
 estimate_growing <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   first <- base_release(release)
+  if (!periods_grown(release)) {
+    return(estimate_gram(first, target, size, estimator))
+  }
   kept <- seq_len(first$panel$T0 + first$panel$T1)
   fits <- estimate_gram(first, target[, kept, drop = FALSE], size, estimator)
-  if (!periods_grown(release)) {
-    return(fits)
-  }
   scale <- release_scale(release)
   lapply(fits, function(e) {
     half <- scale$half[[length(scale$half)]]

@@ -139,7 +139,8 @@ laplace_most <- function(round) {
 #'   row; `norm` is then not used. PRIVATE to that donor, as is the result.
 #' @inheritParams pdp
 #' @return A data frame: `norm1`, `norm2` and so on, the shares of the radius round by round;
-#'   `removal` and `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC if from `norm`.
+#'   `removal` and `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC
+#'   if from `norm`.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)

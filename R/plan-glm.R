@@ -57,7 +57,8 @@ plan_logistic_row <- function(n, p, epsilon, delta, numbers) {
   ridge <- d / plan$c
   noise <- (d + 1) * (2 * sqrt(d) / plan$reach)^2
   data.frame(
-    longer = sqrt(1 + noise / (0.2 * n)), identified = 0.19 * n > 2 * ridge && sqrt(noise) < 0.1 * n,
+    longer = sqrt(1 + noise / (0.2 * n)),
+    identified = 0.19 * n > 2 * ridge && sqrt(noise) < 0.1 * n,
     located = plan$located
   )
 }

@@ -6,8 +6,8 @@
 #
 # Errors are against the target's path without noise of its own, over 12 periods, one of them in the
 # first release; `planned` periods are paid for in all. `monthly` splits the budget evenly by
-# squared shifts. Medians and means over runs; `covered`: share of runs whose 95 % interval of the average
-# effect holds the truth, 0.
+# squared shifts. Medians and means over runs; `covered`: share of runs whose 95 % interval of the
+# average effect holds the truth, 0.
 
 library(dpsc)
 

@@ -3,7 +3,6 @@
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdio>
-
 #include <dpsc/os_engine.hpp>
 #include <dpsc/release/gram_release.hpp>
 
@@ -36,10 +35,8 @@ int main() {
       dpsc::run_gram(plan, facts, bounds, options, source, noise, [](double) {});
 
   const dpsc::counterfactual_estimator estimator(release.statistics, options);
-  const double noisy =
-      50.0 + 50.0 * estimator.target(facts.y).path.tail(T1).mean();
-  std::printf("epsilon %g, delta %g, %zu steps\n", facts.epsilon, facts.delta,
-              plan.records.size());
+  const double noisy = 50.0 + 50.0 * estimator.target(facts.y).path.tail(T1).mean();
+  std::printf("epsilon %g, delta %g, %zu steps\n", facts.epsilon, facts.delta, plan.records.size());
   std::printf("counterfactual mean after the treatment, with noise: %.2f\n", noisy);
   std::printf("noisy mean of the people's last feature: %.4f\n",
               release.statistics.mean[release.statistics.mean.size() - 1]);

@@ -1,14 +1,10 @@
 // The core without R: property tests of samplers, row maps, accountants, mechanisms, estimators and
-// solvers, and a fuzz loop. `tools/core` builds and runs it, plain and under sanitizers; the seed is
-// fixed, and the number of fuzz rounds is the first argument.
+// solvers, and a fuzz loop. `tools/core` builds and runs it, plain and under sanitizers; the seed
+// is fixed, and the number of fuzz rounds is the first argument.
 #include <Eigen/Dense>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include <dpsc/accountant/gaussian.hpp>
 #include <dpsc/accountant/zcdp.hpp>
 #include <dpsc/engine.hpp>
@@ -21,6 +17,9 @@
 #include <dpsc/solver/capped_l1_qp.hpp>
 #include <dpsc/solver/nested_v.hpp>
 #include <dpsc/solver/simplex_batch.hpp>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "harness.hpp"
 #include "mechanism_tests.hpp"
@@ -186,8 +185,8 @@ void test_moments(int rounds) {
         }
         for (std::size_t k = 0; k < squared.size(); ++k) {
           const bool inside = norm <= static_cast<__int128>(squared[k]);
-          const double kept = std::nearbyint(static_cast<double>(norm) *
-                                             (static_cast<double>(one) / squared[k]));
+          const double kept =
+              std::nearbyint(static_cast<double>(norm) * (static_cast<double>(one) / squared[k]));
           naive[k] += inside ? one - std::min(one, static_cast<std::int64_t>(kept)) : 2 * one;
         }
         // One row alone: its clipped norm must fit, in integers, and rows must add up.
@@ -491,8 +490,10 @@ void fuzz_round() {
     case 0: {
       const double rescale = std::ldexp(1.0, static_cast<int>(whole(-40, 2)));
       const VectorXd limit = vector(whole(0, 9) ? T : d).array().abs().floor();
-      const dpsc::row_map map{vector(T), any_number(), limit, matrix(T, d).array().floor(),
-                              rescale, vector(d).array().floor(), whole(0, 3) != 0};
+      const dpsc::row_map map{vector(T),       any_number(),
+                              limit,           matrix(T, d).array().floor(),
+                              rescale,         vector(d).array().floor(),
+                              whole(0, 3) != 0};
       const MatrixXd table = matrix(n, T);
       dpsc::block_reader reader(view_of(table), map);
       dpsc::clipped_moments moments(d, any_number(), std::floor(any_number()));

@@ -31,7 +31,8 @@ public <- c(
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
-  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "growing_release_cpp", "lm_release_cpp", "select_pick_cpp",
+  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "growing_release_cpp",
+  "lm_release_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
 )
@@ -53,7 +54,8 @@ unprotected <- list(
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
   # Tests and audits.
-  growing_audit_cpp = NULL, capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL, iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
+  growing_audit_cpp = NULL, capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL,
+  iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
   lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,

@@ -6,7 +6,8 @@ test_that("defaults are private and leave the rest to public rules", {
   expect_identical(control$rng, "secure")
   expect_false(control$donor_names)
   expect_true(control$intervals)
-  others <- setdiff(names(control), c("rng", "donor_names", "intervals"))
+  expect_true(control$target_round)
+  others <- setdiff(names(control), c("rng", "donor_names", "intervals", "target_round"))
   expect_true(all(lengths(unclass(control)[others]) == 0L))
 })
 

@@ -143,7 +143,8 @@ test_that("donors travel from workers only where the user says so", {
   fit <- function(x, intervals) {
     withr::local_seed(6)
     dp_release(x, p$target, 5,
-      epsilon = 2, bounds = c(-1, 1), control = dp_control(rng = "R", intervals = intervals, target_round = FALSE)
+      epsilon = 2, bounds = c(-1, 1),
+      control = dp_control(rng = "R", intervals = intervals, target_round = FALSE)
     )
   }
   expect_error(fit(w$source, TRUE), class = "dpsc_error_argument")
