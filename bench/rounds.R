@@ -23,25 +23,10 @@ cells <- rbind(
   expand.grid(n = c(300, 1000, 3000, 10000), T0 = 10, T1 = 6, epsilon = 4, wider = 5)
 )
 
-# The public door cannot ask for it.
-two_rounds <- function(panel, epsilon) {
-  scale <- dpsc:::new_bounds(panel$bounds, panel$T0 + panel$T1)
-  target <- unname(dpsc:::to_scale(panel$targets[1L, , drop = FALSE], scale))
-  n <- nrow(panel$donors)
-  options <- dpsc:::gram_options(TRUE, n, scale)
-  s <- dpsc:::gram_release_cpp(panel$donors, list(
-    n = n, T0 = panel$T0, T1 = panel$T1, epsilon = epsilon, delta = 1e-6,
-    y = target[1L, seq_len(panel$T0)], features = NaN, intervals = TRUE, group = FALSE,
-    targeted = FALSE
-  ), dpsc:::core_scale(scale), options, "R")
-  path <- dpsc:::gram_estimate_cpp(s, options, target, 1)[[1L]]$path
-  drop(dpsc:::from_scale(matrix(path, 1L), scale))
-}
-
-fixed_features <- function(panel, epsilon, features) {
+with_control <- function(panel, epsilon, ...) {
   fit <- suppressWarnings(suppressMessages(dp_synth(panel$donors,
     target = panel$targets[1L, ], T0 = panel$T0, epsilon = epsilon, bounds = panel$bounds,
-    control = dp_control(rng = "R", features = min(features, if (is.finite(features)) panel$T0 - 1))
+    control = dp_control(rng = "R", ...)
   )))
   drop(fit$counterfactual)
 }
@@ -58,10 +43,13 @@ errors_of <- function(name, cell, r) {
         drop(fit_donors(panel, cell$epsilon, panel$targets[1L, ])$counterfactual)
       },
       exact = function() drop(fit_donors(panel, Inf, panel$targets[1L, ])$counterfactual),
-      before = function() two_rounds(panel, cell$epsilon)
+      before = function() with_control(panel, cell$epsilon, target_round = FALSE)
     ),
     stats::setNames(lapply(fixed, function(k) {
-      function() fixed_features(panel, cell$epsilon, k)
+      function() {
+        features <- min(k, if (is.finite(k)) panel$T0 - 1)
+        with_control(panel, cell$epsilon, features = features)
+      }
     }), paste0("features", fixed))
   )
   vapply(paths, function(path) {

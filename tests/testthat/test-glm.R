@@ -469,3 +469,21 @@ test_that("a report says what was found and promised", {
   seeded <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   expect_match(report(seeded)$guarantee, "NOT PRIVATE")
 })
+
+test_that("the minimiser is found where people say nothing and bounds are far too wide", {
+  withr::local_seed(15)
+  people <- data.frame(x = stats::runif(1000))
+  for (wide in c(10, 1e4)) {
+    for (penalty in list(list(group = 0.1), list(lasso = 0.1), list(ridge = 0.1), NULL)) {
+      for (y in list(0, stats::rnorm(1000))) {
+        people$y <- y
+        for (k in 1:4) {
+          fit <- suppressWarnings(seeded_glm(y ~ x, people, "gaussian",
+            epsilon = 3, penalty = penalty, bounds = list(y = c(-wide, wide), x = c(0, 1))
+          ))
+          expect_false(anyNA(coef(fit)))
+        }
+      }
+    }
+  }
+})

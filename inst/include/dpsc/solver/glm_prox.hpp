@@ -185,8 +185,9 @@ inline penalised_solution minimise_penalised(const glm_problem& problem,
       if (half > 60) throw solver_failed();
       const Eigen::VectorXd there = size == 1.0 ? next : Eigen::VectorXd(u + size * (next - u));
       const double now = value(there);
-      // Near the minimum rounding hides what is left to gain.
-      if (now <= here + 1e-13 * std::fabs(here)) {
+      // Near the minimum rounding hides what is left to gain: the certificate still sees it.
+      if (now <= here + 1e-13 * std::fabs(here) ||
+          in_theta(there, problem.exact_gradient(theta_of(there), tick)) < 0.9 * left) {
         u = there;
         here = std::min(here, now);
         break;
