@@ -22,12 +22,12 @@
 #' @param x,object,formula (`dp_outcomes`)\cr a fit by [dp_synth()] of several outcomes.
 #' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
 #'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
-#' @param type (`string`)\cr of `as.data.frame()` and `plot()`: as of one outcome's fit, so
-#'   `"effect"`, `"percent"` and `"cumulative"`; of `coef()` and `vcov()` for several dates, see
-#'   [dp_cohorts].
+#' @param parm (`character` or `NULL`)\cr which effects, named as by `coef()`.
 #' @param row.names,optional unused.
 #' @param format see [report()].
-#' @param ... given to the method of one outcome's fit; nothing else where it takes nothing else.
+#' @param ... given to the method of one outcome's fit, such as `type`: of `as.data.frame()` and
+#'   `plot()` `"effect"`, `"percent"` and `"cumulative"`, of `coef()` and `vcov()` for several dates
+#'   see [dp_cohorts].
 #' @return An object of class `dp_outcomes`, a list: `outcomes`, ordinary fits by name
 #'   ([dp_synth()], or [dp_cohorts] for several dates), on which every verb works; `privacy`, as in
 #'   a [dp_release()], of all of them together, with `outcome` in its `steps`. PUBLIC or RELEASED.
