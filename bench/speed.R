@@ -47,7 +47,7 @@ measure_large <- function() {
       "dp_synth(), seconds", "crossprod(), seconds", "one pass, seconds"
     ),
     value = c(seconds[[1L]] / (seconds[[2L]] + seconds[[3L]]), (input + extra) / input, seconds),
-    limit = c("2", "1.5", "", "", "")
+    limit = c("3", "1.5", "", "", "")
   )
 }
 
