@@ -5,11 +5,9 @@
 #' @export
 plot.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "path"), level = 0.95,
                             simultaneous = FALSE, ...) {
-  picture <- autoplot.dp_cohorts(x,
+  show_picture(autoplot.dp_cohorts(x,
     type = type, level = level, simultaneous = simultaneous, ...
-  )
-  print(picture)
-  invisible(picture)
+  ))
 }
 
 #' @rdname dp_cohorts
@@ -22,7 +20,7 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
   if (identical(type, "dynamic")) type <- "event"
   if (identical(type, "group")) type <- "cohort"
   type <- check_choice(type, c("event", "cohort", "calendar", "path"), call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   if (type == "path") {
     return(plot_cohort_paths(object))

@@ -135,7 +135,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   check_not_grown(object$release, "Conformal inference", call)
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
   check_flag(intervals, call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   n_perm <- check_count(n_perm, 1, 1e7, call = call)
   T0 <- object$release$panel$T0
   T1 <- object$release$panel$T1

@@ -26,6 +26,13 @@ dpsc_theme <- function() {
   )
 }
 
+#' Print a plot, as `plot()` does
+#' @noRd
+show_picture <- function(picture) {
+  print(picture)
+  invisible(picture)
+}
+
 zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = "grey60")
 
 #' An axis of periods: whole numbers where they are, labels that do not run into each other

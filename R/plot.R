@@ -34,11 +34,9 @@
 plot.dp_synth <- function(x, type = c(
                             "path", "effect", "cumulative", "percent", "weights", "balance"
                           ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) {
-  picture <- autoplot.dp_synth(x,
+  show_picture(autoplot.dp_synth(x,
     type = type, level = level, simultaneous = simultaneous, targets = targets, ...
-  )
-  print(picture)
-  invisible(picture)
+  ))
 }
 
 #' @rdname plot.dp_synth
@@ -53,7 +51,7 @@ autoplot.dp_synth <- function(object, type = c(
   type <- check_choice(
     type, c("path", "effect", "cumulative", "percent", "weights", "balance"), call = call
   )
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   # Of several treated units the fit is of the group; who is named is drawn alone.
   if (!is.null(targets)) object <- fit_view(object, "unit")

@@ -58,7 +58,7 @@ print.dp_release <- function(x, ...) {
 summary.dp_synth <- function(object, level = 0.95, ...) {
   call <- public_call("summary")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   columns <- c("target", "term", "estimate", "conf.low", "conf.high", "p.value", "privacy.se")
   structure(list(
     fit = object, level = level, effects = effect_limits(object, level)[columns],

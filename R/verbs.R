@@ -284,7 +284,7 @@ as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
   if (type == "path") {
     return(augment.dp_synth(x))
   }
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   data <- effect_series(x, type, level, check_flag(simultaneous, call = call))
   data <- data[data$treated, ]
   rownames(data) <- NULL

@@ -58,8 +58,9 @@ r_floors <- list(
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
     "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
     "methods", "normal-limits", "outcomes-methods", "pdp-methods", "plot", "plot-coefficients",
-    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
-    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "regression-methods",
+    "regression-words", "report", "select-methods", "stream-methods", "tidiers", "verbs",
+    "verbs-limits", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)
