@@ -330,7 +330,7 @@ balance_paths <- function(fit, call) {
     mean <- matrix(colMeans(fit$raw$donors), 1L)
     return(list(`donors' mean` = mean, `synthetic control` = fit$counterfactual))
   }
-  if (fit$release$method != "gram") {
+  if (!gives_moments(fit$release$method)) {
     abort(c(
       "Method {.val {fit$release$method}} releases no path before the treatment.",
       i = "Balance needs {.code method = \"gram\"}."

@@ -108,7 +108,7 @@ describe_method <- function(release) {
   }
   paste0(
     "method \"", release$method, "\"",
-    if (release$method != "gram") paste0(", ", release$calibration, " calibration")
+    if (has_calibrations(release$method)) paste0(", ", release$calibration, " calibration")
   )
 }
 
@@ -276,7 +276,7 @@ too_few_words <- function(fit) {
 #' @noRd
 carry_note <- function(fit) {
   release <- fit$release
-  if (!release$privacy$private || release$method != "gram") {
+  if (!release$privacy$private || !gives_moments(release$method)) {
     return(NULL)
   }
   pre <- seq_len(release$panel$T0)

@@ -207,15 +207,9 @@ mechanism_rows <- function(rows, who, panel, public) {
   insert_covariates(rows, between, public$T0)
 }
 
-#' The scale of rows with the covariates that a release knows
-#' @noRd
-rows_scale <- function(release) {
-  insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
-}
-
 #' @noRd
 check_covariate_method <- function(public, call) {
-  if (!is.null(public$covariates) && public$method != "gram") {
+  if (!is.null(public$covariates) && !gives_moments(public$method)) {
     abort(c(
       "Covariates need {.code method = \"gram\"}.",
       i = "Nothing was released and nothing was spent."
@@ -253,7 +247,7 @@ release_mechanism <- function(public) {
 #' @noRd
 public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                          call) {
-  method <- check_choice(method, c("gram", "output", "objective"), call = call)
+  method <- check_choice(method, names(mechanisms()), call = call)
   calibration <- check_choice(calibration, c("tight", "published"), call = call)
   check_epsilon_given(missing(epsilon), call)
   check_method_options(method, control, call)
@@ -293,7 +287,7 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       i = "Are {.arg bounds} in the units of the outcome?"
     ), "bounds", call)
   }
-  if (private && calibration == "published" && method != "gram" &&
+  if (private && calibration == "published" && has_calibrations(method) &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(
       "The target leaves the bounds before treatment, where the published constants do not hold.",

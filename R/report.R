@@ -364,7 +364,7 @@ report_references <- function(release, estimator) {
   of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
   wanted <- switch(release$method,
     gram = , output = , objective = c(
-      if (release$method != "gram" || release$privacy$holds) "rcm", of_theorem,
+      if (!gives_moments(release$method) || release$privacy$holds) "rcm", of_theorem,
       if (release$privacy$holds) "exact"
     ),
     simplex = , predictors = "adh", release$method

@@ -25,9 +25,10 @@ r_floors <- list(
   ),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
-    "mechanism-cohorts", "mechanism-gram", "mechanism-growing", "mechanism-objective",
-    "mechanism-output", "mechanism-refusal", "mechanism-treated", "mechanism-treated-check",
-    "mechanism-treated-cohorts", "mechanism-vertical", "paper-bounds"
+    "mechanism-cohorts", "mechanism-gram", "mechanism-gram-check", "mechanism-growing",
+    "mechanism-objective", "mechanism-output", "mechanism-refusal", "mechanism-treated",
+    "mechanism-treated-check", "mechanism-treated-cohorts", "mechanism-vertical",
+    "paper-bounds", "pdp-gram", "pdp-losses", "pdp-vertical", "steps-check"
   ),
   release = c(
     "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
@@ -50,8 +51,8 @@ r_floors <- list(
     "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",
-    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-vertical"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-bound",
+    "pdp-glm", "pdp-rows"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
