@@ -155,14 +155,7 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
 
 #' What works on one cohort's fit says so
 #' @noRd
-one_cohort <- function(verb) {
-  function(...) {
-    abort(c(
-      "{.fn {verb}} works on one cohort: {.code {verb}(fit$cohorts[[1]])}.",
-      i = "Every element of {.code fit$cohorts} is an ordinary fit."
-    ), "argument", public_call(verb))
-  }
-}
+one_cohort <- function(verb) function(...) abort_several(verb, "cohort")
 
 #' @rdname dp_cohorts
 #' @export

@@ -157,14 +157,7 @@ plot_cohort_paths <- function(fit) {
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
       linetype = 3, colour = "grey40"
     ) +
-    ggplot2::geom_line(
-      ggplot2::aes(.data$period, .data$value,
-        colour = .data$line, linetype = .data$line, group = .data$line
-      ), lines,
-      na.rm = TRUE, linewidth = 0.7
-    ) +
-    ggplot2::scale_colour_manual(NULL, values = line_colours) +
-    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2)) +
+    path_lines(lines) +
     target_panels(data$target, ncol = across) + period_axis(times, across) + dpsc_theme() +
     ggplot2::labs(
       x = NULL, y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),

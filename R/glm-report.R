@@ -44,9 +44,7 @@ glm_methods_words <- function(x) {
     if (privacy$private) {
       paste0(
         "Bounds of numbers and levels of factors were fixed beforehand. ",
-        if (x$method == "objective") {
-          "Rows far from the middle weigh less, by a function of the regressors. "
-        },
+        glm_mechanisms()[[x$method]]$weighs,
         if (!is.null(x$covariance)) {
           paste(
             "Standard errors add those of sampling and of the privacy noise, whose law is known,",
@@ -63,16 +61,7 @@ glm_references <- function(x) {
     return(NULL)
   }
   c(
-    if (identical(x$method, "objective")) c(
-      paste(
-        "Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization",
-        "and High-dimensional Regression. COLT."
-      ),
-      paste(
-        "Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality",
-        "of Objective Perturbation for Differentially Private Linear Learners. NeurIPS."
-      )
-    ),
+    glm_mechanisms()[[x$method]]$references,
     discrete_gaussian_reference
   )
 }

@@ -155,14 +155,7 @@ update.dp_outcomes <- function(object, ...) {
 
 #' What works on one outcome's fit says so
 #' @noRd
-one_outcome <- function(verb) {
-  function(...) {
-    abort(c(
-      "{.fn {verb}} works on one outcome: {.code {verb}(fit$outcomes[[1]])}.",
-      i = "Every element of {.code fit$outcomes} is a fit of its own."
-    ), "argument", public_call(verb))
-  }
-}
+one_outcome <- function(verb) function(...) abort_several(verb, "outcome")
 
 #' @rdname dp_outcomes
 #' @export

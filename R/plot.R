@@ -104,15 +104,8 @@ plot_path <- function(fit, shown, level, simultaneous) {
   )
   lines$line <- factor(lines$line, levels = names(line_colours))
   plot <- ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) +
-    ggplot2::geom_line(
-      ggplot2::aes(.data$period, .data$value,
-        colour = .data$line, linetype = .data$line, group = .data$line
-      ), lines,
-      na.rm = TRUE, linewidth = 0.7
-    ) +
+    path_lines(lines) +
     lone_points(lines) +
-    ggplot2::scale_colour_manual(NULL, values = line_colours) +
-    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2)) +
     ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
   finish_plot(fit, plot, data, shown)
 }

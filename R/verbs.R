@@ -332,3 +332,13 @@ model_parameters.dp_synth <- function(model, ci = 0.95, ...) {
   class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
   out
 }
+
+#' Refuse a verb of one fit for several
+#' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
+#' @noRd
+abort_several <- function(verb, what) {
+  abort(c(
+    "{.fn {verb}} works on one {what}: {.code {verb}(fit${what}s[[1]])}.",
+    i = "Every element of {.code fit${what}s} is an ordinary fit."
+  ), "argument", public_call(verb))
+}

@@ -28,7 +28,8 @@ r_floors <- list(
     "mechanism-cohorts", "mechanism-gram", "mechanism-gram-check", "mechanism-growing",
     "mechanism-objective", "mechanism-output", "mechanism-refusal", "mechanism-treated",
     "mechanism-treated-check", "mechanism-treated-cohorts", "mechanism-vertical",
-    "paper-bounds", "pdp-gram", "pdp-losses", "pdp-vertical", "steps-check"
+    "paper-bounds", "pdp-glm", "pdp-gram", "pdp-losses", "pdp-papers", "pdp-vertical",
+    "steps-check"
   ),
   release = c(
     "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
@@ -52,7 +53,7 @@ r_floors <- list(
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-bound",
-    "pdp-glm", "pdp-rows"
+    "pdp-rows"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
