@@ -90,9 +90,7 @@ tidy.dp_audit <- function(x, ...) {
 #' @rdname print.dp_audit
 #' @export
 plot.dp_audit <- function(x, ...) {
-  picture <- autoplot.dp_audit(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_audit(x, ...))
 }
 
 #' @rdname print.dp_audit

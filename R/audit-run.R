@@ -42,14 +42,6 @@ as_black_box <- function(mechanism, ...) {
     return(function(panel) mechanism(panel, ...))
   }
   function(panel) {
-    s <- run_release(mechanism, panel)$statistics
-    if (mechanism$method == "gram") {
-      covariance <- s$restore %*% s$covariance %*% t(s$restore)
-      groups <- c(if (!is.null(s$treated)) list(s$treated), s$cohorts$treated)
-      of_groups <- lapply(groups, function(group) c(group$mean, group$second, group$control$mean))
-      c(s$mean, covariance[upper.tri(covariance, diag = TRUE)], unlist(of_groups))
-    } else {
-      c(s$weights, s$counterfactual)
-    }
+    mechanisms()[[mechanism$method]]$numbers(run_release(mechanism, panel)$statistics)
   }
 }

@@ -84,7 +84,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
   )
   claimed <- check_claim(mechanism, epsilon, delta, mode, call)
   n_runs <- check_count(n_runs, if (mode == "blackbox") 20 else 1, call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   pair <- list(data = data, neighbour = neighbour)
   if (ours) check_audit_pair(pair, call)
   result <- switch(mode,

@@ -73,6 +73,13 @@ check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite 
   as.double(x)
 }
 
+#' Check a coverage: a number between 0 and 1
+#' @inheritParams check_number
+#' @noRd
+check_level <- function(level, call, arg = rlang::caller_arg(level)) {
+  check_number(level, 0, 1, open = c("min", "max"), arg = arg, call = call)
+}
+
 #' Check one whole number
 #' @inheritParams check_number
 #' @return `x` as an integer-valued double.

@@ -115,7 +115,7 @@ conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
                                permutations = c("block", "iid"), n_perm = 999, average = TRUE,
                                parts = rep(c(TRUE, average), c(T1, 1L)), call = NULL) {
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   n_perm <- check_count(n_perm, 1, 1e7, call = call)
   pre <- seq_len(T0)
   start <- residual_fun(matrix(c(rep(0, T0), centre), 1L), seq_len(T0 + T1))

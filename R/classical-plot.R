@@ -16,9 +16,7 @@ placebo_colours <- c(target = "#0072B2", others = "grey65")
 #' @importFrom rlang .data
 #' @export
 plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), ...) {
-  picture <- autoplot.dp_placebo_space(x, type = type, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_placebo_space(x, type = type, ...))
 }
 
 #' @rdname placebo_space
@@ -119,9 +117,7 @@ plot_placebo_ratios <- function(x) {
 #' plot(without)
 #' @export
 plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), ...) {
-  picture <- autoplot.dp_leave_one_out(x, type = type, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_leave_one_out(x, type = type, ...))
 }
 
 #' @rdname leave_one_out

@@ -17,7 +17,7 @@ check_cohort_type <- function(type, call) {
 tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_time", "overall"),
                             conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...) {
   call <- public_call("tidy")
-  level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(conf.level, call)
   type <- check_cohort_type(type, call)
   table <- cohort_table(x, type, level, check_flag(simultaneous, call = call))
   limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
@@ -75,7 +75,7 @@ confint.dp_cohorts <- function(object, parm = NULL, level = 0.95, type = "event"
   call <- public_call("confint")
   check_no_dots(..., call = call)
   type <- check_cohort_type(type, call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   table <- cohort_table(object, type, level, check_flag(simultaneous, call = call))
   table <- table[table$kind == "effect", ]
   percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
@@ -155,14 +155,7 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
 
 #' What works on one cohort's fit says so
 #' @noRd
-one_cohort <- function(verb) {
-  function(...) {
-    abort(c(
-      "{.fn {verb}} works on one cohort: {.code {verb}(fit$cohorts[[1]])}.",
-      i = "Every element of {.code fit$cohorts} is an ordinary fit."
-    ), "argument", public_call(verb))
-  }
-}
+one_cohort <- function(verb) function(...) abort_several(verb, "cohort")
 
 #' @rdname dp_cohorts
 #' @export
@@ -213,7 +206,7 @@ print.dp_cohorts <- function(x, level = 0.95, ...) {
 summary.dp_cohorts <- function(object, level = 0.95, ...) {
   call <- public_call("summary")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   types <- c(event = "event", cohort = "cohort", calendar = "calendar")
   structure(c(
     list(fit = object, level = level), lapply(types, function(type) {
@@ -390,7 +383,7 @@ next_cohort_lines <- function(fit) {
 report.dp_cohorts <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
   call <- public_call("report")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   format <- check_choice(format, c("text", "markdown", "latex"), call = call)
   new_report(
     result = cohort_sentences(x, level), methods = cohort_methods_words(x),

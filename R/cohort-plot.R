@@ -5,11 +5,9 @@
 #' @export
 plot.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "path"), level = 0.95,
                             simultaneous = FALSE, ...) {
-  picture <- autoplot.dp_cohorts(x,
+  show_picture(autoplot.dp_cohorts(x,
     type = type, level = level, simultaneous = simultaneous, ...
-  )
-  print(picture)
-  invisible(picture)
+  ))
 }
 
 #' @rdname dp_cohorts
@@ -22,7 +20,7 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
   if (identical(type, "dynamic")) type <- "event"
   if (identical(type, "group")) type <- "cohort"
   type <- check_choice(type, c("event", "cohort", "calendar", "path"), call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   if (type == "path") {
     return(plot_cohort_paths(object))
@@ -159,14 +157,7 @@ plot_cohort_paths <- function(fit) {
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
       linetype = 3, colour = "grey40"
     ) +
-    ggplot2::geom_line(
-      ggplot2::aes(.data$period, .data$value,
-        colour = .data$line, linetype = .data$line, group = .data$line
-      ), lines,
-      na.rm = TRUE, linewidth = 0.7
-    ) +
-    ggplot2::scale_colour_manual(NULL, values = line_colours) +
-    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2)) +
+    path_lines(lines) +
     target_panels(data$target, ncol = across) + period_axis(times, across) + dpsc_theme() +
     ggplot2::labs(
       x = NULL, y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),

@@ -223,7 +223,7 @@ cohort_sizes <- function(fits) vapply(fits, function(fit) sum(fit$size), 0)
 check_release_dates <- function(T0, release, k, call) {
   first <- release$panel$T0
   last <- first + release$panel$T1 - 1
-  if (release$method != "gram" && !all(T0 == first)) {
+  if (!gives_moments(release$method) && !all(T0 == first)) {
     abort(c(
       "A release by method {.val {release$method}} serves its own adoption date only.",
       i = "One by {.val gram} serves later ones, too."

@@ -259,3 +259,9 @@ insert_scale <- function(scale, q, T0) {
   scale$half <- append(scale$half, rep(1, q), T0)
   scale
 }
+
+#' The scale of rows with the covariates that a release knows
+#' @noRd
+rows_scale <- function(release) {
+  insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
+}

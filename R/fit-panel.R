@@ -12,7 +12,7 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
     check_can_grow(list(monitor = monitor, private = FALSE), call)
     return(fit_raw_panel(panel, epsilon, estimator, ledger, control, call))
   }
-  method <- check_choice(method, c("gram", "output", "objective"), call = call)
+  method <- check_choice(method, names(mechanisms()), call = call)
   estimator <- check_estimator(estimator, method, call)
   release <- release_panel(
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator,

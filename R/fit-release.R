@@ -31,7 +31,7 @@ with_penalty <- function(release, lambda, call) {
       i = "The fit from before the first {.code update(newdata = )} serves others."
     ), "monitor", call)
   }
-  if (release$method != "gram") {
+  if (!gives_moments(release$method)) {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",
       i = "Only releases by method {.val gram} can be fitted with another one."
@@ -52,7 +52,7 @@ check_estimator <- function(estimator, method, call) {
       i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
     ), "argument", call)
   }
-  if (estimator == "did" && method != "gram") {
+  if (estimator == "did" && !gives_moments(method)) {
     abort(c(
       "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
       i = "Methods {.val output} and {.val objective} release ridge weights only."
@@ -81,14 +81,14 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
     ), class = "dp_synth"))
   }
   group <- mean_target(target, size)
-  if (release$method != "gram") check_fitted_target(release, group, call)
+  if (!gives_moments(release$method)) check_fitted_target(release, group, call)
   check_growing_target(release, group, size, estimator, call)
   mean_covariates <- if (!is.null(covariates)) {
     matrix(colSums(covariates * (size / sum(size))), 1L)
   }
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
   # New periods are of the group's mean.
-  several <- nrow(target) > 1L && release$method == "gram" && !periods_grown(release)
+  several <- nrow(target) > 1L && gives_moments(release$method) && !periods_grown(release)
   structure(c(
     list(release = release), overall, list(
       estimator = estimator,
@@ -102,7 +102,7 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
 fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   scale <- release_scale(release)
   scaled <- with_covariates(release, unname(to_scale(target, scale)), covariates)
-  estimate <- switch(release$method, gram = estimate_growing, estimate_vertical)
+  estimate <- if (gives_moments(release$method)) estimate_growing else estimate_vertical
   fits <- estimate(release, scaled, size, estimator)
   counterfactual <- from_scale(do.call(rbind, lapply(fits, `[[`, "path")), scale)
   rownames(counterfactual) <- rownames(target)

@@ -22,6 +22,10 @@
 #' * `estimate` (function of release and public): `coefficients` (intercept first, formula's
 #'   units), `privacy` and `sampling` (matrices, or `NULL`: no errors), `identified` (one number a
 #'   coefficient: above 1 it is). RELEASED.
+#' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
+#'   `row_losses()` makes it. PRIVATE.
+#' * `weighs`, `references` (character; optional): what a paper has to say of its weights, and the
+#'   works it rests on.
 #'
 #' `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`, `calibration`,
 #' `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`, `upper`,

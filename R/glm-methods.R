@@ -5,7 +5,7 @@
 #' The verbs of [stats::glm()] on a [dp_glm()]. None of them spends budget: they read the release.
 #' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
 #'
-#' @param object,model,x,fitted (`dp_glm`)\cr a fit.
+#' @param object,model,x (`dp_glm`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr which coefficients.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param type (`string`)\cr of `vcov()` and `confint()`. `"total"`: about the population.
@@ -34,12 +34,6 @@
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_glm-methods
 NULL
-
-#' @rdname dp_glm-methods
-#' @export
-coef.dp_glm <- function(object, ...) {
-  object$coefficients
-}
 
 #' @rdname dp_glm-methods
 #' @export
@@ -89,23 +83,10 @@ glm_no_errors <- function(fit) {
 confint.dp_glm <- function(object, parm, level = 0.95, type = c("total", "privacy", "sampling"),
                            ...) {
   call <- public_call("confint")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  estimate <- object$coefficients
+  level <- check_level(level, call)
   reach <- stats::qnorm((1 + level) / 2) * sqrt(diag(glm_covariance(object, type, call)))
-  out <- cbind(estimate - reach, estimate + reach)
-  ends <- c((1 - level) / 2, (1 + level) / 2)
-  dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
-  if (missing(parm)) {
-    return(out)
-  }
-  known <- if (is.character(parm)) parm %in% rownames(out) else parm %in% seq_len(nrow(out))
-  if (!all(known)) {
-    abort(c(
-      "{.arg parm} must name coefficients of the fit.",
-      i = "They are {.val {rownames(out)}}."
-    ), "argument", call)
-  }
-  out[parm, , drop = FALSE]
+  limits <- symmetric_limits(object$coefficients, reach, level)
+  limits_asked(limits, parm, "coefficients of the fit", call)
 }
 
 #' @rdname dp_glm-methods
@@ -126,36 +107,12 @@ update.dp_glm <- function(object, ...) {
 }
 
 #' @rdname dp_glm-methods
-#' @export
-nobs.dp_glm <- function(object, ...) {
-  object$nobs
-}
-
-#' @rdname dp_glm-methods
-#' @export
-formula.dp_glm <- function(x, ...) {
-  stats::as.formula(str2lang(x$text), env = baseenv())
-}
-
-#' @rdname dp_glm-methods
 #' @importFrom stats family
 #' @export
 family.dp_glm <- function(object, ...) {
   switch(object$family,
     binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
   )
-}
-
-#' @rdname dp_glm-methods
-#' @export
-residuals.dp_glm <- function(object, ...) {
-  abort_of_people("Residuals", "residuals", object$privacy$private)
-}
-
-#' @rdname dp_glm-methods
-#' @export
-fitted.dp_glm <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted", object$privacy$private)
 }
 
 #' @rdname dp_glm-methods
@@ -185,18 +142,16 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   call <- public_call("predict")
   check_no_dots(..., call = call)
   se.fit <- check_flag(se.fit, call = call)
-  check_given(missing(newdata), "newdata", "public rows to predict", call)
   type <- check_choice(type, c("link", "response"), call = call)
   interval <- check_choice(interval, c("none", "confidence"), call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  x <- lm_matrix(object$columns, newdata, call)
-  fit <- drop(x %*% object$coefficients)
-  names(fit) <- rownames(newdata)
+  level <- check_level(level, call)
+  rows <- linear_predictor(object, newdata, call)
+  fit <- rows$fit
   mean <- if (type == "response") glm_families()[[object$family]]$mean else identity
   if (interval == "none" && !se.fit) {
     return(mean(fit))
   }
-  error <- sqrt(rowSums((x %*% glm_covariance(object, "total", call)) * x))
+  error <- predictor_errors(rows$x, glm_covariance(object, "total", call))
   reach <- stats::qnorm((1 + level) / 2) * error
   out <- if (interval == "none") {
     mean(fit)
@@ -229,9 +184,7 @@ tidy.dp_glm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = F
     identified = unname(x$identified)
   )
   if (check_flag(conf.int, call = call)) {
-    limits <- confint.dp_glm(x, level = conf.level)
-    out$conf.low <- change(unname(limits[, 1L]))
-    out$conf.high <- change(unname(limits[, 2L]))
+    out <- with_limits(out, confint.dp_glm(x, level = conf.level), change)
   }
   out
 }
@@ -250,39 +203,10 @@ glance.dp_glm <- function(x, ...) {
 #' @rdname dp_glm-methods
 #' @export
 augment.dp_glm <- function(x, newdata, ...) {
-  call <- public_call("augment")
-  check_given(missing(newdata), "newdata", "public rows to predict", call)
-  m <- lm_matrix(x$columns, newdata, call)
-  newdata$.fitted <- glm_families()[[x$family]]$mean(drop(m %*% x$coefficients))
+  rows <- linear_predictor(x, newdata, public_call("augment"))
+  newdata$.fitted <- unname(glm_families()[[x$family]]$mean(rows$fit))
   if (!is.null(x$covariance)) {
-    newdata$.se.fit <- sqrt(rowSums((m %*% x$covariance$total) * m))
+    newdata$.se.fit <- predictor_errors(rows$x, x$covariance$total)
   }
   newdata
-}
-
-#' @rdname dp_glm-methods
-#' @export
-plot.dp_glm <- function(x, ...) {
-  picture <- autoplot.dp_glm(x, ...)
-  print(picture)
-  invisible(picture)
-}
-
-#' @rdname dp_glm-methods
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_glm <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
-  rlang::check_installed("ggplot2", "to plot a fit.")
-  reach <- stats::qnorm(0.975)
-  estimate <- object$coefficients
-  error <- function(type) reach * sqrt(diag(glm_covariance(object, type, public_call("plot"))))
-  table <- data.frame(
-    term = names(object$coefficients), estimate = unname(object$coefficients),
-    low = object$coefficients - error("total"), high = object$coefficients + error("total"),
-    sampling = error("sampling"), identified = unname(object$identified)
-  )[-1L, ]
-  draw_coefficients(table, paste("Slopes of", object$text),
-    limits_subtitle(object$privacy$private),
-    unknown = "not identified at this budget"
-  )
 }

@@ -5,6 +5,11 @@
 objective_glm <- function() {
   list(
     title = "objective perturbation in whitened coordinates",
+    weighs = "Rows far from the middle weigh less, by a function of the regressors. ",
+    references = objective_references,
+    loss = function(fit, table, delta) {
+      whitened_row_losses(fit, glm_rows_cpp(table, fit$public$facts, fit$release), delta)
+    },
     families = c("binomial", "poisson", "gaussian"), calibrations = "tight",
     options = c("intervals", "penalty", "constraints"), prepare = prepare_objective_glm,
     promise = promise_objective_glm, plan = plan_objective_glm,
@@ -34,6 +39,17 @@ promise_objective_glm <- function(public) {
     exact = FALSE
   )
 }
+
+objective_references <- c(
+  paste(
+    "Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization",
+    "and High-dimensional Regression. COLT."
+  ),
+  paste(
+    "Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality",
+    "of Objective Perturbation for Differentially Private Linear Learners. NeurIPS."
+  )
+)
 
 plan_objective_glm <- function(public, call) {
   plan <- glm_plan_cpp(public$facts)

@@ -9,7 +9,7 @@ paper_mechanisms <- function() {
       tight = "sensitivity 2 / ridge of the minimiser (proofs/papers.md, Theorem 4)",
       published = paste("Lemma 3.1 of Thakurta (2013), with twice the noise it needs",
         "(proofs/papers.md, Theorem 4)")
-    )),
+    ), losses = output_row_losses),
     `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
       "tight", "ridge",
       c(tight = paste("objective perturbation, slope and curvature of a record at one place",
@@ -44,9 +44,10 @@ paper_mechanisms <- function() {
 
 #' @param settings (`character`)\cr names it takes; `printed`: those of the published calibration.
 #' @param broken (named `character`)\cr why a calibration holds nothing.
+#' @param losses (`function`)\cr of the fit, rows in public units and delta.
 #' @noRd
 paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
-                      printed = settings) {
+                      printed = settings, losses = linear_row_losses) {
   taken <- function(public) if (public$calibration == "published") printed else settings
   list(
     title = title, families = "binomial", calibrations = calibrations, options = "settings",
@@ -70,7 +71,8 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
         coefficients = coefficients, privacy = NULL, sampling = NULL,
         identified = rep(Inf, length(coefficients))
       )
-    }
+    },
+    loss = function(fit, table, delta) paper_losses(fit, table, delta, losses)
   )
 }
 

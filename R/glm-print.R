@@ -3,38 +3,23 @@
 #' @rdname dp_glm-methods
 #' @export
 print.dp_glm <- function(x, ...) {
-  cat(glm_heading(x), sep = "\n")
-  cat("\nCoefficients:\n")
-  print(format(x$coefficients, digits = 4L), quote = FALSE)
-  notes <- glm_notes(x)
-  if (length(notes)) cat("\n", paste0(notes, "\n"), sep = "")
-  invisible(x)
+  print_regression(x, glm_heading(x), glm_notes(x))
 }
 
 #' @rdname dp_glm-methods
 #' @export
 summary.dp_glm <- function(object, ...) {
-  table <- tidy.dp_glm(object)
-  coefficients <- as.matrix(table[c("estimate", "std.error", "privacy.se", "statistic", "p.value")])
-  dimnames(coefficients) <- list(
-    table$term, c("Estimate", "Std. Error", "of which privacy", "z value", "Pr(>|z|)")
-  )
   structure(list(
-    heading = glm_heading(object), coefficients = coefficients, notes = glm_notes(object),
-    nobs = object$nobs, private = object$privacy$private
+    heading = glm_heading(object), coefficients = summary_matrix(tidy.dp_glm(object), "z"),
+    notes = glm_notes(object), nobs = object$nobs, private = object$privacy$private
   ), class = "summary.dp_glm")
 }
 
 #' @rdname dp_glm-methods
 #' @export
 print.summary.dp_glm <- function(x, ...) {
-  cat(x$heading, sep = "\n")
-  cat("\nCoefficients (errors: sampling", if (x$private) " and privacy together", "):\n", sep = "")
-  stats::printCoefmat(x$coefficients,
-    digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
-    has.Pvalue = TRUE
-  )
-  if (length(x$notes)) cat("\n", paste0(x$notes, "\n"), sep = "")
+  print_summary_matrix(x)
+  cat_notes(x$notes)
   invisible(x)
 }
 
@@ -51,10 +36,7 @@ glm_heading <- function(x) {
 glm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
-    if (isFALSE(x$plan$located) && has_numbers(x$columns)) paste(
-      "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
-      "people or a larger epsilon help."
-    ),
+    if (isFALSE(x$plan$located) && has_numbers(x$columns)) bounds_served_note,
     if (length(lost) && x$privacy$private && !isTRUE(x$release$failed)) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
       "needs outweighs the rows: estimates are noise, or drawn to zero; do not trust their ",

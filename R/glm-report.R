@@ -3,15 +3,9 @@
 #' @rdname report
 #' @export
 report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
-  call <- public_call("report")
-  check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
-  parts <- list(
-    result = glm_sentences(x, level), methods = glm_methods_words(x),
-    guarantee = glm_guarantee_words(x), references = glm_references(x)
+  regression_report(
+    x, glm_sentences, glm_methods_words(x), glm_references(x), format, level, ...
   )
-  structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")
 }
 
 glm_sentences <- function(x, level) {
@@ -50,9 +44,7 @@ glm_methods_words <- function(x) {
     if (privacy$private) {
       paste0(
         "Bounds of numbers and levels of factors were fixed beforehand. ",
-        if (x$method == "objective") {
-          "Rows far from the middle weigh less, by a function of the regressors. "
-        },
+        glm_mechanisms()[[x$method]]$weighs,
         if (!is.null(x$covariance)) {
           paste(
             "Standard errors add those of sampling and of the privacy noise, whose law is known,",
@@ -64,42 +56,12 @@ glm_methods_words <- function(x) {
   )
 }
 
-glm_guarantee_words <- function(x) {
-  privacy <- x$privacy
-  if (!privacy$holds) {
-    return(paste0("NOT PRIVATE: ", privacy$reason, "."))
-  }
-  right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
-  paste0(
-    "The release is (epsilon, delta)-differentially private with epsilon = ",
-    format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
-    "; neighbours: ", privacy$neighbours, ". Somebody who reads everything that was released, ",
-    "and even knows all other rows, decides between two possible rows of one person, as likely as ",
-    "each other beforehand, correctly with probability at most ",
-    formatC(100 * right, digits = 1L, format = "f"),
-    " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
-    "rows, the formula, the bounds and the levels."
-  )
-}
-
 glm_references <- function(x) {
   if (!x$privacy$private) {
     return(NULL)
   }
   c(
-    if (identical(x$method, "objective")) c(
-      paste(
-        "Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization",
-        "and High-dimensional Regression. COLT."
-      ),
-      paste(
-        "Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality",
-        "of Objective Perturbation for Differentially Private Linear Learners. NeurIPS."
-      )
-    ),
-    paste(
-      "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
-      "Privacy. NeurIPS."
-    )
+    glm_mechanisms()[[x$method]]$references,
+    discrete_gaussian_reference
   )
 }

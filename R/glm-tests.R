@@ -11,37 +11,17 @@ anova.dp_glm <- function(object, ...) {
     ), "argument", call)
   }
   glm_covariance(object, "total", call)
-  terms <- vapply(object$columns$columns, `[[`, 0L, "term")
-  tests <- lapply(unique(terms), function(term) wald_chi_square(1L + which(terms == term), object))
-  out <- do.call(rbind, tests)
-  rownames(out) <- object$columns$terms[unique(terms)]
-  lost <- rownames(out)[is.na(out$Chisq)]
-  structure(out, class = c("anova", "data.frame"), heading = c(
-    paste0("Wald tests", if (object$privacy$private) " with sampling and privacy noise"),
-    paste0("Model: ", object$text),
-    if (length(lost)) {
-      paste0("Not identified at this budget, so not tested: ", paste(lost, collapse = ", "))
-    }
-  ))
+  tests <- lapply(term_places(object$columns), wald_chi_square, fit = object)
+  lost <- names(tests)[vapply(tests, function(test) is.na(test$Chisq), NA)]
+  wald_table(tests, object, if (length(lost)) {
+    paste0("Not identified at this budget, so not tested: ", paste(lost, collapse = ", "))
+  })
 }
 
-#' Are coefficients zero? By their total covariance; `NA` where one is not identified
-#' @param places (`integer`)\cr among the coefficients.
-#' @noRd
 wald_chi_square <- function(places, fit) {
-  none <- data.frame(Df = length(places), Chisq = NA_real_, p = NA_real_)
-  names(none)[[3L]] <- "Pr(>Chisq)"
-  b <- fit$coefficients[places]
-  V <- fit$covariance$total[places, places, drop = FALSE]
-  if (!all(fit$identified[places]) || !all(is.finite(V))) {
-    return(none)
-  }
-  spectrum <- eigen(V, symmetric = TRUE)
-  keep <- spectrum$values > 1e-12 * max(spectrum$values)
-  none$Df <- sum(keep)
-  none$Chisq <- sum(
-    crossprod(spectrum$vectors[, keep, drop = FALSE], b)^2 / spectrum$values[keep]
+  test <- wald_statistic(places, fit)
+  data.frame(
+    Df = test$df, Chisq = test$value,
+    `Pr(>Chisq)` = stats::pchisq(test$value, test$df, lower.tail = FALSE), check.names = FALSE
   )
-  none[["Pr(>Chisq)"]] <- stats::pchisq(none$Chisq, none$Df, lower.tail = FALSE)
-  none
 }

@@ -264,7 +264,7 @@ new_glm <- function(columns, public, plan, release) {
     method = public$method, calibration = public$calibration, text = columns$text,
     terms = columns$terms, nobs = public$n, release = release, columns = columns,
     plan = plan[setdiff(names(plan), c("cost", "steps"))], public = public, privacy = privacy
-  ), class = "dp_glm")
+  ), class = c("dp_glm", "dp_regression"))
   estimate_glm(fit)
 }
 

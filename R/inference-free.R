@@ -7,7 +7,7 @@
 #' @return A string for [abort()].
 #' @noRd
 free_inference <- function(release) {
-  if (release$method != "gram") {
+  if (!gives_moments(release$method)) {
     return(paste(
       "Free with this fit: {.fn confint}, whose intervals are those of the privacy noise alone.",
       "There is no test: no prediction error was released."
@@ -30,7 +30,8 @@ free_inference <- function(release) {
 #' @noRd
 holds_periods <- function(release, alike = TRUE) {
   s <- release$statistics
-  release$method == "gram" && s$pre >= release$panel$T0 && (!alike || is_diagonal(s$loadings))
+  gives_moments(release$method) && s$pre >= release$panel$T0 &&
+    (!alike || is_diagonal(s$loadings))
 }
 
 is_diagonal <- function(x) {

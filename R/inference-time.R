@@ -12,7 +12,7 @@
 #' @noRd
 period_statistics <- function(release, what, call, alike = FALSE) {
   s <- release$statistics
-  if (release$method != "gram") {
+  if (!gives_moments(release$method)) {
     abort(c(
       "{what} needs the donors' moments, which method {.val {release$method}} does not release.",
       i = free_inference(release),
@@ -135,7 +135,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   check_not_grown(object$release, "Conformal inference", call)
   permutations <- check_choice(permutations, c("block", "iid"), call = call)
   check_flag(intervals, call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   n_perm <- check_count(n_perm, 1, 1e7, call = call)
   T0 <- object$release$panel$T0
   T1 <- object$release$panel$T1
@@ -379,7 +379,7 @@ penalty_path.dp_synth <- function(object, ...) {
   check_not_protected(object, "The penalty path", call)
   check_not_grown(object$release, "The penalty path", call)
   release <- object$release
-  if (release$method != "gram" || object$estimator != "ridge") {
+  if (!gives_moments(release$method) || object$estimator != "ridge") {
     abort(c(
       "The penalty path exists for {.code method = \"gram\"} with {.code estimator = \"ridge\"}.",
       i = "The other methods fix the penalty before anything is released."

@@ -5,7 +5,7 @@
 #' The verbs of [stats::lm()] on a [dp_lm()]. None of them spends budget: they read the release.
 #' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
 #'
-#' @param object,x,fitted (`dp_lm`)\cr a fit.
+#' @param object,x (`dp_lm`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr which coefficients.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: what the noise adds,
@@ -42,12 +42,6 @@ NULL
 
 #' @rdname dp_lm-methods
 #' @export
-coef.dp_lm <- function(object, ...) {
-  object$coefficients
-}
-
-#' @rdname dp_lm-methods
-#' @export
 vcov.dp_lm <- function(object, type = c("total", "privacy", "sampling"), ...) {
   object$covariance[[check_choice(type, c("total", "privacy", "sampling"),
     call = public_call("vcov"))]]
@@ -58,29 +52,15 @@ vcov.dp_lm <- function(object, type = c("total", "privacy", "sampling"), ...) {
 confint.dp_lm <- function(object, parm, level = 0.95, type = c("total", "privacy", "sampling"),
                           ...) {
   call <- public_call("confint")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  estimate <- object$coefficients
-  error <- sqrt(diag(vcov.dp_lm(object, type)))
-  q <- stats::qt((1 + level) / 2, object$df.residual)
-  out <- cbind(estimate - q * error, estimate + q * error)
+  level <- check_level(level, call)
+  reach <- stats::qt((1 + level) / 2, object$df.residual) * sqrt(diag(vcov.dp_lm(object, type)))
+  out <- symmetric_limits(object$coefficients, reach, level)
   if (type[[1L]] == "total") {
     honest <- uncontradicted(object, level)
     replaced <- !is.na(honest$low)
     out[replaced, ] <- cbind(honest$low, honest$high)[replaced, ]
   }
-  ends <- c((1 - level) / 2, (1 + level) / 2)
-  dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
-  if (missing(parm)) {
-    return(out)
-  }
-  known <- if (is.character(parm)) parm %in% rownames(out) else parm %in% seq_len(nrow(out))
-  if (!all(known)) {
-    abort(c(
-      "{.arg parm} must name coefficients of the fit.",
-      i = "They are {.val {rownames(out)}}."
-    ), "argument", call)
-  }
-  out[parm, , drop = FALSE]
+  limits_asked(out, parm, "coefficients of the fit", call)
 }
 
 #' Limits of the slopes that noisy moments do not contradict, where the budget does not resolve them
@@ -134,18 +114,6 @@ coefficient_tests <- function(fit) {
 
 #' @rdname dp_lm-methods
 #' @export
-nobs.dp_lm <- function(object, ...) {
-  object$nobs
-}
-
-#' @rdname dp_lm-methods
-#' @export
-formula.dp_lm <- function(x, ...) {
-  stats::as.formula(str2lang(x$text), env = baseenv())
-}
-
-#' @rdname dp_lm-methods
-#' @export
 df.residual.dp_lm <- function(object, ...) {
   object$df.residual
 }
@@ -158,50 +126,24 @@ sigma.dp_lm <- function(object, ...) {
 
 #' @rdname dp_lm-methods
 #' @export
-residuals.dp_lm <- function(object, ...) {
-  abort_of_people("Residuals", "residuals", object$privacy$private)
-}
-
-#' @rdname dp_lm-methods
-#' @export
-fitted.dp_lm <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted", object$privacy$private)
-}
-
-abort_of_people <- function(what, name, private = TRUE) {
-  abort(c(
-    if (private) {
-      "{what} are values of single people: a private fit does not have them."
-    } else {
-      "{what} are values of single people: a fit keeps none of them, without privacy neither."
-    },
-    i = "{.code predict(fit, newdata = )} predicts for public rows."
-  ), "argument", public_call(name))
-}
-
-#' @rdname dp_lm-methods
-#' @export
 predict.dp_lm <- function(object, newdata, interval = c("none", "confidence", "prediction"),
                           level = 0.95, se.fit = FALSE, ...) {
   call <- public_call("predict")
   check_no_dots(..., call = call)
   se.fit <- check_flag(se.fit, call = call)
-  check_given(missing(newdata), "newdata", "public rows to predict", call)
   interval <- check_choice(interval, c("none", "confidence", "prediction"), call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  x <- lm_matrix(object$columns, newdata, call)[, names(object$coefficients), drop = FALSE]
-  fit <- drop(x %*% object$coefficients)
-  names(fit) <- rownames(newdata)
+  level <- check_level(level, call)
+  rows <- linear_predictor(object, newdata, call)
+  fit <- rows$fit
   if (interval == "none" && !se.fit) {
     return(fit)
   }
-  variance <- rowSums((x %*% object$covariance$total) * x)
-  error <- stats::setNames(sqrt(variance), names(fit))
-  if (interval == "prediction") variance <- variance + object$sigma^2
+  error <- stats::setNames(predictor_errors(rows$x, object$covariance$total), names(fit))
   if (!object$plan$located) {
     return(cbind(fit = fit, lwr = -Inf, upr = Inf))
   }
-  reach <- stats::qt((1 + level) / 2, object$df.residual) * sqrt(variance)
+  spread <- if (interval == "prediction") sqrt(error^2 + object$sigma^2) else error
+  reach <- stats::qt((1 + level) / 2, object$df.residual) * spread
   if (interval != "none") fit <- cbind(fit = fit, lwr = fit - reach, upr = fit + reach)
   if (!se.fit) {
     return(fit)
@@ -218,10 +160,10 @@ update.dp_lm <- function(object, formula., ...) {
   if (!inherits(formula., "formula")) {
     abort("{.arg formula.} must be a formula.", "argument", call)
   }
-  new <- stats::update(formula.dp_lm(object), formula.)
+  new <- stats::update(formula.dp_regression(object), formula.)
   terms <- stats::terms(new)
   if (attr(terms, "intercept") != 1L) check_lm_terms(terms, call)
-  same <- identical(plain_text(new[[2L]]), plain_text(formula.dp_lm(object)[[2L]]))
+  same <- identical(plain_text(new[[2L]]), plain_text(formula.dp_regression(object)[[2L]]))
   kept <- submodel_columns(object$columns, attr(terms, "term.labels"))
   if (!same || is.null(kept)) {
     abort(c(
@@ -257,11 +199,9 @@ submodel_columns <- function(columns, labels) {
 anova.dp_lm <- function(object, ...) {
   call <- public_call("anova")
   others <- list(...)
-  terms <- vapply(object$columns$columns, `[[`, 0L, "term")[object$kept]
+  fit <- object
   if (!length(others)) {
-    sets <- lapply(unique(terms), function(term) which(terms == term))
-    names(sets) <- object$columns$terms[unique(terms)]
-    fit <- object
+    sets <- term_places(object$columns, object$kept)
   } else {
     other <- others[[1L]]
     ok <- length(others) == 1L && inherits(other, "dp_lm") &&
@@ -276,35 +216,18 @@ anova.dp_lm <- function(object, ...) {
     }
     fit <- if (length(object$kept) > length(other$kept)) object else other
     small <- if (length(object$kept) > length(other$kept)) other else object
-    sets <- list(which(!fit$kept %in% small$kept))
-    names(sets) <- paste("without", paste(
-      names(fit$coefficients)[-1L][sets[[1L]]], collapse = ", "
-    ))
+    sets <- list(1L + which(!fit$kept %in% small$kept))
+    names(sets) <- paste("without", paste(names(fit$coefficients)[sets[[1L]]], collapse = ", "))
   }
-  out <- do.call(rbind, lapply(sets, wald_test, fit = fit))
-  structure(out,
-    class = c("anova", "data.frame"),
-    heading = c(
-      paste0("Wald tests", if (fit$privacy$private) " with sampling and privacy noise"),
-      paste0("Model: ", fit$text)
-    )
-  )
+  wald_table(lapply(sets, wald_f, fit = fit), fit)
 }
 
-wald_test <- function(set, fit) {
-  b <- fit$coefficients[set + 1L]
-  V <- fit$covariance$total[set + 1L, set + 1L, drop = FALSE]
-  if (!all(fit$identified[set + 1L])) {
-    return(data.frame(Df = length(set), Res.Df = fit$df.residual, F = NA_real_,
-      `Pr(>F)` = NA_real_, check.names = FALSE))
-  }
-  spectrum <- eigen(V, symmetric = TRUE)
-  keep <- spectrum$values > 1e-12 * max(spectrum$values)
-  f <- sum(crossprod(spectrum$vectors[, keep, drop = FALSE], b)^2 / spectrum$values[keep]) /
-    sum(keep)
+wald_f <- function(places, fit) {
+  test <- wald_statistic(places, fit)
+  f <- test$value / test$df
   data.frame(
-    Df = sum(keep), Res.Df = fit$df.residual, F = f,
-    `Pr(>F)` = stats::pf(f, sum(keep), fit$df.residual, lower.tail = FALSE), check.names = FALSE
+    Df = test$df, Res.Df = fit$df.residual, F = f,
+    `Pr(>F)` = stats::pf(f, test$df, fit$df.residual, lower.tail = FALSE), check.names = FALSE
   )
 }
 
@@ -320,9 +243,7 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
     tests[c("statistic", "p.value")]
   )
   if (check_flag(conf.int, call = call)) {
-    limits <- confint.dp_lm(x, level = conf.level)
-    out$conf.low <- unname(limits[, 1L])
-    out$conf.high <- unname(limits[, 2L])
+    out <- with_limits(out, confint.dp_lm(x, level = conf.level))
   }
   out
 }
@@ -356,10 +277,8 @@ lm_counts <- function(x) {
 #' @rdname dp_lm-methods
 #' @export
 augment.dp_lm <- function(x, newdata, ...) {
-  call <- public_call("augment")
-  check_given(missing(newdata), "newdata", "public rows to predict", call)
-  m <- lm_matrix(x$columns, newdata, call)[, names(x$coefficients), drop = FALSE]
-  newdata$.fitted <- drop(m %*% x$coefficients)
-  newdata$.se.fit <- sqrt(rowSums((m %*% x$covariance$total) * m))
+  rows <- linear_predictor(x, newdata, public_call("augment"))
+  newdata$.fitted <- unname(rows$fit)
+  newdata$.se.fit <- predictor_errors(rows$x, x$covariance$total)
   newdata
 }

@@ -5,7 +5,7 @@
 #' Methods `"ops"` and `"adaops"` of [dp_lm()] release coefficients and nothing else. So there are
 #' no standard errors: those would be another release.
 #'
-#' @param object,x,fitted (`dp_paper`)\cr a fit.
+#' @param object,x (`dp_paper`)\cr a fit.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param ... unused.
 #' @return
@@ -19,32 +19,10 @@ NULL
 
 #' @rdname dp_paper-methods
 #' @export
-coef.dp_paper <- function(object, ...) {
-  object$coefficients
-}
-
-#' @rdname dp_paper-methods
-#' @export
-nobs.dp_paper <- function(object, ...) {
-  object$nobs
-}
-
-#' @rdname dp_paper-methods
-#' @export
-formula.dp_paper <- function(x, ...) {
-  stats::as.formula(str2lang(x$text), env = baseenv())
-}
-
-#' @rdname dp_paper-methods
-#' @export
 predict.dp_paper <- function(object, newdata, ...) {
   call <- public_call("predict")
   check_no_dots(..., call = call)
-  check_given(missing(newdata), "newdata", "public rows to predict", call)
-  x <- lm_matrix(object$columns, newdata, call)[, names(object$coefficients), drop = FALSE]
-  out <- drop(x %*% object$coefficients)
-  names(out) <- rownames(newdata)
-  out
+  linear_predictor(object, newdata, call)$fit
 }
 
 #' @rdname dp_paper-methods
@@ -68,18 +46,6 @@ abort_of_paper <- function(object, name) {
 
 #' @rdname dp_paper-methods
 #' @export
-residuals.dp_paper <- function(object, ...) {
-  abort_of_people("Residuals", "residuals", object$privacy$private)
-}
-
-#' @rdname dp_paper-methods
-#' @export
-fitted.dp_paper <- function(object, ...) {
-  abort_of_people("Fitted values", "fitted", object$privacy$private)
-}
-
-#' @rdname dp_paper-methods
-#' @export
 tidy.dp_paper <- function(x, ...) {
   check_no_dots(..., call = public_call("tidy"))
   data.frame(
@@ -99,8 +65,7 @@ glance.dp_paper <- function(x, ...) {
 #' @rdname dp_paper-methods
 #' @export
 augment.dp_paper <- function(x, newdata, ...) {
-  check_given(missing(newdata), "newdata", "public rows to predict", public_call("augment"))
-  newdata$.fitted <- unname(predict.dp_paper(x, newdata))
+  newdata$.fitted <- unname(linear_predictor(x, newdata, public_call("augment"))$fit)
   newdata
 }
 

@@ -63,5 +63,5 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger, ca
     method = method, title = record$title, source = record$source, nobs = public$n,
     columns = columns, text = columns$text, facts = facts, privacy = privacy,
     plan = plan[setdiff(names(plan), c("cost", "steps"))]
-  ), class = "dp_paper")
+  ), class = c("dp_paper", "dp_regression"))
 }

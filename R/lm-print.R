@@ -3,26 +3,16 @@
 #' @rdname dp_lm-methods
 #' @export
 print.dp_lm <- function(x, ...) {
-  cat(lm_heading(x), sep = "\n")
-  cat("\nCoefficients:\n")
-  print(format(x$coefficients, digits = 4L), quote = FALSE)
-  notes <- lm_notes(x)
-  if (length(notes)) cat("\n", paste0(notes, "\n"), sep = "")
-  invisible(x)
+  print_regression(x, lm_heading(x), lm_notes(x))
 }
 
 #' @rdname dp_lm-methods
 #' @export
 summary.dp_lm <- function(object, ...) {
-  table <- tidy.dp_lm(object)
-  coefficients <- as.matrix(table[-1L])
-  dimnames(coefficients) <- list(
-    table$term, c("Estimate", "Std. Error", "of which privacy", "t value", "Pr(>|t|)")
-  )
   structure(list(
-    heading = lm_heading(object), coefficients = coefficients, robust = object$robust,
-    sigma = object$sigma,
-    r.squared = object$r.squared, df.residual = object$df.residual, notes = lm_notes(object),
+    heading = lm_heading(object), coefficients = summary_matrix(tidy.dp_lm(object), "t"),
+    robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
+    df.residual = object$df.residual, notes = lm_notes(object),
     nobs = object$nobs, clipped = clipped_words(object), private = object$privacy$private
   ), class = "summary.dp_lm")
 }
@@ -30,20 +20,14 @@ summary.dp_lm <- function(object, ...) {
 #' @rdname dp_lm-methods
 #' @export
 print.summary.dp_lm <- function(x, ...) {
-  cat(x$heading, sep = "\n")
-  cat("\nCoefficients (errors: sampling", if (x$robust) " (any variances)",
-    if (x$private) " and privacy together", "):\n", sep = "")
-  stats::printCoefmat(x$coefficients,
-    digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
-    has.Pvalue = TRUE
-  )
+  print_summary_matrix(x, if (x$robust) " (any variances)")
   noisy <- if (x$private) " (noisy)"
   cat(
     "\nResidual standard error: ", format(x$sigma, digits = 4L), noisy, ", R-squared: ",
     format(x$r.squared, digits = 3L), noisy, "\n", sep = ""
   )
   if (length(x$clipped)) cat(x$clipped, "\n", sep = "")
-  if (length(x$notes)) cat("\n", paste0(x$notes, "\n"), sep = "")
+  cat_notes(x$notes)
   invisible(x)
 }
 
@@ -59,10 +43,7 @@ lm_heading <- function(x) {
 lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
-    if (!x$plan$located) paste(
-      "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
-      "people or a larger epsilon help."
-    ),
+    if (!x$plan$located) bounds_served_note,
     if (!x$plan$resolved) paste(
       "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
       "wide. Fewer columns, more people or a larger epsilon help."
@@ -93,10 +74,4 @@ clipped_words <- function(x) {
     "Rows that count: about ", format(signif(counts[["used"]], 3), big.mark = ","),
     "; residuals clipped: ", format(100 * counts[["clipped"]], digits = 2L), " % (both noisy)."
   )
-}
-
-weak_budget_of_rows <- function(epsilon) {
-  if (epsilon > weak_epsilon) {
-    paste0("epsilon = ", format(epsilon, digits = 4L), " protects little.")
-  }
 }

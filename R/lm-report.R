@@ -3,20 +3,14 @@
 #' @rdname report
 #' @export
 report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
-  call <- public_call("report")
-  check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
-  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
-  parts <- list(
-    result = lm_sentences(x, level), methods = lm_methods_words(x),
-    guarantee = glm_guarantee_words(x), references = lm_references(x)
+  regression_report(
+    x, lm_sentences, lm_methods_words(x), lm_references(x), format, level, ...
   )
-  structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")
 }
 
 lm_sentences <- function(x, level) {
   table <- tidy.dp_lm(x, conf.int = TRUE, conf.level = level)
-  outcome <- plain_text(formula.dp_lm(x)[[2L]])
+  outcome <- plain_text(formula.dp_regression(x)[[2L]])
   errors <- if (x$privacy$private) {
     "sampling and privacy together"
   } else {
@@ -71,10 +65,7 @@ lm_references <- function(x) {
       "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
       "Foundations and Trends in Theoretical Computer Science 9."
     ),
-    if (x$privacy$private) paste(
-      "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
-      "Privacy. NeurIPS."
-    ),
+    if (x$privacy$private) discrete_gaussian_reference,
     if (x$robust) paste(
       "White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator and a Direct",
       "Test for Heteroskedasticity. Econometrica 48."

@@ -213,7 +213,7 @@ new_lm <- function(columns, public, plan, release) {
     terms = columns$terms, nobs = public$n, release = release, columns = columns,
     vcov = public$vcov, max_weight = public$max_weight,
     plan = plan[c("shares", "signal", "resolved", "located")], privacy = privacy
-  ), class = "dp_lm")
+  ), class = c("dp_lm", "dp_regression"))
   estimate_lm(fit)
 }
 

@@ -119,6 +119,16 @@ release_options <- function(plan, public) {
   gram_options(TRUE, public$n, public$bounds, plan$settings$estimator, plan$settings$lambda)
 }
 
+#' All that was released, as one vector
+#' @noRd
+gram_numbers <- function(statistics) {
+  s <- statistics
+  covariance <- s$restore %*% s$covariance %*% t(s$restore)
+  groups <- c(if (!is.null(s$treated)) list(s$treated), s$cohorts$treated)
+  of_groups <- lapply(groups, function(group) c(group$mean, group$second, group$control$mean))
+  c(s$mean, covariance[upper.tri(covariance, diag = TRUE)], unlist(of_groups))
+}
+
 #' What is wrong with the statistics of a gram release, or `NULL`
 #' @noRd
 gram_problem <- function(release) {

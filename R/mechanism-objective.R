@@ -253,3 +253,12 @@ objective_share <- function(public, lambda) {
   around <- pmin(pmax(at + c(-0.05, 0.05), 0.1), 0.9)
   stats::optimize(error, around, tol = 1e-4)$minimum
 }
+
+#' Is the noise that a release reports that of its steps? It was divided by a curvature of `lambda`
+#' at least.
+#' @noRd
+objective_conflict <- function(release) {
+  vertical_noise_conflict(release, function(noise, settings) {
+    settings$weights_variance > 0 && at_most(settings$weights_variance, noise / settings$lambda^2)
+  })
+}

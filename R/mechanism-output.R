@@ -174,3 +174,11 @@ best_share <- function(public, weights_sensitivity, post_sensitivity, budget, ga
   }
   stats::optimize(error, c(0.01, 0.99), tol = 1e-4)$minimum
 }
+
+#' Is the noise that a release reports that of its steps?
+#' @noRd
+output_conflict <- function(release) {
+  vertical_noise_conflict(release, function(noise, settings) {
+    about_equal(settings$weights_variance, noise)
+  })
+}

@@ -1,5 +1,6 @@
 # The methods of dp_release(), a record each: what a method is stands here, and no one asks for its
-# name elsewhere on the way to a release.
+# name elsewhere. What a method's noise does to a prediction is not a fact of the method: it needs
+# an estimator, and stands with these (estimate-*.R).
 
 #' The methods, by name
 #'
@@ -11,7 +12,15 @@
 #' * `settings` (function of public and plan): what the estimator has to know. PUBLIC.
 #' * `theorem` (function of public and steps): a string.
 #' * `published_fails` (string or `NULL`): why the published calibration does not hold.
+#' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
+#'   `"weights"` of one.
+#' * `calibrations` (character): which it has; the first is the default.
 #' * `problem` (function of release): what is wrong with statistics read from a file, or `NULL`.
+#' * `cost`, `noise` (functions of release): the same of a private release whose steps do not add up
+#'   to its promise, and of one whose statistics report other noise than its steps.
+#' * `loss` (function of release, donors, delta and call): privacy loss of every donor, a table as
+#'   `loss_table()` makes it. PRIVATE.
+#' * `numbers` (function of statistics): what was released, one vector, for audits. RELEASED.
 #' @noRd
 mechanisms <- function() {
   list(
@@ -19,16 +28,24 @@ mechanisms <- function() {
       plan = plan_gram, run = run_gram, needs = "sums",
       options = c("lambda", "features", "intervals", "target_round"),
       settings = function(public, plan) plan$settings,
-      theorem = gram_theorem, problem = gram_problem
+      theorem = gram_theorem, gives = "moments", calibrations = "tight", problem = gram_problem,
+      cost = composed_conflict, noise = gram_noise_conflict, loss = pdp_gram,
+      numbers = gram_numbers
     ),
     output = list(
       plan = plan_output, run = run_output, needs = "rows", options = c("lambda", "split"),
-      settings = vertical_settings, theorem = output_theorem, problem = vertical_problem
+      settings = vertical_settings, theorem = output_theorem, gives = "weights",
+      calibrations = c("tight", "published"), problem = vertical_problem,
+      cost = composed_conflict, noise = output_conflict, loss = pdp_output,
+      numbers = vertical_numbers
     ),
     objective = list(
       plan = plan_objective, run = run_objective, needs = "rows",
       options = c("lambda", "split", "cap", "curvature"),
-      settings = vertical_settings, theorem = objective_theorem, problem = vertical_problem,
+      settings = vertical_settings, theorem = objective_theorem, gives = "weights",
+      calibrations = c("tight", "published"), problem = vertical_problem,
+      cost = added_conflict, noise = objective_conflict, loss = pdp_objective,
+      numbers = vertical_numbers,
       published_fails = paste(
         "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over",
         "all of R^n, where one donor's influence is unbounded"
@@ -36,6 +53,14 @@ mechanisms <- function() {
     )
   )
 }
+
+#' Does a method release moments of the donors? Estimators on raw donors do not.
+#' @noRd
+gives_moments <- function(method) identical(mechanisms()[[method]]$gives, "moments")
+
+#' Has a method another calibration than its default?
+#' @noRd
+has_calibrations <- function(method) length(mechanisms()[[method]]$calibrations) > 1L
 
 #' Refuse settings that a method does not know, which would change nothing
 #' @param control (`dp_control`).
@@ -55,10 +80,6 @@ check_method_options <- function(method, control, call) {
     ), "argument", call)
   }
 }
-
-#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
-#' @noRd
-in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
 gram_theorem <- function(public, steps) {
   if (public$delta == 0) {

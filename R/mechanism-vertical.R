@@ -15,6 +15,10 @@ vertical_settings <- function(public, plan) {
   )
 }
 
+#' All that was released, as one vector
+#' @noRd
+vertical_numbers <- function(statistics) c(statistics$weights, statistics$counterfactual)
+
 #' What is wrong with the statistics of a release of weights, or `NULL`
 #' @noRd
 vertical_problem <- function(release) {
@@ -27,5 +31,33 @@ vertical_problem <- function(release) {
     !is_vector(settings$target, panel$T0) || !is_amount(settings$lambda) ||
     !is_amount(settings$weights_variance) || !is_amount(settings$post_variance)) {
     "The statistics do not fit the sizes of the panel."
+  }
+}
+
+#' Is the noise that the vertical estimator reckons with that of the steps?
+#'
+#' The first step is that of the weights, the last that of the outcomes.
+#' @param agrees (`function`)\cr is the variance of the weights what the first step's noise, of a
+#'   variance, and the settings imply?
+#' @noRd
+vertical_noise_conflict <- function(release, agrees) {
+  settings <- release$settings
+  privacy <- release$privacy
+  panel <- release$panel
+  if (!privacy$private) {
+    if (settings$weights_variance != 0 || settings$post_variance != 0) {
+      return("A release without privacy reports noise.")
+    }
+    return(NULL)
+  }
+  steps <- privacy$steps
+  first <- noise_variance(steps$law[[1L]], steps$scale[[1L]], panel$n)
+  last <- nrow(steps)
+  post <- noise_variance(steps$law[[last]], steps$scale[[last]], panel$n * panel$T1)
+  half <- new_bounds(cbind(release$bounds$lower, release$bounds$upper), panel$T0 + panel$T1)$half
+  sensitivity <- post_sensitivity(panel$T1, sqrt(mean(half[-seq_len(panel$T0)]^2)))
+  if (!agrees(first, settings) || !about_equal(settings$post_variance, post) || last < 2L ||
+      !about_equal(sensitivity, steps$sensitivity[[last]])) {
+    "The noise of the statistics is not that of the noise steps."
   }
 }

@@ -48,7 +48,7 @@ effects.dp_synth <- function(object, ...) {
 confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...) {
   call <- public_call("confint")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   table <- effect_limits(object, level, check_flag(simultaneous, call = call))
   labels <- if (nrow(object$target) > 1L) paste0(table$target, ": ", table$term) else table$term
   percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")

@@ -2,24 +2,12 @@
 # says, in the form that other verbs ask for. Post-processing, free.
 
 #' Normal limits of named estimates, as `confint()` gives them
-#' @param parm (`character`, `integer` or missing)\cr which of them.
+#' @inheritParams limits_asked
 #' @noRd
 normal_limits <- function(estimate, covariance, parm, level, call) {
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   reach <- stats::qnorm((1 + level) / 2) * sqrt(diag(covariance))
-  ends <- c((1 - level) / 2, (1 + level) / 2)
-  out <- cbind(estimate - reach, estimate + reach)
-  dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
-  if (missing(parm)) {
-    return(out)
-  }
-  known <- if (is.character(parm)) parm %in% rownames(out) else parm %in% seq_len(nrow(out))
-  if (!all(known)) {
-    abort(c(
-      "{.arg parm} must name estimates.", i = "They are {.val {rownames(out)}}."
-    ), "argument", call)
-  }
-  out[parm, , drop = FALSE]
+  limits_asked(symmetric_limits(estimate, reach, level), parm, "estimates", call)
 }
 
 named_square <- function(covariance, names) {

@@ -23,7 +23,7 @@ outcome_level <- function(x, level, simultaneous) {
 #' @export
 tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...) {
   call <- public_call("tidy")
-  level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(conf.level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   by_outcome(x, function(fit) {
     generics::tidy(fit,
@@ -51,7 +51,7 @@ augment.dp_outcomes <- function(x, ...) by_outcome(x, generics::augment)
 as.data.frame.dp_outcomes <- function(x, row.names = NULL, optional = FALSE, ..., level = 0.95,
                                       simultaneous = FALSE) {
   call <- public_call("as.data.frame")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   by_outcome(x, function(fit) {
     as.data.frame(fit, ...,
@@ -92,7 +92,7 @@ vcov.dp_outcomes <- function(object, ...) {
 #' @export
 confint.dp_outcomes <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...) {
   call <- public_call("confint")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   each <- lapply(object$outcomes, function(fit) {
     stats::confint(fit,
@@ -155,14 +155,7 @@ update.dp_outcomes <- function(object, ...) {
 
 #' What works on one outcome's fit says so
 #' @noRd
-one_outcome <- function(verb) {
-  function(...) {
-    abort(c(
-      "{.fn {verb}} works on one outcome: {.code {verb}(fit$outcomes[[1]])}.",
-      i = "Every element of {.code fit$outcomes} is a fit of its own."
-    ), "argument", public_call(verb))
-  }
-}
+one_outcome <- function(verb) function(...) abort_several(verb, "outcome")
 
 #' @rdname dp_outcomes
 #' @export
@@ -208,7 +201,7 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
 summary.dp_outcomes <- function(object, level = 0.95, ...) {
   call <- public_call("summary")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   structure(list(
     fit = object, level = level, outcomes = lapply(object$outcomes, summary, level = level)
   ), class = "summary.dp_outcomes")

@@ -75,8 +75,8 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
                          control, call, protect) {
   check_epsilon_given(missing(epsilon), call)
   budget <- checked_budget(epsilon, delta, ledger, control, call)
-  method <- check_choice(method, c("gram", "output", "objective"), call = call)
-  if (budget$private && (method != "gram" || is_classical(estimator))) {
+  method <- check_choice(method, names(mechanisms()), call = call)
+  if (budget$private && (!gives_moments(method) || is_classical(estimator))) {
     abort(c(
       "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.",
       i = "Nothing was released and nothing was spent."

@@ -140,9 +140,7 @@ print_quantiles <- function(table) {
 #' @rdname print.dp_pdp
 #' @export
 plot.dp_pdp <- function(x, ...) {
-  picture <- autoplot.dp_pdp(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_pdp(x, ...))
 }
 
 #' @rdname print.dp_pdp

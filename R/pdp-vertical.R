@@ -51,9 +51,11 @@ post_shifts <- function(post, half) {
 }
 
 #' The pieces of a vertical release that its losses are computed from
+#' @param donors (`matrix`, n x T, outcome units, PRIVATE).
 #' @noRd
-vertical_pieces <- function(release, scaled) {
+vertical_pieces <- function(release, donors) {
   scale <- release_scale(release)
+  scaled <- clip_to_scale(donors, scale)
   pre <- seq_len(release$panel$T0)
   list(
     x = scaled[, pre, drop = FALSE], post = scaled[, -pre, drop = FALSE],
@@ -64,10 +66,10 @@ vertical_pieces <- function(release, scaled) {
 }
 
 #' Losses of a release by method output
-#' @param scaled (`matrix`, n x T, scaled and clipped, PRIVATE).
+#' @inheritParams vertical_pieces
 #' @noRd
-pdp_output <- function(release, scaled, delta) {
-  p <- vertical_pieces(release, scaled)
+pdp_output <- function(release, donors, delta, call = NULL) {
+  p <- vertical_pieces(release, donors)
   reach <- sum(p$half^2)
   cap <- ridge_sensitivity(
     sqrt(sum(p$y^2)), length(p$y), p$lambda, sqrt(mean(p$half^2))
@@ -80,7 +82,7 @@ pdp_output <- function(release, scaled, delta) {
     return(loss_table(epsilon("removal"), epsilon("replacement")))
   }
   mu <- function(kind) {
-    sqrt(grid_shift(weights[[kind]], scale[[1L]], nrow(scaled))^2 +
+    sqrt(grid_shift(weights[[kind]], scale[[1L]], nrow(p$x))^2 +
       grid_shift(post[[kind]], scale[[2L]], ncol(p$post))^2)
   }
   shift_losses(mu("removal"), mu("replacement"), delta)
@@ -100,10 +102,10 @@ grid_shift <- function(shift, scale, count) {
 #' Losses of a release by method objective
 #' @inheritParams pdp_output
 #' @noRd
-pdp_objective <- function(release, scaled, delta, call = NULL) {
-  p <- vertical_pieces(release, scaled)
+pdp_objective <- function(release, donors, delta, call = NULL) {
+  p <- vertical_pieces(release, donors)
   step <- p$steps[1L, ]
-  deviation <- if (step$law == "gaussian") step$scale else sqrt(nrow(scaled) + 1) * step$scale
+  deviation <- if (step$law == "gaussian") step$scale else sqrt(nrow(p$x) + 1) * step$scale
   p$mu <- deviation / sqrt(release$settings$weights_variance)
   post <- post_shifts(p$post, p$half_post)
   last <- p$steps[nrow(p$steps), ]

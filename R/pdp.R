@@ -115,11 +115,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
   }
   check_given(missing(donors), "donors", "the panel that was released", call)
   donors <- pdp_donors(x, donors, target, T0, data, index, call)
-  loss <- switch(x$method,
-    gram = pdp_gram(x, donors, delta, call),
-    output = pdp_output(x, clip_to_scale(donors, release_scale(x)), delta),
-    objective = pdp_objective(x, clip_to_scale(donors, release_scale(x)), delta, call)
-  )
+  loss <- mechanisms()[[x$method]]$loss(x, donors, delta, call)
   structure(list(
     donors = data.frame(donor = seq_len(x$panel$n), loss), worst = x$privacy$epsilon,
     delta = delta, method = x$method, calibration = x$calibration, holds = x$privacy$holds,
@@ -165,7 +161,7 @@ pdp_donors <- function(release, donors, target, T0, data, index, call) {
     target <- panel$target
     donors <- panel$donors
   } else if (inherits(donors, "dp_chunks")) {
-    if (release$method != "gram") {
+    if (!gives_moments(release$method)) {
       abort("Chunks of donors are for releases by method {.val gram} only.", "argument", call)
     }
     panel <- panel_from_chunks(donors, target %||% numeric(periods), facts$T0, call = call)
@@ -188,7 +184,7 @@ pdp_donors <- function(release, donors, target, T0, data, index, call) {
   }
   if (!is.null(target)) {
     target <- check_target(target, periods, call)
-    if (release$method != "gram") {
+    if (!gives_moments(release$method)) {
       check_fitted_target(release, mean_target(target, rep(1, nrow(target))), call)
     }
   }

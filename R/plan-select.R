@@ -88,11 +88,7 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
   if (budget$rho == 0) abort("{.fn dp_online} needs {.arg delta} above 0.", "argument", call)
   learner <- learner_settings(columns, radius, ball, psi, call)
   noise <- choose_noise(NULL, horizon, budget, call)
-  plan_for <- function(method) {
-    gram <- method == "gram"
-    plan_stream(noise, if (gram) "gram" else "vector", learner$columns + gram, horizon,
-      c(times = 1, apart = 1), budget, call)
-  }
+  plan_for <- planner_of(learner, noise, horizon, c(times = 1, apart = 1), budget, call)
   plan <- plan_for("ftal")
   fills <- function(t) {
     sqrt(learner$columns) * prefix_sd(learner, plan, t) / (learner$psi * t) > learner$ball

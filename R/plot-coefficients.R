@@ -92,9 +92,7 @@ limits_subtitle <- function(private, level = 0.95) {
 #' @rdname dp_lm-methods
 #' @export
 plot.dp_lm <- function(x, level = 0.95, ...) {
-  picture <- autoplot.dp_lm(x, level = level, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_lm(x, level = level, ...))
 }
 
 #' @rdname dp_lm-methods
@@ -103,13 +101,38 @@ autoplot.dp_lm <- function(object, level = 0.95, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  limits <- confint.dp_lm(object, level = check_number(level, 0, 1, open = c("min", "max"),
-    call = call))
+  level <- check_level(level, call)
   reach <- stats::qt((1 + level) / 2, object$df.residual)
+  draw_slopes(
+    object, confint.dp_lm(object, level = level),
+    reach * sqrt(diag(object$covariance$sampling)), level
+  )
+}
+
+#' @rdname dp_glm-methods
+#' @export
+plot.dp_glm <- function(x, ...) {
+  show_picture(autoplot.dp_glm(x, ...))
+}
+
+#' @rdname dp_glm-methods
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_glm <- function(object, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a fit.")
+  reach <- function(type) stats::qnorm(0.975) * sqrt(diag(glm_covariance(object, type, call)))
+  limits <- symmetric_limits(object$coefficients, reach("total"), 0.95)
+  draw_slopes(object, limits, reach("sampling"), 0.95)
+}
+
+#' @param limits (`matrix`)\cr of all coefficients.
+#' @param sampling (`numeric`)\cr half widths without privacy.
+#' @noRd
+draw_slopes <- function(object, limits, sampling, level) {
   table <- data.frame(
     term = names(object$coefficients), estimate = unname(object$coefficients),
-    low = unname(limits[, 1L]), high = unname(limits[, 2L]),
-    sampling = unname(reach * sqrt(diag(object$covariance$sampling))),
+    low = unname(limits[, 1L]), high = unname(limits[, 2L]), sampling = unname(sampling),
     identified = unname(object$identified)
   )[-1L, ]
   draw_coefficients(table, paste("Slopes of", object$text),
@@ -121,9 +144,7 @@ autoplot.dp_lm <- function(object, level = 0.95, ...) {
 #' @rdname lm_path
 #' @export
 plot.dp_lm_path <- function(x, ...) {
-  picture <- autoplot.dp_lm_path(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_lm_path(x, ...))
 }
 
 # Okabe and Ito's colours that can be told apart on white, most contrast first.
@@ -179,9 +200,7 @@ autoplot.dp_lm_path <- function(object, ...) {
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @export
 plot.dp_selection <- function(x, level = 0.95, ...) {
-  picture <- autoplot.dp_selection(x, level = level, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_selection(x, level = level, ...))
 }
 
 #' @rdname tidy.dp_selection
@@ -190,7 +209,7 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a selection.")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   table <- tidy.dp_selection(object)
   table <- table[table$rank > 0, ]
   if (is.null(table$estimate) || !nrow(table)) {
@@ -214,9 +233,7 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) {
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @export
 plot.dp_aggregate <- function(x, level = 0.95, ...) {
-  picture <- autoplot.dp_aggregate(x, level = level, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_aggregate(x, level = level, ...))
 }
 
 #' @rdname tidy.dp_aggregate
@@ -225,7 +242,7 @@ autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot an aggregate.")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   spread <- object$plan$spread
   reach <- stats::qnorm((1 + level) / 2) * (if (spread) object$std.error else object$privacy.se)
   data <- data.frame(
@@ -262,9 +279,7 @@ autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
 #' @param object (`dp_plan_lm`)\cr a plan.
 #' @export
 plot.dp_plan_lm <- function(x, ...) {
-  picture <- autoplot.dp_plan_lm(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_plan_lm(x, ...))
 }
 
 #' @rdname dp_plan_lm

@@ -6,9 +6,7 @@
 #' @rdname placebo_time
 #' @export
 plot.dp_placebo_time <- function(x, ...) {
-  picture <- autoplot.dp_placebo_time(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_placebo_time(x, ...))
 }
 
 #' @rdname placebo_time
@@ -50,9 +48,7 @@ draw_placebo_dates <- function(object) {
 #' @rdname penalty_path
 #' @export
 plot.dp_penalty_path <- function(x, ...) {
-  picture <- autoplot.dp_penalty_path(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_penalty_path(x, ...))
 }
 
 #' @rdname penalty_path
@@ -95,9 +91,7 @@ draw_penalty_path <- function(object) {
 #' @rdname conformal
 #' @export
 plot.dp_conformal <- function(x, ...) {
-  picture <- autoplot.dp_conformal(x, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_conformal(x, ...))
 }
 
 #' @rdname conformal

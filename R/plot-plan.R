@@ -3,9 +3,7 @@
 #' @rdname dp_plan
 #' @export
 plot.dp_plan <- function(x, type = c("error", "funnel"), ...) {
-  picture <- autoplot.dp_plan(x, type = type, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_plan(x, type = type, ...))
 }
 
 #' @rdname dp_plan

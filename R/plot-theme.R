@@ -26,6 +26,29 @@ dpsc_theme <- function() {
   )
 }
 
+#' Print a plot, as `plot()` does
+#' @noRd
+show_picture <- function(picture) {
+  print(picture)
+  invisible(picture)
+}
+
+#' Observed and counterfactual paths
+#' @param lines (`data.frame`)\cr `period`, `value`, `line`, a factor of `line_colours`' names.
+#' @noRd
+path_lines <- function(lines) {
+  list(
+    ggplot2::geom_line(
+      ggplot2::aes(.data$period, .data$value,
+        colour = .data$line, linetype = .data$line, group = .data$line
+      ), lines,
+      na.rm = TRUE, linewidth = 0.7
+    ),
+    ggplot2::scale_colour_manual(NULL, values = line_colours),
+    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2))
+  )
+}
+
 zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = "grey60")
 
 #' An axis of periods: whole numbers where they are, labels that do not run into each other

@@ -34,11 +34,9 @@
 plot.dp_synth <- function(x, type = c(
                             "path", "effect", "cumulative", "percent", "weights", "balance"
                           ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) {
-  picture <- autoplot.dp_synth(x,
+  show_picture(autoplot.dp_synth(x,
     type = type, level = level, simultaneous = simultaneous, targets = targets, ...
-  )
-  print(picture)
-  invisible(picture)
+  ))
 }
 
 #' @rdname plot.dp_synth
@@ -53,7 +51,7 @@ autoplot.dp_synth <- function(object, type = c(
   type <- check_choice(
     type, c("path", "effect", "cumulative", "percent", "weights", "balance"), call = call
   )
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   # Of several treated units the fit is of the group; who is named is drawn alone.
   if (!is.null(targets)) object <- fit_view(object, "unit")
@@ -106,15 +104,8 @@ plot_path <- function(fit, shown, level, simultaneous) {
   )
   lines$line <- factor(lines$line, levels = names(line_colours))
   plot <- ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) +
-    ggplot2::geom_line(
-      ggplot2::aes(.data$period, .data$value,
-        colour = .data$line, linetype = .data$line, group = .data$line
-      ), lines,
-      na.rm = TRUE, linewidth = 0.7
-    ) +
+    path_lines(lines) +
     lone_points(lines) +
-    ggplot2::scale_colour_manual(NULL, values = line_colours) +
-    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2)) +
     ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
   finish_plot(fit, plot, data, shown)
 }
@@ -332,7 +323,7 @@ balance_paths <- function(fit, call) {
     mean <- matrix(colMeans(fit$raw$donors), 1L)
     return(list(`donors' mean` = mean, `synthetic control` = fit$counterfactual))
   }
-  if (fit$release$method != "gram") {
+  if (!gives_moments(fit$release$method)) {
     abort(c(
       "Method {.val {fit$release$method}} releases no path before the treatment.",
       i = "Balance needs {.code method = \"gram\"}."

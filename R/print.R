@@ -58,7 +58,7 @@ print.dp_release <- function(x, ...) {
 summary.dp_synth <- function(object, level = 0.95, ...) {
   call <- public_call("summary")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   columns <- c("target", "term", "estimate", "conf.low", "conf.high", "p.value", "privacy.se")
   structure(list(
     fit = object, level = level, effects = effect_limits(object, level)[columns],
@@ -108,7 +108,7 @@ describe_method <- function(release) {
   }
   paste0(
     "method \"", release$method, "\"",
-    if (release$method != "gram") paste0(", ", release$calibration, " calibration")
+    if (has_calibrations(release$method)) paste0(", ", release$calibration, " calibration")
   )
 }
 
@@ -276,7 +276,7 @@ too_few_words <- function(fit) {
 #' @noRd
 carry_note <- function(fit) {
   release <- fit$release
-  if (!release$privacy$private || release$method != "gram") {
+  if (!release$privacy$private || !gives_moments(release$method)) {
     return(NULL)
   }
   pre <- seq_len(release$panel$T0)

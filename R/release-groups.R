@@ -69,7 +69,7 @@ check_same_release <- function(parts, call) {
     }
   }
   alike(function(part) c(part$method, part$calibration), "methods")
-  if (parts[[1L]]$method != "gram") {
+  if (!gives_moments(parts[[1L]]$method)) {
     abort("Only releases by {.code method = \"gram\"} can be put together.", "release", call)
   }
   if (any(vapply(parts, is_growing, NA))) {

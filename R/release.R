@@ -207,15 +207,9 @@ mechanism_rows <- function(rows, who, panel, public) {
   insert_covariates(rows, between, public$T0)
 }
 
-#' The scale of rows with the covariates that a release knows
-#' @noRd
-rows_scale <- function(release) {
-  insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
-}
-
 #' @noRd
 check_covariate_method <- function(public, call) {
-  if (!is.null(public$covariates) && public$method != "gram") {
+  if (!is.null(public$covariates) && !gives_moments(public$method)) {
     abort(c(
       "Covariates need {.code method = \"gram\"}.",
       i = "Nothing was released and nothing was spent."
@@ -253,7 +247,7 @@ release_mechanism <- function(public) {
 #' @noRd
 public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                          call) {
-  method <- check_choice(method, c("gram", "output", "objective"), call = call)
+  method <- check_choice(method, names(mechanisms()), call = call)
   calibration <- check_choice(calibration, c("tight", "published"), call = call)
   check_epsilon_given(missing(epsilon), call)
   check_method_options(method, control, call)
@@ -287,13 +281,28 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     ), "delta", call)
   }
   target <- to_scale(panel$target, scale)
-  if (private && !all(abs(target) < 1e6)) {
+  if (private) check_target_bounds(panel, target, scale, method, calibration, call)
+  pre <- seq_len(panel$T0)
+  size <- panel$size %||% rep(1, nrow(target))
+  list(
+    method = method, calibration = calibration, private = private, epsilon = epsilon,
+    delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
+    bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
+    target = unname(mean_target(panel$target, size)[1L, pre]), control = control
+  )
+}
+
+#' Do the bounds, which must come from elsewhere, fit the target, which is public?
+#' @param target (`matrix`, k x T)\cr scaled.
+#' @noRd
+check_target_bounds <- function(panel, target, scale, method, calibration, call) {
+  if (!all(abs(target) < 1e6)) {
     abort(c(
       "A treated unit is more than a million times the bounds' width away from them.",
       i = "Are {.arg bounds} in the units of the outcome?"
     ), "bounds", call)
   }
-  if (private && calibration == "published" && method != "gram" &&
+  if (calibration == "published" && has_calibrations(method) &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(
       "The target leaves the bounds before treatment, where the published constants do not hold.",
@@ -302,7 +311,7 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
   }
   pre <- seq_len(panel$T0)
   outside <- abs(t(target[, pre, drop = FALSE])) > scale$half[pre]
-  if (private && mean(outside) > 1 / 2) {
+  if (mean(outside) > 1 / 2) {
     abort(c(
       "{.arg bounds} miss the target: most of its values before the treatment lie outside them.",
       x = paste(
@@ -316,7 +325,7 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       )
     ), "bounds", call)
   }
-  if (private && any(outside)) {
+  if (any(outside)) {
     warn(c(
       "The target leaves {.arg bounds} before the treatment.",
       i = paste(
@@ -325,14 +334,6 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       )
     ), "bounds", call)
   }
-  size <- panel$size %||% rep(1, nrow(target))
-  public <- list(
-    method = method, calibration = calibration, private = private, epsilon = epsilon,
-    delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
-    bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
-    target = unname(mean_target(panel$target, size)[1L, pre]), control = control
-  )
-  public
 }
 
 #' @noRd

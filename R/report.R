@@ -45,7 +45,7 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
                             placebo = NULL, ...) {
   call <- public_call("report")
   check_no_dots(..., call = call)
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   format <- check_choice(format, c("text", "markdown", "latex"), call = call)
   if (!is.null(placebo) && !inherits(placebo, "dp_placebo_space")) {
     abort("{.arg placebo} must come from {.fn placebo_space}.", "argument", call)
@@ -74,6 +74,12 @@ new_report <- function(result, methods, release, estimator, format) {
     result = result, methods = methods, guarantee = guarantee_words(release),
     references = report_references(release, estimator)
   )
+  marked_report(parts, format)
+}
+
+#' @param parts (`list`)\cr `result`, `methods`, `guarantee`, `references`, plain text.
+#' @noRd
+marked_report <- function(parts, format) {
   structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")
 }
 
@@ -358,7 +364,7 @@ report_references <- function(release, estimator) {
   of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
   wanted <- switch(release$method,
     gram = , output = , objective = c(
-      if (release$method != "gram" || release$privacy$holds) "rcm", of_theorem,
+      if (!gives_moments(release$method) || release$privacy$holds) "rcm", of_theorem,
       if (release$privacy$holds) "exact"
     ),
     simplex = , predictors = "adh", release$method

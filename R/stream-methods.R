@@ -90,7 +90,7 @@ tidy.dp_online <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
 }
 
 add_limits <- function(table, error, level, call) {
-  level <- check_number(level, 0, 1, open = c("min", "max"), arg = "conf.level", call = call)
+  level <- check_level(level, call, "conf.level")
   width <- stats::qnorm((1 + level) / 2) * error
   cbind(table, conf.low = table$estimate - width, conf.high = table$estimate + width)
 }
@@ -234,9 +234,7 @@ horizon_se <- function(plan) {
 #' plot(visits)
 #' @export
 plot.dp_stream <- function(x, level = 0.95, ...) {
-  picture <- autoplot.dp_stream(x, level = level, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_stream(x, level = level, ...))
 }
 
 #' @rdname plot.dp_stream
@@ -245,7 +243,7 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a stream.")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   data <- stream_path(object, level)
   if (!nrow(data)) abort("The stream has no steps yet.", "stream", call)
   online <- inherits(object, "dp_online")

@@ -119,11 +119,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   }
   noise <- choose_noise(noise, steps, budget, call)
   learner <- learner_settings(columns, radius, ball, psi, call)
-  plan_for <- function(method) {
-    gram <- method == "gram"
-    plan_stream(noise, if (gram) "gram" else "vector", learner$columns + gram, steps, participation,
-      budget, call)
-  }
+  plan_for <- planner_of(learner, noise, steps, participation, budget, call)
   if (!is.null(method)) {
     method <- check_choice(method, c("gram", "ftal", "ftrl", chapter_five), call = call)
   }
@@ -185,6 +181,16 @@ prefix_sd <- function(learner, plan, t) {
     sqrt((1.066 + log(t) / pi) * (1.066 + log(horizon) / pi)) * sqrt(plan$facts$times)
   }
   2 * learner$clip * factor / sqrt(2 * plan$rho)
+}
+
+#' The noise that a stream of these columns would have, as a function of the method
+#' @noRd
+planner_of <- function(learner, noise, horizon, participation, budget, call) {
+  function(method) {
+    gram <- method == "gram"
+    plan_stream(noise, if (gram) "gram" else "vector", learner$columns + gram, horizon,
+      participation, budget, call)
+  }
 }
 
 default_method <- function(learner, plan_for, horizon) {

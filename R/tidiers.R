@@ -54,7 +54,7 @@ NULL
 tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
                           type = c("overall", "unit"), ...) {
   call <- public_call("tidy")
-  level <- check_number(conf.level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(conf.level, call)
   type <- check_choice(type, c("overall", "unit"), call = call)
   table <- effect_limits(x, level, check_flag(simultaneous, call = call), type)
   limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")

@@ -284,7 +284,7 @@ as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
   if (type == "path") {
     return(augment.dp_synth(x))
   }
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   data <- effect_series(x, type, level, check_flag(simultaneous, call = call))
   data <- data[data$treated, ]
   rownames(data) <- NULL
@@ -331,4 +331,14 @@ model_parameters.dp_synth <- function(model, ci = 0.95, ...) {
   attr(out, "coefficient_name") <- "Effect"
   class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
   out
+}
+
+#' Refuse a verb of one fit for several
+#' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
+#' @noRd
+abort_several <- function(verb, what) {
+  abort(c(
+    "{.fn {verb}} works on one {what}: {.code {verb}(fit${what}s[[1]])}.",
+    i = "Every element of {.code fit${what}s} is an ordinary fit."
+  ), "argument", public_call(verb))
 }

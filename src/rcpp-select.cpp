@@ -1,6 +1,7 @@
 // Selection of variables: from R's table of people to the core and back.
 #include <RcppEigen.h>
 
+#include <dpsc/select/from_moments.hpp>
 #include <dpsc/select/greedy.hpp>
 #include <dpsc/select/stability.hpp>
 #include <dpsc/select/supports.hpp>

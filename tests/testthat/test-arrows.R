@@ -25,9 +25,11 @@ r_floors <- list(
   ),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
-    "mechanism-cohorts", "mechanism-gram", "mechanism-growing", "mechanism-objective",
-    "mechanism-output", "mechanism-refusal", "mechanism-treated", "mechanism-treated-check",
-    "mechanism-treated-cohorts", "mechanism-vertical", "paper-bounds"
+    "mechanism-cohorts", "mechanism-gram", "mechanism-gram-check", "mechanism-growing",
+    "mechanism-objective", "mechanism-output", "mechanism-refusal", "mechanism-treated",
+    "mechanism-treated-check", "mechanism-treated-cohorts", "mechanism-vertical",
+    "paper-bounds", "pdp-glm", "pdp-gram", "pdp-losses", "pdp-papers", "pdp-vertical",
+    "steps-check"
   ),
   release = c(
     "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
@@ -50,16 +52,17 @@ r_floors <- list(
     "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",
-    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-vertical"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-bound",
+    "pdp-rows"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
     "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
     "methods", "normal-limits", "outcomes-methods", "pdp-methods", "plot", "plot-coefficients",
-    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
-    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "regression-methods",
+    "regression-words", "report", "select-methods", "stream-methods", "tidiers", "verbs",
+    "verbs-limits", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

@@ -46,8 +46,8 @@ unprotected <- list(
   # Audits, on made-up panels only.
   gram_audit_cpp = "core_hook", cohort_audit_cpp = "cohort_hook", weights_audit_cpp = "noise_hooks",
   # Losses of single people, for the curator.
-  glm_rows_cpp = "pdp.dp_glm", lm_rows_cpp = "lm_row_losses",
-  gram_contributions_cpp = "gram_contributions", paper_rows_cpp = c("pdp.dp_glm", "pdp.dp_paper"),
+  glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
+  gram_contributions_cpp = "gram_contributions", paper_rows_cpp = c("paper_losses", "pdp.dp_paper"),
   posterior_loss_cpp = "posterior_row_losses", ridge_logistic_cpp = "output_row_losses",
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../noise/noise.hpp"
+#include "../noise/symmetric.hpp"
 #include "../rows/source.hpp"
 #include "../rows/sums.hpp"
 #include "budget.hpp"
@@ -139,27 +140,13 @@ inline noisy_moments release_moments(const row_source& source, const grid_map& r
   const Eigen::Index d = rows.map.dimension();
   clipped_moments sums(d, radius_steps(radius, rows), step.limit);
   add_features(source, rows.map, sums, tick);
-  const Eigen::Index entries = d * (d + 1) / 2;
-  Eigen::VectorXd exact(entries + d), scale(entries + d);
-  const Eigen::MatrixXd gram = sums.gram();
-  const double off = step.kind == law::discrete_gaussian ? step.noise / 2.0 : step.noise;
-  Eigen::Index at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
-      exact[at] = gram(i, j);
-      scale[at] = i == j ? step.noise : off;
-    }
-  exact.tail(d) = step.constant * sums.sum();
-  scale.tail(d).setConstant(off);
-  const Eigen::VectorXd noisy = draws.add(step.record.label, step.kind, exact, scale);
+  Eigen::VectorXd first = step.constant * sums.sum();
+  const Eigen::MatrixXd gram =
+      add_symmetric(sums.gram(), step.record.label, step.kind, step.noise, draws, &first);
   const double grid = rows.unit / sums.zoom();
   noisy_moments out;
-  out.second.resize(d, d);
-  at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at)
-      out.second(i, j) = out.second(j, i) = noisy[at] * (grid * grid / n);
-  out.mean = noisy.tail(d) * (grid / (step.constant * n));
+  out.second = gram * (grid * grid / n);
+  out.mean = first * (grid / (step.constant * n));
   out.mean_sd = step.sigma / std::sqrt(2.0) * grid / (step.constant * n);
   out.second_sd = step.sigma * grid * grid / n;
   return out;

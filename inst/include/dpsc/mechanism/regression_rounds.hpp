@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../noise/symmetric.hpp"
 #include "moments.hpp"
 #include "regression_rows.hpp"
 
@@ -117,27 +118,6 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
 }
 
 }  // namespace rounds_detail
-
-/// A symmetric matrix of sums plus noise: of variance `noise` on the diagonal and half of it off,
-/// or of one Laplace scale.
-inline Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label,
-                                     law kind, double noise_scale, noise& draws) {
-  const Eigen::Index d = exact.rows();
-  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
-  const double off = kind == law::discrete_gaussian ? noise_scale / 2.0 : noise_scale;
-  Eigen::Index at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
-      entries[at] = exact(i, j);
-      scale[at] = i == j ? noise_scale : off;
-    }
-  const Eigen::VectorXd answer = draws.add(label, kind, entries, scale);
-  Eigen::MatrixXd noisy(d, d);
-  at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
-  return noisy;
-}
 
 /// A limit in whole steps of the features, one at least.
 inline double limit_steps(double limit, double unit) {

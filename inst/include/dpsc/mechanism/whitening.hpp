@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../noise/symmetric.hpp"
 #include "regression_rounds.hpp"
 
 namespace dpsc {
@@ -98,19 +99,11 @@ inline whitening_round release_whitening(const row_source& source, const lm_desi
   const Eigen::MatrixXd exact = sums.gram();
   const Eigen::Index d = p + 1;  // without the residual, which is zero
   const auto place = [p](Eigen::Index i) { return i < p ? i : p + 1; };
-  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
-  const double off = plan.kind == law::discrete_gaussian ? plan.noise / 2.0 : plan.noise;
-  Eigen::Index k = 0;
+  Eigen::MatrixXd kept(d, d);
   for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++k) {
-      entries[k] = exact(place(i), place(j));
-      scale[k] = i == j ? plan.noise : off;
-    }
-  const Eigen::VectorXd answer = draws.add(plan.records[1].label, plan.kind, entries, scale);
-  Eigen::MatrixXd noisy(d, d);
-  k = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++k) noisy(i, j) = noisy(j, i) = answer[k];
+    for (Eigen::Index i = 0; i < d; ++i) kept(i, j) = exact(place(i), place(j));
+  const Eigen::MatrixXd noisy =
+      add_symmetric(kept, plan.records[1].label, plan.kind, plan.noise, draws);
   const double K = plan.constant, zoom = sums.zoom() / unit;
   out.weight = noisy(p, p) / (K * K * n);
   const double total = std::max(out.weight, least_weight) * n;

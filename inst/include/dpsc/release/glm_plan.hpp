@@ -138,99 +138,108 @@ inline information_step plan_information(double n, Eigen::Index d, const total_b
   throw budget_too_small();
 }
 
-}  // namespace glm_plan_detail
-
-inline glm_plan plan_glm(const glm_facts& facts) {
+/// Medians of the columns, and of a linear outcome: as much of the budget as finds every one,
+/// within limits.
+inline void add_location(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
   using namespace glm_constants;
-  using namespace glm_plan_detail;
-  const total_budget budget(facts.epsilon, facts.delta);
-  if (!(budget.total() > 0.0)) throw budget_too_small();
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  const Eigen::Index p = facts.design.p();
-  const double n = facts.n, root = std::sqrt(static_cast<double>(p));
-  const bool gaussian = budget.gaussian();
-  glm_plan out;
   std::vector<std::string> names;
   for (std::size_t j : facts.design.located()) {
     if (j == facts.design.response() && facts.kind != glm_kind::gaussian) continue;
     out.located.push_back(j);
     names.push_back(facts.names[j]);
   }
-  glm_shares& shares = out.shares;
+  if (names.empty()) return;
+  const bool gaussian = budget.gaussian();
   const double draws = 2.0 * static_cast<double>(names.size());
-  if (draws > 0.0) {
-    // As much as finds every median, within limits.
-    const double least = location_exponent(budget, location / draws) * n / 2.0;
-    const double wanted = gaussian ? 12.6 : wanted_location;  // of n exponent / 2
-    const double ratio = wanted / least;
-    const double enough = location * (gaussian ? ratio * ratio : ratio);
-    shares.location = std::min(location_most, std::max(location, enough));
-    out.location = plan_location(budget, shares.location / draws, n, names);
-    out.location.scale_price = scale_price;
-    // Coarse cells lose what is far narrower than its bounds: moments alone do better then.
-    if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
-    if (!out.location.made) shares.location = 0.0;
-  }
+  const double least = location_exponent(budget, location / draws) * facts.n / 2.0;
+  const double wanted = gaussian ? 12.6 : wanted_location;  // of n exponent / 2
+  const double ratio = wanted / least;
+  const double enough = location * (gaussian ? ratio * ratio : ratio);
+  out.shares.location = std::min(location_most, std::max(location, enough));
+  out.location = plan_location(budget, out.shares.location / draws, facts.n, names);
+  out.location.scale_price = scale_price;
+  // Coarse cells lose what is far narrower than its bounds: moments alone do better then.
+  if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
+  if (!out.location.made) out.shares.location = 0.0;
   out.records = out.location.records;
-  // Coordinates that moments would whiten need Gaussian noise, and people enough, to be worth their
-  // share.
+}
+
+/// Coordinates that moments would whiten need Gaussian noise, and people enough, to be worth their
+/// share.
+inline void add_whitening(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
+  using namespace glm_constants;
+  const Eigen::Index p = facts.design.p();
+  const double n = facts.n, root = std::sqrt(static_cast<double>(p));
   const double all = p <= 5 ? whitening : whitening_many;
-  const double rough = gaussian ? whitening_noise(budget, all, n, p) : none;
-  if (gaussian && rough <= hopeless_whitening) {
-    const bool found = out.location.made || names.empty();
-    shares.rounds = found || rough > rough_whitening ? 1 : 2;
-    shares.radii = radii_part * all;
-    shares.moments = all - shares.radii;
-    const double r = shares.rounds;
-    for (int t = 0; t < shares.rounds; ++t) {
-      const bool first = t == 0;
-      const double part = shares.rounds == 1 ? 1.0 : first ? 0.4 : 0.6;
-      const std::vector<double> radii = !first  ? limit_grid(root / 16.0, 2.0 * root, 0.25)
-                                        : found ? limit_grid(0.5 * root, 8.0 * root, 0.25)
-                                                : limit_grid(root / 1024.0, root, 0.25);
-      const std::string at = shares.rounds == 1 ? "" : ", round " + std::to_string(t + 1);
-      out.rounds.push_back(
-          plan_whitening(at, n, p, radii, budget, shares.radii / r, shares.moments * part));
-      for (const step_record& record : out.rounds.back().records) out.records.push_back(record);
-    }
+  if (!budget.gaussian()) return;
+  const double rough = whitening_noise(budget, all, n, p);
+  if (!(rough <= hopeless_whitening)) return;
+  glm_shares& shares = out.shares;
+  const bool found = out.location.made || out.located.empty();
+  shares.rounds = found || rough > rough_whitening ? 1 : 2;
+  shares.radii = radii_part * all;
+  shares.moments = all - shares.radii;
+  const double r = shares.rounds;
+  for (int t = 0; t < shares.rounds; ++t) {
+    const bool first = t == 0;
+    const double part = shares.rounds == 1 ? 1.0 : first ? 0.4 : 0.6;
+    const std::vector<double> radii = !first  ? limit_grid(root / 16.0, 2.0 * root, 0.25)
+                                      : found ? limit_grid(0.5 * root, 8.0 * root, 0.25)
+                                              : limit_grid(root / 1024.0, root, 0.25);
+    const std::string at = shares.rounds == 1 ? "" : ", round " + std::to_string(t + 1);
+    out.rounds.push_back(
+        plan_whitening(at, n, p, radii, budget, shares.radii / r, shares.moments * part));
+    for (const step_record& record : out.rounds.back().records) out.records.push_back(record);
   }
-  if (facts.kind == glm_kind::poisson) {
-    shares.cap = cap;
-    out.cap_exponent = budget.exponent(cap);
-    for (double q = 1.0;; q *= std::sqrt(2.0)) {
-      out.caps.push_back(std::max(2.0, cap_margin * std::min(q, facts.upper)));
-      if (q >= facts.upper) break;
-    }
-    out.records.push_back(budget.choice_record("cap of the outcome", out.cap_exponent));
+}
+
+/// A cap for counts.
+inline void add_cap(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
+  using namespace glm_constants;
+  if (facts.kind != glm_kind::poisson) return;
+  out.shares.cap = cap;
+  out.cap_exponent = budget.exponent(cap);
+  for (double q = 1.0;; q *= std::sqrt(2.0)) {
+    out.caps.push_back(std::max(2.0, cap_margin * std::min(q, facts.upper)));
+    if (q >= facts.upper) break;
   }
-  const std::size_t before = out.records.size();
-  shares.accuracy = accuracy;
+  out.records.push_back(budget.choice_record("cap of the outcome", out.cap_exponent));
+}
+
+/// The solver's accuracy, and the information if intervals are wanted.
+inline void add_after(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
+  using namespace glm_constants;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const bool gaussian = budget.gaussian();
+  out.shares.accuracy = accuracy;
   out.accuracy_mu = gaussian ? budget.mu(accuracy) : 0.0;
   out.accuracy_epsilon = gaussian ? 0.0 : budget.epsilon(accuracy);
-  if (facts.intervals) {
-    shares.information = information;
-    out.information = plan_information(n, p + 1, budget, information);
-  }
-  shares.check();
-  step_record cover{"accuracy of the solver",
-                    law_name(gaussian ? law::discrete_gaussian : law::discrete_laplace),
-                    1.0,
-                    1.0 / (gaussian ? out.accuracy_mu : out.accuracy_epsilon),
-                    gaussian ? none : out.accuracy_epsilon,
-                    gaussian ? out.accuracy_mu : none};
-  out.records.push_back(cover);
-  if (facts.intervals) out.records.push_back(out.information.record[0]);
+  out.records.push_back({"accuracy of the solver",
+                         law_name(gaussian ? law::discrete_gaussian : law::discrete_laplace), 1.0,
+                         1.0 / (gaussian ? out.accuracy_mu : out.accuracy_epsilon),
+                         gaussian ? none : out.accuracy_epsilon,
+                         gaussian ? out.accuracy_mu : none});
+  if (!facts.intervals) return;
+  out.shares.information = information;
+  out.information = plan_information(facts.n, facts.design.p() + 1, budget, information);
+  out.records.push_back(out.information.record[0]);
+}
 
+/// The linear term: what the other steps leave of the budget.
+inline step_record price_objective(const glm_facts& facts, const total_budget& budget,
+                                   glm_plan& out) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
   const glm_family family{facts.kind, 2.0};
   step_record objective{"linear term of the objective", spherical_law, 0.0, 1.0, none, none};
-  if (gaussian) {
+  if (budget.gaussian()) {
     for (const step_record& record : out.records)
       out.rho += record.law == "exponential" ? choice_rho(record.sensitivity / record.scale)
                                              : record.mu * record.mu / 2.0;
     out.rho *= 1.0 + 1e-12;
-    out.c = ridge_share * facts.epsilon;
-    const objective_calibration found = calibrate_objective(
-        family.slopes(), facts.epsilon, facts.delta, out.rho, out.c, static_cast<int>(p + 1));
+    out.c = glm_constants::ridge_share * facts.epsilon;
+    const objective_calibration found =
+        calibrate_objective(family.slopes(), facts.epsilon, facts.delta, out.rho, out.c,
+                            static_cast<int>(facts.design.p() + 1));
     if (!(found.reach > 0.0)) throw budget_too_small();
     out.reach = found.reach;
     out.order = found.order;
@@ -245,7 +254,25 @@ inline glm_plan plan_glm(const glm_facts& facts) {
     objective.epsilon = out.objective_epsilon;
   }
   objective.sensitivity = out.reach;
-  out.records.insert(out.records.begin() + static_cast<std::ptrdiff_t>(before), objective);
+  return objective;
+}
+
+}  // namespace glm_plan_detail
+
+inline glm_plan plan_glm(const glm_facts& facts) {
+  using namespace glm_plan_detail;
+  const total_budget budget(facts.epsilon, facts.delta);
+  if (!(budget.total() > 0.0)) throw budget_too_small();
+  glm_plan out;
+  add_location(facts, budget, out);
+  add_whitening(facts, budget, out);
+  add_cap(facts, budget, out);
+  const auto before = static_cast<std::ptrdiff_t>(out.records.size());
+  add_after(facts, budget, out);
+  out.shares.check();
+  // Paid for last, drawn before what looks at its result.
+  const step_record objective = price_objective(facts, budget, out);
+  out.records.insert(out.records.begin() + before, objective);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../noise/spherical.hpp"
+#include "../noise/symmetric.hpp"
 #include "../solver/glm_newton.hpp"
 #include "../solver/glm_prox.hpp"
 #include "glm_estimate.hpp"
@@ -143,20 +144,9 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
       throw std::logic_error("a row of the information leaves its limit");
     gram.selfadjointView<Eigen::Lower>().rankUpdate(u.transpose());
   }
-  Eigen::VectorXd entries(d * (d + 1) / 2), scale(d * (d + 1) / 2);
-  const double off = step.kind == law::discrete_gaussian ? step.noise / 2.0 : step.noise;
-  Eigen::Index at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
-      entries[at] = gram(j, i);
-      scale[at] = i == j ? step.noise : off;
-    }
-  const Eigen::VectorXd noisy = draws.add("information", step.kind, entries, scale);
-  out.information.resize(d, d);
-  at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at)
-      out.information(i, j) = out.information(j, i) = noisy[at] / (zoom * zoom);
+  const Eigen::MatrixXd sums = gram.selfadjointView<Eigen::Lower>();
+  out.information =
+      add_symmetric(sums, "information", step.kind, step.noise, draws) / (zoom * zoom);
   out.information_sd = step.sigma / (zoom * zoom);
 }
 

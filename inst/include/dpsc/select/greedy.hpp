@@ -1,9 +1,8 @@
-// Variables one by one: private pursuit, one-shot screening, Frank and Wolfe's path, and orthogonal
-// matching pursuit on moments that were released. Every sum over people here is a sum of whole
-// numbers that either enters a choice or leaves with noise.
+// Variables one by one: private pursuit, one-shot screening and Frank and Wolfe's path. Every sum
+// over people here is a sum of whole numbers that either enters a choice or leaves with noise.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -106,6 +105,16 @@ void release(std::vector<std::int64_t>& sums, double sensitivity, double rho, En
 constexpr double squared_unit =
     static_cast<double>(people::unit) * static_cast<double>(people::unit);
 
+/// The outcome's noisy mean, scaled units; 0 without an intercept.
+template <typename Engine>
+double outcome_mean(const people& rows, const greedy_facts& f, Engine& engine) {
+  if (!f.intercept) return 0.0;
+  std::vector<std::int64_t> sum(1, 0);
+  for (Eigen::Index i = 0; i < rows.n(); ++i) sum[0] += rows.y(i);
+  release(sum, 2.0 * people::unit, f.rho_step, engine);
+  return static_cast<double>(sum[0]) / people::unit / static_cast<double>(rows.n());
+}
+
 }  // namespace greedy_detail
 
 /// Private pursuit. Each round: a variable by the exponential mechanism on |sum x_ij r_i|, which
@@ -118,13 +127,7 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
   const auto n = static_cast<double>(rows.n());
   greedy_path out;
   out.theta = Eigen::VectorXd::Zero(rows.p());
-  double intercept = 0.0;
-  if (f.intercept) {
-    std::vector<std::int64_t> sum(1, 0);
-    for (Eigen::Index i = 0; i < rows.n(); ++i) sum[0] += rows.y(i);
-    detail::release(sum, 2.0 * people::unit, f.rho_step, engine);
-    intercept = static_cast<double>(sum[0]) / people::unit / n;
-  }
+  double intercept = detail::outcome_mean(rows, f, engine);
   std::vector<Eigen::Index> left(static_cast<std::size_t>(rows.p()));
   for (std::size_t j = 0; j < left.size(); ++j) left[j] = static_cast<Eigen::Index>(j);
   std::vector<std::int32_t> r;
@@ -165,13 +168,7 @@ greedy_path screen(const people& rows, const greedy_facts& f, Engine& engine) {
   namespace detail = greedy_detail;
   greedy_path out;
   out.theta = Eigen::VectorXd::Zero(rows.p());
-  double intercept = 0.0;
-  if (f.intercept) {
-    std::vector<std::int64_t> sum(1, 0);
-    for (Eigen::Index i = 0; i < rows.n(); ++i) sum[0] += rows.y(i);
-    detail::release(sum, 2.0 * people::unit, f.rho_step, engine);
-    intercept = static_cast<double>(sum[0]) / people::unit / static_cast<double>(rows.n());
-  }
+  const double intercept = detail::outcome_mean(rows, f, engine);
   std::vector<std::int32_t> r;
   detail::residuals(rows, out.theta, intercept, r);
   std::vector<Eigen::Index> left;
@@ -217,99 +214,6 @@ greedy_path frank_wolfe(const people& rows, const greedy_facts& f, Engine& engin
     return std::fabs(out.theta[a]) > std::fabs(out.theta[b]);
   });
   return out;
-}
-
-/// Orthogonal matching pursuit on moments: the variable that explains most of what is left, after
-/// the `forced` first ones. For released moments: post-processing.
-inline std::vector<Eigen::Index> omp(const Eigen::MatrixXd& gram, const Eigen::VectorXd& cross,
-                                     Eigen::Index size, Eigen::Index forced, double ridge) {
-  std::vector<Eigen::Index> used;
-  for (Eigen::Index j = 0; j < forced; ++j) used.push_back(j);
-  std::vector<Eigen::Index> order;
-  while (static_cast<Eigen::Index>(order.size()) < size) {
-    const auto k = static_cast<Eigen::Index>(used.size());
-    Eigen::MatrixXd a(k, k);
-    Eigen::VectorXd b(k);
-    for (Eigen::Index i = 0; i < k; ++i) {
-      for (Eigen::Index j = 0; j < k; ++j) a(i, j) = gram(used[i], used[j]);
-      a(i, i) += ridge;
-      b[i] = cross[used[i]];
-    }
-    const Eigen::LDLT<Eigen::MatrixXd> solver(a);
-    const Eigen::VectorXd beta = k > 0 ? Eigen::VectorXd(solver.solve(b)) : Eigen::VectorXd();
-    Eigen::Index best = -1;
-    double most = -1.0;
-    for (Eigen::Index j = forced; j < cross.size(); ++j) {
-      if (std::find(used.begin(), used.end(), j) != used.end()) continue;
-      double left = cross[j], spread = gram(j, j) + ridge;
-      if (k > 0) {
-        Eigen::VectorXd c(k);
-        for (Eigen::Index i = 0; i < k; ++i) c[i] = gram(used[i], j);
-        left -= c.dot(beta);
-        spread -= c.dot(solver.solve(c));
-      }
-      const double gain =
-          left * left / std::max(spread, ridge + 1e-12 * std::fabs(gram(j, j)) + 1e-300);
-      if (gain > most) {
-        most = gain;
-        best = j;
-      }
-    }
-    if (best < 0) break;
-    used.push_back(best);
-    order.push_back(best);
-  }
-  return order;
-}
-
-/// The part of a symmetric matrix with positive eigenvalues.
-inline Eigen::MatrixXd positive_part(const Eigen::MatrixXd& m) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(m);
-  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).asDiagonal() *
-         eigen.eigenvectors().transpose();
-}
-
-struct moment_fit {
-  Eigen::VectorXd theta;
-  Eigen::MatrixXd privacy, total;  // covariances
-};
-
-/// Ridge on released moments of (x, y): `used` are the regressors, the outcome is the last
-/// variable, `sd` is the noise of a diagonal entry. Post-processing.
-inline moment_fit fit_moments(const Eigen::MatrixXd& all, const std::vector<Eigen::Index>& used,
-                              double sd, double rows) {
-  const auto k = static_cast<Eigen::Index>(used.size());
-  const Eigen::Index last = all.rows() - 1;
-  Eigen::MatrixXd g(k, k);
-  Eigen::VectorXd h(k);
-  for (Eigen::Index i = 0; i < k; ++i) {
-    h[i] = all(used[static_cast<std::size_t>(i)], last);
-    for (Eigen::Index j = 0; j < k; ++j)
-      g(i, j) = all(used[static_cast<std::size_t>(i)], used[static_cast<std::size_t>(j)]);
-  }
-  moment_fit out;
-  const double ridge = std::max(0.7 * sd * std::sqrt(static_cast<double>(k)), 1e-9 * rows);
-  const Eigen::MatrixXd inverse = (positive_part(g) + ridge * Eigen::MatrixXd::Identity(k, k))
-                                      .ldlt()
-                                      .solve(Eigen::MatrixXd::Identity(k, k));
-  out.theta = inverse * h;
-  // To first order noise moves theta by A^{-1} (n - N theta); see stream/learner.hpp.
-  const Eigen::VectorXd direct = inverse * out.theta;
-  out.privacy =
-      sd * sd / 2.0 *
-      ((1.0 + out.theta.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
-  const double residual = all(last, last) - 2.0 * out.theta.dot(h) + out.theta.dot(g * out.theta);
-  out.total = out.privacy +
-              std::max(residual, 0.0) / std::max(rows - static_cast<double>(k), 1.0) * inverse;
-  return out;
-}
-
-/// Matching pursuit on released moments. Post-processing.
-inline std::vector<Eigen::Index> pursue_moments(const Eigen::MatrixXd& all, Eigen::Index size,
-                                                Eigen::Index forced, double sd) {
-  const Eigen::Index p = all.rows() - 1;
-  return omp(positive_part(all.topLeftCorner(p, p)), all.col(p).head(p), size, forced,
-             0.7 * sd * std::sqrt(static_cast<double>(p)) + 1e-9);
 }
 
 }  // namespace dpsc

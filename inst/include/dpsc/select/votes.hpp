@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "from_moments.hpp"
 #include "greedy.hpp"
 
 namespace dpsc {

@@ -9,38 +9,28 @@
 #include <vector>
 
 #include "coefficients.hpp"
-#include "noise.hpp"
+#include "factored_sums.hpp"
 
 namespace dpsc {
 
-class buffered_sums {
+class buffered_sums : public factored_sums {
  public:
   static constexpr int fraction = 32;  // binary places of a buffer
 
   buffered_sums() = default;
   /// @param grid binary places of u, in units of x; may be negative.
   buffered_sums(Eigen::Index d, std::int64_t horizon, int grid)
-      : d_(d),
-        horizon_(horizon),
-        grid_(grid),
+      : factored_sums(d, horizon, grid, largest_grid),
         constants_(root_buffers(static_cast<double>(horizon))),
         buffers_(constants_.size() * static_cast<std::size_t>(d), 0),
-        back_(Eigen::MatrixXd::Zero(d, static_cast<Eigen::Index>(constants_.size()))),
-        impulse_(constants_.size(), 0.0),
-        sum_(Eigen::VectorXd::Zero(d)) {
-    check_grid();
+        back_(Eigen::MatrixXd::Zero(d, static_cast<Eigen::Index>(constants_.size()))) {
+    impulse_.assign(constants_.size(), 0.0);
   }
-
-  Eigen::Index dimension() const { return d_; }
-  std::int64_t steps() const { return t_; }
-  std::int64_t horizon() const { return horizon_; }
 
   template <typename Engine>
   void step(const std::int64_t* x, const coordinate_noise& noise, Engine& engine,
             exposure_observer* observer = nullptr) {
-    if (t_ >= horizon_) throw std::logic_error("the stream is at its horizon");
-    u_.resize(static_cast<std::size_t>(d_));
-    noise.draw(u_.data(), engine);
+    draw(noise, engine);
     const std::size_t m = constants_.size();
     for (Eigen::Index i = 0; i < d_; ++i) {
       int128* h = buffers_.data() + static_cast<std::size_t>(i) * m;
@@ -55,11 +45,7 @@ class buffered_sums {
     }
     if (observer) observer->seen(u_.data(), d_);
     invert();
-    ++t_;
   }
-
-  void estimate(Eigen::VectorXd& out) const { out = sum_; }
-  double variance() const { return variance_; }
 
   /// Shift per coordinate and step that rounding may add, in units of u.
   static double rounding(const buffer_constants& constants, int grid) {
@@ -70,51 +56,32 @@ class buffered_sums {
   }
 
   void write(state_writer& out) const {
-    out.put(static_cast<std::int64_t>(d_));
-    out.put(horizon_);
-    out.put(grid_);
-    out.put(t_);
+    write_sizes(out);
     out.put(buffers_);
     out.put(back_);
-    out.put(impulse_);
-    out.put(sum_);
-    out.put(impulse_sum_);
-    out.put(variance_);
+    write_sums(out);
   }
   void read(state_reader& in) {
-    std::int64_t d = 0;
-    in.get(d);
-    d_ = d;
-    in.get(horizon_);
-    in.get(grid_);
-    in.get(t_);
+    read_sizes(in);
     in.get(buffers_);
     in.get(back_);
-    in.get(impulse_);
-    in.get(sum_);
-    in.get(impulse_sum_);
-    in.get(variance_);
-    if (d_ < 1 || horizon_ < 1 || t_ < 0 || t_ > horizon_)
-      throw state_error("the checkpoint is damaged");
-    check_grid();
+    read_sums(in);
+    if (!sizes_fit()) throw state_error("the checkpoint is damaged");
+    check_grid(largest_grid);
     constants_ = root_buffers(static_cast<double>(horizon_));
     const std::size_t m = constants_.size();
     if (buffers_.size() != m * static_cast<std::size_t>(d_) || impulse_.size() != m ||
-        back_.rows() != d_ || back_.cols() != static_cast<Eigen::Index>(m) || sum_.size() != d_)
+        back_.rows() != d_ || back_.cols() != static_cast<Eigen::Index>(m))
       throw state_error("the checkpoint is damaged");
   }
 
  private:
-  void check_grid() const {
-    if (grid_ > 30 || grid_ < -30) throw std::domain_error("the grid of a stream is out of range");
-  }
+  static constexpr int largest_grid = 30;
 
   void invert() {
     double first = 0.0;
     for (std::size_t j = 0; j < constants_.size(); ++j) first += constants_.omega(j);
-    Eigen::VectorXd w(d_);
-    for (Eigen::Index i = 0; i < d_; ++i)
-      w[i] = std::ldexp(static_cast<double>(u_[static_cast<std::size_t>(i)]), -grid_);
+    Eigen::VectorXd w = released();
     double g = t_ == 0 ? 1.0 : 0.0;
     for (std::size_t j = 0; j < constants_.size(); ++j) {
       const double weight = constants_.omega(j) * constants_.lambda(j);
@@ -129,22 +96,12 @@ class buffered_sums {
       column = lambda * column + w;
       impulse_[j] = lambda * impulse_[j] + g;
     }
-    sum_ += w;
-    impulse_sum_ += g;
-    variance_ += std::ldexp(impulse_sum_ * impulse_sum_, -2 * grid_);
+    add(w, g);
   }
 
-  Eigen::Index d_ = 0;
-  std::int64_t horizon_ = 0;
-  int grid_ = 0;
-  std::int64_t t_ = 0;
   buffer_constants constants_;
   std::vector<int128> buffers_;  // d x buffers, secret
-  std::vector<std::int64_t> u_;
-  Eigen::MatrixXd back_;  // d x buffers, from released values
-  std::vector<double> impulse_;
-  Eigen::VectorXd sum_;
-  double impulse_sum_ = 0.0, variance_ = 0.0;
+  Eigen::MatrixXd back_;         // d x buffers, from released values
 };
 
 }  // namespace dpsc

@@ -1,0 +1,198 @@
+# Is the noise that a release by method "gram" reports that of its steps? Each of its parts is
+# computed again from what the steps say.
+
+#' Is the noise that a gram release reports that of its steps?
+#' @noRd
+gram_noise_conflict <- function(release) {
+  s <- release$statistics
+  noise <- c(s$mean_sd, s$moment_sd)
+  if (!release$privacy$private) {
+    extra <- list(
+      s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated, s$target, s$monitor
+    )
+    if (any(noise != 0) || !all(vapply(extra, is.null, NA))) {
+      return("A release without privacy reports noise.")
+    }
+    return(NULL)
+  }
+  if (any(noise == 0) || !is.null(s$leave_one_out) || !is.null(s$cohorts$leave_one_out)) {
+    return("A private release holds statistics without noise.")
+  }
+  # Some releases of version 0.1.0 hold no rounds.
+  if (!is.null(s$rounds) && !rounds_agree(base_release(release))) {
+    return("The noise of the statistics is not that of the noise steps.")
+  }
+  treated_conflict(release) %||% target_conflict(release) %||%
+    intervals_conflict(base_release(release)) %||% growing_conflict(release)
+}
+
+#' The steps that look at donors
+#' @noRd
+donor_steps <- function(release) {
+  steps <- base_release(release)$privacy$steps
+  if (is.null(steps$account)) {
+    return(steps)
+  }
+  # Without the last ones, which come after the treated.
+  last <- nrow(steps) - length(release$panel$treated)
+  steps[steps$account == "donors" & seq_len(nrow(steps)) <= last, ]
+}
+
+#' Is the noise of protected groups that of their accounts' steps?
+#' @noRd
+treated_conflict <- function(release) {
+  groups <- protected_groups(release)
+  steps <- release$privacy$steps
+  accounts <- unique(steps$account)
+  if (is.null(groups)) {
+    if (is.null(accounts)) return(NULL)
+    return("Noise steps were paid for of which nothing is there.")
+  }
+  several <- !is.null(release$statistics$cohorts)
+  names <- if (several) cohort_account(seq_along(groups)) else "treated"
+  if (!identical(accounts, c("donors", names))) {
+    return("The treated group's steps are not those of its release.")
+  }
+  for (g in seq_along(groups)) {
+    control <- steps[nrow(steps) - length(groups) + g, ]
+    problem <- group_conflict(groups[[g]], steps[steps$account == names[[g]], ], control)
+    if (!is.null(problem)) {
+      return(problem)
+    }
+  }
+}
+
+#' Is the noise of one group that of its steps?
+#' @param group (`list`)\cr from [protected_groups()].
+#' @param steps,control (`data.frame`)\cr the group's own, and the last look at the donors.
+#' @noRd
+group_conflict <- function(group, steps, control) {
+  x <- group$x
+  release <- group$release
+  moments <- steps[steps$law != "exponential", ]
+  if (nrow(steps) != 4L || nrow(moments) != 2L || control$account != "donors" ||
+        control$law == "exponential") {
+    return("The treated group's steps are not those of its release.")
+  }
+  last <- c(list(loadings = x$loadings), x$rounds[[2L]])
+  donors <- c(x$control, last[c("loadings", "origin", "radius")])
+  made <- mapply(round_of_step, list(x$rounds[[1L]], last, donors), list(
+    moments[1L, ], moments[2L, ], control
+  ))
+  # The donors are cut about their own centre.
+  donors$origin <- x$rounds[[1L]]$origin
+  noise <- c(
+    round_noise(last, release, group$m)$mean, round_noise(donors, release)$mean
+  )
+  if (!all(made) || !about_equal(x$mean_sd, noise[[1L]]) ||
+        !about_equal(x$control$mean_sd, noise[[2L]])) {
+    "The noise of the treated group's statistics is not that of the noise steps."
+  }
+}
+
+#' Is the correction for the target that of the last two steps?
+#' @noRd
+target_conflict <- function(release) {
+  x <- release$statistics$target
+  steps <- release$privacy$steps
+  paid <- sum(steps$step == "sum for the target")
+  if (is.null(x)) {
+    if (paid > 0L) return("Noise steps were paid for of which nothing is there.")
+    return(NULL)
+  }
+  last <- steps[nrow(steps), ]
+  if (paid != 1L || last$step != "sum for the target" || last$law != "discrete_gaussian") {
+    return("The correction for the target is not that of the noise steps.")
+  }
+  # Rows as long as the radius have half the sensitivity, less what rounding may add.
+  longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
+  if (!about_equal(x$sd, last$scale * x$radius / (longest * release$panel$n))) {
+    "The noise of the statistics is not that of the noise steps."
+  }
+}
+
+rounds_agree <- function(release) {
+  s <- release$statistics
+  steps <- donor_steps(release)
+  count <- length(s$rounds)
+  moments <- steps[which(steps$law != "exponential")[seq_len(count)], ]
+  made <- vapply(seq_len(count), function(i) round_of_step(s$rounds[[i]], moments[i, ]), NA)
+  noise <- round_noise(s$rounds[[count]], release)
+  all(made) && about_equal(s$mean_sd, noise$mean) && about_equal(s$moment_sd, noise$moment)
+}
+
+#' Does a step's record say what the round was made with?
+#' @noRd
+round_of_step <- function(round, step) {
+  bound <- round$clipped^2 + round$constant^2
+  d <- length(round$origin)
+  old <- !is.null(round$radii)
+  if (step$law == "discrete_gaussian") {
+    least <- if (old) sqrt(2) * bound / sqrt(round$noise) else shift_of_round(round)
+    cost <- if (old) sqrt(2 * step$rho) else step$mu
+    return(about_equal(step$sensitivity, sqrt(2) * bound) &&
+      about_equal(step$scale, sqrt(round$noise)) && at_most(least, cost))
+  }
+  sensitivity <- if (old) {
+    (d + 2) * bound
+  } else {
+    laplace_gram_sensitivity_cpp(round$clipped, round$constant, d)
+  }
+  about_equal(step$sensitivity, sensitivity) && at_most(sensitivity / round$noise, step$epsilon) &&
+    about_equal(step$scale, if (old) 2 * round$noise else round$noise)
+}
+
+shift_of_round <- function(round) {
+  if (round$noise <= 32) {
+    return(Inf)
+  }
+  gaussian_step_mu_cpp(round$clipped^2 + round$constant^2, round$noise)
+}
+
+#' Deviations that a round's noise has in the statistics: of the mean, and on the diagonal
+#' @noRd
+round_noise <- function(round, release, n = release$panel$n) {
+  empty <- matrix(0, 0L, nrow(round$loadings))
+  grid <- row_integers_cpp(
+    empty, core_scale(rows_scale(release)), round$loadings, round$origin, round$radius,
+    round$clipped
+  )
+  shrunk <- if (is.null(round$radii)) {
+    (round$clipped - sqrt(length(round$origin)) / 2) * (1 - 2^-40)
+  } else {
+    round$clipped
+  }
+  step <- grid$unit * grid$radius / shrunk
+  sigma <- if (release$privacy$delta > 0) sqrt(round$noise) else 2 * round$noise
+  list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
+}
+
+#' Are calibrated intervals those of five steps, or of two for a group, whose tails are not asked?
+#' @noRd
+intervals_conflict <- function(release) {
+  x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
+  steps <- donor_steps(release)
+  rounds <- max(2L, length(release$statistics$rounds))
+  # Of each round a radius and moments; of the target's own as many.
+  count <- nrow(steps) - 2L * (rounds + !is.null(release$statistics$target))
+  if (is.null(x)) {
+    if (count > 0L) return("Noise steps were paid for of which nothing is there.")
+    return(NULL)
+  }
+  group <- isTRUE(x$group)
+  # A group's factors say nothing: they are 1.
+  bare <- all(c(x$average, x$period, x$band) == 1)
+  if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
+    return("The intervals are not those of the noise steps.")
+  }
+  # The second moment's noise is a share of the clip's square that follows from its step; of several
+  # cohorts each has one, and one person moves them all.
+  step <- steps[steps$law != "exponential", ][rounds + 1L, ]
+  laplace <- step$law == "discrete_laplace"
+  cohorts <- length(x$second)
+  sigma <- step$scale * if (laplace) sqrt(2) * cohorts else sqrt(cohorts)
+  rows <- ceiling(release$panel$n / ceiling(release$panel$n / 10000))
+  if (!about_equal(x$second_sd, sigma / step$sensitivity * x$clip^2 / rows)) {
+    "The noise of the statistics is not that of the noise steps."
+  }
+}

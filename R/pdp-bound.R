@@ -1,0 +1,88 @@
+# What a release by moments cost a donor, as a function of the donor's own row: the part of pdp()
+# that may be published.
+
+#' Bound on a donor's loss from the donor's own row alone
+#'
+#' A release by method `"gram"` costs a donor more or less depending on that donor's features alone,
+#' relative to the radii that were released. `pdp_bound()` is computed from the release and, at
+#' most, the row of whoever asks: **it may be published** as a function of the norm, and each donor
+#' may evaluate it at their own row. [pdp()] needs the whole panel and may not. It is a reading of
+#' what this run cost, given its radii; the promise made beforehand is the release's epsilon.
+#'
+#' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
+#' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all
+#'   rounds of the release; 1 and above is clipped to 1.
+#' @param row (`numeric(T)` or `matrix` with T columns, outcome units, or `NULL`)\cr a donor's own
+#'   row; `norm` is then not used. PRIVATE to that donor, as is the result.
+#' @inheritParams pdp
+#' @return A data frame: `norm1`, `norm2` and so on, the shares of the radius round by round;
+#'   `removal` and `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC
+#'   if from `norm`.
+#' @section Errors: `dpsc_error_argument`.
+#' @examples
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
+#' release <- dp_release(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1)
+#' )
+#' pdp_bound(release, norm = c(0, 0.5, 1))
+#' @export
+pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = NULL) {
+  call <- public_call("pdp_bound")
+  if (inherits(release, "dp_synth")) release <- release$release
+  if (!inherits(release, "dp_release") || !gives_moments(release$method)) {
+    abort(c(
+      "{.arg release} must be a private release by method {.val gram}.",
+      i = paste(
+        "Losses of the other methods depend on all donors' rows: no bound on them that is finer",
+        "than the guarantee can be published."
+      )
+    ), "argument", call)
+  }
+  check_private_release(release, call)
+  if (is_growing(release)) {
+    abort("A release that grows has no bound finer than its guarantee.", "argument", call)
+  }
+  delta <- if (is.null(delta)) {
+    release$privacy$delta
+  } else {
+    check_number(delta, 0, 1, open = "max", call = call)
+  }
+  rounds <- gram_rounds(release, call)
+  rounds <- if (is.null(row)) {
+    rounds_at_norm(rounds, norm, call)
+  } else {
+    rounds_at_row(release, rounds, row, call)
+  }
+  share <- lapply(rounds, function(round) sqrt(round$squared) / round$clipped)
+  loss <- gram_losses(rounds, release, delta)
+  names(share) <- paste0("norm", seq_along(share))
+  data.frame(share, removal = loss$removal, replacement = loss$replacement)
+}
+
+rounds_at_norm <- function(rounds, norm, call) {
+  if (!is.numeric(norm) || length(norm) == 0L || anyNA(norm) || any(norm < 0)) {
+    abort(c(
+      "{.arg norm} must be numbers, at least 0.", x = "It is {describe(norm)}."
+    ), "argument", call)
+  }
+  lapply(rounds, function(round) {
+    length <- pmin(norm, 1) * round$clipped
+    # The largest absolute values of a row of that length.
+    c(round, list(squared = length^2, absolute = sqrt(length(round$origin)) * length))
+  })
+}
+
+rounds_at_row <- function(release, rounds, row, call) {
+  periods <- release$panel$T0 + release$panel$T1
+  if (is.numeric(row) && is.null(dim(row))) row <- matrix(row, 1L)
+  if (!is.matrix(row) || !is.numeric(row) || ncol(row) != periods || !all(is.finite(row))) {
+    abort(c(
+      "{.arg row} must hold finite numbers, one for each of the {periods} periods.",
+      i = "In outcome units, as in the panel that was released."
+    ), "argument", call)
+  }
+  scale <- release_scale(release)
+  lapply(rounds, function(round) {
+    c(round, gram_contributions(round, unname(row), scale))
+  })
+}

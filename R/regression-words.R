@@ -1,0 +1,92 @@
+# What private regressions say of themselves, on screen and in a paper: what their methods share.
+
+#' Print a regression: heading, coefficients, and what a reader must know
+#' @noRd
+print_regression <- function(x, heading, notes) {
+  cat(heading, sep = "\n")
+  cat("\nCoefficients:\n")
+  print(format(x$coefficients, digits = 4L), quote = FALSE)
+  cat_notes(notes)
+  invisible(x)
+}
+
+cat_notes <- function(notes) {
+  if (length(notes)) cat("\n", paste0(notes, "\n"), sep = "")
+}
+
+#' The matrix that `summary()` shows
+#' @param table (`data.frame`)\cr from `tidy()`.
+#' @param letter (`string`)\cr `"t"` or `"z"`.
+#' @noRd
+summary_matrix <- function(table, letter) {
+  out <- as.matrix(table[c("estimate", "std.error", "privacy.se", "statistic", "p.value")])
+  dimnames(out) <- list(table$term, c(
+    "Estimate", "Std. Error", "of which privacy", paste(letter, "value"),
+    paste0("Pr(>|", letter, "|)")
+  ))
+  out
+}
+
+#' Print the heading and the coefficients of a summary
+#' @param errors (`string` or `NULL`)\cr more about the errors of sampling.
+#' @noRd
+print_summary_matrix <- function(x, errors = NULL) {
+  cat(x$heading, sep = "\n")
+  cat("\nCoefficients (errors: sampling", errors, if (x$private) " and privacy together", "):\n",
+    sep = "")
+  stats::printCoefmat(x$coefficients,
+    digits = 4L, signif.stars = FALSE, cs.ind = 1:3, tst.ind = 4L, P.values = TRUE,
+    has.Pvalue = TRUE
+  )
+}
+
+# Notes --------------------------------------------------------------------------------------------
+
+bounds_served_note <- paste(
+  "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
+  "people or a larger epsilon help."
+)
+
+weak_budget_of_rows <- function(epsilon) {
+  if (epsilon > weak_epsilon) {
+    paste0("epsilon = ", format(epsilon, digits = 4L), " protects little.")
+  }
+}
+
+# Papers -------------------------------------------------------------------------------------------
+
+#' A report of a regression
+#' @param sentences (`function` of the fit and the level)\cr the results.
+#' @noRd
+regression_report <- function(x, sentences, methods, references, format, level, ...) {
+  call <- public_call("report")
+  check_no_dots(..., call = call)
+  level <- check_level(level, call)
+  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  marked_report(list(
+    result = sentences(x, level), methods = methods, guarantee = guarantee_of_rows(x$privacy),
+    references = references
+  ), format)
+}
+
+guarantee_of_rows <- function(privacy) {
+  if (!privacy$holds) {
+    return(paste0("NOT PRIVATE: ", privacy$reason, "."))
+  }
+  right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
+  paste0(
+    "The release is (epsilon, delta)-differentially private with epsilon = ",
+    format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
+    "; neighbours: ", privacy$neighbours, ". Somebody who reads everything that was released, ",
+    "and even knows all other rows, decides between two possible rows of one person, as likely as ",
+    "each other beforehand, correctly with probability at most ",
+    formatC(100 * right, digits = 1L, format = "f"),
+    " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
+    "rows, the formula, the bounds and the levels."
+  )
+}
+
+discrete_gaussian_reference <- paste(
+  "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
+  "Privacy. NeurIPS."
+)

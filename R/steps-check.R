@@ -1,0 +1,59 @@
+# Do the steps of a release that was read add up to what it promises?
+
+# Sums and products that are computed again may differ in the last digits.
+read_tolerance <- 1e-9
+at_most <- function(x, limit) isTRUE(x <= limit * (1 + read_tolerance))
+about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
+
+#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
+#' @noRd
+in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
+
+#' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
+#'
+#' Gamma-norm noise (`"output"` as published) is pure whatever delta is.
+#' @noRd
+composed_conflict <- function(release) {
+  steps <- release$privacy$steps
+  # Disjoint groups have an account each.
+  for (account in split(steps, steps$account %||% rep("donors", nrow(steps)))) {
+    problem <- account_conflict(account, release$privacy)
+    if (!is.null(problem)) {
+      return(problem)
+    }
+  }
+}
+
+#' @noRd
+account_conflict <- function(steps, privacy) {
+  fits <- if (privacy$delta == 0 || all(steps$law == "gamma_norm")) {
+    is.na(privacy$rho) && at_most(sum(steps$epsilon), privacy$epsilon)
+  } else if (in_shifts(steps)) {
+    mu <- gdp_budget_cpp(privacy$epsilon, privacy$delta)
+    about_equal(privacy$rho, mu^2 / 2) && at_most(sum(steps$mu^2), mu^2)
+  } else {
+    about_equal(privacy$rho, cdp_rho_cpp(privacy$epsilon, privacy$delta)) &&
+      at_most(sum(steps$rho), privacy$rho)
+  }
+  if (!fits) "The cost of the noise steps is not that of the release."
+}
+
+#' Method objective: epsilons add up; a Gaussian step of its own is converted at half of delta
+#' @noRd
+added_conflict <- function(release) {
+  privacy <- release$privacy
+  steps <- privacy$steps
+  rho <- sum(steps$rho, na.rm = TRUE)
+  converted <- if (rho > 0 && in_shifts(steps)) {
+    gdp_epsilon_cpp(sqrt(sum(steps$mu^2, na.rm = TRUE)), privacy$delta / 2)
+  } else if (rho > 0) {
+    cdp_epsilon_cpp(rho, privacy$delta / 2)
+  } else {
+    0
+  }
+  complete <- all(!is.na(steps$epsilon) | !is.na(steps$rho)) && (rho == 0 || privacy$delta > 0)
+  total <- sum(steps$epsilon, na.rm = TRUE) + converted
+  if (!complete || !is.na(privacy$rho) || !at_most(total, privacy$epsilon)) {
+    "The cost of the noise steps is not that of the release."
+  }
+}

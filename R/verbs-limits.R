@@ -1,0 +1,36 @@
+# Limits of named estimates in the form of `confint()`.
+
+#' @param estimate,reach (`numeric`)\cr named estimates, and half widths at `level`.
+#' @return A matrix with a row an estimate and the percentages as column names.
+#' @noRd
+symmetric_limits <- function(estimate, reach, level) {
+  out <- cbind(estimate - reach, estimate + reach)
+  ends <- c((1 - level) / 2, (1 + level) / 2)
+  dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
+  out
+}
+
+#' The limits that were asked for
+#' @param parm (`character`, `integer` or missing)\cr which of them; missing: all.
+#' @param what (`string`)\cr what they are limits of, for the error.
+#' @noRd
+limits_asked <- function(limits, parm, what, call) {
+  if (missing(parm)) {
+    return(limits)
+  }
+  names <- rownames(limits)
+  known <- if (is.character(parm)) parm %in% names else parm %in% seq_along(names)
+  if (!all(known)) {
+    abort(c("{.arg parm} must name {what}.", i = "They are {.val {names}}."), "argument", call)
+  }
+  limits[parm, , drop = FALSE]
+}
+
+#' Limits as columns of a table
+#' @param change (`function`)\cr of the limits, such as `exp()`.
+#' @noRd
+with_limits <- function(table, limits, change = identity) {
+  table$conf.low <- change(unname(limits[, 1L]))
+  table$conf.high <- change(unname(limits[, 2L]))
+  table
+}
