@@ -282,7 +282,7 @@ autoplot.dp_glm <- function(object, ...) {
     sampling = error("sampling"), identified = unname(object$identified)
   )[-1L, ]
   draw_coefficients(table, paste("Slopes of", object$text),
-    limits_subtitle(object$privacy$private),
+    limits_subtitle(object$privacy),
     unknown = "not identified at this budget"
   )
 }
