@@ -95,7 +95,7 @@ quiet_answer <- function(statistic, part, size) {
   # A condition that is no error goes past every handler to the top level: "abort" is on its way.
   answer <- withRestarts(
     tryCatch(
-      withCallingHandlers(statistic(part),
+      withCallingHandlers(plain_answer(statistic(part), size),
         warning = function(w) tryInvokeRestart("muffleWarning"),
         message = function(m) tryInvokeRestart("muffleMessage")
       ),
@@ -105,10 +105,15 @@ quiet_answer <- function(statistic, part, size) {
     abort = function() NULL
   )
   if (stopped) rlang::interrupt()
-  if ((is.numeric(answer) || is.logical(answer)) && length(answer) == size) {
-    as.double(answer)
-  } else {
-    rep(NA_real_, size)
+  answer %||% rep(NA_real_, size)
+}
+
+#' An answer as plain numbers, or `NULL`; its class may have methods that fail on some people
+#' @noRd
+plain_answer <- function(answer, size) {
+  if (is.numeric(answer) || is.logical(answer)) {
+    answer <- unclass(as.double(answer))
+    if (typeof(answer) == "double" && length(answer) == size) answer[seq_len(size)]
   }
 }
 

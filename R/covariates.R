@@ -173,7 +173,7 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
       x = "They are numbers."
     ), "bounds", call)
   }
-  x <- as.character(x)
+  x <- readable(as.character(x))
   if (!gaps && anyNA(x)) {
     abort(c(
       "Covariates must be known for everybody.", x = "{.code {name}} is missing for somebody.",

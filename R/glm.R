@@ -131,7 +131,8 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   columns <- lm_columns(formula, bounds, call, glm_families()[[family]]$outcome)
   asked <- list(
     family = family, method = method, calibration = calibration, intervals = intervals,
-    penalty = penalty, constraints = constraints, settings = settings
+    penalty = bare_options(penalty), constraints = bare_options(constraints),
+    settings = bare_options(settings)
   )
   budget <- checked_budget(epsilon, delta, ledger, control, call)
   source <- lm_source(columns, data, list(subset = subset), budget$private, call)
@@ -150,6 +151,16 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     `dpsc::solver_failed` = function(e) list(failed = TRUE)
   )
   new_glm(columns, public, plan, release)
+}
+
+#' Numbers of options with their names and sizes, without whatever else hangs on them
+#' @noRd
+bare_options <- function(x) {
+  if (is.list(x)) {
+    return(lapply(x, bare_options))
+  }
+  attributes(x) <- attributes(x)[intersect(c("names", "dim", "dimnames"), names(attributes(x)))]
+  x
 }
 
 #' @noRd

@@ -170,7 +170,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
     test = do.call(rbind, lapply(parts, `[[`, "test")),
     intervals = do.call(rbind, lapply(parts, `[[`, "intervals")), level = level,
     note = if (intervals) possible$note, effect = effect, kind = permutations,
-    private = object$release$privacy$private
+    private = is_private_fit(object)
   ), class = "dp_conformal")
 }
 
@@ -289,7 +289,7 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) {
   )
 }
 
-is_private_fit <- function(fit) isTRUE(fit$release$privacy$private)
+is_private_fit <- function(fit) isTRUE(fit$release$privacy$holds)
 
 placebo_date <- function(fit, s, i, T0) {
   scale <- release_scale(fit$release)
@@ -392,7 +392,9 @@ penalty_path.dp_synth <- function(object, ...) {
     ), "release", call)
   }
   rows <- lapply(seq_len(nrow(object$target)), function(i) path_of(object, i))
-  structure(do.call(rbind, rows), class = c("dp_penalty_path", "data.frame"))
+  structure(do.call(rbind, rows),
+    class = c("dp_penalty_path", "data.frame"), private = is_private_fit(object)
+  )
 }
 
 path_of <- function(fit, i) {
@@ -460,7 +462,11 @@ rolling_error <- function(release, y, penalties) {
 #' @rdname penalty_path
 #' @export
 print.dp_penalty_path <- function(x, ...) {
-  cat("Penalty path of method \"gram\" (weight: of this penalty in the fit)\n")
+  cat(
+    if (!isTRUE(attr(x, "private"))) "NOT PRIVATE: ",
+    "Penalty path of method \"gram\" (weight: of this penalty in the fit)\n",
+    sep = ""
+  )
   print(as.data.frame(unclass(x)), digits = 3L, row.names = FALSE)
   invisible(x)
 }

@@ -80,14 +80,18 @@ resume_ledger <- function(copy, alone, call) {
     ), "argument", call)
   }
   id <- copy$id
+  # An older copy may be of one that was taken over here before.
+  while (is.character(id) && !is.null(session$heirs[[id]])) id <- session$heirs[[id]]
   if (is.character(id) && !is.null(session$live[[id]])) {
-    # The original is here, and knows what a copy does not.
+    # The original, or its heir, is here, and knows what a copy does not.
     copy <- session$live[[id]]
     session$live[[id]] <- NULL
   }
   self <- list2env(as.list.environment(copy), parent = emptyenv())
   self$history <- complete_history(copy$history)
-  register(structure(self, class = "dp_ledger"))
+  heir <- register(structure(self, class = "dp_ledger"))
+  if (is.character(id)) session$heirs[[id]] <- heir$id
+  heir
 }
 
 #' Give a ledger its name, and remember the environment that bears it: a copy is another one

@@ -59,7 +59,7 @@ plain_values <- function(columns, data, clip, call, needed) {
       x <- as.double(unclass(x))
       return(if (name %in% clip) pmax(pmin(x, bound$upper), bound$lower) else x)
     }
-    text <- as.character(x)
+    text <- readable(as.character(x))
     text[!text %in% bound$levels] <- NA
     if (identical(bound$levels, c("FALSE", "TRUE"))) {
       as.logical(text)

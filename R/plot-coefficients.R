@@ -79,12 +79,12 @@ draw_coefficients <- function(table, title, subtitle, unknown = "not identified"
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
 }
 
-limits_subtitle <- function(private, level = 0.95) {
-  if (private) {
-    paste(percent_text(level), "limits: thick, sampling alone; thin, with privacy")
-  } else {
-    paste0(percent_text(level), " limits. NOT PRIVATE")
-  }
+limits_subtitle <- function(privacy, level = 0.95) {
+  limits <- paste(percent_text(level), "limits")
+  paste0(
+    limits, if (privacy$private) ": thick, sampling alone; thin, with privacy",
+    if (!privacy$holds) ". NOT PRIVATE"
+  )
 }
 
 # Private regressions ------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ draw_slopes <- function(object, limits, sampling, level) {
     identified = unname(object$identified)
   )[-1L, ]
   draw_coefficients(table, paste("Slopes of", object$text),
-    limits_subtitle(object$privacy$private, level),
+    limits_subtitle(object$privacy, level),
     unknown = "not identified at this budget"
   )
 }
@@ -225,7 +225,7 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) {
   table$identified <- TRUE
   draw_coefficients(table[order(table$rank), ],
     paste0("Variables selected by method \"", object$method, "\", in the order of the picks"),
-    paste0(limits_subtitle(object$privacy$private, level), ". Conditional on the selection")
+    paste0(limits_subtitle(object$privacy, level), ". Conditional on the selection")
   )
 }
 

@@ -84,7 +84,9 @@ draw_penalty_path <- function(object) {
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::facet_wrap(~panel, scales = "free_y", ncol = 1L) +
     ggplot2::scale_x_log10(labels = plain_labels) +
-    ggplot2::labs(x = "penalty", y = NULL) +
+    ggplot2::labs(
+      x = "penalty", y = NULL, subtitle = if (!isTRUE(attr(object, "private"))) "NOT PRIVATE"
+    ) +
     dpsc_theme()
 }
 

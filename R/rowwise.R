@@ -63,10 +63,21 @@ plain_column <- function(x) {
   if (!is.atomic(x) || NCOL(x) != 1L) {
     NULL
   } else if (!is.object(x) || (is.numeric(x) && is_plain_number(x))) {
-    as.vector(x)
+    readable(as.vector(x))
   } else if (is.factor(x) && all(class(x) %in% c("ordered", "factor"))) {
     x
   }
+}
+
+#' Strings without those that no encoding makes readable, which are missing
+#'
+#' R makes an error of comparing or converting one of these: a person's cell would tell of itself,
+#' some messages even its value.
+#' @param x (`any`). PRIVATE.
+#' @noRd
+readable <- function(x) {
+  if (is.character(x)) x[!validEnc(x) | Encoding(x) == "bytes"] <- NA_character_
+  x
 }
 
 is_single <- function(x) {
@@ -118,7 +129,7 @@ columns_of_code <- function(code, data, call) {
   lapply(stats::setNames(nm = names), function(name) {
     x <- .subset2(data, name)
     value <- if (is.factor(x)) {
-      as.character(x)
+      readable(as.character(x))
     } else if (is.atomic(x) && inherits(x, c("Date", "POSIXct"))) {
       as.double(unclass(x))
     } else {

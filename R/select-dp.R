@@ -119,7 +119,9 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   )
   facts$size <- check_count(size, 1, facts$p, call = call)
   budget <- stream_budget(epsilon, delta, ledger, control, call)
-  if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument", call)
+  if (budget$private && budget$delta < 1e-300) {
+    abort("{.fn dp_select} needs {.arg delta} above 1e-300.", "argument", call)
+  }
   method <- choose_selection(method, facts, budget, call)
   constants <- selection_constants(settings, facts, method, call)
   radius <- if (!is.null(radius)) check_number(radius, 0, open = "min", call = call)
@@ -127,6 +129,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   selector <- selectors()[[method]]
   constants <- c(constants, selector$subsets(settings$subsets, facts$n, shares, call))
   # All that can fail for a public reason has to fail before the charge.
+  if (budget$private) check_selection_draws(method, shares, constants, call)
   plans <- list(
     select = if (is.null(selector$pick)) {
       moments_plan(facts$p + facts$intercept, shares$fit_rho, budget, call)
@@ -216,6 +219,26 @@ choice_budget <- function(method, shares, constants) {
     exponent = sqrt(8 * (1 - for_sums) * shares$select_rho / selector$picks(constants)),
     rho_step = if (sums) for_sums * shares$select_rho / sums else 0
   )
+}
+
+#' Can the core's samplers draw the selection's noise? Public
+#'
+#' As greedy.hpp has it, sums of whole numbers in 2^-20 move by three; of votes.hpp, a distance by
+#' 1026.
+#' @noRd
+check_selection_draws <- function(method, shares, constants, call) {
+  rho_step <- choice_budget(method, shares, constants)$rho_step
+  fits <- if (shares$epsilon > 0) {
+    1026 / shares$epsilon < 2^39
+  } else {
+    rho_step == 0 || 3 * 2^20 / sqrt(2 * rho_step) < 2^30
+  }
+  if (!fits) {
+    abort(c(
+      "{.arg epsilon} is too small for this selection: the noise would not fit the sampler.",
+      i = "Nothing was released and nothing was spent."
+    ), "argument", call)
+  }
 }
 
 run_selection <- function(table, columns, facts, method, constants, shares, plans, radius, budget) {

@@ -144,13 +144,16 @@ holds_level <- function(name, level, row) {
   }
   # A flag of an engine that has none is 0 or 1.
   value <- if (of_flag) as.double(level == "TRUE") else suppressWarnings(as.double(level))
-  if (type == "any" && is.na(value)) {
+  # A loose engine's column of numbers may hold text.
+  of_any <- type == "any" || row$dialect$loose
+  if (of_any && is.na(value)) {
     return(paste(column, "=", row$quote(level)))
   }
   if (is.na(value)) {
     return("(1 = 0)")
   }
-  paste(number_column(name, row), "=", sql_real(value, row$dialect))
+  same <- paste(number_column(name, row), "=", sql_real(value, row$dialect))
+  if (of_any) paste0("(", same, " OR ", column, " = ", row$quote(level), ")") else same
 }
 
 #' A column in a condition on rows, as it is

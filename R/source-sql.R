@@ -18,6 +18,7 @@
 #' @param make (`function`)\cr statement that keeps a query's rows for the session.
 #' @param index (`flag`)\cr does the kept table need one to find rows by number?
 #' @param modulo (`function`)\cr remainder of two texts.
+#' @param loose (`flag`)\cr may a column hold values of any type?
 #' @param before,after (`character`)\cr statements around a release's queries.
 #' @param tested (`flag`)\cr has this package's own test run on it?
 #' @noRd
@@ -27,12 +28,12 @@ new_dialect <- function(name, real = "DOUBLE PRECISION", whole = "BIGINT", small
                           paste0("CREATE TEMPORARY TABLE ", name, " AS ", query)
                         },
                         number = function(x) sql_cast(x, real), index = FALSE,
-                        modulo = function(a, b) paste0("(", a, ") % ", b),
+                        modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE,
                         before = character(), after = character(), tested = FALSE) {
   list(
     name = name, real = real, whole = whole, small = small, fence = fence, order = order,
-    make = make, number = number, index = index, modulo = modulo, before = before, after = after,
-    tested = tested
+    make = make, number = number, index = index, modulo = modulo, loose = loose, before = before,
+    after = after, tested = tested
   )
 }
 
@@ -43,7 +44,7 @@ sql_dialects <- function() {
       # A column may hold anything, and a cast makes a number of it.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
-      }, tested = TRUE
+      }, loose = TRUE, tested = TRUE
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),

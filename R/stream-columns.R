@@ -192,17 +192,13 @@ values_of <- function(column, data, call) {
       i = "It must give one number, or one level, a row."
     ), "data", call)
   }
-  # What is missing has no type of its own.
-  if (all(is.na(value))) {
-    return(rep(if (is.null(column$levels)) NA_real_ else NA_character_, nrow(data)))
-  }
-  if (is.character(value) != !is.null(column$levels)) {
+  # What columns are decides, never what stands in them: a batch in which all is missing is one too.
+  if (is.null(column$levels) && is.character(value)) {
     abort(c(
-      "{.code {column$name}} is {if (is.character(value)) 'text' else 'numeric'} in the rows.",
-      i = "{.arg bounds} says otherwise."
+      "{.code {column$name}} is text in the rows.", i = "{.arg bounds} says otherwise."
     ), "data", call)
   }
-  value
+  if (is.null(column$levels)) value else readable(as.character(value))
 }
 
 scaled_column <- function(column, data, intercept, call) {

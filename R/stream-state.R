@@ -28,11 +28,17 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
 stream_budget <- function(epsilon, delta, ledger, control, call) {
   budget <- checked_budget(epsilon, delta, ledger, control, call)
   gaussian <- budget$delta > 0
-  rho <- if (!budget$private) Inf else if (gaussian) cdp_rho_cpp(epsilon, delta) else 0
-  c(budget, list(rho = rho, cost = if (gaussian) {
-    new_cost("zcdp", epsilon = epsilon, rho = rho)
+  rho <- if (!budget$private) {
+    Inf
+  } else if (gaussian) {
+    cdp_rho_cpp(budget$epsilon, budget$delta)
   } else {
-    new_cost("pure", epsilon = epsilon)
+    0
+  }
+  c(budget, list(rho = rho, cost = if (gaussian) {
+    new_cost("zcdp", epsilon = budget$epsilon, rho = rho)
+  } else {
+    new_cost("pure", epsilon = budget$epsilon)
   }))
 }
 

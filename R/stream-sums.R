@@ -57,7 +57,7 @@ dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, n
         anyNA(categories) || anyDuplicated(categories))) {
     abort("{.arg categories} must be two different names at least.", "argument", call)
   }
-  names <- categories %||% "count"
+  names <- as.character(categories %||% "count")
   columns <- list(names = names, lower = numeric(length(names)), width = rep(1, length(names)))
   make_sums("count", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
     call, c(missing(epsilon), missing(horizon)))
@@ -87,14 +87,15 @@ make_sums <- function(method, columns, epsilon, delta, horizon, noise, batch, pa
 stream_table.dp_stream_sum <- function(stream, newdata, call) {
   names <- stream$columns$names
   if (stream$learner$method == "count" && length(names) > 1L) {
-    value <- if (is.factor(newdata)) as.character(newdata) else newdata
-    if (!is.character(value) && !all(is.na(value))) {
+    # `NA` is a logical: a flag is text that is no category.
+    value <- if (is.factor(newdata) || is.logical(newdata)) as.character(newdata) else newdata
+    if (!is.character(value)) {
       abort(c(
         "Entries of a count in categories must be text or a factor.",
           x = "They are {describe_people(newdata)}."
       ), "data", call)
     }
-    table <- outer(match(value, names), seq_along(names), `==`) + 0
+    table <- outer(match(readable(value), names), seq_along(names), `==`) + 0
     table[is.na(table)] <- 0
     return(table)
   }

@@ -320,3 +320,24 @@ test_that("a ledger of another session cannot pay until it is taken over", {
   expect_error(dp_ledger(1, resume = copy), class = "dpsc_error_argument")
   expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
 })
+
+test_that("an older copy knows what was spent by whoever took its original over", {
+  ledger <- dp_ledger(1, 1e-6)
+  older <- serialize(ledger, NULL)
+  pay_gdp(ledger, 0.9)
+  heir <- dp_ledger(resume = ledger)
+  pay_gdp(heir, 0.05)
+  for (i in 1:2) {
+    heir <- dp_ledger(resume = unserialize(older))
+    expect_identical(nrow(as.data.frame(heir)), 2L)
+    expect_error(pay_gdp(heir, 0.9), "enough budget", class = "dpsc_error_budget")
+  }
+  # The same of a copy that came from another session.
+  foreign <- unserialize(older)
+  foreign$session <- c(process = 1, started = 0)
+  foreign$id <- "1-0-1"
+  foreign <- serialize(foreign, NULL)
+  pay_gdp(dp_ledger(resume = unserialize(foreign)), 0.9)
+  again <- dp_ledger(resume = unserialize(foreign))
+  expect_error(pay_gdp(again, 0.9), "enough budget", class = "dpsc_error_budget")
+})

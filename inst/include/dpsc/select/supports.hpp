@@ -39,7 +39,8 @@ inline Eigen::VectorXd onto_l1_ball(const Eigen::VectorXd& v, double ball) {
 }
 
 /// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`:
-/// accelerated projected gradients, restarted, until Frank and Wolfe's gap certifies it.
+/// accelerated projected gradients, restarted, until Frank and Wolfe's gap certifies it: what a
+/// person moves is bounded only then, so however long it takes. Rounding stays far below the gap.
 inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::VectorXd& h, double c,
                                     double ball, double gap) {
   const auto value = [&](const Eigen::VectorXd& theta) {
@@ -54,7 +55,7 @@ inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::Vecto
       (g + 1e-9 * slope * Eigen::MatrixXd::Identity(g.rows(), g.cols())).ldlt().solve(h), ball);
   Eigen::VectorXd ahead = theta;
   double momentum = 1.0;
-  for (int i = 0; i < 20000 && certified(theta) > gap; ++i) {
+  while (certified(theta) > gap) {
     const Eigen::VectorXd next = onto_l1_ball(ahead - (g * ahead - h) / slope, ball);
     const double more = (1.0 + std::sqrt(1.0 + 4.0 * momentum * momentum)) / 2.0;
     if ((ahead - next).dot(next - theta) > 0.0) {  // overshooting: start again from here

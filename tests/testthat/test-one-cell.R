@@ -1,0 +1,170 @@
+# One person's cell of an odd kind moves that person's row: no error, no type, no other row.
+
+# Two tables of people in SQLite whose columns hold anything; one cell differs.
+loose_pair <- function(cell, declared = "", at = 1L) {
+  withr::local_seed(6)
+  n <- 300L
+  y <- stats::rnorm(n)
+  g <- sprintf("'%s'", rep(c("a", "b", "c"), length.out = n))
+  lapply(list(g, replace(g, at, cell)), function(g) {
+    con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+    withr::defer(DBI::dbDisconnect(con), envir = parent.frame(3L))
+    DBI::dbExecute(con, sprintf("CREATE TABLE people (y REAL, g %s)", declared))
+    rows <- paste0("(", format(y, digits = 17L), ", ", g, ")", collapse = ", ")
+    DBI::dbExecute(con, paste("INSERT INTO people VALUES", rows))
+    con
+  })
+}
+
+# What a regression reads of a table, block by block.
+rows_read <- function(con, subset = NULL) {
+  columns <- lm_columns(y ~ g, list(y = c(-5, 5), g = c("a", "b")), NULL)
+  table <- dp_table(con, "people", block = 100)
+  rows <- open_rows(table, columns, list(subset = subset), TRUE, NULL)
+  withr::defer(close_donors(rows))
+  gather_rows(rows)
+}
+
+test_that("a cell of another type moves its own row of a block and no other", {
+  skip_if_not_installed("RSQLite")
+  for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {
+    for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
+      pair <- loose_pair(cell, declared)
+      for (subset in list(NULL, quote(g == "a" | g == "b"), quote(g != "c"))) {
+        # The order is that of a column, and may be another.
+        both <- lapply(pair, function(con) {
+          factor(apply(rows_read(con, subset), 1L, function(row) paste(sprintf("%a", row),
+            collapse = " ")))
+        })
+        all <- union(levels(both[[1L]]), levels(both[[2L]]))
+        moved <- table(factor(both[[1L]], all)) - table(factor(both[[2L]], all))
+        expect_lte(sum(abs(moved)), 2L)
+      }
+    }
+  }
+})
+
+test_that("a number among text, and text among numbers, are told by what the column is", {
+  skip_if_not_installed("RSQLite")
+  con <- sqlite_of(data.frame(y = as.numeric(1:4)), "people")
+  DBI::dbExecute(con, "CREATE TABLE mixed (y REAL, g, h INTEGER)")
+  DBI::dbExecute(con, paste(
+    "INSERT INTO mixed VALUES (1, 'a', 1), (2, 2, 'b'), (3, 'b', 2), (4, '2', 3), (5, 2.0, NULL)"
+  ))
+  columns <- lm_columns(y ~ g + h, list(y = c(0, 9), g = c("a", "2"), h = c(0, 9)), NULL)
+  rows <- gather_rows(open_rows(dp_table(con, "mixed"), columns, list(), TRUE, NULL))
+  rows <- rows[order(rows[, 3L]), ]
+  expect_identical(rows[, 1L], c(0, 1, NA, 1, 1))
+  expect_identical(rows[, 2L], c(1, NA, 2, 3, NA))
+  # A condition says whether it means text.
+  read <- function(subset) {
+    own <- lm_columns(y ~ h, list(y = c(0, 9), h = c(0, 9)), NULL)
+    table <- gather_rows(open_rows(dp_table(con, "mixed"), own, list(subset = subset), TRUE, NULL))
+    sort(table[!is.na(table[, 2L]), 2L])
+  }
+  expect_identical(read(quote(g == "b")), 3)
+  expect_identical(read(quote(g >= 2)), c(2, 5))
+})
+
+# Strings that cannot be compared, or converted, in any encoding.
+odd_strings <- function() {
+  bytes <- "\xff\xfe"
+  Encoding(bytes) <- "bytes"
+  broken <- "a\xffb"
+  Encoding(broken) <- "UTF-8"
+  list(bytes, broken, "\xff")
+}
+
+test_that("a string that no encoding reads is a missing one, not an error", {
+  withr::local_seed(2)
+  people <- data.frame(
+    y = stats::runif(400), g = sample(c("a", "b"), 400, TRUE), h = sample(c("1", "2"), 400, TRUE)
+  )
+  people$on <- people$g == "a"
+  bounds <- list(y = c(0, 1), g = c("a", "b"))
+  uses <- list(
+    lm = function(rows) dp_lm(y ~ g, rows, epsilon = 1, bounds = bounds),
+    order = function(rows) dp_lm(y ~ g, rows, epsilon = 1, bounds = bounds, subset = g < "b"),
+    number = function(rows) {
+      dp_lm(y ~ on, rows,
+        epsilon = 1, bounds = list(y = c(0, 1), on = c(FALSE, TRUE)),
+        subset = as.numeric(g) > 0 | y > 0
+      )
+    },
+    select = function(rows) dp_select(y ~ g, rows, epsilon = 1, size = 1, bounds = bounds),
+    online = function(rows) update(dp_online(y ~ g, 1, horizon = 400, bounds = bounds), rows),
+    count = function(rows) {
+      update(dp_stream_count(1, horizon = 400, categories = c("a", "b")), rows$g)
+    }
+  )
+  for (name in names(uses)) {
+    for (odd in odd_strings()) {
+      people$g[[7L]] <- odd
+      expect_identical(
+        vapply(canary_conditions(suppressWarnings(uses[[name]](people))), class, "")[0L],
+        character(), label = name
+      )
+      expect_length(canary_conditions(uses[[name]](people)), 0L)
+      factors <- people
+      factors$g <- factor(factors$g, levels = unique(people$g))
+      expect_length(canary_conditions(uses[[name]](factors)), 0L)
+    }
+  }
+})
+
+test_that("a batch in which all is missing stops for what it is, not for what stands in it", {
+  online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
+  levels <- list(y = c(0, 1), g = c("a", "b"))
+  range <- list(y = c(0, 1), g = c(0, 1))
+  rows <- function(g) data.frame(y = c(0.2, 0.4, 0.6), g = g)
+  stops <- function(bounds, g) length(canary_conditions(update(online(bounds), rows(g)))) > 0L
+  for (one in list("a", TRUE, 1, 1L)) {
+    none <- rep(one, 3L)
+    is.na(none) <- 1:3
+    some <- none
+    some[[2L]] <- one
+    for (bounds in list(levels, range)) expect_identical(stops(bounds, none), stops(bounds, some))
+    counts <- function(x) {
+      length(canary_conditions(update(
+        dp_stream_count(1, horizon = 50, batch = TRUE, categories = c("a", "b")), x
+      ))) > 0L
+    }
+    expect_identical(counts(none), counts(some))
+  }
+  expect_true(stops(range, rep("a", 3L)))
+  expect_false(stops(levels, rep("a", 3L)))
+})
+
+test_that("an answer whose class fails on some people is the fallback", {
+  assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
+  withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
+  statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)
+  fit <- dp_aggregate(c(rep(0.5, 399), 0.95), statistic, lower = 0, upper = 1, epsilon = 1)
+  expect_true(is.finite(fit$estimate))
+})
+
+test_that("attributes of public arguments stay out of models, streams, selections and ledgers", {
+  withr::local_seed(4)
+  secrets <- stats::runif(20, 100, 900)
+  hang <- function(x) structure(x, secret = secrets)
+  rows <- data.frame(y = stats::runif(200), x = stats::runif(200), b = stats::runif(200) < 0.5)
+  bounds <- lapply(list(y = c(0, 1), x = c(0, 1), b = c(FALSE, TRUE)), hang)
+  ledger <- dp_ledger(hang(100), hang(1e-3))
+  glm <- function(...) {
+    dp_glm(b ~ x, rows, epsilon = hang(1), delta = hang(1e-6), bounds = bounds, ledger = ledger, ...)
+  }
+  made <- list(
+    glm(constraints = list(lower = hang(0))),
+    glm(constraints = list(A = hang(matrix(1, 1L, 1L)), b = hang(2))),
+    glm(penalty = list(lasso = hang(0.1))), glm(method = "napp", settings = list(stages = hang(2))),
+    dp_stream_count(hang(1), horizon = hang(10), categories = hang(c("a", "b"))),
+    dp_stream_sum(hang(c(0, 1)), hang(1), hang(1e-6), horizon = 10),
+    dp_online(y ~ x, hang(1), hang(1e-6), horizon = 10, bounds = bounds, radius = hang(1)),
+    dp_select(y ~ x, rows, hang(1), hang(1e-6), size = hang(1), bounds = bounds),
+    ledger
+  )
+  for (one in made) {
+    parts <- if (is.environment(one)) mget(ls(one, all.names = TRUE), one) else unclass(one)
+    expect_no_canary(parts, secrets, class(one)[[1L]])
+  }
+})
