@@ -33,6 +33,10 @@ dpsc::glm_wishes as_wishes(const Rcpp::List& x) {
   }
   out.lower = Rcpp::as<Eigen::VectorXd>(x["lower"]);
   out.upper = Rcpp::as<Eigen::VectorXd>(x["upper"]);
+  if (!x.containsElementNamed("A")) return out;
+  out.A = Rcpp::as<Eigen::MatrixXd>(x["A"]);
+  out.b = Rcpp::as<Eigen::VectorXd>(x["b"]);
+  out.equal = Rcpp::as<std::vector<bool>>(x["equal"]);
   return out;
 }
 
@@ -139,7 +143,8 @@ Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::Vector
 Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
   const dpsc::glm_estimate e = dpsc::estimate_glm(as_release(release), as_facts(facts));
   return Rcpp::List::create(_["coefficients"] = as_vector(e.coefficients), _["privacy"] = e.privacy,
-                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified));
+                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified),
+                            _["blur"] = e.blur);
 }
 
 // Rows as the objective sees them, given a release: for tests. PRIVATE.

@@ -24,6 +24,7 @@ struct glm_facts_released {
   Eigen::VectorXd theta;        // intercept first
   Eigen::MatrixXd information;  // noisy; empty: none was paid for
   double information_sd = 0.0;  // of its diagonal; off it, by sqrt 2 less
+  Eigen::MatrixXd penalty;      // of squares that were asked for; empty: none
 };
 
 /// Theta with its first-order shrinkage undone, and its covariances in parts. RELEASED.
@@ -31,8 +32,14 @@ struct glm_covariance {
   Eigen::VectorXd theta;
   Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may still hide
   Eigen::MatrixXd sampling;  // what the fit without noise would be off
-  Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information a deviation less
+  Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information some deviations less
+  Eigen::MatrixXd seen;      // inverse of the released information, none of it below the ridge's
+                             // thousandth: what rows say, and no prior
 };
+
+/// Deviations of the information's noise that a direction must be clear of: of columns that nobody
+/// has, one in two hundred passes.
+constexpr double information_doubt = 2.5;
 
 /// What first-order privacy variances leave out (measured: bench/glm.R).
 constexpr double glm_inflation = 1.2;
@@ -112,13 +119,17 @@ inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, dou
   const Eigen::Index d = f.theta.size();
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  const Eigen::MatrixXd A = (H + f.ridge * I).ldlt().solve(I);
-  const Eigen::MatrixXd G = undo_shrinkage(H, A, f.ridge), undo = G * A, left = I - undo * H;
-  const double middle = H.trace() / dim;
+  // A penalty that was asked for bends the objective as rows do, without a score: errors are about
+  // what the population's own penalised fit would be.
+  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
+  const Eigen::MatrixXd A = (whole + f.ridge * I).ldlt().solve(I);
+  const Eigen::MatrixXd G = undo_shrinkage(whole, A, f.ridge), undo = G * A;
+  const Eigen::MatrixXd left = I - undo * whole;
+  const double middle = whole.trace() / dim;
   // What the ridge still hides: as if theta were as long, in the information's metric, as it seems,
   // and all of it along the direction one looks at.
-  const double size = std::max(1.0, f.theta.dot(H * f.theta) / middle);
-  const Eigen::MatrixXd hidden = size * middle * H.ldlt().solve(I);
+  const double size = std::max(1.0, f.theta.dot(whole * f.theta) / middle);
+  const Eigen::MatrixXd hidden = size * middle * whole.ldlt().solve(I);
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
                  left * hidden * left.transpose();
   out.sampling += undo * (score * H) * undo.transpose();
@@ -144,7 +155,7 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
     expected = k * f.n * model.weighted;
   }
   const double least = 0.02 * expected.trace() / static_cast<double>(d);
-  glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
+  glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}, {}};
   const Eigen::MatrixXd H =
       released ? shrink_information(f.information, f.information_sd, least) : expected;
   if (!released) {
@@ -168,14 +179,31 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
   }
   out.privacy.diagonal().array() += f.out_sd * f.out_sd;
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  out.theta = undo_shrinkage(H, (H + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
-  const double doubt = released ? f.information_sd : 0.0;
+  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
+  out.theta = undo_shrinkage(whole, (whole + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
+  const double doubt = released ? information_doubt * f.information_sd : 0.0;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(released ? f.information : H);
-  const Eigen::VectorXd low =
-      (spectrum.eigenvalues().array() - doubt).max(1e-3 * f.ridge) + f.ridge;
-  out.inverse = spectrum.eigenvectors() * low.cwiseInverse().asDiagonal() *
-                spectrum.eigenvectors().transpose();
+  const Eigen::ArrayXd values = spectrum.eigenvalues();
+  const auto rebuilt = [&](const Eigen::ArrayXd& by) -> Eigen::MatrixXd {
+    return spectrum.eigenvectors() * by.matrix().asDiagonal() * spectrum.eigenvectors().transpose();
+  };
+  const double least_seen = 1e-3 * f.ridge;
+  out.inverse = rebuilt(((values - doubt).max(least_seen) + f.ridge).inverse());
+  out.seen = rebuilt(values.max(least_seen).inverse());
   return out;
+}
+
+/// Rows' information about a'theta over the ridge, were it some deviations of its noise less than
+/// it seems. The information about a combination, 1 / a'H^-1 a, moves by u'Eu with u = H^-1 a /
+/// a'H^-1 a when H moves by E; that has deviation |u|^2 times the noise's.
+inline double information_over_ridge(const glm_facts_released& f, const glm_covariance& errors,
+                                     const Eigen::VectorXd& a) {
+  const double size = a.squaredNorm();
+  const Eigen::VectorXd u = errors.seen * a;
+  const double told = size / a.dot(u);
+  const double noise = f.information.size() > 0 ? f.information_sd : 0.0;
+  const double loose = u.squaredNorm() * size / (a.dot(u) * a.dot(u));
+  return std::max(0.0, told - information_doubt * noise * loose) / f.ridge;
 }
 
 }  // namespace dpsc
