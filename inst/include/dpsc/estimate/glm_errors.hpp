@@ -33,8 +33,6 @@ struct glm_covariance {
   Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may still hide
   Eigen::MatrixXd sampling;  // what the fit without noise would be off
   Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information some deviations less
-  Eigen::MatrixXd seen;      // inverse of the released information, none of it below the ridge's
-                             // thousandth: what rows say, and no prior
 };
 
 /// Deviations of the information's noise that a direction must be clear of: of columns that nobody
@@ -94,8 +92,10 @@ inline surrogate normal_surrogate(const glm_family& family, const Eigen::VectorX
   return out;
 }
 
-/// Eigenvalues drawn towards their mean by as much as the noise spreads them.
-inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, double least) {
+/// Eigenvalues drawn towards their mean by as much as the noise spreads them, none below a share of
+/// it.
+inline Eigen::MatrixXd shrunk_information(const Eigen::MatrixXd& noisy, double sd, double least,
+                                          double share) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(noisy);
   const Eigen::ArrayXd values = spectrum.eigenvalues();
   const double d = static_cast<double>(values.size());
@@ -103,8 +103,12 @@ inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double s
   const double spread = (values - middle).square().mean();
   const double noise = sd * sd * (d + 1.0) / 2.0;
   const double keep = spread > 0.0 ? std::sqrt(std::max(0.0, 1.0 - noise / spread)) : 1.0;
-  const Eigen::VectorXd shrunk = (middle + keep * (values - middle)).max(0.02 * middle);
+  const Eigen::VectorXd shrunk = (middle + keep * (values - middle)).max(share * middle);
   return spectrum.eigenvectors() * shrunk.asDiagonal() * spectrum.eigenvectors().transpose();
+}
+
+inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, double least) {
+  return shrunk_information(noisy, sd, least, 0.02);
 }
 
 /// One step against the ridge's pull, and none where the ridge is all there is.
@@ -155,7 +159,7 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
     expected = k * f.n * model.weighted;
   }
   const double least = 0.02 * expected.trace() / static_cast<double>(d);
-  glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}, {}};
+  glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
   const Eigen::MatrixXd H =
       released ? shrink_information(f.information, f.information_sd, least) : expected;
   if (!released) {
@@ -182,28 +186,15 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
   const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
   out.theta = undo_shrinkage(whole, (whole + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
   const double doubt = released ? information_doubt * f.information_sd : 0.0;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(released ? f.information : H);
-  const Eigen::ArrayXd values = spectrum.eigenvalues();
-  const auto rebuilt = [&](const Eigen::ArrayXd& by) -> Eigen::MatrixXd {
-    return spectrum.eigenvectors() * by.matrix().asDiagonal() * spectrum.eigenvectors().transpose();
-  };
-  const double least_seen = 1e-3 * f.ridge;
-  out.inverse = rebuilt(((values - doubt).max(least_seen) + f.ridge).inverse());
-  out.seen = rebuilt(values.max(least_seen).inverse());
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
+      released ? shrunk_information(f.information, f.information_sd, least,
+                                    -std::numeric_limits<double>::infinity())
+               : H);
+  const Eigen::VectorXd low =
+      (spectrum.eigenvalues().array() - doubt).max(1e-3 * f.ridge) + f.ridge;
+  out.inverse = spectrum.eigenvectors() * low.cwiseInverse().asDiagonal() *
+                spectrum.eigenvectors().transpose();
   return out;
-}
-
-/// Rows' information about a'theta over the ridge, were it some deviations of its noise less than
-/// it seems. The information about a combination, 1 / a'H^-1 a, moves by u'Eu with u = H^-1 a /
-/// a'H^-1 a when H moves by E; that has deviation |u|^2 times the noise's.
-inline double information_over_ridge(const glm_facts_released& f, const glm_covariance& errors,
-                                     const Eigen::VectorXd& a) {
-  const double size = a.squaredNorm();
-  const Eigen::VectorXd u = errors.seen * a;
-  const double told = size / a.dot(u);
-  const double noise = f.information.size() > 0 ? f.information_sd : 0.0;
-  const double loose = u.squaredNorm() * size / (a.dot(u) * a.dot(u));
-  return std::max(0.0, told - information_doubt * noise * loose) / f.ridge;
 }
 
 }  // namespace dpsc

@@ -171,7 +171,8 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
   out.identified.resize(d);
   for (Eigen::Index j = 0; j < d; ++j) {
     const Eigen::VectorXd a = units.map.row(j).transpose();
-    out.identified[j] = information_over_ridge(known, errors, a) / from;
+    const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
+    out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0) / from;
     if (out.identified[j] > 1.0) continue;
     // Were there nothing behind it but the ridge, noise alone would do this.
     const double noise = glm_inflation * (static_cast<double>(d) + 1.0) * release.kappa *
