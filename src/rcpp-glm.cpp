@@ -99,13 +99,14 @@ dpsc::slope_kind as_slopes(const std::string& name) {
 // What a model will spend and on what; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
-  const dpsc::glm_plan plan = dpsc::plan_glm(as_facts(facts));
+  const dpsc::glm_facts known = as_facts(facts);
+  const dpsc::glm_plan plan = dpsc::plan_glm(known);
   const dpsc::glm_shares& s = plan.shares;
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["located"] = plan.location.made,
       _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
       _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
-      _["caps"] = plan.caps,
+      _["caps"] = plan.caps, _["identified.from"] = dpsc::identified_from(known),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
           _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information));
