@@ -1,5 +1,6 @@
-# Linear constraints on slopes of a private generalised linear model: public rows A and limits b,
-# and the nearest point that keeps them, in the metric of the released errors. Post-processing.
+# Linear constraints on slopes of a private generalised linear model: public rows A and limits b.
+# The core minimises with them as stiff springs; here the released point is moved to the nearest one
+# that keeps them, in the metric of the released errors, or only that is done. Post-processing.
 
 #' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
 #' @param names (`character`)\cr of slopes.
@@ -111,14 +112,23 @@ nearest_within <- function(from, V, limits) {
 
 #' Coefficients, intercept first, moved to the nearest that keep the limits of slopes
 #' @noRd
-constrain_estimate <- function(estimate, limits) {
+constrain_estimate <- function(estimate, limits, within = FALSE) {
   V <- estimate$privacy + estimate$sampling
   limits$A <- cbind(0, limits$A)
   V <- V / mean(diag(V))
   from <- as.double(estimate$coefficients)
-  estimate$coefficients <- nearest_within(from, V, limits) %||%
-    # A metric too flat for the arithmetic: slopes by themselves.
-    nearest_within(from, diag(pmax(diag(V), 1e-6)), limits) %||% rep(NA_real_, length(from))
+  nearest <- function(limits) {
+    nearest_within(from, V, limits) %||%
+      # A metric too flat for the arithmetic: slopes by themselves.
+      nearest_within(from, diag(pmax(diag(V), 1e-6)), limits)
+  }
+  tight <- limits
+  if (within) {
+    # The minimiser lies on these but for noise over the solver's error.
+    blur <- sqrt(rowSums((limits$A %*% estimate$blur) * limits$A))
+    tight$equal <- limits$equal | drop(limits$A %*% from) - limits$b > -8 * blur
+  }
+  estimate$coefficients <- nearest(tight) %||% nearest(limits) %||% rep(NA_real_, length(from))
   estimate
 }
 

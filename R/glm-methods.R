@@ -57,7 +57,8 @@ glm_no_errors <- function(fit) {
   if (isTRUE(fit$release$failed)) {
     return(list(reason = "its minimiser was not found", advice = "The budget is spent."))
   }
-  if (length(fit$public$facts$wishes) || length(fit$public$linear)) {
+  wishes <- fit$public$facts$wishes
+  if (length(fit$public$linear) || length(wishes) && !only_ridge(wishes)) {
     return(list(
       reason = "the errors of penalised or constrained slopes are not normal, nor known from it",
       advice = paste(

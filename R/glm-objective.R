@@ -17,9 +17,11 @@ objective_glm <- function() {
     estimate = function(release, public) {
       estimate <- glm_estimate_cpp(release, public$facts)
       limits <- public$linear
-      if (length(limits)) estimate <- constrain_estimate(estimate, limits)
-      # What a penalty or a limit does to an error is not known.
-      bare <- !public$facts$intervals || length(public$facts$wishes) || length(limits)
+      if (length(limits)) {
+        estimate <- constrain_estimate(estimate, limits, !is.null(public$facts$wishes))
+      }
+      # What a lasso or a limit does to an error is not known.
+      bare <- !public$facts$intervals || length(limits)
       if (bare) estimate[c("privacy", "sampling")] <- list(NULL)
       estimate
     }
@@ -64,6 +66,8 @@ plan_objective_glm <- function(public, call) {
 #' What slopes are asked to be, in the core's terms
 #' @noRd
 prepare_objective_glm <- function(public, columns, call) {
+  # Less loss than was accepted: beyond it noise is nothing, and orders leave the search.
+  public$facts$epsilon <- min(public$facts$epsilon, 1000)
   penalty <- public$options$penalty
   limits <- public$options$constraints
   if (is.null(penalty) && is.null(limits)) {
@@ -71,14 +75,22 @@ prepare_objective_glm <- function(public, columns, call) {
   }
   weights <- check_weights(penalty, call)
   names <- vapply(columns$columns, `[[`, "", "name")
-  known <- c("lower", "upper", "A", "b", "simplex")
+  known <- c("lower", "upper", "A", "b", "simplex", "after")
   if (length(limits) && !(is.list(limits) && all(names(limits) %in% known) &&
     length(names(limits)) == length(limits) && !anyDuplicated(names(limits)))) {
     abort("{.arg constraints} must be a list of {.or {.code {known}}}.", "argument", call)
   }
-  if (any(c("A", "b", "simplex") %in% names(limits))) {
-    if (any(weights > 0)) {
-      abort("Constraints {.code A} and {.code simplex} go with no penalty.", "argument", call)
+  after <- check_flag(limits$after %||% FALSE, arg = "constraints$after", call = call)
+  if (after && any(weights > 0)) {
+    abort("Constraints that are kept {.code after} the release go with no penalty.", "argument", call)
+  }
+  free <- list(lower = rep(-1e300, length(names)), upper = rep(1e300, length(names)))
+  if (after || any(c("A", "b", "simplex") %in% names(limits))) {
+    if (weights[["lasso"]] > 0 || weights[["group"]] > 0) {
+      abort(
+        "Constraints {.code A} and {.code simplex} go with no {.code lasso} and no {.code group}.",
+        "argument", call
+      )
     }
     public$linear <- linear_limits(limits, names, call)
     if (!is.null(limits$A)) {
@@ -86,6 +98,11 @@ prepare_objective_glm <- function(public, columns, call) {
       public$options$constraints$A <- check_constraint_rows(limits$A, names, call) + 0
       dimnames(public$options$constraints$A) <- NULL
     }
+    if (after) {
+      return(public)
+    }
+    public$facts$wishes <- c(as.list(weights), list(groups = list()), free, public$linear)
+    public$facts$intervals <- public$options$intervals <- FALSE
     return(public)
   }
   terms <- vapply(columns$columns, `[[`, 0L, "term")
@@ -100,9 +117,18 @@ prepare_objective_glm <- function(public, columns, call) {
   public$facts$wishes <- c(as.list(weights), list(
     groups = unname(split(seq_along(terms), terms)), lower = lower, upper = upper
   ))
-  # Noisy information would serve nothing.
-  public$facts$intervals <- public$options$intervals <- FALSE
+  if (!only_ridge(public$facts$wishes)) {
+    # Noisy information would serve nothing.
+    public$facts$intervals <- public$options$intervals <- FALSE
+  }
   public
+}
+
+#' Nothing but squares: errors are those of the population's own penalised fit
+#' @noRd
+only_ridge <- function(wishes) {
+  is.null(wishes$A) && wishes$lasso == 0 && wishes$group == 0 && all(wishes$lower <= -1e300) &&
+    all(wishes$upper >= 1e300)
 }
 
 check_weights <- function(penalty, call) {

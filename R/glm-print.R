@@ -46,6 +46,9 @@ glm_notes <- function(x) {
       "The minimiser was not found to the accuracy that the proof needs. Nothing of it is",
       "released, and the budget is spent. That this happened is not covered by the guarantee."
     ),
+    if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
+      "Standard errors are about the population's own ridge fit, not slopes without a ridge."
+    ),
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },

@@ -62,13 +62,14 @@
 #'   `glmnet`: the mean loss plus `lasso` times the absolute slopes, half of `ridge` times their
 #'   squares, `group` times the root of the size times the norm of each term's slopes. Slopes are of
 #'   columns with the deviations that the release gives them. Zeros are exact, and cost nothing.
+#'   With `ridge` alone there are standard errors: about the population's own ridge fit, not about
+#'   slopes without a ridge.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr on slopes, in the formula's units. `lower`,
-#'   `upper`: one number for all of them or named by coefficient; part of the minimisation.
-#'   `A`, `b`: `A %*% slopes <= b`, a row a constraint, columns in the slopes' order or named.
-#'   `simplex = TRUE`: slopes of at least zero with sum one. With `A` or `simplex` the released
-#'   coefficients are moved to the nearest that keep all constraints, in the metric of their
-#'   errors, to first order what constrained minimisation gives. It costs no budget. Bounds and
-#'   zeros are exact.
+#'   `upper`: one number for all of them or named by coefficient. `A`, `b`: `A %*% slopes <= b`, a
+#'   row a constraint, columns in the slopes' order or named. `simplex = TRUE`: slopes of at least
+#'   zero with sum one. They are part of the minimisation, at no cost; bounds and zeros are exact.
+#'   `after = TRUE`: instead the release is that of a fit without them, and its coefficients are
+#'   moved to the nearest that keep them, in the metric of their errors.
 #' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
 #'   rows have length 1 at most; `NULL`: a public rule), `"napp"`: `stages` (2); as published
 #'   `iterations` (20) and `target` (the lasso's weight, 1).

@@ -3,7 +3,8 @@
 #' Plan a logistic regression before touching any data
 #'
 #' By how much privacy lengthens the standard errors of [dp_glm()], for several n and epsilon at
-#' once. From formulas that see no data: to about a tenth at n = 10,000 and a third at n = 2,000.
+#' once. From formulas that see no data, for regressors that are not nearly collinear: within .7 to
+#' 1.4 of what simulated people give wherever slopes are identified (`bench/results/glm.csv`).
 #' For linear regression see [dp_plan_lm()].
 #'
 #' @param n (`numeric`)\cr numbers of people.
@@ -35,7 +36,8 @@ dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p) {
   cbind(cells, do.call(rbind, rows))
 }
 
-#' Mean curvature a row of a logistic model is about .19 in whitened coordinates.
+#' Mean curvature a row of a logistic model is about .17 in whitened coordinates, weights included;
+#' first-order noise is short by the core's 1.2 (measured: bench/glm.R).
 #' @noRd
 plan_logistic_row <- function(n, p, epsilon, delta, numbers) {
   given <- seq_len(p)
@@ -54,11 +56,13 @@ plan_logistic_row <- function(n, p, epsilon, delta, numbers) {
     return(data.frame(longer = Inf, identified = FALSE, located = FALSE))
   }
   d <- p + 1
-  ridge <- d / plan$c
-  noise <- (d + 1) * (2 * sqrt(d) / plan$reach)^2
+  told <- 0.17 * n
+  noise <- 1.2 * (d + 1) * (2 * sqrt(d) / plan$reach)^2
+  # The information's own noise: rows of length sqrt(d) / 2.
+  mu <- plan$steps$mu[plan$steps$step == "information"]
+  doubt <- 2.5 * sqrt(2) * d / 4 / mu
   data.frame(
-    longer = sqrt(1 + noise / (0.2 * n)),
-    identified = 0.19 * n > 2 * ridge && sqrt(noise) < 0.1 * n,
-    located = plan$located
+    longer = sqrt(1 + noise / told),
+    identified = told - doubt > plan$identified.from * d / plan$c, located = plan$located
   )
 }

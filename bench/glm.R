@@ -4,6 +4,7 @@
 #   rmse      root mean square over people of x'(theta - truth), intercept included, median of runs;
 #             slopes of zero: 1.5
 #   coverage  of 95 % intervals of slopes: of all, and of those that are said to be identified
+#   longer    dp_glm over glm; planned, planned_identified: what dp_plan_glm() foretells
 #   earlier   what a prototype reached (2 to 20 runs a cell, without intervals)
 # Designs: "n": independent normal regressors of deviation 1/3, bounds +-1. "iw": correlations
 # .8^|i - j|, deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of alternating signs:
@@ -154,6 +155,10 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
     },
     identified = round(total[["known"]] / (runs * cell$p), 3)
   )
+  plan <- dp_plan_glm(cell$n, cell$p, cell$epsilon)
+  out$longer <- round(out$dp_glm / out$glm, 2)
+  out$planned <- round(plan$longer, 2)
+  out$planned_identified <- plan$identified
   out$worse <- out$no_intervals > 1.3 * cell$earlier
   cat(sprintf(
     paste("n %6g p %2d %-2s eps %.1f: %.3f, without intervals %.3f (earlier %.3f), kst %.2f;",

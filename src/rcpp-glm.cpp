@@ -33,6 +33,10 @@ dpsc::glm_wishes as_wishes(const Rcpp::List& x) {
   }
   out.lower = Rcpp::as<Eigen::VectorXd>(x["lower"]);
   out.upper = Rcpp::as<Eigen::VectorXd>(x["upper"]);
+  if (!x.containsElementNamed("A")) return out;
+  out.A = Rcpp::as<Eigen::MatrixXd>(x["A"]);
+  out.b = Rcpp::as<Eigen::VectorXd>(x["b"]);
+  out.equal = Rcpp::as<std::vector<bool>>(x["equal"]);
   return out;
 }
 
@@ -95,13 +99,14 @@ dpsc::slope_kind as_slopes(const std::string& name) {
 // What a model will spend and on what; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
-  const dpsc::glm_plan plan = dpsc::plan_glm(as_facts(facts));
+  const dpsc::glm_facts known = as_facts(facts);
+  const dpsc::glm_plan plan = dpsc::plan_glm(known);
   const dpsc::glm_shares& s = plan.shares;
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["located"] = plan.location.made,
       _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
       _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
-      _["caps"] = plan.caps,
+      _["caps"] = plan.caps, _["identified.from"] = dpsc::identified_from(known),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
           _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information));
@@ -139,7 +144,8 @@ Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::Vector
 Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
   const dpsc::glm_estimate e = dpsc::estimate_glm(as_release(release), as_facts(facts));
   return Rcpp::List::create(_["coefficients"] = as_vector(e.coefficients), _["privacy"] = e.privacy,
-                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified));
+                            _["sampling"] = e.sampling, _["identified"] = as_vector(e.identified),
+                            _["blur"] = e.blur);
 }
 
 // Rows as the objective sees them, given a release: for tests. PRIVATE.

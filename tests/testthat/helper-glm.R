@@ -213,3 +213,73 @@ exact_opposite <- function(claim, shape) {
     shape
   )
 }
+
+# Gradient of the data part and the ridge, and Hessian, at many theta of two dimensions.
+exact_slopes <- function(rows, loss, ridge, theta) {
+  out <- list(g = ridge * theta, h11 = ridge, h12 = 0, h22 = ridge)
+  for (k in seq_along(rows$w)) {
+    x <- rows$x[k, ]
+    t <- drop(theta %*% x) + rows$offset[[k]]
+    out$g <- out$g + outer(rows$w[[k]] * loss$slope(t, rows$y[[k]]), x)
+    c <- rows$w[[k]] * loss$curvature(t, rows$y[[k]])
+    out$h11 <- out$h11 + c * x[[1L]]^2
+    out$h12 <- out$h12 + c * x[[1L]] * x[[2L]]
+    out$h22 <- out$h22 + c * x[[2L]]^2
+  }
+  out
+}
+
+# Springs of a half plane normal'theta <= limit: what they add.
+spring_slopes <- function(at, theta, normal, limit, stiff) {
+  far <- drop(theta %*% normal) - limit
+  on <- far > 0
+  at$g <- at$g + outer(stiff * far * on, normal)
+  at$h11 <- at$h11 + stiff * on * normal[[1L]]^2
+  at$h12 <- at$h12 + stiff * on * normal[[1L]] * normal[[2L]]
+  at$h22 <- at$h22 + stiff * on * normal[[2L]]^2
+  at
+}
+
+# Densities of the minimiser over a half plane for two data sets, in two dimensions and pure noise of
+# this scale: inside (a density in the plane), and on its edge (a density along a line, the normal
+# cone integrated). With `stiff`, springs instead of the edge; `moved`: where the other data put the
+# limit (a planted fault). A list: `mass` under the first data (adds up to about one), `loss`.
+exact_half_plane <- function(data, other, loss, ridge, kappa, normal, limit, stiff = NULL,
+                             moved = limit, nodes = 220L, reach = 14) {
+  normal <- normal / sqrt(sum(normal^2))
+  along <- c(-normal[[2L]], normal[[1L]])
+  noise <- function(g) -sqrt(rowSums(g^2)) / kappa - log(2 * pi * kappa^2)
+  # Minimisers are no further out than this, but for a chance of exp(-reach) or so.
+  far <- (reach * kappa + loss$unit * 1.5 * length(data$w)) / ridge
+  side <- far * sinh(seq(-5, 5, length.out = nodes)) / sinh(5)
+  step <- far * cosh(seq(-5, 5, length.out = nodes)) / sinh(5) * 10 / (nodes - 1)
+  # Across: distances from the limit.
+  depth <- if (is.null(stiff)) side[side < 0] else side
+  width <- if (is.null(stiff)) step[side < 0] else step
+  theta <- outer(rep(limit + depth, nodes), normal) + outer(rep(side, each = length(depth)), along)
+  inside <- function(rows, limit) {
+    at <- exact_slopes(rows, loss, ridge, theta)
+    if (!is.null(stiff)) at <- spring_slopes(at, theta, normal, limit, stiff)
+    noise(at$g) + log(at$h11 * at$h22 - at$h12^2)
+  }
+  p <- inside(data, limit)
+  q <- inside(other, moved)
+  out <- list(mass = exp(p) * rep(width, nodes) * rep(step, each = length(depth)), loss = p - q)
+  if (!is.null(stiff)) {
+    return(out)
+  }
+  theta <- outer(rep(limit, nodes), normal) + outer(side, along)
+  pull <- kappa * 60 * ((seq_len(400) - 0.5) / 400)^3
+  own <- kappa * 60 * 3 * ((seq_len(400) - 0.5) / 400)^2 / 400
+  edge <- function(rows) {
+    at <- exact_slopes(rows, loss, ridge, theta)
+    cone <- vapply(seq_len(nodes), function(i) {
+      sum(own * exp(noise(outer(pull, normal) + rep(at$g[i, ], each = 400L))))
+    }, 0)
+    log(cone) + log(at$h11 * along[[1L]]^2 + 2 * at$h12 * along[[1L]] * along[[2L]] +
+      at$h22 * along[[2L]]^2)
+  }
+  p <- edge(data)
+  q <- edge(other)
+  list(mass = c(out$mass, exp(p) * step), loss = c(out$loss, p - q), edge = exp(p) * step)
+}

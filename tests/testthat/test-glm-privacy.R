@@ -205,6 +205,95 @@ test_that("without delta log-ratios keep to epsilon, reach it, and less ridge is
   expect_gt(faulty, 1.01)
 })
 
+test_that("linear limits in the mechanism cost nothing: exact densities on faces and on springs", {
+  withr::local_seed(5)
+  largest <- sprung <- faulty <- moved <- 0
+  for (family in c("binomial", "poisson", "gaussian")) {
+    span <- if (family == "binomial") 1 else 2
+    claim <- exact_claim(1, 0, 2L, family, span)
+    for (k in 1:8) {
+      pair <- exact_pair(2L, family, span)
+      # Half of the time the same regressors: outcomes may differ most then.
+      m <- nrow(pair[[1L]]$x)
+      if (k %% 2) {
+        pair[[2L]]$x[m, ] <- pair[[1L]]$x[m, ]
+        pair[[2L]]$w[[m]] <- pair[[1L]]$w[[m]]
+      }
+      normal <- stats::rnorm(2)
+      limit <- stats::rnorm(1) * claim$kappa / claim$ridge
+      loss_at <- function(ridge, ...) {
+        max(abs(exact_half_plane(pair[[1L]], pair[[2L]], claim$loss, ridge, claim$kappa, normal,
+          limit, nodes = 70L, ...)$loss))
+      }
+      largest <- max(largest, loss_at(claim$ridge))
+      sprung <- max(sprung, loss_at(claim$ridge, stiff = 30 * claim$ridge))
+      faulty <- max(faulty, loss_at(claim$ridge / 4))
+      # A limit that follows the rows.
+      moved <- max(moved, loss_at(claim$ridge,
+        stiff = 30 * claim$ridge, moved = limit + 0.3 * claim$kappa / claim$ridge
+      ))
+    }
+  }
+  expect_lte(max(largest, sprung), 1 + 1e-9)
+  expect_gt(min(largest, sprung), 0.95)
+  expect_gt(faulty, 1.1)
+  expect_gt(moved, 2)
+  # With delta: faces and interior together keep to the Renyi bound.
+  for (family in c("binomial", "gaussian")) {
+    claim <- exact_claim(1, 1e-2, 2L, family, if (family == "binomial") 1 else 2)
+    for (k in 1:3) {
+      pair <- exact_pair(2L, family, claim$loss$unit)
+      limit <- stats::rnorm(1) * claim$kappa / claim$ridge
+      both <- exact_half_plane(
+        pair[[1L]], pair[[2L]], claim$loss, claim$ridge, claim$kappa, stats::rnorm(2), limit
+      )
+      # The face's density is right: masses add up.
+      expect_equal(sum(both$mass), 1, tolerance = 2e-3)
+      expect_gt(sum(both$edge), 0.01)
+      expect_lt(sum(both$mass * pmax(0, -expm1(1 - both$loss))), 1e-2)
+      for (t in c(1, 6)) {
+        bound <- objective_log_moment_cpp(claim$slopes, t, claim$reach, claim$c, 2L)
+        expect_lte(log(sum(both$mass * exp(t * both$loss))), bound + 3e-3)
+      }
+    }
+  }
+})
+
+test_that("the point that linear limits lead to has their normal cone", {
+  data <- glm_people(3000)
+  facts <- glm_facts_of(n = 3000, epsilon = 3, intervals = FALSE)
+  plain <- facts
+  A <- rbind(c(1, 1), c(0, -1), c(1, 0))
+  b <- c(-0.2, 0.5, 5)
+  facts$wishes <- list(
+    lasso = 0, ridge = 0, group = 0, groups = list(), lower = rep(-1e300, 2), upper = rep(1e300, 2),
+    A = A, b = b, equal = rep(FALSE, 3)
+  )
+  table <- glm_table_of(data)
+  run <- glm_audit_cpp(table, facts, c(1, -1, 2), "R", NULL)
+  release <- run$release
+  call <- Filter(function(x) x$label == "accuracy of the solver", run$calls)[[1L]]
+  theta <- call$value * release$out.sd / sqrt(call$scale[[1L]])
+  rows <- glm_rows_cpp(table, facts, release)
+  t <- drop(rows$x %*% theta)
+  gradient <- colSums(rows$weight * (stats::plogis(t) - rows$outcome) * rows$x) +
+    release$ridge * theta + release$kappa * c(1, -1, 2)
+  slopes <- function(theta) {
+    release$theta <- theta
+    release$information <- diag(1e14, 3)
+    release$information.sd <- 1
+    as.double(glm_estimate_cpp(release, plain)$coefficients)[-1]
+  }
+  S <- vapply(2:3, function(j) slopes(diag(3)[j, ]) - slopes(numeric(3)), numeric(2))
+  left <- b - drop(A %*% S %*% theta[-1])
+  expect_gt(min(left), -2e-3)
+  expect_lt(max(abs(left[1:2])), 2e-3)
+  # Two rows bind in two dimensions: their forces are one linear system, and push outwards.
+  force <- solve(t(A[1:2, ] %*% S), -gradient[-1])
+  expect_true(all(force > 0))
+  expect_lt(abs(gradient[[1L]]), 0.3)
+})
+
 test_that("the worst pair in one dimension reaches the promise, and half the ridge breaks it", {
   claim <- exact_claim(1, 0, 1L, "binomial", 1)
   worst <- function(ridge) max(exact_worst(claim$loss, ridge, claim$kappa))

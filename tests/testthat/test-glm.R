@@ -287,7 +287,9 @@ test_that("linear constraints are kept to the last digit, by the nearest point, 
   }
   data <- glm_people(3000)
   fits <- function(...) {
-    seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds(), constraints = list(...))
+    seeded_glm(y ~ a + b, data,
+      epsilon = 2, bounds = glm_bounds(), constraints = list(..., after = TRUE)
+    )
   }
   plain <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   simplex <- fits(simplex = TRUE)
@@ -310,11 +312,138 @@ test_that("linear constraints are kept to the last digit, by the nearest point, 
   refused(A = c(nobody = 1), b = 1)
   refused(A = diag(2), b = c(1, NA))
   refused(simplex = TRUE, penalty = list(lasso = 1))
+  refused(simplex = TRUE, penalty = list(group = 1))
+  refused(simplex = TRUE, after = TRUE, penalty = list(ridge = 1))
   refused(simplex = 3)
+  refused(lower = 0, after = 3)
   skip_if_not_installed("jsonlite")
   path <- withr::local_tempfile(fileext = ".json")
   write_release(less, path, allow_not_private = TRUE)
   expect_identical(coef(read_release(path)), coef(less))
+})
+
+test_that("linear constraints in the mechanism have exact faces, and are those of limits there", {
+  data <- glm_people(3000)
+  data$z1 <- stats::rnorm(3000)
+  bounds <- c(glm_bounds(), list(z1 = c(-5, 5)))
+  fits <- function(..., penalty = NULL, epsilon = 2) {
+    seeded_glm(y ~ a + b + z1, data,
+      epsilon = epsilon, bounds = bounds, constraints = list(...), penalty = penalty
+    )
+  }
+  # Two solvers, one minimiser.
+  for (epsilon in c(0.2, 4)) {
+    limits <- fits(lower = 0, upper = c(a = 0.3), epsilon = epsilon)
+    rows <- fits(A = rbind(-diag(3), c(1, 0, 0)), b = c(0, 0, 0, 0.3), epsilon = epsilon)
+    expect_identical(coef(rows)[-1] == 0, coef(limits)[-1] == 0)
+    expect_equal(coef(rows), coef(limits), tolerance = 1e-3)
+  }
+  expect_identical(coef(rows)[["a"]], 0.3)
+  simplex <- fits(simplex = TRUE)
+  expect_equal(sum(coef(simplex)[-1]), 1)
+  expect_true(all(coef(simplex)[-1] >= 0))
+  expect_identical(coef(simplex)[["b"]], 0)
+  # Where nothing binds it is the fit without information, its ridge not undone.
+  wide <- fits(A = diag(3), b = rep(90, 3))
+  free <- fits(lower = -90)
+  expect_equal(coef(wide), coef(free), tolerance = 1e-3)
+  # With a ridge.
+  soft <- fits(A = diag(3), b = rep(90, 3), penalty = list(ridge = 0.2))
+  same <- fits(lower = -90, penalty = list(ridge = 0.2))
+  expect_equal(coef(soft), coef(same), tolerance = 1e-3)
+  expect_lt(sum(coef(soft)[-1]^2), sum(coef(wide)[-1]^2))
+  expect_error(vcov(simplex), class = "dpsc_error_argument")
+  for (family in c("poisson", "gaussian")) {
+    fit <- seeded_glm(y ~ a + b + g, glm_people(4000, family), family, epsilon = 4,
+      bounds = glm_bounds(family), constraints = list(A = c(a = 1, b = 1), b = -0.4)
+    )
+    expect_equal(sum(coef(fit)[c("a", "b")]), -0.4)
+  }
+  skip_if_not_installed("jsonlite")
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(simplex, path, allow_not_private = TRUE)
+  expect_identical(coef(read_release(path)), coef(simplex))
+})
+
+test_that("limits that rows fight are found all the same, whatever people say", {
+  withr::local_seed(6)
+  for (i in 1:24) {
+    n <- sample(c(40, 300), 1L)
+    data <- glm_people(n, seed = i)
+    data$a <- data$a * 10^stats::runif(1, -6, 1)
+    data$b <- if (i %% 3) 0 else data$a
+    if (i %% 4 == 0) data$y <- 1
+    fit <- suppressWarnings(seeded_glm(y ~ a + b + g, data,
+      epsilon = 10^stats::runif(1, -1, 1), delta = sample(c(0, 1e-6), 1L), bounds = glm_bounds(),
+      constraints = list(
+        A = rbind(c(1, -1, 0, 0), c(1, 1, 1, 1), -c(1, 1, 1, 1)), b = c(0, 5, -5), lower = -100
+      ), seed = i
+    ))
+    expect_false(isTRUE(fit$release$failed))
+    slopes <- unname(coef(fit))[-1]
+    expect_true(all(is.finite(slopes)) && slopes[[1L]] <= slopes[[2L]] + 1e-6)
+    expect_equal(sum(slopes), 5, tolerance = 1e-6)
+  }
+})
+
+test_that("a ridge alone has errors, about the population's own ridge fit", {
+  data <- glm_people(20000)
+  fits <- function(...) seeded_glm(y ~ a + b, data, epsilon = 4, bounds = glm_bounds(), ...)
+  plain <- fits()
+  soft <- fits(penalty = list(ridge = 0.05))
+  hard <- fits(penalty = list(ridge = 1e4))
+  expect_lt(sum(coef(soft)[-1]^2), sum(coef(plain)[-1]^2))
+  se <- function(fit, type = "total") sqrt(diag(vcov(fit, type)))[-1]
+  expect_true(all(se(soft) < se(plain)))
+  expect_lt(max(se(hard)), 2e-3 * max(se(plain)))
+  none <- fits(penalty = list(ridge = 0))
+  # Another tolerance of the solver, hence other noise over it.
+  expect_equal(vcov(none), vcov(plain), tolerance = 0.02)
+  expect_equal(coef(none), coef(plain), tolerance = 1e-3)
+  expect_match(paste(utils::capture.output(print(soft)), collapse = " "), "own ridge fit")
+  expect_error(vcov(fits(penalty = list(ridge = 1), constraints = list(lower = 0))),
+    class = "dpsc_error_argument"
+  )
+})
+
+test_that("levels that nobody has, or hardly anybody, are not identified, and their errors say so", {
+  withr::local_seed(2)
+  n <- 20000
+  off <- replicate(12, {
+    data <- data.frame(a = stats::rnorm(n), g = sample(c("u", "v"), n, TRUE))
+    data$g[1:2] <- "r"
+    data$y <- stats::runif(n) < stats::plogis(data$a)
+    fit <- dp_glm(y ~ a + g, data, epsilon = 4,
+      bounds = list(y = c(FALSE, TRUE), a = c(-5, 5), g = c("u", "v", "r")),
+      control = dp_control(rng = "R")
+    )
+    c(fit$identified[["gr"]], coef(fit)[["gr"]] / sqrt(vcov(fit)["gr", "gr"]),
+      all(fit$identified[c("a", "gv")]))
+  })
+  expect_lte(sum(off[1, ]), 1)
+  expect_lte(sum(abs(off[2, ]) > 2), 2)
+  expect_true(all(off[3, ] == 1))
+})
+
+test_that("a large epsilon is served, by every method", {
+  data <- glm_people(500)
+  for (method in c("objective", "kst", "cms", "napp", "output", "objective-public")) {
+    for (delta in c(0, 1e-6)) {
+      fit <- seeded_glm(y ~ a, data,
+        epsilon = 1e6, delta = delta, bounds = glm_bounds(), method = method
+      )
+      expect_true(all(is.finite(coef(fit))))
+      # Little noise; weights and ridges of methods differ a little.
+      expect_lt(abs(coef(fit)[["a"]] - 0.5), 0.3)
+    }
+  }
+  # And a small one: the solver's tolerance grows with the noise.
+  for (i in 1:6) {
+    fit <- suppressWarnings(seeded_glm(y ~ a, data,
+      epsilon = 1e-9, bounds = glm_bounds(), method = "napp", seed = i
+    ))
+    expect_true(all(is.finite(coef(fit))))
+  }
 })
 
 test_that("what a method does not need it does not promise", {

@@ -24,6 +24,7 @@ struct glm_facts_released {
   Eigen::VectorXd theta;        // intercept first
   Eigen::MatrixXd information;  // noisy; empty: none was paid for
   double information_sd = 0.0;  // of its diagonal; off it, by sqrt 2 less
+  Eigen::MatrixXd penalty;      // of squares that were asked for; empty: none
 };
 
 /// Theta with its first-order shrinkage undone, and its covariances in parts. RELEASED.
@@ -31,8 +32,12 @@ struct glm_covariance {
   Eigen::VectorXd theta;
   Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may still hide
   Eigen::MatrixXd sampling;  // what the fit without noise would be off
-  Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information a deviation less
+  Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information some deviations less
 };
+
+/// Deviations of the information's noise that a direction must be clear of: of columns that nobody
+/// has, one in two hundred passes.
+constexpr double information_doubt = 2.5;
 
 /// What first-order privacy variances leave out (measured: bench/glm.R).
 constexpr double glm_inflation = 1.2;
@@ -87,8 +92,10 @@ inline surrogate normal_surrogate(const glm_family& family, const Eigen::VectorX
   return out;
 }
 
-/// Eigenvalues drawn towards their mean by as much as the noise spreads them.
-inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, double least) {
+/// Eigenvalues drawn towards their mean by as much as the noise spreads them, none below a share of
+/// it.
+inline Eigen::MatrixXd shrunk_information(const Eigen::MatrixXd& noisy, double sd, double least,
+                                          double share) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(noisy);
   const Eigen::ArrayXd values = spectrum.eigenvalues();
   const double d = static_cast<double>(values.size());
@@ -96,8 +103,12 @@ inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double s
   const double spread = (values - middle).square().mean();
   const double noise = sd * sd * (d + 1.0) / 2.0;
   const double keep = spread > 0.0 ? std::sqrt(std::max(0.0, 1.0 - noise / spread)) : 1.0;
-  const Eigen::VectorXd shrunk = (middle + keep * (values - middle)).max(0.02 * middle);
+  const Eigen::VectorXd shrunk = (middle + keep * (values - middle)).max(share * middle);
   return spectrum.eigenvectors() * shrunk.asDiagonal() * spectrum.eigenvectors().transpose();
+}
+
+inline Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, double least) {
+  return shrunk_information(noisy, sd, least, 0.02);
 }
 
 /// One step against the ridge's pull, and none where the ridge is all there is.
@@ -112,13 +123,17 @@ inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, dou
   const Eigen::Index d = f.theta.size();
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  const Eigen::MatrixXd A = (H + f.ridge * I).ldlt().solve(I);
-  const Eigen::MatrixXd G = undo_shrinkage(H, A, f.ridge), undo = G * A, left = I - undo * H;
-  const double middle = H.trace() / dim;
+  // A penalty that was asked for bends the objective as rows do, without a score: errors are about
+  // what the population's own penalised fit would be.
+  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
+  const Eigen::MatrixXd A = (whole + f.ridge * I).ldlt().solve(I);
+  const Eigen::MatrixXd G = undo_shrinkage(whole, A, f.ridge), undo = G * A;
+  const Eigen::MatrixXd left = I - undo * whole;
+  const double middle = whole.trace() / dim;
   // What the ridge still hides: as if theta were as long, in the information's metric, as it seems,
   // and all of it along the direction one looks at.
-  const double size = std::max(1.0, f.theta.dot(H * f.theta) / middle);
-  const Eigen::MatrixXd hidden = size * middle * H.ldlt().solve(I);
+  const double size = std::max(1.0, f.theta.dot(whole * f.theta) / middle);
+  const Eigen::MatrixXd hidden = size * middle * whole.ldlt().solve(I);
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
                  left * hidden * left.transpose();
   out.sampling += undo * (score * H) * undo.transpose();
@@ -168,9 +183,13 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
   }
   out.privacy.diagonal().array() += f.out_sd * f.out_sd;
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  out.theta = undo_shrinkage(H, (H + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
-  const double doubt = released ? f.information_sd : 0.0;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(released ? f.information : H);
+  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
+  out.theta = undo_shrinkage(whole, (whole + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
+  const double doubt = released ? information_doubt * f.information_sd : 0.0;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
+      released ? shrunk_information(f.information, f.information_sd, least,
+                                    -std::numeric_limits<double>::infinity())
+               : H);
   const Eigen::VectorXd low =
       (spectrum.eigenvalues().array() - doubt).max(1e-3 * f.ridge) + f.ridge;
   out.inverse = spectrum.eigenvectors() * low.cwiseInverse().asDiagonal() *

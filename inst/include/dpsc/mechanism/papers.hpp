@@ -87,6 +87,9 @@ namespace papers_detail {
 
 constexpr double sup_curvature = 0.25;
 constexpr double accuracy_share = 1e-3;
+/// Ridges of tight calibrations are at least this: nothing beside the rows, and something for the
+/// solver's tolerance to stand on when epsilon is large. A larger ridge is always as private.
+constexpr double least_ridge = 0.05;
 
 /// Curvature of n records that a public rule counts on: |x|^2 spread evenly over d, outcomes near
 /// even odds.
@@ -106,6 +109,24 @@ inline double output_ridge(const paper_facts& f, double spread) {
     }
   }
   return best;
+}
+
+/// As printed constants have it, but for what no arithmetic serves.
+inline double ridge_floor(const paper_facts& f) {
+  return f.calibration == paper_calibration::published ? 1e-6 : least_ridge;
+}
+
+/// Length that a linear term exceeds with a chance below exp(-60) delta.
+inline double longest(const perturbed_stage& stage, const paper_facts& f) {
+  const double L = 60.0 + (f.delta > 0.0 ? -std::log(f.delta) : 0.0);
+  switch (stage.law) {
+    case vector_law::none:
+      return 0.0;
+    case vector_law::gaussian:
+      return stage.scale * (std::sqrt(f.d) + std::sqrt(2.0 * L));
+    default:
+      return stage.scale * (f.d + std::sqrt(2.0 * f.d * L) + L);
+  }
 }
 
 inline step_record pure_record(const std::string& label, double sensitivity, double scale,
@@ -211,7 +232,8 @@ inline void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
   stage.ridge = f.ridge;
   double rest = stage.ridge > 0.0 ? left(stage.ridge) : 0.0;
   if (!(rest > 0.0)) {
-    stage.ridge = std::max(stage.ridge, sup_curvature / std::expm1(epsilon / (2.0 * times)));
+    stage.ridge = std::max({stage.ridge, sup_curvature / std::expm1(epsilon / (2.0 * times)),
+                            ridge_floor(f)});
     rest = epsilon / 2.0;
   }
   stage.law = vector_law::spherical;
@@ -226,7 +248,7 @@ inline void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan) {
   perturbed_stage stage;
   const double least =
       printed ? 2.0 * sup_curvature / epsilon : sup_curvature / std::expm1(epsilon / 2.0);
-  stage.ridge = std::max(f.ridge, least);
+  stage.ridge = std::max({f.ridge, least, ridge_floor(f)});
   if (f.delta > 0.0) {
     stage.law = vector_law::gaussian;
     const double t = std::sqrt(-2.0 * std::log(f.delta));
@@ -346,8 +368,9 @@ inline paper_plan plan_paper(const paper_facts& f) {
     plan.approximate = plan.approximate || stage.law == vector_law::gaussian;
   plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
                      (f.method == paper_method::objective && uses_delta(f));
-  // The gradient at the solver's point: 1e4 times what rounding makes of it.
+  // The gradient at the solver's point: 1e3 times and more what rounding makes of it.
   plan.tolerance = 1e-10 * (f.n + 1.0);
+  for (const perturbed_stage& stage : plan.stages) plan.tolerance += 0x1.0p-40 * longest(stage, f);
   if (!printed) {
     double least = std::numeric_limits<double>::infinity();
     for (const perturbed_stage& stage : plan.stages) least = std::min(least, stage.ridge);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../estimate/glm_errors.hpp"
+#include "../solver/glm_linear.hpp"
 #include "../solver/glm_prox.hpp"
 #include "glm_plan.hpp"
 
@@ -73,6 +74,29 @@ inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen:
   return out;
 }
 
+/// Limits `A slopes <= b` in theta, and a ridge. Springs a thousand times as stiff as rows can be:
+/// what they give way is within a thousandth of what was asked, and is taken back after the release.
+inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& family, double n,
+                                 const glm_units& units, const slope_units& slopes,
+                                 const Eigen::VectorXd& sd) {
+  const Eigen::Index p = sd.size(), m = wishes.A.rows(), ridges = wishes.ridge > 0.0 ? p : 0;
+  linear_springs out{Eigen::MatrixXd::Zero(m + ridges, p + 1), Eigen::VectorXd::Zero(m + ridges),
+                     Eigen::VectorXd::Zero(m + ridges), wishes.equal};
+  const double stiff = std::exp2(std::ceil(std::log2(1000.0 * n * family.steepest())));
+  for (Eigen::Index k = 0; k < m; ++k) {
+    const double size = wishes.A.row(k).cwiseQuotient(sd.transpose()).norm();
+    out.rows.row(k).tail(p) = wishes.A.row(k) / size * units.map.bottomRightCorner(p, p);
+    out.limit[k] = wishes.b[k] / size;
+    out.stiff[k] = stiff;
+  }
+  for (Eigen::Index j = 0; j < ridges; ++j) {
+    out.rows.row(m + j).tail(p) = slopes.back.row(j);
+    out.stiff[m + j] = n * wishes.ridge;
+    out.both.push_back(true);
+  }
+  return out;
+}
+
 /// Zeros and bounds that noise over the solver's error has blurred. Post-processing.
 inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd& noisy,
                             const Eigen::VectorXd& sd) {
@@ -97,24 +121,36 @@ struct glm_estimate {
   Eigen::VectorXd coefficients;
   Eigen::MatrixXd privacy, sampling;
   Eigen::VectorXd identified;  // curvature over what identifies the direction: above 1 it is
+  Eigen::MatrixXd blur;        // covariance of the noise over the solver's error, in these units
 };
 
 inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
   const glm_units units = units_of(facts, release.location, release.frame);
-  const glm_facts_released known{family_of(facts, release.span),
+  glm_facts_released known{family_of(facts, release.span),
                                  facts.n,
                                  release.ridge,
                                  release.kappa,
                                  release.out_sd,
                                  release.theta,
                                  release.information,
-                                 release.information_sd};
+                                 release.information_sd,
+                                 {}};
+  const Eigen::Index p = facts.design.p();
+  Eigen::VectorXd sd;
+  const slope_units slopes = standardise_slopes(units, sd);
+  if (facts.wishes.any && facts.wishes.ridge > 0.0) {
+    known.penalty = Eigen::MatrixXd::Zero(p + 1, p + 1);
+    known.penalty.bottomRightCorner(p, p) =
+        facts.n * facts.wishes.ridge * slopes.back.transpose() * slopes.back;
+  }
   const glm_covariance errors = glm_errors(known);
   glm_estimate out;
-  if (facts.wishes.any) {
-    Eigen::VectorXd sd, theta = release.theta;
-    const Eigen::Index p = facts.design.p();
-    const slope_units slopes = standardise_slopes(units, sd);
+  out.blur = release.out_sd * release.out_sd * units.map * units.map.transpose();
+  if (facts.wishes.linear()) {
+    // What springs gave way is taken back by whoever knows the limits.
+    out.coefficients = units.shift + units.map * release.theta;
+  } else if (facts.wishes.any && !facts.wishes.smooth()) {
+    Eigen::VectorXd theta = release.theta;
     const Eigen::VectorXd blur = release.out_sd * slopes.back.rowwise().norm();
     const Eigen::VectorXd z =
         snap(penalty_of(facts.wishes, facts.n, sd), slopes.back * theta.tail(p), blur);
@@ -137,6 +173,11 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
     const Eigen::VectorXd a = units.map.row(j).transpose();
     const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
     out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0) / from;
+    if (out.identified[j] > 1.0) continue;
+    // Were there nothing behind it but the ridge, noise alone would do this.
+    const double noise = glm_inflation * (static_cast<double>(d) + 1.0) * release.kappa *
+                         release.kappa * (errors.inverse * a).squaredNorm();
+    out.privacy(j, j) = std::max(out.privacy(j, j), noise);
   }
   return out;
 }

@@ -23,7 +23,17 @@ struct glm_wishes {
   double lasso = 0.0, ridge = 0.0, group = 0.0;
   std::vector<std::vector<int>> groups;
   Eigen::VectorXd lower, upper;  // of coefficients, formula's units
+  Eigen::MatrixXd A;             // A slopes <= b, formula's units; with them, no lasso or groups
+  Eigen::VectorXd b;
+  std::vector<bool> equal;
   bool any = false;
+
+  bool linear() const { return A.rows() > 0; }
+  /// Nothing but a ridge: errors are those of a smooth minimiser.
+  bool smooth() const {
+    return !linear() && lasso == 0.0 && group == 0.0 && (lower.array() <= -1e300).all() &&
+           (upper.array() >= 1e300).all();
+  }
 };
 
 /// Public facts of a generalised linear model.

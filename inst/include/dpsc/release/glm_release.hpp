@@ -188,7 +188,22 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   rounding_facts rounding{facts.n, R, largest, out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
   slope_penalty penalty;
   slope_units slopes;
-  if (facts.wishes.any) {
+  linear_springs springs;
+  Eigen::VectorXd start;
+  if (facts.wishes.linear()) {
+    Eigen::VectorXd sd;
+    const glm_units units = units_of(facts, out.location, out.frame);
+    slopes = standardise_slopes(units, sd);
+    springs = springs_of(facts.wishes, family, facts.n, units, slopes, sd);
+    // The shortest theta that keeps the limits, about.
+    start = minimise_pieces(springs, out.ridge * Eigen::MatrixXd::Identity(d, d),
+                            Eigen::VectorXd::Zero(d), Eigen::VectorXd::Zero(d), 0.0);
+    rounding.start = start.norm();
+    rounding.penalty = springs.value(start);
+    rounding.springs = [&springs, &facts](double energy, double length) {
+      return springs.rounding(facts.n, energy, length);
+    };
+  } else if (facts.wishes.any) {
     Eigen::VectorXd sd;
     slopes = standardise_slopes(units_of(facts, out.location, out.frame), sd);
     penalty = penalty_of(facts.wishes, facts.n, sd);
@@ -201,7 +216,8 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   // What is left of the tolerance covers the rounding of the gradient.
   const double tolerance = 0.75 * accuracy.tolerance;
   const Eigen::VectorXd minimiser =
-      facts.wishes.any ? minimise_penalised(problem, penalty, slopes, tolerance, tick).theta
+      springs.any() ? minimise_sprung(problem, springs, start, tolerance, tick)
+      : facts.wishes.any ? minimise_penalised(problem, penalty, slopes, tolerance, tick).theta
                        : minimise_glm(problem, tolerance, tick).theta;
   Eigen::VectorXd steps(d);
   for (Eigen::Index j = 0; j < d; ++j) steps[j] = std::nearbyint(minimiser[j] / accuracy.grid);

@@ -30,6 +30,11 @@ class compensated_sum {
     sum_ = t;
   }
   double value() const { return sum_ + rest_; }
+  /// What value() rounds off.
+  double left() const {
+    const double v = value();
+    return std::fabs(sum_) >= std::fabs(rest_) ? (sum_ - v) + rest_ : (rest_ - v) + sum_;
+  }
 
  private:
   double sum_ = 0.0, rest_ = 0.0;
@@ -96,8 +101,11 @@ struct glm_problem {
     return out;
   }
 
-  /// The gradient in nearly twice the precision, from scalars only.
-  Eigen::VectorXd exact_gradient(const Eigen::VectorXd& theta, const ticker& tick) const {
+  /// The gradient at theta (+ low) in nearly twice the precision, from scalars only; `also` may add
+  /// to the sums.
+  Eigen::VectorXd exact_gradient(
+      const Eigen::VectorXd& theta, const ticker& tick, const Eigen::VectorXd* low = nullptr,
+      const std::function<void(std::vector<compensated_sum>&)>& also = nullptr) const {
     const Eigen::Index d = rows.d();
     std::vector<compensated_sum> sums(static_cast<std::size_t>(d));
     Eigen::VectorXd xi(d);
@@ -106,16 +114,19 @@ struct glm_problem {
       const Eigen::MatrixXi& block = rows.blocks[b];
       for (Eigen::Index i = 0; i < block.rows(); ++i) {
         for (Eigen::Index j = 0; j + 1 < d; ++j) xi[j + 1] = block(i, j) * rows.unit;
-        const double t = accurate_dot(xi.data(), theta.data(), d);
+        double t = accurate_dot(xi.data(), theta.data(), d);
+        if (low) t += xi.dot(*low);
         const double s = rows.weight[b][i] * family.slope(t, rows.outcome[b][i]);
         for (Eigen::Index j = 0; j < d; ++j) sums[static_cast<std::size_t>(j)].add(s * xi[j]);
       }
       tick(static_cast<double>(block.rows() * d) * 20.0);
     }
+    if (also) also(sums);
     Eigen::VectorXd out(d);
     for (Eigen::Index j = 0; j < d; ++j) {
       compensated_sum& sum = sums[static_cast<std::size_t>(j)];
       sum.add(ridge * theta[j]);
+      if (low) sum.add(ridge * (*low)[j]);
       sum.add(linear[j]);
       out[j] = sum.value();
     }
@@ -128,6 +139,8 @@ struct rounding_facts {
   double n, limit, largest, linear;  // rows, R, largest |outcome|, largest |linear term|
   // With a penalty: length and penalty of a feasible point, condition of the change of coordinates.
   double start = 0.0, penalty = 0.0, units = 0.0;
+  // With springs: what rounds in twice the precision, from the largest objective and |theta|.
+  std::function<double(double, double)> springs = nullptr;
 };
 
 /// Upper bound of the Euclidean error of exact_gradient() near the minimiser, and of what the
@@ -150,7 +163,8 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   const double twice = dim * dim * u * u * theta * f.limit * f.limit * family.steepest();
   const double rows = f.n * (f.limit * slope + twice);
   const double sums = (4.0 * u + f.n * f.n * u * u) * f.n * f.limit * range * std::sqrt(dim);
-  return rows + sums + units + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
+  const double pulls = f.springs ? u * u * f.springs(start, theta) : 0.0;
+  return rows + sums + pulls + units + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
 }
 
 struct glm_solution {
