@@ -23,7 +23,7 @@ open_donors <- function(donors, public, calibrated, call) {
       i = "Say {.code compute = \"here\"}, or {.code protect = \"donors\"}. Nothing was spent."
     ), "argument", call)
   }
-  grid <- if (public$private) grid_of(public$bounds)
+  grid <- if (public$private) grid_of(public$bounds, NROW(public$covariates), public$T0)
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
@@ -123,7 +123,7 @@ open_part.dp_table <- function(part, design, grid, calibrated, call) {
   check_calibration(part, calibrated, call)
   if (!here) prove_engine(part, call)
   wide <- make_wide(part, design, grid, call)
-  if (here) stream_rows(wide) else asked_table(wide)
+  if (here) stream_rows(raw_covariates(wide, design$covariates)) else asked_table(wide)
 }
 
 #' Intervals are calibrated on rows: they travel only where the user says so

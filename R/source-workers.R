@@ -219,7 +219,7 @@ worker_ask <- function(token, question) {
   rows <- worker_state$rows
   if (inherits(rows, "dp_asked")) {
     rows$ask(question, TRUE)
-  } else if (question$kind %in% c("energy", "moments")) {
+  } else if (question$kind %in% c("energy", "moments", "sums")) {
     row_sums_cpp(rows, question)
   } else {
     people_sums_cpp(rows, worker_state$design, question)

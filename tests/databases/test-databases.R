@@ -65,15 +65,8 @@ test_that("engines make the core's integers of any rows and any map", {
       d <- ncol(map$loadings)
       squared <- floor(2^25 * 2^(-30:2 / 3))^2
       for (radius in c(2^20, 2^24)) {
-        questions <- list(
-          list(
-            kind = "energy", map = given, squared = squared, inverse = 2^20 / squared, one = 2^20
-          ),
-          list(
-            kind = "moments", map = given, radius = radius, limit = 4096,
-            zoom = (4096 - sqrt(d) / 2) * (1 - 2^-40) / radius
-          )
-        )
+        products <- if (d > 1L) product_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+        questions <- asked_of(given, products, radius, squared)
         for (question in questions) {
           expect_identical(ask_table(wide, question, FALSE), row_sums_cpp(rows, question),
             label = paste(wide$dialect$name, round, question$kind)

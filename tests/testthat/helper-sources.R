@@ -34,7 +34,7 @@ seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, 
                    fun = dp_release, rng = "R", intervals = TRUE) {
   force(data)
   withr::local_seed(seed)
-  control <- dp_control(rng = rng, intervals = intervals, target_round = FALSE)
+  control <- dp_control(rng = rng, intervals = intervals)
   index <- if (is.data.frame(data)) list(index = c("unit", "week"))
   do.call(fun, c(
     list(formula, data, epsilon = epsilon, bounds = bounds, control = control), index, list(...)
@@ -65,16 +65,34 @@ donors_of <- function(data) {
 random_questions <- function(bounds, periods, d, seed = 3) {
   withr::local_seed(seed)
   loadings <- matrix(stats::rnorm(periods * d), periods)
-  map <- row_map_cpp(core_scale(new_bounds(bounds, periods)), loadings, stats::rnorm(d, 0, 0.1))
-  squared <- floor(2^25 * 2^(-20:2 / 2))^2
-  radius <- floor(2^(25 - 2))
-  list(
-    list(kind = "energy", map = map, squared = squared, inverse = 2^20 / squared, one = 2^20),
+  scale <- core_scale(new_bounds(bounds, periods))
+  origin <- stats::rnorm(d, 0, 0.1)
+  asked_of(row_map_cpp(scale, loadings, origin), product_map_cpp(scale, loadings, origin))
+}
+
+# All kinds of questions, of features and, of more than one, of their products.
+asked_of <- function(map, products, radius = 2^23, squared = floor(2^25 * 2^(-20:2 / 2))^2) {
+  energy <- list(kind = "energy", squared = squared, inverse = 2^20 / squared, one = 2^20)
+  clipped <- function(kind, map, limit) {
     list(
-      kind = "moments", map = map, radius = radius, limit = 4096,
-      zoom = (4096 - sqrt(d) / 2) * (1 - 2^-40) / radius
+      kind = kind, map = map, radius = radius, limit = limit,
+      zoom = (limit - sqrt(summed_count(map)) / 2) * (1 - 2^-40) / radius
     )
+  }
+  c(
+    list(c(energy, list(map = map)), clipped("moments", map, 4096)),
+    if (ncol(map$loadings) > 1L) {
+      list(c(energy, list(map = products)), clipped("sums", products, 2^20))
+    }
   )
+}
+
+# Products of features by their definition, from the map that a question holds.
+products_of <- function(rows, map) {
+  q <- sweep(rows, 2L, map$centre) * map$scale
+  q <- round(sweep(sweep(q, 2L, -map$limit, pmax), 2L, map$limit, pmin))
+  z <- sweep(round(q %*% map$loadings * map$rescale), 2L, map$origin)
+  round(z[, -1L, drop = FALSE] * (map$lift + map$slope * z[, 1L]))
 }
 
 # Does a query hold what engines read or compute in their own ways?
@@ -84,5 +102,4 @@ sql_faults <- function(query) {
     grepl("\\b(ROUND|LEAST|GREATEST|AVG|STDDEV|POWER|TRUNC|REAL4|NUMERIC|DECIMAL)\\b", text)
 }
 
-# Sums in a database, or of workers, have no round for the target.
-two_rounds <- dp_control(rng = "R", target_round = FALSE)
+by_seed <- dp_control(rng = "R")

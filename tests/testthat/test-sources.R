@@ -12,6 +12,9 @@ test_that("a seeded release is the same from a data frame and from SQLite, strea
     for (epsilon in c(1, 8)) {
       reference <- seeded(p$data, bounds = bounds, epsilon = epsilon)
       expect_false(is.null(reference$statistics$intervals))
+      # The default: three rounds of moments, and the target's own.
+      expect_length(reference$statistics$rounds, 3L)
+      expect_length(reference$statistics$target$mean, 3L)
       here <- seeded(in_sqlite(con, block = 37), bounds = bounds, epsilon = epsilon)
       expect_identical(here, reference)
       there <- seeded(in_sqlite(con, compute = "database", calibrate = TRUE),
@@ -97,7 +100,7 @@ test_that("several places give the release of all rows: tables, matrices, chunks
   mixed <- function(x) {
     withr::local_seed(2)
     dp_release(x,
-      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = two_rounds
+      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = by_seed
     )
   }
   whole <- mixed(donors)
@@ -224,7 +227,7 @@ test_that("a reader that draws random numbers makes no noise repeat", {
   }, 2)
   release <- function(x) {
     withr::local_seed(8)
-    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = two_rounds)
+    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = by_seed)
   }
   expect_equal(release(reader), release(donors))
 })
@@ -416,34 +419,6 @@ test_that("a regression reads its people from a table, and from several places",
   )
 })
 
-test_that("covariates and gaps need rows in memory, which is said before the charge", {
-  skip_if_not_installed("RSQLite")
-  p <- long_panel(60, 4, 2)
-  data <- p$data
-  data$age <- 50
-  con <- sqlite_of(data)
-  roster <- dp_roster(
-    unit = unique(data$unit), periods = 2001:2006,
-    from = ifelse(unique(data$unit) %in% treated_of(data), 2005L, NA)
-  )
-  for (compute in c("here", "database")) {
-    table <- in_sqlite(con, compute = compute, calibrate = TRUE)
-    ledger <- dp_ledger(5, 1e-4)
-    expect_error(
-      seeded(table, formula = y ~ on | age, bounds = list(y = c(-1, 1), age = c(0, 99)),
-        ledger = ledger, rng = "secure"
-      ),
-      class = "dpsc_error_covariate"
-    )
-    expect_error(
-      seeded(table, na = "interpolate", roster = roster, ledger = ledger, rng = "secure"),
-      class = "dpsc_error_argument"
-    )
-    expect_identical(nrow(as.data.frame(ledger)), 0L)
-  }
-  expect_identical(DBI::dbListTables(con), "sales")
-})
-
 test_that("CSV files are read, and Parquet needs duckdb", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(150, 4, 2)
@@ -520,7 +495,7 @@ test_that("several adoption dates and protected treated people work from tables"
   release <- function(x) {
     withr::local_seed(3)
     dp_release(x, targets, c(6, 8),
-      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = two_rounds,
+      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = by_seed,
       times = 2000L + 1:11
     )
   }
