@@ -16,6 +16,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call
   formula <- check_panel_formula(formula, call)
   columns <- formula_columns(formula, call)
   table <- roster_table(source, columns, call)
+  if (hide) check_people_travel(table, call)
   treatment <- roster_treatment(roster, call, hide)
   periods <- roster$periods
   kinds <- as.data.frame(lapply(table$kinds, `[`, 0L))

@@ -12,7 +12,7 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
                                       covariates = NULL) {
   source <- data
   formula <- check_panel_formula(formula, call)
-  columns <- c(formula_columns(formula, call), list(covariates = names(covariates)))
+  columns <- c(formula_columns(formula, call), list(covariates = names(covariates), hide = hide))
   parts <- long_parts(source, columns, call)
   facts <- lapply(parts, part_facts, columns = columns, call = call)
   times <- common_periods(facts, call)
@@ -149,6 +149,7 @@ part_facts.dp_table <- function(part, columns, call) {
     ), "panel", call)
   }
   check_covariate_fields(table, columns$covariates, call)
+  if (isTRUE(columns$hide)) check_people_travel(table, call)
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
   treated <- if (!is.null(columns)) quoted(con, columns$treated)
@@ -192,6 +193,24 @@ part_facts.dp_table <- function(part, columns, call) {
     ), "panel", call)
   }
   out
+}
+
+#' The rows of protected treated people travel only where the user says so
+#' @section Errors: `dpsc_error_argument`, before anything of them is read.
+#' @noRd
+check_people_travel <- function(source, call) {
+  if (source$compute == "database" && !source$calibrate) {
+    abort(c(
+      paste(
+        "With {.code protect = \"everyone\"} the sums over treated people are made here: their",
+        "rows would leave the database."
+      ),
+      i = paste(
+        "Allow it by {.code calibrate = TRUE}, or say {.code protect = \"donors\"}. Nothing was",
+        "spent."
+      )
+    ), "argument", call)
+  }
 }
 
 #' The first of some units in the order of bytes

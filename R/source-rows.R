@@ -17,12 +17,6 @@ open_donors <- function(donors, public, calibrated, call) {
   if (!inherits(donors, "dp_elsewhere")) {
     return(donors)
   }
-  if (sums_elsewhere(donors) && !is.null(public$treated)) {
-    abort(c(
-      "{.code protect = \"everyone\"} asks questions of donors' rows that no sums answer yet.",
-      i = "Say {.code compute = \"here\"}, or {.code protect = \"donors\"}. Nothing was spent."
-    ), "argument", call)
-  }
   grid <- if (public$private) grid_of(public$bounds, NROW(public$covariates), public$T0)
   opened <- list()
   done <- FALSE
@@ -41,15 +35,6 @@ open_donors <- function(donors, public, calibrated, call) {
   }
   done <- TRUE
   join_rows(opened)
-}
-
-#' Are some of the sums made where the rows are?
-#' @return A flag. PUBLIC.
-#' @noRd
-sums_elsewhere <- function(donors) {
-  inherits(donors, "dp_elsewhere") && any(vapply(donors$parts, function(part) {
-    inherits(part, "dp_source") && part$compute == "database"
-  }, NA))
 }
 
 count_rows <- function(rows) {

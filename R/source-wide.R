@@ -263,14 +263,6 @@ fetch_rows <- function(wide, query, rows, charged, call) {
   block
 }
 
-abort_changed <- function(charged, call = NULL) {
-  abort(c(
-    "The donors' rows changed between two passes.",
-    i = "The engine must keep a temporary table while a release is made.",
-    i = if (charged) charge_stays
-  ), c("engine", "reader", "panel"), call)
-}
-
 # Sums made there ---------------------------------------------------------------------------------
 
 #' A wide table whose engine makes the sums

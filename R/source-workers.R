@@ -264,6 +264,9 @@ worker_close <- function(token) {
 #' @exportS3Method
 part_facts.dp_workers <- function(part, columns, call) {
   workers <- part
+  # A worker's own table says nothing of what may come here.
+  if (isTRUE(columns$hide)) check_people_travel(workers, call)
+  columns$hide <- NULL
   facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)), call)
   common_periods(facts, call)
   out <- facts[[1L]]

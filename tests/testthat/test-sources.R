@@ -459,19 +459,28 @@ test_that("several adoption dates and protected treated people work from tables"
   data <- p$data
   for (unit in others) data$on[data$unit == unit] <- as.integer(data$week[data$unit == unit] > 2008)
   con <- sqlite_of(data)
-  given <- list(protect = "everyone", epsilon = 10)
-  expect_identical(
-    seeded(in_sqlite(con), protect = "everyone", epsilon = 10),
-    seeded(data, protect = "everyone", epsilon = 10)
-  )
+  reference <- seeded(data, protect = "everyone", epsilon = 10)
+  expect_identical(seeded(in_sqlite(con), protect = "everyone", epsilon = 10), reference)
+  # Donors' sums are made there; the treated people's rows travel if they may.
+  there <- in_sqlite(con, compute = "database", calibrate = TRUE)
+  expect_identical(seeded(there, protect = "everyone", epsilon = 10), reference)
   ledger <- dp_ledger(20, 1e-5)
-  expect_error(
-    seeded(in_sqlite(con, compute = "database", calibrate = TRUE),
-      protect = "everyone", epsilon = 10, ledger = ledger, rng = "secure"
-    ),
-    class = "dpsc_error_argument"
-  )
+  log <- character()
+  own <- run_sql
+  with_internal("run_sql", function(con, text, ...) {
+    log <<- c(log, text)
+    own(con, text, ...)
+  }, {
+    expect_error(
+      seeded(in_sqlite(con, compute = "database"),
+        protect = "everyone", epsilon = 10, ledger = ledger, rng = "secure"
+      ),
+      class = "dpsc_error_argument"
+    )
+  })
   expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # Not a row was read.
+  expect_true(all(grepl("WHERE 1 = 0", log)))
   # The same from shards, treated people in each of them.
   first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:250]
   DBI::dbWriteTable(con, "north", data[first, ])
@@ -479,11 +488,21 @@ test_that("several adoption dates and protected treated people work from tables"
   expect_gt(length(intersect(treated_of(data), data$unit[first])), 0)
   expect_gt(length(intersect(treated_of(data), data$unit[!first])), 0)
   shards <- dp_sources(list(
-    in_sqlite(con, name = "north", block = 71), in_sqlite(con, name = "south")
+    in_sqlite(con, name = "north", block = 71),
+    in_sqlite(con, name = "south", compute = "database", calibrate = TRUE)
   ))
+  expect_identical(seeded(shards, protect = "everyone", epsilon = 10), reference)
+  # Of two dates.
+  data$on[data$unit == others[[1L]] & data$week > 2006] <- 1L
+  later <- others[seq_len(6)]
+  data$on[data$unit %in% later] <- as.integer(data$week[data$unit %in% later] > 2009)
+  DBI::dbWriteTable(con, "dates", data)
+  given <- list(protect = "everyone", epsilon = 60)
   expect_identical(
-    seeded(shards, protect = "everyone", epsilon = 10),
-    seeded(data, protect = "everyone", epsilon = 10)
+    do.call(seeded, c(
+      list(in_sqlite(con, name = "dates", compute = "database", calibrate = TRUE)), given
+    )),
+    do.call(seeded, c(list(data), given))
   )
   # Without `protect` several treated units are a question back, from a table as well.
   expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
