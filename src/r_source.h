@@ -128,9 +128,8 @@ class asked_source : public dpsc::row_source {
   Rcpp::List clipped(const char* kind, const Rcpp::List& map,
                      const dpsc::clipped_sums& into) const {
     using Rcpp::_;
-    return answer(Rcpp::List::create(_["kind"] = kind, _["map"] = map,
-                                     _["radius"] = into.radius(), _["limit"] = into.limit(),
-                                     _["zoom"] = into.zoom()));
+    return answer(Rcpp::List::create(_["kind"] = kind, _["map"] = map, _["radius"] = into.radius(),
+                                     _["limit"] = into.limit(), _["zoom"] = into.zoom()));
   }
 
   Rcpp::List answer(const Rcpp::List& question) const {

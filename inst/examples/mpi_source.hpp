@@ -1,7 +1,7 @@
-// Rows of people on the ranks of MPI, donors' or a regression's. Rank 0 asks, every rank adds up its own rows, and the sums
-// are reduced to rank 0 alone, which draws the noise once: other ranks never have them (MPI_Reduce,
-// not MPI_Allreduce), and what they run takes no source of noise. Sums are whole numbers below
-// 2^53, so that the result is that of one process, bit for bit.
+// Rows of people on the ranks of MPI, donors' or a regression's. Rank 0 asks, every rank adds up
+// its own rows, and the sums are reduced to rank 0 alone, which draws the noise once: other ranks
+// never have them (MPI_Reduce, not MPI_Allreduce), and what they run takes no source of noise. Sums
+// are whole numbers below 2^53, so that the result is that of one process, bit for bit.
 //
 // Sums leave a rank WITHOUT NOISE: whoever runs the cluster is trusted.
 #pragma once
@@ -140,8 +140,8 @@ inline void read_question(const message& from, const dpsc::lm_design& design, he
   };
   const auto vector = [&](double size) {
     const std::vector<double> taken = take(size);
-    return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(
-        taken.data(), static_cast<Eigen::Index>(taken.size())));
+    return Eigen::VectorXd(
+        Eigen::Map<const Eigen::VectorXd>(taken.data(), static_cast<Eigen::Index>(taken.size())));
   };
   q.middle = take(x.at(10));
   q.limits = take(x.at(11));
@@ -321,10 +321,10 @@ class coordinator : public dpsc::row_source {
     message question = write_question(asked);
     question.share(comm_);
     const std::vector<double> sums = answer_people(asked, own_, comm_);
-    into.add(asked,
-             Eigen::Map<const Eigen::MatrixXd>(sums.data() + 2, asked.height(),
-                                               asked.width_of_answer()),
-             sums[0], sums[1]);
+    into.add(
+        asked,
+        Eigen::Map<const Eigen::MatrixXd>(sums.data() + 2, asked.height(), asked.width_of_answer()),
+        sums[0], sums[1]);
     return true;
   }
 

@@ -404,8 +404,7 @@ class gridded : public dpsc::row_source {
   void add(const Map& map, Accumulator& own) const {
     pass([&](const dpsc::table_view& table) {
       dpsc::block_reader reader(table, dpsc::features_of(map));
-      for (Index b = 0; b < reader.blocks(); ++b)
-        own.add(dpsc::summed_of(map, reader.features(b)));
+      for (Index b = 0; b < reader.blocks(); ++b) own.add(dpsc::summed_of(map, reader.features(b)));
     });
   }
   Eigen::MatrixXi rows_;

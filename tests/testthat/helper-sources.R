@@ -103,3 +103,42 @@ sql_faults <- function(query) {
 }
 
 by_seed <- dp_control(rng = "R")
+
+# Covariates that vary, and one that does not; the end of doubles; levels that are not public.
+with_covariates_in <- function(data, seed = 7) {
+  withr::local_seed(seed)
+  units <- unique(data$unit)
+  data$age <- stats::rnorm(nrow(data), 40, 30)
+  data$age[1:6] <- c(1e308, -1e308, 5e-324, 0, 1 / 3, 49.5)
+  data$g <- sample(c("a", "b", "c", "D"), length(units), TRUE)[match(data$unit, units)]
+  data$member <- as.integer(match(data$unit, units) %% 3L == 0L)
+  # In Latin-1 order and in that of bytes.
+  data$g[data$unit == units[[3L]]] <- "B"
+  data
+}
+
+covariate_bounds <- list(y = c(-1, 1), age = c(0, 99.7), g = c("a", "b", "c"), member = c(0, 1))
+on_covariates <- y ~ on | age + g + member
+
+# Gaps: cells that are missing, not numbers, or infinite; people with one value, or none.
+gappy <- function(data, seed = 3) {
+  withr::local_seed(seed)
+  units <- sort(unique(data$unit))
+  data$y[sample(nrow(data), nrow(data) %/% 5)] <- NA
+  data <- data[-sample(nrow(data), nrow(data) %/% 10), ]
+  data <- data[data$unit != units[[4L]], ]
+  data <- data[data$unit != units[[5L]] | data$week == 2002, ]
+  # Nothing before the treatment.
+  data$y[data$unit == units[[6L]] & data$week <= 2005] <- NA
+  # Far apart, and the smallest.
+  at <- which(data$unit == units[[7L]])
+  data$y[at] <- rep_len(c(1e308, NA, -1.7e308, 3e-320, NA, -5e-324), length(at))
+  data
+}
+
+roster_of <- function(data, from = 2006L, seed = 9) {
+  units <- sort(unique(data$unit))
+  withr::local_seed(seed)
+  units <- sample(units)
+  dp_roster(units, ifelse(units %in% treated_of(data), from, NA), sort(unique(data$week)))
+}

@@ -1,5 +1,5 @@
-// Products of a person's features: v_t = round((1 + f) r_t) of features (f, r), all integers. Each is
-// a function of one row. Proof: inst/proofs/gram.md, section 5.
+// Products of a person's features: v_t = round((1 + f) r_t) of features (f, r), all integers. Each
+// is a function of one row. Proof: inst/proofs/gram.md, section 5.
 #pragma once
 
 #include <Eigen/Core>

@@ -148,8 +148,7 @@ class clipped_sums {
   void add_sums(const Eigen::VectorXd& sum, double rows) {
     if (sum.size() != sum_.size() || !is_count(rows))
       throw std::invalid_argument("sums over rows do not fit the features");
-    if (!(sum.array().floor() == sum.array()).all() ||
-        !(sum.array().abs() <= rows * limit()).all())
+    if (!(sum.array().floor() == sum.array()).all() || !(sum.array().abs() <= rows * limit()).all())
       throw std::invalid_argument("sums over rows are out of range");
     sum_ += sum;
   }
