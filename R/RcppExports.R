@@ -445,6 +445,10 @@ row_map_cpp <- function(scale, loadings, origin) {
     .Call(`_dpsc_row_map_cpp`, scale, loadings, origin)
 }
 
+product_map_cpp <- function(scale, loadings, origin) {
+    .Call(`_dpsc_product_map_cpp`, scale, loadings, origin)
+}
+
 row_sums_cpp <- function(rows, question) {
     .Call(`_dpsc_row_sums_cpp`, rows, question)
 }

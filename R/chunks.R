@@ -5,7 +5,7 @@
 #'
 #' For panels that do not fit in memory: a list of matrices, or a function that reads block `i` from
 #' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks
-#' about five times and give the bit-identical statistics of the whole matrix.
+#' up to nine times and give the bit-identical statistics of the whole matrix.
 #'
 #' @section A function that reads:
 #' It must return the same rows each time: [dp_synth()] keeps a checksum of every block from its

@@ -98,7 +98,9 @@ check_covariate_bounds <- function(x, name, call) {
 #' Covariates of every unit, one row each
 #'
 #' The rule for one person: of numbers the mean over that person's rows before the treatment, each
-#' cut to the bounds; of a factor the first level that is known. No message depends on a protected
+#' cut to the bounds; of a factor the first level that is known. For the mechanism numbers are first
+#' put on a grid of 2^20 steps in half the bounds' width, as is their mean: then it is the same from
+#' a database, to the last bit. No message depends on a protected
 #' person's values. Of public treated units, and where nothing is private, a factor that varies
 #' within a unit is an error.
 #' @param declared (`list`)\cr by name, from [split_bounds()].
@@ -107,8 +109,8 @@ check_covariate_bounds <- function(x, name, call) {
 #' @param public (`integer`)\cr codes of the units whose data are public.
 #' @param gaps (`flag`)\cr may values be missing? Then what a person has counts, and the middle of
 #'   the bounds where there is nothing.
-#' @return A list: `values` (units x columns, PRIVATE), `columns` (data frame: `name`, `lower`,
-#'   `upper`, PUBLIC).
+#' @return A list: `values` (units x columns, PRIVATE), `scaled`, the same in the mechanism's units,
+#'   `columns` (data frame: `name`, `lower`, `upper`, PUBLIC).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
 covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps,
@@ -128,17 +130,18 @@ covariates_of_units <- function(data, declared, units, times, treatment, public,
   })
   list(
     values = do.call(cbind, lapply(parts, `[[`, "values")),
+    scaled = do.call(cbind, lapply(parts, `[[`, "scaled")),
     columns = do.call(rbind, lapply(parts, `[[`, "columns"))
   )
 }
 
-#' Covariates of donors and treated units apart
+#' Covariates of donors and treated units apart; of donors also in the mechanism's units
 #' @param found (`list`)\cr from [covariates_of_units()].
 #' @noRd
 split_units <- function(found, treated) {
   list(
     donors = found$values[-treated, , drop = FALSE], target = found$values[treated, , drop = FALSE],
-    columns = found$columns
+    scaled = unname(found$scaled[-treated, , drop = FALSE]), columns = found$columns
   )
 }
 
@@ -151,18 +154,36 @@ numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps, 
   before <- which(times$code <= T0)
   if (!gaps) check_covariate_finite(x[before], name, call)
   if (is.null(limits)) limits <- c(-Inf, Inf)
-  cut <- pmin(pmax(x[before], limits[[1L]]), limits[[2L]])
+  columns <- data.frame(name = name, lower = limits[[1L]], upper = limits[[2L]])
   # A person's values in the order of time, whatever the order of the rows.
   values <- matrix(NA_real_, length(units$values), T0)
-  values[cbind(units$code[before], times$code[before])] <- cut
+  at <- cbind(units$code[before], times$code[before])
+  values[at] <- pmin(pmax(x[before], limits[[1L]]), limits[[2L]])
   mean <- rowMeans(values, na.rm = TRUE)
   mean[!is.finite(mean)] <- if (is.finite(limits[[1L]])) mean(limits) else 0
-  list(
-    values = matrix(mean), columns = data.frame(
-      name = name, lower = limits[[1L]], upper = limits[[2L]]
-    )
-  )
+  mean <- matrix(mean)
+  scaled <- if (private) {
+    values[at] <- covariate_cells(x[before], sum(limits) / 2, diff(limits) / 2)
+    cells <- nearest_whole(rowSums(values, na.rm = TRUE) / rowSums(!is.na(values)))
+    matrix(ifelse(is.nan(cells), 0, cells) / covariate_one)
+  } else {
+    scaled_covariates(mean, columns)
+  }
+  list(values = mean, scaled = scaled, columns = columns)
 }
+
+# Steps of the core's grid in half a range (inst/include/dpsc/rows/row_map.hpp).
+covariate_one <- 1048576
+
+#' Numbers on that grid, cut at its ends
+#' @noRd
+covariate_cells <- function(x, centre, half) {
+  nearest_whole(pmin(pmax((x - centre) * (covariate_one / half), -covariate_one), covariate_one))
+}
+
+#' The nearest whole number, half to even, as the core has it
+#' @noRd
+nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 
 #' @noRd
 factor_covariate <- function(x, name, levels, units, times, public, private, gaps, call) {
@@ -186,7 +207,8 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
     abort("{.code {name}} has one level only, which tells nothing.", "covariate", call)
   }
   shown <- if (private) public else seq_along(units$values)
-  rows <- units$code %in% shown
+  # A gap is no level.
+  rows <- units$code %in% shown & !is.na(x)
   varies <- lengths(lapply(split(x[rows], units$code[rows]), unique)) > 1L
   if (any(varies)) {
     abort(c(
@@ -202,11 +224,9 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
   first[units$code[at]] <- x[at]
   # The first level is what the others are compared with; an unknown one counts as it.
   values <- vapply(levels[-1L], function(level) as.double(first %in% level), numeric(length(first)))
-  list(
-    values = matrix(values, length(first)), columns = data.frame(
-      name = paste0(name, ": ", levels[-1L]), lower = 0, upper = 1
-    )
-  )
+  values <- matrix(values, length(first))
+  columns <- data.frame(name = paste0(name, ": ", levels[-1L]), lower = 0, upper = 1)
+  list(values = values, scaled = scaled_covariates(values, columns), columns = columns)
 }
 
 #' @noRd

@@ -56,8 +56,7 @@
 #' level counts as the first declared one. No message depends on a protected person's covariates;
 #' that they are there counts as public, as for the outcome. A factor that varies within a public
 #' treated unit, or within any unit where nothing is private, is an error. With several adoption
-#' dates "before the treatment" is before the first of them, for everybody. `data` must be in
-#' memory.
+#' dates "before the treatment" is before the first of them, for everybody.
 #'
 #' @section Several outcomes:
 #' `cbind(sales, visits) ~ treated` fits several outcomes of the same people under one charge, each

@@ -97,17 +97,23 @@ check_gaps <- function(na, roster, call) {
 #' @noRd
 panel_with_gaps <- function(formula, data, index, na, roster, bounds, call, ...) {
   if (na == "interpolate") {
-    if (!missing(data) && inherits(data, "dp_source")) {
-      abort(c(
-        "{.code na = \"interpolate\"} needs {.arg data} in memory, a data frame.",
-        i = paste(
-          "Fill gaps there, by a rule that looks at one unit's rows alone. Nothing was spent."
-        )
-      ), "argument", call)
-    }
-    return(panel_from_roster(formula, data, index, roster, bounds, call, ...))
+    check_given(missing(data), "data", "a data frame in long format", call)
+    return(panel_of_roster(data, formula, index, roster, bounds, call, ...))
   }
   panel_from_formula(formula, data, index, call, ...)
+}
+
+#' The panel of a roster, from long data here or elsewhere
+#' @param ... of [panel_from_roster()].
+#' @noRd
+panel_of_roster <- function(data, formula, index, roster, bounds, call, ...) {
+  UseMethod("panel_of_roster")
+}
+
+#' @noRd
+#' @exportS3Method
+panel_of_roster.default <- function(data, formula, index, roster, bounds, call, ...) {
+  panel_from_roster(formula, data, index, roster, bounds, call, ...)
 }
 
 #' Build a panel with gaps from long data and a roster

@@ -30,20 +30,8 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
                                private = TRUE, hide = FALSE, covariates = NULL) {
   check_given(missing(data), "data", "a data frame in long format", call)
   if (inherits(data, "dp_source")) {
-    if (!missing(index)) {
-      abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
-        call)
-    }
-    if (length(covariates)) {
-      abort(c(
-        "Covariates need {.arg data} in memory, a data frame.",
-        i = paste(
-          "Read the table or the files into one, or leave the covariates out. Nothing was released",
-          "and nothing was spent."
-        )
-      ), "covariate", call)
-    }
-    return(panel_from_long(data, formula, private, call, hide))
+    if (!missing(index)) abort_index_given(call)
+    return(panel_from_long(data, formula, private, call, hide, covariates))
   }
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
@@ -93,8 +81,13 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
 #' @param hide (`flag`)\cr are the treated to be protected? Then no message and no statement names
 #'   them.
 #' @noRd
-panel_from_long <- function(data, formula, private, call, hide = FALSE) {
+panel_from_long <- function(data, formula, private, call, hide = FALSE, covariates = NULL) {
   UseMethod("panel_from_long")
+}
+
+abort_index_given <- function(call) {
+  abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
+    call)
 }
 
 #' Check that long data are a data frame with rows

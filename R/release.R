@@ -167,7 +167,6 @@ plan_release <- function(panel, epsilon, delta, bounds, method, calibration, led
   public$treated <- treated_counts(panel)
   public$adopted <- panel$adopted
   public$covariates <- panel$covariates$columns
-  public$asked <- sums_elsewhere(panel$donors)
   check_covariate_method(public, call)
   public$monitor <- check_monitor(monitor, call)
   public[c("paid", "sizes")] <- list(!is.null(ledger), size)
@@ -200,11 +199,16 @@ draw_release <- function(planned) {
 #' @param who (`string`)\cr `"donors"` or `"target"`.
 #' @noRd
 mechanism_rows <- function(rows, who, panel, public) {
-  if (is.null(public$covariates)) {
+  # Donors elsewhere have them in their rows.
+  if (is.null(public$covariates) || (who == "donors" && is.null(panel$covariates$donors))) {
     return(rows)
   }
-  between <- scaled_covariates(panel$covariates[[who]], public$covariates) * public$bounds$unit
-  insert_covariates(rows, between, public$T0)
+  between <- if (who == "donors") {
+    panel$covariates$scaled
+  } else {
+    scaled_covariates(panel$covariates[[who]], public$covariates)
+  }
+  insert_covariates(rows, between * public$bounds$unit, public$T0)
 }
 
 #' @noRd

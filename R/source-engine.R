@@ -70,6 +70,14 @@ abort_sums <- function(call, charged) {
   ), c("engine", "panel"), call)
 }
 
+abort_changed <- function(charged, call = NULL) {
+  abort(c(
+    "The donors' rows changed between two passes.",
+    i = "The engine must keep a temporary table while a release is made.",
+    i = if (charged) charge_stays
+  ), c("engine", "reader", "panel"), call)
+}
+
 #' A column's name, quoted
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))

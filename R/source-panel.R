@@ -8,10 +8,11 @@
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
 #' @exportS3Method
-panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide = FALSE) {
+panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide = FALSE,
+                                      covariates = NULL) {
   source <- data
   formula <- check_panel_formula(formula, call)
-  columns <- formula_columns(formula, call)
+  columns <- c(formula_columns(formula, call), list(covariates = names(covariates), hide = hide))
   parts <- long_parts(source, columns, call)
   facts <- lapply(parts, part_facts, columns = columns, call = call)
   times <- common_periods(facts, call)
@@ -32,11 +33,15 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
     columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
     layout = list(source = "formula", treated = columns$treated)
   )
+  own <- if (length(covariates)) {
+    source_covariates(treated, times, design$T0, covariates, private, hide, FALSE, call)
+  }
+  panel$covariates <- own$covariates
   panel$donors <- structure(list(
     parts = parts, n = n, design = list(
       outcome = columns$outcome, treated = columns$treated,
       on = unlist(lapply(facts, `[[`, "on"))[[1L]],
-      periods = times$plain, units = design$units
+      periods = times$plain, units = design$units, covariates = own$design
     )
   ), class = "dp_elsewhere")
   panel$n <- whole_count(n)
@@ -143,6 +148,8 @@ part_facts.dp_table <- function(part, columns, call) {
       i = "Check the spelling and the case."
     ), "panel", call)
   }
+  check_covariate_fields(table, columns$covariates, call)
+  if (isTRUE(columns$hide)) check_people_travel(table, call)
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
   treated <- if (!is.null(columns)) quoted(con, columns$treated)
@@ -168,12 +175,13 @@ part_facts.dp_table <- function(part, columns, call) {
     yes <- check_treated(on, columns$treated, call)
     if (length(yes)) {
       out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
+      more <- vapply(columns$covariates, quoted, "", con = con)
+      shown <- c(unit, time, quoted(con, outcome), treated, more)
       out$treated <- run_sql(con, paste0(
-        "SELECT ", paste(c(unit, time, quoted(con, outcome), treated), collapse = ", "), " FROM ",
-        table$from, " WHERE ", unit, " IN (SELECT ", unit, " FROM ", table$from, " WHERE ",
-        treated, " = ", out$on, ")"
+        "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
+        " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"
       ), call, TRUE, what = "Reading the treated units")
-      names(out$treated) <- c("unit", "time", "y", "on")
+      names(out$treated) <- c("unit", "time", "y", "on", covariate_name(columns$covariates))
       own <- nrow(out$treated)
     }
   }
@@ -185,6 +193,24 @@ part_facts.dp_table <- function(part, columns, call) {
     ), "panel", call)
   }
   out
+}
+
+#' The rows of protected treated people travel only where the user says so
+#' @section Errors: `dpsc_error_argument`, before anything of them is read.
+#' @noRd
+check_people_travel <- function(source, call) {
+  if (source$compute == "database" && !source$calibrate) {
+    abort(c(
+      paste(
+        "With {.code protect = \"everyone\"} the sums over treated people are made here: their",
+        "rows would leave the database."
+      ),
+      i = paste(
+        "Allow it by {.code calibrate = TRUE}, or say {.code protect = \"donors\"}. Nothing was",
+        "spent."
+      )
+    ), "argument", call)
+  }
 }
 
 #' The first of some units in the order of bytes
@@ -222,12 +248,7 @@ rows_above.dp_table <- function(part, lowest, call) {
 common_periods <- function(facts, call) {
   first <- code_index(facts[[1L]]$periods, facts[[1L]]$time, call)
   plain <- facts[[1L]]$periods[order(first$code)]
-  if (is.numeric(plain) && !is.object(plain) && any(plain != floor(plain))) {
-    abort(c(
-      "Periods in a database must be whole numbers, dates or strings.",
-      i = "Number the periods there."
-    ), "panel", call)
-  }
+  check_whole_periods(plain, call)
   for (other in facts) {
     if (!setequal(other$periods, facts[[1L]]$periods)) {
       abort("All sources of donors must have the same periods.", "panel", call)
@@ -235,6 +256,16 @@ common_periods <- function(facts, call) {
   }
   first$plain <- plain
   first
+}
+
+#' @noRd
+check_whole_periods <- function(periods, call) {
+  if (is.numeric(periods) && !is.object(periods) && any(periods != floor(periods))) {
+    abort(c(
+      "Periods in a database must be whole numbers, dates or strings.",
+      i = "Number the periods there."
+    ), "panel", call)
+  }
 }
 
 #' Treated units among units of no name, who come before or after them

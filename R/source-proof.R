@@ -58,21 +58,27 @@ proof_rows <- function(bounds) {
   rbind(ties, far)
 }
 
-#' Two questions about the rows: with loadings that mix periods, with radii within and beyond them
+#' Questions about the rows: with loadings that mix periods, with radii within and beyond them, of
+#' features and of their products
 #' @noRd
 proof_questions <- function(bounds) {
+  scale <- core_scale(bounds)
   loadings <- cbind(c(1, 1, 1) / 3, c(0.7, -0.2, 1 / 7))
-  map <- row_map_cpp(core_scale(bounds), loadings, c(0.1, -1 / 30))
+  map <- row_map_cpp(scale, loadings, c(0.1, -1 / 30))
+  products <- product_map_cpp(scale, cbind(c(0.3, -1 / 3, 0.05), loadings), c(-0.2, 0.1, -1 / 30))
   squared <- (floor(2^24 * 2^(-12:2 / 2)))^2
   one <- 2^20
   radius <- floor(2^24 / 3)
-  limit <- 4096
-  list(
-    list(kind = "energy", map = map, squared = squared, inverse = one / squared, one = one),
+  asked <- function(kind, map, limit) {
     list(
-      kind = "moments", map = map, radius = radius, limit = limit,
-      zoom = (limit - sqrt(ncol(loadings)) / 2) * (1 - 2^-40) / radius
+      kind = kind, map = map, radius = radius, limit = limit,
+      zoom = (limit - sqrt(summed_count(map)) / 2) * (1 - 2^-40) / radius
     )
+  }
+  energy <- list(kind = "energy", squared = squared, inverse = one / squared, one = one)
+  list(
+    c(energy, list(map = map)), asked("moments", map, 4096),
+    c(energy, list(map = products)), asked("sums", products, 2^20)
   )
 }
 

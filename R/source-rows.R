@@ -17,13 +17,7 @@ open_donors <- function(donors, public, calibrated, call) {
   if (!inherits(donors, "dp_elsewhere")) {
     return(donors)
   }
-  if (sums_elsewhere(donors) && !is.null(public$treated)) {
-    abort(c(
-      "{.code protect = \"everyone\"} asks questions of donors' rows that no sums answer yet.",
-      i = "Say {.code compute = \"here\"}, or {.code protect = \"donors\"}. Nothing was spent."
-    ), "argument", call)
-  }
-  grid <- if (public$private) grid_of(public$bounds)
+  grid <- if (public$private) grid_of(public$bounds, NROW(public$covariates), public$T0)
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
@@ -41,15 +35,6 @@ open_donors <- function(donors, public, calibrated, call) {
   }
   done <- TRUE
   join_rows(opened)
-}
-
-#' Are some of the sums made where the rows are?
-#' @return A flag. PUBLIC.
-#' @noRd
-sums_elsewhere <- function(donors) {
-  inherits(donors, "dp_elsewhere") && any(vapply(donors$parts, function(part) {
-    inherits(part, "dp_source") && part$compute == "database"
-  }, NA))
 }
 
 count_rows <- function(rows) {
@@ -123,7 +108,7 @@ open_part.dp_table <- function(part, design, grid, calibrated, call) {
   check_calibration(part, calibrated, call)
   if (!here) prove_engine(part, call)
   wide <- make_wide(part, design, grid, call)
-  if (here) stream_rows(wide) else asked_table(wide)
+  if (here) stream_rows(raw_covariates(wide, design$covariates)) else asked_table(wide)
 }
 
 #' Intervals are calibrated on rows: they travel only where the user says so

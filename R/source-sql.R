@@ -172,33 +172,60 @@ sql_cell <- function(y, map, dialect) {
 #' @param from (`string`)\cr what stands after FROM: long rows of donors.
 #' @param unit,time,outcome (`string`)\cr columns, quoted.
 #' @param periods (`character`)\cr literals, in order.
-#' @param map (`list` or `NULL`)\cr `centre` (T), `scale`, `limit` (T); `NULL`: outcomes as they
-#'   are.
+#' @param map (`list` or `NULL`)\cr `centre`, `scale`, `limit`, and `times`, which of them are
+#'   periods; `NULL`: outcomes as they are.
 #' @param text (`flag`)\cr are the identifiers strings?
 #' @param before (`count`)\cr how many people have their numbers already.
+#' @param more (`list` or `NULL`)\cr covariates, from [sql_covariates()], to stand after the first
+#'   `more$T0` periods.
 #' @noRd
-sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FALSE, before = 0) {
+sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FALSE, before = 0,
+                     more = NULL) {
   y <- sql_cast(outcome, dialect$real)
-  largest <- sql_real(.Machine$double.xmax, dialect)
   cells <- vapply(seq_along(periods), function(t) {
-    cell <- if (is.null(map)) {
-      y
-    } else {
-      sql_cell(y, list(
-        centre = map$centre[[t]], scale = map$scale, limit = map$limit[[t]]
-      ), dialect)
-    }
+    cell <- sql_outcome(y, t, map, dialect)
     paste0("MAX(CASE WHEN ", time, " = ", periods[[t]], " THEN ", cell, " END) AS q", t)
   }, "")
   people <- paste0(
-    "SELECT ", unit, " AS u, COUNT(*) AS k, SUM(CASE WHEN ", y, " >= -", largest, " AND ", y,
-    " <= ", largest, " THEN 1 ELSE 0 END) AS ok, ", paste(cells, collapse = ", "), " FROM ", from,
+    "SELECT ", unit, " AS u, COUNT(*) AS k, SUM(CASE WHEN ", sql_is_finite(y, dialect),
+    " THEN 1 ELSE 0 END) AS ok, ", paste(c(cells, more$inner), collapse = ", "), " FROM ", from,
     " GROUP BY ", unit
   )
   paste0(
     "SELECT ROW_NUMBER() OVER (ORDER BY ", if (text) dialect$order("u") else "u", ") + ",
     sql_whole(before), " AS r, k, ok, ",
-    paste0("q", seq_along(periods), collapse = ", "), " FROM (", people, ") p"
+    paste(sql_columns_of(paste0("q", seq_along(periods)), more), collapse = ", "), " FROM (",
+    people, ") p"
+  )
+}
+
+#' An outcome as it is, or its cell in period t
+#' @noRd
+sql_outcome <- function(y, t, map, dialect) {
+  if (is.null(map)) {
+    return(y)
+  }
+  at <- if (is.null(map$times)) t else map$times[[t]]
+  sql_cell(y, list(centre = map$centre[[at]], scale = map$scale, limit = map$limit[[at]]), dialect)
+}
+
+sql_is_finite <- function(x, dialect) {
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
+}
+
+#' Columns q1, q2, ... of a person: outcomes, with covariates after the pre-period, and whether the
+#' covariates are whole
+#' @noRd
+sql_columns_of <- function(outcomes, more) {
+  if (is.null(more)) {
+    return(outcomes)
+  }
+  pre <- seq_len(more$T0)
+  values <- c(outcomes[pre], more$outer, outcomes[-pre])
+  c(
+    paste(values, "AS", paste0("q", seq_along(values))),
+    paste0("CASE WHEN ", more$whole, " THEN 1 ELSE 0 END AS known")
   )
 }
 
@@ -227,13 +254,16 @@ sql_group <- function(unit, cuts, b, groups, dialect, text = FALSE) {
   )
 }
 
-#' How many people there are, and how many have not one finite value in every period
+#' How many people there are, how many have not one finite value in every period and, with
+#' covariates, how many have not all of these
 #' @noRd
-sql_check <- function(table, periods) {
+sql_check <- function(table, periods, covariates = 0L) {
   whole <- paste0("k = ", periods, " AND ok = ", periods, " AND ",
-    paste0("q", seq_len(periods), " IS NOT NULL", collapse = " AND "))
+    paste0("q", seq_len(periods + covariates), " IS NOT NULL", collapse = " AND "))
   paste0(
-    "SELECT COUNT(*) AS n, SUM(CASE WHEN ", whole, " THEN 0 ELSE 1 END) AS bad FROM ", table
+    "SELECT COUNT(*) AS n, ",
+    if (covariates > 0L) "SUM(CASE WHEN known = 1 THEN 0 ELSE 1 END) AS missing, ",
+    "SUM(CASE WHEN ", whole, " THEN 0 ELSE 1 END) AS bad FROM ", table
   )
 }
 
@@ -245,8 +275,10 @@ sql_level <- function(columns, from, name, dialect) {
   paste0("(SELECT ", paste(columns, collapse = ", "), " FROM ", from, dialect$fence, ") ", name)
 }
 
-#' Features of every person, whole numbers z1, z2, ..., and their squared norm nn
-#' @param map (`list`)\cr the row map of a question. PUBLIC or RELEASED.
+#' What is summed of every person, whole numbers z1, z2, ..., and their squared norm nn: features, or
+#' products of them
+#' @param map (`list`)\cr the row map of a question; with `lift` and `slope` the first feature
+#'   multiplies the others. PUBLIC or RELEASED.
 #' @noRd
 sql_features <- function(table, map, dialect) {
   periods <- nrow(map$loadings)
@@ -255,14 +287,32 @@ sql_features <- function(table, map, dialect) {
     paste0(sql_cast(paste0("q", seq_len(periods)), dialect$whole), " AS q", seq_len(periods)),
     table, "a", dialect
   )
+  name <- if (is.null(map$lift)) paste0("z", seq_len(d)) else c("f", paste0("r", seq_len(d - 1L)))
   features <- vapply(seq_len(d), function(j) {
-    paste0(sql_feature(paste0("q", seq_len(periods)), map, j, dialect), " AS z", j)
+    paste(sql_feature(paste0("q", seq_len(periods)), map, j, dialect), "AS", name[[j]])
   }, "")
-  z <- paste0("z", seq_len(d))
-  sql_level(
-    c(z, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")),
-    sql_level(features, wide, "b", dialect), "c", dialect
+  from <- sql_level(features, wide, "b", dialect)
+  if (!is.null(map$lift)) from <- sql_multiplied(from, name[-1L], map, dialect)
+  z <- paste0("z", seq_len(summed_count(map)))
+  sql_level(c(z, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")), from, "c", dialect)
+}
+
+#' How many numbers of a person are summed
+#' @noRd
+summed_count <- function(map) ncol(map$loadings) - !is.null(map$lift)
+
+#' Products z1, z2, ... of feature f and the others: 1 + f, times each, rounded
+#' @noRd
+sql_multiplied <- function(from, others, map, dialect) {
+  gain <- paste0(
+    "(", sql_real(map$lift, dialect), " + ", sql_cast("f", dialect$real), " * ",
+    sql_real(map$slope, dialect), ") AS g"
   )
+  products <- vapply(seq_along(others), function(t) {
+    product <- paste0(sql_cast(others[[t]], dialect$real), " * g")
+    paste0(sql_cast(sql_rint(product, dialect), dialect$whole), " AS z", t)
+  }, "")
+  sql_level(products, sql_level(c(others, gain), from, "p", dialect), "q", dialect)
 }
 
 #' One feature of integers: its loadings' sum, rescaled and rounded, less the origin
@@ -310,12 +360,13 @@ sql_columns <- 1500L
 #' Sums and products of the clipped people w: whole numbers, |w| <= limit
 #'
 #' The last comparison is of the very columns that are summed.
-#' @param question (`list`)\cr `map`, `radius`, `limit`, `zoom`.
+#' @param question (`list`)\cr `map`, `radius`, `limit`, `zoom`; `kind`: `"moments"`, or `"sums"`
+#'   without products.
 #' @return Queries whose only rows hold `n`, then, over all of them, `s1`, ..., and the products
 #'   `g1_1`, `g1_2`, `g2_2`, ...
 #' @noRd
 sql_moments <- function(table, question, dialect) {
-  d <- ncol(question$map$loadings)
+  d <- summed_count(question$map)
   z <- paste0("z", seq_len(d))
   w <- paste0("w", seq_len(d))
   real <- function(x) sql_real(x, dialect)
@@ -327,15 +378,17 @@ sql_moments <- function(table, question, dialect) {
     "CASE WHEN l <= ", real(question$radius), " THEN ", real(question$zoom), " ELSE ",
     real(question$zoom), " * (", real(question$radius), " / l) END AS f"
   )), norms, "e", dialect)
+  # Squares of up to 2^20 do not fit 32 bits.
+  type <- if (question$limit > 4096) dialect$whole else dialect$small
   clipped <- sql_level(paste0(
-    sql_cast(
-      sql_rint(paste0(sql_cast(z, dialect$real), " * f"), dialect), dialect$small
-    ), " AS ", w
+    sql_cast(sql_rint(paste0(sql_cast(z, dialect$real), " * f"), dialect), type), " AS ", w
   ), factors, "g", dialect)
   at <- moment_pairs(d)
   sums <- c(
     paste0("SUM(", w, ") AS s", seq_len(d)),
-    paste0("SUM(", w[at$i], " * ", w[at$j], ") AS g", at$i, "_", at$j)
+    if (question$kind == "moments") {
+      paste0("SUM(", w[at$i], " * ", w[at$j], ") AS g", at$i, "_", at$j)
+    }
   )
   guard <- paste0(paste(w, w, sep = " * ", collapse = " + "), " <= ", sql_whole(question$limit^2))
   groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)

@@ -19,7 +19,7 @@
 #' @section Two ways to compute:
 #' `compute = "here"`: the engine turns long rows into one row of integers a person, once, into a
 #' temporary table; blocks of these stream to the core, which does the rest. Memory is bounded by
-#' `block`. Blocks are read about five times, one block only once: where memory holds all people, 4
+#' `block`. Blocks are read up to nine times, one block only once: where memory holds all people, 4
 #' bytes a number, a `block` of as many is fastest.
 #'
 #' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
@@ -27,9 +27,19 @@
 #' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
 #' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
 #' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
-#' `dp_control(intervals = FALSE)`. [dp_lm()] asks about 30 queries and lets no row travel;
-#' [dp_glm()] needs rows, and so does `protect = "everyone"`; covariates and `na = "interpolate"`
-#' need a data frame. Each is refused before anything is spent.
+#' `dp_control(intervals = FALSE)`. So do the rows of the treated people whom `protect = "everyone"`
+#' protects. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()] needs rows, and is
+#' refused before anything is spent.
+#'
+#' @section Panels:
+#' Several adoption dates, covariates and `protect = "everyone"` work as with a data frame, in both
+#' ways. So does `na = "interpolate"` with a [dp_roster()], from one table or files: the roster's
+#' units are written into a temporary table, and the engine fills gaps row by row. An engine's rows
+#' have no order: of several rows of a unit in a period the largest outcome counts. Without a roster
+#' every unit needs one finite outcome a period. Outcome, treatment and covariates are columns, and
+#' a factor's levels are in `bounds` also where `epsilon = Inf`. A fit with `monitor` can be made
+#' from a table; what comes later is given to `update()` as a matrix, chunks or a data frame. Methods
+#' other than `"gram"` and classical estimators need the donors in memory.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
@@ -55,7 +65,8 @@
 #'   [dp_lm()], where rows are people.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, where no formula names it.
 #' @param compute (`string`)\cr `"here"` or `"database"`, see below.
-#' @param calibrate (`flag`)\cr with `"database"`: may the rows of up to 10,000 people travel?
+#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of up to 10,000 people for the
+#'   intervals, and of protected treated people?
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
 #' @param groups (`count`)\cr people are made wide in so many groups, one after the other: an engine
 #'   with little memory needs not spill. Each group reads the table once.

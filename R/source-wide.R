@@ -2,34 +2,73 @@
 # blocks, or asked for sums.
 
 #' How rows are put on the core's grid: centre, scale and limit of its row map, and their `id`
+#' @param covariates (`count`)\cr columns after the first `T0` periods.
+#' @return These, and `times`: which columns are periods.
 #' @noRd
-grid_of <- function(bounds) {
-  n_times <- length(bounds$centre)
-  map <- row_map_cpp(core_scale(bounds), diag(n_times), numeric(n_times))
-  map[c("centre", "scale", "limit", "id")]
+grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
+  scale <- insert_scale(core_scale(bounds), covariates, T0)
+  columns <- length(scale$centre)
+  map <- row_map_cpp(scale, diag(columns), numeric(columns))
+  between <- if (covariates > 0L) T0 + seq_len(covariates)
+  c(map[c("centre", "scale", "limit", "id")], list(times = setdiff(seq_len(columns), between)))
 }
 
 #' The temporary table of one row a person, checked
-#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated).
-#' @param grid (`list` or `NULL`)\cr `centre`, `scale`, `limit`; `NULL`: outcomes as they are.
-#' @return A list: `table`, `name`, `n`, `periods`, `close`.
+#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated);
+#'   `covariates`, from [source_covariates()], and `roster`, from [panel_of_roster()],
+#'   if there are any.
+#' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: outcomes as they are.
+#' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and what reading
+#'   it takes.
 #' @noRd
 make_wide <- function(table, design, grid, call) {
   con <- table$con
   dialect <- table$dialect
   name <- fresh_name(dialect)
-  unit <- quoted(con, table$index[[1L]])
-  time <- quoted(con, table$index[[2L]])
-  outcome <- quoted(con, design$outcome %||% table$outcome)
-  text <- is.character(table$kinds[[1L]])
   periods <- sql_literals(con, design$periods)
   if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
+  roster <- paste0(name, "_units")
   close <- function() {
-    quiet_sql(con, c(paste("DROP TABLE", c(name, paste0(name, "_cuts"))), dialect$after))
+    quiet_sql(con, c(
+      paste("DROP TABLE", c(name, paste0(name, "_cuts"), roster[!is.null(design$roster)])),
+      dialect$after
+    ))
   }
   quiet_sql(con, dialect$before)
   done <- FALSE
   on.exit(if (!done) close())
+  if (!is.null(design$covariates)) {
+    design$covariates <- c(design$covariates, sql_covariates(
+      table, design$covariates, periods, !is.null(design$roster), !is.null(grid), call
+    ))
+  }
+  if (is.null(design$roster)) {
+    fill_wide(table, design, grid, periods, name, call)
+  } else {
+    fill_from_roster(table, design, grid, periods, name, roster, call)
+  }
+  if (dialect$index) {
+    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"), call)
+  }
+  columns <- length(periods) + NROW(design$covariates$columns)
+  n <- check_wide(con, name, length(periods), columns, call)
+  done <- TRUE
+  list(
+    con = con, name = name, n = n, periods = columns, dialect = dialect, grid = grid,
+    block = table$block, calibrate = table$calibrate, close = close
+  )
+}
+
+#' Make people wide, group after group
+#' @param periods (`character`)\cr literals.
+#' @noRd
+fill_wide <- function(table, design, grid, periods, name, call) {
+  con <- table$con
+  dialect <- table$dialect
+  unit <- quoted(con, table$index[[1L]])
+  time <- quoted(con, table$index[[2L]])
+  outcome <- quoted(con, design$outcome %||% table$outcome)
+  text <- is.character(table$kinds[[1L]])
   groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text, call)
   for (b in seq_len(groups)) {
     chosen <- if (groups > 1L) sql_group(unit, paste0(name, "_cuts"), b, groups, dialect, text)
@@ -39,29 +78,57 @@ make_wide <- function(table, design, grid, call) {
       0
     }
     query <- sql_wide(
-      donors_from(table, design, chosen), unit, time, outcome, periods, grid, dialect, text, before
+      donors_from(table, design, chosen), unit, time, outcome, periods, grid, dialect, text, before,
+      design$covariates
     )
-    run_sql(con, if (b > 1L) paste("INSERT INTO", name, query) else dialect$make(name, query), call,
-      what = "Preparing the donors' rows"
+    keep_rows(table, name, query, b == 1L, call)
+  }
+}
+
+#' Make the donors of a roster wide and fill their gaps, group after group
+#' @noRd
+fill_from_roster <- function(table, design, grid, periods, name, units, call) {
+  n <- length(design$roster$units)
+  kept <- keep_units(table, units, design$roster$units, call)
+  size <- ceiling(n / table$groups)
+  for (first in seq(0, n - 1, by = size)) {
+    where <- if (size < n) {
+      paste("ro.dpsc_r >", sql_whole(first), "AND ro.dpsc_r <=", sql_whole(first + size))
+    }
+    query <- sql_filled(
+      joined_units(table, kept, where), quoted(table$con, table$index[[2L]]),
+      quoted(table$con, design$outcome), periods, grid, design$roster, table$dialect,
+      design$covariates
     )
+    keep_rows(table, name, query, first == 0, call)
   }
-  if (dialect$index) {
-    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"), call)
+}
+
+#' Keep the rows of a query: a temporary table, or more rows of it
+#' @noRd
+keep_rows <- function(table, name, query, first, call) {
+  text <- if (first) table$dialect$make(name, query) else paste("INSERT INTO", name, query)
+  run_sql(table$con, text, call, what = "Preparing the donors' rows")
+}
+
+#' How many people a wide table has; refuse one that is not whole
+#' @noRd
+check_wide <- function(con, name, periods, columns, call) {
+  found <- sql_numbers(con, sql_check(name, periods, columns - periods), call)
+  if (columns > periods && found[[2L]] > 0) {
+    abort(c(
+      "Covariates must be known and finite for everybody before the treatment.",
+      x = "Some donor has a value that is missing or not finite.", i = row_by_row_advice
+    ), "covariate", call)
   }
-  n_times <- length(design$periods)
-  found <- sql_numbers(con, sql_check(name, n_times), call)
-  if (found[[2L]] > 0) {
+  if (found[[length(found)]] > 0) {
     abort(c(
       "Every donor must have one finite outcome in every period.",
       x = "Some donor has no row, several rows, or a value that is missing or not finite.",
       i = row_by_row_advice
     ), "panel", call)
   }
-  done <- TRUE
-  list(
-    con = con, name = name, n = found[[1L]], periods = n_times, dialect = dialect, grid = grid,
-    block = table$block, calibrate = table$calibrate, close = close
-  )
+  found[[1L]]
 }
 
 abort_periods <- function(n_times, call) {
@@ -143,6 +210,7 @@ stream_rows <- function(wide) {
     block <- fetch_rows(
       wide, sql_block(wide$name, wide$periods, first, last), last - first, charged, call
     )
+    if (!is.null(wide$finish)) block <- wide$finish(block)
     same_block(sums, i, block, charged, call)
   }
   structure(list(
@@ -195,14 +263,6 @@ fetch_rows <- function(wide, query, rows, charged, call) {
   block
 }
 
-abort_changed <- function(charged, call = NULL) {
-  abort(c(
-    "The donors' rows changed between two passes.",
-    i = "The engine must keep a temporary table while a release is made.",
-    i = if (charged) charge_stays
-  ), c("engine", "reader", "panel"), call)
-}
-
 # Sums made there ---------------------------------------------------------------------------------
 
 #' A wide table whose engine makes the sums
@@ -231,13 +291,16 @@ ask_table <- function(wide, question, charged) {
       beyond = unname(sums[1L + radii + seq_len(radii)])
     ))
   }
-  d <- ncol(question$map$loadings)
+  d <- summed_count(question$map)
   parts <- lapply(sql_moments(wide$name, question, wide$dialect), function(query) {
     sql_numbers(wide$con, query, NULL, charged)
   })
   rows <- vapply(parts, `[[`, 0, 1L)
   if (length(unique(rows)) != 1L) abort_changed(charged)
   sums <- unlist(lapply(parts, `[`, -1L), use.names = FALSE)
+  if (question$kind == "sums") {
+    return(list(rows = rows[[1L]], sum = sums))
+  }
   at <- moment_pairs(d)
   gram <- matrix(0, d, d)
   gram[cbind(at$i, at$j)] <- gram[cbind(at$j, at$i)] <- sums[-seq_len(d)]

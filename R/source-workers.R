@@ -219,7 +219,7 @@ worker_ask <- function(token, question) {
   rows <- worker_state$rows
   if (inherits(rows, "dp_asked")) {
     rows$ask(question, TRUE)
-  } else if (question$kind %in% c("energy", "moments")) {
+  } else if (question$kind %in% c("energy", "moments", "sums")) {
     row_sums_cpp(rows, question)
   } else {
     people_sums_cpp(rows, worker_state$design, question)
@@ -264,6 +264,9 @@ worker_close <- function(token) {
 #' @exportS3Method
 part_facts.dp_workers <- function(part, columns, call) {
   workers <- part
+  # A worker's own table says nothing of what may come here.
+  if (isTRUE(columns$hide)) check_people_travel(workers, call)
+  columns$hide <- NULL
   facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)), call)
   common_periods(facts, call)
   out <- facts[[1L]]

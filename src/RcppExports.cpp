@@ -1391,6 +1391,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// product_map_cpp
+Rcpp::List product_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin);
+RcppExport SEXP _dpsc_product_map_cpp(SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
+    rcpp_result_gen = Rcpp::wrap(product_map_cpp(scale, loadings, origin));
+    return rcpp_result_gen;
+END_RCPP
+}
 // row_sums_cpp
 Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question);
 RcppExport SEXP _dpsc_row_sums_cpp(SEXP rowsSEXP, SEXP questionSEXP) {
@@ -1877,6 +1889,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_simulate_gram_cpp", (DL_FUNC) &_dpsc_simulate_gram_cpp, 7},
     {"_dpsc_simulate_people_cpp", (DL_FUNC) &_dpsc_simulate_people_cpp, 7},
     {"_dpsc_row_map_cpp", (DL_FUNC) &_dpsc_row_map_cpp, 3},
+    {"_dpsc_product_map_cpp", (DL_FUNC) &_dpsc_product_map_cpp, 3},
     {"_dpsc_row_sums_cpp", (DL_FUNC) &_dpsc_row_sums_cpp, 2},
     {"_dpsc_people_sums_cpp", (DL_FUNC) &_dpsc_people_sums_cpp, 3},
     {"_dpsc_people_map_cpp", (DL_FUNC) &_dpsc_people_map_cpp, 4},

@@ -4,6 +4,7 @@
 #include <RcppEigen.h>
 
 #include <dpsc/rows/people.hpp>
+#include <dpsc/rows/products.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,6 +26,18 @@ inline dpsc::row_map as_row_map(const Rcpp::List& x) {
           Rcpp::as<double>(x["rescale"]),
           Rcpp::as<Eigen::VectorXd>(x["origin"]),
           true};
+}
+
+/// The map of the features, with how they are multiplied.
+inline Rcpp::List from_products(const dpsc::product_map& map) {
+  Rcpp::List out = from_row_map(map.features);
+  out["lift"] = map.lift;
+  out["slope"] = map.slope;
+  return out;
+}
+
+inline dpsc::product_map as_products(const Rcpp::List& x) {
+  return {as_row_map(x), Rcpp::as<double>(x["lift"]), Rcpp::as<double>(x["slope"])};
 }
 
 inline const std::vector<std::string>& question_names() {

@@ -75,21 +75,23 @@ class asked_source : public dpsc::row_source {
   void pass(const dpsc::table_visitor& visit) const override { every(0, 1, visit); }
 
   bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
-    using Rcpp::_;
-    const Rcpp::List sums = answer(Rcpp::List::create(
-        _["kind"] = "energy", _["map"] = from_row_map(map), _["squared"] = into.squared_radii(),
-        _["inverse"] = into.inverse(), _["one"] = into.one()));
-    into.add_sums(sums["kept"], sums["beyond"], sums["rows"]);
-    return true;
+    return energy(from_row_map(map), into);
+  }
+
+  bool ask(const dpsc::product_map& map, dpsc::radius_energy& into) const override {
+    return energy(from_products(map), into);
   }
 
   bool ask(const dpsc::row_map& map, dpsc::clipped_moments& into) const override {
-    using Rcpp::_;
-    const Rcpp::List sums = answer(Rcpp::List::create(
-        _["kind"] = "moments", _["map"] = from_row_map(map), _["radius"] = into.radius(),
-        _["limit"] = into.limit(), _["zoom"] = into.zoom()));
+    const Rcpp::List sums = clipped("moments", from_row_map(map), into);
     into.add_sums(Rcpp::as<Eigen::VectorXd>(sums["sum"]), Rcpp::as<Eigen::MatrixXd>(sums["gram"]),
                   sums["rows"]);
+    return true;
+  }
+
+  bool ask(const dpsc::product_map& map, dpsc::clipped_sums& into) const override {
+    const Rcpp::List sums = clipped("sums", from_products(map), into);
+    into.add_sums(Rcpp::as<Eigen::VectorXd>(sums["sum"]), sums["rows"]);
     return true;
   }
 
@@ -112,6 +114,22 @@ class asked_source : public dpsc::row_source {
   Rcpp::List sample(double first, double step) const {
     const r_code_runs guard;
     return own_function("sample_rows")(donors_, first, step);
+  }
+
+  bool energy(const Rcpp::List& map, dpsc::radius_energy& into) const {
+    using Rcpp::_;
+    const Rcpp::List sums = answer(Rcpp::List::create(
+        _["kind"] = "energy", _["map"] = map, _["squared"] = into.squared_radii(),
+        _["inverse"] = into.inverse(), _["one"] = into.one()));
+    into.add_sums(sums["kept"], sums["beyond"], sums["rows"]);
+    return true;
+  }
+
+  Rcpp::List clipped(const char* kind, const Rcpp::List& map,
+                     const dpsc::clipped_sums& into) const {
+    using Rcpp::_;
+    return answer(Rcpp::List::create(_["kind"] = kind, _["map"] = map, _["radius"] = into.radius(),
+                                     _["limit"] = into.limit(), _["zoom"] = into.zoom()));
   }
 
   Rcpp::List answer(const Rcpp::List& question) const {

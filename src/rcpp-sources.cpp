@@ -25,18 +25,26 @@ Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
                                             static_cast<double>(id & 0xffffffff)));
 }
 
-// Sums WITHOUT NOISE over rows here, for a coordinator that adds them, or for an engine's proof.
-// `question` as asked_source makes it. PRIVATE.
+// Products of its features, as the round for a target has them.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question) {
-  const auto source = as_source(rows);
-  const dpsc::row_map map = as_row_map(question["map"]);
+Rcpp::List product_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
+                           const Eigen::VectorXd& origin) {
+  const dpsc::product_map map =
+      dpsc::products_on_grid(dpsc::map_on_grid(as_scale(scale), loadings, origin)).map;
+  map.check();
+  return from_products(map);
+}
+
+namespace {
+
+/// The answer to a question, with the number of rows that were given on the way.
+template <typename Map>
+Rcpp::List sums_of(const dpsc::row_source& source, const Map& map, const Rcpp::List& question) {
   map.check();
   double count = 0.0;
   const std::string kind = Rcpp::as<std::string>(question["kind"]);
-  // Counts what it is given on the way.
   const auto add = [&](auto& into) {
-    source->pass([&](const dpsc::table_view& table) {
+    source.pass([&](const dpsc::table_view& table) {
       count += static_cast<double>(table.rows);
       const dpsc::matrix_source one(table);
       dpsc::add_features(one, map, into, interrupter());
@@ -51,11 +59,30 @@ Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question) {
     return Rcpp::List::create(_["rows"] = count, _["kept"] = energy.kept(),
                               _["beyond"] = energy.beyond());
   }
-  dpsc::clipped_moments moments(map.dimension(), Rcpp::as<double>(question["radius"]),
-                                Rcpp::as<double>(question["limit"]));
+  const auto radius = Rcpp::as<double>(question["radius"]);
+  const auto limit = Rcpp::as<double>(question["limit"]);
+  if (kind == "sums") {
+    dpsc::clipped_sums sums(map.dimension(), radius, limit);
+    add(sums);
+    return Rcpp::List::create(_["rows"] = count, _["sum"] = sums.sum());
+  }
+  if (kind != "moments") throw std::invalid_argument("there is no such question");
+  dpsc::clipped_moments moments(map.dimension(), radius, limit);
   add(moments);
   return Rcpp::List::create(_["rows"] = count, _["sum"] = moments.sum(),
                             _["gram"] = moments.gram());
+}
+
+}  // namespace
+
+// Sums WITHOUT NOISE over rows here, for a coordinator that adds them, or for an engine's proof.
+// `question` as asked_source makes it. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question) {
+  const auto source = as_source(rows);
+  const Rcpp::List map = question["map"];
+  return map.containsElementNamed("lift") ? sums_of(*source, as_products(map), question)
+                                          : sums_of(*source, as_row_map(map), question);
 }
 
 // The same for questions of a regression, over people's rows as numbers. PRIVATE.

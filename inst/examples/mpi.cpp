@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <dpsc/engine.hpp>
 #include <dpsc/release/gram_release.hpp>
+#include <dpsc/release/lm_release.hpp>
 #include <random>
 
 #include "mpi_source.hpp"
@@ -43,6 +44,7 @@ dpsc::panel_facts public_facts() {
   facts.epsilon = 2.0;
   facts.delta = 1e-6;
   facts.intervals = true;
+  facts.targeted = true;
   facts.y = Eigen::VectorXd::LinSpaced(T0, 0.1, 0.0);
   return facts;
 }
@@ -56,6 +58,34 @@ dpsc::gram_release release(const dpsc::row_source& source) {
   dpsc::drawn_noise<known_engine> noise(engine);
   return dpsc::run_gram(dpsc::plan_gram(facts), facts, bounds, options, source, noise,
                         [](double) {});
+}
+
+/// A regression of the ninth column on two others and a product, over the same people.
+dpsc::lm_facts regression() {
+  dpsc::lm_facts facts;
+  facts.n = static_cast<double>(n);
+  facts.epsilon = 2.0;
+  facts.delta = 1e-6;
+  facts.scores = true;
+  facts.design.variables = {{50.0, 50.0, false}, {50.0, 50.0, false}, {50.0, 50.0, false}};
+  facts.design.columns = {{{0}, {1}}, {{1}, {1}}, {{0, 1}, {1, 1}}};
+  facts.located = {"first", "second", "response"};
+  return facts;
+}
+
+dpsc::lm_release regress(const dpsc::row_source& source) {
+  const dpsc::lm_facts facts = regression();
+  known_engine engine;
+  dpsc::drawn_noise<known_engine> noise(engine);
+  return dpsc::run_lm(dpsc::plan_lm(facts), facts, source, noise, [](double) {});
+}
+
+/// Rows of that regression: columns of people, one of them not known.
+Eigen::MatrixXd regression_rows(const Eigen::MatrixXd& people) {
+  Eigen::MatrixXd rows(people.rows(), 3);
+  rows << people.col(0), people.col(3), people.col(8);
+  if (rows.rows() > 5) rows(5, 1) = std::nan("");
+  return rows;
 }
 
 int passed = 0, failed = 0;
@@ -83,6 +113,8 @@ void compare(const dpsc::row_source& own, const Eigen::MatrixXd& people) {
     expect(parts.statistics.mean == whole.statistics.mean, "the same means");
     expect(parts.statistics.covariance == whole.statistics.covariance, "the same moments");
     expect(whole.statistics.covariance.norm() > 0.0, "there are moments");
+    expect(parts.target.mean.size() == T1 && parts.target.mean == whole.target.mean,
+           "the same sum for the target");
     expect(parts.intervals.made && whole.intervals.made, "intervals are calibrated");
     expect(parts.intervals.second == whole.intervals.second &&
                parts.intervals.band == whole.intervals.band,
@@ -93,6 +125,26 @@ void compare(const dpsc::row_source& own, const Eigen::MatrixXd& people) {
     const dpsc_mpi::coordinator ranks(own, T, false, MPI_COMM_WORLD);
     expect(refused([&] { release(ranks); }), "no rows travel that were not allowed to");
   }
+}
+
+bool same(const dpsc::lm_release& a, const dpsc::lm_release& b) {
+  bool same = a.location.median == b.location.median && a.location.scale == b.location.scale &&
+              a.rounds.size() == b.rounds.size() && !a.rounds.empty() && a.scores && b.scores &&
+              a.scores->meat == b.scores->meat;
+  for (std::size_t k = 0; same && k < a.rounds.size(); ++k)
+    same = a.rounds[k].radius == b.rounds[k].radius && a.rounds[k].clip == b.rounds[k].clip &&
+           a.rounds[k].mean == b.rounds[k].mean &&
+           a.rounds[k].covariance == b.rounds[k].covariance &&
+           a.rounds[k].cross == b.rounds[k].cross;
+  return same;
+}
+
+/// Rank 0: the same of a regression.
+void compare_regression(const dpsc::row_source& own, const Eigen::MatrixXd& rows) {
+  const dpsc::lm_release whole = regress(source_of(rows));
+  const dpsc_mpi::coordinator ranks(own, 3, false, MPI_COMM_WORLD);
+  expect(same(regress(ranks), whole), "the same regression");
+  expect(same(regress(ranks), whole), "and again");
 }
 
 }  // namespace
@@ -116,6 +168,18 @@ int main(int count, char** arguments) {
            "a second rank makes no release");
     dpsc_mpi::serve(own, comm);
     dpsc_mpi::serve(own, comm);
+  }
+  // A regression's people, whole and as this rank's shard.
+  const Eigen::MatrixXd rows = regression_rows(people);
+  const Eigen::MatrixXd some = rows.middleRows(first, last - first);
+  const dpsc::matrix_source mine = source_of(some);
+  const dpsc::lm_facts facts = regression();
+  if (rank == 0) {
+    compare_regression(mine, rows);
+  } else {
+    expect(refused([&] { dpsc_mpi::coordinator second(mine, 3, false, comm); }),
+           "a second rank makes no regression");
+    dpsc_mpi::serve(mine, comm, &facts.design);
   }
   // Sums are nobody's but rank 0's.
   expect(dpsc_mpi::reduce({1.0, 2.0}, comm).size() == (rank == 0 ? 2u : 0u), "who has sums");

@@ -373,11 +373,10 @@ class gridded : public dpsc::row_source {
     visit({nullptr, rows_.data(), rows_.rows(), rows_.cols(), grid_});
   }
   bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
-    dpsc::radius_energy own(into.squared_radii(), dpsc::radius_price,
-                            static_cast<int>(std::log2(into.one())));
-    add(map, own);
-    into.add_sums(own.kept(), own.beyond(), static_cast<double>(rows_.rows()));
-    return true;
+    return energy(map, into);
+  }
+  bool ask(const dpsc::product_map& map, dpsc::radius_energy& into) const override {
+    return energy(map, into);
   }
   bool ask(const dpsc::row_map& map, dpsc::clipped_moments& into) const override {
     dpsc::clipped_moments own(map.dimension(), into.radius(), into.limit());
@@ -385,13 +384,27 @@ class gridded : public dpsc::row_source {
     into.add_sums(own.sum(), own.gram(), static_cast<double>(rows_.rows()));
     return true;
   }
+  bool ask(const dpsc::product_map& map, dpsc::clipped_sums& into) const override {
+    dpsc::clipped_sums own(map.dimension(), into.radius(), into.limit());
+    add(map, own);
+    into.add_sums(own.sum(), static_cast<double>(rows_.rows()));
+    return true;
+  }
 
  private:
-  template <typename Accumulator>
-  void add(const dpsc::row_map& map, Accumulator& own) const {
+  template <typename Map>
+  bool energy(const Map& map, dpsc::radius_energy& into) const {
+    dpsc::radius_energy own(into.squared_radii(), dpsc::radius_price,
+                            static_cast<int>(std::log2(into.one())));
+    add(map, own);
+    into.add_sums(own.kept(), own.beyond(), static_cast<double>(rows_.rows()));
+    return true;
+  }
+  template <typename Map, typename Accumulator>
+  void add(const Map& map, Accumulator& own) const {
     pass([&](const dpsc::table_view& table) {
-      dpsc::block_reader reader(table, map);
-      for (Index b = 0; b < reader.blocks(); ++b) own.add(reader.features(b));
+      dpsc::block_reader reader(table, dpsc::features_of(map));
+      for (Index b = 0; b < reader.blocks(); ++b) own.add(dpsc::summed_of(map, reader.features(b)));
     });
   }
   Eigen::MatrixXi rows_;
@@ -442,6 +455,7 @@ void check_columns(const dpsc::gram_statistics& s, dpsc::estimator_options optio
 // release.
 void test_sources(int rounds) {
   const dpsc::ticker quiet = [](double) {};
+  int targets = 0;
   for (int round = 0; round < rounds; ++round) {
     dpsc::panel_facts facts;
     facts.T0 = whole(2, 6);
@@ -452,6 +466,7 @@ void test_sources(int rounds) {
     facts.delta = round % 2 ? 1e-6 : 0.0;
     facts.y = random_vector(facts.T0, 0.5);
     facts.group = round % 3 == 0;
+    facts.targeted = true;
     const MatrixXd table = random_matrix(n, T, 900.0).array().round();
     const Eigen::MatrixXi whole_numbers = table.cast<int>();
     const Index cut = whole(1, n - 1);
@@ -480,6 +495,10 @@ void test_sources(int rounds) {
     CHECK(one.statistics.mean == four.statistics.mean);
     CHECK(one.statistics.covariance == four.statistics.covariance);
     CHECK(one.intervals.band == four.intervals.band);
+    CHECK(one.target.mean.size() == (plan.target.made() ? facts.T1 : 0));
+    targets += plan.target.made();
+    CHECK(one.target.mean == two.target.mean && one.target.mean == three.target.mean);
+    CHECK(one.target.mean == four.target.mean);
     // Rows on a grid are for that grid alone.
     dpsc::row_map other = map;
     other.scale *= 2.0;
@@ -507,6 +526,41 @@ void test_sources(int rounds) {
     CHECK(one.intervals.second == two.intervals.second);
     CHECK(one.intervals.second == three.intervals.second);
     CHECK(one.intervals.band == three.intervals.band);
+  }
+  CHECK(rounds < 20 || targets > 0);
+}
+
+// Products of features, by their definition: whole, and short enough for exact squares.
+void test_products(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index T = whole(2, 6), d = whole(2, 5), n = 30;
+    const double size = std::pow(10.0, whole(-3, 3));
+    const dpsc::row_scale scale{VectorXd::Zero(T), 1.0, VectorXd::Ones(T)};
+    MatrixXd loadings = random_matrix(T, d);
+    loadings.col(0) *= size;
+    const dpsc::grid_map grid = dpsc::map_on_grid(scale, loadings, random_vector(d, 0.3));
+    const dpsc::grid_products products = dpsc::products_on_grid(grid);
+    products.map.check();
+    CHECK(products.map.lift <= 1.0 && products.map.lift * products.unit == grid.unit);
+    MatrixXd rows = random_matrix(n, T, 3.0);
+    rows.row(0) = loadings.col(0).array().sign() * 1e300;
+    rows.row(1) = -rows.row(0);
+    const MatrixXd table = rows;
+    dpsc::block_reader reader(table_of(table), grid.map);
+    const MatrixXd z = reader.features(0);
+    const MatrixXd v = products.map.rows(z);
+    CHECK(v.array().floor().isApprox(v.array(), 0.0));
+    CHECK((dpsc::squared_row_norms(v) < 0x1.0p53).all());
+    for (Index i = 0; i < n; ++i)
+      for (Index t = 0; t + 1 < d; ++t) {
+        const double exact = (1.0 + z(i, 0) * grid.unit) * z(i, t + 1) * products.map.lift;
+        CHECK(std::fabs(v(i, t) - exact) <= 0.5 + 1e-6);
+      }
+    dpsc::product_map longer = products.map;
+    longer.lift *= 0x1.0p60;
+    CHECK_THROWS(std::invalid_argument, longer.check());
+    longer.lift = 0.3;
+    CHECK_THROWS(std::invalid_argument, longer.check());
   }
 }
 

@@ -65,15 +65,8 @@ test_that("engines make the core's integers of any rows and any map", {
       d <- ncol(map$loadings)
       squared <- floor(2^25 * 2^(-30:2 / 3))^2
       for (radius in c(2^20, 2^24)) {
-        questions <- list(
-          list(
-            kind = "energy", map = given, squared = squared, inverse = 2^20 / squared, one = 2^20
-          ),
-          list(
-            kind = "moments", map = given, radius = radius, limit = 4096,
-            zoom = (4096 - sqrt(d) / 2) * (1 - 2^-40) / radius
-          )
-        )
+        products <- if (d > 1L) product_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+        questions <- asked_of(given, products, radius, squared)
         for (question in questions) {
           expect_identical(ask_table(wide, question, FALSE), row_sums_cpp(rows, question),
             label = paste(wide$dialect$name, round, question$kind)
@@ -260,6 +253,61 @@ test_that("engines make the core's integers of any rows and any regression", {
   }
 })
 
+test_that("engines give the data frame's release of panels with covariates, gaps, protected people", {
+  p <- long_panel(300, 5, 3)
+  whole <- with_covariates_in(p$data)
+  others <- setdiff(sort(unique(whole$unit)), treated_of(whole))[1:12]
+  many <- whole
+  many$on[many$unit %in% others & many$week > 2005] <- 1L
+  gaps <- with_covariates_in(gappy(p$data))
+  gaps$age[c(11, 40:60)] <- NA
+  gaps$g[30:90] <- NA
+  # What SQLite does not keep: infinities and what is no number.
+  gaps$age[100:104] <- c(Inf, -Inf, NaN, Inf, NaN)
+  gaps$y[120:126] <- c(Inf, -Inf, NaN, Inf, NaN, 1e-320, -1e-310)
+  roster <- roster_of(p$data)
+  fit <- function(x, ..., epsilon = 1) {
+    seeded(x, formula = on_covariates, bounds = covariate_bounds, epsilon = epsilon, ...)
+  }
+  filled <- function(x) fit(x, na = "interpolate", roster = roster)
+  for (con in engines()) {
+    fill(con, "whole", whole)
+    fill(con, "many", many)
+    fill(con, "gaps", gaps)
+    for (compute in c("here", "database")) {
+      table <- function(name) in_sqlite(con, name = name, compute = compute, calibrate = TRUE)
+      expect_identical(fit(table("whole")), fit(whole))
+      expect_identical(
+        fit(table("many"), protect = "everyone", epsilon = 20),
+        fit(many, protect = "everyone", epsilon = 20)
+      )
+      expect_identical(filled(table("gaps")), filled(gaps))
+    }
+  }
+})
+
+test_that("engines fill gaps as interpolate_rows() does, cell by cell", {
+  withr::local_seed(4)
+  rows <- matrix(stats::rnorm(540) * 10^stats::runif(540, -300, 300), 60)
+  rows[stats::runif(540) < 0.45] <- NA
+  rows[1, ] <- c(1.7e308, NA, -1.7e308, NA, 1e308, NA, NA, 5e-324, NA)
+  rows[2, ] <- c(5e-324, NA, -5e-324, NA, 1e-310, NA, 5e-324, NA, NA)
+  long <- data.frame(unit = rep(1:60, 9), week = rep(1:9, each = 60), y = c(rows))
+  for (con in engines()) {
+    fill(con, "gaps60", long[sample(540), ])
+    wide <- make_wide(in_sqlite(con, name = "gaps60", outcome = "y"), list(
+      outcome = "y", periods = 1:9, roster = list(units = 1:60, T0 = 5, middle = 1:9 / 3)
+    ), NULL, NULL)
+    found <- stream_rows(wide)$reader(1, FALSE, NULL)
+    wide$close()
+    expected <- interpolate_rows(rows, 5, 1:9 / 3)
+    # Below 2^-1000 no line is drawn.
+    tiny <- abs(expected) < 1e-300
+    expect_identical(found[!tiny], expected[!tiny])
+    expect_lt(max(abs(found[tiny])), 1e-300)
+  }
+})
+
 test_that("Parquet files are read by DuckDB", {
   con <- engines()$duckdb
   skip_if(is.null(con), "no DuckDB")
@@ -305,4 +353,31 @@ test_that("two Postgres shards that mirai's workers hold give the release of all
   }, envir = list2env(list(host = host), parent = globalenv()))
   workers <- dp_workers(cluster, open, calibrate = TRUE)
   expect_identical(seeded(workers), seeded(p$data))
+})
+
+test_that("mirai's workers hold the people of a regression, and none of them draws", {
+  skip_if_not_installed("mirai")
+  withr::local_seed(2)
+  people <- data.frame(x = stats::runif(900, -1, 1), g = sample(c("a", "b"), 900, TRUE))
+  people$y <- people$x + (people$g == "b") + stats::rnorm(900, 0, 0.3)
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), TZ = "UTC")
+  cluster <- mirai::make_cluster(2)
+  withr::defer(mirai::stop_cluster(cluster))
+  halves <- list(people[1:400, ], people[401:900, ])
+  open <- function(i) halves[[i]]
+  environment(open) <- list2env(list(halves = halves), parent = globalenv())
+  workers <- dp_workers(cluster, open)
+  bounds <- list(y = c(-4, 4), x = c(-1, 1), g = c("a", "b"))
+  fit <- function(data) {
+    withr::local_seed(6)
+    dp_lm(y ~ x * g, data, epsilon = 2, bounds = bounds, control = dp_control(rng = "R"))
+  }
+  expect_identical(fit(workers), fit(people))
+  tried <- parallel::clusterCall(cluster, function(people, bounds) {
+    tryCatch(
+      dpsc::dp_lm(y ~ x, people, epsilon = 1, bounds = bounds),
+      error = function(e) class(e)[[1L]]
+    )
+  }, people, bounds)
+  expect_identical(unlist(tried), rep("dpsc_error_worker", 2L))
 })

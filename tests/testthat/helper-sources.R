@@ -34,7 +34,7 @@ seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, 
                    fun = dp_release, rng = "R", intervals = TRUE) {
   force(data)
   withr::local_seed(seed)
-  control <- dp_control(rng = rng, intervals = intervals, target_round = FALSE)
+  control <- dp_control(rng = rng, intervals = intervals)
   index <- if (is.data.frame(data)) list(index = c("unit", "week"))
   do.call(fun, c(
     list(formula, data, epsilon = epsilon, bounds = bounds, control = control), index, list(...)
@@ -65,16 +65,34 @@ donors_of <- function(data) {
 random_questions <- function(bounds, periods, d, seed = 3) {
   withr::local_seed(seed)
   loadings <- matrix(stats::rnorm(periods * d), periods)
-  map <- row_map_cpp(core_scale(new_bounds(bounds, periods)), loadings, stats::rnorm(d, 0, 0.1))
-  squared <- floor(2^25 * 2^(-20:2 / 2))^2
-  radius <- floor(2^(25 - 2))
-  list(
-    list(kind = "energy", map = map, squared = squared, inverse = 2^20 / squared, one = 2^20),
+  scale <- core_scale(new_bounds(bounds, periods))
+  origin <- stats::rnorm(d, 0, 0.1)
+  asked_of(row_map_cpp(scale, loadings, origin), product_map_cpp(scale, loadings, origin))
+}
+
+# All kinds of questions, of features and, of more than one, of their products.
+asked_of <- function(map, products, radius = 2^23, squared = floor(2^25 * 2^(-20:2 / 2))^2) {
+  energy <- list(kind = "energy", squared = squared, inverse = 2^20 / squared, one = 2^20)
+  clipped <- function(kind, map, limit) {
     list(
-      kind = "moments", map = map, radius = radius, limit = 4096,
-      zoom = (4096 - sqrt(d) / 2) * (1 - 2^-40) / radius
+      kind = kind, map = map, radius = radius, limit = limit,
+      zoom = (limit - sqrt(summed_count(map)) / 2) * (1 - 2^-40) / radius
     )
+  }
+  c(
+    list(c(energy, list(map = map)), clipped("moments", map, 4096)),
+    if (ncol(map$loadings) > 1L) {
+      list(c(energy, list(map = products)), clipped("sums", products, 2^20))
+    }
   )
+}
+
+# Products of features by their definition, from the map that a question holds.
+products_of <- function(rows, map) {
+  q <- sweep(rows, 2L, map$centre) * map$scale
+  q <- round(sweep(sweep(q, 2L, -map$limit, pmax), 2L, map$limit, pmin))
+  z <- sweep(round(q %*% map$loadings * map$rescale), 2L, map$origin)
+  round(z[, -1L, drop = FALSE] * (map$lift + map$slope * z[, 1L]))
 }
 
 # Does a query hold what engines read or compute in their own ways?
@@ -84,5 +102,43 @@ sql_faults <- function(query) {
     grepl("\\b(ROUND|LEAST|GREATEST|AVG|STDDEV|POWER|TRUNC|REAL4|NUMERIC|DECIMAL)\\b", text)
 }
 
-# Sums in a database, or of workers, have no round for the target.
-two_rounds <- dp_control(rng = "R", target_round = FALSE)
+by_seed <- dp_control(rng = "R")
+
+# Covariates that vary, and one that does not; the end of doubles; levels that are not public.
+with_covariates_in <- function(data, seed = 7) {
+  withr::local_seed(seed)
+  units <- unique(data$unit)
+  data$age <- stats::rnorm(nrow(data), 40, 30)
+  data$age[1:6] <- c(1e308, -1e308, 5e-324, 0, 1 / 3, 49.5)
+  data$g <- sample(c("a", "b", "c", "D"), length(units), TRUE)[match(data$unit, units)]
+  data$member <- as.integer(match(data$unit, units) %% 3L == 0L)
+  # In Latin-1 order and in that of bytes.
+  data$g[data$unit == units[[3L]]] <- "B"
+  data
+}
+
+covariate_bounds <- list(y = c(-1, 1), age = c(0, 99.7), g = c("a", "b", "c"), member = c(0, 1))
+on_covariates <- y ~ on | age + g + member
+
+# Gaps: cells that are missing, not numbers, or infinite; people with one value, or none.
+gappy <- function(data, seed = 3) {
+  withr::local_seed(seed)
+  units <- sort(unique(data$unit))
+  data$y[sample(nrow(data), nrow(data) %/% 5)] <- NA
+  data <- data[-sample(nrow(data), nrow(data) %/% 10), ]
+  data <- data[data$unit != units[[4L]], ]
+  data <- data[data$unit != units[[5L]] | data$week == 2002, ]
+  # Nothing before the treatment.
+  data$y[data$unit == units[[6L]] & data$week <= 2005] <- NA
+  # Far apart, and the smallest.
+  at <- which(data$unit == units[[7L]])
+  data$y[at] <- rep_len(c(1e308, NA, -1.7e308, 3e-320, NA, -5e-324), length(at))
+  data
+}
+
+roster_of <- function(data, from = 2006L, seed = 9) {
+  units <- sort(unique(data$unit))
+  withr::local_seed(seed)
+  units <- sample(units)
+  dp_roster(units, ifelse(units %in% treated_of(data), from, NA), sort(unique(data$week)))
+}

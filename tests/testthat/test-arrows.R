@@ -15,10 +15,10 @@ r_floors <- list(
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
     "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect", "rowwise",
-    "simulate", "source-condition", "source-engine", "source-panel", "source-people",
-    "source-people-asked", "source-people-proof", "source-people-sql", "source-proof",
-    "source-rows", "source-sql", "source-table", "source-wide", "source-workers",
-    "stream-columns"
+    "simulate", "source-condition", "source-covariates", "source-engine", "source-gaps",
+    "source-gaps-sql", "source-panel", "source-people", "source-people-asked",
+    "source-people-proof", "source-people-sql", "source-proof", "source-rows", "source-sql",
+    "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c(
     "accountant", "control", "ledger", "monitor-base", "monitor-draws", "noise", "sensitivity"

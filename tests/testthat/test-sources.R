@@ -12,6 +12,9 @@ test_that("a seeded release is the same from a data frame and from SQLite, strea
     for (epsilon in c(1, 8)) {
       reference <- seeded(p$data, bounds = bounds, epsilon = epsilon)
       expect_false(is.null(reference$statistics$intervals))
+      # The default: three rounds of moments, and the target's own.
+      expect_length(reference$statistics$rounds, 3L)
+      expect_length(reference$statistics$target$mean, 3L)
       here <- seeded(in_sqlite(con, block = 37), bounds = bounds, epsilon = epsilon)
       expect_identical(here, reference)
       there <- seeded(in_sqlite(con, compute = "database", calibrate = TRUE),
@@ -97,7 +100,7 @@ test_that("several places give the release of all rows: tables, matrices, chunks
   mixed <- function(x) {
     withr::local_seed(2)
     dp_release(x,
-      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = two_rounds
+      target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = by_seed
     )
   }
   whole <- mixed(donors)
@@ -224,7 +227,7 @@ test_that("a reader that draws random numbers makes no noise repeat", {
   }, 2)
   release <- function(x) {
     withr::local_seed(8)
-    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = two_rounds)
+    dp_release(x, p$target, 4, epsilon = 5, bounds = c(-1, 1), control = by_seed)
   }
   expect_equal(release(reader), release(donors))
 })
@@ -416,34 +419,6 @@ test_that("a regression reads its people from a table, and from several places",
   )
 })
 
-test_that("covariates and gaps need rows in memory, which is said before the charge", {
-  skip_if_not_installed("RSQLite")
-  p <- long_panel(60, 4, 2)
-  data <- p$data
-  data$age <- 50
-  con <- sqlite_of(data)
-  roster <- dp_roster(
-    unit = unique(data$unit), periods = 2001:2006,
-    from = ifelse(unique(data$unit) %in% treated_of(data), 2005L, NA)
-  )
-  for (compute in c("here", "database")) {
-    table <- in_sqlite(con, compute = compute, calibrate = TRUE)
-    ledger <- dp_ledger(5, 1e-4)
-    expect_error(
-      seeded(table, formula = y ~ on | age, bounds = list(y = c(-1, 1), age = c(0, 99)),
-        ledger = ledger, rng = "secure"
-      ),
-      class = "dpsc_error_covariate"
-    )
-    expect_error(
-      seeded(table, na = "interpolate", roster = roster, ledger = ledger, rng = "secure"),
-      class = "dpsc_error_argument"
-    )
-    expect_identical(nrow(as.data.frame(ledger)), 0L)
-  }
-  expect_identical(DBI::dbListTables(con), "sales")
-})
-
 test_that("CSV files are read, and Parquet needs duckdb", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(150, 4, 2)
@@ -484,19 +459,28 @@ test_that("several adoption dates and protected treated people work from tables"
   data <- p$data
   for (unit in others) data$on[data$unit == unit] <- as.integer(data$week[data$unit == unit] > 2008)
   con <- sqlite_of(data)
-  given <- list(protect = "everyone", epsilon = 10)
-  expect_identical(
-    seeded(in_sqlite(con), protect = "everyone", epsilon = 10),
-    seeded(data, protect = "everyone", epsilon = 10)
-  )
+  reference <- seeded(data, protect = "everyone", epsilon = 10)
+  expect_identical(seeded(in_sqlite(con), protect = "everyone", epsilon = 10), reference)
+  # Donors' sums are made there; the treated people's rows travel if they may.
+  there <- in_sqlite(con, compute = "database", calibrate = TRUE)
+  expect_identical(seeded(there, protect = "everyone", epsilon = 10), reference)
   ledger <- dp_ledger(20, 1e-5)
-  expect_error(
-    seeded(in_sqlite(con, compute = "database", calibrate = TRUE),
-      protect = "everyone", epsilon = 10, ledger = ledger, rng = "secure"
-    ),
-    class = "dpsc_error_argument"
-  )
+  log <- character()
+  own <- run_sql
+  with_internal("run_sql", function(con, text, ...) {
+    log <<- c(log, text)
+    own(con, text, ...)
+  }, {
+    expect_error(
+      seeded(in_sqlite(con, compute = "database"),
+        protect = "everyone", epsilon = 10, ledger = ledger, rng = "secure"
+      ),
+      class = "dpsc_error_argument"
+    )
+  })
   expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # Not a row was read.
+  expect_true(all(grepl("WHERE 1 = 0", log)))
   # The same from shards, treated people in each of them.
   first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:250]
   DBI::dbWriteTable(con, "north", data[first, ])
@@ -504,11 +488,21 @@ test_that("several adoption dates and protected treated people work from tables"
   expect_gt(length(intersect(treated_of(data), data$unit[first])), 0)
   expect_gt(length(intersect(treated_of(data), data$unit[!first])), 0)
   shards <- dp_sources(list(
-    in_sqlite(con, name = "north", block = 71), in_sqlite(con, name = "south")
+    in_sqlite(con, name = "north", block = 71),
+    in_sqlite(con, name = "south", compute = "database", calibrate = TRUE)
   ))
+  expect_identical(seeded(shards, protect = "everyone", epsilon = 10), reference)
+  # Of two dates.
+  data$on[data$unit == others[[1L]] & data$week > 2006] <- 1L
+  later <- others[seq_len(6)]
+  data$on[data$unit %in% later] <- as.integer(data$week[data$unit %in% later] > 2009)
+  DBI::dbWriteTable(con, "dates", data)
+  given <- list(protect = "everyone", epsilon = 60)
   expect_identical(
-    seeded(shards, protect = "everyone", epsilon = 10),
-    seeded(data, protect = "everyone", epsilon = 10)
+    do.call(seeded, c(
+      list(in_sqlite(con, name = "dates", compute = "database", calibrate = TRUE)), given
+    )),
+    do.call(seeded, c(list(data), given))
   )
   # Without `protect` several treated units are a question back, from a table as well.
   expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
@@ -520,7 +514,7 @@ test_that("several adoption dates and protected treated people work from tables"
   release <- function(x) {
     withr::local_seed(3)
     dp_release(x, targets, c(6, 8),
-      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = two_rounds,
+      epsilon = 3, bounds = c(-1, 1), protect = "donors", control = by_seed,
       times = 2000L + 1:11
     )
   }

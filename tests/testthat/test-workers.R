@@ -20,7 +20,7 @@ test_that("workers give the release of all rows, and a second process cannot dra
   shards <- list(donors[1:130, ], dp_chunks(list(donors[131:200, ], donors[201:300, ])))
   release <- function(x) {
     withr::local_seed(5)
-    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = two_rounds)
+    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = by_seed)
   }
   w <- local_workers(opener(shards))
   reference <- release(donors)
@@ -66,7 +66,7 @@ test_that("no worker is counted twice, whichever process a cluster gives the wor
   donors <- donors_of(p$data)
   release <- function(x) {
     withr::local_seed(5)
-    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = two_rounds)
+    dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = by_seed)
   }
   reference <- release(donors)
   # Shards of one size: their counts tell nothing.
@@ -144,7 +144,7 @@ test_that("donors travel from workers only where the user says so", {
     withr::local_seed(6)
     dp_release(x, p$target, 5,
       epsilon = 2, bounds = c(-1, 1),
-      control = dp_control(rng = "R", intervals = intervals, target_round = FALSE)
+      control = dp_control(rng = "R", intervals = intervals)
     )
   }
   expect_error(fit(w$source, TRUE), class = "dpsc_error_argument")

@@ -49,15 +49,6 @@ inline targeted_plan plan_targeted(const total_budget& budget, double share, dou
   throw budget_too_small();
 }
 
-/// Whole rows (1 + f) r of features (f, r): each a function of one row.
-inline Eigen::MatrixXd targeted_rows(const Eigen::MatrixXd& z, double unit) {
-  const Eigen::ArrayXd gain = 1.0 + z.col(0).array() * unit;
-  Eigen::MatrixXd out(z.rows(), z.cols() - 1);
-  for (Eigen::Index t = 0; t < out.cols(); ++t)
-    out.col(t).array() = nearest_integer((z.col(t + 1).array() * gain).eval());
-  return out;
-}
-
 /// RELEASED.
 struct targeted_sum {
   Eigen::VectorXd mean;  // T1
@@ -69,30 +60,22 @@ struct targeted_sum {
 inline targeted_sum release_targeted(const row_source& source, const grid_map& rows, double n,
                                      const std::vector<double>& radii, const targeted_plan& plan,
                                      noise& draws, const ticker& tick) {
-  const Eigen::Index q = rows.map.dimension() - 1;
-  const auto each = [&](auto& into) {
-    source.pass([&](const table_view& table) {
-      block_reader reader(table, rows.map);
-      for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
-        const Eigen::MatrixXd& z = reader.features(b);
-        into.add(targeted_rows(z, rows.unit));
-        tick(static_cast<double>(z.size() * (rows.map.periods() + 4)));
-      }
-    });
-  };
+  const grid_products products = products_on_grid(rows);
+  const Eigen::Index q = products.map.dimension();
+  const grid_map steps{rows.map, products.unit, rows.reach};
   const int bits = energy_bits(n);
-  radius_energy energy(squared_steps(radii, rows), radius_price, bits);
-  each(energy);
+  radius_energy energy(squared_steps(radii, steps), radius_price, bits);
+  add_features(source, products.map, energy, tick);
   targeted_sum out;
   const double radius = radius_steps(
-      radii[choose_energy(energy, bits, plan.exponent, plan.records[0].label, draws)], rows);
-  out.radius = radius * rows.unit;
+      radii[choose_energy(energy, bits, plan.exponent, plan.records[0].label, draws)], steps);
+  out.radius = radius * steps.unit;
 
-  clipped_moments sums(q, radius, plan.limit);
-  each(sums);
+  clipped_sums sums(q, radius, plan.limit);
+  add_features(source, products.map, sums, tick);
   const Eigen::VectorXd noisy = draws.add(plan.records[1].label, law::discrete_gaussian, sums.sum(),
                                           Eigen::VectorXd::Constant(q, plan.noise));
-  const double grid = rows.unit / sums.zoom() / n;
+  const double grid = steps.unit / sums.zoom() / n;
   out.mean = noisy * grid;
   out.sd = plan.sigma * grid;
   return out;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "finite.hpp"
+#include "products.hpp"
 #include "row_map.hpp"
 #include "sums.hpp"
 
@@ -49,6 +50,8 @@ class row_source {
   /// has its sums elsewhere adds them; `false`: it has not, and its rows are to be passed.
   virtual bool ask(const row_map&, radius_energy&) const { return false; }
   virtual bool ask(const row_map&, clipped_moments&) const { return false; }
+  virtual bool ask(const product_map&, radius_energy&) const { return false; }
+  virtual bool ask(const product_map&, clipped_sums&) const { return false; }
   virtual bool ask(const people_question&, people_sums&) const { return false; }
   /// Does it answer by sums that it has elsewhere?
   virtual bool answers() const { return false; }
@@ -186,19 +189,27 @@ class block_reader {
   Eigen::MatrixXd scaled_, features_;
 };
 
+/// What of a row is summed: its features, or products of them.
+inline const row_map& features_of(const row_map& map) { return map; }
+inline const row_map& features_of(const product_map& map) { return map.features; }
+inline const Eigen::MatrixXd& summed_of(const row_map&, const Eigen::MatrixXd& z) { return z; }
+inline Eigen::MatrixXd summed_of(const product_map& map, const Eigen::MatrixXd& z) {
+  return map.rows(z);
+}
+
 /// The answer to one question: the source's own sums, or one pass that gives every block of
-/// features to an accumulator's `add()`.
-template <typename Accumulator, typename Tick>
-void add_features(const row_source& source, const row_map& map, Accumulator& into, Tick&& tick) {
-  if constexpr (std::is_same_v<Accumulator, radius_energy> ||
-                std::is_same_v<Accumulator, clipped_moments>)
+/// features, or of their products, to an accumulator's `add()`.
+template <typename Map, typename Accumulator, typename Tick>
+void add_features(const row_source& source, const Map& map, Accumulator& into, Tick&& tick) {
+  using sums = std::conditional_t<std::is_same_v<Map, row_map>, clipped_moments, clipped_sums>;
+  if constexpr (std::is_same_v<Accumulator, radius_energy> || std::is_same_v<Accumulator, sums>)
     if (source.ask(map, into)) return;
   source.pass([&](const table_view& table) {
-    block_reader reader(table, map);
+    block_reader reader(table, features_of(map));
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
       const Eigen::MatrixXd& z = reader.features(b);
-      into.add(z);
-      tick(static_cast<double>(z.size() * (z.cols() + map.periods())));
+      into.add(summed_of(map, z));
+      tick(static_cast<double>(z.size() * (z.cols() + features_of(map).periods())));
     }
   });
 }
@@ -215,6 +226,10 @@ class joined_source : public row_source {
 
   bool ask(const row_map& map, radius_energy& into) const override { return ask_all(map, into); }
   bool ask(const row_map& map, clipped_moments& into) const override { return ask_all(map, into); }
+  bool ask(const product_map& map, radius_energy& into) const override {
+    return ask_all(map, into);
+  }
+  bool ask(const product_map& map, clipped_sums& into) const override { return ask_all(map, into); }
 
   bool answers() const override {
     return std::any_of(parts_.begin(), parts_.end(),
@@ -237,8 +252,8 @@ class joined_source : public row_source {
   }
 
  private:
-  template <typename Accumulator>
-  bool ask_all(const row_map& map, Accumulator& into) const {
+  template <typename Map, typename Accumulator>
+  bool ask_all(const Map& map, Accumulator& into) const {
     for (const auto& part : parts_) add_features(*part, map, into, [](double) {});
     return true;
   }

@@ -110,18 +110,17 @@ class radius_energy {
   double rows_ = 0.0;
 };
 
-/// Sum and Gram matrix of the rows, each clipped to a radius and put on a finer or coarser grid.
+/// Sum of the rows, each clipped to a radius and put on a finer or coarser grid.
 ///
 /// w = round(z min(1, radius / |z|) zoom) with zoom = (limit - sqrt(d) / 2)(1 - 2^-40) / radius:
 /// rounding lengthens a row by sqrt(d) / 2 at most, so |w| <= limit holds in integers.
-class clipped_moments {
+class clipped_sums {
  public:
-  clipped_moments(Eigen::Index dimension, double radius, double limit)
+  clipped_sums(Eigen::Index dimension, double radius, double limit)
       : radius_(radius),
         limit2_(limit * limit),
         zoom_(zoom(dimension, radius, limit)),
-        sum_(Eigen::VectorXd::Zero(dimension)),
-        gram_(Eigen::MatrixXd::Zero(dimension, dimension)) {
+        sum_(Eigen::VectorXd::Zero(dimension)) {
     if (!(radius >= 1.0 && limit == std::floor(limit) && zoom_ > 0.0))
       throw std::invalid_argument("a clipped row needs a positive radius and a whole limit");
   }
@@ -143,38 +142,57 @@ class clipped_moments {
     return clipped_;
   }
 
-  void add(const Eigen::MatrixXd& z) {
-    clip(z);
-    sum_ += clipped_.colwise().sum().transpose();
-    gram_.selfadjointView<Eigen::Lower>().rankUpdate(clipped_.transpose());
-  }
+  void add(const Eigen::MatrixXd& z) { sum_ += clip(z).colwise().sum().transpose(); }
 
   /// What `add()` would have done, summed elsewhere over so many rows.
-  void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows) {
-    const Eigen::Index d = sum_.size();
-    if (sum.size() != d || gram.rows() != d || gram.cols() != d || !is_count(rows))
+  void add_sums(const Eigen::VectorXd& sum, double rows) {
+    if (sum.size() != sum_.size() || !is_count(rows))
       throw std::invalid_argument("sums over rows do not fit the features");
-    const double limit = std::sqrt(limit2_);
-    const bool whole = (sum.array().floor() == sum.array()).all() &&
-                       (gram.array().floor() == gram.array()).all() && gram == gram.transpose();
-    if (!whole || !(sum.array().abs() <= rows * limit).all() || !(gram.trace() <= rows * limit2_) ||
-        !(gram.diagonal().array() >= 0.0).all() || !(gram.array().abs() <= rows * limit2_).all())
+    if (!(sum.array().floor() == sum.array()).all() || !(sum.array().abs() <= rows * limit()).all())
       throw std::invalid_argument("sums over rows are out of range");
     sum_ += sum;
-    gram_ += gram;
   }
 
   double zoom() const { return zoom_; }
   double radius() const { return radius_; }
   double limit() const { return std::sqrt(limit2_); }
   const Eigen::VectorXd& sum() const { return sum_; }
+
+ protected:
+  double radius_, limit2_, zoom_;
+  Eigen::VectorXd sum_;
+  Eigen::MatrixXd clipped_;
+};
+
+/// Sum and Gram matrix of such rows.
+class clipped_moments : public clipped_sums {
+ public:
+  clipped_moments(Eigen::Index dimension, double radius, double limit)
+      : clipped_sums(dimension, radius, limit),
+        gram_(Eigen::MatrixXd::Zero(dimension, dimension)) {}
+
+  void add(const Eigen::MatrixXd& z) {
+    clipped_sums::add(z);
+    gram_.selfadjointView<Eigen::Lower>().rankUpdate(clipped_.transpose());
+  }
+
+  /// What `add()` would have done, summed elsewhere over so many rows.
+  void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows) {
+    const Eigen::Index d = sum_.size();
+    if (gram.rows() != d || gram.cols() != d || !is_count(rows))
+      throw std::invalid_argument("sums over rows do not fit the features");
+    const bool whole = (gram.array().floor() == gram.array()).all() && gram == gram.transpose();
+    if (!whole || !(gram.trace() <= rows * limit2_) || !(gram.diagonal().array() >= 0.0).all() ||
+        !(gram.array().abs() <= rows * limit2_).all())
+      throw std::invalid_argument("sums over rows are out of range");
+    clipped_sums::add_sums(sum, rows);
+    gram_ += gram;
+  }
+
   Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
 
  private:
-  double radius_, limit2_, zoom_;
-  Eigen::VectorXd sum_;
   Eigen::MatrixXd gram_;
-  Eigen::MatrixXd clipped_;
 };
 
 /// Sum and Gram matrix of the rows as they are: the non-private limit.

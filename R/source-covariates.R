@@ -1,0 +1,180 @@
+# Covariates of people elsewhere: whole numbers that the engine makes of a person's own rows, in the
+# query that makes outcomes wide, by the rule of `covariates_of_units()`.
+
+#' Covariates of the public units, and what queries about the others have to know
+#' @param treated (`data.frame`)\cr rows of the treated units: `unit`, `time`, `y`, `on`, then the
+#'   covariates in the order of `declared`.
+#' @param times (`list`)\cr from [common_periods()].
+#' @return A list: `covariates` of a panel, without donors, and `design`.
+#' @noRd
+source_covariates <- function(treated, times, T0, declared, private, hide, gaps, call) {
+  for (name in names(declared)) {
+    if (!private && is.null(declared[[name]]) && is.character(treated[[covariate_name(name)]])) {
+      abort(c(
+        "Levels of {.code {name}} must be in {.arg bounds}: it is a factor in a database."
+      ), "bounds", call)
+    }
+  }
+  units <- code_index(treated$unit, "unit", call)
+  data <- stats::setNames(as.list(treated)[covariate_name(names(declared))], names(declared))
+  found <- covariates_of_units(
+    data, declared, units, list(code = match(treated$time, times$plain)), list(T0 = T0),
+    if (!hide) seq_along(units$values), private, gaps, call
+  )
+  list(
+    covariates = list(donors = NULL, target = found$values, columns = found$columns),
+    design = list(declared = declared, columns = found$columns, T0 = T0)
+  )
+}
+
+#' Without privacy: covariates in the mechanism's units as blocks are read
+#' @param wide (`list`)\cr from [make_wide()].
+#' @noRd
+raw_covariates <- function(wide, design) {
+  if (is.null(wide$grid) && !is.null(design)) {
+    at <- design$T0 + seq_len(nrow(design$columns))
+    wide$finish <- function(block) {
+      block[, at] <- scaled_covariates(block[, at, drop = FALSE], design$columns)
+      block
+    }
+  }
+  wide
+}
+
+#' Names of covariates among the treated units' columns
+#' @noRd
+covariate_name <- function(name) sprintf("x: %s", name %||% character())
+
+#' Refuse covariates that a table does not have
+#' @noRd
+check_covariate_fields <- function(table, names, call) {
+  unknown <- setdiff(names, table$fields)
+  if (length(unknown)) {
+    abort(c(
+      "Covariates must be columns of the table.", x = "There is no {.code {unknown[[1L]]}}."
+    ), "covariate", call)
+  }
+}
+
+# SQL ---------------------------------------------------------------------------------------------
+
+#' Covariates in the query that makes people wide
+#'
+#' @param periods (`character`)\cr literals of all periods.
+#' @param gaps (`flag`)\cr may values be missing? Then what there is counts, and the middle of the
+#'   bounds, or a factor's first level, where there is nothing.
+#' @param private (`flag`)\cr whole numbers on the grid, or numbers as they are.
+#' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, of these a number a
+#'   column; `whole`, a condition that nothing is missing.
+#' @noRd
+sql_covariates <- function(table, covariates, periods, gaps, private, call) {
+  declared <- covariates$declared
+  names <- names(declared)
+  check_covariate_fields(table, names, call)
+  types <- column_types(table, names, call)
+  row <- list(
+    short = stats::setNames(lapply(names, function(name) {
+      column <- quoted(table$con, name)
+      switch(types[[name]],
+        number = table$dialect$number(column), text = table$dialect$order(column), column
+      )
+    }), names),
+    types = types, dialect = table$dialect, call = call,
+    quote = function(x) as.character(DBI::dbQuoteString(table$con, x))
+  )
+  time <- quoted(table$con, table$index[[2L]])
+  parts <- lapply(seq_along(names), function(k) {
+    levels <- declared[[k]]
+    if (is.character(levels)) {
+      if (types[[k]] %in% c("number", "flag")) {
+        abort_covariate_type(names[[k]], if (types[[k]] == "flag") NA else 1, call)
+      }
+      at <- paste(time, "=", periods)
+      return(sql_factor_covariate(names[[k]], k, levels, at, row, gaps, private))
+    }
+    before <- paste0(time, " IN (", paste(periods[seq_len(covariates$T0)], collapse = ", "), ")")
+    sql_number_covariate(names[[k]], k, levels, before, covariates$T0, row, gaps, private)
+  })
+  list(
+    inner = unlist(lapply(parts, `[[`, "inner")), outer = unlist(lapply(parts, `[[`, "outer")),
+    whole = paste(unlist(lapply(parts, `[[`, "whole")), collapse = " AND ")
+  )
+}
+
+#' A number: whole numbers of the rows before the treatment, summed, over their count, rounded
+#' @param before (`string`)\cr condition of a row before the treatment.
+#' @noRd
+sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private) {
+  dialect <- row$dialect
+  x <- paste0("(", number_column(name, row), ")")
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  finite <- paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
+  one <- sql_whole(covariate_one)
+  cell <- if (private) {
+    half <- diff(limits) / 2
+    sql_cell(x, list(
+      centre = sum(limits) / 2, scale = covariate_one / half, limit = covariate_one
+    ), dialect)
+  } else if (is.null(limits)) {
+    x
+  } else {
+    ends <- vapply(limits, sql_real, "", dialect)
+    paste0("CASE WHEN ", x, " < ", ends[[1L]], " THEN ", ends[[1L]], " WHEN ", x, " > ",
+      ends[[2L]], " THEN ", ends[[2L]], " ELSE ", x, " END")
+  }
+  # Infinities are beyond the bounds, where gaps may be; NaN is no number, nor is a missing value.
+  beyond <- c(
+    paste0(x, " > ", largest, " AND -", x, " < ", x), paste0(x, " < -", largest)
+  )[rep(gaps && private, 2L)]
+  when <- paste(" WHEN", before, "AND", c(finite, beyond), "THEN")
+  said <- paste(when, c(cell, one, paste0("-", one))[seq_along(when)])
+  sum <- paste0("s", k)
+  count <- paste0("o", k)
+  mean <- paste0(sql_cast(sum, dialect$real), " / ", sql_cast(count, dialect$real))
+  mean <- if (private) sql_cast(sql_rint(paste0("(", mean, ")"), dialect), dialect$small) else mean
+  none <- if (private || is.null(limits)) sql_whole(0) else sql_real(sum(limits) / 2, dialect)
+  list(
+    inner = c(
+      paste0("SUM(CASE", paste(said, collapse = ""), " ELSE 0 END) AS ", sum),
+      paste0("SUM(CASE", paste(when, "1", collapse = ""), " ELSE 0 END) AS ", count)
+    ),
+    outer = if (gaps) {
+      paste0("CASE WHEN ", count, " > 0 THEN ", mean, " ELSE ", none, " END")
+    } else {
+      paste0("CASE WHEN ", count, " = ", T0, " THEN ", mean, " END")
+    },
+    whole = if (!gaps) paste(count, "=", T0)
+  )
+}
+
+#' A factor: the first known level, as indicators of all levels but the first
+#' @param at (`character`)\cr conditions of a row to be in a period.
+#' @noRd
+sql_factor_covariate <- function(name, k, levels, at, row, gaps, private) {
+  known <- paste0(row$short[[name]], " IS NOT NULL")
+  holds <- vapply(levels[-1L], holds_level, "", name = name, row = row)
+  # An unknown level counts as the first.
+  code <- paste0(
+    "CASE ", paste0("WHEN ", holds, " THEN ", seq_along(holds), collapse = " "), " WHEN ", known,
+    " THEN 0 END"
+  )
+  looked <- if (gaps) seq_along(at) else 1L
+  f <- paste0("f", k, "_", looked)
+  first <- if (length(f) == 1L) {
+    f
+  } else {
+    paste0("CASE ", paste0("WHEN ", f, " IS NOT NULL THEN ", f, collapse = " "), " ELSE 0 END")
+  }
+  yes <- if (private) sql_whole(covariate_one) else "1"
+  no <- if (private) paste0("-", sql_whole(covariate_one)) else "0"
+  list(
+    inner = c(
+      paste0("MAX(CASE WHEN ", at[looked], " THEN ", code, " END) AS ", f),
+      if (!gaps) paste0("SUM(CASE WHEN ", known, " THEN 0 ELSE 1 END) AS m", k)
+    ),
+    outer = paste0(
+      "CASE WHEN (", first, ") = ", seq_along(holds), " THEN ", yes, " ELSE ", no, " END"
+    ),
+    whole = if (!gaps) paste0("m", k, " = 0")
+  )
+}

@@ -1,0 +1,132 @@
+# SQL for panels with gaps: units of a roster in a temporary table, their rows joined to it, and each
+# person's gaps filled from that person's own values, as `interpolate_rows()` does.
+
+#' Keep units in a temporary table: no statement names one
+#' @param units (`vector`). In their order.
+#' @return Its name, quoted.
+#' @noRd
+keep_units <- function(table, name, units, call) {
+  written <- tryCatch(
+    keep_seed(suppressMessages(suppressWarnings(DBI::dbWriteTable(
+      table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)), temporary = TRUE
+    )))),
+    error = function(e) FALSE
+  )
+  if (!isTRUE(written)) {
+    abort(c(
+      "The roster's units could not be written into a temporary table.",
+      i = "The engine's own error is not shown. May this user make temporary tables?"
+    ), c("engine", "panel"), call)
+  }
+  quoted(table$con, name)
+}
+
+#' Rows of units, all of them, with those units of which there are none
+#' @param where (`string`)\cr further condition on the units' numbers.
+#' @noRd
+joined_units <- function(table, units, where = NULL) {
+  unit <- quoted(table$con, table$index[[1L]])
+  paste0(
+    "(SELECT ro.dpsc_r AS dpsc_r, s.* FROM ", units, " ro LEFT JOIN ", table$from, " ON s.", unit,
+    " = ro.dpsc_u", if (!is.null(where)) paste0(" WHERE ", where), ") g"
+  )
+}
+
+#' One row a person of a roster, without gaps: as [sql_wide()]
+#' @param from (`string`)\cr rows of the roster's people, numbered `dpsc_r`.
+#' @param roster (`list`)\cr `T0`, and `middle`, what a row without a past is.
+#' @noRd
+sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more = NULL) {
+  k <- seq_along(periods)
+  y <- sql_cast(outcome, dialect$real)
+  observed <- vapply(k, function(t) {
+    paste0("MAX(CASE WHEN ", time, " = ", periods[[t]], " AND ", sql_is_finite(y, dialect),
+      " THEN ", y, " END) AS y", t)
+  }, "")
+  people <- paste0(
+    "(SELECT dpsc_r AS r, ", paste(c(observed, more$inner), collapse = ", "), " FROM ", from,
+    " GROUP BY dpsc_r", dialect$fence, ") a"
+  )
+  kept <- sub("^.* AS ", "", more$inner)
+  last <- length(k)
+  around <- unlist(lapply(k, function(t) {
+    c(
+      first_known("y", rev(k[k < t]), FALSE, "b", t, dialect),
+      first_known("y", rev(k[k < t]), TRUE, "i", t, dialect),
+      first_known("y", k[k > t], FALSE, "d", t, dialect),
+      first_known("y", k[k > t], TRUE, "j", t, dialect)
+    )
+  }))
+  none <- paste0(
+    "CASE WHEN ", paste0("y", seq_len(roster$T0), " IS NULL", collapse = " AND "),
+    " THEN 1 ELSE 0 END AS never"
+  )
+  known <- sql_level(c("r", paste0("y", k), around, none, kept), people, "b", dialect)
+  apart <- vapply(k, sql_too_far, "", dialect)
+  steps <- sql_level(c(
+    "r", "never", paste0("y", k), paste0("b", k), paste0("d", k),
+    paste0(sql_cast(paste0(k, " - i", k), dialect$real), " / ",
+      sql_cast(paste0("j", k, " - i", k), dialect$real), " AS h", k),
+    paste0("CASE WHEN ", apart, " THEN NULL ELSE d", k, " - b", k, " END AS g", k), kept
+  ), known, "c", dialect)
+  values <- vapply(k, sql_between, "", roster$middle, dialect)
+  filled <- sql_level(c("r", paste0(values, " AS v", k), kept), steps, "d", dialect)
+  cells <- vapply(k, function(t) {
+    v <- paste0("v", t)
+    if (is.null(map)) return(v)
+    paste0("CASE WHEN ", v, " IS NOT NULL THEN ", sql_outcome(v, t, map, dialect), " END")
+  }, "")
+  gridded <- sql_level(c("r", paste0(cells, " AS c", k), kept), filled, "e", dialect)
+  columns <- sql_columns_of(paste0("c", k), if (!is.null(more)) {
+    # Nothing is missing where gaps may be.
+    utils::modifyList(more, list(whole = "1 = 1"))
+  })
+  if (is.null(more)) columns <- paste0(columns, " AS q", k)
+  paste0(
+    "SELECT r, ", last, " AS k, ", last, " AS ok, ", paste(columns, collapse = ", "), " FROM ",
+    gridded
+  )
+}
+
+#' The first of some columns that is known, or its place; NULL if none is
+#' @noRd
+first_known <- function(column, places, place, name, t, dialect) {
+  if (!length(places)) {
+    return(paste0(sql_cast("NULL", if (place) dialect$whole else dialect$real), " AS ", name, t))
+  }
+  said <- if (place) places else paste0(column, places)
+  paste0(
+    "CASE ", paste0("WHEN ", column, places, " IS NOT NULL THEN ", said, collapse = " "),
+    " END AS ", name, t
+  )
+}
+
+#' Is the difference of two neighbours no double?
+#' @noRd
+sql_too_far <- function(t, dialect) {
+  b <- paste0("b", t)
+  d <- paste0("d", t)
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  paste0(
+    "(", b, " < 0 AND ", d, " > 0 AND ", d, " > ", largest, " + ", b, ") OR (", b, " > 0 AND ", d,
+    " < 0 AND ", d, " < ", b, " - ", largest, ")"
+  )
+}
+
+#' A period's own value, or one between its neighbours, as `interpolate_rows()` has it
+#'
+#' Products that would be below the doubles are not made: some engines make errors of them.
+#' @noRd
+sql_between <- function(t, middle, dialect) {
+  at <- function(name) paste0(name, t)
+  tiny <- sql_real(2^-1000, dialect)
+  never <- if (is.na(middle[[t]])) "NULL" else sql_real(middle[[t]], dialect)
+  one <- sql_real(1, dialect)
+  paste0(
+    "CASE WHEN never = 1 THEN ", never, " WHEN ", at("y"), " IS NOT NULL THEN ", at("y"), " WHEN ",
+    at("b"), " IS NULL THEN ", at("d"), " WHEN ", at("d"), " IS NULL THEN ", at("b"), " WHEN ",
+    at("g"), " IS NULL THEN (", one, " - ", at("h"), ") * ", at("b"), " + ", at("h"), " * ",
+    at("d"), " WHEN ", at("g"), " < ", tiny, " AND ", at("g"), " > -", tiny, " THEN ", at("b"),
+    " ELSE ", at("b"), " + ", at("h"), " * ", at("g"), " END"
+  )
+}

@@ -1,0 +1,119 @@
+# Panels with gaps elsewhere: who is in the panel, in which role and over which periods is declared
+# by a roster, never found. The engine fills each row by itself (R/source-gaps-sql.R).
+
+#' Build a panel with gaps from a source and a roster
+#'
+#' As [panel_from_roster()]. An engine's rows have no order: of several rows of a unit in a period
+#' the largest outcome counts, and all values of covariates do.
+#' @param data (`dp_source`)\cr one table or files. PRIVATE.
+#' @param keep_names (`flag`)\cr unused: names of donors stay where they are.
+#' @noRd
+#' @exportS3Method
+panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call, private = TRUE,
+                                      covariates = NULL, hide = FALSE, keep_names = FALSE) {
+  if (!missing(index)) abort_index_given(call)
+  source <- data
+  formula <- check_panel_formula(formula, call)
+  columns <- formula_columns(formula, call)
+  table <- roster_table(source, columns, call)
+  if (hide) check_people_travel(table, call)
+  treatment <- roster_treatment(roster, call, hide)
+  periods <- roster$periods
+  kinds <- as.data.frame(lapply(table$kinds, `[`, 0L))
+  names(kinds) <- table$index
+  for (k in 1:2) data_column(kinds, table$index[[k]], list(roster$unit, periods)[[k]], call)
+  check_whole_periods(periods, call)
+  if (length(periods) > 300L) abort_periods(length(periods), call)
+  middle <- row_middle(bounds, length(periods), private, call)
+  check_covariate_fields(table, names(covariates), call)
+  own <- roster_rows(table, columns$outcome, roster$unit[treatment$units], covariates, call)
+  own <- own[own$time %in% periods, , drop = FALSE]
+  unit <- match(own$unit, roster$unit[treatment$units])
+  time <- match(own$time, periods)
+  cells <- which(!duplicated(cbind(unit, time)))
+  rows <- matrix(NA_real_, length(treatment$units), length(periods))
+  rows[cbind(unit[cells], time[cells])] <- own$y[cells]
+  rows <- fill_rows(rows, list(
+    units = seq_along(treatment$units), T0 = treatment$T0, adopted = treatment$adopted
+  ), middle)
+  check_filled(rows, columns$outcome, call)
+  rownames(rows) <- unit_labels(roster$unit[treatment$units])
+  panel <- new_panel_design(
+    matrix(0, 0L, length(periods)), rows, periods, treatment$T0, columns$outcome,
+    table$index[[1L]], table$index[[2L]], layout = list(source = "formula", treated = NULL)
+  )
+  donors <- roster$unit[-treatment$units]
+  design <- list(
+    outcome = columns$outcome, periods = periods,
+    roster = list(units = donors, T0 = treatment$T0, middle = middle)
+  )
+  if (length(covariates)) {
+    found <- roster_covariates(own, covariates, roster, treatment, private, hide, call)
+    panel$covariates <- found$covariates
+    design$covariates <- found$design
+  }
+  panel$donors <- structure(
+    list(parts = list(table), n = as.double(length(donors)), design = design),
+    class = "dp_elsewhere"
+  )
+  panel$n <- whole_count(length(donors))
+  with_adoption(panel, treatment$adopted)
+}
+
+#' The one table that a roster speaks of
+#' @noRd
+roster_table <- function(source, columns, call) {
+  parts <- long_parts(source, columns, call)
+  if (length(parts) != 1L || !inherits(parts[[1L]], "dp_table")) {
+    abort(c(
+      "{.code na = \"interpolate\"} takes one table or files, not several sources or workers.",
+      i = "Of a unit without any row nobody could say in which source it is. Nothing was spent."
+    ), "argument", call)
+  }
+  table <- parts[[1L]]
+  if (is.null(table$index)) {
+    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument", call)
+  }
+  if (!columns$outcome %in% table$fields) {
+    abort(c(
+      "{.arg formula} names {.code {columns$outcome}}, which the table does not have.",
+      i = "Check the spelling and the case."
+    ), "panel", call)
+  }
+  table
+}
+
+#' The treated units' covariates, in the order of the roster
+#' @noRd
+roster_covariates <- function(own, declared, roster, treatment, private, hide, call) {
+  times <- list(plain = roster$periods)
+  units <- roster$unit[treatment$units]
+  # Every unit of the roster, also one of no row, in its order.
+  none <- own[rep(NA_integer_, length(units)), , drop = FALSE]
+  none$unit <- units
+  none$time <- roster$periods[[1L]]
+  all <- rbind(own, none)
+  at <- match(all$unit, units)
+  all$unit <- at
+  source_covariates(all, times, treatment$T0, declared, private, hide, TRUE, call)
+}
+
+#' Rows of the treated units: largest outcomes first
+#' @noRd
+roster_rows <- function(table, outcome, units, covariates, call) {
+  con <- table$con
+  name <- fresh_name(table$dialect)
+  kept <- keep_units(table, name, units, call)
+  on.exit(quiet_sql(con, paste("DROP TABLE", kept)))
+  columns <- vapply(c(table$index[[2L]], outcome, names(covariates)), quoted, "", con = con)
+  found <- run_sql(con, paste0(
+    "SELECT dpsc_r, ", paste(columns, collapse = ", "), " FROM ", joined_units(table, kept)
+  ), call, TRUE, what = "Reading the treated units")
+  names(found) <- c("unit", "time", "y", covariate_name(names(covariates)))
+  found$unit <- units[found$unit]
+  found$y <- as.double(found$y)
+  found$y[!is.finite(found$y)] <- NA
+  found <- found[order(-found$y), , drop = FALSE]
+  if (nrow(found)) found$on <- 1
+  found[c("unit", "time", "y", "on", covariate_name(names(covariates)))]
+}

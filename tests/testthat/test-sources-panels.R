@@ -1,0 +1,235 @@
+# Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of the
+# data frame, or an error before the charge that tells nothing of anyone.
+
+test_that("covariates of a table are those of the data frame, streamed and summed there", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(300, 5, 2)
+  data <- with_covariates_in(p$data)
+  con <- sqlite_of(data)
+  fit <- function(x, ..., formula = on_covariates, bounds = covariate_bounds) {
+    seeded(x, formula = formula, bounds = bounds, ...)
+  }
+  for (epsilon in c(1, 8)) {
+    reference <- fit(data, epsilon = epsilon)
+    expect_equal(reference$statistics$covariates, 4)
+    expect_identical(fit(in_sqlite(con, block = 41), epsilon = epsilon), reference)
+    there <- in_sqlite(con, compute = "database", calibrate = TRUE)
+    expect_identical(fit(there, epsilon = epsilon), reference)
+  }
+  expect_identical(
+    fit(in_sqlite(con, groups = 7), fun = dp_synth, size = 30),
+    fit(data, fun = dp_synth, size = 30)
+  )
+  # They matter.
+  without <- fit(data, formula = y ~ on, bounds = c(-1, 1), epsilon = 8)
+  expect_false(identical(dim(without$statistics$loadings), dim(reference$statistics$loadings)))
+  # Several adoption dates, and protected people.
+  others <- setdiff(sort(unique(data$unit)), treated_of(data))[1:12]
+  later <- data
+  later$on[later$unit == others[[1L]] & later$week > 2006] <- 1L
+  DBI::dbWriteTable(con, "later", later)
+  expect_identical(
+    fit(in_sqlite(con, name = "later", compute = "database", calibrate = TRUE), protect = "donors"),
+    fit(later, protect = "donors")
+  )
+  for (unit in others) data$on[data$unit == unit] <- as.integer(data$week[data$unit == unit] > 2005)
+  DBI::dbWriteTable(con, "many", data)
+  expect_identical(
+    fit(in_sqlite(con, name = "many"), protect = "everyone", epsilon = 20),
+    fit(data, protect = "everyone", epsilon = 20)
+  )
+  expect_identical(sort(DBI::dbListTables(con)), c("later", "many", "sales"))
+  # Shards.
+  first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:150]
+  DBI::dbWriteTable(con, "north", later[first, ])
+  DBI::dbWriteTable(con, "south", later[!first, ])
+  shards <- dp_sources(list(
+    in_sqlite(con, name = "north", compute = "database", calibrate = TRUE),
+    in_sqlite(con, name = "south")
+  ))
+  expect_identical(fit(shards, protect = "donors"), fit(later, protect = "donors"))
+})
+
+test_that("covariates without privacy are those of the data frame, but for rounding", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(200, 5, 2, extreme = FALSE)
+  data <- with_covariates_in(p$data)
+  data$age[1:6] <- 5
+  con <- sqlite_of(data)
+  fit <- function(x, bounds) {
+    tidy(seeded(x, formula = on_covariates, bounds = bounds, epsilon = Inf, fun = dp_synth))
+  }
+  levels <- list(y = c(-1, 1), g = c("a", "b", "c"))
+  for (bounds in list(covariate_bounds, levels)) {
+    expect_equal(
+      fit(in_sqlite(con, block = 70), bounds), fit(data, bounds), tolerance = 1e-7
+    )
+  }
+  expect_error(fit(in_sqlite(con), NULL), class = "dpsc_error_bounds")
+})
+
+test_that("covariates that are missing or none are refused before the charge", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  data <- with_covariates_in(p$data)
+  donor <- which(data$unit != treated_of(data) & data$week == 2002)[[5L]]
+  name <- data$unit[[donor]]
+  ledger <- dp_ledger(50, 1e-4)
+  refused <- function(data, class, ..., formula = on_covariates, bounds = covariate_bounds) {
+    con <- sqlite_of(data)
+    for (compute in c("here", "database")) {
+      error <- tryCatch(
+        seeded(in_sqlite(con, compute = compute, calibrate = TRUE), formula = formula,
+          bounds = bounds, ledger = ledger, rng = "secure"),
+        error = identity
+      )
+      expect_s3_class(error, class)
+      expect_no_match(conditionMessage(error), name)
+    }
+    expect_identical(DBI::dbListTables(con), "sales")
+  }
+  refused(replace(data, "age", list(replace(data$age, donor, NA))), "dpsc_error_covariate")
+  refused(replace(data, "g", list(replace(data$g, donor, NA))), "dpsc_error_covariate")
+  refused(data, "dpsc_error_covariate", formula = y ~ on | height,
+    bounds = list(y = c(-1, 1), height = c(1, 2)))
+  refused(data, "dpsc_error_bounds", formula = y ~ on | g, bounds = list(y = c(-1, 1), g = c(1, 2)))
+  refused(data, "dpsc_error_covariate", formula = y ~ on | age,
+    bounds = list(y = c(-1, 1), age = c("a", "b")))
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # After the treatment numbers may be missing; a factor's first level counts.
+  late <- data
+  late$age[late$week > 2004] <- NA
+  con <- sqlite_of(late)
+  fit <- function(x) seeded(x, formula = on_covariates, bounds = covariate_bounds)
+  expect_identical(fit(in_sqlite(con, compute = "database", calibrate = TRUE)), fit(late))
+})
+
+test_that("gaps are filled by the engine as in memory, streamed and summed there", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(200, 5, 3)
+  roster <- roster_of(p$data)
+  data <- with_covariates_in(gappy(p$data))
+  data$age[c(11, 40:60)] <- NA
+  data$g[30:90] <- NA
+  strangers <- data[1:9, ]
+  strangers$unit <- "stranger"
+  strangers$week <- strangers$week + rep(0:2, 3) * 100L
+  data <- rbind(data, strangers)
+  con <- sqlite_of(data)
+  fit <- function(x, ..., formula = on_covariates, bounds = covariate_bounds) {
+    seeded(x, formula = formula, bounds = bounds, na = "interpolate", roster = roster, ...)
+  }
+  plain <- function(x, ..., bounds = c(-1, 1)) fit(x, ..., formula = y ~ on, bounds = bounds)
+  wide <- cbind(seq(-1, -0.5, length.out = 8), seq(0.4, 2, length.out = 8))
+  for (bounds in list(c(-1, 1), c(-0.7, 1.3), wide)) {
+    reference <- plain(data, bounds = bounds)
+    expect_identical(plain(in_sqlite(con, block = 37), bounds = bounds), reference)
+    expect_identical(plain(in_sqlite(con, groups = 3), bounds = bounds), reference)
+    there <- in_sqlite(con, compute = "database", calibrate = TRUE)
+    expect_identical(plain(there, bounds = bounds), reference)
+  }
+  reference <- fit(data)
+  expect_identical(fit(in_sqlite(con, block = 37)), reference)
+  expect_identical(fit(in_sqlite(con, compute = "database", calibrate = TRUE)), reference)
+  # Without privacy.
+  tame <- data
+  tame$y <- pmax(pmin(tame$y, 1), -1)
+  DBI::dbWriteTable(con, "tame", tame)
+  expect_equal(
+    tidy(plain(in_sqlite(con, name = "tame"), epsilon = Inf, fun = dp_synth)),
+    tidy(plain(tame, epsilon = Inf, fun = dp_synth)),
+    tolerance = 1e-7
+  )
+  expect_identical(sort(DBI::dbListTables(con)), c("sales", "tame"))
+})
+
+test_that("the engine's rows are those of interpolate_rows(), cell by cell", {
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(4)
+  periods <- 9L
+  rows <- matrix(stats::rnorm(60 * periods) * 10^stats::runif(60 * periods, -300, 300), 60)
+  rows[stats::runif(length(rows)) < 0.45] <- NA
+  rows[1, ] <- c(1.7e308, NA, -1.7e308, NA, 1e308, NA, NA, 5e-324, NA)
+  rows[2, ] <- NA
+  long <- data.frame(
+    unit = rep(seq_len(60), periods), week = rep(seq_len(periods), each = 60), y = c(rows)
+  )
+  con <- sqlite_of(long[sample(nrow(long)), ])
+  middle <- seq(-1, 1, length.out = periods)
+  for (T0 in c(2, 5, 8)) {
+    wide <- make_wide(
+      in_sqlite(con, outcome = "y"), list(
+        outcome = "y", periods = seq_len(periods),
+        roster = list(units = seq_len(60), T0 = T0, middle = middle)
+      ), NULL, NULL
+    )
+    found <- stream_rows(wide)$reader(1, FALSE, NULL)
+    wide$close()
+    expect_identical(found, interpolate_rows(rows, T0, middle))
+  }
+})
+
+test_that("gaps need one table, and a person's absence changes no other row", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(80, 5, 2)
+  roster <- roster_of(p$data)
+  con <- sqlite_of(p$data)
+  ledger <- dp_ledger(5, 1e-4)
+  refused <- function(x, class, ...) {
+    expect_error(
+      seeded(x, na = "interpolate", ledger = ledger, rng = "secure", ...), class = class
+    )
+  }
+  refused(dp_sources(list(in_sqlite(con), in_sqlite(con))), "dpsc_error_argument", roster = roster)
+  refused(in_sqlite(con), "dpsc_error_roster")
+  refused(in_sqlite(con), "dpsc_error_panel", roster = roster, formula = yy ~ on)
+  numbered <- dp_roster(seq_along(roster$unit), roster$from, roster$periods)
+  refused(in_sqlite(con), "dpsc_error_roster", roster = numbered)
+  half <- dp_roster(roster$unit, ifelse(is.na(roster$from), NA, 4), 1:7 + 0.5 - 0.5 * (1:7 == 4))
+  refused(in_sqlite(con), "dpsc_error_panel", roster = half)
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # Rows of one person, or none of them: everybody else's integers stay, and so does their number.
+  cells <- function(data) {
+    con <- sqlite_of(data)
+    panel <- panel_of_roster(
+      in_sqlite(con), y ~ on, roster = roster, bounds = c(-1, 1), call = NULL
+    )
+    opened <- open_donors(panel$donors, list(private = TRUE, bounds = new_bounds(c(-1, 1), 7)),
+      FALSE, NULL)
+    withr::defer(close_donors(opened))
+    opened$reader(1L, FALSE, NULL)
+  }
+  whole <- cells(p$data)
+  unit <- setdiff(roster$unit, treated_of(p$data))[[5L]]
+  gone <- cells(p$data[p$data$unit != unit, ])
+  expect_identical(gone[-5L, ], whole[-5L, ])
+  expect_true(all(gone[5L, ] == 0L))
+  # Given twice: the largest counts, within the limits.
+  twice <- rbind(p$data, transform(p$data[p$data$unit == unit, ], y = 1e300))
+  expect_identical(cells(twice)[-5L, ], whole[-5L, ])
+  expect_true(all(cells(twice)[5L, ] == 2^20))
+})
+
+test_that("protected people of a roster are named in no statement and no error", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(300, 5, 2)
+  data <- p$data
+  others <- setdiff(sort(unique(data$unit)), treated_of(data))[1:12]
+  data$on[data$unit %in% others & data$week > 2005] <- 1L
+  roster <- roster_of(data)
+  con <- sqlite_of(gappy(data))
+  log <- character()
+  own <- run_sql
+  fit <- function(x) {
+    seeded(x, na = "interpolate", roster = roster, protect = "everyone", epsilon = 20)
+  }
+  with_internal("run_sql", function(con, text, ...) {
+    log <<- c(log, text)
+    own(con, text, ...)
+  }, {
+    release <- fit(in_sqlite(con))
+  })
+  expect_identical(release, fit(gappy(data)))
+  expect_gt(length(log), 5)
+  expect_false(any(grepl(paste(roster$unit, collapse = "|"), log)))
+})
