@@ -22,6 +22,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
       e$privacy, half
     )
     e$path <- c(e$path, grown$path)
+    e$released <- NULL
     e$privacy <- capped(grown$privacy, scale$half[-seq_len(first$panel$T0)])
     e$prediction <- grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
       carried(e$disagreement, grown$left)

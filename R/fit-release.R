@@ -108,13 +108,33 @@ fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   rownames(counterfactual) <- rownames(target)
   out <- list(
     target = target, size = size, counterfactual = counterfactual,
-    variance = lapply(fits, function(fit) {
-      list(prediction = fit$prediction * scale$unit^2, privacy = fit$privacy * scale$unit^2)
-    }),
+    variance = lapply(fits, reported_variance, unit = scale$unit),
     spread = lapply(fits, `[[`, "spread"), penalty = vapply(fits, `[[`, 0, "penalty")
   )
   out$covariates <- covariates
   out
+}
+
+#' The parts of a target's error as they are reported, squared outcome units
+#'
+#' `privacy` is of the estimate over releases, `noise` before it was drawn towards the target's own
+#' level. What that takes off the noise comes back as its error: `prediction` and `privacy` add up
+#' to the whole.
+#' @noRd
+reported_variance <- function(fit, unit) {
+  over_releases <- fit$released %||% fit$privacy
+  hidden <- if (!is.null(fit$released)) positive_part(fit$privacy - fit$released) else 0
+  parts <- list(
+    prediction = fit$prediction + hidden, privacy = over_releases, noise = fit$privacy
+  )
+  lapply(parts, `*`, unit^2)
+}
+
+#' The nearest positive semidefinite matrix
+#' @noRd
+positive_part <- function(x) {
+  spectrum <- eigen(x, symmetric = TRUE)
+  spectrum$vectors %*% (pmax(spectrum$values, 0) * t(spectrum$vectors))
 }
 
 #' Is this the target whose weights were released?

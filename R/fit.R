@@ -73,7 +73,9 @@
 #' @section Intervals:
 #' A 95 % interval is for the effect on the target: the mean of `size` people, average or single
 #' period. It adds two errors: such a target strays from its own prediction, and the release carries
-#' noise (`privacy.se`, the standard deviation of the estimate over releases and nothing else). By
+#' noise (`privacy.se`, the standard deviation of the estimate over releases and nothing else: to
+#' first order, a fifth more variance for what that leaves out, after the estimate was drawn to the
+#' target's own level and cut at the bounds). By
 #' `"gram"` it is *calibrated on the donors' own placebo errors*: each donor after the treatment is
 #' predicted from that donor's own past, and the errors' second moment and tails are released under
 #' the same budget. That is the placebo test in space, and holds on 0/1 outcomes, costs and other
@@ -176,8 +178,9 @@
 #'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for the
 #'     vertical methods `"output"` and `"objective"`, which release no fitted path). RELEASED.
 #'   * `variance`: a list with a list of T1 x T1 covariances, squared outcome units: `prediction`,
-#'     how far such a target strays from its own prediction, and `privacy`, of the estimate over
-#'     releases. RELEASED.
+#'     how far such a target strays from its own prediction (with the error of drawing the estimate
+#'     to its own level), `privacy`, of the estimate over releases, and `noise`, the same before
+#'     the estimate is drawn to the target's own level. RELEASED.
 #'   * `spread`: a list with a list of what turns the variance into intervals (`floor`, and factors
 #'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none.
 #'     RELEASED.

@@ -235,7 +235,8 @@ noise_note <- function(fit, row) {
     return(NULL)
   }
   half_range <- max(release$bounds$upper - release$bounds$lower) / 2
-  swamped <- row$privacy.se > half_range / 4
+  noise <- raw_noise(fit, row)
+  swamped <- noise > half_range / 4
   c(
     if (!is.na(row$std.error) && !noise_only(fit)) {
       paste0(
@@ -247,12 +248,19 @@ noise_note <- function(fit, row) {
     },
     if (swamped) {
       paste0(
-        "  THE NOISE SWAMPS THE DATA: its standard error is ",
-        format_value(row$privacy.se), ", the bounds are ",
-        format_value(2 * half_range), " apart.\n", "  ", too_few_words(fit)
+        "  THE NOISE SWAMPS THE DATA: its standard error is ", format_value(noise),
+        if (noise > row$privacy.se) " before the estimate is drawn to the target's own level",
+        ", the bounds are ", format_value(2 * half_range), " apart.\n", "  ", too_few_words(fit)
       )
     }
   )
+}
+
+#' Deviation of the noise on the average before the estimate is drawn towards the own level, which
+#' hides how little the donors said
+#' @noRd
+raw_noise <- function(fit, row) {
+  if (is.null(fit$variance[[1L]]$noise)) row$privacy.se else model_errors(fit, 1L, "noise")[[1L]]
 }
 
 #' Who is too few for the budget: of two protected groups the smaller one

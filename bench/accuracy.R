@@ -83,7 +83,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   cat(cell$design, cell$n, cell$T0, cell$epsilon, signif(apply(errors, 1L, stats::median), 3), "\n")
   data.frame(cell[c("design", "n", "T0", "epsilon")],
     as.list(signif(apply(errors, 1L, stats::median), 3)),
-    best_known = cell$best)
+    best_known = cell$best, replications = ncol(errors))
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/accuracy.csv", row.names = FALSE, na = "")
 
@@ -107,6 +107,7 @@ rows <- lapply(seq_len(nrow(published)), function(i) {
       zero = sqrt(mean(panel$counterfactual[-seq_len(panel$T0)]^2))
     )
   })
-  data.frame(cell[c("n", "T0", "epsilon")], as.list(signif(apply(errors, 1L, stats::median), 3)))
+  data.frame(cell[c("n", "T0", "epsilon")], as.list(signif(apply(errors, 1L, stats::median), 3)),
+    replications = ncol(errors))
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/accuracy-published.csv", row.names = FALSE)

@@ -5,6 +5,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "fixed_normals.hpp"
 #include "predict_columns.hpp"
 
 namespace dpsc {
@@ -29,11 +31,13 @@ struct estimator_options {
 
 /// Of one target: path and covariances, scaled units. `prediction` is what a unit drawn like the
 /// donors strays from its own prediction, `regression` the error of the donors' own regression,
-/// `privacy` that of the noise.
+/// `privacy` that of the noise before the path is shrunk: what the noise does, and what shrinkage
+/// hides of it. `released` is what is left of it over releases.
 struct target_estimate {
   Eigen::VectorXd path;          // T, level included
   Eigen::MatrixXd prediction;    // T1 x T1, of one person
   Eigen::MatrixXd privacy;       // T1 x T1
+  Eigen::MatrixXd released;      // T1 x T1: of the path over releases, shrunk and within bounds
   Eigen::MatrixXd disagreement;  // T1 x T1, of the penalties that were averaged
   double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
   double penalty = 0.0;          // per donor
@@ -78,6 +82,10 @@ struct mean_regression {
   Eigen::MatrixXd slopes;  // p x T1
   Eigen::MatrixXd solve;   // p x p
 };
+
+/// What first order leaves out of the variance over releases: frames of earlier rounds, weights of
+/// the penalties (measured: bench/battery.R).
+constexpr double gram_inflation = 1.2;
 
 class counterfactual_estimator {
  public:
@@ -156,6 +164,7 @@ class counterfactual_estimator {
     out.disagreement /= w2;
     Eigen::VectorXd post = fitted.tail(T1) / s_.weight;
     double noise = mean_noise();
+    out.released = gram_inflation * out.privacy;
     if (correction) {
       // Weighed by what each is worth; what the correction leaves is of second order.
       const double V = (out.privacy.trace() + out.disagreement.trace()) / static_cast<double>(T1);
@@ -164,16 +173,20 @@ class counterfactual_estimator {
       post += gain * correction->mean;
       second *= std::min(1.0, w2 * out.privacy.trace() / second.trace()) / w2;
       out.privacy = rest * out.privacy + gain * gain * second;
+      out.released = gram_inflation * out.privacy;
       out.privacy.diagonal().array() += gain * gain * q2;
+      out.released.diagonal().array() += gain * gain * q2;
       out.disagreement *= rest;
       noise = out.privacy.trace() / static_cast<double>(T1);
     }
-    finish(post, own, noise);
     if (options_.is_private) {
+      if (options_.errors) out.released = finished_covariance(post, out.released, own, noise);
       cap(out.prediction);
       cap(out.privacy);
+      cap(out.released);
       cap(out.disagreement);
     }
+    finish(post, own, noise);
     out.path.tail(T1) = post;
     out.variation = own.variation;
     return out;
@@ -318,20 +331,49 @@ class counterfactual_estimator {
   }
 
   // Shrinkage towards the own level where noise is all there is (positive-part empirical Bayes,
-  // James and Stein, 1961); never beyond the bounds.
+  // James and Stein, 1961), of a path about it.
+  static double kept(const Eigen::VectorXd& about, double noise) {
+    const double signal = std::min(
+        std::max(0.0, about.squaredNorm() / static_cast<double>(about.size()) - noise), 0.25);
+    return noise > 0.0 ? signal / (signal + noise) : 1.0;
+  }
+
+  // Shrunk; never beyond the bounds.
   void finish(Eigen::VectorXd& post, const features& own, double noise) const {
     if (options_.is_private) {
       const double flat = own.mean - own.level;
       post.array() -= flat;
-      const double signal = std::min(
-          std::max(0.0, post.squaredNorm() / static_cast<double>(post.size()) - noise), 0.25);
-      if (noise > 0.0) post *= signal / (signal + noise);
+      post *= kept(post, noise);
       post.array() += flat + own.level;
       const Eigen::VectorXd half = options_.half.tail(post.size());
       post = post.cwiseMin(half).cwiseMax(-half);
     } else {
       post.array() += own.level;
     }
+  }
+
+  // Covariance of the finished path if noise of this covariance moves it about where it was shrunk
+  // to: over normal vectors that are fixed, so that nothing but the release decides.
+  Eigen::MatrixXd finished_covariance(const Eigen::VectorXd& post,
+                                      const Eigen::MatrixXd& covariance, const features& own,
+                                      double noise) const {
+    const Eigen::Index T1 = post.size();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(covariance);
+    const Eigen::MatrixXd moved = spectrum.eigenvectors() *
+                                  spectrum.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal() *
+                                  fixed_normals(T1);
+    const double flat = own.mean - own.level;
+    const Eigen::VectorXd centre =
+        ((post.array() - flat) * kept(post.array() - flat, noise) + flat).matrix();
+    Eigen::MatrixXd paths(T1, moved.cols());
+    Eigen::VectorXd path(T1);
+    for (Eigen::Index k = 0; k < moved.cols(); ++k) {
+      path = centre + moved.col(k);
+      finish(path, own, noise);
+      paths.col(k) = path;
+    }
+    paths.colwise() -= paths.rowwise().mean().eval();
+    return paths * paths.transpose() / static_cast<double>(paths.cols());
   }
 
   // Nothing that lies within [-half, half] deviates more (Popoviciu, 1935).

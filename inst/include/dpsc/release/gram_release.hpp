@@ -116,20 +116,22 @@ struct whitening {
   Eigen::MatrixXd whiten;   // features to whitened features, by its transpose
   Eigen::MatrixXd restore;  // and back
   double spread;            // root mean square of whitened rows
+  double seen;              // the same, of what is larger than the noise
 
   whitening(const noisy_moments& first, double radius) {
     const Eigen::Index d = first.mean.size();
     const double edge = spectral_edge(first.second_sd, d);
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
         first.second - first.mean * first.mean.transpose());
-    const Eigen::VectorXd values =
-        (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).min(radius * radius);
+    const Eigen::VectorXd shrunk = shrink_spectrum(spectrum.eigenvalues(), edge);
+    const Eigen::VectorXd values = (shrunk.array() + edge).min(radius * radius);
     const Eigen::VectorXd scale = (values / values.maxCoeff()).cwiseSqrt();
     const double length = first.mean.norm();
     centre = length > radius ? Eigen::VectorXd(first.mean * (radius / length)) : first.mean;
     whiten = spectrum.eigenvectors() * scale.cwiseInverse().asDiagonal();
     restore = spectrum.eigenvectors() * scale.asDiagonal();
     spread = std::sqrt(static_cast<double>(d) * values.maxCoeff());
+    seen = std::sqrt((shrunk.array() / values.array()).min(1.0).sum() * values.maxCoeff());
   }
 };
 
@@ -235,7 +237,8 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
     centre += s.restore * frame.centre;
     whiten *= frame.whiten;
     s.restore *= frame.restore;
-    radii = radius_grid(spread_low * frame.spread, spread_high * frame.spread);
+    radii = radius_grid(std::max(spread_low * frame.spread, seen_low * frame.seen),
+                        spread_high * frame.spread);
   }
   if (!plan.calibration.made() && !plan.target.made()) return out;
   const counterfactual_estimator estimator(s, options);

@@ -1,0 +1,104 @@
+# The privacy standard error is the deviation of the reported path over releases: after it was
+# shrunk towards the target's own level and cut at the bounds.
+
+donors_of <- function(n, T0 = 8, T1 = 2, sd = 0.05) {
+  set.seed(n)
+  stats::rnorm(n, sd = 0.2) + matrix(stats::rnorm(n * (T0 + T1), sd = sd), n)
+}
+
+estimates <- function(statistics, targets, T, half = 1) {
+  gram_estimate_cpp(
+    statistics, gram_options(TRUE, 1000, list(half = rep(half, T))), targets, rep(1, nrow(targets))
+  )
+}
+
+# What the core makes of a path (relative to the target's own level): shrinkage and bounds.
+finished <- function(path, noise, half, level) {
+  signal <- min(max(0, mean(path^2) - noise), 0.25)
+  pmin(pmax(path * signal / (signal + noise) + level, -half), half)
+}
+
+test_that("it is that of first order, and a fifth, where nothing is shrunk or cut", {
+  fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
+  statistics <- fit$statistics
+  # Hardly any noise on the mean: then no path is shrunk.
+  statistics$mean_sd <- 1e-9
+  targets <- 0.3 * cos(outer(1:3, 1:10)) + 0.1
+  for (e in estimates(statistics, targets, 10, half = 1e6)) {
+    expect_equal(e$released, 1.2 * e$privacy, tolerance = 1e-6)
+  }
+})
+
+test_that("shrinkage and bounds are what normal noise makes of them, by brute force", {
+  fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
+  s <- fit$statistics
+  set.seed(1)
+  targets <- matrix(stats::runif(6 * 10, -0.5, 0.5), 6)
+  noise <- s$mean_sd^2 * mean(colSums(t(s$restore[s$pre + 1:2, ])^2)) / s$weight^2
+  seen <- 0
+  for (half in c(1e6, 0.4)) {
+    reported <- estimates(s, targets, 10, half)
+    raw <- estimates(s, targets, 10, 1e6)
+    for (i in seq_len(nrow(targets))) {
+      level <- mean(targets[i, 1:8])
+      # Undo the shrinkage: x (x^2 - noise) / x^2 has one inverse above the noise.
+      about <- raw[[i]]$path[9:10] - level
+      if (mean(about^2) == 0 || mean(about^2) > 0.2) next
+      root <- eigen(1.2 * raw[[i]]$privacy, symmetric = TRUE)
+      step <- root$vectors %*% (sqrt(pmax(root$values, 0)) * matrix(stats::rnorm(2 * 2e4), 2))
+      paths <- apply(about + step, 2, finished, noise = noise, half = half, level = level)
+      expect_lt(max(abs(reported[[i]]$released - stats::cov(t(paths)))),
+        0.15 * max(diag(stats::cov(t(paths)))) + 1e-12)
+      seen <- seen + 1
+    }
+  }
+  expect_gt(seen, 3)
+})
+
+test_that("parts of a fit's variance still make up the whole", {
+  set.seed(3)
+  donors <- donors_of(500)
+  # Flat people: much is shrunk.
+  fit <- dp_synth(donors, target = rep(0.1, 10), T0 = 8, epsilon = 1, delta = 1e-6,
+    bounds = c(-1, 1), control = dp_control(rng = "R"))
+  e <- estimate_gram(fit$release, to_scale(fit$target, release_scale(fit$release)))[[1]]
+  unit <- release_scale(fit$release)$unit^2
+  parts <- fit$variance[[1]]
+  expect_equal(parts$privacy, e$released * unit)
+  more <- (parts$prediction + parts$privacy) / unit - e$prediction - e$privacy
+  expect_gt(min(eigen(more, symmetric = TRUE)$values), -1e-12)
+  expect_lt(sum(diag(parts$privacy)), sum(diag(e$privacy * unit)) * 1.2001)
+  row <- tidy(fit)[1, ]
+  expect_equal(row$privacy.se, sqrt(mean(parts$privacy)))
+})
+
+test_that("it is the deviation over releases, of a served target and of another", {
+  donors <- donors_of(1500, sd = 0.08)
+  targets <- donors_of(2, sd = 0.08)
+  runs <- replicate(60, {
+    fit <- dp_synth(donors, target = targets[1, ], T0 = 8, epsilon = 1, delta = 1e-6,
+      bounds = c(-1, 1), control = dp_control(rng = "R"))
+    other <- dp_synth(fit$release, target = targets[2, , drop = FALSE])
+    c(t(tidy(fit)[1, c("estimate", "privacy.se")]), t(tidy(other)[1, c("estimate", "privacy.se")]))
+  })
+  for (at in c(0, 2)) {
+    ratio <- sqrt(mean(runs[at + 2, ]^2)) / stats::sd(runs[at + 1, ])
+    expect_gt(ratio, 0.7)
+    expect_lt(ratio, 1.45)
+  }
+})
+
+test_that("a mass of equal people does not draw the radius to itself", {
+  set.seed(8)
+  # One in five has events at all.
+  rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)
+  donors <- matrix(stats::rbinom(20000 * 13, 1, rate), 20000)
+  fit <- dp_synth(donors, target = donors[1, ], T0 = 10, epsilon = 8, delta = 1e-6,
+    bounds = c(0, 1), control = dp_control(rng = "R"))
+  s <- fit$release$statistics
+  moments <- s$restore %*% s$covariance %*% t(s$restore)
+  post <- mean(diag(moments)[-seq_len(s$pre)]) / s$weight^2 * 0.25
+  truth <- mean(apply(donors[, 11:13], 2, stats::var))
+  # Shortened rows vary less; they used to vary a hundred times less.
+  expect_gt(post, truth / 2)
+})
