@@ -293,7 +293,8 @@ sql_features <- function(table, map, dialect) {
   from <- sql_level(features, wide, "b", dialect)
   if (!is.null(map$lift)) from <- sql_multiplied(from, name[-1L], map, dialect)
   z <- paste0("z", seq_len(summed_count(map)))
-  sql_level(c(z, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")), from, "c", dialect)
+  norm <- paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")
+  sql_level(c(z, norm), from, "c", dialect)
 }
 
 #' How many numbers of a person are summed
