@@ -1,5 +1,5 @@
-# SQL for panels with gaps: units of a roster in a temporary table, their rows joined to it, and each
-# person's gaps filled from that person's own values, as `interpolate_rows()` does.
+# SQL for panels with gaps: units of a roster in a temporary table, their rows joined to it, and
+# each person's gaps filled from that person's own values, as `interpolate_rows()` does.
 
 #' Keep units in a temporary table: no statement names one
 #' @param units (`vector`). In their order.

@@ -275,8 +275,8 @@ sql_level <- function(columns, from, name, dialect) {
   paste0("(SELECT ", paste(columns, collapse = ", "), " FROM ", from, dialect$fence, ") ", name)
 }
 
-#' What is summed of every person, whole numbers z1, z2, ..., and their squared norm nn: features, or
-#' products of them
+#' What is summed of every person, whole numbers z1, z2, ..., and their squared norm nn: features,
+#' or products of them
 #' @param map (`list`)\cr the row map of a question; with `lift` and `slope` the first feature
 #'   multiplies the others. PUBLIC or RELEASED.
 #' @noRd
@@ -294,7 +294,8 @@ sql_features <- function(table, map, dialect) {
   from <- sql_level(features, wide, "b", dialect)
   if (!is.null(map$lift)) from <- sql_multiplied(from, name[-1L], map, dialect)
   z <- paste0("z", seq_len(summed_count(map)))
-  sql_level(c(z, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")), from, "c", dialect)
+  norm <- paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")
+  sql_level(c(z, norm), from, "c", dialect)
 }
 
 #' How many numbers of a person are summed

@@ -1,5 +1,5 @@
-# Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of the
-# data frame, or an error before the charge that tells nothing of anyone.
+# Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of
+# the data frame, or an error before the charge that tells nothing of anyone.
 
 test_that("covariates of a table are those of the data frame, streamed and summed there", {
   skip_if_not_installed("RSQLite")
