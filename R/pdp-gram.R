@@ -62,8 +62,7 @@ gram_contributions <- function(round, donors, scale) {
 #' @noRd
 other_costs <- function(release) {
   steps <- release$privacy$steps
-  moments <- which(steps$law != "exponential")[seq_along(release$statistics$rounds)]
-  other <- steps[-moments, ]
+  other <- steps[-moments_at(steps, release), ]
   if (release$privacy$delta == 0) {
     return(sum(other$epsilon))
   }
@@ -72,6 +71,18 @@ other_costs <- function(release) {
   }
   # Version 0.1.0 charged choices in zCDP; there are no others.
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
+}
+
+#' Which steps are releases of moments: the first of those with noise, and, for everyone, all of the
+#' treated and the last of the donors
+#' @noRd
+moments_at <- function(steps, release) {
+  noisy <- which(steps$law != "exponential")
+  if (!identical(steps$account[1L] %||% "donors", "donors")) {
+    return(noisy)
+  }
+  control <- length(release$panel$treated)
+  c(noisy[seq_along(release$statistics$rounds)], utils::tail(noisy, control))
 }
 
 #' Losses from contributions
@@ -130,7 +141,8 @@ laplace_most <- function(round) {
 #' relative to the radii that were released. `pdp_bound()` is computed from the release and, at
 #' most, the row of whoever asks: **it may be published** as a function of the norm, and each donor
 #' may evaluate it at their own row. [pdp()] needs the whole panel and may not. It is a reading of
-#' what this run cost, given its radii; the promise made beforehand is the release's epsilon.
+#' what this run cost, given its radii; the promise made beforehand is the release's epsilon. Of a
+#' release for everyone it is the bound for a donor.
 #'
 #' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
 #' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all
@@ -171,6 +183,10 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = N
     check_number(delta, 0, 1, open = "max", call = call)
   }
   rounds <- gram_rounds(release, call)
+  if (!is.null(release$panel$treated)) {
+    rounds <- account_rounds(release)$donors$rounds
+    release <- account_release(release, "donors")
+  }
   rounds <- if (is.null(row)) {
     rounds_at_norm(rounds, norm, call)
   } else {
