@@ -51,15 +51,15 @@ r_floors <- list(
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",
-    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-vertical"
+    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-treated", "pdp-vertical"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
-    "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
-    "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
-    "methods", "normal-limits", "outcomes-methods", "pdp-methods", "plot", "plot-coefficients",
-    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "report",
-    "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "cohort-measures", "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods",
+    "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
+    "methods", "normal-limits", "outcomes-methods", "outcomes-plot", "pdp-methods", "plot",
+    "plot-coefficients", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print",
+    "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)
