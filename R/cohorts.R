@@ -80,9 +80,9 @@
 #'     `residuals()` and `weights()`: lists by cohort. [conformal()], [placebo_time()],
 #'     [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()` say that they work on
 #'     one cohort.
-#'   * `as.data.frame()`: `tidy()` with limits; with `measure` `"percent"` effects in per cent of the
-#'     average counterfactual of the same cohorts and periods (`NA` where that is not positive), or
-#'     `"cumulative"`, sums of the averages up to each time since adoption (`type = "event"`).
+#'   * `as.data.frame()`: `tidy()` with limits; with `measure = "percent"` effects in per cent of
+#'     the average counterfactual of the same cohorts and periods (`NA` where that is not positive),
+#'     or `"cumulative"`, sums of the averages up to each time since adoption (`type = "event"`).
 #'   * `update()`: another estimator, penalty or size on the same release. Spends nothing.
 #'   * `summary()`: the tables by event and by cohort.
 #' @section Errors: `dpsc_error_panel` for a unit that is treated and then no longer, a cohort with

@@ -43,7 +43,9 @@ fit_treated <- function(release, estimator, estimate, scale) {
   if (length(covariates)) paths <- paths[, -covariates, drop = FALSE]
   effect <- function(i) paths[i, post] - fits[[i]]$path[post]
   by_noise <- function(of) {
-    moved <- vapply(seq_len(d), function(k) (of(1L + k) - of(1L + d + k)) / 2, numeric(length(post)))
+    moved <- vapply(seq_len(d), function(k) {
+      (of(1L + k) - of(1L + d + k)) / 2
+    }, numeric(length(post)))
     matrix(moved, length(post))
   }
   moved <- by_noise(effect)
@@ -88,14 +90,14 @@ group_excess <- function(release) {
 }
 
 #' Variance of what a cut may have taken off the group's mean: unknown, but of the size of what is
-#' left between that mean and where the last round was centred
+#' left between that mean and where the last round was centred (share: bench/protect.R)
 #' @noRd
 cut_doubt <- function(release) {
   x <- release$statistics$treated
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
   # From features to outcomes, scaled units.
   unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
-  (0.4 * sum(from_centre(x)[residual]) * unit)^2
+  (0.8 * sum(from_centre(x)[residual]) * unit)^2
 }
 
 #' The group's mean less where the last round was centred

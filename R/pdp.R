@@ -27,8 +27,9 @@
 #'   what calibrates the intervals) at the cost that any donor may have. It is what *this run*
 #'   costs: other noise would have led to other radii, and to other losses.
 #'
-#' Of a release for everyone (`protect = "everyone"`) treated people have losses as well: of their own
-#' rounds, while donors have those of theirs and of the last look at them. Each adds up by itself.
+#' Of a release for everyone (`protect = "everyone"`) treated people have losses as well: of their
+#' own rounds, while donors have those of theirs and of the last look at them. Each adds up by
+#' itself.
 #'
 #' Losses of the steps add up as if all that the steps gave had been published; for `"output"` and
 #' `"objective"` only a product is, so the true loss may be lower still.

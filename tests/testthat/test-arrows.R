@@ -56,10 +56,10 @@ r_floors <- list(
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
     "cohort-measures", "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods",
-    "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
-    "methods", "normal-limits", "outcomes-methods", "outcomes-plot", "pdp-methods", "plot",
-    "plot-coefficients", "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print",
-    "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
+    "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print",
+    "lm-report", "methods", "normal-limits", "outcomes-methods", "outcomes-plot", "pdp-methods",
+    "plot", "plot-coefficients", "plot-inference", "plot-periods", "plot-plan", "plot-theme",
+    "print", "report", "select-methods", "stream-methods", "tidiers", "verbs", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

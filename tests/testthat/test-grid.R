@@ -132,7 +132,7 @@ test_that("what cannot be combined says how to mend it, and spends nothing", {
       suppressWarnings(do.call(dp_synth, c(call[1:2], given))), error = identity
     )
     expect_s3_class(error, "dpsc_error")
-    expect_match(conditionMessage(error), "\n(i|x|\u2139|\u2716) ", label = paste("advice for", name))
+    expect_match(conditionMessage(error), "\n(i|x|\u2139|\u2716) ", label = name)
     expect_identical(nrow(as.data.frame(ledger)), 0L, label = paste("charges of", name))
   }
 })
