@@ -184,10 +184,18 @@ simulate.dp_cohorts <- one_cohort("simulate")
 #' @rdname dp_cohorts
 #' @export
 as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
-                                     simultaneous = FALSE) {
-  tidy.dp_cohorts(x,
-    type = type, conf.int = TRUE, conf.level = level, simultaneous = simultaneous
-  )
+                                     simultaneous = FALSE,
+                                     measure = c("effect", "percent", "cumulative")) {
+  call <- public_call("as.data.frame")
+  measure <- check_choice(measure, c("effect", "percent", "cumulative"), call = call)
+  if (measure == "effect") {
+    return(tidy.dp_cohorts(x,
+      type = type, conf.int = TRUE, conf.level = level, simultaneous = simultaneous
+    ))
+  }
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  simultaneous <- check_flag(simultaneous, call = call)
+  measured_cohorts(x, check_cohort_type(type, call), measure, level, simultaneous, call)
 }
 
 # Prints -------------------------------------------------------------------------------------------

@@ -54,8 +54,17 @@ kind_shapes <- c(effect = 16, forecast = 1, fitted = 4)
 
 plot_cohort_effects <- function(fit, type, level, simultaneous) {
   data <- plot_data_cohorts(fit, type, level, simultaneous)
-  kinds <- levels(droplevels(data$kind))
   outcome <- short_name(fit$release$panel$outcome, 40L)
+  draw_cohort_effects(fit, data, type, level, simultaneous) +
+    ggplot2::labs(
+      y = paste("effect on", outcome), title = cohort_title(fit), subtitle = cohort_subtitle(fit)
+    )
+}
+
+#' @param data (`data.frame`)\cr from [plot_data_cohorts()].
+#' @noRd
+draw_cohort_effects <- function(fit, data, type, level, simultaneous) {
+  kinds <- levels(droplevels(data$kind))
   plot <- ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$estimate)) + zero_line() +
     cohort_bars(fit, data, level, simultaneous) +
     ggplot2::geom_point(ggplot2::aes(shape = .data$kind), size = 2, na.rm = TRUE) +
@@ -63,13 +72,10 @@ plot_cohort_effects <- function(fit, type, level, simultaneous) {
       guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 2) else "none"
     ) +
     dpsc_theme() +
-    ggplot2::labs(
-      y = paste("effect on", outcome), title = cohort_title(fit), subtitle = cohort_subtitle(fit),
-      x = switch(type,
-        event = "periods since adoption (0: the first treated one)", calendar = NULL,
-        cohort = "treated from"
-      )
-    )
+    ggplot2::labs(x = switch(type,
+      event = "periods since adoption (0: the first treated one)", calendar = NULL,
+      cohort = "treated from"
+    ))
   plot + switch(type,
     event = list(
       ggplot2::geom_vline(xintercept = -0.5, linetype = 3, colour = "grey40"),
@@ -85,14 +91,17 @@ plot_cohort_effects <- function(fit, type, level, simultaneous) {
 cohort_bars <- function(fit, data, level, simultaneous) {
   covers <- if (simultaneous) "all points together" else "each point by itself"
   bars <- list(
-    all = data.frame(at = data$at, low = data$low, high = data$high, part = rep("all", nrow(data))),
+    all = data.frame(data[c("at", "low", "high")], part = rep("all", nrow(data))),
     noise = if (fit$release$privacy$private) {
       data.frame(
         at = data$at, low = data$noise_low, high = data$noise_high, part = rep("noise", nrow(data))
       )
     }
   )
-  bars <- lapply(Filter(Negate(is.null), bars), function(bar) bar[!is.na(bar$low), ])
+  bars <- lapply(Filter(Negate(is.null), bars), function(bar) {
+    bar$target <- data$target
+    bar[!is.na(bar$low), ]
+  })
   bars <- Filter(nrow, bars)
   if (!length(bars)) {
     return(NULL)
@@ -129,38 +138,54 @@ cohort_subtitle <- function(fit) {
   plot_subtitle(fit$cohorts[[1L]], 1L)
 }
 
-plot_cohort_paths <- function(fit) {
+#' Cohorts' paths, and where each adopts
+#' @param before (`string`)\cr what a panel's name starts with.
+#' @return A list: `paths` and `adoption`, each with the panel's name, `target`.
+#' @noRd
+cohort_paths <- function(fit, before = "") {
   names <- utils::head(names(fit$cohorts), most_panels)
-  data <- do.call(rbind, lapply(names, function(name) {
-    one <- augment.dp_synth(fit$cohorts[[name]])
-    one$target <- paste("from", name)
+  panels <- paste0(before, "from ", names)
+  paths <- do.call(rbind, lapply(seq_along(names), function(g) {
+    one <- augment.dp_synth(fit$cohorts[[g]])
+    one$target <- panels[[g]]
     one$period <- plot_periods(one$period)
     one
   }))
-  data$target <- factor(data$target, levels = paste("from", names))
-  lines <- rbind(
-    data.frame(data[c("target", "period")], value = data$.observed, line = "observed"),
-    data.frame(data[c("target", "period")], value = data$.fitted, line = "counterfactual")
-  )
-  lines$line <- factor(lines$line, levels = names(line_colours))
   times <- plot_periods(fit$release$panel$times)
   before <- if (is.factor(times)) function(T0) T0 + 0.5 else function(T0) {
     mean(as.numeric(times[T0 + 0:1]))
   }
-  adoption <- data.frame(
-    target = levels(data$target),
-    at = vapply(utils::head(cohort_dates(fit), most_panels), before, 0)
+  list(paths = paths, adoption = data.frame(
+    target = panels, at = vapply(utils::head(cohort_dates(fit), most_panels), before, 0)
+  ))
+}
+
+plot_cohort_paths <- function(fit) {
+  draw_cohort_paths(fit, cohort_paths(fit)) + ggplot2::labs(
+    x = NULL, y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
+    subtitle = cohort_subtitle(fit)
   )
-  adoption$target <- factor(adoption$target, levels = levels(data$target))
-  across <- if (length(names) > 4L) 3 else if (length(names) > 1L) 2 else 1
+}
+
+#' @param known (`list`)\cr from [cohort_paths()].
+#' @noRd
+draw_cohort_paths <- function(fit, known, across = NULL, scales = "fixed") {
+  panels <- known$adoption$target
+  adoption <- known$adoption
+  adoption$target <- factor(panels, levels = panels)
+  at <- data.frame(
+    target = factor(known$paths$target, levels = panels), period = known$paths$period
+  )
+  lines <- rbind(
+    data.frame(at, value = known$paths$.observed, line = "observed"),
+    data.frame(at, value = known$paths$.fitted, line = "counterfactual")
+  )
+  n <- length(panels)
+  across <- across %||% if (n > 4L) 3 else if (n > 1L) 2 else 1
   ggplot2::ggplot() +
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
       linetype = 3, colour = "grey40"
     ) +
-    path_lines(lines) +
-    target_panels(data$target, ncol = across) + period_axis(times, across) + dpsc_theme() +
-    ggplot2::labs(
-      x = NULL, y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
-      subtitle = cohort_subtitle(fit)
-    )
+    path_lines(lines) + target_panels(at$target, ncol = across, scales = scales) +
+    period_axis(plot_periods(fit$release$panel$times), across) + dpsc_theme()
 }

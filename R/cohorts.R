@@ -56,6 +56,7 @@
 #'   also `"path"`: observed and counterfactual of each cohort.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
+#' @param measure (`string`)\cr of `as.data.frame()`: `"effect"`, `"percent"` or `"cumulative"`.
 #' @param parm (`character` or `NULL`)\cr rows wanted, by `term`; `NULL` for all.
 #' @param estimator,lambda,size what the new fit shall have; missing: as it was.
 #' @param format,... of `report()`: see [report()]; else unused.
@@ -79,6 +80,9 @@
 #'     `residuals()` and `weights()`: lists by cohort. [conformal()], [placebo_time()],
 #'     [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()` say that they work on
 #'     one cohort.
+#'   * `as.data.frame()`: `tidy()` with limits; with `measure = "percent"` effects in per cent of
+#'     the average counterfactual of the same cohorts and periods (`NA` where that is not positive),
+#'     or `"cumulative"`, sums of the averages up to each time since adoption (`type = "event"`).
 #'   * `update()`: another estimator, penalty or size on the same release. Spends nothing.
 #'   * `summary()`: the tables by event and by cohort.
 #' @section Errors: `dpsc_error_panel` for a unit that is treated and then no longer, a cohort with

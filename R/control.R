@@ -18,8 +18,9 @@
 #'   `FALSE` leaves that part to the estimate. Decide before the release: it cannot be had later
 #'   without spending again.
 #' @param target_round (`flag`)\cr of a release by method `"gram"` for one public target: whether a
-#'   round of its own looks for what its prediction still misses. `FALSE`: two rounds of moments, as
-#'   releases for several dates, for everyone and with covariates have.
+#'   round of its own looks for what its prediction still misses, after a third round of moments.
+#'   `FALSE`: two rounds of moments, as releases for several dates, with covariates and of sums in
+#'   a database have. For `protect = "everyone"`: whether there is a third round of moments.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.

@@ -35,10 +35,32 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
       data[c("high", "low", "noise_high", "noise_low")]
   }
   if (type == "percent" && is_released_group(fit)) {
-    # The released path's level has noise that no limit of the effect holds.
-    data[c("low", "high", "noise_low", "noise_high")] <- NA_real_
+    statements <- if (simultaneous) fit$release$panel$T1 else 1
+    base <- data$.fitted[data$treated]
+    width <- interval_quantile(level, statements) * fit$base_error
+    data[data$treated, names(limits)] <- c(
+      share_limits(limits$low, limits$high, base, width),
+      share_limits(limits$noise_low, limits$noise_high, base, width)
+    )
   }
   data
+}
+
+#' Limits, in per cent of a base that is known but for noise
+#'
+#' A share r is in them if effect less r times base is within both errors, which are taken to go the
+#' worst way together (Fieller, 1954). Unknown where the base may be zero.
+#' @param low,high (`numeric`)\cr of the effect.
+#' @param width (`numeric`)\cr by how much the base may be off.
+#' @return A list: low, high.
+#' @noRd
+share_limits <- function(low, high, base, width) {
+  least <- base - width
+  least[!is.na(least) & least <= 0] <- NA_real_
+  list(
+    100 * low / ifelse(low < 0, least, base + width),
+    100 * high / ifelse(high > 0, least, base + width)
+  )
 }
 
 #' Limits of the effects by target and period, `low` and `high`, and those of the noise alone

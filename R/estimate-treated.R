@@ -42,10 +42,13 @@ fit_treated <- function(release, estimator, estimate, scale) {
   fits <- estimate(release, paths, rep(m, nrow(paths)), estimator)
   if (length(covariates)) paths <- paths[, -covariates, drop = FALSE]
   effect <- function(i) paths[i, post] - fits[[i]]$path[post]
-  moved <- vapply(seq_len(d), function(k) {
-    (effect(1L + k) - effect(1L + d + k)) / 2
-  }, numeric(length(post)))
-  moved <- matrix(moved, length(post))
+  by_noise <- function(of) {
+    moved <- vapply(seq_len(d), function(k) {
+      (of(1L + k) - of(1L + d + k)) / 2
+    }, numeric(length(post)))
+    matrix(moved, length(post))
+  }
+  moved <- by_noise(effect)
   fit <- fits[[length(fits)]]
   label <- paste("mean of", count_words(m), "treated people")
   shown <- function(path) {
@@ -53,6 +56,8 @@ fit_treated <- function(release, estimator, estimate, scale) {
     rownames(out) <- label
     out
   }
+  base <- fit$prediction + fit$privacy + tcrossprod(by_noise(function(i) fits[[i]]$path[post])) +
+    level_variance(release)
   spread <- fit$spread
   if (is.null(spread$reason)) spread$reason <- clipped_reason(release)
   list(
@@ -61,8 +66,20 @@ fit_treated <- function(release, estimator, estimate, scale) {
       prediction = (fit$prediction + group_excess(release) / m + cut_doubt(release)) * scale$unit^2,
       privacy = (fit$privacy + tcrossprod(moved)) * scale$unit^2
     )),
-    spread = list(spread), penalty = fits[[1L]]$penalty
+    spread = list(spread), penalty = fits[[1L]]$penalty,
+    base_error = sqrt(pmax(diag(base), 0)) * scale$unit
   )
+}
+
+#' Variance of the noise on the level of a released path, scaled units: no effect sees it
+#' @noRd
+level_variance <- function(release) {
+  s <- release$statistics
+  # Without a feature of its own the level is the other features'.
+  if (!s$demean) {
+    return(0)
+  }
+  (s$treated$mean_sd / sum(s$treated$loadings[, s$pre + 1L]))^2
 }
 
 #' By how much the treated people's own residuals vary more than the donors', beyond their noise
@@ -73,14 +90,14 @@ group_excess <- function(release) {
 }
 
 #' Variance of what a cut may have taken off the group's mean: unknown, but of the size of what is
-#' left between that mean and where the last round was centred
+#' left between that mean and where the last round was centred (share: bench/protect.R)
 #' @noRd
 cut_doubt <- function(release) {
   x <- release$statistics$treated
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
   # From features to outcomes, scaled units.
   unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
-  (0.4 * sum(from_centre(x)[residual]) * unit)^2
+  (0.8 * sum(from_centre(x)[residual]) * unit)^2
 }
 
 #' The group's mean less where the last round was centred

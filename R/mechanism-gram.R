@@ -45,7 +45,8 @@ gram_facts <- function(public) {
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = public$control$features %||% NaN,
     intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size,
-    covariates = NROW(public$covariates), targeted = has_one_target(public)
+    covariates = NROW(public$covariates), targeted = has_one_target(public),
+    thrice = three_rounds(public)
   )
 }
 
@@ -57,6 +58,16 @@ gram_facts <- function(public) {
 has_one_target <- function(public) {
   (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
     is.null(public$covariates) && is.null(public$monitor) && !isFALSE(public$control$target_round)
+}
+
+#' May the core plan a third round of moments where no target has a round of its own?
+#'
+#' For everyone it pays (bench/protect.R): what the group's round leaves rests on the donors'
+#' regression. For several dates alone and with covariates it does not.
+#' @noRd
+three_rounds <- function(public) {
+  (public$estimator %||% "ridge") == "ridge" && !is.null(public$treated) &&
+    !isTRUE(public$asked) && !isFALSE(public$control$target_round)
 }
 
 #' The estimator in the core's terms

@@ -53,6 +53,7 @@ group_fits <- function(x, m, release) {
     is_array(x$loadings, c(periods, d)) && is_array(x$moves, c(periods, d + release$panel$T1)) &&
     is_path(x$path, periods) && is_path(x$lean, periods) &&
     is_number(x$second) && is.finite(x$second) && is_amount(x$mean_sd) &&
+    (is.null(x$of_first) || (is_number(x$of_first) && x$of_first >= 0 && x$of_first < 1)) &&
     is_amount(x$second_sd) && is_amount(x$own_variance) && length(x$rounds) == 2L &&
     is_path(x$control$mean, d) &&
     all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&

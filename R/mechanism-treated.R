@@ -135,7 +135,8 @@ check_group_noise <- function(noise, group) {
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param run_first (`function`)\cr of method gram.
 #' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features, their noisy
-#'   `mean` and its noise's deviation `mean_sd`, the `path` (T, scaled units) that they amount to,
+#'   `mean`, its noise's deviation `mean_sd` and the weight that the first round has in it
+#'   (`of_first`), the `path` (T, scaled units) that they amount to,
 #'   with a `lean` one whose past is not cut to what stands out, and how it `moves`
 #'   (T x (d + T1)) with noise of one deviation; the noisy variance (`second`,
 #'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`;

@@ -280,21 +280,6 @@ together_lines <- function(fit) {
 
 #' @rdname dp_outcomes
 #' @export
-plot.dp_outcomes <- function(x, ...) {
-  pictures <- autoplot.dp_outcomes(x, ...)
-  for (picture in pictures) print(picture)
-  invisible(pictures)
-}
-
-#' @rdname dp_outcomes
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_outcomes <- function(object, ...) {
-  rlang::check_installed("ggplot2", "to plot a fit.")
-  lapply(object$outcomes, function(fit) ggplot2::autoplot(fit, ...))
-}
-
-#' @rdname dp_outcomes
-#' @export
 report.dp_outcomes <- function(x, format = c("text", "markdown", "latex"), ...) {
   format <- check_choice(format, c("text", "markdown", "latex"), call = public_call("report"))
   each <- lapply(x$outcomes, function(fit) {

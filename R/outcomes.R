@@ -39,7 +39,8 @@
 #'     not released. `confint()`: their limits.
 #'   * `effects()`, `predict()`, `fitted()`, `residuals()`, `weights()`: lists by outcome.
 #'   * `update()`: another estimator, penalty or size for all of them. Spends nothing.
-#'   * `plot()`: a plot an outcome; returns them, a list, invisibly.
+#'   * `autoplot()`: one ggplot, a panel an outcome, each on its own scale; `plot()` draws it. Types
+#'     are those of one outcome's fit, but for weights.
 #'   * [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()],
 #'     `simulate()` say that they work on one outcome.
 #'

@@ -8,6 +8,7 @@
 #' most, the row of whoever asks: **it may be published** as a function of the norm, and each donor
 #' may evaluate it at their own row. [pdp()] needs the whole panel and may not. It is a reading of
 #' what this run cost, given its radii; the promise made beforehand is the release's epsilon.
+#' Of a release for everyone it is the bound for a donor.
 #'
 #' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
 #' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all
@@ -48,6 +49,10 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = N
     check_number(delta, 0, 1, open = "max", call = call)
   }
   rounds <- gram_rounds(release, call)
+  if (!is.null(release$panel$treated)) {
+    rounds <- account_rounds(release)$donors$rounds
+    release <- account_release(release, "donors")
+  }
   rounds <- if (is.null(row)) {
     rounds_at_norm(rounds, norm, call)
   } else {

@@ -62,8 +62,7 @@ gram_contributions <- function(round, donors, scale) {
 #' @noRd
 other_costs <- function(release) {
   steps <- release$privacy$steps
-  moments <- which(steps$law != "exponential")[seq_along(release$statistics$rounds)]
-  other <- steps[-moments, ]
+  other <- steps[-moments_at(steps, release), ]
   if (release$privacy$delta == 0) {
     return(sum(other$epsilon))
   }
@@ -72,6 +71,18 @@ other_costs <- function(release) {
   }
   # Version 0.1.0 charged choices in zCDP; there are no others.
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
+}
+
+#' Which steps are releases of moments: the first of those with noise, and, for everyone, all of the
+#' treated and the last of the donors
+#' @noRd
+moments_at <- function(steps, release) {
+  noisy <- which(steps$law != "exponential")
+  if (!identical(steps$account[1L] %||% "donors", "donors")) {
+    return(noisy)
+  }
+  control <- length(release$panel$treated)
+  c(noisy[seq_along(release$statistics$rounds)], utils::tail(noisy, control))
 }
 
 #' Losses from contributions

@@ -99,7 +99,8 @@ pdp_lines <- function(x) {
     paste0(
       "  epsilon at delta = ", format(x$delta),
       "; the release's epsilon, for any ",
-      if (is.null(x$unit)) "donor of any panel" else "person of any table", ": ", format(x$worst)
+      if (is.null(x$unit)) "donor of any panel" else paste("person of any", x$of %||% "table"),
+      ": ", format(x$worst)
     ),
     if (!"replacement" %in% known_losses(x$donors)) {
       "  for taking a donor out; what replacing one costs has no bound that is known"

@@ -27,6 +27,10 @@
 #'   what calibrates the intervals) at the cost that any donor may have. It is what *this run*
 #'   costs: other noise would have led to other radii, and to other losses.
 #'
+#' Of a release for everyone (`protect = "everyone"`) treated people have losses as well: of their
+#' own rounds, while donors have those of theirs and of the last look at them. Each adds up by
+#' itself.
+#'
 #' Losses of the steps add up as if all that the steps gave had been published; for `"output"` and
 #' `"objective"` only a product is, so the true loss may be lower still.
 #' Gaussian steps add up to one Gaussian shift `mu`, from which epsilon follows at the given delta
@@ -37,14 +41,16 @@
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel that was
 #'   released, in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target; the release knows
-#'   what it needs of it, so this is only compared with that.
-#' @param T0 (`count`)\cr likewise.
+#'   what it needs of it, so this is only compared with that. Of a release for everyone the treated
+#'   people's rows, PRIVATE.
+#' @param T0 (`count`)\cr likewise; for everyone with several dates one for each treated person.
 #' @param data,index see [dp_synth()].
 #' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the release's own.
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param ... for methods; an unknown argument is an error.
 #' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list: `donors`, a data frame with one
-#'   row a donor in the panel's order (never a name): `donor` (position), epsilon by `removal` and
+#'   row a donor in the panel's order (never a name): `donor` (position; for everyone `person` and
+#'   `account`, positions among the donors or the treated), epsilon by `removal` and
 #'   `replacement`, and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` where the loss is
 #'   not that of a Gaussian shift); `worst`, the release's epsilon; `delta`; `method`;
 #'   `calibration`; `holds`, whether the release's guarantee does. [write_release()] refuses it.
@@ -102,9 +108,9 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument", call)
   }
-  if (!is.null(x$panel$treated) || !is.null(x$panel$covariates)) {
+  if (!is.null(x$panel$covariates)) {
     abort(c(
-      "Losses of single people are not known for a release with covariates or for everyone.",
+      "Losses of single people are not known for a release with covariates.",
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument", call)
   }
@@ -114,13 +120,41 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
     check_number(delta, 0, 1, open = "max", call = call)
   }
   check_given(missing(donors), "donors", "the panel that was released", call)
+  if (!is.null(x$panel$treated)) {
+    people <- pdp_people(x, donors, target, T0, data, index, call)
+    return(new_pdp(x, pdp_everyone(x, people, delta), delta, "person"))
+  }
   donors <- pdp_donors(x, donors, target, T0, data, index, call)
   loss <- mechanisms()[[x$method]]$loss(x, donors, delta, call)
-  structure(list(
-    donors = data.frame(donor = seq_len(x$panel$n), loss), worst = x$privacy$epsilon,
-    delta = delta, method = x$method, calibration = x$calibration, holds = x$privacy$holds,
-    reason = x$privacy$reason
-  ), class = "dp_pdp")
+  new_pdp(x, data.frame(donor = seq_len(x$panel$n), loss), delta)
+}
+
+#' @param unit (`string` or `NULL`)\cr whose losses they are, where not donors'.
+#' @noRd
+new_pdp <- function(release, losses, delta, unit = NULL) {
+  structure(c(list(
+    donors = losses, worst = release$privacy$epsilon, delta = delta, method = release$method,
+    calibration = release$calibration, holds = release$privacy$holds,
+    reason = release$privacy$reason
+  ), if (!is.null(unit)) list(unit = unit, of = "panel")), class = "dp_pdp")
+}
+
+#' The people of a release for everyone, checked to have its sizes
+#' @inheritParams pdp
+#' @return As [people_by_account()]. PRIVATE.
+#' @noRd
+pdp_people <- function(release, donors, target, T0, data, index, call) {
+  if (inherits(donors, "formula") && !inherits(data, "dp_source")) {
+    panel <- panel_from_formula(donors, data, index, call, hide = TRUE)
+    donors <- panel$donors
+    target <- panel$target
+    T0 <- panel$adopted
+  } else {
+    check_given(is.null(target), "target", "the treated people's rows", call)
+    target <- check_target(target, release$panel$T0 + release$panel$T1, call)
+  }
+  donors <- pdp_donors(release, donors, NULL, NULL, data, index, call)
+  people_by_account(release, donors, target, T0, call)
 }
 
 #' @rdname pdp
@@ -137,8 +171,9 @@ pdp_delta <- function(x, epsilon) {
       i = "Call {.fn pdp} with another {.arg delta} instead."
     ), "argument", call)
   }
+  known <- intersect(c("donor", "person", "account"), names(x$donors))
   data.frame(
-    donor = x$donors$donor, removal = shift_delta(x$donors$mu_removal, epsilon),
+    x$donors[known], removal = shift_delta(x$donors$mu_removal, epsilon),
     replacement = shift_delta(x$donors$mu_replacement, epsilon)
   )
 }

@@ -41,6 +41,8 @@
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
 #' @param size (`count`)\cr number of people whose mean the target is.
+#' @param protect (`string`)\cr whom the release protects. Of `"everyone"` no plan is made: the error
+#'   says whether a group of that `size` is large enough for the budget.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr of the plot: `"error"`, against donors and epsilon; or `"funnel"`: the
 #'   range within which 95 % of the effects of one period lie that are none, for the recommended
@@ -81,9 +83,11 @@
 dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
                     method = c("gram", "output", "objective"), error = NULL, bounds = c(-1, 1),
                     design = c("factor", "linear"), sd_between = NULL, sd_within = NULL,
-                    shared = 0.4, pilot = NULL, size = 1) {
+                    shared = 0.4, pilot = NULL, size = 1, protect = c("donors", "everyone")) {
   call <- public_call("dp_plan")
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
+  protect <- check_choice(protect, c("donors", "everyone"), call = call)
+  check_plan_dates(T0, call)
   T0 <- check_count(T0, 2, call = call)
   T1 <- check_count(T1, 1, call = call)
   delta <- check_number(delta, 0, 1, open = "max", call = call)
@@ -108,6 +112,7 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
   spreads <- list(between = sd_between, within = sd_within, shared = shared)
   people <- plan_people(design, spreads, pilot, scale, T0 + T1, call)
   facts <- list(T0 = T0, T1 = T1, delta = delta, people = people, size = size)
+  if (protect == "everyone") refuse_protected_plan(n, epsilon, facts, call)
   table <- plan_table_rows(method, n, epsilon, error, facts, scale$unit)
   structure(c(
     list(table = table, interval = plan_interval(table, facts)), facts, list(
@@ -115,6 +120,50 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
       design = if (people$kind %in% c("factor", "linear")) people$kind
     )
   ), class = "dp_plan")
+}
+
+#' A plan is for one date: the others cost nothing more
+#' @noRd
+check_plan_dates <- function(T0, call) {
+  if (is.numeric(T0) && length(T0) > 1L) {
+    abort(c(
+      "A plan is for one adoption date.",
+      i = paste(
+        "One release serves all dates. Plan for the first, {.code T0 = {min(T0)}}, with the",
+        "periods from it on as {.arg T1}, and for later ones with their own {.arg T0}."
+      )
+    ), "argument", call)
+  }
+}
+
+#' A protected group's own noise is not planned for; whether it is large enough is known
+#' @noRd
+refuse_protected_plan <- function(n, epsilon, facts, call) {
+  known <- !is.null(n) && !is.null(epsilon) && facts$size > 1
+  share <- 1 - control_share
+  plan <- if (known) gram_plan_of(n, share_of_epsilon(epsilon, facts$delta, share), facts)
+  serves <- if (!is.null(plan)) {
+    group <- treated_facts(
+      list(n = n, T0 = facts$T0, T1 = facts$T1, all_epsilon = epsilon, delta = facts$delta),
+      plan[c("pre", "demean")], facts$size
+    )
+    made <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) NULL)
+    !is.null(made) && made$noise <= largest_group_noise
+  }
+  abort(c(
+    "A plan is for a public target, {.code protect = \"donors\"}.",
+    x = "The noise on a protected group's own mean is not in it.",
+    i = if (!is.null(serves)) {
+      paste(
+        "A group of {count_words(facts$size)} people is", if (serves) "large enough" else "too small",
+        "to be protected at this budget."
+      )
+    },
+    i = paste(
+      "Plan for {.code protect = \"donors\"}: where 200 people or more are protected, errors of",
+      "the average are about 1 to 1.6 times as large (bench/results/protect.csv)."
+    )
+  ), "argument", call)
 }
 
 plan_table_rows <- function(method, n, epsilon, error, facts, unit) {

@@ -34,9 +34,10 @@ show_picture <- function(picture) {
 }
 
 #' Observed and counterfactual paths
-#' @param lines (`data.frame`)\cr `period`, `value`, `line`, a factor of `line_colours`' names.
+#' @param lines (`data.frame`)\cr `period`, `value`, `line`, one of `line_colours`' names.
 #' @noRd
 path_lines <- function(lines) {
+  lines$line <- factor(lines$line, levels = names(line_colours))
   list(
     ggplot2::geom_line(
       ggplot2::aes(.data$period, .data$value,
@@ -69,7 +70,7 @@ period_axis <- function(times, panels = 1) {
     ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most - 2), guide = guide)
   } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
     ggplot2::scale_x_continuous(guide = guide, breaks = function(limits) {
-      unique(round(pretty(limits, min(most - 1, diff(limits)))))
+      unique(round(pretty(limits, min(max(3, most - 1), diff(limits)))))
     })
   } else {
     ggplot2::scale_x_continuous(n.breaks = most, guide = guide)
@@ -113,12 +114,13 @@ short_name <- function(names, width = 28L) {
 
 #' Panels in the order of the targets, with names that fit
 #' @noRd
-target_panels <- function(targets, ncol) {
+target_panels <- function(targets, ncol, scales = "fixed") {
   if (length(unique(targets)) > 1L) {
     width <- switch(min(ncol, 3), 60L, 36L, 22L)
-    ggplot2::facet_wrap(~target, ncol = ncol, labeller = ggplot2::as_labeller(
-      function(names) short_name(names, width)
-    ))
+    ggplot2::facet_wrap(~target,
+      ncol = ncol, scales = scales,
+      labeller = ggplot2::as_labeller(function(names) short_name(names, width))
+    )
   }
 }
 

@@ -94,6 +94,15 @@ rows_shown <- function(fit, data, shown) {
 
 plot_path <- function(fit, shown, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, "path", level, simultaneous), shown)
+  plot <- draw_paths(fit, data, level, simultaneous) +
+    ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
+  finish_plot(fit, plot, data, shown)
+}
+
+#' Observed and counterfactual lines over their band
+#' @param data (`data.frame`)\cr from [effect_series()].
+#' @noRd
+draw_paths <- function(fit, data, level, simultaneous) {
   lines <- rbind(
     data.frame(data[c("target", "period", "treated")],
       value = data$.observed, line = "observed"
@@ -102,29 +111,35 @@ plot_path <- function(fit, shown, level, simultaneous) {
       value = data$.fitted, line = "counterfactual"
     )
   )
-  lines$line <- factor(lines$line, levels = names(line_colours))
-  plot <- ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) +
-    path_lines(lines) +
-    lone_points(lines) +
-    ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
-  finish_plot(fit, plot, data, shown)
+  ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) + path_lines(lines) +
+    lone_points(lines)
 }
 
 plot_effect <- function(fit, shown, type, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, type, level, simultaneous), shown)
   outcome <- short_name(fit$release$panel$outcome, 40L)
-  plot <- ggplot2::ggplot() + zero_line() + band_layers(fit, data, level, simultaneous) +
+  plot <- draw_effects(fit, data, level, simultaneous) +
+    ggplot2::labs(x = NULL, y = effect_label(type, paste(" on", outcome)))
+  finish_plot(fit, plot, data, shown)
+}
+
+#' Effects as points on a line over their band
+#' @noRd
+draw_effects <- function(fit, data, level, simultaneous) {
+  ggplot2::ggplot() + zero_line() + band_layers(fit, data, level, simultaneous) +
     ggplot2::geom_line(ggplot2::aes(.data$period, .data$estimate, group = 1), data,
       na.rm = TRUE, linewidth = 0.6
     ) +
     ggplot2::geom_point(ggplot2::aes(.data$period, .data$estimate), data,
       na.rm = TRUE, size = 1.1
-    ) +
-    ggplot2::labs(x = NULL, y = switch(type,
-      effect = paste("effect on", outcome), cumulative = paste("cumulative effect on", outcome),
-      percent = "effect (% of the counterfactual)"
-    ))
-  finish_plot(fit, plot, data, shown)
+    )
+}
+
+effect_label <- function(type, on = "") {
+  switch(type,
+    effect = paste0("effect", on), cumulative = paste0("cumulative effect", on),
+    percent = "effect (% of the counterfactual)"
+  )
 }
 
 #' The interval, and inside it what the privacy noise alone would make, from the treatment on
@@ -383,15 +398,20 @@ plot_balance <- function(fit, shown, call) {
   }
   across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
   data <- rows_shown(fit, data, shown)
+  draw_balance(data) + target_panels(data$target, ncol = across) + period_axis(data$item, across) +
+    ggplot2::labs(x = NULL, y = paste("difference in", short_name(fit$release$panel$outcome))) +
+    scales
+}
+
+#' Differences before the treatment, period by period
+#' @param data (`data.frame`)\cr from [balance_data()].
+#' @noRd
+draw_balance <- function(data) {
   ggplot2::ggplot(data, ggplot2::aes(
     .data$item, .data$difference,
     colour = .data$against, shape = .data$against, group = .data$against
   )) +
     zero_line() +
     ggplot2::geom_line(linewidth = 0.4) +
-    ggplot2::geom_point(size = 1.8) +
-    target_panels(data$target, ncol = across) +
-    period_axis(data$item, across) +
-    ggplot2::labs(x = NULL, y = paste("difference in", short_name(fit$release$panel$outcome))) +
-    scales
+    ggplot2::geom_point(size = 1.8)
 }

@@ -12,7 +12,7 @@ effect <- 0.1
 
 settings <- data.frame(
   n = c(1000, 1000, 3000, 1500), m = c(100, 200, 60, 300), epsilon = c(2, 1, 1, 4),
-  delta = c(1e-6, 1e-6, 1e-6, 0), draws = c(120, 80, 60, 50)
+  delta = c(1e-6, 1e-6, 1e-6, 0), draws = c(100, 100, 240, 240)
 )
 
 one <- function(set, seed) {
@@ -62,5 +62,6 @@ result <- do.call(rbind, lapply(seq_len(nrow(settings)), function(i) {
 }))
 number <- vapply(result, is.double, NA)
 result[number] <- lapply(result[number], signif, 3)
-utils::write.csv(result, "bench/results/protect-cohorts.csv", row.names = FALSE, quote = FALSE)
+path <- Sys.getenv("DPSC_BENCH_OUT", "bench/results/protect-cohorts.csv")
+utils::write.csv(result, path, row.names = FALSE, quote = FALSE)
 print(result)

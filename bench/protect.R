@@ -36,7 +36,8 @@ document <- data.frame(
 one <- function(design, n, m, effect, far, epsilon, seed) {
   set.seed(seed)
   d <- designs[[design]]
-  people <- d$draw(n + m)
+  # One draw: another would have other common shocks.
+  people <- d$draw(n + m * (1 + far))
   half <- diff(d$bounds) / 2
   post <- T0 + seq_len(T1)
   donors <- people[seq_len(n), ]
@@ -44,7 +45,7 @@ one <- function(design, n, m, effect, far, epsilon, seed) {
   # A group that differs from the donors: half its people are those with the highest past of twice
   # as many.
   if (far) {
-    more <- rbind(group, d$draw(m))
+    more <- people[n + seq_len(2 * m), ]
     group <- more[order(-rowMeans(more[, seq_len(T0)]))[seq_len(m)], ]
   }
   before <- mean(group[, post])

@@ -64,11 +64,11 @@ Rcpp::List from_treated(const dpsc::treated_release& x) {
                                         _["radius"] = round.radius, _["exponent"] = round.exponent,
                                         _["clipped"] = round.clipped,
                                         _["constant"] = round.constant, _["noise"] = round.noise));
-  return Rcpp::List::create(_["loadings"] = x.loadings, _["mean"] = Rcpp::wrap(x.mean),
-                            _["mean_sd"] = x.mean_sd, _["path"] = Rcpp::wrap(x.path),
-                            _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves,
-                            _["second"] = x.second, _["second_sd"] = x.second_sd,
-                            _["own_variance"] = x.own_variance, _["rounds"] = rounds);
+  return Rcpp::List::create(
+      _["loadings"] = x.loadings, _["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
+      _["of_first"] = x.of_first, _["path"] = Rcpp::wrap(x.path), _["lean"] = Rcpp::wrap(x.lean),
+      _["moves"] = x.moves, _["second"] = x.second, _["second_sd"] = x.second_sd,
+      _["own_variance"] = x.own_variance, _["rounds"] = rounds);
 }
 
 }  // namespace

@@ -66,10 +66,10 @@ audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-
     scope$dp_release.matrix(panel$donors,
       target = panel$group, T0 = panel$T0, epsilon = epsilon, delta = delta, bounds = c(-1, 1),
       protect = "everyone", control = dp_control(rng = "R")
-    )$privacy
+    )
   }
   calls <- record_and_replay(list(recorder = recorder, run = run), p, other)
-  steps <- attr(calls, "result")$steps
+  steps <- attr(calls, "result")$privacy$steps
   moved <- vapply(calls, function(call) any(call$value != call$other$value), NA)
   by_step <- split(steps, seq_len(nrow(steps)))
   # What the calls' own noise costs for what they moved, whatever the record says.
@@ -80,8 +80,10 @@ audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-
   declared <- vapply(by_step, function(step) {
     if (step$law == "exponential") 1 / step$scale else step$sensitivity
   }, 0)
-  data.frame(
+  out <- data.frame(
     step = steps$step, account = steps$account, moved, ratio = shift / declared,
     share = (cost / gdp_budget_cpp(epsilon, delta))^2
   )
+  attr(out, "release") <- attr(calls, "result")
+  out
 }

@@ -53,16 +53,16 @@ r_floors <- list(
   ),
   audit = c(
     "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-bound",
-    "pdp-rows"
+    "pdp-rows", "pdp-treated"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
-    "cohort-methods", "cohort-plot", "effect-series", "explore", "glm-methods", "glm-print",
-    "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods", "lm-print", "lm-report",
-    "methods", "normal-limits", "outcomes-methods", "pdp-methods", "plot", "plot-coefficients",
-    "plot-inference", "plot-periods", "plot-plan", "plot-theme", "print", "regression-methods",
-    "regression-words", "report", "select-methods", "stream-methods", "tidiers", "verbs",
-    "verbs-limits", "zzz"
+    "cohort-measures", "cohort-methods", "cohort-plot", "effect-series", "explore",
+    "glm-methods", "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods",
+    "lm-print", "lm-report", "methods", "normal-limits", "outcomes-methods", "outcomes-plot",
+    "pdp-methods", "plot", "plot-coefficients", "plot-inference", "plot-periods", "plot-plan",
+    "plot-theme", "print", "regression-methods", "regression-words", "report", "select-methods",
+    "stream-methods", "tidiers", "verbs", "verbs-limits", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

@@ -235,3 +235,38 @@ test_that("what is wrong with outcomes is said once and spends nothing", {
   one <- dp_synth(cbind(y) ~ on, p$data, c("unit", "time"), epsilon = Inf)
   expect_s3_class(one, "dp_synth")
 })
+
+test_that("a figure of several outcomes is one ggplot, a panel an outcome on its own scale", {
+  skip_if_not_installed("ggplot2")
+  p <- two_outcomes(n = 600)
+  fit <- outcome_fit(p)
+  withr::local_pdf(NULL)
+  for (type in c("path", "effect", "cumulative", "percent", "balance")) {
+    picture <- ggplot2::autoplot(fit, type = type)
+    expect_s3_class(picture, "ggplot")
+    built <- ggplot2::ggplot_build(picture)
+    expect_identical(as.character(built$layout$layout$target), c("y", "z"))
+    expect_identical(anyDuplicated(built$layout$layout$SCALE_Y), 0L)
+    if (type %in% c("effect", "cumulative", "percent")) {
+      points <- built$data[[length(built$data) - 1L]]
+      drawn <- lapply(c(y = 1, z = 2), function(panel) points$y[points$PANEL == panel])
+      for (name in names(drawn)) {
+        said <- as.data.frame(fit$outcomes[[name]], type = type)$estimate
+        expect_equal(utils::tail(drawn[[name]], length(said)), said)
+      }
+    }
+  }
+  expect_s3_class(plot(fit), "ggplot")
+  # The promise that is shown is that of all together.
+  expect_match(ggplot2::autoplot(fit)$labels$subtitle, "epsilon = 4", fixed = TRUE)
+  expect_error(plot(fit, type = "weights"), class = "dpsc_error_argument")
+  expect_error(plot(fit, type = "nix"), class = "dpsc_error_argument")
+
+  several <- outcome_fit(two_outcomes(n = 400, dates = c(4, 5, 6)))
+  for (type in c("event", "dynamic", "cohort", "calendar")) {
+    built <- ggplot2::ggplot_build(ggplot2::autoplot(several, type = type))
+    expect_identical(as.character(built$layout$layout$target), c("y", "z"))
+  }
+  built <- ggplot2::ggplot_build(ggplot2::autoplot(several, type = "path"))
+  expect_identical(nrow(built$layout$layout), 6L)
+})

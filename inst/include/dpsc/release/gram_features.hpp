@@ -19,6 +19,7 @@ struct panel_facts {
   double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all
   bool intervals = true;
   bool targeted = false;  // a round of its own for y, where it pays
+  bool thrice = false;    // a third round of moments, where it pays, also without one for y
   bool group = false;     // intervals are for the mean of many people, not for one
 };
 

@@ -66,12 +66,14 @@ inline gram_plan plan_gram(const panel_facts& facts) {
     out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
   // Inference over time takes the moments apart; pure noise has no share to spare.
-  const bool targeted = facts.targeted && budget.gaussian() && !std::isinf(facts.features) &&
-                        signal >= least_targeted;
+  const bool pays =
+      budget.gaussian() && !std::isinf(facts.features) && signal >= least_targeted;
+  const bool targeted = facts.targeted && pays;
+  const bool shorter = (facts.targeted || facts.thrice) && pays;
   const double target = targeted ? gram_constants::target : 0.0;
   const double rest = 1.0 - intervals.total() - target;
-  const int rounds = targeted && signal <= most_thrice ? 3 : 2;
-  if (targeted) out.shorten = shortening_of(signal);
+  const int rounds = shorter && signal <= most_thrice ? 3 : 2;
+  if (shorter) out.shorten = shortening_of(signal);
   const double radius = rest * budget.share_of_exponent(60.0 / facts.n, 0.01, 0.06);
   const double moments = rest - rounds * radius;
   out.radius = budget.exponent(radius);

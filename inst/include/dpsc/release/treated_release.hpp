@@ -37,16 +37,18 @@ struct treated_facts {
 /// Found by simulation (bench/protect.R); none depends on data.
 namespace treated_constants {
 // Shares of the moments' two rounds.
-constexpr double moments1 = 0.25, moments2 = 0.75;
+constexpr double moments1 = 0.45, moments2 = 0.55;
 // Shares of a person's expected squared length: residuals, past, level.
 constexpr double residual = 0.86, past = 0.10, level = 0.04;
 // Deviations of a period's residual from their average count so much.
-constexpr double shape = 0.6;
+constexpr double shape = 0.4;
 // People's levels are taken to spread so much, scaled units.
 constexpr double level_spread = 0.3;
 // The likeliest radius in units of the expected length, what half an octave below and above it
-// costs, and the share of people that may lie beyond it.
-constexpr double radius = 1.4, below = 1.2, above = 0.9, beyond = 0.08;
+// costs, and the share of people that may lie beyond it. About a centre that was found people are
+// no longer than expected, unless it was found near the edge of what the first round could see.
+constexpr double radius = 1.4, below = 1.2, above = 0.9, above_found = 2.0, edge = 0.5;
+constexpr double beyond = 0.12;
 // Rows are cut at so much of the radius over the root of the noise that it makes, within limits:
 // where many people share it, noise is cheaper than what the cut takes off skewed rows.
 constexpr double cut = 0.17, cut_least = 0.7, cut_most = 4.0;
@@ -54,6 +56,9 @@ constexpr double cut = 0.17, cut_least = 0.7, cut_most = 4.0;
 constexpr double control = 0.07;
 // A past is taken to differ from the donors' if it stands out of its noise by so many deviations.
 constexpr double stands_out = 2.0;
+// The first round's mean is taken to be biased by so much of the distance at which it found the
+// group's residuals.
+constexpr double first_doubt = 0.4;
 }  // namespace treated_constants
 
 /// Fixed before anything is drawn. PUBLIC.
@@ -192,6 +197,7 @@ struct treated_release {
   Eigen::MatrixXd loadings;
   Eigen::VectorXd mean;    // of v, about the donors
   double mean_sd = 0.0;    // of its noise, each coordinate
+  double of_first = 0.0;   // weight of the first round in that mean; the last has the rest
   Eigen::VectorXd path;    // T, scaled units; a past that does not stand out is the donors'
   Eigen::VectorXd lean;    // T, the same with the past that is likeliest: its errors are the path's
   Eigen::MatrixXd moves;   // T x d: what noise of one deviation in each coordinate does to it
@@ -232,15 +238,16 @@ class rows_beyond {
   std::vector<std::int64_t> first_;
 };
 
-/// A radius that holds nearly all rows, likeliest at `middle`.
+/// A radius that holds nearly all rows, likeliest at `middle`; `above`: what half an octave more
+/// costs.
 inline double choose_treated_radius(const row_source& source, const grid_map& rows, double m,
-                                    double middle, double exponent, const std::string& label,
-                                    noise& draws, const ticker& tick) {
+                                    double middle, double above, double exponent,
+                                    const std::string& label, noise& draws, const ticker& tick) {
   // Up to where nobody's features reach.
   std::vector<double> radii, prior, squared;
   for (int k = -3; k <= 40; ++k) {
     radii.push_back(middle * std::pow(2.0, k / 2.0));
-    prior.push_back(k < 0 ? treated_constants::below * k : -treated_constants::above * k);
+    prior.push_back(k < 0 ? treated_constants::below * k : -above * k);
     if (radii.back() > rows.reach && k >= 3) break;
   }
   for (double r : radii) squared.push_back(std::pow(radius_steps(r, rows), 2.0));
@@ -287,6 +294,31 @@ inline Eigen::VectorXd centre_of(const treated_frame& frame, const noisy_moments
   return out;
 }
 
+/// Did the first round find the group near the edge of what its radius let it see?
+inline bool at_the_edge(const treated_frame& frame, const noisy_moments& first, double radius) {
+  const Eigen::Index T1 = frame.T1;
+  const double along = std::fabs(first.mean.tail(T1).mean()) * std::sqrt(static_cast<double>(T1));
+  return along > treated_constants::edge * radius;
+}
+
+/// The last round's mean, and the first one's as far as its cut, about the donors, may be trusted.
+struct pooled_mean {
+  Eigen::VectorXd mean;
+  double sd = 0.0;     // of the noise, each coordinate
+  double first = 0.0;  // weight of the first round
+
+  pooled_mean(const treated_frame& frame, const noisy_moments& one, const Eigen::VectorXd& last,
+              double last_sd) {
+    const double noise = static_cast<double>(frame.T1) * last_sd * last_sd;
+    const double far = std::max(0.0, last.tail(frame.T1).squaredNorm() - noise);
+    const double doubt = treated_constants::first_doubt * treated_constants::first_doubt * far;
+    const double variance = one.mean_sd * one.mean_sd;
+    first = last_sd * last_sd / (last_sd * last_sd + variance + doubt);
+    mean = first * one.mean + (1.0 - first) * last;
+    sd = std::sqrt(first * first * variance + (1.0 - first) * (1.0 - first) * last_sd * last_sd);
+  }
+};
+
 }  // namespace treated_detail
 
 inline treated_release run_treated(const treated_plan& plan, const treated_facts& facts,
@@ -303,12 +335,13 @@ inline treated_release run_treated(const treated_plan& plan, const treated_facts
   treated_release out;
   out.loadings = frame.loadings;
   grid_map rows = map_on_grid(scale, frame.loadings, frame.origin);
-  double radius =
+  const double radius1 =
       plan.cut(facts.m) * choose_treated_radius(source, rows, facts.m, treated_constants::radius,
-                                                plan.radius1, plan.records[0].label, draws, tick);
+                                                treated_constants::above, plan.radius1,
+                                                plan.records[0].label, draws, tick);
   const noisy_moments first =
-      release_moments(source, rows, facts.m, radius, plan.moments1, draws, tick);
-  out.rounds.push_back(round(frame.origin, radius, plan.radius1, plan.moments1));
+      release_moments(source, rows, facts.m, radius1, plan.moments1, draws, tick);
+  out.rounds.push_back(round(frame.origin, radius1, plan.radius1, plan.moments1));
 
   Eigen::VectorXd centre = centre_of(frame, first);
   const double length = centre.norm();
@@ -320,17 +353,22 @@ inline treated_release run_treated(const treated_plan& plan, const treated_facts
       std::sqrt(1.0 + 2.0 * missed * missed * static_cast<double>((centre.array() != 0.0).count()));
   const Eigen::VectorXd origin = frame.origin + centre;
   rows = map_on_grid(scale, frame.loadings, origin);
-  radius = plan.cut(facts.m) * choose_treated_radius(source, rows, facts.m, middle, plan.radius2,
-                                                     plan.records[2].label, draws, tick);
+  const double above = at_the_edge(frame, first, radius1) ? treated_constants::above
+                                                          : treated_constants::above_found;
+  const double radius =
+      plan.cut(facts.m) * choose_treated_radius(source, rows, facts.m, middle, above, plan.radius2,
+                                                plan.records[2].label, draws, tick);
   const noisy_moments last =
       release_moments(source, rows, facts.m, radius, plan.moments2, draws, tick);
   out.rounds.push_back(round(origin, radius, plan.radius2, plan.moments2));
 
-  out.mean = centre + last.mean;
-  out.mean_sd = last.mean_sd;
+  const pooled_mean both(frame, first, centre + last.mean, last.mean_sd);
+  out.mean = both.mean;
+  out.mean_sd = both.sd;
+  out.of_first = both.first;
   Eigen::VectorXd shown = out.mean, likely = out.mean;
-  shown.head(frame.pre) = significant(out.mean.head(frame.pre), last.mean_sd);
-  likely.head(frame.pre) = shrunk(out.mean.head(frame.pre), last.mean_sd);
+  shown.head(frame.pre) = significant(out.mean.head(frame.pre), out.mean_sd);
+  likely.head(frame.pre) = shrunk(out.mean.head(frame.pre), out.mean_sd);
   // A mean of people is no further from the donors than one of them.
   for (Eigen::VectorXd* x : {&shown, &likely}) {
     const double far = x->head(frame.pre).norm() / std::sqrt(treated_constants::past);
@@ -338,7 +376,7 @@ inline treated_release run_treated(const treated_plan& plan, const treated_facts
   }
   out.path = frame.flat + frame.path * shown;
   out.lean = frame.flat + frame.path * likely;
-  out.moves = frame.path * last.mean_sd;
+  out.moves = frame.path * out.mean_sd;
   const double kept =
       shown.head(frame.pre).norm() / std::max(out.mean.head(frame.pre).norm(), 1e-300);
   out.moves.leftCols(frame.pre) *= kept;

@@ -1,0 +1,124 @@
+# One figure of a fit of several outcomes: a panel an outcome, each with an axis of its own. Donors
+# are never drawn.
+
+#' @rdname dp_outcomes
+#' @export
+plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, ...) {
+  picture <- autoplot.dp_outcomes(x, type = type, level = level, simultaneous = simultaneous, ...)
+  print(picture)
+  invisible(picture)
+}
+
+#' @rdname dp_outcomes
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous = FALSE, ...) {
+  call <- public_call("plot")
+  check_no_dots(..., call = call)
+  rlang::check_installed("ggplot2", "to plot a fit.")
+  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  simultaneous <- check_flag(simultaneous, call = call)
+  several <- inherits(object$outcomes[[1L]], "dp_cohorts")
+  types <- if (several) {
+    c("event", "cohort", "calendar", "path")
+  } else {
+    c("path", "effect", "cumulative", "percent", "balance")
+  }
+  if (identical(type, "weights")) {
+    abort(c(
+      "Weights are of one outcome.", i = "See {.code plot(fit$outcomes[[1]], type = \"weights\")}."
+    ), "argument", call)
+  }
+  type <- check_choice(outcome_type(type) %||% types, types, "type", call)
+  draw <- if (several) draw_outcome_cohorts else draw_outcomes
+  draw(object, type, level, simultaneous) + ggplot2::labs(
+    title = outcomes_title(object), subtitle = outcomes_subtitle(object)
+  )
+}
+
+#' A type by the name that this plot has for it
+#' @noRd
+outcome_type <- function(type) {
+  aliases <- c(gap = "effect", dynamic = "event", group = "cohort")
+  if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
+    return(aliases[[type]])
+  }
+  type
+}
+
+#' Rows of all outcomes, whose panels they name
+#' @param rows (`function`)\cr of one outcome's fit.
+#' @noRd
+stack_outcomes <- function(x, rows) {
+  out <- do.call(rbind, lapply(names(x$outcomes), function(name) {
+    one <- rows(x$outcomes[[name]])
+    one$target <- rep(name, nrow(one))
+    one
+  }))
+  out$target <- factor(out$target, levels = names(x$outcomes))
+  out
+}
+
+outcomes_across <- function(x) if (length(x$outcomes) > 4L) 3 else min(2, length(x$outcomes))
+
+#' @noRd
+draw_outcomes <- function(x, type, level, simultaneous) {
+  fit <- x$outcomes[[1L]]
+  across <- outcomes_across(x)
+  own <- outcome_level(x, level, simultaneous)
+  if (type == "balance") {
+    data <- stack_outcomes(x, function(one) balance_data(one, 1L, public_call("plot")))
+    kinds <- levels(data$against)
+    return(draw_balance(data) + target_panels(data$target, across, "free_y") +
+      ggplot2::scale_colour_manual(NULL, values = stats::setNames(contrast_colours, kinds)) +
+      ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds)) +
+      period_axis(data$item, across) + ggplot2::labs(x = NULL, y = "difference") + dpsc_theme())
+  }
+  data <- stack_outcomes(x, function(one) effect_series(one, type, own, simultaneous))
+  plot <- if (type == "path") {
+    draw_paths(fit, data, level, simultaneous) + ggplot2::labs(x = NULL, y = NULL)
+  } else {
+    draw_effects(fit, data, level, simultaneous) + ggplot2::labs(x = NULL, y = effect_label(type))
+  }
+  panel <- fit$release$panel
+  plot + treatment_line(panel) + dpsc_theme() + target_panels(data$target, across, "free_y") +
+    period_axis(plot_periods(panel$times), across)
+}
+
+#' The same for several adoption dates; of paths a panel an outcome and cohort
+#' @noRd
+draw_outcome_cohorts <- function(x, type, level, simultaneous) {
+  fit <- x$outcomes[[1L]]
+  if (type == "path") {
+    known <- Map(function(one, name) cohort_paths(one, paste0(name, ", ")),
+      x$outcomes, names(x$outcomes)
+    )
+    all <- list(
+      paths = do.call(rbind, lapply(known, `[[`, "paths")),
+      adoption = do.call(rbind, lapply(known, `[[`, "adoption"))
+    )
+    return(draw_cohort_paths(fit, all, min(3, length(fit$cohorts)), "free_y") +
+      ggplot2::labs(x = NULL, y = NULL))
+  }
+  own <- outcome_level(x, level, simultaneous)
+  data <- stack_outcomes(x, function(one) plot_data_cohorts(one, type, own, simultaneous))
+  draw_cohort_effects(fit, data, type, level, simultaneous) +
+    target_panels(data$target, outcomes_across(x), "free_y") + ggplot2::labs(y = "effect")
+}
+
+outcomes_title <- function(x) {
+  fit <- x$outcomes[[1L]]
+  who <- if (inherits(fit, "dp_cohorts")) cohort_title(fit) else plot_title(fit)
+  wrap_text(paste0(count_of(length(x$outcomes), "outcome"), ": ", who), 58L)
+}
+
+#' The promise of all outcomes together, not that of one
+#' @noRd
+outcomes_subtitle <- function(x) {
+  lines <- unlist(lapply(x$outcomes, function(fit) {
+    if (inherits(fit, "dp_cohorts")) fit <- fit$cohorts[[1L]]
+    share <- c("epsilon", "delta")
+    fit$release$privacy[share] <- x$privacy[share]
+    strsplit(plot_subtitle(fit, 1L), "\n", fixed = TRUE)[[1L]]
+  }))
+  paste(unique(lines), collapse = "\n")
+}
