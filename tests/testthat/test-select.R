@@ -369,4 +369,7 @@ test_that("a budget that no sampler can serve is refused before the charge", {
     }
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # A test of stability without a regression after it has the whole budget.
+  found <- dp_select(y ~ x, rows, 1, size = 1, bounds = bounds, method = "blocks", refit = FALSE)
+  expect_s3_class(found, "dp_selection")
 })
