@@ -96,10 +96,14 @@ choice_shares <- function(facts, budget) {
 
 test_shares <- function(facts, budget) {
   share <- selection_share(facts)
-  fit <- cdp_rho_cpp((1 - share) * budget$epsilon, (1 - share) * budget$delta)
   list(
     exponent = 0, rho_step = 0, epsilon = share * budget$epsilon, delta = share * budget$delta,
-    fit_rho = if (facts$refit) fit else 0, rho = NA_real_,
+    fit_rho = if (facts$refit) {
+      cdp_rho_cpp((1 - share) * budget$epsilon, (1 - share) * budget$delta)
+    } else {
+      0
+    },
+    rho = NA_real_,
     cost = new_cost("approximate", epsilon = budget$epsilon, delta = budget$delta)
   )
 }

@@ -100,10 +100,6 @@ test_that("a string that no encoding reads is a missing one, not an error", {
   for (name in names(uses)) {
     for (odd in odd_strings()) {
       people$g[[7L]] <- odd
-      expect_identical(
-        vapply(canary_conditions(suppressWarnings(uses[[name]](people))), class, "")[0L],
-        character(), label = name
-      )
       expect_length(canary_conditions(uses[[name]](people)), 0L)
       factors <- people
       factors$g <- factor(factors$g, levels = unique(people$g))
@@ -151,7 +147,9 @@ test_that("attributes of public arguments stay out of models, streams, selection
   bounds <- lapply(list(y = c(0, 1), x = c(0, 1), b = c(FALSE, TRUE)), hang)
   ledger <- dp_ledger(hang(100), hang(1e-3))
   glm <- function(...) {
-    dp_glm(b ~ x, rows, epsilon = hang(1), delta = hang(1e-6), bounds = bounds, ledger = ledger, ...)
+    dp_glm(b ~ x, rows,
+      epsilon = hang(1), delta = hang(1e-6), bounds = bounds, ledger = ledger, ...
+    )
   }
   made <- list(
     glm(constraints = list(lower = hang(0))),

@@ -349,3 +349,27 @@ test_that("bad arguments are classed errors before any charge", {
   expect_silent(found <- make(data = rows))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
+
+test_that("a budget that no sampler can serve is refused before the charge", {
+  withr::local_seed(3)
+  rows <- data.frame(y = stats::runif(300), x = stats::runif(300))
+  bounds <- list(y = c(0, 1), x = c(0, 1))
+  ledger <- dp_ledger(1, 1e-3)
+  for (refit in c(TRUE, FALSE)) {
+    for (given in list(
+      list("pursuit", 1e-5, 1e-6), list("screening", 1e-6, 1e-6), list("blocks", 1e-9, 1e-6),
+      list("blocks", 0.1, 5e-324)
+    )) {
+      expect_error(
+        dp_select(y ~ x, rows, given[[2L]], given[[3L]],
+          size = 1, bounds = bounds, method = given[[1L]], refit = refit, ledger = ledger
+        ),
+        class = "dpsc_error_argument"
+      )
+    }
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # A test of stability without a regression after it has the whole budget.
+  found <- dp_select(y ~ x, rows, 1, size = 1, bounds = bounds, method = "blocks", refit = FALSE)
+  expect_s3_class(found, "dp_selection")
+})
