@@ -50,8 +50,8 @@ r_floors <- list(
     "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-glm",
-    "pdp-gram", "pdp-losses", "pdp-rows", "pdp-treated", "pdp-vertical"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp",
+    "pdp-accounts", "pdp-glm", "pdp-gram", "pdp-losses", "pdp-rows", "pdp-treated", "pdp-vertical"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
