@@ -14,7 +14,7 @@ pdp_everyone <- function(release, rows, delta) {
     people <- rows[[name]]
     if (is.matrix(people)) people <- people[, account$order, drop = FALSE]
     rounds <- lapply(account$rounds, function(round) {
-      c(round, gram_contributions_cpp(people, own, round)[c("squared", "absolute")])
+      c(round, gram_contributions(round, people, own))
     })
     loss <- gram_losses(rounds, account_release(release, name), delta)
     data.frame(person = seq_len(nrow(loss)), account = name, loss)
