@@ -2,42 +2,6 @@
 # their own, and a person is in one. In every round of moments the shift that a person causes is
 # known as in pdp-gram.R; choices count at what they were charged.
 
-#' Who is in which account of a release for everyone, and what looked at them
-#' @param release (`dp_release`)\cr with `protect = "everyone"`.
-#' @return A list by account: `rounds`, as [gram_contributions()] takes them, and `order`, in which
-#'   the columns of a row are read (of rows as the release knows them).
-#' @noRd
-account_rounds <- function(release) {
-  s <- release$statistics
-  dates <- s$cohorts$T0 %||% release$panel$T0
-  groups <- s$cohorts$treated %||% list(s$treated)
-  q <- NROW(release$panel$covariates)
-  periods <- release$panel$T0 + release$panel$T1
-  orders <- lapply(dates, function(T0) cohort_order(release$panel$T0, q, T0, periods))
-  control <- Map(function(group, order) {
-    loadings <- group$loadings
-    loadings[order, ] <- group$loadings
-    c(group$control[c("clipped", "constant", "noise")], list(
-      loadings = loadings, origin = group$rounds[[1L]]$origin, radius = group$rounds[[2L]]$radius
-    ))
-  }, groups, orders)
-  treated <- Map(function(group, order) {
-    list(order = order, rounds = lapply(group$rounds, function(round) {
-      c(round, list(loadings = group$loadings))
-    }))
-  }, groups, orders)
-  names(treated) <- if (length(groups) == 1L) "treated" else cohort_account(seq_along(groups))
-  c(list(donors = list(order = seq_len(periods + q), rounds = c(s$rounds, control))), treated)
-}
-
-#' A release as one account knows it: what [gram_losses()] needs
-#' @noRd
-account_release <- function(release, account) {
-  steps <- release$privacy$steps
-  release$privacy$steps <- steps[steps$account == account, ]
-  release
-}
-
 #' Losses of everyone in a release by method gram
 #' @param rows (`list`, PRIVATE)\cr by account, matrices (outcome units) of all periods.
 #' @return A data frame: `person` (position in the account), `account`, losses. PRIVATE.
@@ -50,7 +14,7 @@ pdp_everyone <- function(release, rows, delta) {
     people <- rows[[name]]
     if (is.matrix(people)) people <- people[, account$order, drop = FALSE]
     rounds <- lapply(account$rounds, function(round) {
-      c(round, gram_contributions_cpp(people, own, round)[c("squared", "absolute")])
+      c(round, gram_contributions(round, people, own))
     })
     loss <- gram_losses(rounds, account_release(release, name), delta)
     data.frame(person = seq_len(nrow(loss)), account = name, loss)

@@ -52,8 +52,8 @@ r_floors <- list(
     "plan-lm", "plan-people", "plan-select"
   ),
   audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-bound",
-    "pdp-rows", "pdp-treated"
+    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-accounts",
+    "pdp-bound", "pdp-rows", "pdp-treated"
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",

@@ -1,0 +1,37 @@
+# What looked at whom in a release for everyone: the rounds of each account.
+
+#' Who is in which account of a release for everyone, and what looked at them
+#' @param release (`dp_release`)\cr with `protect = "everyone"`.
+#' @return A list by account: `rounds`, as [gram_contributions()] takes them, and `order`, in which
+#'   the columns of a row are read (of rows as the release knows them).
+#' @noRd
+account_rounds <- function(release) {
+  s <- release$statistics
+  dates <- s$cohorts$T0 %||% release$panel$T0
+  groups <- s$cohorts$treated %||% list(s$treated)
+  q <- NROW(release$panel$covariates)
+  periods <- release$panel$T0 + release$panel$T1
+  orders <- lapply(dates, function(T0) cohort_order(release$panel$T0, q, T0, periods))
+  control <- Map(function(group, order) {
+    loadings <- group$loadings
+    loadings[order, ] <- group$loadings
+    c(group$control[c("clipped", "constant", "noise")], list(
+      loadings = loadings, origin = group$rounds[[1L]]$origin, radius = group$rounds[[2L]]$radius
+    ))
+  }, groups, orders)
+  treated <- Map(function(group, order) {
+    list(order = order, rounds = lapply(group$rounds, function(round) {
+      c(round, list(loadings = group$loadings))
+    }))
+  }, groups, orders)
+  names(treated) <- if (length(groups) == 1L) "treated" else cohort_account(seq_along(groups))
+  c(list(donors = list(order = seq_len(periods + q), rounds = c(s$rounds, control))), treated)
+}
+
+#' A release as one account knows it: what [gram_losses()] needs
+#' @noRd
+account_release <- function(release, account) {
+  steps <- release$privacy$steps
+  release$privacy$steps <- steps[steps$account == account, ]
+  release
+}
