@@ -207,7 +207,7 @@ stream_errors <- function(stream, k) {
   noise <- if (inherits(stream, "dp_online")) {
     tidy.dp_online(stream)$privacy.se
   } else {
-    sqrt(diag(vcov.dp_stream_sum(stream)))
+    sqrt(diag(stats::vcov(stream)))
   }
   noise <- noise[seq_len(k)]
   ifelse(is.na(noise), "", paste0("  (noise ", formatC(noise, digits = 3L, format = "g"), ")"))
