@@ -82,7 +82,7 @@ interval_spread <- function(release, e, estimator) {
     return(list(raw = !is.null(release$statistics$leave_one_out)))
   }
   intervals <- release$statistics$intervals
-  reason <- no_interval_reason(release, intervals, e$size, estimator)
+  reason <- no_interval_reason(release, intervals, e$size, estimator) %||% unseen_reason(e)
   if (!is.null(reason)) {
     return(list(reason = reason))
   }
@@ -103,6 +103,23 @@ interval_spread <- function(release, e, estimator) {
     average = e$scale * intervals$average, period = e$scale * intervals$period,
     band = e$scale * intervals$band
   )
+}
+
+# A mean of people varies less over time than one of them does. One that varies by so much more than
+# the donors as released is not among them, or most donors are so alike (none ever has a cost, an
+# event) that the release was drawn to where they are and saw nothing of the others.
+most_variation <- 10
+
+#' Why the released moments cannot be those of people like the target's, or `NULL`
+#' @param e (`list`)\cr a target's estimate, see [estimate_gram()]. RELEASED.
+#' @noRd
+unseen_reason <- function(e) {
+  if (e$size >= group_size && isTRUE(e$variation > most_variation)) {
+    paste(
+      "before the treatment the target varies far more than the donors as released: most of them",
+      "are alike, and the noise hid the others, or the target is unlike them"
+    )
+  }
 }
 
 #' Exponent of the choice that finds the range of the placebo errors

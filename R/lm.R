@@ -159,7 +159,7 @@ lm_public <- function(budget, columns, n, vcov, max_weight, call) {
   if (n <= .Machine$integer.max) n <- as.integer(n)
   if (n <= p + 1) {
     abort(c(
-      "There must be more rows than columns.", x = "There are {n} rows and {p} columns."
+      "There must be more rows than columns.", x = "Rows: {n}. Columns besides the intercept: {p}."
     ), "data", call)
   }
   if (budget$private && budget$delta >= 1 / n) {

@@ -52,7 +52,8 @@ outcome_bounds <- function(bounds, names, private, call) {
     abort(c(
       "{.arg bounds} must be a list with limits for each outcome by name.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
-      i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}."
+      i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.",
+      i = "An expression takes a name: {.code cbind(sales = log(sales), visits)}."
     ), "bounds", call)
   }
   others <- bounds[setdiff(names(bounds), names)]

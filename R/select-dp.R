@@ -316,13 +316,13 @@ moments_plan <- function(p, rho, budget, call) {
 #' The columns of a part of the table, as far as their length goes
 #' @noRd
 sub_columns <- function(columns, used) {
-  numbers <- unlist(lapply(columns$regressors, function(column) {
-    rep(is.null(column$levels), length(column_names(column, columns$intercept)))
+  full <- unlist(lapply(columns$regressors, function(column) {
+    rep(always_full(column), length(column_names(column, columns$intercept)))
   }))
-  shown <- numbers[used - columns$intercept]
+  shown <- full[used - columns$intercept]
   list(
     intercept = columns$intercept,
-    regressors = lapply(shown, function(number) list(levels = if (!number) "factor"))
+    regressors = lapply(shown, function(full) list(lower = if (full) 0 else -1, upper = 1))
   )
 }
 

@@ -74,7 +74,8 @@ find_bounds <- function(expression, bounds, call) {
       i = "Give its public range, or its levels, under the name that the formula writes."
     ), "bounds", call)
   }
-  found
+  # A flag is a number, 0 or 1.
+  if (is.logical(found) && identical(sort(found), c(FALSE, TRUE))) c(0, 1) else found
 }
 
 new_column <- function(expression, bounds, intercept, call) {
@@ -98,10 +99,23 @@ check_range <- function(range, name, call) {
   if (!ok) {
     abort(c(
       "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
-      x = "They are {describe(range)}."
+      x = "They are {describe_limits(range)}.",
+      i = if (inherits(range, c("Date", "POSIXt"))) {
+        "A date is no number: make a column of numbers, such as days since a public date."
+      }
     ), "bounds", call)
   }
   check_size_of_range(as.double(range), name, call)
+}
+
+#' Bounds are public: two numbers are shown as they are
+#' @noRd
+describe_limits <- function(range) {
+  if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
+    paste(format(range[[1L]]), "and", format(range[[2L]]))
+  } else {
+    describe(range)
+  }
 }
 
 #' Squares and products of a range must be numbers that a computer has

@@ -190,11 +190,27 @@ stream_lines <- function(stream, values = TRUE) {
     "",
     if (values) c(
       paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
-        formatC(shown, digits = 5L, format = "g")),
+        formatC(shown, digits = 5L, format = "g"), stream_errors(stream, length(shown))),
       if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"), ""
     ),
     promise_lines(stream$privacy, rho = TRUE)
   )
+}
+
+#' Standard errors of the privacy noise of what is shown, in brackets: without them a sum that is
+#' mostly noise looks like a number
+#' @noRd
+stream_errors <- function(stream, k) {
+  if (!stream$privacy$private || stream$released$steps == 0) {
+    return("")
+  }
+  noise <- if (inherits(stream, "dp_online")) {
+    tidy.dp_online(stream)$privacy.se
+  } else {
+    sqrt(diag(stats::vcov(stream)))
+  }
+  noise <- noise[seq_len(k)]
+  ifelse(is.na(noise), "", paste0("  (noise ", formatC(noise, digits = 3L, format = "g"), ")"))
 }
 
 #' What the noise of a sum will be in the end, known before any data

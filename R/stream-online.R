@@ -160,12 +160,19 @@ learner_settings <- function(columns, radius, ball, psi, call) {
   )
 }
 
-#' Numbers seldom reach all their bounds at once; an intercept and a factor always have length one
+#' Numbers seldom reach all their bounds at once; an intercept, a factor and a flag always have
+#' length one
 #' @noRd
 usual_length <- function(columns) {
-  factors <- sum(vapply(columns$regressors, function(column) !is.null(column$levels), NA))
-  numbers <- length(columns$regressors) - factors
-  sqrt(columns$intercept + factors + if (numbers) 0.65 + 0.35 * numbers else 0)
+  full <- sum(vapply(columns$regressors, always_full, NA))
+  numbers <- length(columns$regressors) - full
+  sqrt(columns$intercept + full + if (numbers) 0.65 + 0.35 * numbers else 0)
+}
+
+#' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 are those of a flag.)
+#' @noRd
+always_full <- function(column) {
+  !is.null(column$levels) || (column$lower == 0 && column$upper == 1)
 }
 
 #' Standard deviation of a prefix sum, in gradients, after t of the planned steps: a public guess

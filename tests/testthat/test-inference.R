@@ -160,3 +160,25 @@ test_that("a capped covariance stays one and has no deviation above the bounds",
   }
   expect_gt(capped, 10)
 })
+
+test_that("a group has no interval where the release saw only the donors who are all alike", {
+  expect_null(unseen_reason(list(size = 1, variation = 1e3)))
+  expect_null(unseen_reason(list(size = 500, variation = 0.5)))
+  expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are alike")
+  # Eight in ten never have a cost; after the treatment everybody's costs double. Whoever misses
+  # that must not state an interval without it.
+  set.seed(1)
+  costs <- function(n) {
+    spent <- matrix(rbinom(n * 15, 1, 0.5) * rlnorm(n * 15, 5, 0.6), n)
+    pmin(spent * (runif(n) > 0.8) * rep(c(rep(1, 12), 2, 2, 2), each = n), 2000)
+  }
+  for (run in 1:4) {
+    fit <- dp_synth(costs(2000),
+      target = colMeans(costs(500)), T0 = 12, epsilon = 1, bounds = c(0, 2000), size = 500,
+      control = dp_control(rng = "R")
+    )
+    limits <- confint(fit)[1L, ]
+    expect_true(is.na(limits[[1L]]) || prod(limits) <= 0)
+    if (is.na(limits[[1L]])) expect_output(print(fit), "no interval: before the treatment")
+  }
+})

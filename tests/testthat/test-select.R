@@ -373,3 +373,20 @@ test_that("a budget that no sampler can serve is refused before the charge", {
   found <- dp_select(y ~ x, rows, 1, size = 1, bounds = bounds, method = "blocks", refit = FALSE)
   expect_s3_class(found, "dp_selection")
 })
+
+test_that("a flag given as a number is not shortened, and may be given as a logical", {
+  flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
+  full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
+  expect_equal(usual_length(full), 2)
+  expect_lt(usual_length(list(intercept = TRUE, regressors = rep(flag(0, 2), 3))), 2)
+  set.seed(1)
+  n <- 20000
+  rows <- data.frame(a = rbinom(n, 1, 0.1), b = rbinom(n, 1, 0.5), x = runif(n, -1, 1))
+  rows$y <- pmin(pmax(-0.6 * rows$a + 0.2 * rows$b + 0.3 * rows$x + rnorm(n, sd = 0.2), -2), 2)
+  bounds <- list(y = c(-2, 2), a = c(0, 1), b = c(FALSE, TRUE), x = c(-1, 1))
+  # Without noise nothing but the cut of long rows is left of the difference from lm().
+  found <- dp_select(y ~ a + b + x, rows, epsilon = Inf, size = 3, bounds = bounds, method = "gram")
+  expect_equal(unname(coef(found)[c("a", "b")]), unname(coef(lm(y ~ a + b + x, rows))[2:3]),
+    tolerance = 0.01
+  )
+})

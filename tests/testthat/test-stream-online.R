@@ -251,3 +251,20 @@ test_that("plots show released values", {
   picture <- ggplot2::autoplot(stream)
   expect_identical(picture$data$estimate, tidy(stream)$estimate)
 })
+
+test_that("prints of streams say how much noise there is, and bounds that are wrong are shown", {
+  sums <- dp_stream_sum(c(0, 10), epsilon = 1, horizon = 20, control = dp_control(rng = "R"))
+  expect_no_match(paste(stream_lines(sums), collapse = " "), "(noise", fixed = TRUE)
+  update(sums, 3)
+  se <- sqrt(diag(vcov(sums)))
+  expect_match(
+    paste(stream_lines(sums), collapse = " "), paste0("(noise ", formatC(se, digits = 3), ")"),
+    fixed = TRUE
+  )
+  expect_error(dp_stream_sum(c(3, 1), epsilon = 1, horizon = 2), "They are 3 and 1",
+    class = "dpsc_error_bounds"
+  )
+  expect_error(dp_stream_sum(as.Date(c("2020-01-01", "2021-01-01")), epsilon = 1, horizon = 2),
+    "A date is no number", class = "dpsc_error_bounds"
+  )
+})
