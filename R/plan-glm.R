@@ -4,7 +4,7 @@
 #'
 #' By how much privacy lengthens the standard errors of [dp_glm()], for several n and epsilon at
 #' once. From formulas that see no data, for regressors that are not nearly collinear: within .7 to
-#' 1.4 of what simulated people give wherever slopes are identified (`bench/results/glm.csv`).
+#' 1.4 of what simulated people give where all slopes are identified (`bench/results/glm.csv`).
 #' For linear regression see [dp_plan_lm()].
 #'
 #' @param n (`numeric`)\cr numbers of people.

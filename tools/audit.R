@@ -213,10 +213,11 @@ for (delta in c(0, 1e-6)) {
 cat("The papers' methods, right and wrong\n")
 for (row in helpers$paper_audits(runs(3000))) note(row$audit(), row$name, "rows", row$wrong)
 cat("Generalised linear models, exact densities of the minimiser in one and two dimensions\n")
-# Nodes of the noise are equally likely: shares of them are probabilities.
-note_exact <- function(mechanism, family, epsilon, delta, losses, expected) {
-  above <- mean(losses > epsilon * (1 + 1e-9))
-  reached <- mean(pmax(0, -expm1(epsilon - losses)))
+# Nodes of the noise are equally likely: shares of them are probabilities. Others come with a mass.
+note_exact <- function(mechanism, family, epsilon, delta, losses, expected,
+                       mass = 1 / length(losses)) {
+  above <- sum(mass * (losses > epsilon * (1 + 1e-9)))
+  reached <- sum(mass * pmax(0, -expm1(epsilon - losses)))
   violated <- if (delta > 0) reached > delta else above > 0
   rows[[length(rows) + 1L]] <<- data.frame(
     mechanism = mechanism, panel = family, mode = "exact", runs = length(losses),
@@ -258,6 +259,50 @@ for (shape in 2:1) {
   losses <- helpers$exact_opposite(claim, shape)
   name <- if (shape == 2) "glm objective, opposite rows" else "glm objective, norm of shape 1"
   note_exact(name, "binomial", 1, 1e-2, losses, shape == 1)
+}
+# Linear limits in the mechanism: on a half plane and its edge, and with springs; a quarter of the
+# ridge, and a limit that follows the rows.
+for (family in c("binomial", "poisson", "gaussian")) {
+  for (delta in c(0, 1e-2)) {
+    claim <- helpers$exact_claim(1, delta, 2L, family, if (family == "binomial") 1 else 2)
+    worst <- list()
+    for (k in seq_len(runs(20))) {
+      pair <- helpers$exact_pair(2L, family, claim$loss$unit)
+      m <- nrow(pair[[1L]]$x)
+      if (k %% 2) {
+        pair[[2L]]$x[m, ] <- pair[[1L]]$x[m, ]
+        pair[[2L]]$w[[m]] <- pair[[1L]]$w[[m]]
+      }
+      unit <- claim$kappa / claim$ridge
+      normal <- stats::rnorm(2)
+      limit <- stats::rnorm(1) * unit
+      plane <- function(share, ...) {
+        helpers$exact_half_plane(pair[[1L]], pair[[2L]], claim$loss, share * claim$ridge,
+          claim$kappa, normal, limit, nodes = 100L, ...
+        )
+      }
+      stiff <- 30 * claim$ridge
+      found <- list(
+        face = plane(1), springs = plane(1, stiff = stiff), quarter = plane(0.25),
+        moved = plane(1, stiff = stiff, moved = limit + 0.3 * unit)
+      )
+      for (name in names(found)) {
+        if (is.null(worst[[name]]) || max(found[[name]]$loss) > max(worst[[name]]$loss)) {
+          worst[[name]] <- found[[name]]
+        }
+      }
+    }
+    tell <- function(name, words, expected) {
+      note_exact(paste("glm limits,", words), family, 1, delta, worst[[name]]$loss, expected,
+        worst[[name]]$mass
+      )
+    }
+    tell("face", "half plane and edge", FALSE)
+    tell("springs", "springs", FALSE)
+    tell("moved", "limit from the rows", TRUE)
+    # Curvature counts most where slopes have two signs.
+    if (family == "gaussian" && delta == 0) tell("quarter", "a quarter of the ridge", TRUE)
+  }
 }
 
 table <- do.call(rbind, rows)

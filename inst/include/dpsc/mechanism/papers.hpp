@@ -232,8 +232,8 @@ inline void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
   stage.ridge = f.ridge;
   double rest = stage.ridge > 0.0 ? left(stage.ridge) : 0.0;
   if (!(rest > 0.0)) {
-    stage.ridge = std::max({stage.ridge, sup_curvature / std::expm1(epsilon / (2.0 * times)),
-                            ridge_floor(f)});
+    stage.ridge = std::max(
+        {stage.ridge, sup_curvature / std::expm1(epsilon / (2.0 * times)), ridge_floor(f)});
     rest = epsilon / 2.0;
   }
   stage.law = vector_law::spherical;

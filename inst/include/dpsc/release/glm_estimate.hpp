@@ -75,7 +75,8 @@ inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen:
 }
 
 /// Limits `A slopes <= b` in theta, and a ridge. Springs a thousand times as stiff as rows can be:
-/// what they give way is within a thousandth of what was asked, and is taken back after the release.
+/// what they give way is within a thousandth of what was asked, and is taken back after the
+/// release.
 inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& family, double n,
                                  const glm_units& units, const slope_units& slopes,
                                  const Eigen::VectorXd& sd) {
@@ -127,14 +128,14 @@ struct glm_estimate {
 inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
   const glm_units units = units_of(facts, release.location, release.frame);
   glm_facts_released known{family_of(facts, release.span),
-                                 facts.n,
-                                 release.ridge,
-                                 release.kappa,
-                                 release.out_sd,
-                                 release.theta,
-                                 release.information,
-                                 release.information_sd,
-                                 {}};
+                           facts.n,
+                           release.ridge,
+                           release.kappa,
+                           release.out_sd,
+                           release.theta,
+                           release.information,
+                           release.information_sd,
+                           {}};
   const Eigen::Index p = facts.design.p();
   Eigen::VectorXd sd;
   const slope_units slopes = standardise_slopes(units, sd);

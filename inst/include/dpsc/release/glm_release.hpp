@@ -216,9 +216,9 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   // What is left of the tolerance covers the rounding of the gradient.
   const double tolerance = 0.75 * accuracy.tolerance;
   const Eigen::VectorXd minimiser =
-      springs.any() ? minimise_sprung(problem, springs, start, tolerance, tick)
+      springs.any()      ? minimise_sprung(problem, springs, start, tolerance, tick)
       : facts.wishes.any ? minimise_penalised(problem, penalty, slopes, tolerance, tick).theta
-                       : minimise_glm(problem, tolerance, tick).theta;
+                         : minimise_glm(problem, tolerance, tick).theta;
   Eigen::VectorXd steps(d);
   for (Eigen::Index j = 0; j < d; ++j) steps[j] = std::nearbyint(minimiser[j] / accuracy.grid);
   out.theta = accuracy.grid * draws.add("accuracy of the solver", accuracy.kind, steps,

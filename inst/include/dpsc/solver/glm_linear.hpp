@@ -15,8 +15,8 @@
 
 namespace dpsc {
 
-/// r(theta) = sum_k stiff_k / 2 reach_k^2, reach_k = row_k'theta - limit_k, of rows of one side only
-/// where it is positive. PUBLIC, or a function of what was released.
+/// r(theta) = sum_k stiff_k / 2 reach_k^2, reach_k = row_k'theta - limit_k, of rows of one side
+/// only where it is positive. PUBLIC, or a function of what was released.
 struct linear_springs {
   Eigen::MatrixXd rows;  // one a spring; a column a coordinate of theta
   Eigen::VectorXd limit, stiff;
@@ -83,7 +83,8 @@ struct linear_springs {
   /// The same springs, seen from theta + low.
   linear_springs from(const Eigen::VectorXd& theta, const Eigen::VectorXd& low) const {
     linear_springs out = *this;
-    for (Eigen::Index k = 0; k < limit.size(); ++k) out.limit[k] = -exact_reach(k, theta, low).first;
+    for (Eigen::Index k = 0; k < limit.size(); ++k)
+      out.limit[k] = -exact_reach(k, theta, low).first;
     return out;
   }
 
@@ -194,9 +195,8 @@ inline Eigen::VectorXd minimise_sprung(const glm_problem& problem, const linear_
       Eigen::VectorXd fine = theta, low = Eigen::VectorXd::Zero(theta.size());
       if (polish_sprung(problem, springs, H, tolerance, tick, fine, low)) return fine + low;
     }
-    const Eigen::VectorXd next =
-        minimise_pieces(springs, H, plain, theta,
-                        std::min(1e-4 * gradient.norm(), 0.01 * tolerance));
+    const Eigen::VectorXd next = minimise_pieces(
+        springs, H, plain, theta, std::min(1e-4 * gradient.norm(), 0.01 * tolerance));
     near = (next - theta).norm() <= 1e-7 * (1.0 + theta.norm());
     double size = 1.0;
     for (int half = 0;; ++half, size /= 2.0) {
