@@ -30,7 +30,9 @@ make_wide <- function(table, design, grid, call) {
   roster <- paste0(name, "_units")
   close <- function() {
     quiet_sql(con, c(
-      paste("DROP TABLE", c(name, paste0(name, "_cuts"), roster[!is.null(design$roster)])),
+      paste("DROP TABLE", c(
+        name, paste0(name, "_cuts"), if (!is.null(design$roster)) quoted(con, roster)
+      )),
       dialect$after
     ))
   }

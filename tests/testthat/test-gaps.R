@@ -104,6 +104,9 @@ test_that("covariates of people with gaps are their own, or the middle of the bo
   data <- p$data[p$data$unit != "u0001", ]
   data$age[data$unit == "u0002" & data$time < 2005] <- NA
   data$sex[data$unit == "u0002" & data$time < 2003] <- NA
+  # Of a public unit, too, a gap is no other level.
+  treated <- p$roster$unit[!is.na(p$roster$from)][[1L]]
+  data$sex[data$unit == treated & data$time == 2001] <- NA
   limits <- split_bounds(
     list(y = c(0, 100), age = c(0, 80), sex = c("f", "m")), c("age", "sex"), TRUE, NULL
   )

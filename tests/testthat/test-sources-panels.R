@@ -233,3 +233,44 @@ test_that("protected people of a roster are named in no statement and no error",
   expect_gt(length(log), 5)
   expect_false(any(grepl(paste(roster$unit, collapse = "|"), log)))
 })
+
+test_that("no value of donors is in a release or a statement, with covariates, gaps, or both", {
+  skip_if_not_installed("RSQLite")
+  p <- canary_panel(300)
+  donors <- unique(p$data$unit[p$data$unit != "treated"])
+  withr::local_seed(8)
+  age <- stats::runif(nrow(p$data), 20, 80)
+  data <- p$data
+  data$age <- age
+  gaps <- data[-sample(nrow(data), 400), ]
+  con <- sqlite_of(data)
+  DBI::dbWriteTable(con, "gaps", gaps)
+  roster <- dp_roster(
+    c("treated", donors), c(2007, rep(NA, length(donors))), sort(unique(data$time))
+  )
+  bounds <- list(y = p$bounds, age = c(0, 99))
+  secrets <- age[data$unit != "treated"]
+  log <- character()
+  own <- run_sql
+  for (compute in c("here", "database")) {
+    with_internal("run_sql", function(con, text, ...) {
+      log <<- c(log, text)
+      own(con, text, ...)
+    }, {
+      table <- function(name) {
+        dp_table(con, name, c("unit", "time"), compute = compute, calibrate = TRUE)
+      }
+      whole <- dp_release(y ~ on | age, table("sales"), epsilon = 1, bounds = bounds)
+      filled <- dp_release(y ~ on | age, table("gaps"),
+        epsilon = 1, bounds = bounds, na = "interpolate", roster = roster
+      )
+    })
+    for (release in list(whole, filled)) {
+      expect_no_canary(release, p$secrets, compute)
+      expect_no_canary(release, secrets, compute)
+    }
+  }
+  expect_gt(length(log), 40)
+  expect_null(canary_found(log, p$secrets))
+  expect_null(canary_found(log, secrets))
+})

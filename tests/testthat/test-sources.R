@@ -297,12 +297,12 @@ test_that("one block is read once, several in every pass", {
 })
 
 test_that("sums that an engine cannot have are not used", {
-  p <- long_panel(50, 4, 2)
+  p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
   question <- random_questions(c(-1, 1), 6L, 3L)
   honest <- lapply(question, function(q) row_sums_cpp(donors, q))
   asked <- function(change) {
-    structure(list(n = 50, calibrate = TRUE, ask = function(question, charged) {
+    structure(list(n = 200, calibrate = TRUE, ask = function(question, charged) {
       change(row_sums_cpp(donors, question))
     }, sample = function(first, step, charged) donors), class = "dp_asked")
   }
@@ -314,12 +314,19 @@ test_that("sums that an engine cannot have are not used", {
       class = class
     )
   }
-  fails(function(x) replace(x, "rows", 49), "dpsc_error_engine")
+  fails(function(x) replace(x, "rows", 199), "dpsc_error_engine")
   fails(function(x) if (is.null(x$kept)) x else replace(x, "kept", list(x$kept + 0.5)))
   fails(function(x) if (is.null(x$kept)) x else replace(x, "kept", list(x$kept * 1e6)))
   fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram + 0.25)))
   fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram * 1e6)))
   fails(function(x) if (is.null(x$sum)) x else replace(x, "sum", list(x$sum[-1])))
+  # Of the target's round.
+  own <- function(x, change) {
+    if (is.null(x$sum) || !is.null(x$gram)) x else replace(x, "sum", list(change(x$sum)))
+  }
+  fails(function(x) own(x, function(sum) sum + 0.5))
+  fails(function(x) own(x, function(sum) sum * 1e9))
+  fails(function(x) own(x, function(sum) sum[-1]))
   expect_s3_class(with_internal("open_donors", function(donors, ...) asked(identity), {
     dp_release(donors, p$target, 4, epsilon = 5, bounds = c(-1, 1))
   }), "dp_release")
