@@ -23,6 +23,8 @@
 #' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
 #'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
 #' @param parm (`character` or `NULL`)\cr which effects, named as by `coef()`.
+#' @param type (`string`)\cr of `plot()`: `"path"`, `"effect"`, `"cumulative"`, `"percent"` or
+#'   `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
 #' @param row.names,optional unused.
 #' @param format see [report()].
 #' @param ... given to the method of one outcome's fit, such as `type`: of `as.data.frame()` and

@@ -41,8 +41,8 @@
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
 #' @param size (`count`)\cr number of people whose mean the target is.
-#' @param protect (`string`)\cr whom the release protects. Of `"everyone"` no plan is made: the error
-#'   says whether a group of that `size` is large enough for the budget.
+#' @param protect (`string`)\cr whom the release protects. Of `"everyone"` no plan is made: the
+#'   error says whether a group of that `size` is large enough for the budget.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr of the plot: `"error"`, against donors and epsilon; or `"funnel"`: the
 #'   range within which 95 % of the effects of one period lie that are none, for the recommended
@@ -155,8 +155,8 @@ refuse_protected_plan <- function(n, epsilon, facts, call) {
     x = "The noise on a protected group's own mean is not in it.",
     i = if (!is.null(serves)) {
       paste(
-        "A group of {count_words(facts$size)} people is", if (serves) "large enough" else "too small",
-        "to be protected at this budget."
+        "A group of {count_words(facts$size)} people is",
+        if (serves) "large enough" else "too small", "to be protected at this budget."
       )
     },
     i = paste(

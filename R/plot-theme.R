@@ -70,7 +70,7 @@ period_axis <- function(times, panels = 1) {
     ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most - 2), guide = guide)
   } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
     ggplot2::scale_x_continuous(guide = guide, breaks = function(limits) {
-      unique(round(pretty(limits, min(max(3, most - 1), diff(limits)))))
+      unique(round(pretty(limits, min(most - 1, diff(limits)))))
     })
   } else {
     ggplot2::scale_x_continuous(n.breaks = most, guide = guide)

@@ -41,7 +41,8 @@ one <- function(set, seed) {
 
 result <- do.call(rbind, lapply(seq_len(nrow(settings)), function(i) {
   set <- settings[i, ]
-  draws <- lapply(seq_len(max(2, round(set$draws * times))), one, set = set)
+  set$draws <- max(2, round(set$draws * times))
+  draws <- lapply(seq_len(set$draws), one, set = set)
   of <- function(table, column) {
     vapply(draws, function(d) d[[table]][[column]], draws[[1L]][[table]][[column]])
   }

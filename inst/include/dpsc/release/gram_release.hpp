@@ -66,8 +66,7 @@ inline gram_plan plan_gram(const panel_facts& facts) {
     out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
   // Inference over time takes the moments apart; pure noise has no share to spare.
-  const bool pays =
-      budget.gaussian() && !std::isinf(facts.features) && signal >= least_targeted;
+  const bool pays = budget.gaussian() && !std::isinf(facts.features) && signal >= least_targeted;
   const bool targeted = facts.targeted && pays;
   const bool shorter = (facts.targeted || facts.thrice) && pays;
   const double target = targeted ? gram_constants::target : 0.0;
