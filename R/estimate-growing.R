@@ -40,7 +40,7 @@ growing_base <- function(release, e = growing_start(release)) {
     options = gram_options(
       first$privacy$private, first$panel$n, release_scale(first), "ridge", first$settings$lambda
     ),
-    lift = e$spread$floor %||% 1
+    lift = e$spread$floor %||% 1, radius = rev(first$statistics$rounds)[[1L]]$radius
   )
 }
 

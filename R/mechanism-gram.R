@@ -52,13 +52,12 @@ gram_facts <- function(public) {
 #' Is there one public target whose own round the core may plan?
 #'
 #' A protected group's path is not public; cohorts have several; a target's covariates are no part
-#' of the facts; sums that an engine makes have no products of two features; later periods of a
-#' release that grows rest on two rounds.
+#' of the facts; sums that an engine makes have no products of two features.
 #' @noRd
 has_one_target <- function(public) {
   (public$estimator %||% "ridge") == "ridge" && !isTRUE(public$asked) &&
     is.null(public$dates) && is.null(public$treated) && is.null(public$covariates) &&
-    is.null(public$monitor) && !isFALSE(public$control$target_round)
+    !isFALSE(public$control$target_round)
 }
 
 #' The estimator in the core's terms

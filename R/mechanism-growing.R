@@ -97,7 +97,7 @@ growing_facts <- function(public) {
 #' The first release, and the record of what may follow
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
 #'   `epsilon`, of the first release; `id`; `paid`, from a ledger; `target` (T0, scaled units) and
-#'   `size`; `periods`, a list with one release each: `means` (5), `radius`, `sd`. RELEASED.
+#'   `size`; `periods`, a list with one release each: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
@@ -140,7 +140,7 @@ growing_problem <- function(release) {
   }
   is_count <- function(n) is_number(n) && n == round(n) && n >= 0
   fits <- function(one) {
-    is.list(one) && is.numeric(one$means) && length(one$means) == 5L &&
+    is.list(one) && is.numeric(one$means) && length(one$means) == 8L &&
       all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], function(v) {
         is_number(v) && is.finite(v) && v > 0
       }, NA))

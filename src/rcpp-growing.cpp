@@ -25,7 +25,7 @@ dpsc::growing_facts as_growing_facts(const Rcpp::List& x) {
 dpsc::growing_base as_base(const Rcpp::List& x) {
   return {as_statistics(x["statistics"]), as_options(x["options"]),
           Rcpp::as<Eigen::VectorXd>(x["target"]), Rcpp::as<Eigen::MatrixXd>(x["own"]),
-          Rcpp::as<double>(x["lift"])};
+          Rcpp::as<double>(x["lift"]), Rcpp::as<double>(x["radius"])};
 }
 
 std::vector<dpsc::period_release> as_periods(const Rcpp::List& x) {
@@ -87,11 +87,10 @@ Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& period
                             _["left"] = Rcpp::wrap(e.left()), _["privacy"] = e.privacy(privacy));
 }
 
-// What the next period asks of people: loadings and origin of three numbers a row, the likeness's
-// weight.
+// What the next period asks of people: loadings and origin of a row's numbers, and the aim.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods) {
   const dpsc::period_frame x = dpsc::grow(as_base(base), as_periods(periods)).frame();
   return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin),
-                            _["weight"] = x.weight);
+                            _["aim"] = Rcpp::wrap(x.aim));
 }
