@@ -32,8 +32,9 @@ check_monitor <- function(monitor, call) {
 
 #' Can such a release grow? Before anything is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
+#' @param elsewhere (`flag`)\cr are people's rows in tables, files or other processes?
 #' @noRd
-check_can_grow <- function(public, call) {
+check_can_grow <- function(public, call, elsewhere = FALSE) {
   if (is.null(public$monitor)) {
     return(invisible())
   }
@@ -51,6 +52,8 @@ check_can_grow <- function(public, call) {
     c("It serves one adoption date.", "Monitor each date by itself, from one {.fn dp_ledger}.")
   } else if (!is.null(public$covariates)) {
     c("It takes no covariates.", "Leave them out of the formula.")
+  } else if (elsewhere) {
+    c("It serves people in memory or in {.fn dp_chunks}.", "Read the people's rows into memory.")
   } else if (!identical(public$estimator, "ridge")) {
     c("It serves {.code estimator = \"ridge\"}.",
       "Difference-in-differences of a new period needs a release of its own.")

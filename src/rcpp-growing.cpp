@@ -23,9 +23,12 @@ dpsc::growing_facts as_growing_facts(const Rcpp::List& x) {
 }
 
 dpsc::growing_base as_base(const Rcpp::List& x) {
-  return {as_statistics(x["statistics"]), as_options(x["options"]),
-          Rcpp::as<Eigen::VectorXd>(x["target"]), Rcpp::as<Eigen::MatrixXd>(x["own"]),
-          Rcpp::as<double>(x["lift"]), Rcpp::as<double>(x["radius"])};
+  return {as_statistics(x["statistics"]),
+          as_options(x["options"]),
+          Rcpp::as<Eigen::VectorXd>(x["target"]),
+          Rcpp::as<Eigen::MatrixXd>(x["own"]),
+          Rcpp::as<double>(x["lift"]),
+          Rcpp::as<double>(x["radius"])};
 }
 
 std::vector<dpsc::period_release> as_periods(const Rcpp::List& x) {

@@ -140,8 +140,8 @@ class growing_estimate {
     const double gain = target_walk_.follow(square(moved), noise);
     const double dimensions = static_cast<double>(m);
     const double gain_across =
-        m > 0 ? std::min(most_across, other_walk_.follow(across.squaredNorm() / dimensions,
-                                                         square(other_sd)))
+        m > 0 ? std::min(most_across,
+                         other_walk_.follow(across.squaredNorm() / dimensions, square(other_sd)))
               : 0.0;
     const Eigen::VectorXd step = gain * moved / size * at + gain_across * across;
     shift_ += step[0];
@@ -150,6 +150,7 @@ class growing_estimate {
     sums_moves_ += moves_;
     path_.push_back(start_ + shift_ + moves_.dot(reach_));
     turns_.push_back(moves_);
+    spread_left_.push_back(std::sqrt(spread_error_) / spread_);
     stays_.push_back(1.0 - gain);
     left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
     target_error_.push_back(target_walk_.error);
@@ -209,7 +210,7 @@ class growing_estimate {
       double stays = 1.0;
       for (Eigen::Index u = t; u >= 0; --u) {
         const auto before = static_cast<std::size_t>(u);
-        out(T1 + u, T1 + t) = stays * target_error_[before] + missed(turns_[at], turns_[before]);
+        out(T1 + u, T1 + t) = stays * target_error_[before] + missed(at, before);
         if (u == t) out(T1 + t, T1 + t) += extra_[at];
         stays *= stays_[before];
       }
@@ -269,7 +270,8 @@ class growing_estimate {
     Eigen::VectorXd apart = fit.u;
     for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
     Eigen::VectorXd q = fit.solve * (fit.u - apart);
-    double unit = std::sqrt(q.dot(covariance * q) + model.edge * (model.restore_A * q).squaredNorm());
+    double unit =
+        std::sqrt(q.dot(covariance * q) + model.edge * (model.restore_A * q).squaredNorm());
     if (!(unit > 1e-9)) {
       q = top.col(k - 1);
       unit = sd[k - 1];
@@ -277,8 +279,8 @@ class growing_estimate {
     Eigen::MatrixXd out(p, k);
     out.col(0) = q / unit;
     const Eigen::VectorXd along = sd.cwiseProduct(top.transpose() * q);
-    const Eigen::MatrixXd across =
-        Eigen::HouseholderQR<Eigen::MatrixXd>(along).householderQ() * Eigen::MatrixXd::Identity(k, k);
+    const Eigen::MatrixXd across = Eigen::HouseholderQR<Eigen::MatrixXd>(along).householderQ() *
+                                   Eigen::MatrixXd::Identity(k, k);
     out.rightCols(k - 1) = top * sd.cwiseInverse().asDiagonal() * across.rightCols(k - 1);
     return out;
   }
@@ -308,12 +310,13 @@ class growing_estimate {
 
   /// Weights that the noise turned away, a mean beside the donors' own and a spread that is not
   /// known all miss a part of what slopes have changed since the base.
-  double missed(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const {
+  double missed(std::size_t t, std::size_t u) const {
+    const Eigen::VectorXd &a = turns_[t], &b = turns_[u];
     if (a.size() == 0) return 0.0;
     const double both = a.cwiseProduct(b).dot(sizes_);
     const double mean_sd = base_.statistics.mean_sd;
     return missed_ * (both + a[0] * b[0] * sizes_[0]) + mean_sd * mean_sd * both +
-           spread_error_ / (spread_ * spread_) * a.dot(reach_) * b.dot(reach_);
+           spread_left_[t] * spread_left_[u] * a.dot(reach_) * b.dot(reach_);
   }
 
   /// The residuals' variance now, over what it was taken for.
@@ -363,8 +366,8 @@ class growing_estimate {
   Eigen::MatrixXd ways_;    // T0 x k
   Eigen::VectorXd ways_at_;
   double centre_at_ = 0.0;
-  double start_ = 0.0;     // the base's prediction of the target
-  Eigen::VectorXd reach_;  // the target's own directions
+  double start_ = 0.0;                        // the base's prediction of the target
+  Eigen::VectorXd reach_;                     // the target's own directions
   double spread_ = 0.0, spread_error_ = 0.0;  // variance of the donors' likeness
   Eigen::VectorXd sizes_;                     // squared lengths of whitened directions
   double missed_ = 0.0, start_error_ = 0.0;
@@ -372,7 +375,7 @@ class growing_estimate {
   double shift_ = 0.0, sum_shifts_ = 0.0;  // since the base, and its sum over periods
   Eigen::VectorXd moves_, sums_moves_;
   walk target_walk_, other_walk_;
-  std::vector<double> path_, left_, stays_, target_error_, extra_;
+  std::vector<double> path_, left_, stays_, target_error_, extra_, spread_left_;
   std::vector<Eigen::VectorXd> turns_;
   Eigen::MatrixXd own_;  // lifted
   double variance_ = 0.0, least_variance_ = 0.0, variance_error_ = 0.0;

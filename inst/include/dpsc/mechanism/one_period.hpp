@@ -188,7 +188,9 @@ inline period_release release_period(const row_source& source, const row_scale& 
     radii.push_back(radius * std::pow(2.0, k / 2.0));
     prior.push_back(k < 0 ? below * k : -above * k);
     // Nobody's vector reaches beyond.
-    if (k >= 3 && radii.back() > rows.reach * (1.0 + cut * std::sqrt(static_cast<double>(directions))) + 20.0) break;
+    if (k >= 3 &&
+        radii.back() > rows.reach * (1.0 + cut * std::sqrt(static_cast<double>(directions))) + 20.0)
+      break;
   }
   private_choice choice;
   choice.losses = calibration_detail::beyond(norms, radii, std::floor(beyond * plan.n));
