@@ -24,7 +24,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
     e$path <- c(e$path, grown$path)
     e$privacy <- capped(grown$privacy, scale$half[-seq_len(first$panel$T0)])
     e$prediction <- grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
-      carried(e$disagreement, grown$left)
+      carried(e$disagreement, grown$left) + grown$model
     e
   })
 }

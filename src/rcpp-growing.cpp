@@ -87,7 +87,8 @@ Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& period
                                 const Eigen::MatrixXd& privacy, double half) {
   const dpsc::growing_estimate e = dpsc::grow(as_base(base), as_periods(periods));
   return Rcpp::List::create(_["path"] = Rcpp::wrap(e.path(half)), _["own"] = e.own(),
-                            _["left"] = Rcpp::wrap(e.left()), _["privacy"] = e.privacy(privacy));
+                            _["left"] = Rcpp::wrap(e.left()), _["privacy"] = e.privacy(privacy),
+                            _["model"] = e.model());
 }
 
 // What the next period asks of people: loadings and origin of a row's numbers, and the aim.

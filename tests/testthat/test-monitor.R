@@ -92,7 +92,8 @@ test_that("the fit knows the public names of its columns", {
     class = "dpsc_error")
   expect_error(update(fit, rbind(long, transform(long[long$who == 1, ], who = 999))), "same people",
     class = "dpsc_error_monitor")
-  expect_error(update(fit, long[long$when != 10, ]), "skips", class = "dpsc_error_monitor")
+  expect_error(suppressWarnings(update(fit, long[long$when != 10, ])), "skips",
+    class = "dpsc_error_monitor")
   expect_identical(monitor_left(fit), 2L)
   fit <- update(fit, long[long$when <= 10, ][sample(301 * 10), ])
   expect_identical(monitor_left(fit), 1L)

@@ -211,11 +211,25 @@ class growing_estimate {
       for (Eigen::Index u = t; u >= 0; --u) {
         const auto before = static_cast<std::size_t>(u);
         out(T1 + u, T1 + t) = stays * target_error_[before] + missed(at, before);
-        if (u == t) out(T1 + t, T1 + t) += extra_[at];
         stays *= stays_[before];
       }
       out.row(T1 + t).head(T1 + t) = out.col(T1 + t).head(T1 + t).transpose();
     }
+    return out;
+  }
+
+  /// Covariance of what is taken for granted, in all periods after the treatment: what shortening
+  /// keeps, and the directions' spread.
+  Eigen::MatrixXd model() const {
+    const Eigen::Index T1 = base_.statistics.T1(), k = months();
+    Eigen::VectorXd spread = Eigen::VectorXd::Zero(T1 + k), kept = spread;
+    for (Eigen::Index t = 0; t < k; ++t) {
+      const auto at = static_cast<std::size_t>(t);
+      kept[T1 + t] = extra_[at];
+      spread[T1 + t] = spread_left_[at] * turns_[at].dot(reach_);
+    }
+    Eigen::MatrixXd out = spread * spread.transpose();
+    out.diagonal() += kept;
     return out;
   }
 
@@ -308,15 +322,14 @@ class growing_estimate {
     }
   }
 
-  /// Weights that the noise turned away, a mean beside the donors' own and a spread that is not
-  /// known all miss a part of what slopes have changed since the base.
+  /// Weights that the noise turned away and a mean beside the donors' own miss a part of what
+  /// slopes have changed since the base.
   double missed(std::size_t t, std::size_t u) const {
     const Eigen::VectorXd &a = turns_[t], &b = turns_[u];
     if (a.size() == 0) return 0.0;
     const double both = a.cwiseProduct(b).dot(sizes_);
     const double mean_sd = base_.statistics.mean_sd;
-    return missed_ * (both + a[0] * b[0] * sizes_[0]) + mean_sd * mean_sd * both +
-           spread_left_[t] * spread_left_[u] * a.dot(reach_) * b.dot(reach_);
+    return missed_ * (both + a[0] * b[0] * sizes_[0]) + mean_sd * mean_sd * both;
   }
 
   /// The residuals' variance now, over what it was taken for.
