@@ -211,6 +211,7 @@ class growing_estimate {
       for (Eigen::Index u = t; u >= 0; --u) {
         const auto before = static_cast<std::size_t>(u);
         out(T1 + u, T1 + t) = stays * target_error_[before] + missed(at, before);
+        if (u == t) out(T1 + t, T1 + t) += extra_[at];
         stays *= stays_[before];
       }
       out.row(T1 + t).head(T1 + t) = out.col(T1 + t).head(T1 + t).transpose();
@@ -218,19 +219,15 @@ class growing_estimate {
     return out;
   }
 
-  /// Covariance of what is taken for granted, in all periods after the treatment: what shortening
-  /// keeps, and the directions' spread.
+  /// Covariance of the error that the directions' spread makes, in all periods after the treatment.
   Eigen::MatrixXd model() const {
     const Eigen::Index T1 = base_.statistics.T1(), k = months();
-    Eigen::VectorXd spread = Eigen::VectorXd::Zero(T1 + k), kept = spread;
+    Eigen::VectorXd spread = Eigen::VectorXd::Zero(T1 + k);
     for (Eigen::Index t = 0; t < k; ++t) {
       const auto at = static_cast<std::size_t>(t);
-      kept[T1 + t] = extra_[at];
       spread[T1 + t] = spread_left_[at] * turns_[at].dot(reach_);
     }
-    Eigen::MatrixXd out = spread * spread.transpose();
-    out.diagonal() += kept;
-    return out;
+    return spread * spread.transpose();
   }
 
  private:
