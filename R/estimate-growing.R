@@ -25,7 +25,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
     e$released <- NULL
     e$privacy <- capped(grown$privacy, scale$half[-seq_len(first$panel$T0)])
     e$prediction <- grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
-      carried(e$disagreement, grown$left)
+      carried(e$disagreement, grown$left) + grown$model
     e
   })
 }
@@ -41,7 +41,7 @@ growing_base <- function(release, e = growing_start(release)) {
     options = gram_options(
       first$privacy$private, first$panel$n, release_scale(first), "ridge", first$settings$lambda
     ),
-    lift = e$spread$floor %||% 1
+    lift = e$spread$floor %||% 1, radius = rev(first$statistics$rounds)[[1L]]$radius
   )
 }
 

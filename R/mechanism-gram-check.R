@@ -22,7 +22,7 @@ gram_noise_conflict <- function(release) {
   if (!is.null(s$rounds) && !rounds_agree(base_release(release))) {
     return("The noise of the statistics is not that of the noise steps.")
   }
-  treated_conflict(release) %||% target_conflict(release) %||%
+  treated_conflict(release) %||% target_conflict(base_release(release)) %||%
     intervals_conflict(base_release(release)) %||% growing_conflict(release)
 }
 

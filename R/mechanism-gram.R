@@ -53,21 +53,21 @@ gram_facts <- function(public) {
 #' Is there one public target whose own round the core may plan?
 #'
 #' A protected group's path is not public; cohorts have several; a target's covariates are no part
-#' of the facts; later periods of a release that grows rest on two rounds.
+#' of the facts.
 #' @noRd
 has_one_target <- function(public) {
   (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
-    is.null(public$covariates) && is.null(public$monitor) && !isFALSE(public$control$target_round)
+    is.null(public$covariates) && !isFALSE(public$control$target_round)
 }
 
 #' May the core plan a third round of moments where no target has a round of its own?
 #'
 #' For everyone it pays (bench/protect.R): what the group's round leaves rests on the donors'
-#' regression. For several dates alone and with covariates it does not.
+#' regression. For several dates alone it does not; with covariates it was not measured.
 #' @noRd
 three_rounds <- function(public) {
   (public$estimator %||% "ridge") == "ridge" && !is.null(public$treated) &&
-    !isTRUE(public$asked) && !isFALSE(public$control$target_round)
+    !isFALSE(public$control$target_round)
 }
 
 #' The estimator in the core's terms

@@ -32,8 +32,9 @@ check_monitor <- function(monitor, call) {
 
 #' Can such a release grow? Before anything is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
+#' @param elsewhere (`flag`)\cr are people's rows in tables, files or other processes?
 #' @noRd
-check_can_grow <- function(public, call) {
+check_can_grow <- function(public, call, elsewhere = FALSE) {
   if (is.null(public$monitor)) {
     return(invisible())
   }
@@ -51,6 +52,8 @@ check_can_grow <- function(public, call) {
     c("It serves one adoption date.", "Monitor each date by itself, from one {.fn dp_ledger}.")
   } else if (!is.null(public$covariates)) {
     c("It takes no covariates.", "Leave them out of the formula.")
+  } else if (elsewhere) {
+    c("It serves people in memory or in {.fn dp_chunks}.", "Read the people's rows into memory.")
   } else if (!identical(public$estimator, "ridge")) {
     c("It serves {.code estimator = \"ridge\"}.",
       "Difference-in-differences of a new period needs a release of its own.")
@@ -97,7 +100,7 @@ growing_facts <- function(public) {
 #' The first release, and the record of what may follow
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
 #'   `epsilon`, of the first release; `id`; `paid`, from a ledger; `target` (T0, scaled units) and
-#'   `size`; `periods`, a list with one release each: `means` (5), `radius`, `sd`. RELEASED.
+#'   `size`; `periods`, a list with one release each: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
@@ -140,7 +143,7 @@ growing_problem <- function(release) {
   }
   is_count <- function(n) is_number(n) && n == round(n) && n >= 0
   fits <- function(one) {
-    is.list(one) && is.numeric(one$means) && length(one$means) == 5L &&
+    is.list(one) && is.numeric(one$means) && length(one$means) == 8L &&
       all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], function(v) {
         is_number(v) && is.finite(v) && v > 0
       }, NA))

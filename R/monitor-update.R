@@ -7,12 +7,12 @@
 #' effect. Nothing is charged then.
 #'
 #' @section What is released:
-#' The first release is one by method `"gram"`, with .6 of the budget. Its regression gives every
-#' donor a weight in the target's counterfactual, a function of the donor's own past. Of each new
-#' period four sums over the donors are released, each person's part shortened to a radius: how far
-#' the donors strayed from their prediction, the same by their likeness to the target, and two
-#' second moments for the intervals. Noise is drawn anew for each period; what was published before
-#' does not change. Formulas and proof: the package's `proofs/growing.md`.
+#' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a weight
+#' in the target's counterfactual, a function of the donor's own past. Of each new period a few sums
+#' over the donors are released, each person's part shortened to a radius: how far the donors strayed
+#' from their prediction, by their weight and, with less precision, by what they differ in most; and
+#' three second moments for the intervals. Noise is drawn anew for each period; what was published
+#' before does not change. Formulas and proof: the package's `proofs/growing.md`.
 #'
 #' @section Who is protected:
 #' Neighbours differ in the whole row of one donor, in all periods, past and to come, and in every
@@ -37,8 +37,13 @@
 #' drawn one by one.
 #'
 #' @section Limits:
-#' Method `"gram"`, estimator `"ridge"`, one adoption date, `protect = "donors"`, no covariates.
-#' New periods are measured for the fit's own target (of several treated units: their mean).
+#' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, no
+#' covariates, people in memory or in [dp_chunks()]: anything else is refused before anything is
+#' spent. Covariates: the weights of new periods are functions of a donor's past outcomes alone.
+#' Several dates or outcomes: monitor each by itself, from one [dp_ledger()]. A [dp_table()] or
+#' [dp_files()]: read its people into memory. New periods are measured for the fit's own target (of
+#' several treated units: their mean). New people cannot join: the number of donors is part of what
+#' was paid for.
 #' Each costs noise in proportion to the root of their announced number: announce what you need.
 #' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the first release alone
 #' and refuse a fit that has grown.
@@ -48,9 +53,10 @@
 #'   form that the fit was made from. PRIVATE.
 #' * `target` (`numeric` or `matrix`): with a matrix or chunks, the treated units' outcomes in all
 #'   periods. Those that the fit knows must not have changed. PUBLIC.
-#' * `index`, `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if
-#'   the fit has any.
-#' * `formula`: of long data; the fit's own if it holds it.
+#' * `index`, `formula`: of long data; the fit's own if it holds them. A fit that was made from a
+#'   written release holds neither.
+#' * `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if the fit has
+#'   any.
 #' * `ledger` ([dp_ledger()] or `NULL`): the one that paid, if one did.
 #' * `again` (`flag`): draw a period a second time, because the first draw was lost. It takes the
 #'   share of another announced period.
@@ -88,8 +94,8 @@ monitor_left <- function(object) {
 #' @param object,newdata,target,index,formula,times,na,roster,ledger,again see [dp_monitor].
 #' @return A `dp_synth`.
 #' @noRd
-update_growing <- function(object, newdata, target = NULL, index, formula = object$formula,
-                           times = NULL, na = c("error", "interpolate"), roster = NULL,
+update_growing <- function(object, newdata, target = NULL, index = object$index,
+                           formula = object$formula, times = NULL, na = c("error", "interpolate"), roster = NULL,
                            ledger = NULL, again = FALSE, call = NULL) {
   release <- object$release
   if (!is_growing(release)) {
@@ -109,6 +115,7 @@ update_growing <- function(object, newdata, target = NULL, index, formula = obje
   rownames(group) <- rownames(object$target)
   fit <- fit_release(release, group, "ridge", sum(release$statistics$monitor$size), call)
   fit$formula <- object$formula
+  fit$index <- object$index
   fit
 }
 
@@ -128,6 +135,12 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
     abort(c(
       "{.arg formula} is required: this fit does not hold the one it was made with.",
       i = "Give it as in {.fn dp_synth}. Nothing was spent."
+    ), "argument", call)
+  }
+  if (is.null(index)) {
+    abort(c(
+      "{.arg index} is required: this fit does not hold the names of its columns.",
+      i = "Give the columns of unit and time as in {.fn dp_synth}. Nothing was spent."
     ), "argument", call)
   }
   bounds <- cbind(release$bounds$lower, release$bounds$upper)

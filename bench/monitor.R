@@ -2,12 +2,13 @@
 # settings of a planned monitor: 40 periods before the treatment, three factors that move
 # (AR(1), .9), a target that is the mean of 60 people far from the donors' mean.
 #
-#   Rscript bench/monitor.R [runs]      writes bench/results/monitor.csv
+#   Rscript bench/monitor.R [runs] [compared] [n]      writes bench/results/monitor.csv
 #
 # Errors are against the target's path without noise of its own, over 12 periods, one of them in the
 # first release; `planned` periods are paid for in all. `monthly` splits the budget evenly by
-# squared shifts. Medians and means over runs; `covered`: share of runs whose 95 % interval of the
-# average effect holds the truth, 0.
+# squared shifts, and is made in the first `compared` runs only. Medians and means over runs;
+# `covered`, `covered.period`: shares of 95 % intervals, of the average effect and of the new periods,
+# that hold the truth, 0.
 
 library(dpsc)
 
@@ -48,7 +49,7 @@ monthly_path <- function(p, epsilon, planned) {
   }, 0)
 }
 
-one_run <- function(n, epsilon, planned) {
+one_run <- function(n, epsilon, planned, compare) {
   p <- factor_panel(n)
   post <- before + seq_len(after)
   end <- part(p, seq_len(before + after), epsilon)
@@ -56,31 +57,45 @@ one_run <- function(n, epsilon, planned) {
   grown <- update(grown, p$donors, target = p$target)
   error <- function(path) sqrt(mean((path - p$truth[post])^2))
   table <- tidy(grown, conf.int = TRUE)
+  inside <- table$conf.low <= 0 & table$conf.high >= 0
   c(
-    end = error(end$counterfactual[1, post]), monthly = error(monthly_path(p, epsilon, planned)),
+    end = error(end$counterfactual[1, post]),
+    monthly = if (compare) error(monthly_path(p, epsilon, planned)) else NA,
     grown = error(grown$counterfactual[1, post]), mean = error(colMeans(p$donors)[post]),
     average = abs(mean(grown$counterfactual[1, post] - p$truth[post])),
     privacy.se = mean(table$privacy.se[-1]),
-    covered = table$conf.low[[1]] <= 0 && table$conf.high[[1]] >= 0
+    covered = inside[[1]], covered.period = mean(inside[-(1:2)])
   )
 }
 
-runs <- as.integer(c(commandArgs(TRUE), "12")[[1]])
+given <- as.integer(commandArgs(TRUE))
+runs <- c(given, 24)[[1]]
+compared <- min(runs, if (length(given) > 1) given[[2]] else runs)
 cells <- expand.grid(planned = c(12, 24), epsilon = c(4, 1), n = c(2000, 10000))
+if (length(given) > 2) cells <- cells[cells$n == given[[3]], ]
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]
   set.seed(170)
-  all <- replicate(runs, one_run(cell$n, cell$epsilon, cell$planned))
-  middle <- apply(all, 1, stats::median)
-  out <- data.frame(
-    n = cell$n, epsilon = cell$epsilon, planned = cell$planned, runs = runs,
-    t(signif(middle[c("end", "monthly", "grown", "mean", "average", "privacy.se")], 3)),
+  all <- vapply(seq_len(runs), function(k) {
+    one_run(cell$n, cell$epsilon, cell$planned, k <= compared)
+  }, numeric(9))
+  middle <- function(name, of = seq_len(runs)) stats::median(all[name, of])
+  first <- seq_len(compared)
+  data.frame(
+    n = cell$n, epsilon = cell$epsilon, planned = cell$planned, runs = runs, compared = compared,
+    t(signif(vapply(c("end", "grown", "mean", "average", "privacy.se"), middle, 0), 3)),
+    monthly = signif(middle("monthly", first), 3),
     grown.mean = signif(mean(all["grown", ]), 3), end.mean = signif(mean(all["end", ]), 3),
-    of.end = round(middle[["grown"]] / middle[["end"]], 2),
-    of.monthly = round(middle[["grown"]] / middle[["monthly"]], 2),
-    covered = round(mean(all["covered", ]), 2)
+    of.end = round(middle("grown") / middle("end"), 2),
+    of.monthly = round(middle("grown", first) / middle("monthly", first), 2),
+    covered = round(mean(all["covered", ]), 3),
+    covered.period = round(mean(all["covered.period", ]), 3)
   )
-  print(out, row.names = FALSE)
-  out
 })
-write.csv(do.call(rbind, rows), file.path("bench", "results", "monitor.csv"), row.names = FALSE)
+path <- file.path("bench", "results", "monitor.csv")
+new <- do.call(rbind, rows)
+print(new, row.names = FALSE)
+# Cells of another n stay as they were.
+old <- if (length(given) > 2 && file.exists(path)) utils::read.csv(path)
+if (identical(names(old), names(new))) new <- rbind(old[old$n != given[[3]], ], new)
+write.csv(new[order(new$n), ], path, row.names = FALSE)

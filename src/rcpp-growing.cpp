@@ -23,9 +23,12 @@ dpsc::growing_facts as_growing_facts(const Rcpp::List& x) {
 }
 
 dpsc::growing_base as_base(const Rcpp::List& x) {
-  return {as_statistics(x["statistics"]), as_options(x["options"]),
-          Rcpp::as<Eigen::VectorXd>(x["target"]), Rcpp::as<Eigen::MatrixXd>(x["own"]),
-          Rcpp::as<double>(x["lift"])};
+  return {as_statistics(x["statistics"]),
+          as_options(x["options"]),
+          Rcpp::as<Eigen::VectorXd>(x["target"]),
+          Rcpp::as<Eigen::MatrixXd>(x["own"]),
+          Rcpp::as<double>(x["lift"]),
+          Rcpp::as<double>(x["radius"])};
 }
 
 std::vector<dpsc::period_release> as_periods(const Rcpp::List& x) {
@@ -84,14 +87,14 @@ Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& period
                                 const Eigen::MatrixXd& privacy, double half) {
   const dpsc::growing_estimate e = dpsc::grow(as_base(base), as_periods(periods));
   return Rcpp::List::create(_["path"] = Rcpp::wrap(e.path(half)), _["own"] = e.own(),
-                            _["left"] = Rcpp::wrap(e.left()), _["privacy"] = e.privacy(privacy));
+                            _["left"] = Rcpp::wrap(e.left()), _["privacy"] = e.privacy(privacy),
+                            _["model"] = e.model());
 }
 
-// What the next period asks of people: loadings and origin of three numbers a row, the likeness's
-// weight.
+// What the next period asks of people: loadings and origin of a row's numbers, and the aim.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods) {
   const dpsc::period_frame x = dpsc::grow(as_base(base), as_periods(periods)).frame();
   return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin),
-                            _["weight"] = x.weight);
+                            _["aim"] = Rcpp::wrap(x.aim));
 }

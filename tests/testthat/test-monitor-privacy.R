@@ -70,7 +70,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   recorder$start("record")
   grow_recorded(mechanism, panels, scope)
   sums <- Filter(function(call) identical(call$label, "sums of the period"), recorder$calls)
-  vapply(sums, function(call) as.numeric(call$output - call$value), numeric(5))
+  vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
 test_that("each look has noise of its own, of the law that was charged, and reuse is found", {
@@ -95,7 +95,7 @@ test_that("steps and shares are those of the proof", {
       facts <- list(n = 5000, epsilon = 2, delta = delta, periods = K)
       plan <- growing_plan_cpp(facts)
       steps <- plan$steps
-      limit <- steps$sensitivity[[2]] / if (delta > 0) 2 else 2 * sqrt(5)
+      limit <- steps$sensitivity[[2]] / if (delta > 0) 2 else 2 * sqrt(8)
       expect_equal(log2(limit), round(log2(limit)))
       if (delta > 0) {
         total <- gdp_budget_cpp(2, delta)^2
@@ -115,24 +115,35 @@ test_that("steps and shares are those of the proof", {
   )
 })
 
-test_that("the frame is the residual, the likeness and the average so far", {
+test_that("the frame is the residual, the average so far and directions of spread one", {
   withr::local_seed(27)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)
   release <- fit$release
   frame <- growing_frame_cpp(growing_base(release), release$statistics$monitor$periods)
   z <- sweep(p$donors %*% frame$loadings, 2, frame$origin)
-  expect_identical(dim(z), c(2000L, 3L))
+  k <- length(frame$aim) - 1
+  expect_true(k >= 2 && k <= 4)
+  expect_identical(dim(z), c(2000L, 2L + as.integer(k)))
   # In units of their own spread.
   expect_true(all(abs(log(apply(z, 2, stats::sd))) < log(2)))
+  # Directions are of the past, and nearly apart from each other.
+  expect_equal(frame$loadings[13:16, -(1:2)], matrix(0, 4, k))
+  apart <- stats::cor(z[, -(1:2)])
+  expect_lt(max(abs(apart[upper.tri(apart)])), 0.35)
   # The new period enters the residual alone.
   expect_gt(frame$loadings[16, 1], 0)
-  expect_equal(frame$loadings[16, 2:3], c(0, 0))
-  expect_equal(frame$loadings[13:15, 2], rep(0, 3))
+  expect_equal(frame$loadings[16, -1], numeric(k + 1))
   # At the target the prediction is the counterfactual of the period before.
   scaled <- p$target
   scaled[16] <- fit$counterfactual[1, 15]
   expect_lt(abs(sum(frame$loadings[, 1] * scaled) - frame$origin[1]), 1e-8)
+  # The aim is the target's own one and directions: its weights balance the past.
+  own <- drop(scaled %*% frame$loadings) - frame$origin
+  expect_equal(frame$aim, c(1, own[-(1:2)]), tolerance = 1e-8)
+  weights <- drop(cbind(1, z[, -(1:2)]) %*% frame$aim)
+  gap <- colMeans(weights * p$donors[, 1:12]) - p$target[1:12]
+  expect_lt(sqrt(mean(gap^2)), 0.4 * sqrt(mean((colMeans(p$donors[, 1:12]) - p$target[1:12])^2)))
 })
 
 test_that("with next to no noise a new period is found, also after a common shock", {

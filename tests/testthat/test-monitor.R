@@ -74,6 +74,35 @@ test_that("long data grow by formula and index, groups by their mean", {
   expect_identical(filled$release$panel$T1, 3L)
 })
 
+test_that("the fit knows the public names of its columns", {
+  withr::local_seed(4)
+  p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
+  rows <- rbind(p$donors, p$target)
+  long <- data.frame(
+    who = rep(seq_len(nrow(rows)), ncol(rows)), when = rep(seq_len(11), each = nrow(rows)),
+    y = as.vector(rows)
+  )
+  long$on <- as.integer(long$who > 300 & long$when > 8)
+  fit <- dp_synth(y ~ on, long[long$when <= 9, ], c("who", "when"),
+    epsilon = 4, bounds = c(-1, 1), monitor = 2, control = dp_control(rng = "R")
+  )
+  expect_identical(fit$index, c("who", "when"))
+  # Columns that are not there, a unit that came, another order of rows: nothing is drawn.
+  expect_error(update(fit, stats::setNames(long, c("who", "month", "y", "on"))),
+    class = "dpsc_error")
+  expect_error(update(fit, rbind(long, transform(long[long$who == 1, ], who = 999))), "same people",
+    class = "dpsc_error_monitor")
+  expect_error(suppressWarnings(update(fit, long[long$when != 10, ])), "skips",
+    class = "dpsc_error_monitor")
+  expect_identical(monitor_left(fit), 2L)
+  fit <- update(fit, long[long$when <= 10, ][sample(301 * 10), ])
+  expect_identical(monitor_left(fit), 1L)
+  expect_identical(update(fit, long)$index, c("who", "when"))
+  # A fit that was made from a release alone knows neither.
+  fit$index <- NULL
+  expect_error(update(fit, long), "index", class = "dpsc_error_argument")
+})
+
 test_that("chunks grow to the same release as their matrix", {
   p <- monitor_panel(n = 300)
   chunks <- function(upto) {
@@ -124,6 +153,9 @@ test_that("calls that cannot grow are refused before anything is spent", {
   expect_error(dp_synth(y ~ on | age, long, c("who", "when"), epsilon = 4,
     bounds = list(y = c(-1, 1), age = c(0, 1)), monitor = 2, ledger = ledger),
   class = "dpsc_error_monitor")
+  expect_error(check_can_grow(list(
+    monitor = 2, private = TRUE, method = "gram", estimator = "ridge"
+  ), NULL, elsewhere = TRUE), "memory", class = "dpsc_error_monitor")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 

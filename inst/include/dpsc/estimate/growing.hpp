@@ -5,6 +5,8 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -12,20 +14,25 @@
 
 #include "../mechanism/one_period.hpp"
 #include "counterfactual.hpp"
+#include "period_law.hpp"
 
 namespace dpsc {
 
 /// Taken for granted where data do not say: all are relative, and public.
 namespace growing_constants {
-// Variance of a period's change of the slope, over the squared slope.
+// Variance of a period's change of the slopes, over that of what they explain.
 constexpr double drift = 0.1;
 constexpr double drift_count = 2.0;  // how many periods' evidence that is worth
+// Directions that explain less than this part of the first's variance are left alone.
+constexpr double least_direction = 0.02;
 // Deviations of a person's variance: at first, and of its change a period.
 constexpr double variance_first = 0.3, variance_step = 0.1;
 // The same of the correlation between periods, and what it is with one period before.
 constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_usual = 0.5;
-// Variance of the donors' likeness, at most about one, before it was measured; and its limits.
-constexpr double spread_usual = 0.6, spread_first = 0.3, spread_least = 0.1, spread_most = 1.5;
+// Deviation of the directions' spread before it was measured, and its limits.
+constexpr double spread_first = 0.2, spread_least = 0.2, spread_most = 8.0;
+// At most so much of a difference across the aim is followed: directions' spreads differ.
+constexpr double most_across = 0.8;
 // Deviation of what shortening keeps, where the radius is drawn and the law is not known.
 constexpr double kept_error = 0.07;
 }  // namespace growing_constants
@@ -37,6 +44,7 @@ struct growing_base {
   Eigen::VectorXd target;  // T0, scaled units
   Eigen::MatrixXd own;     // T1 x T1: how one person strays from its prediction
   double lift = 1.0;       // by what placebo errors exceed that
+  double radius = 0.0;     // to which the last round shortened whitened rows; 0: to none
 };
 
 class growing_estimate {
@@ -45,143 +53,123 @@ class growing_estimate {
       : base_(base), estimator_(base.statistics, base.options) {
     const gram_statistics& s = base.statistics;
     if (s.covariates > 0) throw std::invalid_argument("a growing release takes no covariates");
-    const moments_model& model = estimator_.model();
     const mean_regression fit = estimator_.regression(base.target);
-    const Eigen::Index p = s.pre, T1 = s.T1(), T0 = s.T0();
-    const Eigen::VectorXd mean = s.mean.head(p), slope = fit.slopes.rowwise().mean();
-    const Eigen::MatrixXd covariance = model.covariance.topLeftCorner(p, p);
-
+    const Eigen::VectorXd mean = s.mean.head(s.pre), slope = fit.slopes.rowwise().mean();
     centre_ = fit.basis * slope / s.weight;
-    if (s.demean) centre_.array() += 1.0 / static_cast<double>(T0);
-    centre_at_ = (s.mean.tail(T1).mean() - slope.dot(mean)) / s.weight;
+    if (s.demean) centre_.array() += 1.0 / static_cast<double>(s.T0());
+    centre_at_ = (s.mean.tail(s.T1()).mean() - slope.dot(mean)) / s.weight;
     start_ = centre_.dot(base.target) + centre_at_;
-
-    // Donors' weights in the target's counterfactual are 1 + q'(features - mean).
-    // Where the released covariance is nothing, the first release's regression is nothing either,
-    // but weights would be largest: the part of the target that lies there is left out.
-    Eigen::VectorXd apart = fit.u;
-    for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
-    const Eigen::VectorXd q = fit.solve * (fit.u - apart), whitened = model.restore_A * q;
-    like_ = Eigen::VectorXd::Zero(T0);
-    // What the noise hides of the donors' variance is taken to be there.
-    const double unit = std::sqrt(q.dot(covariance * q) + model.edge * whitened.squaredNorm());
-    if (unit > 1e-9) {
-      like_ = fit.basis * q / unit;
-      like_at_ = -q.dot(mean) / unit;
-      reach_ = q.dot(fit.u) / unit;
-      answer_ = reach_ / unit;
+    const Eigen::MatrixXd directions = choose_directions(fit);
+    ways_ = fit.basis * directions;
+    ways_at_ = -(directions.transpose() * mean);
+    reach_ = directions.transpose() * fit.u;
+    // What shortening took off the moments makes directions too long.
+    spread_ = 1.0;
+    if (base.radius > 0.0) {
+      const Eigen::VectorXd kept =
+          Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(s.covariance).eigenvalues().cwiseMax(0.0);
+      spread_ = 1.0 / moments_kept(kept, base.radius);
     }
-    spread_ = growing_constants::spread_usual;
-    spread_error_ = square(growing_constants::spread_first);
-    // The likeness deserves the more weight the further the target is from the donors' mean.
-    const double ratio = std::min(4.0, std::max(0.5, reach_));
-    weight_ = std::sqrt(ratio);
-
-    linear_ = estimator_.linear(base.target);
-    const Eigen::MatrixXd g = (model.restore_B - model.restore_A * fit.slopes) / s.weight;
-    const Eigen::VectorXd direction = g.rowwise().mean();
-    slope_form_ = form_of(direction, model.restore_A * (fit.solve * fit.u));
-    answer_form_ = form_of(direction, model.restore_A * (fit.solve * (covariance * q)));
-    moment_ = model.moment_sd * model.moment_sd;
-    // Weights that the noise turned away miss a part of what changes since; it may lie in any of
-    // the directions that the covariance knows.
-    if (unit > 1e-9) {
-      const double directions = std::max(1.0, (covariance * fit.solve).trace());
-      missed_ = moment_ * square(whitened.squaredNorm() / (unit * unit)) * (1.0 + directions) / 2.0;
-    }
+    spread_error_ = square(growing_constants::spread_first * spread_);
+    moves_ = sums_moves_ = Eigen::VectorXd::Zero(ways_.cols());
+    prepare_errors(fit, directions, slope);
 
     own_ = base.lift * base.own;
     variance_ = least_variance_ = std::max(own_.diagonal().mean(), 1e-8);
     variance_error_ = square(growing_constants::variance_first * variance_);
     correlation_ = growing_constants::correlation_usual;
-    if (T1 > 1) {
+    if (s.T1() > 1) {
       const Eigen::VectorXd sd = own_.diagonal().cwiseSqrt();
       const double all = sd.sum() * sd.sum() - sd.squaredNorm();
       correlation_ = (own_.sum() - own_.trace()) / std::max(all, 1e-12);
     }
     correlation_ = within(correlation_);
     correlation_error_ = square(growing_constants::correlation_first);
-    slope_error_ = moment_ * slope_form_.squaredNorm();
-    drift_prior_ = growing_constants::drift * square(start_ - centre_mean());
   }
 
   /// What is asked of people in the next period.
   period_frame frame() const {
     const gram_statistics& s = base_.statistics;
-    const Eigen::Index T0 = s.T0(), T1 = s.T1(), k = months();
+    const Eigen::Index T0 = s.T0(), T1 = s.T1(), k = months(), m = ways_.cols();
     const double before = static_cast<double>(T1 + k);
     period_frame out;
-    out.loadings = Eigen::MatrixXd::Zero(T0 + T1 + k + 1, 3);
-    out.origin = Eigen::VectorXd::Zero(3);
-    out.weight = weight_;
-    const double slope = k > 0 ? slopes_.back() : 0.0, shift = k > 0 ? shifts_.back() : 0.0;
-    const double unit = std::sqrt(variance_);
-    out.loadings.col(0).head(T0) = -(centre_ + slope * like_) / unit;
+    out.loadings = Eigen::MatrixXd::Zero(T0 + T1 + k + 1, 2 + m);
+    out.origin = Eigen::VectorXd::Zero(2 + m);
+    out.aim = aim();
+    const double unit = std::sqrt(variance_), average = average_deviation();
+    out.loadings.col(0).head(T0) = -(centre_ + ways_ * moves_) / unit;
     out.loadings(T0 + T1 + k, 0) = 1.0 / unit;
-    out.origin[0] = (centre_at_ + shift + slope * like_at_) / unit;
-    out.loadings.col(1).head(T0) = like_;
-    out.origin[1] = -like_at_;
-    double sum_slopes = 0.0, sum_shifts = 0.0;
-    for (Eigen::Index t = 0; t < k; ++t) {
-      sum_slopes += slopes_[static_cast<std::size_t>(t)];
-      sum_shifts += shifts_[static_cast<std::size_t>(t)];
-    }
-    const double average = average_deviation();
-    out.loadings.col(2).head(T0) = -(centre_ + sum_slopes / before * like_) / average;
-    out.loadings.col(2).segment(T0, T1 + k).setConstant(1.0 / (before * average));
-    out.origin[2] = (centre_at_ + (sum_shifts + sum_slopes * like_at_) / before) / average;
+    out.origin[0] = (centre_at_ + shift_ + moves_.dot(ways_at_)) / unit;
+    out.loadings.col(1).head(T0) = -(centre_ + ways_ * sums_moves_ / before) / average;
+    out.loadings.col(1).segment(T0, T1 + k).setConstant(1.0 / (before * average));
+    out.origin[1] = (centre_at_ + (sum_shifts_ + sums_moves_.dot(ways_at_)) / before) / average;
+    out.loadings.topRightCorner(T0, m) = ways_ / std::sqrt(spread_);
+    out.origin.tail(m) = -ways_at_ / std::sqrt(spread_);
     return out;
   }
 
   /// One period more.
   void add(const period_release& month) {
     using namespace growing_constants;
-    const double unit = std::sqrt(variance_), average = average_deviation();
-    // Where vectors were shortened, in terms of the residuals' spread as it is now seen.
-    const double now =
-        std::min(9.0, std::max(0.5, 1.0 + month.means[2] / period_constants::second));
-    const double at = month.radius / (period_constants::usual * std::sqrt(now));
-    const double stretch = std::min(4.0, std::max(0.4, at));
-    const double kept = shift_kept(stretch), slope_left = slope_kept(stretch);
-    const double shift = unit * month.means[0] / kept, shift_noise = square(unit * month.sd / kept);
-    const double spread_noise = square(month.sd / period_constants::second);
-    const double learn = spread_error_ / (spread_error_ + spread_noise);
-    spread_ += learn * (1.0 + month.means[4] / period_constants::second - spread_);
-    spread_ = std::min(spread_most, std::max(spread_least, spread_));
-    spread_error_ *= 1.0 - learn;
-    const double seen_weight = weight_ * spread_ * slope_left;
-    const double tilt = unit * month.means[1] / seen_weight;
-    const double tilt_noise = square(unit * month.sd / seen_weight);
+    using namespace period_constants;
+    const Eigen::Index m = ways_.cols();
+    const Eigen::VectorXd at = aim(), e = at.normalized();
+    const period_law law(e);
+    const double unit = std::sqrt(variance_), before = spread_;
+    const double now = find_variance(law, month);
+    const double likeness = find_spread(law, month, now);
+    const period_law::kept kept = law.shifts(month.radius, now);
 
-    // The slope follows a random walk, seen under noise (Kalman, 1960), all in the target's units.
-    const double change = square(reach_ * tilt), noise = square(reach_) * tilt_noise;
-    evidence_ += change - noise - slope_error_;
-    ++evidence_count_;
-    const double drift =
-        std::max(0.0, (drift_count * drift_prior_ + evidence_) / (drift_count + evidence_count_));
-    const double expected = slope_error_ + drift;
-    const double gain = reach_ > 0.0 && expected > 0.0 ? expected / (expected + noise) : 0.0;
-    slope_error_ = (1.0 - gain) * expected;
-    shifts_.push_back((shifts_.empty() ? 0.0 : shifts_.back()) + shift);
-    slopes_.push_back((slopes_.empty() ? 0.0 : slopes_.back()) + gain * tilt);
-    answers_.push_back((1.0 - gain) * (answers_.empty() ? 0.0 : answers_.back()) +
-                       gain * answer_ / spread_);
+    // Of residuals on one and the directions, which are nearly independent of each other.
+    const Eigen::VectorXd sums = month.means.head(m + 1);
+    Eigen::VectorXd found = (sums - e * e.dot(sums)) / (other * kept.other);
+    found += e * (e.dot(sums) / kept.aim);
+    Eigen::VectorXd weigh = Eigen::VectorXd::Ones(m + 1);
+    weigh.tail(m).setConstant(before / likeness);
+    const Eigen::VectorXd change = unit * weigh.cwiseProduct(found);
+    const double aim_sd = unit * month.sd / kept.aim;
+    const double other_sd = unit * month.sd / (other * kept.other);
+    const Eigen::VectorXd asked = weigh.cwiseProduct(at);
+    const double along = asked.dot(e);
+    const double noise = square(aim_sd * along) +
+                         square(other_sd) * std::max(0.0, asked.squaredNorm() - along * along);
+
+    // Slopes follow a random walk, seen under noise (Kalman, 1960): along the aim and across it.
+    const double moved = at.dot(change), size = at.squaredNorm();
+    const Eigen::VectorXd across = change - at * (moved / size);
+    const double gain = target_walk_.follow(square(moved), noise);
+    const double dimensions = static_cast<double>(m);
+    const double gain_across =
+        m > 0 ? std::min(most_across,
+                         other_walk_.follow(across.squaredNorm() / dimensions, square(other_sd)))
+              : 0.0;
+    const Eigen::VectorXd step = gain * moved / size * at + gain_across * across;
+    shift_ += step[0];
+    moves_ += step.tail(m) / std::sqrt(before);
+    sum_shifts_ += shift_;
+    sums_moves_ += moves_;
+    path_.push_back(start_ + shift_ + moves_.dot(reach_));
+    turns_.push_back(moves_);
+    spread_left_.push_back(std::sqrt(spread_error_) / spread_);
+    stays_.push_back(1.0 - gain);
     left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
+    target_error_.push_back(target_walk_.error);
     // What shortening keeps is known to a part only, which the draw of the radius moves.
-    shift_noise_.push_back(shift_noise + square(kept_error * shift) +
-                           square(kept_error * reach_ * gain * tilt));
-    for (std::vector<double>& older : tilts_) older.push_back((1.0 - gain) * older.back());
-    tilts_.push_back({gain * std::sqrt(tilt_noise) * reach_});
+    extra_.push_back(square(kept_error * gain * moved));
 
     // One person's residual about the group's own: its variance, and that with the earlier ones.
-    const double moved = std::max(0.0, square(shift) - shift_noise) +
-                         gain * spread_ * std::max(0.0, square(tilt) - tilt_noise);
-    const double second = period_constants::second;
-    const double seen = variance_ * (1.0 + month.means[2] / second) / kept - moved;
-    const double seen_noise = square(variance_ * month.sd / (second * kept));
-    const double together = unit * average * month.means[3] / (second * slope_left);
-    const double together_noise = square(unit * average * month.sd / (second * slope_left));
-    const double middle = own_.diagonal().cwiseSqrt().mean() * unit;
+    const double explained =
+        gain * std::max(0.0, square(moved) - noise) / size +
+        gain_across * std::max(0.0, across.squaredNorm() - dimensions * square(other_sd));
+    const double slope = (law.seconds(month.radius, 1.2 * now, 1.0)[0] -
+                          law.seconds(month.radius, now / 1.2, 1.0)[0]) /
+                         (now * (1.2 - 1.0 / 1.2));
+    const double seen_noise = square(variance_ * month.sd / std::max(slope, 0.2 * second));
+    const double seen = variance_ * now - explained;
+    const double average = average_deviation(), middle = own_.diagonal().cwiseSqrt().mean() * unit;
+    const double keeps = second * kept.aim;
+    const double together = unit * average * month.means[parts - 2] / keeps;
+    const double together_noise = square(unit * average * month.sd / keeps);
     variance_error_ += square(variance_step * variance_);
     const double follow = variance_error_ / (variance_error_ + seen_noise);
     variance_error_ *= 1.0 - follow;
@@ -194,15 +182,11 @@ class growing_estimate {
     append_own(variance_ + 0.5 * std::sqrt(variance_error_));
   }
 
-  Eigen::Index months() const { return static_cast<Eigen::Index>(shifts_.size()); }
+  Eigen::Index months() const { return static_cast<Eigen::Index>(path_.size()); }
 
   /// The new periods' counterfactuals, scaled units.
   Eigen::VectorXd path(double half) const {
-    Eigen::VectorXd out(months());
-    for (std::size_t t = 0; t < shifts_.size(); ++t)
-      out[static_cast<Eigen::Index>(t)] =
-          std::min(half, std::max(-half, start_ + shifts_[t] + slopes_[t] * reach_));
-    return out;
+    return Eigen::Map<const Eigen::VectorXd>(path_.data(), months()).cwiseMin(half).cwiseMax(-half);
   }
 
   /// How one person strays from its prediction, all periods: without the lift.
@@ -217,51 +201,157 @@ class growing_estimate {
     const Eigen::Index T1 = base_.statistics.T1(), k = months();
     Eigen::MatrixXd out = Eigen::MatrixXd::Zero(T1 + k, T1 + k);
     out.topLeftCorner(T1, T1) = base;
-    std::vector<Eigen::MatrixXd> form;
-    for (double answered : answers_) form.push_back(slope_form_ - answered * answer_form_);
-    const auto inner = [](const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
-      return a.cwiseProduct(b).sum();
-    };
+    // The base's errors were corrected since, where it had a round for the target.
+    const double mean = base.mean();
+    const double shared = mean > start_error_ ? std::sqrt(start_error_ / mean) : 1.0;
     for (Eigen::Index t = 0; t < k; ++t) {
-      const Eigen::MatrixXd& own = form[static_cast<std::size_t>(t)];
-      for (Eigen::Index b = 0; b < T1; ++b)
-        out(b, T1 + t) = out(T1 + t, b) =
-            moment_ * inner(linear_.form[static_cast<std::size_t>(b)], own);
-      for (Eigen::Index u = 0; u <= t; ++u) {
-        const auto at = static_cast<std::size_t>(t), before = static_cast<std::size_t>(u);
-        double both = moment_ * inner(own, form[before]) +
-                      missed_ * square(reach_) * slopes_[at] * slopes_[before];
-        for (Eigen::Index made = 0; made <= u; ++made) {
-          const std::vector<double>& tilt = tilts_[static_cast<std::size_t>(made)];
-          both +=
-              tilt[static_cast<std::size_t>(t - made)] * tilt[static_cast<std::size_t>(u - made)];
-        }
-        if (u == t) both += shift_noise_[static_cast<std::size_t>(t)];
-        out(T1 + t, T1 + u) = out(T1 + u, T1 + t) = both;
+      const auto at = static_cast<std::size_t>(t);
+      out.col(T1 + t).head(T1) = shared * left_[at] * base.rowwise().mean();
+      double stays = 1.0;
+      for (Eigen::Index u = t; u >= 0; --u) {
+        const auto before = static_cast<std::size_t>(u);
+        out(T1 + u, T1 + t) = stays * target_error_[before] + missed(at, before);
+        if (u == t) out(T1 + t, T1 + t) += extra_[at];
+        stays *= stays_[before];
       }
+      out.row(T1 + t).head(T1 + t) = out.col(T1 + t).head(T1 + t).transpose();
     }
     return out;
   }
 
+  /// Covariance of the error that the directions' spread makes, in all periods after the treatment.
+  Eigen::MatrixXd model() const {
+    const Eigen::Index T1 = base_.statistics.T1(), k = months();
+    Eigen::VectorXd spread = Eigen::VectorXd::Zero(T1 + k);
+    for (Eigen::Index t = 0; t < k; ++t) {
+      const auto at = static_cast<std::size_t>(t);
+      spread[T1 + t] = spread_left_[at] * turns_[at].dot(reach_);
+    }
+    return spread * spread.transpose();
+  }
+
  private:
+  /// A number that wanders, seen under noise. The step's variance is estimated as it goes.
+  struct walk {
+    double error = 0.0, prior = 0.0, evidence = 0.0, count = 0.0;
+
+    /// `change`: squared difference to what was expected. Returns the gain.
+    double follow(double change, double noise) {
+      using namespace growing_constants;
+      evidence += change - noise - error;
+      count += 1.0;
+      const double expected =
+          error + std::max(0.0, (drift_count * prior + evidence) / (drift_count + count));
+      const double gain = expected > 0.0 ? expected / (expected + noise) : 0.0;
+      error = (1.0 - gain) * expected;
+      return gain;
+    }
+  };
+
   static double square(double x) { return x * x; }
   static double within(double x) { return std::min(0.98, std::max(0.0, x)); }
 
   double average_deviation() const { return std::sqrt(std::max(own_.mean(), 1e-8)); }
 
-  /// The prediction at the donors' mean.
-  double centre_mean() const {
-    const gram_statistics& s = base_.statistics;
-    const double level = s.demean ? base_.target.mean() : 0.0;
-    return s.mean.tail(s.T1()).mean() / s.weight + level;
+  /// The target's one and directions, in the units that people's have in the frame.
+  Eigen::VectorXd aim() const {
+    Eigen::VectorXd out(ways_.cols() + 1);
+    out[0] = 1.0;
+    out.tail(ways_.cols()) = reach_ / std::sqrt(spread_);
+    return out;
   }
 
-  Eigen::MatrixXd form_of(const Eigen::VectorXd& g, const Eigen::VectorXd& h) const {
-    Eigen::MatrixXd form = (g * h.transpose() + h * g.transpose()) / 2.0;
-    const Eigen::MatrixXd& lost = estimator_.model().noise_directions;
-    if (lost.cols() > 0)
-      form -= (lost * (lost.transpose() * form * lost) * lost.transpose()).eval();
-    return form;
+  /// Features to directions of variance one, p x k: first the donors' weights in the target's
+  /// counterfactual, 1 + q'(features - mean), then what else donors differ in most.
+  Eigen::MatrixXd choose_directions(const mean_regression& fit) const {
+    using namespace growing_constants;
+    const moments_model& model = estimator_.model();
+    const Eigen::Index p = base_.statistics.pre;
+    const Eigen::MatrixXd covariance = model.covariance.topLeftCorner(p, p);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(covariance);
+    const Eigen::VectorXd& values = spectrum.eigenvalues();
+    const double least = std::max(least_direction * values[p - 1], 1e-12);
+    const Eigen::Index k =
+        std::min<Eigen::Index>(period_constants::directions, (values.array() > least).count());
+    if (k == 0) return Eigen::MatrixXd(p, 0);
+    const Eigen::VectorXd sd = values.tail(k).cwiseSqrt();
+    const Eigen::MatrixXd top = spectrum.eigenvectors().rightCols(k);
+    // Where the released covariance is nothing, the first release's regression is nothing either,
+    // but weights would be largest: the part of the target that lies there is left out.
+    Eigen::VectorXd apart = fit.u;
+    for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
+    Eigen::VectorXd q = fit.solve * (fit.u - apart);
+    double unit =
+        std::sqrt(q.dot(covariance * q) + model.edge * (model.restore_A * q).squaredNorm());
+    if (!(unit > 1e-9)) {
+      q = top.col(k - 1);
+      unit = sd[k - 1];
+    }
+    Eigen::MatrixXd out(p, k);
+    out.col(0) = q / unit;
+    const Eigen::VectorXd along = sd.cwiseProduct(top.transpose() * q);
+    const Eigen::MatrixXd across = Eigen::HouseholderQR<Eigen::MatrixXd>(along).householderQ() *
+                                   Eigen::MatrixXd::Identity(k, k);
+    out.rightCols(k - 1) = top * sd.cwiseInverse().asDiagonal() * across.rightCols(k - 1);
+    return out;
+  }
+
+  void prepare_errors(const mean_regression& fit, const Eigen::MatrixXd& directions,
+                      const Eigen::VectorXd& slope) {
+    const gram_statistics& s = base_.statistics;
+    const moments_model& model = estimator_.model();
+    const Eigen::VectorXd g =
+        ((model.restore_B - model.restore_A * fit.slopes) / s.weight).rowwise().mean();
+    const Eigen::MatrixXd whitened = model.restore_A * directions;
+    const Eigen::VectorXd h = model.restore_A * (fit.solve * fit.u);
+    const double variance = model.moment_sd * model.moment_sd / 2.0;
+    sizes_ = whitened.colwise().squaredNorm();
+    target_walk_.error = variance * (g.squaredNorm() * h.squaredNorm() + square(g.dot(h)));
+    start_error_ = target_walk_.error;
+    const double explained =
+        slope.dot(model.covariance.topLeftCorner(s.pre, s.pre) * slope) / square(s.weight);
+    const double m = std::max(1.0, static_cast<double>(ways_.cols()));
+    other_walk_.prior = growing_constants::drift * explained / m;
+    target_walk_.prior = other_walk_.prior * (1.0 + reach_.squaredNorm());
+    if (ways_.cols() > 0) {
+      other_walk_.error = variance * g.squaredNorm() * sizes_.mean();
+      missed_ = variance * square(reach_[0]) * sizes_[0];
+    }
+  }
+
+  /// Weights that the noise turned away and a mean beside the donors' own miss a part of what
+  /// slopes have changed since the base.
+  double missed(std::size_t t, std::size_t u) const {
+    const Eigen::VectorXd &a = turns_[t], &b = turns_[u];
+    if (a.size() == 0) return 0.0;
+    const double both = a.cwiseProduct(b).dot(sizes_);
+    const double mean_sd = base_.statistics.mean_sd;
+    return missed_ * (both + a[0] * b[0] * sizes_[0]) + mean_sd * mean_sd * both;
+  }
+
+  /// The residuals' variance now, over what it was taken for.
+  double find_variance(const period_law& law, const period_release& month) const {
+    const double seen = month.means[period_constants::parts - 3];
+    double low = std::log(0.3), high = std::log(9.0);
+    for (int i = 0; i < 9; ++i) {
+      const double at = (low + high) / 2.0;
+      (law.seconds(month.radius, std::exp(at), 1.0)[0] < seen ? low : high) = at;
+    }
+    return std::exp((low + high) / 2.0);
+  }
+
+  /// The likeness's variance, learnt from all periods.
+  double find_spread(const period_law& law, const period_release& month, double now) {
+    using namespace growing_constants;
+    const double one = law.seconds(month.radius, now, 1.0)[1];
+    const double slope = std::max((law.seconds(month.radius, now, 1.3)[1] - one) / 0.3, 0.02);
+    const double seen = spread_ * (1.0 + (month.means[period_constants::parts - 1] - one) / slope);
+    const double noise = square(spread_ * month.sd / slope);
+    const double learn = spread_error_ / (spread_error_ + noise);
+    spread_ += learn * (seen - spread_);
+    spread_ = std::min(spread_most, std::max(spread_least, spread_));
+    spread_error_ *= 1.0 - learn;
+    return spread_;
   }
 
   /// A period more, equally correlated with all before, as far as a covariance can be.
@@ -282,22 +372,21 @@ class growing_estimate {
 
   growing_base base_;
   counterfactual_estimator estimator_;
-  Eigen::VectorXd centre_, like_;  // T0: of a scaled row
-  double centre_at_ = 0.0, like_at_ = 0.0;
-  double start_ = 0.0;   // the base's prediction of the target
-  double reach_ = 0.0;   // the target's own likeness
-  double answer_ = 0.0;  // by which a slope that is found moves the target, over the spread
+  Eigen::VectorXd centre_;  // T0: of a scaled row
+  Eigen::MatrixXd ways_;    // T0 x k
+  Eigen::VectorXd ways_at_;
+  double centre_at_ = 0.0;
+  double start_ = 0.0;                        // the base's prediction of the target
+  Eigen::VectorXd reach_;                     // the target's own directions
   double spread_ = 0.0, spread_error_ = 0.0;  // variance of the donors' likeness
-  double weight_ = 1.0;
-  linear_error linear_;
-  Eigen::MatrixXd slope_form_, answer_form_;
-  double moment_ = 0.0;
-  double missed_ = 0.0;  // squared share of a change of the slope that the weights may miss
+  Eigen::VectorXd sizes_;                     // squared lengths of whitened directions
+  double missed_ = 0.0, start_error_ = 0.0;
 
-  std::vector<double> shifts_, slopes_;  // sums up to each period
-  std::vector<double> answers_, left_, shift_noise_;
-  std::vector<std::vector<double>> tilts_;  // deviations of slopes' noise, by period made and on
-  double slope_error_ = 0.0, drift_prior_ = 0.0, evidence_ = 0.0, evidence_count_ = 0.0;
+  double shift_ = 0.0, sum_shifts_ = 0.0;  // since the base, and its sum over periods
+  Eigen::VectorXd moves_, sums_moves_;
+  walk target_walk_, other_walk_;
+  std::vector<double> path_, left_, stays_, target_error_, extra_, spread_left_;
+  std::vector<Eigen::VectorXd> turns_;
   Eigen::MatrixXd own_;  // lifted
   double variance_ = 0.0, least_variance_ = 0.0, variance_error_ = 0.0;
   double correlation_ = 0.0, correlation_error_ = 0.0;

@@ -17,27 +17,22 @@ namespace dpsc {
 
 /// Found by simulation over public designs (bench/monitor.R); none depends on data.
 namespace period_constants {
-// A person's vector: the residual, its product with the person's likeness to the target, and three
-// second moments, which count for less.
-constexpr Eigen::Index parts = 5;
-constexpr double second = 0.3;
+// Directions in which people's residuals are compared, the target's first; fewer where a release
+// knows fewer.
+constexpr Eigen::Index directions = 4;
+// A person's vector: the residual times one and each direction, and three second moments.
+constexpr Eigen::Index parts = directions + 4;
+// What counts for less than the sum that the target needs: other sums, and second moments.
+constexpr double other = 0.25, second = 0.25;
 // Likeness, and residuals within second moments, are cut at so many deviations.
 constexpr double cut = 3.0;
 // The likeliest radius, what half an octave below and above it costs, and the share of people that
 // may lie beyond it.
-constexpr double radius = 2.8, below = 1.2, above = 0.9, beyond = 0.1;
-// Nine tenths of normal people's vectors are shorter than this.
-constexpr double usual = 2.4;
+constexpr double radius = 2.0, below = 1.2, above = 0.9, beyond = 0.1;
 // Vectors are shortened at so much of the radius over the root of the noise that it makes, within
 // limits: where many people share it, noise is cheaper than what shortening takes off.
-constexpr double stretch = 0.08, stretch_least = 0.6, stretch_most = 3.0;
+constexpr double stretch = 0.05, stretch_least = 0.5, stretch_most = 3.0;
 }  // namespace period_constants
-
-/// What shortening at so much of the radius leaves of a shift that people share, and of one in
-/// proportion to their likeness: that of normal residuals, nearly that of others (t with 3 degrees
-/// of freedom, Laplace: within .07; growing.md, section 4).
-inline double shift_kept(double stretch) { return 1.0 - 0.78 * std::exp(-2.0 * stretch); }
-inline double slope_kept(double stretch) { return 1.0 - 0.97 * std::exp(-1.6 * stretch); }
 
 /// What one announced period may spend, and on what: the same for all of them. PUBLIC.
 struct period_plan {
@@ -102,18 +97,20 @@ inline period_plan plan_period(const total_budget& budget, double share, double 
   throw budget_too_small();
 }
 
-/// From a scaled row to three numbers, each affine: the residual of the period, the likeness to the
-/// target, the average residual so far; all in units of their own spread. A function of what was
+/// From a scaled row to numbers that are affine in it: the residual of the period, the average
+/// residual so far, and the directions; all in units of their own spread. A function of what was
 /// released before, and public. RELEASED.
 struct period_frame {
-  Eigen::MatrixXd loadings;  // T x 3
-  Eigen::VectorXd origin;    // 3
-  double weight = 1.0;       // of the likeness
+  Eigen::MatrixXd loadings;  // T x (2 + k)
+  Eigen::VectorXd origin;    // 2 + k
+  Eigen::VectorXd aim;       // 1 + k: of one and the directions in the sum that the target needs
+
+  Eigen::Index directions() const { return aim.size() - 1; }
 };
 
 /// What one period released: means of people's vectors, in the frame's units. RELEASED.
 struct period_release {
-  Eigen::VectorXd means;  // 5, of shortened vectors
+  Eigen::VectorXd means;  // of shortened vectors: 1 + k, zeros, three second moments
   double radius = 0.0;
   double sd = 0.0;  // of the noise of each
 };
@@ -121,29 +118,44 @@ struct period_release {
 namespace period_detail {
 
 using person_vector = Eigen::Matrix<double, period_constants::parts, 1>;
+using person_numbers = Eigen::Matrix<double, 1, period_constants::directions + 2>;
 
-/// One person's vector from the person's own integers.
-inline person_vector vector_of(double residual, double likeness, double before, double weight) {
+/// One person's vector from the person's own numbers. `aim` has length one.
+inline person_vector vector_of(const person_numbers& z, const Eigen::VectorXd& aim) {
   using namespace period_constants;
   const auto short_of = [](double x) { return std::min(std::max(x, -cut), cut); };
-  const double inner = short_of(residual), alike = short_of(likeness);
-  person_vector out;
-  out << residual, weight * residual * alike, second * (inner * inner - 1.0),
-      second * inner * short_of(before), second * (alike * alike - 1.0);
+  const Eigen::Index k = aim.size() - 1;
+  const double inner = short_of(z[0]), alike = short_of(z[2]);
+  person_vector out = person_vector::Zero();
+  double along = aim[0];
+  out[0] = z[0];
+  for (Eigen::Index j = 1; j <= k; ++j) {
+    const double at = short_of(z[1 + j]);
+    along += aim[j] * at;
+    out[j] = z[0] * at;
+  }
+  for (Eigen::Index j = 0; j <= k; ++j)
+    out[j] = other * out[j] + (1.0 - other) * z[0] * along * aim[j];
+  out[parts - 3] = second * (inner * inner - 1.0);
+  out[parts - 2] = second * inner * short_of(z[1]);
+  out[parts - 1] = second * (z[2] * alike - 1.0);
   return out;
 }
 
 /// Everybody's vector, one at a time. PRIVATE.
 template <typename Visit>
-void each_vector(const row_source& source, const grid_map& rows, double weight, const Visit& visit,
-                 const ticker& tick) {
+void each_vector(const row_source& source, const grid_map& rows, const Eigen::VectorXd& aim,
+                 const Visit& visit, const ticker& tick) {
+  person_numbers one = person_numbers::Zero();
   source.pass([&](const table_view& table) {
     block_reader reader(table, rows.map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
       const Eigen::MatrixXd& z = reader.features(b);
-      for (Eigen::Index i = 0; i < z.rows(); ++i)
-        visit(vector_of(z(i, 0) * rows.unit, z(i, 1) * rows.unit, z(i, 2) * rows.unit, weight));
-      tick(static_cast<double>(z.rows() * (rows.map.periods() + 20)));
+      for (Eigen::Index i = 0; i < z.rows(); ++i) {
+        for (Eigen::Index j = 0; j < z.cols(); ++j) one[j] = z(i, j) * rows.unit;
+        visit(vector_of(one, aim));
+      }
+      tick(static_cast<double>(z.rows() * (rows.map.periods() + 40)));
     }
   });
 }
@@ -157,12 +169,14 @@ inline period_release release_period(const row_source& source, const row_scale& 
   using namespace period_constants;
   using namespace period_detail;
   const grid_map rows = map_on_grid(scale, frame.loadings, frame.origin);
+  const Eigen::VectorXd aim = frame.aim.normalized();
+  if (frame.directions() > directions) throw std::invalid_argument("too many directions");
   const auto n = static_cast<std::size_t>(plan.n);
 
   Eigen::MatrixXd norms(static_cast<Eigen::Index>(n), 1);  // PRIVATE
   std::size_t seen = 0;
   each_vector(
-      source, rows, frame.weight,
+      source, rows, aim,
       [&](const person_vector& v) {
         if (seen < n) norms(static_cast<Eigen::Index>(seen), 0) = v.norm();
         ++seen;
@@ -174,7 +188,9 @@ inline period_release release_period(const row_source& source, const row_scale& 
     radii.push_back(radius * std::pow(2.0, k / 2.0));
     prior.push_back(k < 0 ? below * k : -above * k);
     // Nobody's vector reaches beyond.
-    if (k >= 3 && radii.back() > rows.reach * (1.0 + frame.weight * cut) + 20.0) break;
+    if (k >= 3 &&
+        radii.back() > rows.reach * (1.0 + cut * std::sqrt(static_cast<double>(directions))) + 20.0)
+      break;
   }
   private_choice choice;
   choice.losses = calibration_detail::beyond(norms, radii, std::floor(beyond * plan.n));
@@ -188,7 +204,7 @@ inline period_release release_period(const row_source& source, const row_scale& 
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(parts);
   bool within = true;
   each_vector(
-      source, rows, frame.weight,
+      source, rows, aim,
       [&](const person_vector& v) {
         const double length = v.norm();
         const double factor = zoom * (length <= out.radius ? 1.0 : out.radius / length);

@@ -11,7 +11,7 @@
 namespace dpsc {
 
 /// Share of the budget for the release that is made now.
-constexpr double growing_share = 0.6;
+constexpr double growing_share = 0.45;
 
 struct growing_facts {
   double n = 0.0;

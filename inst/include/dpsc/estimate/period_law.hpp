@@ -1,0 +1,149 @@
+// What shortening takes off a period's sums, for normal people: a simulation with fixed numbers.
+// Public; formulas: inst/proofs/growing.md, section 4.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "../mechanism/one_period.hpp"
+
+namespace dpsc {
+
+namespace period_detail {
+
+// Box and Muller (1958) on SplitMix64 (Steele, Lea and Flood, 2014).
+inline double fixed_normal(std::uint64_t& state) {
+  const auto uniform = [&state] {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1.0p-53;
+  };
+  const double radius = std::sqrt(-2.0 * std::log(uniform()));
+  return radius * std::cos(6.283185307179586 * uniform());
+}
+
+constexpr std::uint64_t fixed_state = 20240607;
+
+}  // namespace period_detail
+
+/// What is left of the moments of normal rows that were shortened to a radius, given the spectrum
+/// that is left: a factor of one at most.
+inline double moments_kept(const Eigen::VectorXd& spectrum, double radius) {
+  constexpr Eigen::Index people = 512;
+  std::uint64_t state = period_detail::fixed_state;
+  Eigen::VectorXd lengths = Eigen::VectorXd::Zero(people);
+  for (Eigen::Index i = 0; i < people; ++i)
+    for (Eigen::Index j = 0; j < spectrum.size(); ++j) {
+      const double z = period_detail::fixed_normal(state);
+      lengths[i] += spectrum[j] * z * z;
+    }
+  // As a share of rows' energy: falls as the rows are taken for longer.
+  const double sum = spectrum.sum(), square = radius * radius;
+  double low = std::log(0.05), high = 0.0;
+  for (int k = 0; k < 30; ++k) {
+    const double at = (low + high) / 2.0, longer = std::exp(-at);
+    const double left = (lengths * longer).cwiseMin(square).mean();
+    (left > sum ? low : high) = at;
+  }
+  return std::exp((low + high) / 2.0);
+}
+
+/// A period of made-up normal people. Half of them mirror the others.
+class period_law {
+ public:
+  explicit period_law(const Eigen::VectorXd& aim) : aim_(aim.normalized()) {
+    const Eigen::Index k = aim.size() - 1;
+    across_ = Eigen::VectorXd::Zero(k + 1);
+    // Of the directions that the aim leaves, one.
+    Eigen::Index least = 0;
+    aim_.cwiseAbs().minCoeff(&least);
+    across_[least] = 1.0;
+    across_ -= aim_ * aim_[least];
+    if (across_.norm() > 0.0) across_.normalize();
+    std::uint64_t state = period_detail::fixed_state;
+    people_.resize(people, 2 + k);
+    for (Eigen::Index i = 0; i < people; ++i)
+      for (Eigen::Index j = 0; j < 2 + k; ++j) people_(i, j) = period_detail::fixed_normal(state);
+  }
+
+  /// Nine tenths of the vectors are shorter, at residuals of variance one.
+  double usual() const {
+    std::vector<double> norms;
+    for (Eigen::Index i = 0; i < people; ++i)
+      norms.push_back(period_detail::vector_of(numbers(i, 1.0, 1.0), aim_).norm());
+    const auto at = norms.begin() + static_cast<std::ptrdiff_t>(norms.size() * 9 / 10);
+    std::nth_element(norms.begin(), at, norms.end());
+    return *at;
+  }
+
+  struct kept {
+    double aim, other;  // parts of a shift of residuals along the aim, and across it
+  };
+
+  /// Of residuals of such a variance, shortened to a radius.
+  kept shifts(double radius, double variance) const {
+    constexpr double step = 0.25;
+    kept out{0.0, 0.0};
+    for (Eigen::Index i = 0; i < people; ++i)
+      for (double sign : {1.0, -1.0}) {
+        period_detail::person_numbers z = numbers(i, variance, 1.0);
+        const double own = sign * z[0];
+        z[0] = own + step * along(z, aim_);
+        out.aim += sum_along(z, radius, aim_);
+        z[0] = own + step * along(z, across_);
+        out.other += sum_along(z, radius, across_);
+      }
+    const double all = 2.0 * people * step;
+    out.aim = std::max(0.05, out.aim / all);
+    out.other = std::max(0.05, out.other / (all * period_constants::other));
+    return out;
+  }
+
+  /// Means of the first and the last second moment, at such variances of residuals and likeness.
+  std::array<double, 2> seconds(double radius, double variance, double spread) const {
+    using namespace period_constants;
+    std::array<double, 2> out{0.0, 0.0};
+    for (Eigen::Index i = 0; i < people; ++i) {
+      const auto v = period_detail::vector_of(numbers(i, variance, spread), aim_);
+      const double part = std::min(1.0, radius / v.norm());
+      out[0] += part * v[parts - 3];
+      out[1] += part * v[parts - 1];
+    }
+    out[0] /= people;
+    out[1] /= people;
+    return out;
+  }
+
+ private:
+  static constexpr Eigen::Index people = 1024;
+
+  period_detail::person_numbers numbers(Eigen::Index i, double variance, double spread) const {
+    period_detail::person_numbers out = period_detail::person_numbers::Zero();
+    out.head(people_.cols()) = people_.row(i);
+    out[0] *= std::sqrt(variance);
+    if (people_.cols() > 2) out[2] *= std::sqrt(spread);
+    return out;
+  }
+
+  double along(const period_detail::person_numbers& z, const Eigen::VectorXd& direction) const {
+    double out = direction[0];
+    for (Eigen::Index j = 1; j < direction.size(); ++j) out += direction[j] * z[1 + j];
+    return out;
+  }
+
+  double sum_along(const period_detail::person_numbers& z, double radius,
+                   const Eigen::VectorXd& direction) const {
+    const auto v = period_detail::vector_of(z, aim_);
+    return std::min(1.0, radius / v.norm()) * v.head(direction.size()).dot(direction);
+  }
+
+  Eigen::VectorXd aim_, across_;
+  Eigen::MatrixXd people_;
+};
+
+}  // namespace dpsc
