@@ -10,7 +10,10 @@
 estimate_growing <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   first <- base_release(release)
   if (!periods_grown(release)) {
-    return(estimate_gram(first, target, size, estimator))
+    fits <- estimate_gram(first, target, size, estimator)
+    # What is said of a period stays when others come: it rests on the noise of the base alone.
+    growing <- !is.null(release$statistics$monitor)
+    return(if (growing) lapply(fits, `[[<-`, "released", NULL) else fits)
   }
   kept <- seq_len(first$panel$T0 + first$panel$T1)
   fits <- estimate_gram(first, target[, kept, drop = FALSE], size, estimator)
