@@ -81,7 +81,7 @@ inline targeted_sum release_targeted(const row_source& source, const grid_map& r
     });
   };
   const int bits = energy_bits(n);
-  radius_energy energy(squared_steps(radii, rows), radius_price, bits);
+  radius_energy energy(squared_steps(radii, rows), radius_price_of(n, plan.exponent), bits);
   each(energy);
   targeted_sum out;
   const double radius = radius_steps(
