@@ -35,7 +35,8 @@ constexpr double radius_signal = 60.0;
 
 inline int radius_price_of(double n, double exponent) {
   const double price = std::floor(n * exponent / radius_signal);
-  return static_cast<int>(std::min<double>(most_radius_price, std::max<double>(radius_price, price)));
+  return static_cast<int>(
+      std::min<double>(most_radius_price, std::max<double>(radius_price, price)));
 }
 
 constexpr int choice_shift = 40;
