@@ -578,6 +578,7 @@ int main(int argc, char** argv) {
       {"small laws", test_small_laws},
       {"row maps", [&] { test_row_maps(properties); }},
       {"sensitivities", [&] { test_sensitivities(properties); }},
+      {"shell", [] { test_shell(); }},
       {"budgets", [&] { test_budgets(properties); }},
       {"calibration", [&] { test_calibration(properties); }},
       {"weights", [&] { test_weights(properties); }},

@@ -26,13 +26,25 @@ constexpr double exact_integers = 9007199254740992.0;  // 2^53
 
 // A radius ----------------------------------------------------------------------------------------
 
-/// What a row outside costs, against the energy of a row on the radius.
-constexpr int radius_price = 1;
+/// What a row outside costs, against the energy of a row on the radius: at least, and at most.
+constexpr int radius_price = 1, most_radius_price = 30;
+
+/// A public rule. Rows that share one value, such as nothing at all, have one distance from any
+/// centre, and at a low price a radius there wins over all others as soon as six in ten are such:
+/// what the others do would not be seen. A budget that tells it well pays for more.
+constexpr double radius_signal = 60.0;
+
+inline int radius_price_of(double n, double exponent) {
+  const double price = std::floor(n * exponent / radius_signal);
+  return static_cast<int>(
+      std::min<double>(most_radius_price, std::max<double>(radius_price, price)));
+}
+
 constexpr int choice_shift = 40;
 
 /// Bits of a row's energy: sums over n rows stay exact.
 inline int energy_bits(double n) {
-  const int bits = 52 - ceil_log2(n * (radius_price + 1));
+  const int bits = 52 - ceil_log2(n * (most_radius_price + 1));
   if (bits < 8) throw std::domain_error("too many rows for exact sums");
   return std::min(20, bits);
 }
@@ -55,7 +67,7 @@ inline std::size_t choose_energy(const radius_energy& energy, int bits, double e
                                  const std::string& label, noise& draws) {
   private_choice choice;
   choice.losses = energy.losses();
-  choice.units = exponent_units(exponent / (radius_price + 2), choice_shift - bits);
+  choice.units = exponent_units(exponent / (energy.price() + 2), choice_shift - bits);
   choice.shift = choice_shift;
   return draws.choose(label, choice);
 }
@@ -72,7 +84,7 @@ inline double choose_radius(const row_source& source, const grid_map& rows, doub
                             const std::vector<double>& radii, double exponent,
                             const std::string& label, noise& draws, const ticker& tick) {
   const int bits = energy_bits(n);
-  radius_energy energy(squared_steps(radii, rows), radius_price, bits);
+  radius_energy energy(squared_steps(radii, rows), radius_price_of(n, exponent), bits);
   add_features(source, rows.map, energy, tick);
   return radii[choose_energy(energy, bits, exponent, label, draws)];
 }

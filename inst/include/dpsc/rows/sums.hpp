@@ -32,7 +32,7 @@ class radius_energy {
  public:
   radius_energy(std::vector<double> squared_radii, int price, int bits)
       : squared_radii_(std::move(squared_radii)),
-        price_(std::ldexp(static_cast<double>(price), bits)),
+        price_(price),
         one_(std::ldexp(1.0, bits)),
         kept_(squared_radii_.size(), 0.0),
         outside_(squared_radii_.size() + 1, 0.0) {
@@ -79,8 +79,9 @@ class radius_energy {
   const std::vector<double>& squared_radii() const { return squared_radii_; }
   /// One over the squared radii, in the energy's steps.
   const std::vector<double>& inverse() const { return inverse_; }
-  /// The energy of a row on the radius.
+  /// The energy of a row on the radius, and what a row outside costs in units of it.
   double one() const { return one_; }
+  int price() const { return price_; }
 
   /// The sums themselves, as add_sums() takes them. PRIVATE.
   const std::vector<double>& kept() const { return kept_; }
@@ -98,14 +99,15 @@ class radius_energy {
     double beyond = 0.0;
     for (std::size_t k = kept_.size(); k-- > 0;) {
       beyond += outside_[k + 1];
-      out[k] = static_cast<std::int64_t>(rows_ * one_ - kept_[k] + beyond * price_);
+      out[k] = static_cast<std::int64_t>(rows_ * one_ - kept_[k] + beyond * price_ * one_);
     }
     return out;
   }
 
  private:
   std::vector<double> squared_radii_, inverse_;
-  double price_, one_;
+  int price_;
+  double one_;
   std::vector<double> kept_, outside_;
   double rows_ = 0.0;
 };
