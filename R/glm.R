@@ -217,14 +217,6 @@ check_glm_options <- function(asked, record, method, call) {
 #' What a model will spend, and on what
 #' @noRd
 glm_plan <- function(public, call) {
-  # Beyond, the calibration's law is too steep for its numbers.
-  if (public$delta > 0 && public$epsilon > 1e4) {
-    abort(c(
-      "{.arg epsilon} must be at most 1e4 where {.arg delta} is above 0.",
-      x = "It is {format(public$epsilon)}, which protects nobody.",
-      i = "{.code epsilon = Inf} is the fit without noise, NOT PRIVATE. Nothing was spent."
-    ), "argument", call)
-  }
   tryCatch(
     glm_mechanisms()[[public$method]]$plan(public, call),
     `dpsc::budget_too_small` = function(e) {

@@ -151,10 +151,36 @@ test_that("intervals cover the union membership of plm::Males", {
 
 test_that("the mean of 100 people with rare events has an interval that covers, or none", {
   withr::local_seed(86)
-  run <- judge_often(3, function() binary_rows(3000 + 100 * 31, 14, -4.3, 0.9),
-    n = 3000, T0 = 10, bounds = c(0, 1), size = 100
+  run <- judge_often(3, function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
+    n = 10000, T0 = 10, bounds = c(0, 1), size = 100
   )
   expect_honest(run, refused = 0.5)
+})
+
+test_that("a change common to everybody is no effect where events are rare", {
+  # Three people in four never have one: a release drawn to them would not see the others' change.
+  rows <- function(n, T0 = 10L) {
+    rate <- stats::plogis(-4.3 + 0.9 * stats::rnorm(n))
+    outer(rate, rep(c(1, 2), c(T0, 3L)), function(p, lift) {
+      stats::rbinom(length(p), 1L, pmin(p * lift, 1))
+    })
+  }
+  judged <- function(n, draws) {
+    vapply(seq_len(draws), function(i) {
+      withr::local_seed(i)
+      fit <- dp_synth(rows(n),
+        target = colMeans(rows(500)), T0 = 10, epsilon = 1, bounds = c(0, 1), size = 500,
+        control = dp_control(rng = "R")
+      )
+      table <- tidy(fit, conf.int = TRUE)[1L, ]
+      table$conf.low <= 0 && 0 <= table$conf.high
+    }, NA)
+  }
+  few <- judged(3000, 20)
+  expect_lte(sum(!few, na.rm = TRUE), 2)
+  many <- judged(10000, 8)
+  expect_lte(sum(is.na(many)), 2)
+  expect_lte(sum(!many, na.rm = TRUE), 1)
 })
 
 test_that("a group's mean is known better than one patient", {

@@ -33,8 +33,8 @@ constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_
 constexpr double spread_first = 0.2, spread_least = 0.2, spread_most = 8.0;
 // At most so much of a difference across the aim is followed: directions' spreads differ.
 constexpr double most_across = 0.8;
-// Deviation of what shortening keeps, where the radius is drawn and the law is not known.
-constexpr double kept_error = 0.07;
+// Deviation of what shortening keeps, over what it takes: the radius is drawn, the law not known.
+constexpr double kept_error = 0.15;
 }  // namespace growing_constants
 
 /// What was released before the first new period. RELEASED or PUBLIC.
@@ -155,7 +155,7 @@ class growing_estimate {
     left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
     target_error_.push_back(target_walk_.error);
     // What shortening keeps is known to a part only, which the draw of the radius moves.
-    extra_.push_back(square(kept_error * gain * moved));
+    extra_.push_back(square(kept_error * (1.0 - kept.aim) * gain * moved));
 
     // One person's residual about the group's own: its variance, and that with the earlier ones.
     const double explained =
