@@ -3,7 +3,6 @@
 // exact. Notes: inst/proofs/glm.md, section 7.
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
@@ -134,56 +133,6 @@ inline Eigen::VectorXd minimise_quadratic(const slope_penalty& penalty, const Ei
   return at;
 }
 
-/// One Newton step on the face that `from` lies on: slopes at a kink or a bound stay there, the
-/// others solve their smooth equations at once, however steep rows make some of them, and stop at
-/// the first kink or bound that they would cross. As minimise_quadratic().
-inline Eigen::VectorXd minimise_on_face(const slope_penalty& penalty, const Eigen::MatrixXd& Q,
-                                        const Eigen::VectorXd& g, const Eigen::VectorXd& from) {
-  const Eigen::Index p = from.size() - 1;
-  const Eigen::VectorXd z = from.tail(p);
-  Eigen::VectorXd force = g;
-  force.tail(p) += penalty.ridge.cwiseProduct(z);
-  Eigen::MatrixXd curve = Q;
-  curve.diagonal().tail(p) += penalty.ridge;
-  std::vector<char> is_free(static_cast<std::size_t>(p) + 1, 1);
-  for (Eigen::Index j = 0; j < p; ++j) {
-    is_free[static_cast<std::size_t>(j) + 1] = z[j] > penalty.lower[j] && z[j] < penalty.upper[j] &&
-                                               (z[j] != 0.0 || penalty.lasso[j] == 0.0);
-    if (z[j] != 0.0) force[j + 1] += std::copysign(penalty.lasso[j], z[j]);
-  }
-  for (std::size_t k = 0; k < penalty.groups.size(); ++k) {
-    const double size = penalty.part(z, k).norm(), pull = penalty.group_weight[k] / size;
-    for (int i : penalty.groups[k]) {
-      is_free[static_cast<std::size_t>(i) + 1] = size > 0.0;
-      if (size == 0.0) continue;
-      force[i + 1] += pull * z[i];
-      curve(i + 1, i + 1) += pull;
-      for (int j : penalty.groups[k]) curve(i + 1, j + 1) -= pull * (z[i] / size) * (z[j] / size);
-    }
-  }
-  std::vector<Eigen::Index> free;
-  for (Eigen::Index j = 0; j <= p; ++j)
-    if (is_free[static_cast<std::size_t>(j)]) free.push_back(j);
-  const auto m = static_cast<Eigen::Index>(free.size());
-  Eigen::MatrixXd own(m, m);
-  Eigen::VectorXd right(m);
-  for (Eigen::Index a = 0; a < m; ++a) {
-    right[a] = -force[free[static_cast<std::size_t>(a)]];
-    for (Eigen::Index b = 0; b < m; ++b)
-      own(a, b) = curve(free[static_cast<std::size_t>(a)], free[static_cast<std::size_t>(b)]);
-  }
-  const Eigen::VectorXd step = Eigen::LDLT<Eigen::MatrixXd>(own).solve(right);
-  Eigen::VectorXd at = from;
-  for (Eigen::Index a = 0; a < m; ++a) {
-    const Eigen::Index j = free[static_cast<std::size_t>(a)];
-    at[j] += step[a];
-    if (j == 0) continue;
-    if (penalty.lasso[j - 1] > 0.0 && at[j] * from[j] < 0.0) at[j] = 0.0;
-    at[j] = std::min(penalty.upper[j - 1], std::max(penalty.lower[j - 1], at[j]));
-  }
-  return at;
-}
-
 /// Standardised slopes z = back theta_s, theta_s = to z. RELEASED.
 struct slope_units {
   Eigen::MatrixXd back, to;
@@ -231,18 +180,6 @@ inline penalised_solution minimise_penalised(const glm_problem& problem,
     const Eigen::MatrixXd Q = J.transpose() * whole * J;
     const Eigen::VectorXd next = minimise_quadratic(penalty, Q, J.transpose() * gradient, u,
                                                     std::min(1e-3 * left, 0.01 * tolerance));
-    // Coordinates crawl where one row's curvature dwarfs the others': the certificate says whether
-    // their face is found.
-    if (step >= 8) {
-      const Eigen::VectorXd there =
-          minimise_on_face(penalty, Q, J.transpose() * problem.exact_gradient(theta, tick), u);
-      if (there.allFinite() &&
-          in_theta(there, problem.exact_gradient(theta_of(there), tick)) < 0.5 * left) {
-        u = there;
-        here = std::min(here, value(u));
-        continue;
-      }
-    }
     double size = 1.0;
     for (int half = 0;; ++half, size /= 2.0) {
       if (half > 60) throw solver_failed();
