@@ -6,9 +6,10 @@ donors_of <- function(n, T0 = 8, T1 = 2, sd = 0.05) {
   stats::rnorm(n, sd = 0.2) + matrix(stats::rnorm(n * (T0 + T1), sd = sd), n)
 }
 
-estimates <- function(statistics, targets, T, half = 1) {
+estimates <- function(statistics, targets, periods, half = 1) {
   gram_estimate_cpp(
-    statistics, gram_options(TRUE, 1000, list(half = rep(half, T))), targets, rep(1, nrow(targets))
+    statistics, gram_options(TRUE, 1000, list(half = rep(half, periods))), targets,
+    rep(1, nrow(targets))
   )
 }
 
