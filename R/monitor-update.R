@@ -7,12 +7,13 @@
 #' effect. Nothing is charged then.
 #'
 #' @section What is released:
-#' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a weight
-#' in the target's counterfactual, a function of the donor's own past. Of each new period a few sums
-#' over the donors are released, each person's part shortened to a radius: how far the donors strayed
-#' from their prediction, by their weight and, with less precision, by what they differ in most; and
-#' three second moments for the intervals. Noise is drawn anew for each period; what was published
-#' before does not change. Formulas and proof: the package's `proofs/growing.md`.
+#' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a
+#' weight in the target's counterfactual, a function of the donor's own past. Of each new period a
+#' few sums over the donors are released, each person's part shortened to a radius: how far the
+#' donors strayed from their prediction, by their weight and, with less precision, by what they
+#' differ in most; and three second moments for the intervals. Noise is drawn anew for each period;
+#' what was published before does not change. Formulas and proof: the package's
+#' `proofs/growing.md`.
 #'
 #' @section Who is protected:
 #' Neighbours differ in the whole row of one donor, in all periods, past and to come, and in every
@@ -55,8 +56,8 @@
 #'   periods. Those that the fit knows must not have changed. PUBLIC.
 #' * `index`, `formula`: of long data; the fit's own if it holds them. A fit that was made from a
 #'   written release holds neither.
-#' * `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if the fit has
-#'   any.
+#' * `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if the fit
+#'   has any.
 #' * `ledger` ([dp_ledger()] or `NULL`): the one that paid, if one did.
 #' * `again` (`flag`): draw a period a second time, because the first draw was lost. It takes the
 #'   share of another announced period.
@@ -95,8 +96,9 @@ monitor_left <- function(object) {
 #' @return A `dp_synth`.
 #' @noRd
 update_growing <- function(object, newdata, target = NULL, index = object$index,
-                           formula = object$formula, times = NULL, na = c("error", "interpolate"), roster = NULL,
-                           ledger = NULL, again = FALSE, call = NULL) {
+                           formula = object$formula, times = NULL,
+                           na = c("error", "interpolate"), roster = NULL, ledger = NULL,
+                           again = FALSE, call = NULL) {
   release <- object$release
   if (!is_growing(release)) {
     abort(c(

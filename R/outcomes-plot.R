@@ -71,7 +71,8 @@ draw_outcomes <- function(x, type, level, simultaneous) {
     return(draw_balance(data) + target_panels(data$target, across, "free_y") +
       ggplot2::scale_colour_manual(NULL, values = stats::setNames(contrast_colours, kinds)) +
       ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds)) +
-      period_axis(data$item, across / 1.5) + ggplot2::labs(x = NULL, y = "difference") + dpsc_theme())
+      period_axis(data$item, across / 1.5) + ggplot2::labs(x = NULL, y = "difference") +
+      dpsc_theme())
   }
   data <- stack_outcomes(x, function(one) effect_series(one, type, own, simultaneous))
   plot <- if (type == "path") {

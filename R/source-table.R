@@ -37,8 +37,7 @@
 #' units are written into a temporary table, and the engine fills gaps row by row. An engine's rows
 #' have no order: of several rows of a unit in a period the largest outcome counts. Without a roster
 #' every unit needs one finite outcome a period. Outcome, treatment and covariates are columns, and
-#' a factor's levels are in `bounds` also where `epsilon = Inf`. A fit with `monitor` can be made
-#' from a table; what comes later is given to `update()` as a matrix, chunks or a data frame. Methods
+#' a factor's levels are in `bounds` also where `epsilon = Inf`. Fits with `monitor`, methods
 #' other than `"gram"` and classical estimators need the donors in memory.
 #'
 #' @section What the engine must stand:

@@ -253,7 +253,7 @@ test_that("engines make the core's integers of any rows and any regression", {
   }
 })
 
-test_that("engines give the data frame's release of panels with covariates, gaps, protected people", {
+test_that("engines give the release of a data frame with covariates, gaps, protected people", {
   p <- long_panel(300, 5, 3)
   whole <- with_covariates_in(p$data)
   others <- setdiff(sort(unique(whole$unit)), treated_of(whole))[1:12]

@@ -33,8 +33,9 @@ test_that("a cell of another type moves its own row of a block and no other", {
       for (subset in list(NULL, quote(g == "a" | g == "b"), quote(g != "c"))) {
         # The order is that of a column, and may be another.
         both <- lapply(pair, function(con) {
-          factor(apply(rows_read(con, subset), 1L, function(row) paste(sprintf("%a", row),
-            collapse = " ")))
+          factor(apply(rows_read(con, subset), 1L, function(row) {
+            paste(sprintf("%a", row), collapse = " ")
+          }))
         })
         all <- union(levels(both[[1L]]), levels(both[[2L]]))
         moved <- table(factor(both[[1L]], all)) - table(factor(both[[2L]], all))
