@@ -78,7 +78,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   set.seed(170)
   all <- vapply(seq_len(runs), function(k) {
     one_run(cell$n, cell$epsilon, cell$planned, k <= compared)
-  }, numeric(9))
+  }, numeric(8))
   middle <- function(name, of = seq_len(runs)) stats::median(all[name, of])
   first <- seq_len(compared)
   data.frame(
