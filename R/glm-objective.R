@@ -82,7 +82,9 @@ prepare_objective_glm <- function(public, columns, call) {
   }
   after <- check_flag(limits$after %||% FALSE, arg = "constraints$after", call = call)
   if (after && any(weights > 0)) {
-    abort("Constraints that are kept {.code after} the release go with no penalty.", "argument", call)
+    abort(
+      "Constraints that are kept {.code after} the release go with no penalty.", "argument", call
+    )
   }
   free <- list(lower = rep(-1e300, length(names)), upper = rep(1e300, length(names)))
   if (after || any(c("A", "b", "simplex") %in% names(limits))) {

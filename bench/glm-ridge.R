@@ -1,7 +1,7 @@
 # Ridge and constraints in the mechanism of dp_glm(). Not private: seeded.
-#   glm-ridge.csv        coverage of 95 % intervals of slopes of a ridge fit: of the population's own
-#                        ridge fit, with the release's weights and units (what they are about), and
-#                        of the slopes without a ridge (what they are not about)
+#   glm-ridge.csv        coverage of 95 % intervals of slopes of a ridge fit: of the population's
+#                        own ridge fit, with the release's weights and units (what they are
+#                        about), and of the slopes without a ridge (what they are not about)
 #   glm-constraints.csv  error of the linear predictor, root mean square of runs, with slopes on a
 #                        simplex, non-negative or falling: without constraints, with constraints in
 #                        the mechanism, and with the release moved after it
@@ -11,7 +11,7 @@ delta <- 1e-6
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))
 bench <- parse("bench/glm.R")
 for (e in bench) {
-  if (is.call(e) && identical(e[[1L]], as.name("<-")) && identical(e[[2L]], as.name("make_people"))) {
+  if (is.call(e) && identical(as.list(e)[1:2], list(as.name("<-"), as.name("make_people")))) {
     eval(e)
   }
 }

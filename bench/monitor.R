@@ -7,8 +7,8 @@
 # Errors are against the target's path without noise of its own, over 12 periods, one of them in the
 # first release; `planned` periods are paid for in all. `monthly` splits the budget evenly by
 # squared shifts, and is made in the first `compared` runs only. Medians and means over runs;
-# `covered`, `covered.period`: shares of 95 % intervals, of the average effect and of the new periods,
-# that hold the truth, 0.
+# `covered`, `covered.period`: shares of 95 % intervals, of the average effect and of the new
+# periods, that hold the truth, 0.
 
 library(dpsc)
 

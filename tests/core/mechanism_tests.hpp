@@ -130,10 +130,16 @@ void test_row_maps(int rounds) {
 // else: at a large budget that must not be chosen, also where nine rows in ten are such.
 void test_shell() {
   const double n = 20000.0, exponent = 1240.0 / n;
-  const int bits = dpsc::energy_bits(n), price = dpsc::radius_price_of(n, exponent);
+  const int price = dpsc::radius_price_of(n, exponent), bits = dpsc::energy_bits(n, price);
   CHECK(price > 9 && price <= dpsc::most_radius_price);
   CHECK(dpsc::radius_price_of(1000.0, 0.05) == dpsc::radius_price);
   CHECK(dpsc::radius_price_of(1e9, 1.0) == dpsc::most_radius_price);
+  // Losses stay below 2^52 whatever n is.
+  for (double many : {1e6, 1e9, 1e11, 3e11, 1e12, 4e12}) {
+    const int most = dpsc::radius_price_of(many, 1.0);
+    CHECK(most >= dpsc::radius_price &&
+          many * (most + 1) * std::ldexp(1.0, dpsc::energy_bits(many, most)) <= 0x1p52);
+  }
   MatrixXd z = MatrixXd::Constant(static_cast<Index>(n), 2, 3.0);
   for (Index i = 0; i < 2000; ++i)
     for (Index j = 0; j < 2; ++j) z(i, j) = std::round(uniform(-9000.0, 9000.0));

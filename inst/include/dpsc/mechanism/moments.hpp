@@ -36,15 +36,16 @@ constexpr double radius_signal = 60.0;
 
 inline int radius_price_of(double n, double exponent) {
   const double price = std::floor(n * exponent / radius_signal);
-  return static_cast<int>(
-      std::min<double>(most_radius_price, std::max<double>(radius_price, price)));
+  // Of very many rows no more than exact sums can carry.
+  const double most = std::min<double>(most_radius_price, std::floor(0x1p43 / n) - 1.0);
+  return static_cast<int>(std::max<double>(radius_price, std::min(most, price)));
 }
 
 constexpr int choice_shift = 40;
 
-/// Bits of a row's energy: sums over n rows stay exact.
-inline int energy_bits(double n) {
-  const int bits = 52 - ceil_log2(n * (most_radius_price + 1));
+/// Bits of a row's energy: sums over n rows at this price stay exact.
+inline int energy_bits(double n, int price) {
+  const int bits = 52 - ceil_log2(n * (price + 1));
   if (bits < 8) throw std::domain_error("too many rows for exact sums");
   return std::min(20, bits);
 }
@@ -83,8 +84,8 @@ inline std::vector<double> squared_steps(const std::vector<double>& radii, const
 inline double choose_radius(const row_source& source, const grid_map& rows, double n,
                             const std::vector<double>& radii, double exponent,
                             const std::string& label, noise& draws, const ticker& tick) {
-  const int bits = energy_bits(n);
-  radius_energy energy(squared_steps(radii, rows), radius_price_of(n, exponent), bits);
+  const int price = radius_price_of(n, exponent), bits = energy_bits(n, price);
+  radius_energy energy(squared_steps(radii, rows), price, bits);
   add_features(source, rows.map, energy, tick);
   return radii[choose_energy(energy, bits, exponent, label, draws)];
 }

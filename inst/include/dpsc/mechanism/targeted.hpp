@@ -63,8 +63,8 @@ inline targeted_sum release_targeted(const row_source& source, const grid_map& r
   const grid_products products = products_on_grid(rows);
   const Eigen::Index q = products.map.dimension();
   const grid_map steps{rows.map, products.unit, rows.reach};
-  const int bits = energy_bits(n);
-  radius_energy energy(squared_steps(radii, steps), radius_price_of(n, plan.exponent), bits);
+  const int price = radius_price_of(n, plan.exponent), bits = energy_bits(n, price);
+  radius_energy energy(squared_steps(radii, steps), price, bits);
   add_features(source, products.map, energy, tick);
   targeted_sum out;
   const double radius = radius_steps(

@@ -78,7 +78,7 @@ inline gram_plan plan_gram(const panel_facts& facts) {
   out.radius = budget.exponent(radius);
   const Eigen::Index d = out.features.loadings.cols();
   const double kappa = std::min(std::max(kappa2 / signal, kappa2_least), kappa2_most);
-  energy_bits(facts.n);
+  energy_bits(facts.n, radius_price);
   for (int k = 0; k < rounds; ++k) {
     const std::string at = k == 0 ? "" : k == 1 ? ", whitened" : ", whitened again";
     const double share = k == 0 ? first_round : (1.0 - first_round) / (rounds - 1);
