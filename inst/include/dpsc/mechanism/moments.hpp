@@ -82,9 +82,9 @@ inline std::vector<double> squared_steps(const std::vector<double>& radii, const
 
 /// The radius at which the rows inside keep most squared norm per squared radius.
 inline double choose_radius(const row_source& source, const grid_map& rows, double n,
-                            const std::vector<double>& radii, double exponent,
+                            const std::vector<double>& radii, double exponent, int price,
                             const std::string& label, noise& draws, const ticker& tick) {
-  const int price = radius_price_of(n, exponent), bits = energy_bits(n, price);
+  const int bits = energy_bits(n, price);
   radius_energy energy(squared_steps(radii, rows), price, bits);
   add_features(source, rows.map, energy, tick);
   return radii[choose_energy(energy, bits, exponent, label, draws)];

@@ -15,9 +15,10 @@ namespace dpsc {
 
 /// Public constants of the target's round.
 struct targeted_plan {
-  double exponent = 0.0;  // of the radius
-  double limit = 0.0;     // Q: whole
-  double noise = 0.0;     // variance
+  double exponent = 0.0;     // of the radius
+  int price = radius_price;  // of a row outside it
+  double limit = 0.0;        // Q: whole
+  double noise = 0.0;        // variance
   double sigma = 0.0;
   std::vector<step_record> records;
 
@@ -27,12 +28,14 @@ struct targeted_plan {
 /// Of the round's share, that of its radius, at least and at most.
 constexpr double least_radius_part = 0.05, most_radius_part = 0.25;
 
-/// The finest grid whose noise the exact sampler can draw.
-inline targeted_plan plan_targeted(const total_budget& budget, double share, double n) {
+/// The finest grid whose noise the exact sampler can draw. `group`: of a target that is the mean of
+/// many people.
+inline targeted_plan plan_targeted(const total_budget& budget, double share, double n, bool group) {
   targeted_plan out;
   const double radius =
       budget.share_of_exponent(60.0 / n, share * least_radius_part, share * most_radius_part);
   out.exponent = budget.exponent(radius);
+  if (group) out.price = radius_price_of(n, out.exponent);
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double mu = budget.mu(share - radius);
   for (int bits = 20; bits >= 8; --bits) {
@@ -63,8 +66,8 @@ inline targeted_sum release_targeted(const row_source& source, const grid_map& r
   const grid_products products = products_on_grid(rows);
   const Eigen::Index q = products.map.dimension();
   const grid_map steps{rows.map, products.unit, rows.reach};
-  const int price = radius_price_of(n, plan.exponent), bits = energy_bits(n, price);
-  radius_energy energy(squared_steps(radii, steps), price, bits);
+  const int bits = energy_bits(n, plan.price);
+  radius_energy energy(squared_steps(radii, steps), plan.price, bits);
   add_features(source, products.map, energy, tick);
   targeted_sum out;
   const double radius = radius_steps(

@@ -35,9 +35,12 @@ constexpr double full = 1.5;
 constexpr double weight = 0.65;
 // kappa^2 of the first release; of the second 26 / x within limits.
 constexpr double kappa1 = 0.5, kappa2 = 26.0, kappa2_least = 0.1, kappa2_most = 1.0;
-// Radii of whitened rounds, in units of the whitened spread; not below half of the spread that was
-// seen in spite of the noise, so that a mass of equal rows cannot draw a radius to itself.
-constexpr double spread_low = 0.15, seen_low = 0.5, spread_high = 4.0;
+// Radii of whitened rounds, in units of the whitened spread; not below a part of the spread that
+// was seen in spite of the noise, a larger one where rows outside are dear, so that a mass of equal
+// rows cannot draw a radius to itself. They are dear in every round for the mean of many people,
+// and in the first alone for one person, whose slopes suffer more from the noise of a longer
+// radius.
+constexpr double spread_low = 0.15, seen_low = 0.35, seen_priced = 0.5, spread_high = 4.0;
 // Share of the target's own round, and the n sqrt(rho) from which it pays. With it, moments are
 // released three times up to an n sqrt(rho) beyond which time is dearer than noise.
 constexpr double target = 0.12, least_targeted = 40.0, most_thrice = 20000.0;

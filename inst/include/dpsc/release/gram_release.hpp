@@ -22,7 +22,10 @@ namespace dpsc {
 /// Fixed before anything is drawn. PUBLIC.
 struct gram_plan {
   gram_features features;
-  double radius = 0.0;   // exponent of each round's
+  double radius = 0.0;             // exponent of each round's
+  int first_price = radius_price;  // of a row outside the first round's radius
+  int price = radius_price;        // and the later ones'
+  double seen = gram_constants::seen_low;
   double shorten = 1.0;  // the radius of a whitened round, over the one that was chosen
   std::vector<moments_step> moments;
   targeted_plan target;
@@ -76,6 +79,9 @@ inline gram_plan plan_gram(const panel_facts& facts) {
   const double radius = rest * budget.share_of_exponent(60.0 / facts.n, 0.01, 0.06);
   const double moments = rest - rounds * radius;
   out.radius = budget.exponent(radius);
+  out.first_price = radius_price_of(facts.n, out.radius);
+  if (facts.group) out.price = out.first_price;
+  if (out.price > radius_price) out.seen = seen_priced;
   const Eigen::Index d = out.features.loadings.cols();
   const double kappa = std::min(std::max(kappa2 / signal, kappa2_least), kappa2_most);
   energy_bits(facts.n, radius_price);
@@ -90,7 +96,7 @@ inline gram_plan plan_gram(const panel_facts& facts) {
   }
   for (const step_record& record : out.calibration.records) out.records.push_back(record);
   if (targeted) {
-    out.target = plan_targeted(budget, target, facts.n);
+    out.target = plan_targeted(budget, target, facts.n, facts.group);
     for (const step_record& record : out.target.records) out.records.push_back(record);
   }
   return out;
@@ -224,6 +230,7 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
     const grid_map rows = map_on_grid(scale, loadings, origin);
     const double radius =
         (k == 0 ? 1.0 : plan.shorten) * choose_radius(source, rows, facts.n, radii, plan.radius,
+                                                      k == 0 ? plan.first_price : plan.price,
                                                       plan.records[2 * k].label, draws, tick);
     const moments_step& step = plan.moments[k];
     const noisy_moments found = release_moments(source, rows, facts.n, radius, step, draws, tick);
@@ -238,7 +245,7 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
     centre += s.restore * frame.centre;
     whiten *= frame.whiten;
     s.restore *= frame.restore;
-    radii = radius_grid(std::max(spread_low * frame.spread, seen_low * frame.seen),
+    radii = radius_grid(std::max(spread_low * frame.spread, plan.seen * frame.seen),
                         spread_high * frame.spread);
   }
   if (!plan.calibration.made() && !plan.target.made()) return out;
