@@ -32,9 +32,9 @@ check_monitor <- function(monitor, call) {
 
 #' Can such a release grow? Before anything is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
-#' @param elsewhere (`flag`)\cr are people's rows in tables, files or other processes?
+#' @param stay (`flag`)\cr do people's rows stay elsewhere, so that only sums come here?
 #' @noRd
-check_can_grow <- function(public, call, elsewhere = FALSE) {
+check_can_grow <- function(public, call, stay = FALSE) {
   if (is.null(public$monitor)) {
     return(invisible())
   }
@@ -52,8 +52,8 @@ check_can_grow <- function(public, call, elsewhere = FALSE) {
     c("It serves one adoption date.", "Monitor each date by itself, from one {.fn dp_ledger}.")
   } else if (!is.null(public$covariates)) {
     c("It takes no covariates.", "Leave them out of the formula.")
-  } else if (elsewhere) {
-    c("It serves people in memory or in {.fn dp_chunks}.", "Read the people's rows into memory.")
+  } else if (stay) {
+    rows_needed
   } else if (!identical(public$estimator, "ridge")) {
     c("It serves {.code estimator = \"ridge\"}.",
       "Difference-in-differences of a new period needs a release of its own.")
@@ -65,6 +65,15 @@ check_can_grow <- function(public, call, elsewhere = FALSE) {
     ), "monitor", call)
   }
 }
+
+# Each person's numbers are cut and shortened before they are summed, which engines are not asked.
+rows_needed <- c(
+  "The sums of a new period are made here, of people's rows, and these stay where they are.",
+  paste(
+    "Say {.code compute = \"here\"}: a database's or a file's integers stream to this process.",
+    "Workers cannot."
+  )
+)
 
 #' What stands for method gram where periods are announced
 #' @noRd

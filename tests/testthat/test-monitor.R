@@ -155,7 +155,7 @@ test_that("calls that cannot grow are refused before anything is spent", {
   class = "dpsc_error_monitor")
   expect_error(check_can_grow(list(
     monitor = 2, private = TRUE, method = "gram", estimator = "ridge"
-  ), NULL, elsewhere = TRUE), "memory", class = "dpsc_error_monitor")
+  ), NULL, stay = TRUE), "here", class = "dpsc_error_monitor")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
