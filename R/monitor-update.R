@@ -8,7 +8,8 @@
 #'
 #' @section What is released:
 #' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a
-#' weight in the target's counterfactual, a function of the donor's own past. Of each new period a
+#' weight in the target's counterfactual, a function of the donor's own past and covariates. Of each
+#' new period a
 #' few sums over the donors are released, each person's part shortened to a radius: how far the
 #' donors strayed from their prediction, by their weight and, with less precision, by what they
 #' differ in most; and three second moments for the intervals. Noise is drawn anew for each period;
@@ -39,6 +40,10 @@
 #' periods have the bounds of the last one before, and follow it immediately; several at once are
 #' drawn one by one.
 #'
+#' Covariates, `y ~ treated | x1 + x2`, are those before the treatment and stay as the first release
+#' took them: `newdata` must hold the same columns, by the same bounds and levels, which the fit
+#' knows, and the target's must not have changed.
+#'
 #' Rows may be in a [dp_table()], [dp_files()] or [dp_sources()] of these, for the first release and
 #' for each update, and need not be in the same place each time: seeded results are those of memory,
 #' bit for bit. An update makes people's rows wide once, before anything is drawn, and reads them
@@ -46,9 +51,8 @@
 #' shortened before they are summed, and no engine or worker is asked to do that.
 #'
 #' @section Limits:
-#' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, no
-#' covariates, rows that come here: anything else is refused before anything is spent. Covariates:
-#' the weights of new periods are functions of a donor's past outcomes alone. Several dates or
+#' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, rows
+#' that come here: anything else is refused before anything is spent. Several dates or
 #' outcomes: monitor each by itself, from one [dp_ledger()]. New periods are measured for the fit's
 #' own target (of several treated units: their mean). New people cannot join: the number of donors is part of what
 #' was paid for.
@@ -120,13 +124,16 @@ update_growing <- function(object, newdata, target = NULL, index = object$index,
   panel <- newer_panel(object, newdata, target, index, formula, times, na, roster, call)
   group <- mean_target(panel$target, release$statistics$monitor$size)
   check_newer(object, panel, group, call)
+  covariates <- newer_covariates(release, panel, call)
   donors <- open_newer(release, panel, call)
   on.exit(close_donors(donors))
   for (period in seq_len(panel$T1 - release$panel$T1)) {
     release <- grow_release(release, panel, donors, ledger, again, call)
   }
   rownames(group) <- rownames(object$target)
-  fit <- fit_release(release, group, "ridge", sum(release$statistics$monitor$size), call)
+  fit <- fit_release(
+    release, group, "ridge", sum(release$statistics$monitor$size), call, covariates
+  )
   fit$formula <- object$formula
   fit$index <- object$index
   fit
@@ -167,12 +174,70 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
     longer_bounds(bounds, max(length(roster$periods), nrow(bounds)))
   }
   na <- check_gaps(na, roster, call)
+  parts <- split_covariates(formula, call)
+  declared <- known_covariates(release$panel$covariates, parts$names, call)
   if (elsewhere) {
     return(panel_with_gaps(
-      formula, newdata, na = na, roster = roster, bounds = bounds, call = call, private = TRUE
+      parts$formula, newdata, na = na, roster = roster, bounds = bounds, call = call,
+      private = TRUE, covariates = declared
     ))
   }
-  panel_with_gaps(formula, newdata, index, na, roster, bounds, call, private = TRUE)
+  panel_with_gaps(
+    parts$formula, newdata, index, na, roster, bounds, call, private = TRUE, covariates = declared
+  )
+}
+
+#' What was declared of the covariates that a release knows
+#'
+#' A factor's first level, with which the others are compared, is not in a release, and need not be:
+#' what is none of the others counts as it.
+#' @param columns (`data.frame` or `NULL`)\cr of the release.
+#' @param names (`character` or `NULL`)\cr covariates that the formula names.
+#' @return As from [split_bounds()].
+#' @section Errors: `dpsc_error_covariate`.
+#' @noRd
+known_covariates <- function(columns, names, call) {
+  declared <- lapply(names, function(name) {
+    at <- match(name, columns$name)
+    if (!is.na(at)) {
+      return(c(columns$lower[[at]], columns$upper[[at]]))
+    }
+    lead <- paste0(name, ": ")
+    levels <- columns$name[startsWith(as.character(columns$name), lead)]
+    if (!length(levels)) abort_other_covariates(columns, call)
+    levels <- substring(levels, nchar(lead) + 1L)
+    c(setdiff(c("another", paste(c("not", levels), collapse = " ")), levels)[[1L]], levels)
+  })
+  rlang::set_names(declared, names)
+}
+
+abort_other_covariates <- function(columns, call) {
+  abort(c(
+    "{.arg newdata} must give the covariates that the fit knows, in the same order.",
+    x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}.",
+    i = "Nothing was released and nothing was spent."
+  ), c("covariate", "monitor"), call)
+}
+
+#' Are a panel's covariates those of the fit, and the target's unchanged?
+#' @return Those of the mean target, 1 x q, or `NULL`. PUBLIC.
+#' @section Errors: `dpsc_error_covariate`, `dpsc_error_monitor`.
+#' @noRd
+newer_covariates <- function(release, panel, call) {
+  known <- release$panel$covariates
+  if (!isTRUE(all.equal(panel$covariates$columns, known))) abort_other_covariates(known, call)
+  if (is.null(known)) {
+    return(NULL)
+  }
+  own <- mean_target(panel$covariates$target, release$statistics$monitor$size)
+  if (!same_between(release, own)) {
+    abort(c(
+      "The target's covariates in {.arg newdata} are not the fit's.",
+      i = "What was released was measured for the target as it was: give that.",
+      i = "Nothing was released and nothing was spent."
+    ), "monitor", call)
+  }
+  unname(own)
 }
 
 #' Bounds by period, the last one's for those that come
@@ -280,8 +345,11 @@ open_newer <- function(release, panel, call) {
       i = rows_needed[[2L]], i = "Nothing was released and nothing was spent."
     ), "monitor", call)
   }
-  public <- list(private = TRUE, bounds = newer_bounds(release, panel$T0 + panel$T1, call))
-  open_donors(panel$donors, public, FALSE, call)
+  public <- list(
+    private = TRUE, bounds = newer_bounds(release, panel$T0 + panel$T1, call), T0 = panel$T0,
+    covariates = release$panel$covariates
+  )
+  mechanism_rows(open_donors(panel$donors, public, FALSE, call), "donors", panel, public)
 }
 
 #' A release with one period more: written down as drawn, then drawn
@@ -292,7 +360,8 @@ grow_release <- function(release, panel, donors, ledger, again, call) {
   periods <- release$panel$T0 + release$panel$T1 + 1L
   bounds <- newer_bounds(release, periods, call)
   base <- growing_base(release)
-  donors <- first_periods(donors, periods, grid_of(bounds)$id)
+  q <- NROW(release$panel$covariates)
+  donors <- first_periods(donors, periods + q, grid_of(bounds, q, release$panel$T0)$id)
   taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again, call)
   drawn <- draw_period(release, base, after_charge(donors, TRUE), bounds)
   release$statistics$monitor$drawn <- taken
@@ -303,16 +372,16 @@ grow_release <- function(release, panel, donors, ledger, again, call) {
   release
 }
 
-#' Donors up to a period
+#' Donors up to a period, and their covariates
 #'
 #' Rows of an engine are on the grid of all periods. Bounds go on as the last one's, so a period has
 #' the same cells on the grid of the first ones alone, whose name they take.
 #' @param grid (`numeric(2)`)\cr `id` of that grid.
 #' @noRd
-first_periods <- function(donors, periods, grid) {
+first_periods <- function(donors, columns, grid) {
   cut <- function(block) {
-    if (ncol(block) == periods) return(block)
-    out <- block[, seq_len(periods), drop = FALSE]
+    if (ncol(block) == columns) return(block)
+    out <- block[, seq_len(columns), drop = FALSE]
     if (!is.null(attr(block, "on_grid"))) attr(out, "on_grid") <- grid
     out
   }

@@ -145,14 +145,6 @@ test_that("calls that cannot grow are refused before anything is spent", {
   }
   expect_error(several(T0 = c(10, 12), protect = "donors"), class = "dpsc_error_monitor")
   expect_error(several(T0 = 10, protect = "everyone"), class = "dpsc_error")
-  long <- data.frame(
-    who = rep(1:301, 11), when = rep(1:11, each = 301), age = rep(stats::runif(301), 11),
-    y = as.vector(rbind(p$donors, p$target)[, 1:11])
-  )
-  long$on <- as.integer(long$who == 301 & long$when == 11)
-  expect_error(dp_synth(y ~ on | age, long, c("who", "when"), epsilon = 4,
-    bounds = list(y = c(-1, 1), age = c(0, 1)), monitor = 2, ledger = ledger),
-  class = "dpsc_error_monitor")
   expect_error(check_can_grow(list(
     monitor = 2, private = TRUE, method = "gram", estimator = "ridge"
   ), NULL, stay = TRUE), "here", class = "dpsc_error_monitor")
