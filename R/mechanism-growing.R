@@ -49,7 +49,7 @@ check_can_grow <- function(public, call, stay = FALSE) {
     c("It serves {.code protect = \"donors\"}.",
       "With {.code protect = \"everyone\"} make one release when all periods are there.")
   } else if (!is.null(public$dates)) {
-    c("It serves one adoption date.", "Monitor each date by itself, from one {.fn dp_ledger}.")
+    c("It serves one adoption date.", each_date_words(public))
   } else if (stay) {
     rows_needed
   } else if (!identical(public$estimator, "ridge")) {
@@ -62,6 +62,18 @@ check_can_grow <- function(public, call, stay = FALSE) {
       x = problem[[1L]], i = problem[[2L]], i = "Nothing was released and nothing was spent."
     ), "monitor", call)
   }
+}
+
+#' What to do about several dates: what errs least of what was measured (bench/monitor-dates.R)
+#' @noRd
+each_date_words <- function(public) {
+  dates <- length(public$dates)
+  each <- share_of_epsilon(public$epsilon, public$delta, 1 / dates)
+  digits <- 10^(2 - floor(log10(each)))
+  paste0(
+    "Monitor each date by itself, without the other dates' units, from one {.fn dp_ledger}: ",
+    dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits), "} each cost no more."
+  )
 }
 
 # Each person's numbers are cut and shortened before they are summed, which engines are not asked.

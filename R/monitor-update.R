@@ -8,13 +8,12 @@
 #'
 #' @section What is released:
 #' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a
-#' weight in the target's counterfactual, a function of the donor's own past and covariates. Of each
-#' new period a
-#' few sums over the donors are released, each person's part shortened to a radius: how far the
-#' donors strayed from their prediction, by their weight and, with less precision, by what they
-#' differ in most; and three second moments for the intervals. Noise is drawn anew for each period;
-#' what was published before does not change. Formulas and proof: the package's
-#' `proofs/growing.md`.
+#' weight in the target's counterfactual, a function of the donor's own past and covariates. Of
+#' each new period a few sums over the donors are released, each person's part shortened to a
+#' radius: how far the donors strayed from their prediction, by their weight and, with less
+#' precision, by what they differ in most; and three second moments for the intervals. Noise is
+#' drawn anew for each period; what was published before does not change. Formulas and proof: the
+#' package's `proofs/growing.md`.
 #'
 #' @section Who is protected:
 #' Neighbours differ in the whole row of one donor, in all periods, past and to come, and in every
@@ -52,13 +51,14 @@
 #'
 #' @section Limits:
 #' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, rows
-#' that come here: anything else is refused before anything is spent. Several dates or
-#' outcomes: monitor each by itself, from one [dp_ledger()]. New periods are measured for the fit's
-#' own target (of several treated units: their mean). New people cannot join: the number of donors is part of what
-#' was paid for.
-#' Each costs noise in proportion to the root of their announced number: announce what you need.
-#' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the first release alone
-#' and refuse a fit that has grown.
+#' that come here: anything else is refused before anything is spent. Several dates or outcomes:
+#' monitor each by itself, from one [dp_ledger()]. For dates the error says with which `epsilon`;
+#' measured (`bench/monitor-dates.R` of the sources), that errs less than one release whose periods
+#' are split over dates, and mostly less than a new release each period. New periods are measured
+#' for the fit's own target (of several treated units: their mean). New people cannot join: the
+#' number of donors is part of what was paid for. Each period costs noise in proportion to the root
+#' of their announced number: announce what you need. [pdp()], [conformal()], [placebo_time()] and
+#' [penalty_path()] speak of the first release alone and refuse a fit that has grown.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or
@@ -78,8 +78,8 @@
 #'   periods that can still be drawn.
 #' @section Errors: `dpsc_error_monitor`: `newdata` that skips or repeats a period, holds another
 #'   number of people or another past of the target; rows that stay elsewhere; a period drawn
-#'   before; none left. What the
-#'   input of [dp_synth()] may be wrong in. All before anything is drawn.
+#'   before; none left. `dpsc_error_covariate`: other covariates. What the input of [dp_synth()] may
+#'   be wrong in. All before anything is drawn.
 #' @seealso [dp_synth()], [write_release()]; `update()` for what is free: [update.dp_synth()].
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 4, effect = 0.3)

@@ -229,3 +229,29 @@ test_that("nothing of people's covariates is in a fit that grew", {
   secrets <- unique(c(p$data$y[donors], p$data$x1[donors], (p$data$x1[donors] - 50) / 50))
   expect_no_canary(list(fit, tidy(fit), utils::capture.output(print(fit))), secrets, "fit")
 })
+
+test_that("covariates, gaps and a table go together as the data frame has them", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(200, 5, 3)
+  data <- with_covariates_in(p$data)
+  units <- sort(unique(data$unit))
+  gone <- !data$unit %in% treated_of(data) & data$week %% 3 == 0 & data$unit < "u4"
+  data$age[data$week == 2002 & data$unit < "u3"] <- NA
+  holes <- data[!gone, ]
+  roster <- function(upto) {
+    dp_roster(units, ifelse(units %in% treated_of(data), 2006, NA), 2001:upto)
+  }
+  con <- sqlite_of(holes)
+  begin <- function(x) {
+    seeded(x, formula = on_covariates, bounds = covariate_bounds, epsilon = 6, fun = dp_synth,
+      monitor = 2, seed = 48, na = "interpolate", roster = roster(2006))
+  }
+  grown <- lapply(list(holes, in_sqlite(con, block = 70)), function(x) {
+    start <- begin(x)
+    fit <- withr::with_seed(49, update(start, x, na = "interpolate", roster = roster(2008)))
+    fit$release$statistics$monitor$id <- NULL
+    fit$release
+  })
+  expect_identical(grown[[2]], grown[[1]])
+  expect_length(grown[[1]]$statistics$monitor$periods, 2)
+})

@@ -151,6 +151,30 @@ test_that("calls that cannot grow are refused before anything is spent", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
+test_that("of several dates each is monitored by itself, as the error says, from one ledger", {
+  p <- monitor_panel(n = 300)
+  for (delta in c(1e-6, 0)) {
+    error <- expect_error(
+      dp_synth(p$donors, rbind(p$target, p$target), T0 = c(10, 12), epsilon = 6, delta = delta,
+        bounds = c(-1, 1), monitor = 2, protect = "donors"),
+      "without the other dates' units", class = "dpsc_error_monitor"
+    )
+    each <- as.numeric(sub(".*epsilon = ([0-9.]+).*", "\\1", conditionMessage(error)))
+    expect_equal(each, if (delta > 0) 4.1 else 3, tolerance = 0.05)
+    ledger <- dp_ledger(6, delta)
+    one <- function(T0) {
+      dp_synth(p$donors[, 1:13], p$target[1:13], T0 = T0, epsilon = each, delta = delta,
+        bounds = c(-1, 1), monitor = 2, ledger = ledger)
+    }
+    fits <- lapply(c(10, 12), one)
+    for (fit in fits) {
+      grown <- update(fit, p$donors, target = p$target, ledger = ledger)
+      expect_identical(monitor_left(grown), 0L)
+    }
+    expect_error(one(11), class = "dpsc_error_budget")
+  }
+})
+
 test_that("what does not follow the fit's periods is refused, and nothing is lost", {
   withr::local_seed(6)
   p <- monitor_panel(n = 300)
