@@ -72,7 +72,8 @@ each_date_words <- function(public) {
   digits <- 10^(2 - floor(log10(each)))
   paste0(
     "Monitor each date by itself, without the other dates' units, from one {.fn dp_ledger}: ",
-    dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits), "} each cost no more."
+    dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
+    "} each cost no more."
   )
 }
 
