@@ -15,7 +15,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
     growing <- !is.null(release$statistics$monitor)
     return(if (growing) lapply(fits, `[[<-`, "released", NULL) else fits)
   }
-  kept <- seq_len(first$panel$T0 + first$panel$T1)
+  kept <- seq_len(first$panel$T0 + NROW(first$panel$covariates) + first$panel$T1)
   fits <- estimate_gram(first, target[, kept, drop = FALSE], size, estimator)
   scale <- release_scale(release)
   lapply(fits, function(e) {
@@ -40,7 +40,8 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
 growing_base <- function(release, e = growing_start(release)) {
   first <- base_release(release)
   list(
-    statistics = first$statistics, target = release$statistics$monitor$target, own = e$own,
+    statistics = first$statistics, own = e$own,
+    target = unlist(release$statistics$monitor[c("target", "covariates")], use.names = FALSE),
     options = gram_options(
       first$privacy$private, first$panel$n, release_scale(first), "ridge", first$settings$lambda
     ),
@@ -53,7 +54,7 @@ growing_base <- function(release, e = growing_start(release)) {
 growing_start <- function(release) {
   first <- base_release(release)
   monitor <- release$statistics$monitor
-  target <- matrix(c(monitor$target, numeric(first$panel$T1)), 1L)
+  target <- matrix(c(monitor$target, monitor$covariates, numeric(first$panel$T1)), 1L)
   estimate_gram(first, target, sum(monitor$size), "ridge")[[1L]]
 }
 
@@ -77,16 +78,17 @@ carried <- function(disagreement, left) {
 
 #' Do target, people and estimator fit the periods that a release grew by?
 #' @param group (`matrix`, 1 x T, outcome units)\cr the mean target.
+#' @param covariates (`matrix`, 1 x q, or `NULL`)\cr of it.
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
-check_growing_target <- function(release, group, size, estimator, call) {
+check_growing_target <- function(release, group, size, estimator, call, covariates = NULL) {
   if (!periods_grown(release)) {
     return(invisible())
   }
   monitor <- release$statistics$monitor
   pre <- to_scale(group, release_scale(release))[1L, seq_len(release$panel$T0)]
   same <- isTRUE(all.equal(unname(pre), monitor$target, tolerance = 1e-8)) &&
-    isTRUE(all.equal(sum(size), sum(monitor$size)))
+    isTRUE(all.equal(sum(size), sum(monitor$size))) && same_between(release, covariates)
   if (!same || estimator != "ridge") {
     abort(c(
       "The new periods of this release were measured for its own target, and by ridge.",
@@ -96,4 +98,13 @@ check_growing_target <- function(release, group, size, estimator, call) {
       )
     ), "monitor", call)
   }
+}
+
+#' Are these the covariates of the target that is monitored?
+#' @noRd
+same_between <- function(release, covariates) {
+  known <- release$statistics$monitor$covariates
+  is.null(known) || isTRUE(all.equal(
+    scaled_covariates(covariates, release$panel$covariates)[1L, ], known, tolerance = 1e-8
+  ))
 }

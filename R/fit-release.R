@@ -82,10 +82,10 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
   }
   group <- mean_target(target, size)
   if (!gives_moments(release$method)) check_fitted_target(release, group, call)
-  check_growing_target(release, group, size, estimator, call)
   mean_covariates <- if (!is.null(covariates)) {
     matrix(colSums(covariates * (size / sum(size))), 1L)
   }
+  check_growing_target(release, group, size, estimator, call, mean_covariates)
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
   # New periods are of the group's mean.
   several <- nrow(target) > 1L && gives_moments(release$method) && !periods_grown(release)

@@ -254,8 +254,8 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
     )
   }
   fit$formula <- shown_formula(x)
-  # Names of columns, which are public: new periods are read by them.
-  if (!is.null(monitor)) fit$index <- unname(as.character(index))
+  # Names of columns, which are public: new periods are read by them. A table holds its own.
+  if (!is.null(monitor) && !missing(index)) fit$index <- unname(as.character(index))
   fit
 }
 

@@ -32,9 +32,9 @@ check_monitor <- function(monitor, call) {
 
 #' Can such a release grow? Before anything is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
-#' @param elsewhere (`flag`)\cr are people's rows in tables, files or other processes?
+#' @param stay (`flag`)\cr do people's rows stay elsewhere, so that only sums come here?
 #' @noRd
-check_can_grow <- function(public, call, elsewhere = FALSE) {
+check_can_grow <- function(public, call, stay = FALSE) {
   if (is.null(public$monitor)) {
     return(invisible())
   }
@@ -49,11 +49,9 @@ check_can_grow <- function(public, call, elsewhere = FALSE) {
     c("It serves {.code protect = \"donors\"}.",
       "With {.code protect = \"everyone\"} make one release when all periods are there.")
   } else if (!is.null(public$dates)) {
-    c("It serves one adoption date.", "Monitor each date by itself, from one {.fn dp_ledger}.")
-  } else if (!is.null(public$covariates)) {
-    c("It takes no covariates.", "Leave them out of the formula.")
-  } else if (elsewhere) {
-    c("It serves people in memory or in {.fn dp_chunks}.", "Read the people's rows into memory.")
+    c("It serves one adoption date.", each_date_words(public))
+  } else if (stay) {
+    rows_needed
   } else if (!identical(public$estimator, "ridge")) {
     c("It serves {.code estimator = \"ridge\"}.",
       "Difference-in-differences of a new period needs a release of its own.")
@@ -65,6 +63,28 @@ check_can_grow <- function(public, call, elsewhere = FALSE) {
     ), "monitor", call)
   }
 }
+
+#' What to do about several dates: what errs least of what was measured (bench/monitor-dates.R)
+#' @noRd
+each_date_words <- function(public) {
+  dates <- length(public$dates)
+  each <- share_of_epsilon(public$epsilon, public$delta, 1 / dates)
+  digits <- 10^(2 - floor(log10(each)))
+  paste0(
+    "Monitor each date by itself, without the other dates' units, from one {.fn dp_ledger}: ",
+    dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
+    "} each cost no more."
+  )
+}
+
+# Each person's numbers are cut and shortened before they are summed, which engines are not asked.
+rows_needed <- c(
+  "The sums of a new period are made here, of people's rows, and these stay where they are.",
+  paste(
+    "Say {.code compute = \"here\"}: a database's or a file's integers stream to this process.",
+    "Workers cannot."
+  )
+)
 
 #' What stands for method gram where periods are announced
 #' @noRd
@@ -100,29 +120,40 @@ growing_facts <- function(public) {
 #' The first release, and the record of what may follow
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
 #'   `epsilon`, of the first release; `id`; `paid`, from a ledger; `target` (T0, scaled units) and
-#'   `size`; `periods`, a list with one release each: `means` (8), `radius`, `sd`. RELEASED.
+#'   `size`; `covariates` of the target (q, scaled units), if there are any; `periods`, a list with
+#'   one release each: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
-  statistics$monitor <- list(
+  statistics$monitor <- c(list(
     announced = public$monitor, drawn = 0L, epsilon = plan$public$epsilon, id = plan$id,
     paid = public$paid, target = public$y, size = public$sizes, periods = list()
-  )
+  ), if (!is.null(public$between)) list(covariates = public$between))
   statistics
+}
+
+#' Covariates of the mean of several targets, in the mechanism's units, or `NULL`
+#' @param covariates (`list` or `NULL`)\cr of a panel. Its `target` is public.
+#' @noRd
+mean_between <- function(covariates, size) {
+  if (!is.null(covariates)) {
+    scaled_covariates(mean_target(covariates$target, size), covariates$columns)[1L, ]
+  }
 }
 
 #' Draw one period more
 #' @param release (`dp_release`).
 #' @param base (`list`)\cr from `growing_base()`.
-#' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all periods so far and the new one.
-#'   PRIVATE.
+#' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all periods so far and the new one, and
+#'   covariates after those before the treatment. PRIVATE.
 #' @param scale (`dpsc_bounds`)\cr of as many periods.
 #' @return A list: `means`, `radius`, `sd`. RELEASED.
 #' @noRd
 draw_period <- function(release, base, donors, scale) {
+  q <- NROW(release$panel$covariates)
   growing_release_cpp(
-    donors, facts_of_growing(release), base, release$statistics$monitor$periods, core_scale(scale),
-    release$privacy$rng
+    donors, facts_of_growing(release), base, release$statistics$monitor$periods,
+    insert_scale(core_scale(scale), q, release$panel$T0), release$privacy$rng
   )
 }
 
@@ -154,6 +185,8 @@ growing_problem <- function(release) {
     is_number(x$epsilon) && x$epsilon > 0 && is.character(x$id) && length(x$id) == 1L &&
     is.logical(x$paid) && length(x$paid) == 1L && !is.na(x$paid) &&
     is.numeric(x$target) && length(x$target) == release$panel$T0 && all(is.finite(x$target)) &&
+    is.numeric(x$covariates %||% 0) && all(is.finite(x$covariates)) &&
+    length(x$covariates) == NROW(release$panel$covariates) &&
     is.numeric(x$size) && length(x$size) >= 1L && all(x$size >= 1) && release$method == "gram"
   if (!ok) "The announced periods do not fit the statistics."
 }

@@ -8,19 +8,21 @@
 #'
 #' @section What is released:
 #' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a
-#' weight in the target's counterfactual, a function of the donor's own past. Of each new period a
-#' few sums over the donors are released, each person's part shortened to a radius: how far the
-#' donors strayed from their prediction, by their weight and, with less precision, by what they
-#' differ in most; and three second moments for the intervals. Noise is drawn anew for each period;
-#' what was published before does not change. Formulas and proof: the package's
-#' `proofs/growing.md`.
+#' weight in the target's counterfactual, a function of the donor's own past and covariates. Of
+#' each new period a few sums over the donors are released, each person's part shortened to a
+#' radius: how far the donors strayed from their prediction, by their weight and, with less
+#' precision, by what they differ in most; and three second moments for the intervals. Noise is
+#' drawn anew for each period; what was published before does not change. Formulas and proof: the
+#' package's `proofs/growing.md`.
 #'
 #' @section Who is protected:
 #' Neighbours differ in the whole row of one donor, in all periods, past and to come, and in every
 #' update. All announced periods together with the first release are (epsilon, delta)-private,
 #' whenever one stops and whatever later data look like: each period has a fixed share, and its
 #' guarantee holds for all rows. So past values in `newdata` may have been revised: that neither
-#' breaks the guarantee nor changes what was released.
+#' breaks the guarantee nor changes what was released. Nor are they compared: an answer that some
+#' past cell changed would tell of the one person whose it is. What is compared, the number of
+#' people, the periods and the target's own past, is public.
 #'
 #' The guarantee is for as many draws as were announced. **Do not draw a period twice**: keep the
 #' fit that `update()` gives ([write_release()]), and do not update an older copy. With a
@@ -37,25 +39,34 @@
 #' periods have the bounds of the last one before, and follow it immediately; several at once are
 #' drawn one by one.
 #'
+#' Covariates, `y ~ treated | x1 + x2`, are those before the treatment and stay as the first release
+#' took them: `newdata` must hold the same columns, by the same bounds and levels, which the fit
+#' knows, and the target's must not have changed.
+#'
+#' Rows may be in a [dp_table()], [dp_files()] or [dp_sources()] of these, for the first release and
+#' for each update, and need not be in the same place each time: seeded results are those of memory,
+#' bit for bit. An update makes people's rows wide once, before anything is drawn, and reads them
+#' twice for each new period. It takes `compute = "here"`: each person's numbers are cut and
+#' shortened before they are summed, and no engine or worker is asked to do that.
+#'
 #' @section Limits:
-#' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, no
-#' covariates, people in memory or in [dp_chunks()]: anything else is refused before anything is
-#' spent. Covariates: the weights of new periods are functions of a donor's past outcomes alone.
-#' Several dates or outcomes: monitor each by itself, from one [dp_ledger()]. A [dp_table()] or
-#' [dp_files()]: read its people into memory. New periods are measured for the fit's own target (of
-#' several treated units: their mean). New people cannot join: the number of donors is part of what
-#' was paid for.
-#' Each costs noise in proportion to the root of their announced number: announce what you need.
-#' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the first release alone
-#' and refuse a fit that has grown.
+#' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, rows
+#' that come here: anything else is refused before anything is spent. Several dates or outcomes:
+#' monitor each by itself, from one [dp_ledger()]. For dates the error says with which `epsilon`;
+#' measured (`bench/monitor-dates.R` of the sources), that errs less than one release whose periods
+#' are split over dates, and mostly less than a new release each period. New periods are measured
+#' for the fit's own target (of several treated units: their mean). New people cannot join: the
+#' number of donors is part of what was paid for. Each period costs noise in proportion to the root
+#' of their announced number: announce what you need. [pdp()], [conformal()], [placebo_time()] and
+#' [penalty_path()] speak of the first release alone and refuse a fit that has grown.
 #'
 #' @section Arguments of update():
-#' * `newdata` (`data.frame`, `matrix` or [dp_chunks()]): the panel with all its periods, in the
-#'   form that the fit was made from. PRIVATE.
-#' * `target` (`numeric` or `matrix`): with a matrix or chunks, the treated units' outcomes in all
-#'   periods. Those that the fit knows must not have changed. PUBLIC.
+#' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or
+#'   [dp_chunks()]): the panel with all its periods. PRIVATE.
+#' * `target` (`numeric` or `matrix`): with a matrix, chunks or a source of donors alone, the
+#'   treated units' outcomes in all periods. Those that the fit knows must not have changed. PUBLIC.
 #' * `index`, `formula`: of long data; the fit's own if it holds them. A fit that was made from a
-#'   written release holds neither.
+#'   written release holds neither. A table holds its own `index`.
 #' * `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if the fit
 #'   has any.
 #' * `ledger` ([dp_ledger()] or `NULL`): the one that paid, if one did.
@@ -66,8 +77,9 @@
 #' @return `update()`: a `dp_synth` with the new periods. `monitor_left()`: number of announced
 #'   periods that can still be drawn.
 #' @section Errors: `dpsc_error_monitor`: `newdata` that skips or repeats a period, holds another
-#'   number of people or another past of the target; a period drawn before; none left. What the
-#'   input of [dp_synth()] may be wrong in. All before anything is drawn.
+#'   number of people or another past of the target; rows that stay elsewhere; a period drawn
+#'   before; none left. `dpsc_error_covariate`: other covariates. What the input of [dp_synth()] may
+#'   be wrong in. All before anything is drawn.
 #' @seealso [dp_synth()], [write_release()]; `update()` for what is free: [update.dp_synth()].
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 4, effect = 0.3)
@@ -108,14 +120,20 @@ update_growing <- function(object, newdata, target = NULL, index = object$index,
   }
   again <- check_flag(again, call = call)
   check_draws_here(call)
+  if (inherits(newdata, "dp_source") && !missing(index)) abort_index_given(call)
   panel <- newer_panel(object, newdata, target, index, formula, times, na, roster, call)
   group <- mean_target(panel$target, release$statistics$monitor$size)
   check_newer(object, panel, group, call)
+  covariates <- newer_covariates(release, panel, call)
+  donors <- open_newer(release, panel, call)
+  on.exit(close_donors(donors))
   for (period in seq_len(panel$T1 - release$panel$T1)) {
-    release <- grow_release(release, panel, ledger, again, call)
+    release <- grow_release(release, panel, donors, ledger, again, call)
   }
   rownames(group) <- rownames(object$target)
-  fit <- fit_release(release, group, "ridge", sum(release$statistics$monitor$size), call)
+  fit <- fit_release(
+    release, group, "ridge", sum(release$statistics$monitor$size), call, covariates
+  )
   fit$formula <- object$formula
   fit$index <- object$index
   fit
@@ -129,17 +147,23 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
   if (inherits(newdata, "dp_chunks")) {
     return(panel_from_chunks(newdata, target, T0, times, call))
   }
-  if (!is.data.frame(newdata)) {
+  elsewhere <- inherits(newdata, "dp_source")
+  # A source of donors alone, or of long rows.
+  if (elsewhere && !is.null(target)) {
+    return(panel_from_donors(newdata, target, T0, times, call))
+  }
+  if (!elsewhere && !is.data.frame(newdata)) {
     check_given(is.null(target), "target", "the treated unit's outcome, one value a period", call)
     return(panel_from_matrix(newdata, target, T0, times, call))
   }
   if (is.null(formula)) {
     abort(c(
       "{.arg formula} is required: this fit does not hold the one it was made with.",
-      i = "Give it as in {.fn dp_synth}. Nothing was spent."
+      i = "Give it as in {.fn dp_synth}. Nothing was spent.",
+      i = if (elsewhere) "Of a source of donors alone give {.arg target}."
     ), "argument", call)
   }
-  if (is.null(index)) {
+  if (is.null(index) && !elsewhere) {
     abort(c(
       "{.arg index} is required: this fit does not hold the names of its columns.",
       i = "Give the columns of unit and time as in {.fn dp_synth}. Nothing was spent."
@@ -149,9 +173,71 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
   bounds <- if (inherits(roster, "dp_roster")) {
     longer_bounds(bounds, max(length(roster$periods), nrow(bounds)))
   }
+  na <- check_gaps(na, roster, call)
+  parts <- split_covariates(formula, call)
+  declared <- known_covariates(release$panel$covariates, parts$names, call)
+  if (elsewhere) {
+    return(panel_with_gaps(
+      parts$formula, newdata, na = na, roster = roster, bounds = bounds, call = call,
+      private = TRUE, covariates = declared
+    ))
+  }
   panel_with_gaps(
-    formula, newdata, index, check_gaps(na, roster, call), roster, bounds, call, private = TRUE
+    parts$formula, newdata, index, na, roster, bounds, call, private = TRUE, covariates = declared
   )
+}
+
+#' What was declared of the covariates that a release knows
+#'
+#' A factor's first level, with which the others are compared, is not in a release, and need not be:
+#' what is none of the others counts as it.
+#' @param columns (`data.frame` or `NULL`)\cr of the release.
+#' @param names (`character` or `NULL`)\cr covariates that the formula names.
+#' @return As from [split_bounds()].
+#' @section Errors: `dpsc_error_covariate`.
+#' @noRd
+known_covariates <- function(columns, names, call) {
+  declared <- lapply(names, function(name) {
+    at <- match(name, columns$name)
+    if (!is.na(at)) {
+      return(c(columns$lower[[at]], columns$upper[[at]]))
+    }
+    lead <- paste0(name, ": ")
+    levels <- columns$name[startsWith(as.character(columns$name), lead)]
+    if (!length(levels)) abort_other_covariates(columns, call)
+    levels <- substring(levels, nchar(lead) + 1L)
+    c(setdiff(c("another", paste(c("not", levels), collapse = " ")), levels)[[1L]], levels)
+  })
+  rlang::set_names(declared, names)
+}
+
+abort_other_covariates <- function(columns, call) {
+  abort(c(
+    "{.arg newdata} must give the covariates that the fit knows, in the same order.",
+    x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}.",
+    i = "Nothing was released and nothing was spent."
+  ), c("covariate", "monitor"), call)
+}
+
+#' Are a panel's covariates those of the fit, and the target's unchanged?
+#' @return Those of the mean target, 1 x q, or `NULL`. PUBLIC.
+#' @section Errors: `dpsc_error_covariate`, `dpsc_error_monitor`.
+#' @noRd
+newer_covariates <- function(release, panel, call) {
+  known <- release$panel$covariates
+  if (!isTRUE(all.equal(panel$covariates$columns, known))) abort_other_covariates(known, call)
+  if (is.null(known)) {
+    return(NULL)
+  }
+  own <- mean_target(panel$covariates$target, release$statistics$monitor$size)
+  if (!same_between(release, own)) {
+    abort(c(
+      "The target's covariates in {.arg newdata} are not the fit's.",
+      i = "What was released was measured for the target as it was: give that.",
+      i = "Nothing was released and nothing was spent."
+    ), "monitor", call)
+  }
+  unname(own)
 }
 
 #' Bounds by period, the last one's for those that come
@@ -240,36 +326,72 @@ skipped_period <- function(times, old) {
   if (length(far)) far[[1L]] + 1L else NA_integer_
 }
 
-#' A release with one period more: written down as drawn, then drawn
+#' The bounds of a release's periods and of those that come
+#' @return A `dpsc_bounds`.
 #' @noRd
-grow_release <- function(release, panel, ledger, again, call) {
+newer_bounds <- function(release, periods, call) {
+  bounds <- cbind(release$bounds$lower, release$bounds$upper)
+  new_bounds(longer_bounds(bounds, periods), periods, call)
+}
+
+#' Donors of all periods, opened once for all that are drawn now, before the first draw
+#' @return As from [open_donors()]; whoever asked closes them. PRIVATE.
+#' @section Errors: `dpsc_error_monitor` where only sums would come; those of [open_donors()].
+#' @noRd
+open_newer <- function(release, panel, call) {
+  if (rows_stay(panel$donors)) {
+    abort(c(
+      "{.arg newdata} cannot be used for new periods.", x = rows_needed[[1L]],
+      i = rows_needed[[2L]], i = "Nothing was released and nothing was spent."
+    ), "monitor", call)
+  }
+  public <- list(
+    private = TRUE, bounds = newer_bounds(release, panel$T0 + panel$T1, call), T0 = panel$T0,
+    covariates = release$panel$covariates
+  )
+  mechanism_rows(open_donors(panel$donors, public, FALSE, call), "donors", panel, public)
+}
+
+#' A release with one period more: written down as drawn, then drawn
+#' @param donors (`any`)\cr from `open_newer()`. PRIVATE.
+#' @noRd
+grow_release <- function(release, panel, donors, ledger, again, call) {
   monitor <- release$statistics$monitor
   periods <- release$panel$T0 + release$panel$T1 + 1L
-  bounds <- longer_bounds(cbind(release$bounds$lower, release$bounds$upper), periods)
+  bounds <- newer_bounds(release, periods, call)
   base <- growing_base(release)
-  donors <- first_periods(panel$donors, periods)
+  q <- NROW(release$panel$covariates)
+  donors <- first_periods(donors, periods + q, grid_of(bounds, q, release$panel$T0)$id)
   taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again, call)
-  drawn <- draw_period(
-    release, base, after_charge(donors, TRUE), new_bounds(bounds, periods, call)
-  )
+  drawn <- draw_period(release, base, after_charge(donors, TRUE), bounds)
   release$statistics$monitor$drawn <- taken
   release$statistics$monitor$periods <- c(monitor$periods, list(drawn))
   release$panel$T1 <- release$panel$T1 + 1L
   release$panel$times <- panel$times[seq_len(periods)]
-  release$bounds <- list(lower = bounds[, 1L], upper = bounds[, 2L])
+  release$bounds <- bounds[c("lower", "upper")]
   release
 }
 
-#' Donors up to a period
+#' Donors up to a period, and their covariates
+#'
+#' Rows of an engine are on the grid of all periods. Bounds go on as the last one's, so a period has
+#' the same cells on the grid of the first ones alone, whose name they take.
+#' @param grid (`numeric(2)`)\cr `id` of that grid.
 #' @noRd
-first_periods <- function(donors, periods) {
+first_periods <- function(donors, columns, grid) {
+  cut <- function(block) {
+    if (ncol(block) == columns) return(block)
+    out <- block[, seq_len(columns), drop = FALSE]
+    if (!is.null(attr(block, "on_grid"))) attr(out, "on_grid") <- grid
+    out
+  }
   if (is.matrix(donors)) {
-    return(if (ncol(donors) == periods) donors else donors[, seq_len(periods), drop = FALSE])
+    return(cut(donors))
   }
   all <- donors
   donors$reader <- function(i, charged, call) {
     all$charged <- charged
-    read_block(all, i, call)[, seq_len(periods), drop = FALSE]
+    cut(read_block(all, i, call))
   }
   donors
 }

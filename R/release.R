@@ -170,7 +170,8 @@ plan_release <- function(panel, epsilon, delta, bounds, method, calibration, led
   check_covariate_method(public, call)
   public$monitor <- check_monitor(monitor, call)
   public[c("paid", "sizes")] <- list(!is.null(ledger), size)
-  check_can_grow(public, call, elsewhere = inherits(panel$donors, "dp_elsewhere"))
+  check_can_grow(public, call, stay = rows_stay(panel$donors))
+  if (!is.null(public$monitor)) public$between <- mean_between(panel$covariates, size)
   mechanism <- release_mechanism(public)
   plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
     e$call <- call

@@ -92,7 +92,8 @@ roster_covariates <- function(own, declared, roster, treatment, private, hide, c
   none <- own[rep(NA_integer_, length(units)), , drop = FALSE]
   none$unit <- units
   none$time <- roster$periods[[1L]]
-  all <- rbind(own, none)
+  # First, so that what is known of the period is written over it.
+  all <- rbind(none, own)
   at <- match(all$unit, units)
   all$unit <- at
   source_covariates(all, times, treatment$T0, declared, private, hide, TRUE, call)

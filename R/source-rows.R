@@ -37,6 +37,13 @@ open_donors <- function(donors, public, calibrated, call) {
   join_rows(opened)
 }
 
+#' Do some rows of a panel's donors stay where they are, and sums come in their place?
+#' @noRd
+rows_stay <- function(donors) {
+  stays <- function(part) inherits(part, "dp_source") && part$compute != "here"
+  inherits(donors, "dp_elsewhere") && any(vapply(donors$parts, stays, NA))
+}
+
 count_rows <- function(rows) {
   if (is.matrix(rows)) nrow(rows) else if (is.null(rows$n)) sum(block_rows(rows)) else rows$n
 }

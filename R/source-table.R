@@ -37,8 +37,9 @@
 #' units are written into a temporary table, and the engine fills gaps row by row. An engine's rows
 #' have no order: of several rows of a unit in a period the largest outcome counts. Without a roster
 #' every unit needs one finite outcome a period. Outcome, treatment and covariates are columns, and
-#' a factor's levels are in `bounds` also where `epsilon = Inf`. Fits with `monitor`, methods
-#' other than `"gram"` and classical estimators need the donors in memory.
+#' a factor's levels are in `bounds` also where `epsilon = Inf`. Fits that grow ([dp_monitor]) take
+#' `compute = "here"`, for the first release and for `update(fit, newdata)`. Methods other than
+#' `"gram"` and classical estimators need the donors in memory.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of

@@ -42,28 +42,64 @@ growing_hook <- function(recorder, tamper = identity, bits = NULL) {
   }
 }
 
-# A first release and all announced periods, recorded. `panels`: one for each look at people.
-grow_recorded <- function(mechanism, panels, scope) {
+# A first release and all announced periods, recorded. `panels`: one for each look at people;
+# `place` puts them where they are read from.
+grow_recorded <- function(mechanism, panels, scope, place = identity) {
   first <- mechanism$T0 + 1
-  fit <- suppressWarnings(scope$dp_synth.matrix(panels[[1]][, seq_len(first)],
+  rows <- place(panels[[1]][, seq_len(first)])
+  start <- if (is.matrix(rows)) scope$dp_synth.matrix else scope$dp_synth.dp_source
+  fit <- suppressWarnings(start(rows,
     target = mechanism$target[seq_len(first)], T0 = mechanism$T0, epsilon = mechanism$epsilon,
     delta = mechanism$delta, bounds = c(-1, 1), control = dp_control(rng = "R"),
     size = mechanism$size, monitor = length(panels) - 1
   ))
   for (k in seq_along(panels)[-1]) {
     upto <- seq_len(first + k - 1)
-    fit <- scope$update_growing(fit, panels[[k]][, upto], target = mechanism$target[upto])
+    fit <- scope$update_growing(fit, place(panels[[k]][, upto]), target = mechanism$target[upto])
   }
   fit$release
 }
 
-replay_growing <- function(mechanism, pair, ..., n_runs = 2) {
+replay_growing <- function(mechanism, pair, ..., n_runs = 2, place = identity) {
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, list(
     gram_release_cpp = core_hook(recorder), growing_release_cpp = growing_hook(recorder, ...)
   ))
   audit_replay(list(
     recorder = recorder, ours = TRUE,
-    run = function(panels) grow_recorded(mechanism, panels, scope)$privacy
+    run = function(panels) grow_recorded(mechanism, panels, scope, place)$privacy
   ), pair, n_runs)
+}
+
+# Public facts of a growing release for audits.
+monitor_mechanism <- function(n, delta = 1e-6, epsilon = 2, size = 1) {
+  withr::local_seed(21)
+  list(
+    target = stats::runif(9, -0.5, 0.5), T0 = 5, epsilon = epsilon, delta = delta, size = size
+  )
+}
+
+# Looks at flat donors, of whom one is another person in all of them, with another past each time.
+monitor_pairs <- function(n, looks = 4) {
+  withr::local_seed(22)
+  flat <- matrix(stats::runif(n * 9, -0.1, 0.1), n)
+  swap <- function(from, to) {
+    lapply(list(from, to), function(row) {
+      lapply(seq_len(looks), function(k) {
+        panel <- flat
+        panel[1, ] <- if (is.function(row)) row(k) else row
+        panel
+      })
+    })
+  }
+  past <- rep(c(1, -1), length.out = 5)
+  list(
+    turn = swap(c(past, rep(1, 4)), c(past, rep(-1, 4))),
+    edges = swap(rep(-1, 9), rep(1, 9)),
+    jump = swap(rep(0, 9), c(rep(-1, 6), 1, -1, 1)),
+    # The past is revised between looks, differently in the two worlds.
+    revised = swap(
+      function(k) c((-1)^k * past, rep((-1)^k, 4)), function(k) c(past, rep((-1)^(k + 1), 4))
+    )
+  )
 }

@@ -110,7 +110,6 @@ test_that("what cannot be combined says how to mend it, and spends nothing", {
     dates_objective = list(y ~ on, many$data, protect = "donors", method = "objective"),
     dates_monitor = list(y ~ on, many$data, protect = "donors", monitor = 3),
     covariates_output = list(y ~ on | x1, mean_only, method = "output"),
-    covariates_monitor = list(y ~ on | x1, mean_only, monitor = 3),
     outcomes_output = list(cbind(y, z) ~ on, mean_only, method = "output"),
     outcomes_monitor = list(cbind(y, z) ~ on, mean_only, monitor = 3),
     outcomes_bounds = list(cbind(y, z) ~ on, mean_only, bounds = c(0, 100)),

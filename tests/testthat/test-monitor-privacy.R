@@ -1,37 +1,5 @@
 # Releases that grow: what one person moves over all looks, and what errors are said to be.
 
-monitor_mechanism <- function(n, delta = 1e-6, epsilon = 2, size = 1) {
-  withr::local_seed(21)
-  list(
-    target = stats::runif(9, -0.5, 0.5), T0 = 5, epsilon = epsilon, delta = delta, size = size
-  )
-}
-
-# Looks at flat donors, of whom one is another person in all of them, with another past each time.
-monitor_pairs <- function(n, looks = 4) {
-  withr::local_seed(22)
-  flat <- matrix(stats::runif(n * 9, -0.1, 0.1), n)
-  swap <- function(from, to) {
-    lapply(list(from, to), function(row) {
-      lapply(seq_len(looks), function(k) {
-        panel <- flat
-        panel[1, ] <- if (is.function(row)) row(k) else row
-        panel
-      })
-    })
-  }
-  past <- rep(c(1, -1), length.out = 5)
-  list(
-    turn = swap(c(past, rep(1, 4)), c(past, rep(-1, 4))),
-    edges = swap(rep(-1, 9), rep(1, 9)),
-    jump = swap(rep(0, 9), c(rep(-1, 6), 1, -1, 1)),
-    # The past is revised between looks, differently in the two worlds.
-    revised = swap(
-      function(k) c((-1)^k * past, rep((-1)^k, 4)), function(k) c(past, rep((-1)^(k + 1), 4))
-    )
-  )
-}
-
 test_that("no person moves a step of any look by more than it was charged for", {
   withr::local_seed(23)
   for (setting in list(

@@ -145,18 +145,34 @@ test_that("calls that cannot grow are refused before anything is spent", {
   }
   expect_error(several(T0 = c(10, 12), protect = "donors"), class = "dpsc_error_monitor")
   expect_error(several(T0 = 10, protect = "everyone"), class = "dpsc_error")
-  long <- data.frame(
-    who = rep(1:301, 11), when = rep(1:11, each = 301), age = rep(stats::runif(301), 11),
-    y = as.vector(rbind(p$donors, p$target)[, 1:11])
-  )
-  long$on <- as.integer(long$who == 301 & long$when == 11)
-  expect_error(dp_synth(y ~ on | age, long, c("who", "when"), epsilon = 4,
-    bounds = list(y = c(-1, 1), age = c(0, 1)), monitor = 2, ledger = ledger),
-  class = "dpsc_error_monitor")
   expect_error(check_can_grow(list(
     monitor = 2, private = TRUE, method = "gram", estimator = "ridge"
-  ), NULL, elsewhere = TRUE), "memory", class = "dpsc_error_monitor")
+  ), NULL, stay = TRUE), "here", class = "dpsc_error_monitor")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("of several dates each is monitored by itself, as the error says, from one ledger", {
+  p <- monitor_panel(n = 300)
+  for (delta in c(1e-6, 0)) {
+    error <- expect_error(
+      dp_synth(p$donors, rbind(p$target, p$target), T0 = c(10, 12), epsilon = 6, delta = delta,
+        bounds = c(-1, 1), monitor = 2, protect = "donors"),
+      "without the other dates' units", class = "dpsc_error_monitor"
+    )
+    each <- as.numeric(sub(".*epsilon = ([0-9.]+).*", "\\1", conditionMessage(error)))
+    expect_equal(each, if (delta > 0) 4.1 else 3, tolerance = 0.05)
+    ledger <- dp_ledger(6, delta)
+    one <- function(T0) {
+      dp_synth(p$donors[, 1:13], p$target[1:13], T0 = T0, epsilon = each, delta = delta,
+        bounds = c(-1, 1), monitor = 2, ledger = ledger)
+    }
+    fits <- lapply(c(10, 12), one)
+    for (fit in fits) {
+      grown <- update(fit, p$donors, target = p$target, ledger = ledger)
+      expect_identical(monitor_left(grown), 0L)
+    }
+    expect_error(one(11), class = "dpsc_error_budget")
+  }
 })
 
 test_that("what does not follow the fit's periods is refused, and nothing is lost", {

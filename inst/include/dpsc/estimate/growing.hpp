@@ -41,7 +41,7 @@ constexpr double kept_error = 0.15;
 struct growing_base {
   gram_statistics statistics;
   estimator_options options;
-  Eigen::VectorXd target;  // T0, scaled units
+  Eigen::VectorXd target;  // T0, scaled units, then covariates
   Eigen::MatrixXd own;     // T1 x T1: how one person strays from its prediction
   double lift = 1.0;       // by what placebo errors exceed that
   double radius = 0.0;     // to which the last round shortened whitened rows; 0: to none
@@ -52,11 +52,11 @@ class growing_estimate {
   explicit growing_estimate(const growing_base& base)
       : base_(base), estimator_(base.statistics, base.options) {
     const gram_statistics& s = base.statistics;
-    if (s.covariates > 0) throw std::invalid_argument("a growing release takes no covariates");
     const mean_regression fit = estimator_.regression(base.target);
     const Eigen::VectorXd mean = s.mean.head(s.pre), slope = fit.slopes.rowwise().mean();
     centre_ = fit.basis * slope / s.weight;
-    if (s.demean) centre_.array() += 1.0 / static_cast<double>(s.T0());
+    const Eigen::Index before = s.periods_before();
+    if (s.demean) centre_.head(before).array() += 1.0 / static_cast<double>(before);
     centre_at_ = (s.mean.tail(s.T1()).mean() - slope.dot(mean)) / s.weight;
     start_ = centre_.dot(base.target) + centre_at_;
     const Eigen::MatrixXd directions = choose_directions(fit);
@@ -372,8 +372,8 @@ class growing_estimate {
 
   growing_base base_;
   counterfactual_estimator estimator_;
-  Eigen::VectorXd centre_;  // T0: of a scaled row
-  Eigen::MatrixXd ways_;    // T0 x k
+  Eigen::VectorXd centre_;  // T0, then covariates: of a scaled row
+  Eigen::MatrixXd ways_;    // as many x k
   Eigen::VectorXd ways_at_;
   double centre_at_ = 0.0;
   double start_ = 0.0;                        // the base's prediction of the target

@@ -155,25 +155,41 @@ namespace calibration_detail {
 
 constexpr int shift = 20;
 
-/// Losses of thresholds that increase: how many values lie beyond each, less what may.
-/// A value that is not a number lies beyond all.
+/// How many values lie beyond each of some thresholds that increase. One that is not a number lies
+/// beyond all.
+class beyond_counts {
+ public:
+  explicit beyond_counts(const std::vector<double>& thresholds)
+      : thresholds_(thresholds), first_(thresholds.size() + 1, 0) {}
+
+  void add(double v) {
+    const auto at = std::isnan(v) ? thresholds_.end()
+                                  : std::lower_bound(thresholds_.begin(), thresholds_.end(), v);
+    ++first_[static_cast<std::size_t>(at - thresholds_.begin())];
+  }
+
+  /// Less what may.
+  std::vector<std::int64_t> losses(double allowed) const {
+    std::vector<std::int64_t> out(thresholds_.size());
+    std::int64_t outside = 0;
+    for (std::size_t k = thresholds_.size(); k-- > 0;) {
+      outside += first_[k + 1];
+      out[k] = std::max<std::int64_t>(0, outside - static_cast<std::int64_t>(allowed));
+    }
+    return out;
+  }
+
+ private:
+  std::vector<double> thresholds_;
+  std::vector<std::int64_t> first_;
+};
+
 inline std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
                                         const std::vector<double>& thresholds, double allowed) {
-  std::vector<std::int64_t> first(thresholds.size() + 1, 0);
+  beyond_counts counts(thresholds);
   for (Eigen::Index j = 0; j < values.cols(); ++j)
-    for (Eigen::Index i = 0; i < values.rows(); ++i) {
-      const double v = values(i, j);
-      const auto at = std::isnan(v) ? thresholds.end()
-                                    : std::lower_bound(thresholds.begin(), thresholds.end(), v);
-      ++first[static_cast<std::size_t>(at - thresholds.begin())];
-    }
-  std::vector<std::int64_t> out(thresholds.size());
-  std::int64_t outside = 0;
-  for (std::size_t k = thresholds.size(); k-- > 0;) {
-    outside += first[k + 1];
-    out[k] = std::max<std::int64_t>(0, outside - static_cast<std::int64_t>(allowed));
-  }
-  return out;
+    for (Eigen::Index i = 0; i < values.rows(); ++i) counts.add(values(i, j));
+  return counts.losses(allowed);
 }
 
 }  // namespace calibration_detail

@@ -142,11 +142,12 @@ inline person_vector vector_of(const person_numbers& z, const Eigen::VectorXd& a
   return out;
 }
 
-/// Everybody's vector, one at a time. PRIVATE.
+/// Everybody's vector, one at a time: of as many people in every pass. PRIVATE.
 template <typename Visit>
 void each_vector(const row_source& source, const grid_map& rows, const Eigen::VectorXd& aim,
-                 const Visit& visit, const ticker& tick) {
+                 double n, const Visit& visit, const ticker& tick) {
   person_numbers one = person_numbers::Zero();
+  double seen = 0.0;
   source.pass([&](const table_view& table) {
     block_reader reader(table, rows.map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
@@ -155,14 +156,17 @@ void each_vector(const row_source& source, const grid_map& rows, const Eigen::Ve
         for (Eigen::Index j = 0; j < z.cols(); ++j) one[j] = z(i, j) * rows.unit;
         visit(vector_of(one, aim));
       }
+      seen += static_cast<double>(z.rows());
       tick(static_cast<double>(z.rows() * (rows.map.periods() + 40)));
     }
   });
+  if (seen != n) throw std::invalid_argument("the rows are not as many as were announced");
 }
 
 }  // namespace period_detail
 
-/// Radius, then sums: two looks at people.
+/// Radius, then sums: two looks at people, whose rows must come here: a vector is cut and shortened
+/// in ways that no question of row_source asks.
 inline period_release release_period(const row_source& source, const row_scale& scale,
                                      const period_frame& frame, const period_plan& plan,
                                      noise& draws, const ticker& tick) {
@@ -171,18 +175,8 @@ inline period_release release_period(const row_source& source, const row_scale& 
   const grid_map rows = map_on_grid(scale, frame.loadings, frame.origin);
   const Eigen::VectorXd aim = frame.aim.normalized();
   if (frame.directions() > directions) throw std::invalid_argument("too many directions");
-  const auto n = static_cast<std::size_t>(plan.n);
+  if (source.answers()) throw std::invalid_argument("a new period takes rows, not sums of them");
 
-  Eigen::MatrixXd norms(static_cast<Eigen::Index>(n), 1);  // PRIVATE
-  std::size_t seen = 0;
-  each_vector(
-      source, rows, aim,
-      [&](const person_vector& v) {
-        if (seen < n) norms(static_cast<Eigen::Index>(seen), 0) = v.norm();
-        ++seen;
-      },
-      tick);
-  if (seen != n) throw std::invalid_argument("the rows are not as many as were announced");
   std::vector<double> radii, prior;
   for (int k = -3; k <= 40; ++k) {
     radii.push_back(radius * std::pow(2.0, k / 2.0));
@@ -192,8 +186,11 @@ inline period_release release_period(const row_source& source, const row_scale& 
         radii.back() > rows.reach * (1.0 + cut * std::sqrt(static_cast<double>(directions))) + 20.0)
       break;
   }
+  calibration_detail::beyond_counts outside(radii);  // PRIVATE
+  each_vector(
+      source, rows, aim, plan.n, [&](const person_vector& v) { outside.add(v.norm()); }, tick);
   private_choice choice;
-  choice.losses = calibration_detail::beyond(norms, radii, std::floor(beyond * plan.n));
+  choice.losses = outside.losses(std::floor(beyond * plan.n));
   choice.units = exponent_units(plan.exponent, choice_shift);
   choice.shift = choice_shift;
   choice.offsets = prior_offsets(prior, choice_shift);
@@ -204,7 +201,7 @@ inline period_release release_period(const row_source& source, const row_scale& 
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(parts);
   bool within = true;
   each_vector(
-      source, rows, aim,
+      source, rows, aim, plan.n,
       [&](const person_vector& v) {
         const double length = v.norm();
         const double factor = zoom * (length <= out.radius ? 1.0 : out.radius / length);
