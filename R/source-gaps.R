@@ -26,7 +26,9 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call
   if (length(periods) > 300L) abort_periods(length(periods), call)
   middle <- row_middle(bounds, length(periods), private, call)
   check_covariate_fields(table, names(covariates), call)
-  own <- roster_rows(table, columns$outcome, roster$unit[treatment$units], covariates, call)
+  own <- roster_rows(
+    table, columns$outcome, roster$unit[treatment$units], covariates, hide, call
+  )
   own <- own[own$time %in% periods, , drop = FALSE]
   unit <- match(own$unit, roster$unit[treatment$units])
   time <- match(own$time, periods)
@@ -100,15 +102,21 @@ roster_covariates <- function(own, declared, roster, treatment, private, hide, c
 }
 
 #' Rows of the treated units: largest outcomes first
+#' @param hide (`flag`)\cr are these people protected?
 #' @noRd
-roster_rows <- function(table, outcome, units, covariates, call) {
+roster_rows <- function(table, outcome, units, covariates, hide, call) {
   con <- table$con
   name <- fresh_name(table$dialect)
   kept <- keep_units(table, name, units, call)
   on.exit(quiet_sql(con, paste("DROP TABLE", kept)))
-  columns <- vapply(c(table$index[[2L]], outcome, names(covariates)), quoted, "", con = con)
+  cells <- if (hide) {
+    treated_cells(table, outcome, covariates, call)
+  } else {
+    vapply(c(outcome, names(covariates)), quoted, "", con = con)
+  }
   found <- run_sql(con, paste0(
-    "SELECT dpsc_r, ", paste(columns, collapse = ", "), " FROM ", joined_units(table, kept)
+    "SELECT dpsc_r, ", paste(c(quoted(con, table$index[[2L]]), cells), collapse = ", "), " FROM ",
+    joined_units(table, kept)
   ), call, TRUE, what = "Reading the treated units")
   names(found) <- c("unit", "time", "y", covariate_name(names(covariates)))
   found$unit <- units[found$unit]

@@ -12,7 +12,9 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
                                       covariates = NULL) {
   source <- data
   formula <- check_panel_formula(formula, call)
-  columns <- c(formula_columns(formula, call), list(covariates = names(covariates), hide = hide))
+  columns <- c(formula_columns(formula, call), list(
+    covariates = names(covariates), hide = hide, protected = if (hide) list(declared = covariates)
+  ))
   parts <- long_parts(source, columns, call)
   facts <- lapply(parts, part_facts, columns = columns, call = call)
   times <- common_periods(facts, call)
@@ -175,8 +177,12 @@ part_facts.dp_table <- function(part, columns, call) {
     yes <- check_treated(on, columns$treated, call)
     if (length(yes)) {
       out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
-      more <- vapply(columns$covariates, quoted, "", con = con)
-      shown <- c(unit, time, quoted(con, outcome), treated, more)
+      cells <- if (is.null(columns$protected)) {
+        vapply(c(outcome, columns$covariates), quoted, "", con = con)
+      } else {
+        treated_cells(table, outcome, columns$protected$declared, call)
+      }
+      shown <- c(unit, time, cells[[1L]], treated, cells[-1L])
       out$treated <- run_sql(con, paste0(
         "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
         " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"

@@ -154,6 +154,31 @@ void test_shell() {
   CHECK(squared[dpsc::choose_energy(energy, bits, exponent, "radius", draws)] > 1e6);
 }
 
+// The draw of a radius at every price: a row just within the smallest radius for one just within
+// the largest moves its log-ratios by all of the exponent, and by no more.
+void test_prices() {
+  for (int price = dpsc::radius_price; price <= dpsc::most_radius_price; ++price) {
+    const double exponent = uniform(0.05, 3.0);
+    const std::vector<double> squared{9.0, 1e4, 1e6, 1e8};
+    const int bits = dpsc::energy_bits(5.0, price);
+    MatrixXd z = random_matrix(5, 1, 2000.0).array().round(), other = z;
+    z(2, 0) = 3.0;
+    other(2, 0) = -1e4;
+    dpsc::drawn_noise<test_engine> draws(engine);
+    dpsc::recorded_noise record(draws);
+    for (const MatrixXd* rows : {&z, &other}) {
+      dpsc::radius_energy energy(squared, price, bits);
+      energy.add(*rows);
+      (void)dpsc::choose_energy(energy, bits, exponent, "radius", record);
+    }
+    const VectorXd moved = record.calls()[1].exact - record.calls()[0].exact;
+    const double range = record.calls()[0].scale[0] * (moved.maxCoeff() - moved.minCoeff());
+    CHECK(record.calls()[0].scale == record.calls()[1].scale);
+    CHECK(range <= exponent);
+    CHECK(range > 0.999 * exponent);
+  }
+}
+
 // Sums over people against neighbours: one row replaced by any other moves them by what is claimed.
 void test_sensitivities(int rounds) {
   double most_energy = 0.0, most_gram = 0.0, most_laplace = 0.0;

@@ -25,6 +25,7 @@
 #include "harness.hpp"
 #include "mechanism_tests.hpp"
 #include "paper_tests.hpp"
+#include "solver_tests.hpp"
 
 namespace {
 
@@ -579,6 +580,7 @@ int main(int argc, char** argv) {
       {"row maps", [&] { test_row_maps(properties); }},
       {"sensitivities", [&] { test_sensitivities(properties); }},
       {"shell", [] { test_shell(); }},
+      {"prices of radii", test_prices},
       {"budgets", [&] { test_budgets(properties); }},
       {"calibration", [&] { test_calibration(properties); }},
       {"weights", [&] { test_weights(properties); }},
@@ -586,6 +588,7 @@ int main(int argc, char** argv) {
       {"reordered rows", [&] { test_reordered(properties / 4); }},
       {"products of features", [&] { test_products(properties / 4); }},
       {"method gram", [&] { test_gram(properties); }},
+      {"penalised models", [&] { test_penalised(4 * properties); }},
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"supports", test_supports},
       {"leave one out", [&] { test_leave_one_out(properties); }},

@@ -67,6 +67,56 @@ test_that("a number among text, and text among numbers, are told by what the col
   expect_identical(read(quote(g >= 2)), c(2, 5))
 })
 
+# Protected treated people of a SQLite table whose columns hold anything; a cell of one is changed.
+loose_treated <- function(change, gaps) {
+  people <- data.frame(
+    unit = rep(sprintf("u%02d", 1:30), 6L), week = rep(1:6, each = 30L),
+    y = stats::dnorm(1:180 / 60), x = rep(1:30 / 7, 6L), f = rep(c("a", "b"), 90L)
+  )
+  people$on <- as.integer(people$unit > "u20" & people$week > 4L)
+  con <- sqlite_of(people, "typed")
+  DBI::dbExecute(con, "CREATE TABLE sales (unit TEXT, week INTEGER, y, x, f, \"on\" INTEGER)")
+  DBI::dbExecute(con, "INSERT INTO sales SELECT * FROM typed")
+  if (!is.null(change)) DBI::dbExecute(con, change)
+  units <- unique(people$unit)
+  roster <- if (gaps) dp_roster(units, ifelse(units > "u20", 5L, NA), 1:6)
+  declared <- list(x = c(0, 5), f = c("a", "b"))
+  rows <- NULL
+  said <- canary_conditions({
+    panel <- panel_with_gaps(
+      y ~ on, in_sqlite(con), na = if (gaps) "interpolate" else "error", roster = roster,
+      bounds = c(0, 1), call = NULL, private = TRUE, covariates = declared, hide = TRUE
+    )
+    rows <- unname(cbind(panel$target, panel$covariates$target))
+  })
+  list(rows = rows, said = lapply(said, conditionMessage))
+}
+
+test_that("a protected treated person's cell moves that person's row, and no message tells of it", {
+  skip_if_not_installed("RSQLite")
+  set <- function(who, column, cell) {
+    sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
+  }
+  for (gaps in c(FALSE, TRUE)) {
+    whole <- loose_treated(NULL, gaps)$rows
+    expect_identical(dim(whole), c(10L, 8L))
+    for (column in c("y", "x", "f")) {
+      for (cell in c("'zqx'", "'0.3'", "NULL", "9e999", "7", "x'41'")) {
+        # The first person's cell is the first that R sees.
+        both <- lapply(c("u21", "u27"), function(who) loose_treated(set(who, column, cell), gaps))
+        expect_identical(both[[1L]]$said, both[[2L]]$said)
+        expect_identical(is.null(both[[1L]]$rows), is.null(both[[2L]]$rows))
+        # Where gaps may be, no cell makes a message; otherwise only one that there is nothing.
+        if (gaps) expect_length(both[[1L]]$said, 0L)
+        expect_false(any(grepl("class|zqx", unlist(both[[1L]]$said))))
+        if (is.null(both[[1L]]$rows)) next
+        expect_identical(both[[1L]]$rows[-1L, ], whole[-1L, ])
+        expect_identical(both[[2L]]$rows[-7L, ], whole[-7L, ])
+      }
+    }
+  }
+})
+
 # Strings that cannot be compared, or converted, in any encoding.
 odd_strings <- function() {
   bytes <- "\xff\xfe"

@@ -163,7 +163,9 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   const double twice = dim * dim * u * u * theta * f.limit * f.limit * family.steepest();
   const double rows = f.n * (f.limit * slope + twice);
   const double sums = (4.0 * u + f.n * f.n * u * u) * f.n * f.limit * range * std::sqrt(dim);
-  const double pulls = f.springs ? u * u * f.springs(start, theta) : 0.0;
+  // Springs hold F(start) + r(start) - inf F at most, and the linear term lowers inf F.
+  const double energy = start + f.linear * f.linear / (2.0 * ridge);
+  const double pulls = f.springs ? u * u * f.springs(energy, theta) : 0.0;
   return rows + sums + pulls + units + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
 }
 

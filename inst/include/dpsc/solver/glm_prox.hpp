@@ -180,14 +180,19 @@ inline penalised_solution minimise_penalised(const glm_problem& problem,
     const Eigen::MatrixXd Q = J.transpose() * whole * J;
     const Eigen::VectorXd next = minimise_quadratic(penalty, Q, J.transpose() * gradient, u,
                                                     std::min(1e-3 * left, 0.01 * tolerance));
+    // What the step promises to first order: a sufficient part of it ends every search far from the
+    // minimum (Lee, Sun and Saunders, 2014). Near it rounding hides what is left to gain, and the
+    // certificate still sees it: there alone, or the value would not come down again.
+    const double promised = (J.transpose() * gradient).dot(next - u) + penalty.value(next.tail(p)) -
+                            penalty.value(u.tail(p));
+    const bool near = -promised <= 1e-9 * (1.0 + std::fabs(here));
     double size = 1.0;
     for (int half = 0;; ++half, size /= 2.0) {
       if (half > 60) throw solver_failed();
       const Eigen::VectorXd there = size == 1.0 ? next : Eigen::VectorXd(u + size * (next - u));
       const double now = value(there);
-      // Near the minimum rounding hides what is left to gain: the certificate still sees it.
-      if (now <= here + 1e-13 * std::fabs(here) ||
-          in_theta(there, problem.exact_gradient(theta_of(there), tick)) < 0.9 * left) {
+      if (now <= here + std::min(0.0, 1e-4 * size * promised) + 1e-13 * std::fabs(here) ||
+          (near && in_theta(there, problem.exact_gradient(theta_of(there), tick)) < 0.9 * left)) {
         u = there;
         here = std::min(here, now);
         break;
