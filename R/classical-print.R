@@ -145,21 +145,45 @@ effect_columns <- function(fit, effects) {
 }
 
 #' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
+#'
+#' Of covariates that change over time the means before the treatment, with their coefficients.
 #' @return A data frame, one row a predictor, or `NULL` without predictors. NOT PRIVATE.
 #' @noRd
 balance_table <- function(fit) {
-  given <- fit$settings$predictors
+  settings <- fit$settings
+  given <- balanced_means(settings, fit$release$panel$T0)
   if (is.null(given)) {
     return(NULL)
   }
   out <- data.frame(
     target = given$target, synthetic = drop(fit$weights %*% given$donors),
-    donors = colMeans(given$donors),
-    row.names = colnames(given$donors) %||% paste("predictor", seq_along(given$target))
+    donors = colMeans(given$donors), row.names = covariate_names(settings)
   )
   names(out)[[3L]] <- "donors' mean"
-  if (!is.null(fit$settings$importance)) out$V <- fit$settings$importance
+  out$V <- settings$importance %||% settings$v
+  if (!is.null(fit$slopes)) {
+    out$coefficient <- c(rep(NA_real_, nrow(out) - length(fit$slopes)), fit$slopes)
+  }
   out
+}
+
+#' What a fit was given besides outcomes: one number a unit each
+#' @return A list: `donors` (n x K), `target` (K); `NULL` if there is nothing.
+#' @noRd
+balanced_means <- function(settings, T0) {
+  z <- settings$predictors
+  x <- settings$covariates
+  if (is.null(z) && is.null(x)) {
+    return(NULL)
+  }
+  pre <- seq_len(T0)
+  means <- if (!is.null(x)) {
+    list(
+      donors = apply(x$donors[, pre, , drop = FALSE], c(1L, 3L), mean),
+      target = colMeans(x$target[pre, , drop = FALSE])
+    )
+  }
+  list(donors = cbind(z$donors, means$donors), target = unname(c(z$target, means$target)))
 }
 
 #' The largest weights: donors' names, as NOT PRIVATE as the fit

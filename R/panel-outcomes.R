@@ -74,6 +74,11 @@ formula_panel <- function(formula, data, index, na, roster, bounds, call, privat
     parts$formula, data, index, check_gaps(na, roster, call), roster, limits$outcome, call,
     private = private, covariates = limits$covariates, ...
   )
-  panel$predictors <- formula_predictors(predictors, data, index, panel, call)
+  if (isTRUE(estimator %in% regressor_estimators)) {
+    found <- formula_regressors(predictors, data, index, panel, na[[1L]] == "interpolate", call)
+    panel[c("predictors", "regressors")] <- found[c("predictors", "covariates")]
+  } else {
+    panel$predictors <- formula_predictors(predictors, data, index, panel, call)
+  }
   list(panel = panel, bounds = limits$outcome)
 }

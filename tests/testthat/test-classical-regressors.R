@@ -1,0 +1,306 @@
+# Covariates of the estimators on raw data through the formula, with gaps, several dates, several
+# outcomes, and their inference. The panels are those of test-classical-covariates.R.
+
+test_that("regressors are the columns as they are, or one value a unit", {
+  panel <- regressor_panel()
+  data <- long_panel(panel)
+  data$kind <- c("b", "a", "c")[match(data$unit, rownames(panel$all)) %% 3 + 1]
+  for (estimator in c("sdid", "factor", "mcnnm")) {
+    settings <- switch(estimator,
+      sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = 0.03)
+    )
+    fit <- do.call(fit_formula, c(list(y ~ on | price + I(2 * rain) + age, data, estimator), settings))
+    given <- list(
+      covariates = panel$covariates, predictors = panel$predictors
+    )
+    given$covariates$donors[, , 2] <- 2 * given$covariates$donors[, , 2]
+    given$covariates$target[, 2] <- 2 * given$covariates$target[, 2]
+    hand <- fit_classical(panel$donors, panel$target, 9, estimator, c(settings, given))
+    expect_equal(unname(fit$counterfactual[1, ]), unname(hand$counterfactual), tolerance = 1e-9)
+    expect_named(fit$slopes, c("price", "I(2 * rain)"))
+    table <- summary(fit)$balance
+    expect_identical(rownames(table), c("age", "price", "I(2 * rain)"))
+    expect_equal(table$target, c(
+      panel$z[13, 1], mean(panel$x[13, 1:9, 1]), 2 * mean(panel$x[13, 1:9, 2])
+    ), ignore_attr = TRUE)
+    expect_equal(table$`donors' mean`[[2]], mean(panel$x[1:12, 1:9, 1]))
+    expect_equal(table$synthetic[[1]], unname(drop(fit$weights %*% panel$predictors$donors)))
+    expect_equal(table$coefficient, c(NA, unname(fit$slopes)))
+    expect_output(print(summary(fit)), "coefficient")
+    # Levels are compared with the first; a mean over some periods is one value a unit.
+    fit <- do.call(fit_formula, c(list(y ~ on | kind + over(price, 2:4), data, estimator), settings))
+    expect_identical(
+      colnames(fit$settings$predictors$donors), c("over(price, 2:4)", "kindb", "kindc")
+    )
+    expect_equal(
+      unname(fit$settings$predictors$donors[, 1]), rowMeans(panel$x[1:12, 2:4, 1]),
+      ignore_attr = TRUE
+    )
+    expect_null(fit$settings$covariates)
+  }
+})
+
+test_that("one value a unit takes what changes by it, period by period", {
+  panel <- regressor_panel(slopes = c(0, 0), drift = 6, n = 25, seed = 3)
+  data <- long_panel(panel)
+  plain <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
+  base <- fit_formula(y ~ on, long_panel(plain), "sdid")
+  # The target's is far from the donors' mean.
+  with <- fit_formula(y ~ on | age, data, "sdid")
+  expect_lt(
+    abs(mean(effects(with)) - mean(effects(base))),
+    abs(mean(effects(fit_formula(y ~ on, data, "sdid"))) - mean(effects(base))) + 1e-9
+  )
+})
+
+test_that("placebos, errors, dates and conformal tests refit with covariates", {
+  panel <- regressor_panel(seed = 6)
+  data <- long_panel(panel)
+  given <- list(covariates = panel$covariates, predictors = panel$predictors)
+  without <- function(i) {
+    list(
+      covariates = list(
+        donors = panel$covariates$donors[-i, , ], target = panel$covariates$donors[i, , ]
+      ),
+      predictors = list(
+        donors = panel$predictors$donors[-i, , drop = FALSE], target = panel$predictors$donors[i, ]
+      )
+    )
+  }
+  for (estimator in c("sdid", "factor", "mcnnm")) {
+    settings <- switch(estimator,
+      sdid = list(zeta = 1, zeta_periods = 0.1), factor = list(rank = 1), mcnnm = list(lambda = 0.03)
+    )
+    fit <- do.call(fit_formula, c(list(y ~ on | price + rain + age, data, estimator), settings))
+    space <- placebo_space(fit)
+    hand <- fit_classical(panel$donors[-4, ], panel$donors[4, ], 9, estimator,
+      c(settings, without(4))
+    )
+    expect_equal(
+      unname(space$gaps[5, ]), unname(panel$donors[4, ] - hand$counterfactual), tolerance = 1e-6
+    )
+    gaps <- space$gaps[-1, 10:13]
+    expect_equal(
+      tidy(placebo_errors(fit))$std.error[[1]],
+      sqrt(mean((rowMeans(gaps) - mean(gaps))^2)), tolerance = 1e-6
+    )
+    one <- leave_one_out(fit)
+    again <- without(2)
+    again$covariates$target <- panel$covariates$target
+    again$predictors$target <- panel$predictors$target
+    hand <- fit_classical(panel$donors[-2, ], panel$target, 9, estimator, c(settings, again))
+    expect_equal(unname(one$paths["b", ]), unname(hand$counterfactual), tolerance = 1e-6)
+    dates <- placebo_time(fit, dates = 7)
+    early <- list(
+      covariates = list(
+        donors = panel$covariates$donors[, 1:9, ], target = panel$covariates$target[1:9, ]
+      ),
+      predictors = panel$predictors
+    )
+    hand <- fit_classical(panel$donors[, 1:9], panel$target[1:9], 6, estimator, c(settings, early))
+    expect_equal(dates$effect, mean((panel$target[1:9] - hand$counterfactual)[7:9]),
+      tolerance = 1e-6
+    )
+    if (estimator == "sdid") {
+      expect_error(conformal(fit), "periods alike", class = "dpsc_error_argument")
+      next
+    }
+    # Under the null the fit is of all periods; the residuals of the periods do not depend on their
+    # order.
+    parts <- raw_parts(fit)
+    engine <- conformal_engine_classical(fit)
+    null <- matrix(0, 1, 13)
+    all <- fit_classical(panel$donors, panel$target, 13, estimator, c(settings, given))
+    expect_equal(drop(engine(null, 1:13)), unname(panel$target - all$counterfactual),
+      tolerance = 1e-6
+    )
+    order <- c(13, 2:12, 1)
+    expect_equal(drop(engine(null, order)), drop(engine(null, 1:13))[order], tolerance = 1e-5)
+    expect_identical(nrow(as.data.frame(conformal(fit, level = 0.8))) > 0L, TRUE)
+    # A mean over some periods is not the same in all orders.
+    windowed <- do.call(fit_formula, c(list(y ~ on | over(age, 2:3), data, estimator), settings))
+    expect_error(conformal(windowed), "before treatment", class = "dpsc_error_argument")
+  }
+})
+
+test_that("the simplex family takes predictors in a formula, with placebos and conformal tests", {
+  panel <- regressor_panel(seed = 7)
+  data <- long_panel(panel)
+  given <- list(predictors = panel$predictors)
+  for (estimator in c("simplex", "demeaned", "penalised", "augmented")) {
+    settings <- if (estimator %in% c("penalised", "augmented")) list(lambda = 0.2)
+    fit <- do.call(fit_formula, c(list(y ~ on | age, data, estimator), settings))
+    hand <- fit_classical(panel$donors, panel$target, 9, estimator, c(settings, given))
+    expect_equal(unname(fit$weights), unname(hand$weights), tolerance = 1e-9)
+    expect_identical(rownames(summary(fit)$balance), "age")
+    space <- placebo_space(fit)
+    own <- list(predictors = list(
+      donors = panel$predictors$donors[-4, , drop = FALSE], target = panel$predictors$donors[4, ]
+    ))
+    hand <- fit_classical(panel$donors[-4, ], panel$donors[4, ], 9, estimator, c(settings, own))
+    expect_equal(
+      unname(space$gaps[5, ]), unname(panel$donors[4, ] - hand$counterfactual), tolerance = 1e-8
+    )
+    engine <- conformal_engine_classical(fit)
+    all <- fit_classical(panel$donors, panel$target, 13, estimator, c(settings, given))
+    expect_equal(drop(engine(matrix(0, 1, 13), 1:13)), unname(panel$target - all$counterfactual),
+      tolerance = 1e-8
+    )
+    # A mean over the periods before the treatment depends on which they are.
+    changing <- do.call(fit_formula, c(list(y ~ on | price, data, estimator), settings))
+    expect_error(conformal(changing), "before treatment", class = "dpsc_error_argument")
+  }
+  heavy <- fit_formula(y ~ on | age + price, data, "simplex", v = c(age = 100, price = 0))
+  expect_equal(summary(heavy)$balance$V, c(100, 0))
+})
+
+# Several dates, gaps and several outcomes with covariates, each the simple fits put together.
+test_that("covariates go with several dates, gaps and several outcomes", {
+  panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
+  data <- long_panel(panel)
+  units <- rownames(panel$all)
+  treated <- c("unit", "a", "b")
+  first <- c(unit = 10, a = 10, b = 8)
+  data$on <- as.integer(data$unit %in% treated & data$time >= first[data$unit])
+  data$z <- data$y / 2 + data$price
+  donors <- setdiff(units, treated)
+  settings <- list(
+    sdid = list(zeta = 1, zeta_periods = 0.1), factor = list(rank = 1),
+    mcnnm = list(lambda = 0.03), simplex = list(), penalised = list(lambda = 0.1)
+  )
+  roster <- dp_roster(c(donors, treated), c(rep(NA, length(donors)), first[treated]), 1:13)
+  for (estimator in names(settings)) {
+    run <- function(formula, data, ...) {
+      dp_synth(formula, data, c("unit", "time"), epsilon = Inf, estimator = estimator,
+        control = dp_control(settings = settings[[estimator]]), ...
+      )
+    }
+    several <- run(y ~ on | price + age, data)
+    for (from in c(8, 10)) {
+      cohort <- names(first)[first == from]
+      own <- run(y ~ on | price + age, data[data$unit %in% c(donors, cohort), ])
+      known <- estimator %in% c("simplex", "penalised")
+      # Predictors are means before the first adoption, for everybody.
+      if (!known || from == 8) {
+        expect_equal(
+          unname(effects(several$cohorts[[as.character(from)]])[1, ]), unname(effects(own)[1, ]),
+          tolerance = 1e-6
+        )
+      }
+    }
+    expect_false(anyNA(tidy(several)$estimate))
+    both <- run(cbind(y, z) ~ on | price + age, data)
+    expect_equal(tidy(both$outcomes$y)$estimate, tidy(several)$estimate, tolerance = 1e-8)
+    # Gaps of outcome and covariates are filled row by row; rows of others are left out.
+    holes <- data
+    gone <- holes$unit == "c" & holes$time == 5
+    holes$y[gone] <- holes$price[gone] <- NA
+    stranger <- holes[holes$unit == "d", ]
+    stranger$unit <- "stranger"
+    holes <- rbind(holes[!(holes$unit == "d" & holes$time == 3), ], stranger)
+    filled <- data
+    for (who in c("c", "d")) {
+      at <- if (who == "c") 5 else 3
+      for (column in c("y", "price")) {
+        value <- function(t) filled[[column]][filled$unit == who & filled$time == t]
+        filled[[column]][filled$unit == who & filled$time == at] <- mean(c(value(at - 1), value(at + 1)))
+      }
+    }
+    gaps <- run(y ~ on | price + age, holes, na = "interpolate", roster = roster)
+    whole <- run(y ~ on | price + age, filled)
+    tolerance <- if (estimator %in% c("simplex", "penalised")) 0.1 else 1e-8
+    expect_equal(tidy(gaps)$estimate, tidy(whole)$estimate, tolerance = tolerance)
+  }
+})
+
+test_that("covariates that cannot serve are refused with their name", {
+  panel <- regressor_panel()
+  data <- long_panel(panel)
+  data$season <- data$time^2
+  data$twice <- 2 * data$price + data$time
+  data$level <- ifelse(data$unit == "unit", 1, 0)
+  data$same <- data$age * 2 + 1
+  data$when <- as.Date("2020-01-01")
+  refuse <- function(formula, message, class = "dpsc_error_covariate", ...) {
+    for (estimator in c("sdid", "factor", "mcnnm")) {
+      expect_error(fit_formula(formula, data, estimator, ...), message, class = class)
+    }
+  }
+  refuse(y ~ on | price + twice, "twice.* follows from effects")
+  refuse(y ~ on | season, "season.* follows from effects")
+  # Nothing but the target has it: donors do not tell what it does.
+  refuse(y ~ on | level, "level.* follows from effects")
+  refuse(y ~ on | age + same, "same.* follows from effects")
+  refuse(y ~ on | when, "Date", "dpsc_error_panel")
+  refuse(y ~ on | nothing, "nothing", "dpsc_error_panel")
+  refuse(y ~ on | over(price, 11:12), "before the treatment", "dpsc_error_panel")
+  refuse(y ~ on | price, "two sets", "dpsc_error_argument", predictors = panel$predictors)
+  data$price[data$unit == "c" & data$time == 12] <- NA
+  refuse(y ~ on | price, "missing in 1 cell")
+  data$price[data$unit == "c"] <- NA
+  roster <- dp_roster(rownames(panel$all), c(rep(NA, 12), 10), 1:13)
+  expect_error(
+    dp_synth(y ~ on | price, data, c("unit", "time"), epsilon = Inf, estimator = "factor",
+      na = "interpolate", roster = roster
+    ), "no value at all", class = "dpsc_error_covariate"
+  )
+  expect_error(fit_formula(y ~ on | price, data, "simplex"), "none for 1 unit",
+    class = "dpsc_error_panel"
+  )
+  # Matrices.
+  run <- function(...) fit_classical(panel$donors, panel$target, 9, "sdid", list(...))
+  expect_error(run(covariates = 1), "right form", class = "dpsc_error_argument")
+  short <- list(donors = panel$covariates$donors[, -1, ], target = panel$covariates$target[-1, ])
+  expect_error(run(covariates = short), "right form", class = "dpsc_error_argument")
+  lost <- panel$covariates
+  lost$donors[2, 3, 1] <- NA
+  expect_error(run(covariates = lost), "finite", class = "dpsc_error_covariate")
+  still <- list(
+    donors = matrix(rep(panel$z[1:12, 1], 13), 12), target = rep(panel$z[13, 1], 13)
+  )
+  expect_error(run(covariates = still), "predictors", class = "dpsc_error_covariate")
+  expect_error(fit_classical(panel$donors, panel$target, 9, "simplex", list(v = 1)), "none",
+    class = "dpsc_error_argument"
+  )
+})
+
+test_that("a level that one donor has does not stop what leaves that donor out", {
+  panel <- regressor_panel()
+  data <- long_panel(panel)
+  data$coast <- ifelse(data$unit == "c", "yes", "no")
+  for (estimator in c("sdid", "factor", "mcnnm")) {
+    settings <- switch(estimator, sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = .03))
+    fit <- do.call(fit_formula, c(list(y ~ on | coast + price, data, estimator), settings))
+    space <- placebo_space(fit)
+    expect_false(anyNA(space$gaps))
+    # Without that donor nobody has the level: the fit is that without it.
+    own <- list(
+      donors = panel$covariates$donors[-3, , 1], target = panel$covariates$donors[3, , 1]
+    )
+    settings <- if (estimator == "sdid") fit$settings[c("zeta", "zeta_periods")] else settings
+    hand <- fit_classical(panel$donors[-3, ], panel$donors[3, ], 9, estimator,
+      c(settings, list(covariates = own))
+    )
+    expect_equal(unname(space$gaps[4, ]), unname(panel$donors[3, ] - hand$counterfactual),
+      tolerance = 1e-6
+    )
+  }
+})
+
+test_that("update keeps covariates, and Proposition 99 takes them", {
+  panel <- regressor_panel()
+  fit <- fit_formula(y ~ on | price + age, long_panel(panel), "factor", rank = 1)
+  again <- update(fit, target = fit$target)
+  expect_equal(again$counterfactual, fit$counterfactual)
+  smoking <- california()$data
+  smoking$treated <- as.integer(smoking$state == "California" & smoking$year >= 1989)
+  for (estimator in c("sdid", "factor", "mcnnm")) {
+    fit <- dp_synth(cigsale ~ treated | retprice, smoking, c("state", "year"),
+      epsilon = Inf, estimator = estimator
+    )
+    # Dearer cigarettes, fewer packs; the effect stays where the papers have it.
+    expect_lt(fit$slopes[["retprice"]], 0)
+    expect_lt(mean(effects(fit)), -5)
+    expect_gt(mean(effects(fit)), -35)
+  }
+})
