@@ -23,13 +23,13 @@ complete_covariates <- function(raw, settings, call) {
 
 #' @noRd
 check_varying <- function(given, donors, call) {
-  shape <- dim(given$donors)
-  if (is.list(given) && length(shape) == 2L && is.numeric(given$target)) {
+  shape <- if (is.list(given)) dim(given$donors)
+  if (length(shape) == 2L && is.numeric(given$target)) {
     given$donors <- array(given$donors, c(shape, 1L))
     given$target <- matrix(given$target, ncol = 1L)
     shape <- c(shape, 1L)
   }
-  ok <- is.list(given) && length(shape) == 3L && is.numeric(given$donors) && shape[[3L]] >= 1L &&
+  ok <- length(shape) == 3L && is.numeric(given$donors) && shape[[3L]] >= 1L &&
     identical(shape[1:2], dim(donors)) && is.matrix(given$target) && is.numeric(given$target) &&
     identical(dim(given$target), shape[2:3])
   if (!ok) {

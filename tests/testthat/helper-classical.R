@@ -80,7 +80,7 @@ regressor_panel <- function(n = 12, T0 = 9, T1 = 4, seed = 1, slopes = c(1.5, -0
   ))
 }
 
-long_panel <- function(panel) {
+regressor_data <- function(panel) {
   all <- panel$all
   n <- nrow(all)
   data <- data.frame(

@@ -3,7 +3,7 @@
 
 test_that("regressors are the columns as they are, or one value a unit", {
   panel <- regressor_panel()
-  data <- long_panel(panel)
+  data <- regressor_data(panel)
   data$kind <- c("b", "a", "c")[match(data$unit, rownames(panel$all)) %% 3 + 1]
   for (estimator in c("sdid", "factor", "mcnnm")) {
     settings <- switch(estimator,
@@ -40,22 +40,27 @@ test_that("regressors are the columns as they are, or one value a unit", {
   }
 })
 
-test_that("one value a unit takes what changes by it, period by period", {
-  panel <- regressor_panel(slopes = c(0, 0), drift = 6, n = 25, seed = 3)
-  data <- long_panel(panel)
-  plain <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
-  base <- fit_formula(y ~ on, long_panel(plain), "sdid")
-  # The target's is far from the donors' mean.
-  with <- fit_formula(y ~ on | age, data, "sdid")
-  expect_lt(
-    abs(mean(effects(with)) - mean(effects(base))),
-    abs(mean(effects(fit_formula(y ~ on, data, "sdid"))) - mean(effects(base))) + 1e-9
-  )
+test_that("one value a unit takes whatever changes by it from period to period", {
+  panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
+  data <- regressor_data(panel)
+  # Less the donors' mean: what changes for all alike is no covariate's, and sdid's penalty sees it.
+  age <- data$age - mean(panel$predictors$donors)
+  data$moved <- data$y + age * cumsum(sin(1:13))[data$time]
+  for (estimator in c("sdid", "factor", "mcnnm")) {
+    settings <- switch(estimator,
+      sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = 0.03)
+    )
+    run <- function(formula) {
+      mean(effects(do.call(fit_formula, c(list(formula, data, estimator), settings))))
+    }
+    expect_equal(run(moved ~ on | age), run(y ~ on | age), tolerance = 1e-6)
+    expect_gt(abs(run(moved ~ on) - run(y ~ on | age)), 1e-3)
+  }
 })
 
 test_that("placebos, errors, dates and conformal tests refit with covariates", {
   panel <- regressor_panel(seed = 6)
-  data <- long_panel(panel)
+  data <- regressor_data(panel)
   given <- list(covariates = panel$covariates, predictors = panel$predictors)
   without <- function(i) {
     list(
@@ -85,12 +90,13 @@ test_that("placebos, errors, dates and conformal tests refit with covariates", {
       sqrt(mean((rowMeans(gaps) - mean(gaps))^2)), tolerance = 1e-6
     )
     one <- leave_one_out(fit)
-    again <- without(2)
+    left <- match(one$table$donor[[1]], letters)
+    again <- without(left)
     again$covariates$target <- panel$covariates$target
     again$predictors$target <- panel$predictors$target
-    hand <- fit_classical(panel$donors[-2, ], panel$target, 9, estimator, c(settings, again))
-    expect_equal(unname(one$paths["b", ]), unname(hand$counterfactual), tolerance = 1e-6)
-    dates <- placebo_time(fit, dates = 7)
+    hand <- fit_classical(panel$donors[-left, ], panel$target, 9, estimator, c(settings, again))
+    expect_equal(unname(one$paths[1, ]), unname(hand$counterfactual), tolerance = 1e-6)
+    dates <- placebo_time_classical(fit, 7)
     early <- list(
       covariates = list(
         donors = panel$covariates$donors[, 1:9, ], target = panel$covariates$target[1:9, ]
@@ -116,7 +122,7 @@ test_that("placebos, errors, dates and conformal tests refit with covariates", {
     )
     order <- c(13, 2:12, 1)
     expect_equal(drop(engine(null, order)), drop(engine(null, 1:13))[order], tolerance = 1e-5)
-    expect_identical(nrow(as.data.frame(conformal(fit, level = 0.8))) > 0L, TRUE)
+    expect_s3_class(conformal(fit, level = 0.8), "dp_conformal")
     # A mean over some periods is not the same in all orders.
     windowed <- do.call(fit_formula, c(list(y ~ on | over(age, 2:3), data, estimator), settings))
     expect_error(conformal(windowed), "before treatment", class = "dpsc_error_argument")
@@ -125,7 +131,7 @@ test_that("placebos, errors, dates and conformal tests refit with covariates", {
 
 test_that("the simplex family takes predictors in a formula, with placebos and conformal tests", {
   panel <- regressor_panel(seed = 7)
-  data <- long_panel(panel)
+  data <- regressor_data(panel)
   given <- list(predictors = panel$predictors)
   for (estimator in c("simplex", "demeaned", "penalised", "augmented")) {
     settings <- if (estimator %in% c("penalised", "augmented")) list(lambda = 0.2)
@@ -157,7 +163,7 @@ test_that("the simplex family takes predictors in a formula, with placebos and c
 # Several dates, gaps and several outcomes with covariates, each the simple fits put together.
 test_that("covariates go with several dates, gaps and several outcomes", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
-  data <- long_panel(panel)
+  data <- regressor_data(panel)
   units <- rownames(panel$all)
   treated <- c("unit", "a", "b")
   first <- c(unit = 10, a = 10, b = 8)
@@ -215,7 +221,7 @@ test_that("covariates go with several dates, gaps and several outcomes", {
 
 test_that("covariates that cannot serve are refused with their name", {
   panel <- regressor_panel()
-  data <- long_panel(panel)
+  data <- regressor_data(panel)
   data$season <- data$time^2
   data$twice <- 2 * data$price + data$time
   data$level <- ifelse(data$unit == "unit", 1, 0)
@@ -266,7 +272,7 @@ test_that("covariates that cannot serve are refused with their name", {
 
 test_that("a level that one donor has does not stop what leaves that donor out", {
   panel <- regressor_panel()
-  data <- long_panel(panel)
+  data <- regressor_data(panel)
   data$coast <- ifelse(data$unit == "c", "yes", "no")
   for (estimator in c("sdid", "factor", "mcnnm")) {
     settings <- switch(estimator, sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = .03))
@@ -287,20 +293,39 @@ test_that("a level that one donor has does not stop what leaves that donor out",
   }
 })
 
-test_that("update keeps covariates, and Proposition 99 takes them", {
+test_that("update keeps covariates", {
   panel <- regressor_panel()
-  fit <- fit_formula(y ~ on | price + age, long_panel(panel), "factor", rank = 1)
+  fit <- fit_formula(y ~ on | price + age, regressor_data(panel), "factor", rank = 1)
   again <- update(fit, target = fit$target)
   expect_equal(again$counterfactual, fit$counterfactual)
+  expect_equal(again$slopes, fit$slopes)
+})
+
+test_that("with prices Proposition 99 has the numbers of gsynth, and of synthdid on what is left", {
   smoking <- california()$data
   smoking$treated <- as.integer(smoking$state == "California" & smoking$year >= 1989)
-  for (estimator in c("sdid", "factor", "mcnnm")) {
-    fit <- dp_synth(cigsale ~ treated | retprice, smoking, c("state", "year"),
-      epsilon = Inf, estimator = estimator
+  run <- function(estimator, ...) {
+    dp_synth(cigsale ~ treated | retprice, smoking, c("state", "year"),
+      epsilon = Inf, estimator = estimator, control = dp_control(settings = list(...))
     )
-    # Dearer cigarettes, fewer packs; the effect stays where the papers have it.
-    expect_lt(fit$slopes[["retprice"]], 0)
-    expect_lt(mean(effects(fit)), -5)
-    expect_gt(mean(effects(fit)), -35)
   }
+  # gsynth 1.2.1, force = "two-way", tol = 1e-10.
+  att <- c(-14.748219001, -4.55143062919, -5.28552886424, -6.56071989952, 4.17937070591)
+  slope <- c(-0.500123108981, -0.440033707306, -0.442904209509, -0.422158791432, -0.269285751304)
+  for (r in 0:4) {
+    fit <- run("factor", rank = r)
+    expect_equal(mean(effects(fit)), att[[r + 1]], tolerance = 1e-5)
+    expect_equal(fit$slopes[["retprice"]], slope[[r + 1]], tolerance = 1e-5)
+  }
+  path <- run("factor")$settings$path
+  expect_equal(path$error, c(57.68676, 20.91823, 9.45907, 9.46689, 5.33796, 5.42844),
+    tolerance = 1e-5
+  )
+  # lm() with effects of states and years, then synthdid 0.0.9, which 300,000 steps bring to
+  # -2.33707 and objectives that are not quite the smallest.
+  fit <- run("sdid")
+  expect_equal(fit$slopes[["retprice"]], -0.49951937336, tolerance = 1e-9)
+  expect_equal(mean(effects(fit)), -2.33707, tolerance = 4e-4)
+  expect_equal(mean(effects(fit)), -2.33757162604, tolerance = 1e-7)
+  expect_equal(fit$settings$zeta, 8.867592, tolerance = 1e-6)
 })

@@ -59,6 +59,22 @@ struct panel_covariates {
   }
 };
 
+/// Covariates of units in the directions in which donors differ: what only the last row has is left
+/// out, since donors do not tell what it does.
+inline Eigen::MatrixXd told_by_donors(const Eigen::MatrixXd& units) {
+  const Eigen::Index n = units.rows() - 1, q = units.cols();
+  if (n < 1) throw std::invalid_argument("there must be a donor");
+  if (q == 0) return units;
+  const Eigen::MatrixXd donors = units.topRows(n);
+  const unit_columns shape(donors, Eigen::VectorXd::Ones(n));
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> parts;
+  parts.setThreshold(1e-10);
+  parts.compute(shape.columns.transpose());
+  const Eigen::Index rank = shape.scale.isZero(0.0) ? 0 : parts.rank();
+  const Eigen::MatrixXd span = parts.householderQ() * Eigen::MatrixXd::Identity(q, rank).eval();
+  return (units.rowwise() - donors.colwise().mean()) * shape.scale.asDiagonal() * span;
+}
+
 /// Least squares of panels on effects of units and periods and on z by period.
 class effects_projection {
  public:
@@ -221,7 +237,8 @@ inline covariate_adjustment adjust_for(const Eigen::Ref<const Eigen::MatrixXd>& 
     throw std::invalid_argument("covariates and outcomes do not fit together");
   std::vector<Eigen::Index> after;
   for (Eigen::Index t = T0; t < T; ++t) after.push_back(t);
-  const effects_projection effects(given.units, weight);
+  const Eigen::MatrixXd units = told_by_donors(given.units);
+  const effects_projection effects(units, weight);
   const Eigen::VectorXd root = effects.root_weights();
   const auto weighted = [&](const Eigen::MatrixXd& values) {
     return cells_of(root.asDiagonal() * values);
@@ -239,11 +256,10 @@ inline covariate_adjustment adjust_for(const Eigen::Ref<const Eigen::MatrixXd>& 
     out.slopes = few_slopes(columns, weighted(effects.residual(filled)));
   }
   Eigen::MatrixXd said = given.explained(out.slopes, T);
-  if (given.units.cols() > 0) {
+  if (units.cols() > 0) {
     Eigen::MatrixXd rest = all - said;
     effects.fill(rest, after);
-    const Eigen::RowVectorXd mean = given.units.topRows(n).colwise().mean();
-    said += (given.units.rowwise() - mean) * effects.by_period(rest);
+    said += units * effects.by_period(rest);
   }
   out.donors = donors - said.topRows(n);
   out.path = said.row(n).transpose();

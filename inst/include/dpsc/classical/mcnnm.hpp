@@ -40,7 +40,7 @@ class target_completion {
     all.row(n) = target.transpose();
     std::vector<Eigen::Index> cells;
     for (const Eigen::Index t : periods) cells.push_back(t * (n + 1) + n);
-    const effects_projection effects(given.units);
+    const effects_projection effects(told_by_donors(given.units));
     Eigen::MatrixXd columns = varying_residuals(effects, given, T, periods);
     own_.resize(T, columns.cols());
     for (Eigen::Index k = 0; k < columns.cols(); ++k) {
