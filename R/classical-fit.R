@@ -76,7 +76,8 @@ classical_release <- function(panel, fit, estimator) {
       n = panel$n, T0 = panel$T0, T1 = panel$T1, times = panel$times, outcome = panel$outcome,
       donor_names = names(fit$weights)
     ),
-    bounds = list(lower = rep(-Inf, periods), upper = rep(Inf, periods)), settings = list(),
+    bounds = list(lower = rep(-Inf, periods), upper = rep(Inf, periods)),
+    settings = list(covariates = covariate_names(fit$settings)),
     privacy = list(
       private = FALSE, epsilon = Inf, delta = 0, rho = NA_real_,
       neighbours = "replace one donor's row", steps = NULL, rng = "none", holds = FALSE,

@@ -211,12 +211,26 @@ weight_line <- function(fit) {
 tuning_lines <- function(fit) {
   settings <- fit$settings
   chosen <- if (!is.null(settings$path)) ", by cross-validation"
-  switch(fit$estimator,
+  c(switch(fit$estimator,
     augmented = , mcnnm = paste0("  penalty ", format(settings$lambda, digits = 3L), chosen),
     factor = paste0("  ", count_of(settings$rank, "factor"), chosen),
     sdid = named_line("weights of periods", sdid_periods(fit)),
     predictors = named_line("importances (V)", settings$importance)
-  )
+  ), covariate_line(fit))
+}
+
+#' Covariates, with the coefficients of those that change over time
+#' @noRd
+covariate_line <- function(fit) {
+  names <- covariate_names(fit$settings)
+  if (is.null(names) || fit$estimator == "predictors") {
+    return(NULL)
+  }
+  slopes <- fit$slopes[names]
+  strwrap(paste0("covariates: ", paste0(
+    names, if (!is.null(slopes)) ifelse(is.na(slopes), "", paste0(" (", format_value(slopes), ")")),
+    collapse = ", "
+  )), 96L, prefix = "  ", initial = "  ")
 }
 
 sdid_periods <- function(fit) {

@@ -293,12 +293,17 @@ test_that("a level that one donor has does not stop what leaves that donor out",
   }
 })
 
-test_that("update keeps covariates", {
+test_that("update, print and report know of covariates", {
   panel <- regressor_panel()
   fit <- fit_formula(y ~ on | price + age, regressor_data(panel), "factor", rank = 1)
   again <- update(fit, target = fit$target)
   expect_equal(again$counterfactual, fit$counterfactual)
   expect_equal(again$slopes, fit$slopes)
+  # The covariates of another target are not known, and another estimator reads them differently.
+  expect_error(update(fit, target = fit$target + 1), "covariates", class = "dpsc_error_argument")
+  expect_error(update(fit, estimator = "sdid"), "covariates", class = "dpsc_error_argument")
+  expect_output(print(fit), "covariates: age, price \\(1")
+  expect_match(paste(format(report(fit)), collapse = " "), "with the covariates age, price")
 })
 
 test_that("with prices Proposition 99 has the numbers of gsynth, and of synthdid on what is left", {
