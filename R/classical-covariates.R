@@ -2,9 +2,9 @@
 # that change over time, one coefficient each; those of a unit alone, a coefficient a period.
 
 #' Check the covariates of an estimator that models outcomes
-#' @param settings (`list`)\cr `covariates`, a list of `donors` (`array`, n x T x p) and `target`
-#'   (`matrix`, T x p), which change over time; `predictors`, a list of `donors` (n x q) and `target`
-#'   (q), one value a unit.
+#' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p),
+#'   which change over time; `predictors`, a list of `donors` (n x q) and `target` (q), one value a
+#'   unit.
 #' @return A list with those of the two that are given, checked. NOT PRIVATE.
 #' @section Errors: `dpsc_error_argument` for a wrong form; `dpsc_error_covariate` for covariates
 #'   that cannot be told from effects of units and periods, or from each other.

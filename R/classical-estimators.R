@@ -35,9 +35,9 @@
 #' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (what was
 #'   minimised), `kkt` (largest violation of the optimality conditions, `NA` where there is nothing
 #'   to solve), `settings` (completed), and `slopes` of covariates that change over time, of which
-#'   the weighted donors and the intercept then tell the rest. The simplex family adds `ties`: how many further donors
-#'   could take weight at no cost. `"predictors"` adds `loss`, the mean squared error over the
-#'   judged periods, and puts the V that was used into `settings$importance`.
+#'   the weighted donors and the intercept then tell the rest. The simplex family adds `ties`: how
+#'   many further donors could take weight at no cost. `"predictors"` adds `loss`, the mean squared
+#'   error over the judged periods, and puts the V that was used into `settings$importance`.
 #'   NOT PRIVATE, all of it.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd

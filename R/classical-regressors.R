@@ -63,8 +63,8 @@ regressor_cells <- function(term, environment, data, rows, gaps, call) {
           "{.code {colnames(values)[[k]]}} is missing in {lost} cell{?s}."
         },
         i = paste(
-          "Fill it, leave it out, or take one value a unit: {.code over(x, periods)} is a mean over",
-          "some periods before the treatment."
+          "Fill it, leave it out, or take one value a unit: {.code over(x, periods)} is a mean",
+          "over some periods before the treatment."
         )
       ), "covariate", call)
     }

@@ -61,8 +61,8 @@
 #' @section Covariates of classical estimators:
 #' What is not private needs no bounds, and a term may be computed from columns. Factors and strings
 #' are indicators of their levels.
-#' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance **one value a
-#'   unit**: the mean over the periods before the (first) treatment, or over those that
+#' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value a
+#'   unit*: the mean over the periods before the (first) treatment, or over those that
 #'   `over(x, 1980:1985)` names. `"predictors"` fits these alone, by importances V; the others fit
 #'   all outcomes before the treatment and these, each on the outcomes' deviation, so that with
 #'   importance 1 a covariate counts as one period (`v` in [dp_control()]; not of `"augmented"`).

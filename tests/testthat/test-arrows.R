@@ -38,7 +38,8 @@ r_floors <- list(
     "stream-online", "stream-state", "stream-sums"
   ),
   est = c(
-    "classical-augmented", "classical-covariates", "classical-estimators", "classical-factor", "classical-mcnnm",
+    "classical-augmented", "classical-covariates", "classical-estimators", "classical-factor",
+    "classical-mcnnm",
     "classical-predictors", "classical-sdid", "classical-table", "classical-weights", "effects",
     "estimate-cohorts", "estimate-gram", "estimate-growing", "estimate-treated",
     "estimate-vertical", "lm-path"

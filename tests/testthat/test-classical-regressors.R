@@ -9,7 +9,9 @@ test_that("regressors are the columns as they are, or one value a unit", {
     settings <- switch(estimator,
       sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = 0.03)
     )
-    fit <- do.call(fit_formula, c(list(y ~ on | price + I(2 * rain) + age, data, estimator), settings))
+    fit <- do.call(fit_formula, c(
+      list(y ~ on | price + I(2 * rain) + age, data, estimator), settings
+    ))
     given <- list(
       covariates = panel$covariates, predictors = panel$predictors
     )
@@ -28,7 +30,9 @@ test_that("regressors are the columns as they are, or one value a unit", {
     expect_equal(table$coefficient, c(NA, unname(fit$slopes)))
     expect_output(print(summary(fit)), "coefficient")
     # Levels are compared with the first; a mean over some periods is one value a unit.
-    fit <- do.call(fit_formula, c(list(y ~ on | kind + over(price, 2:4), data, estimator), settings))
+    fit <- do.call(fit_formula, c(
+      list(y ~ on | kind + over(price, 2:4), data, estimator), settings
+    ))
     expect_identical(
       colnames(fit$settings$predictors$donors), c("over(price, 2:4)", "kindb", "kindc")
     )
@@ -74,7 +78,8 @@ test_that("placebos, errors, dates and conformal tests refit with covariates", {
   }
   for (estimator in c("sdid", "factor", "mcnnm")) {
     settings <- switch(estimator,
-      sdid = list(zeta = 1, zeta_periods = 0.1), factor = list(rank = 1), mcnnm = list(lambda = 0.03)
+      sdid = list(zeta = 1, zeta_periods = 0.1), factor = list(rank = 1),
+      mcnnm = list(lambda = 0.03)
     )
     fit <- do.call(fit_formula, c(list(y ~ on | price + rain + age, data, estimator), settings))
     space <- placebo_space(fit)
@@ -209,7 +214,8 @@ test_that("covariates go with several dates, gaps and several outcomes", {
       at <- if (who == "c") 5 else 3
       for (column in c("y", "price")) {
         value <- function(t) filled[[column]][filled$unit == who & filled$time == t]
-        filled[[column]][filled$unit == who & filled$time == at] <- mean(c(value(at - 1), value(at + 1)))
+        gap <- filled$unit == who & filled$time == at
+        filled[[column]][gap] <- mean(c(value(at - 1), value(at + 1)))
       }
     }
     gaps <- run(y ~ on | price + age, holes, na = "interpolate", roster = roster)
@@ -275,7 +281,9 @@ test_that("a level that one donor has does not stop what leaves that donor out",
   data <- regressor_data(panel)
   data$coast <- ifelse(data$unit == "c", "yes", "no")
   for (estimator in c("sdid", "factor", "mcnnm")) {
-    settings <- switch(estimator, sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = .03))
+    settings <- switch(estimator,
+      sdid = list(), factor = list(rank = 1), mcnnm = list(lambda = 0.03)
+    )
     fit <- do.call(fit_formula, c(list(y ~ on | coast + price, data, estimator), settings))
     space <- placebo_space(fit)
     expect_false(anyNA(space$gaps))
