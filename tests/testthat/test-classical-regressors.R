@@ -165,6 +165,42 @@ test_that("the simplex family takes predictors in a formula, with placebos and c
   expect_equal(summary(heavy)$balance$V, c(100, 0))
 })
 
+test_that("groups of donors take the place of several treated units, with their covariates", {
+  panel <- regressor_panel(n = 11, seed = 13)
+  data <- regressor_data(panel)
+  data$on <- as.integer(data$unit %in% c("unit", "a") & data$time > 9)
+  settings <- list(zeta = 1, zeta_periods = 0.1)
+  fit <- do.call(fit_formula, c(list(y ~ on | price + age, data, "sdid"), settings))
+  group <- c(1, 12)
+  mean_of <- function(i) {
+    list(
+      covariates = list(
+        donors = panel$x[-c(group, i), , 1], target = colMeans(panel$x[i, , 1, drop = FALSE])
+      ),
+      predictors = list(
+        donors = panel$z[-c(group, i), , drop = FALSE], target = mean(panel$z[i, 1])
+      ), treated = 2
+    )
+  }
+  hand <- fit_classical(panel$all[-group, ], colMeans(panel$all[group, ]), 9, "sdid",
+    c(settings, mean_of(group))
+  )
+  expect_equal(unname(fit$counterfactual[1, ]), unname(hand$counterfactual), tolerance = 1e-9)
+  withr::local_seed(5)
+  several <- placebo_errors(fit, draws = 3)
+  withr::local_seed(5)
+  effect <- vapply(1:3, function(draw) {
+    own <- 1 + sample.int(10, 2)
+    fit <- fit_classical(panel$all[-c(group, own), ], colMeans(panel$all[own, ]), 9, "sdid",
+      c(settings, mean_of(own))
+    )
+    mean((colMeans(panel$all[own, ]) - fit$counterfactual)[10:13])
+  }, 0)
+  expect_equal(tidy(several)$std.error[[1]], sqrt(mean((effect - mean(effect))^2)),
+    tolerance = 1e-6
+  )
+})
+
 # Several dates, gaps and several outcomes with covariates, each the simple fits put together.
 test_that("covariates go with several dates, gaps and several outcomes", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
