@@ -39,6 +39,14 @@ split_predictors <- function(formula, estimator, call = NULL) {
   list(formula = formula, terms = terms)
 }
 
+#' Columns in the predictors for which bounds are given
+#' @param parts (`list`)\cr from `split_predictors()`.
+#' @noRd
+bounded_predictors <- function(parts, bounds) {
+  used <- unlist(lapply(parts$terms, all.vars))
+  intersect(if (is.list(bounds)) names(bounds), setdiff(used, all.vars(parts$formula[-3L])))
+}
+
 #' The terms of a sum
 #' @noRd
 added_terms <- function(code) {

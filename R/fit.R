@@ -59,8 +59,8 @@
 #' dates "before the treatment" is before the first of them, for everybody.
 #'
 #' @section Covariates of classical estimators:
-#' What is not private needs no bounds, and a term may be computed from columns. Factors and strings
-#' are indicators of their levels.
+#' What is not private needs no bounds (those given are not used), and a term may be computed from
+#' columns. Factors and strings are indicators of their levels.
 #' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value a
 #'   unit*: the mean over the periods before the (first) treatment, or over those that
 #'   `over(x, 1980:1985)` names. `"predictors"` fits these alone, by importances V; the others fit
