@@ -173,11 +173,10 @@ test_that("what is wrong with covariates is said once and spends nothing", {
     weights(covariate_fit(p, estimator = "simplex")),
     weights(covariate_fit(p, estimator = "simplex", bounds = NULL))
   )
+  one <- dp_control(settings = list(rank = 1))
   expect_identical(
-    effects(covariate_fit(p, estimator = "factor", control = dp_control(settings = list(rank = 1)))),
-    effects(covariate_fit(p, estimator = "factor", bounds = c(0, 100),
-      control = dp_control(settings = list(rank = 1))
-    ))
+    effects(covariate_fit(p, estimator = "factor", control = one)),
+    effects(covariate_fit(p, estimator = "factor", control = one, bounds = c(0, 100)))
   )
   # A public target's factor must not vary; of a donor nothing is said.
   treated <- p$data$unit == "u0031"
