@@ -101,20 +101,28 @@ augmented_path_cpp <- function(balanced, target, periods, penalties, smallest) {
     .Call(`_dpsc_augmented_path_cpp`, balanced, target, periods, penalties, smallest)
 }
 
-factor_fit_cpp <- function(donors, target, T0, rank) {
-    .Call(`_dpsc_factor_fit_cpp`, donors, target, T0, rank)
+covariates_out_cpp <- function(donors, target, T0, varying, units, weight) {
+    .Call(`_dpsc_covariates_out_cpp`, donors, target, T0, varying, units, weight)
 }
 
-factor_path_cpp <- function(donors, target, T0, most) {
-    .Call(`_dpsc_factor_path_cpp`, donors, target, T0, most)
+covariates_redundant_cpp <- function(varying, units, periods) {
+    .Call(`_dpsc_covariates_redundant_cpp`, varying, units, periods)
 }
 
-mcnnm_fit_cpp <- function(donors, target, T0, lambda) {
-    .Call(`_dpsc_mcnnm_fit_cpp`, donors, target, T0, lambda)
+factor_fit_cpp <- function(donors, target, T0, rank, varying, units) {
+    .Call(`_dpsc_factor_fit_cpp`, donors, target, T0, rank, varying, units)
 }
 
-mcnnm_path_cpp <- function(donors, target, T0, penalties, smallest) {
-    .Call(`_dpsc_mcnnm_path_cpp`, donors, target, T0, penalties, smallest)
+factor_path_cpp <- function(donors, target, T0, most, varying, units) {
+    .Call(`_dpsc_factor_path_cpp`, donors, target, T0, most, varying, units)
+}
+
+mcnnm_fit_cpp <- function(donors, target, T0, lambda, varying, units) {
+    .Call(`_dpsc_mcnnm_fit_cpp`, donors, target, T0, lambda, varying, units)
+}
+
+mcnnm_path_cpp <- function(donors, target, T0, penalties, smallest, varying, units) {
+    .Call(`_dpsc_mcnnm_path_cpp`, donors, target, T0, penalties, smallest, varying, units)
 }
 
 simplex_fit_cpp <- function(donors, target, T0, demean, lambda) {

@@ -42,25 +42,6 @@ complete_augmented <- function(raw, settings, call) {
   out
 }
 
-#' What is balanced: outcomes before treatment, then covariates on the outcomes' scale
-#' @noRd
-balanced_columns <- function(donors, target, T0, predictors) {
-  pre <- seq_len(T0)
-  out <- list(donors = donors[, pre, drop = FALSE], target = target[pre])
-  if (is.null(predictors)) {
-    return(out)
-  }
-  centre <- colMeans(predictors$donors)
-  spread <- apply(predictors$donors, 2L, stats::sd)
-  spread[!is.finite(spread) | spread == 0] <- Inf
-  # The deviation of all centred outcomes together.
-  unit <- stats::sd(sweep(out$donors, 2L, colMeans(out$donors)))
-  list(
-    donors = cbind(out$donors, sweep(sweep(predictors$donors, 2L, centre), 2L, unit / spread, "*")),
-    target = c(out$target, (predictors$target - centre) * unit / spread)
-  )
-}
-
 fit_augmented <- function(donors, target, T0, settings) {
   both <- balanced_columns(donors, target, T0, settings$predictors)
   fit <- augmented_fit_cpp(both$donors, both$target, settings$lambda)

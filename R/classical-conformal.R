@@ -38,12 +38,12 @@ conformal_engine_classical <- function(fit, call = NULL) {
       i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
     ), "argument", call)
   }
-  residuals <- classical_table()[[parts$estimator]]$residuals
+  residuals <- batch_of(parts$estimator, parts$settings, "residuals")
   if (is.null(residuals)) {
     return(conformal_engine(raw$target, function(path, periods) {
       donors <- raw$donors[, periods, drop = FALSE]
-      path - fit_checked(donors, path, length(periods), parts$estimator, parts$settings)$
-        counterfactual
+      settings <- settings_of_periods(parts$settings, periods)
+      path - fit_checked(donors, path, length(periods), parts$estimator, settings)$counterfactual
     }))
   }
   function(effects, periods) {
@@ -53,9 +53,13 @@ conformal_engine_classical <- function(fit, call = NULL) {
 }
 
 #' Is the fit the same whatever the order of the periods?
+#'
+#' Covariates that change over time go with their periods; one value a unit must not be a mean over
+#' some of them.
 #' @noRd
 treats_periods_alike <- function(fit) {
-  fit$estimator != "sdid" && is.null(fit$settings$predictors)
+  given <- fit$settings$predictors
+  !fit$estimator %in% c("sdid", "predictors") && (is.null(given) || isTRUE(given$fixed))
 }
 
 #' Conformal p-value of a null effect path

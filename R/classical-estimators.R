@@ -9,6 +9,8 @@
 #' * `"demeaned"`: the same on deviations from each unit's own mean, which adds an intercept.
 #' * `"penalised"`: the simplex objective + lambda sum_j w_j ||y - x_j||^2 (Abadie and L'Hour,
 #'   2021).
+#'
+#'   Predictors are further columns of y and x for these three, see `balanced_columns()`.
 #' * `"ridge"`: ||y - sum_j w_j x_j||^2 + lambda ||w||^2, signs free. The private method "output"
 #'   halves lambda, as its paper does: its lambda is twice this one.
 #' * `"hsvt"`: donors' pre-period block cut to its `rank` largest singular values, minimum-norm
@@ -24,16 +26,18 @@
 #' @param T0 (`count`)\cr number of periods before treatment.
 #' @param estimator (`string`)\cr a name of [classical_table()].
 #' @param settings (`list`)\cr `lambda` (`"ridge"`: default `T0`; `"penalised"`: required); `rank`
-#'   (`"hsvt"`: default by the Gavish-Donoho threshold); for `"predictors"`: `predictors`, a list of
+#'   (`"hsvt"`: default by the Gavish-Donoho threshold); `covariates`, see `complete_covariates()`;
+#'   for `"predictors"`: `predictors`, a list of
 #'   `donors` (n x K, rows matched with the donors by name; by position only where neither has
 #'   names) and `target` (K), `v` (K importances, or `NULL` to search), `judged` (periods
 #'   whose fit V is judged by: default all before treatment), `screened`, `starts` and `evaluations`
 #'   (effort of the search). Completed settings, which hold `importance`, may be given again.
 #' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (what was
 #'   minimised), `kkt` (largest violation of the optimality conditions, `NA` where there is nothing
-#'   to solve), `settings` (completed). The simplex family adds `ties`: how many further donors
-#'   could take weight at no cost. `"predictors"` adds `loss`, the mean squared error over the
-#'   judged periods, and puts the V that was used into `settings$importance`.
+#'   to solve), `settings` (completed), and `slopes` of covariates that change over time, of which
+#'   the weighted donors and the intercept then tell the rest. The simplex family adds `ties`: how
+#'   many further donors could take weight at no cost. `"predictors"` adds `loss`, the mean squared
+#'   error over the judged periods, and puts the V that was used into `settings$importance`.
 #'   NOT PRIVATE, all of it.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -51,8 +55,10 @@ fit_checked <- function(donors, target, T0, estimator, settings) {
   if (!is.null(fit$importance)) {
     settings$importance <- fit$importance
   }
+  if (length(fit$slopes)) names(fit$slopes) <- varying_names(settings$covariates$donors)
   keep <- c(
-    "weights", "intercept", "counterfactual", "objective", "kkt", "ties", "loss", "period_weights"
+    "weights", "intercept", "counterfactual", "objective", "kkt", "ties", "loss", "period_weights",
+    if (length(fit$slopes)) "slopes"
   )
   c(fit[intersect(keep, names(fit))], list(settings = settings))
 }
@@ -91,6 +97,15 @@ complete_settings <- function(raw, estimator, settings, call = NULL) {
   record$complete(raw, settings, call)
 }
 
+#' Many fits in one call, where an estimator has a way for these settings
+#' @param what (`string`)\cr `"placebos"`, `"left_out"` or `"residuals"`.
+#' @noRd
+batch_of <- function(estimator, settings, what) {
+  if (is.null(settings$predictors) || estimator == "predictors") {
+    classical_table()[[estimator]][[what]]
+  }
+}
+
 #' Counterfactual of every donor from all other donors
 #'
 #' The target takes no part: a treated unit among the donors would bend the placebos.
@@ -98,7 +113,7 @@ complete_settings <- function(raw, estimator, settings, call = NULL) {
 #' @noRd
 placebo_counterfactuals <- function(raw, estimator, settings) {
   donors <- raw$donors
-  placebos <- classical_table()[[estimator]]$placebos
+  placebos <- batch_of(estimator, settings, "placebos")
   if (!is.null(placebos)) {
     return(placebos(raw, settings))
   }
@@ -110,25 +125,13 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
   matrix(paths, nrow(donors), byrow = TRUE)
 }
 
-#' Settings for a fit without the donors `i`, whose mean may be the target instead
-#' @noRd
-settings_without <- function(settings, i, target = FALSE) {
-  given <- settings$predictors
-  if (is.null(given)) {
-    return(settings)
-  }
-  if (target) settings$predictors$target <- colMeans(given$donors[i, , drop = FALSE])
-  settings$predictors$donors <- given$donors[-i, , drop = FALSE]
-  settings
-}
-
 #' Counterfactuals of the target without each of some donors
 #' @param dropped (`integer`)\cr positions of donors.
 #' @return A matrix, one row a dropped donor, T columns. NOT PRIVATE.
 #' @noRd
 leave_out_counterfactuals <- function(raw, estimator, settings, dropped) {
   donors <- raw$donors
-  left_out <- classical_table()[[estimator]]$left_out
+  left_out <- batch_of(estimator, settings, "left_out")
   if (!is.null(left_out)) {
     return(left_out(raw, settings, dropped))
   }

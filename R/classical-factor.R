@@ -5,33 +5,43 @@
 #' Without `rank` each period before treatment is predicted from the others, for 0 to `most` factors
 #' besides the effects of units and periods; as in the paper one more factor must lower the mean
 #' squared error by a thousandth.
-#' @param settings (`list`)\cr `rank` (`count` from 0), `most` (`count`, default 5).
+#' @param settings (`list`)\cr `rank` (`count` from 0), `most` (`count`, default 5), and
+#'   `predictors` and `covariates`, see `complete_covariates()`: the donors' slopes are found with
+#'   their factors, anew for each number of them.
 #' @noRd
 complete_factor <- function(raw, settings, call) {
-  # A constant, the factors, and a period to judge them by.
-  limit <- min(raw$T0 - 2L, nrow(raw$donors) - 1L)
+  given <- complete_covariates(raw, settings, call)
+  limit <- most_factors(nrow(raw$donors), raw$T0, given)
   if (!is.null(settings$rank)) {
     rank <- check_count(settings$rank, 0, max(limit, 0L), arg = "rank", call = call)
-    return(list(rank = rank, path = settings$path))
+    return(c(list(rank = rank, path = settings$path), given))
   }
   most <- min(check_count(settings$most %||% 5, 0, arg = "most", call = call), limit)
   if (most < 1L) {
-    return(list(rank = 0L, path = NULL))
+    return(c(list(rank = 0L, path = NULL), given))
   }
-  error <- factor_path_cpp(raw$donors, raw$target, raw$T0, most)
+  own <- covariate_blocks(raw$donors, given)
+  error <- factor_path_cpp(raw$donors, raw$target, raw$T0, most, own$varying, own$units)
   best <- 1L
   for (r in seq_along(error)) {
     if (error[[r]] < error[[best]] * (1 - 1e-3)) best <- r
   }
-  list(
-    rank = best - 1L, path = data.frame(rank = seq_along(error) - 1L, error = error)
+  c(
+    list(rank = best - 1L, path = data.frame(rank = seq_along(error) - 1L, error = error)), given
   )
+}
+
+#' A constant, the factors, and a period to judge them by; donors tell covariates of units first
+#' @noRd
+most_factors <- function(n, T0, settings) {
+  min(T0 - 2L, n - 1L - NCOL(settings$predictors$donors) * !is.null(settings$predictors))
 }
 
 #' @return As `fit_classical()`; the weights are implied: signs free, sum one.
 #' @noRd
 fit_factor <- function(donors, target, T0, settings) {
   # Fits at earlier dates or without a donor may not carry as many factors.
-  rank <- max(min(settings$rank, T0 - 2L, nrow(donors) - 1L), 0L)
-  c(factor_fit_cpp(donors, target, T0, rank), list(kkt = NA_real_))
+  rank <- max(min(settings$rank, most_factors(nrow(donors), T0, settings)), 0L)
+  own <- covariate_blocks(donors, settings)
+  factor_fit_cpp(donors, target, T0, rank, own$varying, own$units)
 }

@@ -45,7 +45,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
     estimator = estimator,
     penalty = fit$settings$lambda %||% NA_real_, weights = fit$weights, intercept = fit$intercept,
     objective = fit$objective, kkt = fit$kkt, ties = fit$ties, settings = fit$settings,
-    period_weights = fit$period_weights,
+    period_weights = fit$period_weights, slopes = fit$slopes,
     raw = list(donors = donors, target = target, T0 = panel$T0, times = panel$times)
   ), class = c("dp_synth_classical", "dp_synth"))
 }
@@ -54,23 +54,17 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
 #' @noRd
 classical_settings <- function(settings, estimator, panel, call) {
   if (estimator == "sdid") settings$treated <- settings$treated %||% nrow(panel$target)
-  given <- classical_predictors(panel)
-  if (is.null(given)) {
-    return(settings)
-  }
-  if (!is.null(settings$predictors)) {
+  brought <- list(predictors = panel$predictors, covariates = panel$regressors)
+  brought <- brought[!vapply(brought, is.null, NA)]
+  if (length(brought) && !(is.null(settings$predictors) && is.null(settings$covariates))) {
     abort(c(
       "There are two sets of predictors.",
       i = "Name them in the formula or in {.code dp_control(settings = )}, not in both."
     ), "argument", call)
   }
-  settings$predictors <- given
+  settings[names(brought)] <- brought
   settings
 }
-
-#' The predictors that a panel brings along: `donors` (n x K) and `target` (K), or `NULL`
-#' @noRd
-classical_predictors <- function(panel) panel$predictors
 
 #' What stands in for the release of a fit that has none, so that the verbs need not ask
 #' @noRd
@@ -82,7 +76,8 @@ classical_release <- function(panel, fit, estimator) {
       n = panel$n, T0 = panel$T0, T1 = panel$T1, times = panel$times, outcome = panel$outcome,
       donor_names = names(fit$weights)
     ),
-    bounds = list(lower = rep(-Inf, periods), upper = rep(Inf, periods)), settings = list(),
+    bounds = list(lower = rep(-Inf, periods), upper = rep(Inf, periods)),
+    settings = list(covariates = covariate_names(fit$settings)),
     privacy = list(
       private = FALSE, epsilon = Inf, delta = 0, rho = NA_real_,
       neighbours = "replace one donor's row", steps = NULL, rng = "none", holds = FALSE,

@@ -1,8 +1,9 @@
 # Predictors in a formula, `outcome ~ treated | x1 + over(x2, 1980:1985)`, for the estimators on raw
 # data that take them: one number a unit, the mean of its observed values before treatment.
 
-# Those that take predictors.
-predictor_estimators <- c("predictors", "augmented")
+# Those that balance predictors, and those that take regressors.
+predictor_estimators <- c("simplex", "demeaned", "penalised", "predictors", "augmented")
+regressor_estimators <- c("sdid", "factor", "mcnnm")
 
 #' Take the predictors out of the formula of a classical fit
 #' @param formula (`any`)\cr what the user gave.
@@ -15,10 +16,11 @@ split_predictors <- function(formula, estimator, call = NULL) {
   if (!(is.call(rhs) && identical(rhs[[1L]], quote(`|`)))) {
     return(list(formula = formula, terms = NULL))
   }
-  if (!estimator %in% predictor_estimators) {
+  able <- c(predictor_estimators, regressor_estimators)
+  if (!estimator %in% able) {
     abort(c(
       "Estimator {.val {estimator}} takes no predictors: {.arg formula} has a second part.",
-      i = "{.or {.val {predictor_estimators}}} take them."
+      i = "{.or {.val {able}}} take them."
     ), "panel", call)
   }
   terms <- added_terms(rhs[[3L]])
@@ -35,6 +37,14 @@ split_predictors <- function(formula, estimator, call = NULL) {
   }
   formula[[3L]] <- rhs[[2L]]
   list(formula = formula, terms = terms)
+}
+
+#' Columns in the predictors for which bounds are given
+#' @param parts (`list`)\cr from `split_predictors()`.
+#' @noRd
+bounded_predictors <- function(parts, bounds) {
+  used <- unlist(lapply(parts$terms, all.vars))
+  intersect(if (is.list(bounds)) names(bounds), setdiff(used, all.vars(parts$formula[-3L])))
 }
 
 #' The terms of a sum
@@ -63,17 +73,17 @@ formula_predictors <- function(parts, data, index, panel, call = NULL) {
   if (is.null(parts$terms)) {
     return(NULL)
   }
-  units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
-  times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
-  labels <- c(panel$donor_names, rownames(panel$target))
-  rows <- list(
-    unit = match(unit_labels(units$values), labels)[units$code], time = times$code,
-    times = period_text(times$values), n_units = length(labels)
-  )
+  rows <- panel_rows(data, index, panel, call)
   columns <- lapply(parts$terms, function(term) {
     unit_means(term, environment(parts$formula), data, rows, panel$T0, call)
   })
-  all <- do.call(cbind, columns)
+  all <- check_predictor_rows(do.call(cbind, columns), call)
+  still <- vapply(columns, function(column) isTRUE(attr(column, "still")), NA)
+  split_predictor_rows(all, panel, all(still))
+}
+
+#' @noRd
+check_predictor_rows <- function(all, call) {
   lost <- colSums(!is.finite(all))
   if (any(lost > 0)) {
     abort(c(
@@ -82,24 +92,70 @@ formula_predictors <- function(parts, data, index, panel, call = NULL) {
       i = "Leave it out, or give {.code over()} periods in which it is observed."
     ), "panel", call)
   }
+  all
+}
+
+#' Predictors of donors and treated units apart
+#' @param fixed (`flag`)\cr are they the same in all periods of every unit?
+#' @noRd
+split_predictor_rows <- function(all, panel, fixed) {
   donors <- seq_along(panel$donor_names)
-  rownames(all) <- labels
+  rownames(all) <- c(panel$donor_names, rownames(panel$target))
+  treated <- all[-donors, , drop = FALSE]
   list(
-    donors = all[donors, , drop = FALSE], target = colMeans(all[-donors, , drop = FALSE]),
-    treated = all[-donors, , drop = FALSE]
+    donors = all[donors, , drop = FALSE], target = colMeans(treated), treated = treated,
+    fixed = fixed
+  )
+}
+
+#' Unit and period of each row of data, by the panel's own order
+#' @return A list: `unit`, `time` (`NA` where the panel has none, or has the cell already), `times`
+#'   (text), `n_units`, `n_times`.
+#' @noRd
+panel_rows <- function(data, index, panel, call) {
+  units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
+  times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
+  labels <- c(panel$donor_names, rownames(panel$target))
+  periods <- period_text(panel$times)
+  unit <- match(unit_labels(units$values), labels)[units$code]
+  time <- match(period_text(times$values), periods)[times$code]
+  unknown <- is.na(unit) | is.na(time) | duplicated(data.frame(unit, time))
+  unit[unknown] <- time[unknown] <- NA
+  list(
+    unit = unit, time = time, times = periods, n_units = length(labels), n_times = length(periods)
   )
 }
 
 #' One term's means by unit
-#' @param rows (`list`)\cr unit and period of each row of `data`.
-#' @return A matrix, units x columns, `NaN` where nothing is observed.
+#' @param rows (`list`)\cr from `panel_rows()`.
+#' @return A matrix, units x columns, `NaN` where nothing is observed; `attr(, "still")`: is it the
+#'   same in all periods of every unit?
 #' @noRd
 unit_means <- function(term, environment, data, rows, T0, call) {
+  chosen <- seq_len(T0)
+  if (is_window(term)) chosen <- over_periods(term, environment, rows$times, T0, call)
+  values <- term_columns(term, environment, data, rows, call)
+  kept <- rows$time %in% chosen
+  out <- mean_by(values[kept, , drop = FALSE], rows$unit[kept], rows$n_units)
+  known <- which(!is.na(rows$unit))
+  own <- out[rows$unit[known], , drop = FALSE]
+  away <- abs(values[known, , drop = FALSE] - own) > 1e-12 * abs(own)
+  attr(out, "still") <- !is_window(term) && !any(away, na.rm = TRUE)
+  attr(out, "levels") <- attr(values, "levels")
+  out
+}
+
+#' Is it `over(x, periods)`?
+#' @noRd
+is_window <- function(term) is.call(term) && identical(term[[1L]], quote(over))
+
+#' One term's columns of numbers, a row for each of `data`
+#' @noRd
+term_columns <- function(term, environment, data, rows, call) {
   # The fit is not private: years may be shown in full, which code_label() would not.
   label <- if (is_plain_code(term)) paste(deparse(term, 500L), collapse = " ") else "predictor"
-  chosen <- seq_len(T0)
-  if (is.call(term) && identical(term[[1L]], quote(over))) {
-    chosen <- over_periods(term, environment, rows$times, T0, call)
+  if (is_window(term)) {
+    check_window(term, call)
     term <- term[[2L]]
   }
   formula <- stats::as.formula(call("~", term), environment)
@@ -111,8 +167,7 @@ unit_means <- function(term, environment, data, rows, T0, call) {
   if (nrow(values) != length(rows$unit)) {
     abort("{.code {label}} must have one value for each row of {.arg data}.", "panel", call)
   }
-  kept <- rows$time %in% chosen
-  mean_by(values[kept, , drop = FALSE], rows$unit[kept], rows$n_units)
+  values
 }
 
 mean_by <- function(values, group, n) {
@@ -138,6 +193,7 @@ as_columns <- function(x, label, call) {
   if (is.factor(x)) {
     out <- outer(as.integer(x), seq_len(nlevels(x)), "==") + 0
     colnames(out) <- paste0(label, levels(x))
+    attr(out, "levels") <- TRUE
     return(out)
   }
   if (is.logical(x)) x <- x + 0
@@ -153,9 +209,7 @@ as_columns <- function(x, label, call) {
 #' Positions of the periods that `over(x, periods)` names
 #' @noRd
 over_periods <- function(term, environment, times, T0, call) {
-  if (length(term) != 3L) {
-    abort("{.code over(x, periods)} takes a column and periods.", "panel", call)
-  }
+  check_window(term, call)
   named <- tryCatch(eval(term[[3L]], environment), error = function(e) NULL)
   at <- if (length(named)) match(period_text(named), times)
   if (!length(at) || anyNA(at) || any(at > T0)) {
@@ -165,4 +219,11 @@ over_periods <- function(term, environment, times, T0, call) {
     ), "panel", call)
   }
   at
+}
+
+#' @noRd
+check_window <- function(term, call) {
+  if (length(term) != 3L) {
+    abort("{.code over(x, periods)} takes a column and periods.", "panel", call)
+  }
 }

@@ -8,14 +8,16 @@
 #' 30 penalties from the one that leaves effects of units and periods alone down to a thousandth of
 #' it, and the smallest mean squared error wins. (The authors hold out random cells of all units:
 #' that depends on the draw.)
-#' @param settings (`list`)\cr `lambda` (outcome units).
+#' @param settings (`list`)\cr `lambda` (outcome units), and `predictors` and `covariates`, see
+#'   `complete_covariates()`: their coefficients are not penalised.
 #' @noRd
 complete_mcnnm <- function(raw, settings, call) {
+  given <- complete_covariates(raw, settings, call)
   if (!is.null(settings$lambda)) {
-    return(list(
+    return(c(list(
       lambda = check_number(settings$lambda, 0, open = "min", arg = "lambda", call = call),
       path = settings$path
-    ))
+    ), given))
   }
   if (raw$T0 < 3L) {
     abort(c(
@@ -23,23 +25,33 @@ complete_mcnnm <- function(raw, settings, call) {
       i = "Give {.code lambda} in {.code dp_control(settings = )}."
     ), "argument", call)
   }
-  path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3)
-  # The largest singular value of what effects of units and periods leave, against rounding.
+  own <- covariate_blocks(raw$donors, given)
+  path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3, own$varying, own$units)
+  # The largest singular value of what effects and covariates leave, against rounding.
   largest <- path$lambda[[1L]] * (length(raw$donors) + raw$T0) / 2
   if (largest <= 1e-7 * max(abs(raw$donors), abs(raw$target))) {
     abort(c(
-      "The outcomes are effects of units and periods and nothing else.",
-      i = "Estimator {.val did} says all there is to say."
+      if (length(given)) {
+        "The outcomes are effects of units and periods and covariates, and nothing else."
+      } else {
+        "The outcomes are effects of units and periods and nothing else."
+      },
+      i = if (length(given)) {
+        "Estimator {.val factor} with {.code rank = 0} says all there is to say."
+      } else {
+        "Estimator {.val did} says all there is to say."
+      }
     ), "argument", call)
   }
-  list(
+  c(list(
     lambda = path$lambda[[which.min(path$error)]],
     path = data.frame(lambda = path$lambda, error = path$error)
-  )
+  ), given)
 }
 
 #' @return As `fit_classical()`; the weights are implied, for the periods after treatment.
 #' @noRd
 fit_mcnnm <- function(donors, target, T0, settings) {
-  mcnnm_fit_cpp(donors, target, T0, settings$lambda)
+  own <- covariate_blocks(donors, settings)
+  mcnnm_fit_cpp(donors, target, T0, settings$lambda, own$varying, own$units)
 }

@@ -144,7 +144,8 @@ placebo_time_classical <- function(fit, dates, call = NULL) {
   before <- seq_len(raw$T0)
   donors <- raw$donors[, before, drop = FALSE]
   rows <- lapply(first - 1L, function(T0) {
-    fit <- fit_checked(donors, raw$target[before], T0, parts$estimator, parts$settings)
+    settings <- settings_of_periods(parts$settings, before)
+    fit <- fit_checked(donors, raw$target[before], T0, parts$estimator, settings)
     gap <- raw$target[before] - fit$counterfactual
     error <- rmspe(matrix(gap, 1L), T0)
     data.frame(

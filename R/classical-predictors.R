@@ -3,7 +3,8 @@
 #' Check predictors, and bring them into the order of the donors
 #' @param given (`list`)\cr `donors`, a matrix with one row a donor, and `target`, one value a
 #'   predictor.
-#' @return The same, as doubles. NOT PRIVATE.
+#' @return The same, as doubles, and `fixed`: are they known to be the same in all periods? NOT
+#'   PRIVATE.
 #' @noRd
 check_predictors <- function(given, donors, call) {
   ok <- is.list(given) && is.matrix(given$donors) && is.numeric(given$donors) &&
@@ -20,7 +21,9 @@ check_predictors <- function(given, donors, call) {
     abort("The predictors must be finite.", "argument", call)
   }
   storage.mode(given$donors) <- "double"
-  list(donors = given$donors, target = as.double(given$target))
+  list(
+    donors = given$donors, target = as.double(given$target), fixed = isTRUE(given$fixed)
+  )
 }
 
 #' Predictors in the order of the donors, and the target's in the order of the columns
@@ -82,17 +85,7 @@ complete_predictors <- function(raw, settings, call) {
     ), "argument", call)
   }
   given <- check_predictors(settings$predictors, raw$donors, call)
-  v <- settings$v
-  if (!is.null(names(v)) && setequal(names(v), colnames(given$donors))) {
-    v <- unname(v[colnames(given$donors)])
-  }
-  if (!is.null(v) && !(is.numeric(v) && length(v) == ncol(given$donors) && all(is.finite(v)) &&
-    all(v >= 0) && sum(v) > 0)) {
-    abort(c(
-      "{.arg v} must hold one importance for each predictor.",
-      i = "Not negative, not all zero; {.code NULL} searches for them."
-    ), "argument", call)
-  }
+  v <- check_importances(settings$v, given, call)
   judged <- settings$judged %||% seq_len(raw$T0)
   if (!(is.numeric(judged) && length(judged) >= 1L && all(judged %in% seq_len(raw$T0)))) {
     abort("{.arg judged} must be positions of periods before treatment.", "argument", call)
@@ -104,6 +97,67 @@ complete_predictors <- function(raw, settings, call) {
     }
   }
   c(list(predictors = given, v = v, judged = as.integer(judged)), effort)
+}
+
+#' Importances of predictors, by name or by position
+#' @noRd
+check_importances <- function(v, given, call) {
+  if (!is.null(names(v)) && setequal(names(v), colnames(given$donors))) {
+    v <- unname(v[colnames(given$donors)])
+  }
+  if (!is.null(v) && !(is.numeric(v) && length(v) == ncol(given$donors) && all(is.finite(v)) &&
+    all(v >= 0) && sum(v) > 0)) {
+    abort(c(
+      "{.arg v} must hold one importance for each predictor.",
+      i = "Not negative, not all zero; {.code NULL} searches for them."
+    ), "argument", call)
+  }
+  v
+}
+
+#' Settings of the simplex family: predictors that are balanced besides outcomes
+#'
+#' @param settings (`list`)\cr `predictors`, and `v`, the importance of each (default 1: as much as
+#'   one period).
+#' @noRd
+complete_balanced <- function(raw, settings, call) {
+  if (is.null(settings$predictors)) {
+    if (!is.null(settings$v)) {
+      abort("{.arg v} weighs predictors, and there are none.", "argument", call)
+    }
+    return(list())
+  }
+  given <- check_predictors(settings$predictors, raw$donors, call)
+  v <- check_importances(settings$v, given, call) %||% rep(1, ncol(given$donors))
+  list(predictors = given, v = v)
+}
+
+#' What is balanced: outcomes before treatment, then predictors on the outcomes' scale
+#'
+#' A predictor is centred and brought to the deviation of all centred outcomes together, as augsynth
+#' does it: with importance 1 it counts as one period.
+#' @param demean (`flag`)\cr are outcomes deviations from each unit's own mean?
+#' @noRd
+balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = FALSE) {
+  pre <- seq_len(T0)
+  out <- list(donors = donors[, pre, drop = FALSE], target = target[pre])
+  if (demean) {
+    out$donors <- out$donors - rowMeans(out$donors)
+    out$target <- out$target - mean(out$target)
+  }
+  if (is.null(predictors)) {
+    return(out)
+  }
+  centre <- colMeans(predictors$donors)
+  spread <- apply(predictors$donors, 2L, stats::sd)
+  spread[!is.finite(spread) | spread == 0] <- Inf
+  # The deviation of all centred outcomes together.
+  unit <- stats::sd(sweep(out$donors, 2L, colMeans(out$donors)))
+  scale <- sqrt(v %||% 1) * unit / spread
+  list(
+    donors = cbind(out$donors, sweep(sweep(predictors$donors, 2L, centre), 2L, scale, "*")),
+    target = c(out$target, (predictors$target - centre) * scale)
+  )
 }
 
 #' Predictors on comparable scales: each divided by its standard deviation over all units

@@ -145,21 +145,45 @@ effect_columns <- function(fit, effects) {
 }
 
 #' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
+#'
+#' Of covariates that change over time the means before the treatment, with their coefficients.
 #' @return A data frame, one row a predictor, or `NULL` without predictors. NOT PRIVATE.
 #' @noRd
 balance_table <- function(fit) {
-  given <- fit$settings$predictors
+  settings <- fit$settings
+  given <- balanced_means(settings, fit$release$panel$T0)
   if (is.null(given)) {
     return(NULL)
   }
   out <- data.frame(
     target = given$target, synthetic = drop(fit$weights %*% given$donors),
-    donors = colMeans(given$donors),
-    row.names = colnames(given$donors) %||% paste("predictor", seq_along(given$target))
+    donors = colMeans(given$donors), row.names = covariate_names(settings)
   )
   names(out)[[3L]] <- "donors' mean"
-  if (!is.null(fit$settings$importance)) out$V <- fit$settings$importance
+  out$V <- settings$importance %||% settings$v
+  if (!is.null(fit$slopes)) {
+    out$coefficient <- c(rep(NA_real_, nrow(out) - length(fit$slopes)), fit$slopes)
+  }
   out
+}
+
+#' What a fit was given besides outcomes: one number a unit each
+#' @return A list: `donors` (n x K), `target` (K); `NULL` if there is nothing.
+#' @noRd
+balanced_means <- function(settings, T0) {
+  z <- settings$predictors
+  x <- settings$covariates
+  if (is.null(z) && is.null(x)) {
+    return(NULL)
+  }
+  pre <- seq_len(T0)
+  means <- if (!is.null(x)) {
+    list(
+      donors = apply(x$donors[, pre, , drop = FALSE], c(1L, 3L), mean),
+      target = colMeans(x$target[pre, , drop = FALSE])
+    )
+  }
+  list(donors = cbind(z$donors, means$donors), target = unname(c(z$target, means$target)))
 }
 
 #' The largest weights: donors' names, as NOT PRIVATE as the fit
@@ -187,12 +211,26 @@ weight_line <- function(fit) {
 tuning_lines <- function(fit) {
   settings <- fit$settings
   chosen <- if (!is.null(settings$path)) ", by cross-validation"
-  switch(fit$estimator,
+  c(switch(fit$estimator,
     augmented = , mcnnm = paste0("  penalty ", format(settings$lambda, digits = 3L), chosen),
     factor = paste0("  ", count_of(settings$rank, "factor"), chosen),
     sdid = named_line("weights of periods", sdid_periods(fit)),
     predictors = named_line("importances (V)", settings$importance)
-  )
+  ), covariate_line(fit))
+}
+
+#' Covariates, with the coefficients of those that change over time
+#' @noRd
+covariate_line <- function(fit) {
+  names <- covariate_names(fit$settings)
+  if (is.null(names) || fit$estimator == "predictors") {
+    return(NULL)
+  }
+  slopes <- fit$slopes[names]
+  strwrap(paste0("covariates: ", paste0(
+    names, if (!is.null(slopes)) ifelse(is.na(slopes), "", paste0(" (", format_value(slopes), ")")),
+    collapse = ", "
+  )), 96L, prefix = "  ", initial = "  ")
 }
 
 sdid_periods <- function(fit) {

@@ -6,7 +6,8 @@
 #' before treatment, `zeta` is (treated units x periods after)^(1/4) sigma, `zeta_periods` 1e-6
 #' sigma, which only makes the weights of periods unique.
 #' @param settings (`list`)\cr `zeta`, `zeta_periods` (outcome units), `treated` (`count`, the
-#'   number of treated units whose mean the target is).
+#'   number of treated units whose mean the target is), and `predictors` and `covariates`, see
+#'   `complete_covariates()`, which are taken out of the outcomes first.
 #' @noRd
 complete_sdid <- function(raw, settings, call) {
   T1 <- ncol(raw$donors) - raw$T0
@@ -14,7 +15,10 @@ complete_sdid <- function(raw, settings, call) {
     abort("Estimator {.val sdid} needs a period after treatment.", "argument", call)
   }
   treated <- check_count(settings$treated %||% 1, 1, arg = "treated", call = call)
-  out <- list(zeta = settings$zeta, zeta_periods = settings$zeta_periods, treated = treated)
+  out <- c(
+    list(zeta = settings$zeta, zeta_periods = settings$zeta_periods, treated = treated),
+    complete_covariates(raw, settings, call)
+  )
   if (is.null(out$zeta) || is.null(out$zeta_periods)) {
     if (nrow(raw$donors) * (raw$T0 - 1L) < 2L) {
       abort(c(
@@ -26,7 +30,8 @@ complete_sdid <- function(raw, settings, call) {
         i = "Give {.code zeta} and {.code zeta_periods} in {.code dp_control(settings = )}."
       ), "argument", call)
     }
-    sigma <- difference_deviation_cpp(raw$donors, raw$T0)
+    rest <- take_covariates_out(raw$donors, raw$target, raw$T0, out)
+    sigma <- difference_deviation_cpp(rest$donors, raw$T0)
     out$zeta <- out$zeta %||% ((treated * T1)^0.25 * sigma)
     out$zeta_periods <- out$zeta_periods %||% (1e-6 * sigma)
   }
@@ -38,5 +43,9 @@ complete_sdid <- function(raw, settings, call) {
 #' @return As `fit_classical()`, and `period_weights`, of the periods before treatment.
 #' @noRd
 fit_sdid <- function(donors, target, T0, settings) {
-  sdid_fit_cpp(donors, target, T0, settings$zeta, settings$zeta_periods)
+  rest <- take_covariates_out(donors, target, T0, settings)
+  fit <- sdid_fit_cpp(rest$donors, rest$target, T0, settings$zeta, settings$zeta_periods)
+  fit$counterfactual <- fit$counterfactual + rest$path
+  fit$slopes <- rest$slopes
+  fit
 }

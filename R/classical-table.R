@@ -15,6 +15,7 @@ classical_table <- function() {
                      placebos = NULL) {
     list(knows = knows, complete = complete, fit = fit, placebos = placebos)
   }
+  regressors <- c("predictors", "covariates")
   list(
     simplex = simplex_record(),
     ridge = record(fit_ridge, "lambda", complete_ridge),
@@ -28,21 +29,32 @@ classical_table <- function() {
     augmented = record(
       fit_augmented, c("lambda", "rule", "predictors", "path"), complete_augmented
     ),
-    sdid = record(fit_sdid, c("zeta", "zeta_periods", "treated"), complete_sdid),
-    factor = record(fit_factor, c("rank", "most", "path"), complete_factor),
-    mcnnm = record(fit_mcnnm, c("lambda", "path"), complete_mcnnm)
+    sdid = record(fit_sdid, c(regressors, "zeta", "zeta_periods", "treated"), complete_sdid),
+    factor = record(fit_factor, c(regressors, "rank", "most", "path"), complete_factor),
+    mcnnm = record(fit_mcnnm, c(regressors, "lambda", "path"), complete_mcnnm)
   )
 }
 
 #' Weights on the simplex, with or without an intercept, at a penalty or without
+#'
+#' With predictors single fits only, on what is balanced: `batch_of()` asks for no others.
 #' @noRd
-simplex_record <- function(demean = FALSE, knows = character(),
-                           complete = function(raw, settings, call) list()) {
+simplex_record <- function(demean = FALSE, knows = character(), complete = complete_balanced) {
   penalty <- function(settings) settings$lambda %||% 0
   list(
-    knows = knows, complete = complete,
+    knows = c(knows, "predictors", "v"), complete = complete,
     fit = function(donors, target, T0, settings) {
-      simplex_fit_cpp(donors, target, T0, demean, penalty(settings))
+      if (is.null(settings$predictors)) {
+        return(simplex_fit_cpp(donors, target, T0, demean, penalty(settings)))
+      }
+      both <- balanced_columns(donors, target, T0, settings$predictors, settings$v, demean)
+      fit <- simplex_fit_cpp(
+        both$donors, both$target, ncol(both$donors), FALSE, penalty(settings)
+      )
+      path <- drop(crossprod(donors, fit$weights))
+      if (demean) fit$intercept <- mean((target - path)[seq_len(T0)])
+      fit$counterfactual <- path + fit$intercept
+      fit
     },
     placebos = function(raw, settings) {
       simplex_placebos_cpp(raw$donors, raw$T0, demean, penalty(settings))$paths

@@ -8,7 +8,10 @@ complete_penalised <- function(raw, settings, call) {
       i = "Between 0 (the simplex fit) and large values (the nearest donor); 0.1 is a start."
     ), "argument", call)
   }
-  list(lambda = check_number(settings$lambda, 0, arg = "lambda", call = call))
+  c(
+    list(lambda = check_number(settings$lambda, 0, arg = "lambda", call = call)),
+    complete_balanced(raw, settings, call)
+  )
 }
 
 complete_ridge <- function(raw, settings, call) {

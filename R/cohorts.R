@@ -15,7 +15,8 @@
 #' used one by one. With `protect = "donors"` the treated units' data are public.
 #'
 #' Covariates, `y ~ treated | x1 + x2`, are known of everybody as they were before the *first*
-#' adoption, and every cohort is predicted from its own past and from them.
+#' adoption, and every cohort is predicted from its own past and from them. (Regressors of the
+#' classical estimators are those of each period, see [dp_synth()].)
 #'
 #' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
 #' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). What is
@@ -171,10 +172,18 @@ classical_cohorts <- function(panel, size, fit_one) {
 }
 
 #' A panel of some of its treated units: their mean predictors. NOT PRIVATE.
+#' @param known (`integer`)\cr positions of the periods that it keeps.
 #' @noRd
-with_own_predictors <- function(panel, at) {
+with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
   if (!is.null(panel$predictors)) {
     panel$predictors$target <- colMeans(panel$predictors$treated[at, , drop = FALSE])
+  }
+  given <- panel$regressors
+  if (!is.null(given)) {
+    panel$regressors <- list(
+      donors = given$donors[, known, , drop = FALSE],
+      target = colMeans(given$treated[at, known, , drop = FALSE])
+    )
   }
   panel
 }
@@ -197,11 +206,12 @@ classical_forecasts <- function(panel, fits, fit_one) {
       own$target <- fits[[g]]$target[, known, drop = FALSE]
       own$times <- panel$times[known]
       own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
-      own <- with_own_predictors(own, panel$adopted == dates[[g]])
-      fit <- fit_one(own)
-      fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
+      own <- with_own_predictors(own, panel$adopted == dates[[g]], known)
+      # Covariates may not be told apart so early: then there is no forecast.
+      fit <- tryCatch(fit_one(own), dpsc_error_covariate = function(e) NULL)
+      if (is.null(fit)) NA_real_ else fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
     }, 0)
-    data.frame(cohort = g, period = ends + 1L, residual = residual)
+    data.frame(cohort = g, period = ends + 1L, residual = residual)[is.finite(residual), ]
   })
   do.call(rbind, rows)
 }

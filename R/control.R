@@ -32,9 +32,11 @@
 #'   `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`: cross-validation); `rule`
 #'   for `"augmented"`, `"1se"` (the largest penalty within one standard error of the best) or
 #'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0
-#'   to `most`); `zeta` and `zeta_periods` for `"sdid"`; for `"predictors"` and `"augmented"` a list
-#'   `predictors` of `donors` (n x K) and `target` (K), unless the formula names them, and for
-#'   `"predictors"` `v` (K importances; `NULL`: nested search).
+#'   to `most`); `zeta` and `zeta_periods` for `"sdid"`; for all but `"hsvt"`, unless the formula
+#'   names covariates, a list `predictors` of `donors` (n x K) and `target` (K), one value a unit;
+#'   for `"sdid"`, `"factor"` and `"mcnnm"` a list `covariates` of `donors` (n x T x p) and `target`
+#'   (T x p), which change over time; `v`, K importances by name or position, for `"predictors"`
+#'   (`NULL`: nested search) and `"simplex"`, `"demeaned"`, `"penalised"` (1: as much as a period).
 #' @param donor_names (`flag`)\cr declare the donors' names public, so that
 #'   [weights()][coef.dp_synth()] may show them.
 #' @return A list of class `dp_control`. PUBLIC.

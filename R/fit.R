@@ -58,6 +58,29 @@
 #' treated unit, or within any unit where nothing is private, is an error. With several adoption
 #' dates "before the treatment" is before the first of them, for everybody.
 #'
+#' @section Covariates of classical estimators:
+#' What is not private needs no bounds (those given are not used), and a term may be computed from
+#' columns. Factors and strings are indicators of their levels.
+#' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value a
+#'   unit*: the mean over the periods before the (first) treatment, or over those that
+#'   `over(x, 1980:1985)` names. `"predictors"` fits these alone, by importances V; the others fit
+#'   all outcomes before the treatment and these, each on the outcomes' deviation, so that with
+#'   importance 1 a covariate counts as one period (`v` in [dp_control()]; not of `"augmented"`).
+#' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**, known in every period, after the
+#'   treatment, too, where the treatment must not change them. A column that changes over time has
+#'   one coefficient: by least squares with effects of units and periods on all cells that are not
+#'   treated, before sdid is fitted to what is left (Kranz, 2022); with the donors' factors (Bai,
+#'   2009; Xu, 2017); without a penalty beside the low-rank matrix (Athey et al., 2021). The fit's
+#'   `slopes` has them. A column that is the same in all periods, or `over(x, periods)`, has a
+#'   coefficient *in each period*, since the effect of the unit takes any other; the donors'
+#'   regression says what it makes of the target. What donors cannot tell from effects of units and
+#'   periods, or from other regressors, is an error. With `na = "interpolate"` they are filled like
+#'   the outcome.
+#'
+#' Placebos, errors and leave-one-out fits take each unit's own covariates. [conformal()] needs
+#' covariates that do not depend on which periods come before the treatment: regressors, or columns
+#' that are the same in all periods. `"hsvt"` takes none. `summary()` shows the balance.
+#'
 #' @section Several outcomes:
 #' `cbind(sales, visits) ~ treated` fits several outcomes of the same people under one charge, each
 #' with its own limits in `bounds`: see [dp_outcomes].
@@ -120,9 +143,9 @@
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
 #'   1 exactly for treated units from the treatment on (each from its own adoption on, see
-#'   [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes; with estimators `"predictors"`
-#'   and `"augmented"` also `outcome ~ treated | x1 + over(x2, 1980:1985)`, predictors that count by
-#'   each unit's mean before the treatment or over the periods named; or a numeric matrix of donors,
+#'   [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes;
+#'   `outcome ~ treated | x1 + x2` with covariates, see Covariates and Covariates of classical
+#'   estimators; or a numeric matrix of donors,
 #'   n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use spends
 #'   nothing.
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
@@ -188,6 +211,8 @@
 #'   * `covariates`: 1 x q, of the target, if there are any. PUBLIC.
 #'   * `protected`: `TRUE` where the treated are protected: then `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
+#'   * of a classical fit also `weights`, `settings`, `slopes` (of regressors that change over time)
+#'     and what its placebos need. NOT PRIVATE.
 #'
 #'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
 #'   [effects][effects.dp_synth()], [confint][effects.dp_synth()], [tidy][tidy.dp_synth()],
@@ -196,6 +221,9 @@
 #'   [nobs][effects.dp_synth()].
 #' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
 #'   AISTATS.
+#'
+#'   Kranz, S. (2022). Synthetic Difference-in-Differences with Time-Varying Covariates. Ulm
+#'   University. Bai, J. (2009). Panel Data Models with Interactive Fixed Effects. Econometrica 77.
 #'
 #'   Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal
 #'   Statistical Society B 84.

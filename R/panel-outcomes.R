@@ -69,11 +69,18 @@ formula_panel <- function(formula, data, index, na, roster, bounds, call, privat
                           ...) {
   predictors <- if (!is.null(estimator)) split_predictors(formula, estimator, call)
   parts <- if (is.null(predictors)) split_covariates(formula, call) else predictors
-  limits <- split_bounds(bounds, parts$names, private, call)
+  # Without privacy covariates need no bounds: those of a private call may stay where they are.
+  names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
+  limits <- split_bounds(bounds, names, private, call)
   panel <- panel_with_gaps(
     parts$formula, data, index, check_gaps(na, roster, call), roster, limits$outcome, call,
-    private = private, covariates = limits$covariates, ...
+    private = private, covariates = if (is.null(predictors)) limits$covariates, ...
   )
-  panel$predictors <- formula_predictors(predictors, data, index, panel, call)
+  if (isTRUE(estimator %in% regressor_estimators)) {
+    found <- formula_regressors(predictors, data, index, panel, na[[1L]] == "interpolate", call)
+    panel[c("predictors", "regressors")] <- found[c("predictors", "covariates")]
+  } else {
+    panel$predictors <- formula_predictors(predictors, data, index, panel, call)
+  }
   list(panel = panel, bounds = limits$outcome)
 }

@@ -199,7 +199,10 @@ estimator_words <- function(release, estimator) {
     mcnnm = "matrix completion with nuclear norm minimisation (Athey et al., 2021)"
   )
   if (release$method %in% names(how)) {
-    return(how[[release$method]])
+    given <- release$settings$covariates
+    return(paste0(how[[release$method]], if (length(given)) {
+      paste0(", with the covariates ", paste(given, collapse = ", "))
+    }))
   }
   private <- if (release$privacy$holds) "differentially private " else ""
   base <- if (estimator == "did") "difference-in-differences" else "ridge synthetic control"

@@ -207,6 +207,14 @@ update_classical <- function(fit, target, estimator, lambda, call) {
   settings <- if (estimator == fit$estimator) fit$settings else list()
   if (!is.null(lambda)) settings$lambda <- lambda
   raw <- fit$raw
+  same <- estimator == fit$estimator && identical(as.vector(target), as.vector(fit$target))
+  if (!same && length(covariate_names(fit$settings))) {
+    abort(c(
+      "{.fn update} of a fit with covariates can change {.arg lambda} alone.",
+      x = "Another target has covariates of its own, and estimators take them differently.",
+      i = "Call {.fn dp_synth} with the formula."
+    ), "argument", call)
+  }
   out <- dp_synth(raw$donors,
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
     control = dp_control(settings = settings)

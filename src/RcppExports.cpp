@@ -291,48 +291,81 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// covariates_out_cpp
+Rcpp::List covariates_out_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, const Eigen::Map<Eigen::MatrixXd>& varying, const Eigen::Map<Eigen::MatrixXd>& units, double weight);
+RcppExport SEXP _dpsc_covariates_out_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP varyingSEXP, SEXP unitsSEXP, SEXP weightSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type varying(varyingSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type units(unitsSEXP);
+    Rcpp::traits::input_parameter< double >::type weight(weightSEXP);
+    rcpp_result_gen = Rcpp::wrap(covariates_out_cpp(donors, target, T0, varying, units, weight));
+    return rcpp_result_gen;
+END_RCPP
+}
+// covariates_redundant_cpp
+int covariates_redundant_cpp(const Eigen::Map<Eigen::MatrixXd>& varying, const Eigen::Map<Eigen::MatrixXd>& units, int periods);
+RcppExport SEXP _dpsc_covariates_redundant_cpp(SEXP varyingSEXP, SEXP unitsSEXP, SEXP periodsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type varying(varyingSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type units(unitsSEXP);
+    Rcpp::traits::input_parameter< int >::type periods(periodsSEXP);
+    rcpp_result_gen = Rcpp::wrap(covariates_redundant_cpp(varying, units, periods));
+    return rcpp_result_gen;
+END_RCPP
+}
 // factor_fit_cpp
-Rcpp::List factor_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int rank);
-RcppExport SEXP _dpsc_factor_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP rankSEXP) {
+Rcpp::List factor_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int rank, const Eigen::Map<Eigen::MatrixXd>& varying, const Eigen::Map<Eigen::MatrixXd>& units);
+RcppExport SEXP _dpsc_factor_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP rankSEXP, SEXP varyingSEXP, SEXP unitsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    rcpp_result_gen = Rcpp::wrap(factor_fit_cpp(donors, target, T0, rank));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type varying(varyingSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type units(unitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(factor_fit_cpp(donors, target, T0, rank, varying, units));
     return rcpp_result_gen;
 END_RCPP
 }
 // factor_path_cpp
-Eigen::VectorXd factor_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int most);
-RcppExport SEXP _dpsc_factor_path_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP mostSEXP) {
+Eigen::VectorXd factor_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int most, const Eigen::Map<Eigen::MatrixXd>& varying, const Eigen::Map<Eigen::MatrixXd>& units);
+RcppExport SEXP _dpsc_factor_path_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP mostSEXP, SEXP varyingSEXP, SEXP unitsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(factor_path_cpp(donors, target, T0, most));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type varying(varyingSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type units(unitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(factor_path_cpp(donors, target, T0, most, varying, units));
     return rcpp_result_gen;
 END_RCPP
 }
 // mcnnm_fit_cpp
-Rcpp::List mcnnm_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, double lambda);
-RcppExport SEXP _dpsc_mcnnm_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP lambdaSEXP) {
+Rcpp::List mcnnm_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, double lambda, const Eigen::Map<Eigen::MatrixXd>& varying, const Eigen::Map<Eigen::MatrixXd>& units);
+RcppExport SEXP _dpsc_mcnnm_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP lambdaSEXP, SEXP varyingSEXP, SEXP unitsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
     Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
-    rcpp_result_gen = Rcpp::wrap(mcnnm_fit_cpp(donors, target, T0, lambda));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type varying(varyingSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type units(unitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(mcnnm_fit_cpp(donors, target, T0, lambda, varying, units));
     return rcpp_result_gen;
 END_RCPP
 }
 // mcnnm_path_cpp
-Rcpp::List mcnnm_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int penalties, double smallest);
-RcppExport SEXP _dpsc_mcnnm_path_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP penaltiesSEXP, SEXP smallestSEXP) {
+Rcpp::List mcnnm_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, int T0, int penalties, double smallest, const Eigen::Map<Eigen::MatrixXd>& varying, const Eigen::Map<Eigen::MatrixXd>& units);
+RcppExport SEXP _dpsc_mcnnm_path_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP T0SEXP, SEXP penaltiesSEXP, SEXP smallestSEXP, SEXP varyingSEXP, SEXP unitsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
@@ -340,7 +373,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
     Rcpp::traits::input_parameter< int >::type penalties(penaltiesSEXP);
     Rcpp::traits::input_parameter< double >::type smallest(smallestSEXP);
-    rcpp_result_gen = Rcpp::wrap(mcnnm_path_cpp(donors, target, T0, penalties, smallest));
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type varying(varyingSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type units(unitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(mcnnm_path_cpp(donors, target, T0, penalties, smallest, varying, units));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1803,10 +1838,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_difference_deviation_cpp", (DL_FUNC) &_dpsc_difference_deviation_cpp, 2},
     {"_dpsc_augmented_fit_cpp", (DL_FUNC) &_dpsc_augmented_fit_cpp, 3},
     {"_dpsc_augmented_path_cpp", (DL_FUNC) &_dpsc_augmented_path_cpp, 5},
-    {"_dpsc_factor_fit_cpp", (DL_FUNC) &_dpsc_factor_fit_cpp, 4},
-    {"_dpsc_factor_path_cpp", (DL_FUNC) &_dpsc_factor_path_cpp, 4},
-    {"_dpsc_mcnnm_fit_cpp", (DL_FUNC) &_dpsc_mcnnm_fit_cpp, 4},
-    {"_dpsc_mcnnm_path_cpp", (DL_FUNC) &_dpsc_mcnnm_path_cpp, 5},
+    {"_dpsc_covariates_out_cpp", (DL_FUNC) &_dpsc_covariates_out_cpp, 6},
+    {"_dpsc_covariates_redundant_cpp", (DL_FUNC) &_dpsc_covariates_redundant_cpp, 3},
+    {"_dpsc_factor_fit_cpp", (DL_FUNC) &_dpsc_factor_fit_cpp, 6},
+    {"_dpsc_factor_path_cpp", (DL_FUNC) &_dpsc_factor_path_cpp, 6},
+    {"_dpsc_mcnnm_fit_cpp", (DL_FUNC) &_dpsc_mcnnm_fit_cpp, 6},
+    {"_dpsc_mcnnm_path_cpp", (DL_FUNC) &_dpsc_mcnnm_path_cpp, 7},
     {"_dpsc_simplex_fit_cpp", (DL_FUNC) &_dpsc_simplex_fit_cpp, 5},
     {"_dpsc_simplex_placebos_cpp", (DL_FUNC) &_dpsc_simplex_placebos_cpp, 4},
     {"_dpsc_simplex_leave_out_cpp", (DL_FUNC) &_dpsc_simplex_leave_out_cpp, 6},

@@ -2,7 +2,8 @@
 #include <RcppEigen.h>
 
 #include <dpsc/classical/augmented.hpp>
-#include <dpsc/classical/factor.hpp>
+#include <dpsc/classical/covariates.hpp>
+#include <dpsc/classical/interactive.hpp>
 #include <dpsc/classical/mcnnm.hpp>
 #include <dpsc/classical/sdid.hpp>
 
@@ -53,38 +54,68 @@ Rcpp::List augmented_path_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced,
   return Rcpp::List::create(Named("lambda") = path.lambda, Named("error") = path.error);
 }
 
+// What is taken out of outcomes before "sdid" is fitted. Covariates: `varying` is (n + 1) x T p,
+// `units` (n + 1) x q, the target's row last.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List covariates_out_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
+                              const Eigen::Map<Eigen::VectorXd>& target, int T0,
+                              const Eigen::Map<Eigen::MatrixXd>& varying,
+                              const Eigen::Map<Eigen::MatrixXd>& units, double weight) {
+  const auto out = dpsc::adjust_for(donors, target, T0, {varying, units}, weight);
+  return Rcpp::List::create(Named("slopes") = out.slopes, Named("donors") = out.donors,
+                            Named("path") = out.path);
+}
+
+// The first covariate of the donors that effects and earlier ones tell, from 1; else 0.
+// [[Rcpp::export(rng = false)]]
+int covariates_redundant_cpp(const Eigen::Map<Eigen::MatrixXd>& varying,
+                             const Eigen::Map<Eigen::MatrixXd>& units, int periods) {
+  return static_cast<int>(dpsc::first_redundant({varying, units}, periods));
+}
+
 // [[Rcpp::export(rng = false)]]
 Rcpp::List factor_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
-                          const Eigen::Map<Eigen::VectorXd>& target, int T0, int rank) {
-  const dpsc::factor_model model(donors, rank);
-  const auto fit = model.fit(target, T0, std::min<Eigen::Index>(rank, model.rank()));
-  return Rcpp::List::create(Named("weights") = fit.weights, Named("intercept") = fit.intercept,
-                            Named("counterfactual") = fit.counterfactual,
-                            Named("objective") = fit.objective, Named("loadings") = fit.loadings);
+                          const Eigen::Map<Eigen::VectorXd>& target, int T0, int rank,
+                          const Eigen::Map<Eigen::MatrixXd>& varying,
+                          const Eigen::Map<Eigen::MatrixXd>& units) {
+  dpsc::interactive_effects model(donors, target, T0, {varying, units}, r_host());
+  const auto fit = model.fit(rank);
+  return Rcpp::List::create(
+      Named("weights") = fit.factors.weights, Named("intercept") = fit.factors.intercept,
+      Named("counterfactual") = fit.factors.counterfactual,
+      Named("objective") = fit.factors.objective, Named("loadings") = fit.factors.loadings,
+      Named("slopes") = fit.slopes, Named("kkt") = fit.slopes.size() > 0 ? fit.kkt : NA_REAL);
 }
 
 // Errors by number of factors, from 0 on: at most `most`, as many as the donors have.
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd factor_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
-                                const Eigen::Map<Eigen::VectorXd>& target, int T0, int most) {
-  const dpsc::factor_model model(donors, most);
-  return model.cross_validate(target, T0, model.rank());
+                                const Eigen::Map<Eigen::VectorXd>& target, int T0, int most,
+                                const Eigen::Map<Eigen::MatrixXd>& varying,
+                                const Eigen::Map<Eigen::MatrixXd>& units) {
+  dpsc::interactive_effects model(donors, target, T0, {varying, units}, r_host());
+  return model.cross_validate(most);
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List mcnnm_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
-                         const Eigen::Map<Eigen::VectorXd>& target, int T0, double lambda) {
-  const auto fit = dpsc::fit_mcnnm(donors, target, T0, lambda, r_host());
+                         const Eigen::Map<Eigen::VectorXd>& target, int T0, double lambda,
+                         const Eigen::Map<Eigen::MatrixXd>& varying,
+                         const Eigen::Map<Eigen::MatrixXd>& units) {
+  const auto fit = dpsc::fit_mcnnm(donors, target, T0, lambda, {varying, units}, r_host());
   return Rcpp::List::create(Named("weights") = fit.weights, Named("intercept") = fit.intercept,
                             Named("counterfactual") = fit.counterfactual,
                             Named("objective") = fit.objective, Named("kkt") = fit.kkt,
-                            Named("rank") = static_cast<double>(fit.rank));
+                            Named("rank") = static_cast<double>(fit.rank),
+                            Named("slopes") = fit.slopes);
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List mcnnm_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
                           const Eigen::Map<Eigen::VectorXd>& target, int T0, int penalties,
-                          double smallest) {
-  const auto path = dpsc::cross_validate_mcnnm(donors, target, T0, penalties, smallest, r_host());
+                          double smallest, const Eigen::Map<Eigen::MatrixXd>& varying,
+                          const Eigen::Map<Eigen::MatrixXd>& units) {
+  const auto path = dpsc::cross_validate_mcnnm(donors, target, T0, penalties, smallest,
+                                               {varying, units}, r_host());
   return Rcpp::List::create(Named("lambda") = path.lambda, Named("error") = path.error);
 }

@@ -53,3 +53,47 @@ expect_weights_tell <- function(panel, fit, tolerance = 1e-7) {
   testthat::expect_lt(max(abs(path - fit$counterfactual)[post]), tolerance)
   testthat::expect_equal(sum(fit$weights), 1, tolerance = 1e-9)
 }
+
+# Two factors, levels, two covariates that change over time and one of each unit, whose coefficient
+# changes from period to period.
+regressor_panel <- function(n = 12, T0 = 9, T1 = 4, seed = 1, slopes = c(1.5, -0.8), drift = 1) {
+  panel <- model_panel(n, T0, T1, seed)
+  withr::with_seed(seed + 100, {
+    periods <- T0 + T1
+    x <- array(rnorm((n + 1) * periods * 2), c(n + 1, periods, 2))
+    # Correlated with levels and with time, as covariates are.
+    x[, , 1] <- x[, , 1] + rnorm(n + 1, 3) + rep(seq_len(periods) / 5, each = n + 1)
+    z <- matrix(rnorm(n + 1, 40, 5), dimnames = list(NULL, "age"))
+    by_period <- drift * cumsum(rnorm(periods, 0, 0.05))
+  })
+  names <- c(if (n > 26) paste0("d", seq_len(n)) else letters[seq_len(n)], "unit")
+  rownames(z) <- names
+  all <- rbind(panel$donors, panel$target) + slopes[[1]] * x[, , 1] +
+    slopes[[2]] * x[, , 2] + outer(z[, 1], by_period)
+  rownames(all) <- names
+  dimnames(x) <- list(names, NULL, c("price", "rain"))
+  last <- n + 1
+  c(panel[c("T0", "times")], list(
+    donors = all[-last, ], target = all[last, ], all = all, x = x, z = z,
+    covariates = list(donors = x[-last, , ], target = x[last, , ]),
+    predictors = list(donors = z[-last, , drop = FALSE], target = z[last, ])
+  ))
+}
+
+regressor_data <- function(panel) {
+  all <- panel$all
+  n <- nrow(all)
+  data <- data.frame(
+    unit = rep(rownames(all), ncol(all)), time = rep(seq_len(ncol(all)), each = n),
+    y = as.vector(all), price = as.vector(panel$x[, , 1]), rain = as.vector(panel$x[, , 2]),
+    age = rep(panel$z[, 1], ncol(all))
+  )
+  data$on <- as.integer(data$unit == "unit" & data$time > panel$T0)
+  data[withr::with_seed(1, sample(nrow(data))), ]
+}
+
+fit_formula <- function(formula, data, estimator, ...) {
+  dp_synth(formula, data, c("unit", "time"),
+    epsilon = Inf, estimator = estimator, control = dp_control(settings = list(...))
+  )
+}

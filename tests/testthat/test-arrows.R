@@ -11,7 +11,8 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "classical-formula", "covariates", "data",
+    "aggregate-blocks", "bounds", "chunks", "classical-formula", "classical-regressors",
+    "covariates", "data",
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
     "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect", "rowwise",
@@ -37,7 +38,8 @@ r_floors <- list(
     "stream-online", "stream-state", "stream-sums"
   ),
   est = c(
-    "classical-augmented", "classical-estimators", "classical-factor", "classical-mcnnm",
+    "classical-augmented", "classical-covariates", "classical-estimators", "classical-factor",
+    "classical-mcnnm",
     "classical-predictors", "classical-sdid", "classical-table", "classical-weights", "effects",
     "estimate-cohorts", "estimate-gram", "estimate-growing", "estimate-treated",
     "estimate-vertical", "lm-path"

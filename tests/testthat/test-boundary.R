@@ -65,6 +65,7 @@ unprotected <- list(
   lm_raw_cpp = "dp_lm", paper_raw_cpp = "lm_by_posterior", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
   difference_deviation_cpp = "complete_sdid", sdid_fit_cpp = "fit_sdid",
+  covariates_out_cpp = "take_covariates_out", covariates_redundant_cpp = "check_told_apart",
   factor_fit_cpp = "fit_factor", factor_path_cpp = "complete_factor",
   mcnnm_fit_cpp = "fit_mcnnm", mcnnm_path_cpp = "complete_mcnnm",
   deleted_counts_cpp = "raw_calibration", deleted_errors_cpp = "raw_account",

@@ -117,7 +117,7 @@ test_that("predictors that cannot be had are refused with their name", {
       class = "dpsc_error_panel"
     )
   }
-  bad(y ~ treated | x1, "takes no predictors", "sdid")
+  bad(y ~ treated | x1, "takes no predictors", "hsvt")
   bad(y ~ treated | x1 * x2, "joined by")
   bad(y ~ treated | x9, "x9")
   bad(y ~ treated | over(x1, 2007), "before the treatment")

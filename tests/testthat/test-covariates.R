@@ -167,7 +167,17 @@ test_that("what is wrong with covariates is said once and spends nothing", {
   expect_error(
     covariate_fit(p, epsilon = 1, method = "output"), "gram", class = "dpsc_error_covariate"
   )
-  expect_error(covariate_fit(p, estimator = "simplex"), class = "dpsc_error_panel")
+  # Without privacy bounds of covariates are not needed and not used.
+  expect_error(covariate_fit(p, estimator = "hsvt"), class = "dpsc_error_panel")
+  expect_identical(
+    weights(covariate_fit(p, estimator = "simplex")),
+    weights(covariate_fit(p, estimator = "simplex", bounds = NULL))
+  )
+  one <- dp_control(settings = list(rank = 1))
+  expect_identical(
+    effects(covariate_fit(p, estimator = "factor", control = one)),
+    effects(covariate_fit(p, estimator = "factor", control = one, bounds = c(0, 100)))
+  )
   # A public target's factor must not vary; of a donor nothing is said.
   treated <- p$data$unit == "u0031"
   varying <- replace(p$data, "g", list(replace(p$data$g, which(treated)[1], "zzz")))

@@ -5,14 +5,19 @@
 //
 // (the paper's lambda is 2 theta / number of observed cells).
 //
-// Given values z for the missing cells the minimum over a, b, L has a closed form: demean both
-// ways, shrink the singular values by theta. What is left is a smooth convex function of z,
+// With covariates Y_it is less x_it' beta, and effects of periods may depend on a unit's own z_i:
+// `basis` spans (1, z) across units, in place of the constant alone.
 //
-//   f(z) = sum_k h(d_k),  h(d) = d^2 / 2 up to theta, theta d - theta^2 / 2 beyond,
+// Given beta and values z for the missing cells the minimum over a, b, L has a
+// closed form: demean both ways (across units: residuals on the basis), shrink the singular values
+// by theta. What is left is a smooth convex function,
 //
-// d the singular values of the demeaned matrix; its gradient is z minus the fitted values there,
-// with Lipschitz constant 1. Fixed-point iteration on it is the usual algorithm; L-BFGS needs far
-// fewer decompositions.
+//   f(z, beta) = sum_k h(d_k),  h(d) = d^2 / 2 up to theta, theta d - theta^2 / 2 beyond,
+//
+// d the singular values of the demeaned matrix; its gradient is z minus the fitted values there
+// and, for slopes on orthonormal x that are 0 in missing cells, minus the residual's products with
+// them: so its Lipschitz constant is 1. Fixed-point iteration on it is the usual algorithm; L-BFGS
+// needs far fewer decompositions.
 #pragma once
 
 #include <Eigen/Eigenvalues>
@@ -34,7 +39,8 @@ struct completion_settings {
 
 struct completion_fit {
   Eigen::MatrixXd fitted;  ///< a_i + b_t + L_it for all cells
-  Eigen::MatrixXd shrink;  ///< rows x rows: L = shrink * (filled matrix, demeaned both ways)
+  Eigen::MatrixXd smooth;  ///< rows x rows: fitted = smooth * filled matrix + effects of rows
+  Eigen::VectorXd slopes;  ///< on the regressors, which are not in `fitted`
   Eigen::VectorXd values;  ///< singular values of L, those above 0
   double objective = 0.0;
   double kkt = 0.0;  ///< largest gradient at the missing cells, outcome units
@@ -50,8 +56,20 @@ class matrix_completion {
   /// @param outcomes N x T; what stands in missing cells is not read.
   /// @param missing positions of missing cells, column by column.
   matrix_completion(const matrix_ref& outcomes, std::vector<Eigen::Index> missing)
-      : filled_(outcomes), missing_(std::move(missing)) {
+      : matrix_completion(outcomes, std::move(missing), even_basis(outcomes.rows()),
+                          Eigen::MatrixXd(outcomes.size(), 0)) {}
+
+  /// @param basis N x r, orthonormal, a constant in its span.
+  /// @param regressors N T x p, column by column: orthonormal, 0 in missing cells.
+  matrix_completion(const matrix_ref& outcomes, std::vector<Eigen::Index> missing,
+                    Eigen::MatrixXd basis, Eigen::MatrixXd regressors)
+      : filled_(outcomes),
+        basis_(std::move(basis)),
+        regressors_(std::move(regressors)),
+        missing_(std::move(missing)) {
     const Eigen::Index N = filled_.rows(), T = filled_.cols();
+    if (basis_.rows() != N || regressors_.rows() != N * T)
+      throw std::invalid_argument("outcomes and covariates do not fit together");
     const Eigen::Index observed = N * T - static_cast<Eigen::Index>(missing_.size());
     if (observed < 1) throw std::invalid_argument("a matrix with no observed cell");
     for (const Eigen::Index at : missing_) {
@@ -62,7 +80,9 @@ class matrix_completion {
     const double mean = filled_.sum() / static_cast<double>(observed);
     for (const Eigen::Index at : missing_) filled_.data()[at] = mean;
     scale_ = std::sqrt((filled_.array() - mean).square().sum() / static_cast<double>(observed));
-    point_ = gather(filled_);
+    point_ = Eigen::VectorXd::Zero(cells() + regressors_.cols());
+    for (Eigen::Index i = 0; i < cells(); ++i)
+      point_[i] = filled_.data()[missing_[static_cast<std::size_t>(i)]];
     // Rows without a missing cell enter every evaluation with the same moments. Effects of rows and
     // columns change nothing but the fitted values: without them no digits are lost in squares.
     row_shift_ = filled_.rowwise().mean();
@@ -76,12 +96,13 @@ class matrix_completion {
       point_[static_cast<Eigen::Index>(i)] -= row_shift_[row] + column_shift_[column];
     }
     for (Eigen::Index i = 0; i < N; ++i)
-      if (moving[static_cast<std::size_t>(i)]) moving_.push_back(i);
+      if (moving[static_cast<std::size_t>(i)] || regressors_.cols() > 0) moving_.push_back(i);
+    if (regressors_.cols() > 0) plain_ = filled_;
     if (N < T) return;
     Eigen::MatrixXd steady = filled_;
     for (const Eigen::Index i : moving_) steady.row(i).setZero();
     steady_moments_ = steady.transpose() * steady;
-    steady_sums_ = steady.colwise().sum().transpose();
+    steady_across_ = basis_.transpose() * steady;
   }
 
   /// The smallest theta at which L is zero: the spectral norm of two-way residuals.
@@ -99,24 +120,26 @@ class matrix_completion {
     out.fitted = fitted_rows(theta, all_rows());
     out.fitted.colwise() += row_shift_;
     out.fitted.rowwise() += column_shift_.transpose();
-    out.kkt = missing_.empty() ? 0.0 : gradient_.cwiseAbs().maxCoeff();
+    out.slopes = point_.tail(regressors_.cols());
+    out.kkt = point_.size() == 0 ? 0.0 : gradient_.cwiseAbs().maxCoeff();
     const Eigen::ArrayXd kept = (values_.array() - theta).max(0.0);
     out.values = kept.head((kept > 0.0).count());
     // L = U S V' = (U diag(s / d) U') D.
     const Eigen::Index rank = out.values.size();
     const Eigen::MatrixXd scores = centred(all_rows()) * right_.leftCols(rank);
     const Eigen::ArrayXd d = values_.head(rank).array();
-    out.shrink = scores * (kept.head(rank) / d.cube()).matrix().asDiagonal() * scores.transpose();
+    out.smooth = scores * (kept.head(rank) / d.cube()).matrix().asDiagonal() * scores.transpose() +
+                 basis_ * basis_.transpose();
     return out;
   }
 
  private:
-  Eigen::VectorXd gather(const Eigen::MatrixXd& from) const {
-    Eigen::VectorXd out(static_cast<Eigen::Index>(missing_.size()));
-    for (std::size_t i = 0; i < missing_.size(); ++i)
-      out[static_cast<Eigen::Index>(i)] = from.data()[missing_[i]];
-    return out;
+  static Eigen::MatrixXd even_basis(Eigen::Index N) {
+    if (N < 1) throw std::invalid_argument("a matrix with no row");
+    return Eigen::MatrixXd::Constant(N, 1, 1.0 / std::sqrt(static_cast<double>(N)));
   }
+
+  Eigen::Index cells() const { return static_cast<Eigen::Index>(missing_.size()); }
 
   std::vector<Eigen::Index> all_rows() const {
     std::vector<Eigen::Index> out(static_cast<std::size_t>(filled_.rows()));
@@ -129,8 +152,9 @@ class matrix_completion {
     Eigen::MatrixXd out(static_cast<Eigen::Index>(rows.size()), filled_.cols());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Eigen::Index at = static_cast<Eigen::Index>(i);
-      out.row(at) = filled_.row(rows[i]) - columns_.transpose();
-      out.row(at).array() -= filled_.row(rows[i]).mean() - columns_.mean();
+      out.row(at) = filled_.row(rows[i]);
+      out.row(at).noalias() -= basis_.row(rows[i]) * across_;
+      out.row(at).array() -= out.row(at).mean();
     }
     return out;
   }
@@ -150,11 +174,21 @@ class matrix_completion {
     return out;
   }
 
-  // f(z); leaves the decomposition and the gradient behind.
+  // Missing cells and slopes, of which the other cells are less.
+  void place(const Eigen::VectorXd& point) {
+    if (regressors_.cols() > 0) {
+      filled_ = plain_;
+      Eigen::Map<Eigen::VectorXd>(filled_.data(), filled_.size()).noalias() -=
+          regressors_ * point.tail(regressors_.cols());
+    }
+    for (std::size_t i = 0; i < missing_.size(); ++i)
+      filled_.data()[missing_[i]] = point[static_cast<Eigen::Index>(i)];
+  }
+
+  // f at a point; leaves the decomposition and the gradient behind.
   double evaluate(const Eigen::VectorXd& z, double theta) {
     const Eigen::Index N = filled_.rows(), T = filled_.cols();
-    for (std::size_t i = 0; i < missing_.size(); ++i)
-      filled_.data()[missing_[i]] = z[static_cast<Eigen::Index>(i)];
+    place(z);
     decompose();
     const Eigen::ArrayXd below = values_.array().min(theta), above = values_.array() - below;
     const Eigen::MatrixXd fitted = fitted_rows(theta, moving_);
@@ -164,7 +198,14 @@ class matrix_completion {
       const Eigen::Index k = static_cast<Eigen::Index>(i);
       gradient_[k] = z[k] - fitted(row - moving_.begin(), missing_[i] / N);
     }
-    host.tick(static_cast<double>(T) * static_cast<double>(T * std::min(N, T)) * 10.0);
+    if (regressors_.cols() > 0) {
+      const Eigen::MatrixXd left = filled_ - fitted;
+      gradient_.tail(regressors_.cols()) =
+          -regressors_.transpose() * Eigen::Map<const Eigen::VectorXd>(left.data(), left.size());
+    }
+    const double size = static_cast<double>(std::min(N, T));
+    host.tick(static_cast<double>(T) *
+              (static_cast<double>(T) * size * 10.0 + static_cast<double>(moving_.size()) * size));
     return 0.5 * below.square().sum() + (above.maxCoeff() > 0.0 ? theta * above.sum() : 0.0);
   }
 
@@ -175,18 +216,22 @@ class matrix_completion {
     Eigen::MatrixXd gram;
     if (N >= T) {
       gram = steady_moments_;
-      columns_ = steady_sums_;
-      for (const Eigen::Index i : moving_) {
-        gram.noalias() += filled_.row(i).transpose() * filled_.row(i);
-        columns_ += filled_.row(i).transpose();
+      across_ = steady_across_;
+      if (regressors_.cols() > 0) {
+        gram.noalias() = filled_.transpose() * filled_;
+        across_.noalias() = basis_.transpose() * filled_;
+      } else {
+        for (const Eigen::Index i : moving_) {
+          gram.noalias() += filled_.row(i).transpose() * filled_.row(i);
+          across_.noalias() += basis_.row(i).transpose() * filled_.row(i);
+        }
       }
-      columns_ /= static_cast<double>(N);
-      gram.noalias() -= static_cast<double>(N) * columns_ * columns_.transpose();
+      gram.noalias() -= across_.transpose() * across_;
       const Eigen::VectorXd side = gram.rowwise().mean();
       gram.colwise() -= side;
       gram.rowwise() -= (side.array() - side.mean()).matrix().transpose();
     } else {
-      columns_ = filled_.colwise().mean().transpose();
+      across_ = basis_.transpose() * filled_;
       const Eigen::MatrixXd all = centred(all_rows());
       gram = all * all.transpose();
     }
@@ -201,7 +246,7 @@ class matrix_completion {
   // L-BFGS from `point_`; the gradient's Lipschitz constant is 1, so a plain step always descends.
   int minimise(double theta, const completion_settings& settings) {
     double value = evaluate(point_, theta);
-    if (missing_.empty()) return 0;
+    if (point_.size() == 0) return 0;
     Eigen::VectorXd slope = gradient_;
     std::deque<std::pair<Eigen::VectorXd, Eigen::VectorXd>> memory;  // steps, changes of gradient
     const double goal = settings.tolerance * std::max(scale_, 1e-300);
@@ -262,9 +307,11 @@ class matrix_completion {
     return out;
   }
 
-  Eigen::MatrixXd filled_, right_, steady_moments_;
-  Eigen::VectorXd values_, gradient_, point_, columns_;
-  Eigen::VectorXd row_shift_, column_shift_, steady_sums_;
+  Eigen::MatrixXd filled_, basis_, regressors_, right_;
+  Eigen::MatrixXd plain_;                                    // with slopes 0
+  Eigen::MatrixXd across_, steady_moments_, steady_across_;  // r x T, T x T, r x T
+  Eigen::VectorXd values_, gradient_, point_;                // missing cells, then slopes
+  Eigen::VectorXd row_shift_, column_shift_;
   std::vector<Eigen::Index> missing_, moving_;  // cells; rows that have one
   double scale_ = 1.0;
 };

@@ -7,6 +7,10 @@
 //
 // Since sum_i u_ik = 0, the target's path is also a sum of donors with weights that sum to one,
 // plus an intercept; those implied weights are returned.
+//
+// With covariates the donors' slopes are found beside the factors: see interactive.hpp. A unit's
+// own covariates z, with coefficients by period, take the place of the mean over donors: regression
+// on (1, z) instead of on 1.
 #pragma once
 
 #include <Eigen/Eigenvalues>
@@ -14,6 +18,7 @@
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
+#include <dpsc/classical/covariates.hpp>
 #include <limits>
 #include <stdexcept>
 
@@ -27,6 +32,42 @@ struct factor_fit {
   double objective = 0.0;  ///< squared errors of the target before treatment
 };
 
+/// Leading singular vectors: eigenvectors of the smaller Gram matrix, which has rounding errors of
+/// the largest singular value's square, then one power step and a decomposition among them.
+struct leading_parts {
+  Eigen::MatrixXd units, factors;  ///< N x r, T x r
+  Eigen::VectorXd values;
+
+  leading_parts() = default;
+  leading_parts(const Eigen::MatrixXd& centred, Eigen::Index most) {
+    const bool tall = centred.rows() >= centred.cols();
+    const Eigen::MatrixXd gram =
+        tall ? Eigen::MatrixXd(centred.transpose() * centred) : centred * centred.transpose();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
+    Eigen::MatrixXd basis = parts.eigenvectors().rightCols(most);
+    if (tall) basis = (centred * basis).eval();
+    basis = (centred.transpose() * basis).eval();
+    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(basis);
+    const Eigen::MatrixXd span =
+        qr.householderQ() * Eigen::MatrixXd::Identity(centred.cols(), most);
+    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(centred * span,
+                                                Eigen::ComputeThinU | Eigen::ComputeThinV);
+    units = svd.matrixU();
+    factors = span * svd.matrixV();
+    values = svd.singularValues();
+  }
+
+  /// Without directions that are below rounding errors of data of this size: they are none.
+  void drop_rounding(double size, Eigen::Index cells) {
+    const double floor = 1e-12 * size * std::sqrt(static_cast<double>(cells));
+    Eigen::Index rank = 0;
+    while (rank < values.size() && values[rank] > floor) ++rank;
+    units = units.leftCols(rank).eval();
+    factors = factors.leftCols(rank).eval();
+    values = values.head(rank).eval();
+  }
+};
+
 class factor_model {
  public:
   using matrix_ref = Eigen::Ref<const Eigen::MatrixXd>;
@@ -34,29 +75,23 @@ class factor_model {
 
   /// @param donors n x T.
   /// @param most the largest number of factors that will be asked for.
-  factor_model(const matrix_ref& donors, Eigen::Index most) {
+  /// @param units (n + 1) x q: covariates of the donors and, last, the target.
+  factor_model(const matrix_ref& donors, Eigen::Index most, const Eigen::MatrixXd& units) {
     if (!donors.allFinite()) throw std::domain_error("donors must be finite");
+    const Eigen::Index n = donors.rows();
+    if (units.rows() != n + 1) throw std::invalid_argument("units and covariates do not fit");
     levels_ = donors.rowwise().mean();
-    times_ = donors.colwise().mean().transpose();
-    const double grand = levels_.mean();
-    Eigen::MatrixXd centred = donors;
-    centred.colwise() -= levels_;
-    centred.rowwise() -= (times_.array() - grand).matrix().transpose();
-    const double size = donors.cwiseAbs().maxCoeff();
+    alike_ = regression_weights(units.topRows(n), units.row(n));
+    times_ = donors.transpose() * alike_;
     if (most < 1) return;
-    leading_directions(centred, std::min({most, centred.rows(), centred.cols()}));
-    // Below rounding error of the data there is no direction.
-    const double floor = 1e-12 * size * std::sqrt(static_cast<double>(centred.size()));
-    Eigen::Index rank = 0;
-    while (rank < values_.size() && values_[rank] > floor) ++rank;
-    units_ = units_.leftCols(rank).eval();
-    factors_ = factors_.leftCols(rank).eval();
-    values_ = values_.head(rank).eval();
+    const Eigen::MatrixXd centred = effects_projection(units.topRows(n)).residual(donors);
+    parts_ = leading_parts(centred, std::min({most, centred.rows(), centred.cols()}));
+    parts_.drop_rounding(donors.cwiseAbs().maxCoeff(), centred.size());
   }
 
   /// How many factors there are to choose from: at most `most`, and the rank of the data.
-  Eigen::Index rank() const { return values_.size(); }
-  const Eigen::MatrixXd& factors() const { return factors_; }
+  Eigen::Index rank() const { return parts_.values.size(); }
+  const Eigen::MatrixXd& factors() const { return parts_.factors; }
 
   factor_fit fit(const vector_ref& target, Eigen::Index T0, Eigen::Index rank) const {
     const Eigen::MatrixXd design = regressors(T0, rank);
@@ -65,14 +100,13 @@ class factor_model {
     factor_fit out;
     out.loadings = coefficients.tail(rank);
     out.counterfactual = times_.array() + coefficients[0];
-    const Eigen::Index n = levels_.size();
-    Eigen::VectorXd deviation = Eigen::VectorXd::Zero(n);
+    Eigen::VectorXd deviation = Eigen::VectorXd::Zero(levels_.size());
     if (rank > 0) {
-      out.counterfactual += factors_.leftCols(rank) * out.loadings;
-      deviation =
-          units_.leftCols(rank) * (out.loadings.array() / values_.head(rank).array()).matrix();
+      out.counterfactual += parts_.factors.leftCols(rank) * out.loadings;
+      deviation = parts_.units.leftCols(rank) *
+                  (out.loadings.array() / parts_.values.head(rank).array()).matrix();
     }
-    out.weights = deviation.array() + 1.0 / static_cast<double>(n);
+    out.weights = deviation + alike_;
     out.intercept = coefficients[0] - deviation.dot(levels_);
     out.objective = (own - design * coefficients).squaredNorm();
     return out;
@@ -98,38 +132,19 @@ class factor_model {
   }
 
  private:
-  // Leading singular vectors: eigenvectors of the smaller Gram matrix, which has rounding errors of
-  // the largest singular value's square, then one power step and a decomposition among them.
-  void leading_directions(const Eigen::MatrixXd& centred, Eigen::Index most) {
-    const bool tall = centred.rows() >= centred.cols();
-    const Eigen::MatrixXd gram =
-        tall ? Eigen::MatrixXd(centred.transpose() * centred) : centred * centred.transpose();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
-    Eigen::MatrixXd basis = parts.eigenvectors().rightCols(most);
-    if (tall) basis = (centred * basis).eval();
-    basis = (centred.transpose() * basis).eval();
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(basis);
-    const Eigen::MatrixXd span =
-        qr.householderQ() * Eigen::MatrixXd::Identity(centred.cols(), most);
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(centred * span,
-                                                Eigen::ComputeThinU | Eigen::ComputeThinV);
-    units_ = svd.matrixU();
-    factors_ = span * svd.matrixV();
-    values_ = svd.singularValues();
-  }
-
   // A constant and the first factors, before treatment.
   Eigen::MatrixXd regressors(Eigen::Index T0, Eigen::Index rank) const {
     if (rank < 0 || rank > this->rank() || T0 < rank + 1 || T0 > times_.size())
       throw std::invalid_argument("too many factors for the periods before treatment");
     Eigen::MatrixXd out(T0, rank + 1);
     out.col(0).setOnes();
-    if (rank > 0) out.rightCols(rank) = factors_.topLeftCorner(T0, rank);
+    if (rank > 0) out.rightCols(rank) = parts_.factors.topLeftCorner(T0, rank);
     return out;
   }
 
-  Eigen::MatrixXd units_, factors_;  // n x rank, T x rank
-  Eigen::VectorXd values_, levels_, times_;
+  leading_parts parts_;
+  Eigen::VectorXd levels_, times_;
+  Eigen::VectorXd alike_;  // donors' weights in `times_`
 };
 
 }  // namespace dpsc

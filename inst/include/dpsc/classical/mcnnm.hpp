@@ -1,11 +1,17 @@
 // Matrix completion as an estimator of one target's counterfactual: the last row of a matrix whose
 // cells after treatment are missing. Its fitted values there are also a sum of donors with weights
 // that sum to one, plus an intercept (the weights depend on the whole panel, not on the period):
-// with H the shrinkage of rows, f_t = const + c_t + H_00 f_t + sum_i H_0i Y_it, c_t the mean of the
-// column, itself (f_t + sum_i Y_it) / N.
+// with H the smoother of rows (effects of periods and shrinkage), f_t = const + H_00 f_t +
+// sum_i H_0i Y_it.
+//
+// Covariates x with one coefficient each are fitted beside, without a penalty, less what effects
+// say of them: f is then the outcome less x'beta. A unit's own z has coefficients by period, which
+// are effects without a penalty, too (Athey et al., 2021, section 8.1).
 #pragma once
 
 #include <dpsc/classical/completion.hpp>
+#include <dpsc/classical/covariates.hpp>
+#include <memory>
 
 namespace dpsc {
 
@@ -13,24 +19,74 @@ struct mcnnm_fit {
   Eigen::VectorXd weights;         ///< implied for the periods after treatment, sum 1
   Eigen::VectorXd counterfactual;  ///< T; before treatment the fitted values
   double intercept = 0.0;
+  Eigen::VectorXd slopes;  ///< beta
   double objective = 0.0, kkt = 0.0;
   Eigen::Index rank = 0;  ///< of L
 };
 
-/// The matrix of donors and, last, the target; its missing cells are those of the target's
-/// `periods`.
-inline matrix_completion target_completion(const matrix_completion::matrix_ref& donors,
-                                           const Eigen::Ref<const Eigen::VectorXd>& target,
-                                           const std::vector<Eigen::Index>& periods) {
-  const Eigen::Index n = donors.rows(), T = donors.cols();
-  if (target.size() != T) throw std::invalid_argument("donors and target do not fit together");
-  Eigen::MatrixXd all(n + 1, T);
-  all.topRows(n) = donors;
-  all.row(n) = target.transpose();
-  std::vector<Eigen::Index> cells;
-  for (const Eigen::Index t : periods) cells.push_back(t * (n + 1) + n);
-  return matrix_completion(all, std::move(cells));
-}
+/// The matrix of donors and, last, the target, whose cells in some `periods` are missing.
+class target_completion {
+ public:
+  /// @param given n + 1 rows, the target last.
+  target_completion(const matrix_completion::matrix_ref& donors,
+                    const Eigen::Ref<const Eigen::VectorXd>& target,
+                    const std::vector<Eigen::Index>& periods, const panel_covariates& given,
+                    runtime host = {}) {
+    const Eigen::Index n = donors.rows(), T = donors.cols();
+    if (target.size() != T || given.units.rows() != n + 1 || given.varying.rows() != n + 1)
+      throw std::invalid_argument("donors, target and covariates do not fit together");
+    Eigen::MatrixXd all(n + 1, T);
+    all.topRows(n) = donors;
+    all.row(n) = target.transpose();
+    std::vector<Eigen::Index> cells;
+    for (const Eigen::Index t : periods) cells.push_back(t * (n + 1) + n);
+    const effects_projection effects(told_by_donors(given.units));
+    Eigen::MatrixXd columns = varying_residuals(effects, given, T, periods);
+    own_.resize(T, columns.cols());
+    for (Eigen::Index k = 0; k < columns.cols(); ++k) {
+      Eigen::MatrixXd x = given.one(k, T);
+      effects.fill(x, periods);
+      for (Eigen::Index t = 0; t < T; ++t) own_(t, k) = columns(t * (n + 1) + n, k);
+      for (const Eigen::Index t : periods) own_(t, k) = given.one(k, T)(n, t) - x(n, t);
+    }
+    // Orthonormal: slopes on those are told from slopes on the columns, whatever their units.
+    if (columns.cols() > 0) {
+      scale_ = columns.colwise().norm();
+      scale_ = (scale_.array() > 0.0).select(scale_.cwiseInverse(), 1.0);
+      columns *= scale_.asDiagonal();
+      turn_.setThreshold(1e-10);
+      turn_.compute(columns);
+      rank_ = turn_.rank();
+      columns = turn_.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), rank_).eval();
+    }
+    problem_ = std::make_unique<matrix_completion>(all, std::move(cells), effects.basis(), columns);
+    problem_->host = std::move(host);
+  }
+
+  matrix_completion& problem() { return *problem_; }
+
+  /// Slopes on the covariates; 0 for those that others tell.
+  Eigen::VectorXd slopes(const completion_fit& fit) const {
+    Eigen::VectorXd out = Eigen::VectorXd::Zero(own_.cols());
+    if (rank_ == 0) return out;
+    const Eigen::MatrixXd root =
+        turn_.matrixR().topLeftCorner(rank_, rank_).template triangularView<Eigen::Upper>();
+    out.head(rank_) = root.triangularView<Eigen::Upper>().solve(fit.slopes);
+    return scale_.asDiagonal() * (turn_.colsPermutation() * out);
+  }
+
+  /// The target's path.
+  Eigen::VectorXd path(const completion_fit& fit) const {
+    return fit.fitted.bottomRows(1).transpose() + own_ * slopes(fit);
+  }
+
+ private:
+  std::unique_ptr<matrix_completion> problem_;
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> turn_;
+  Eigen::RowVectorXd scale_;
+  Eigen::Index rank_ = 0;
+  Eigen::MatrixXd own_;  // T x p: the target's covariates less what effects say of them
+};
 
 /// The periods from T0 on, and of those before the ones of a fold, if there are folds.
 inline std::vector<Eigen::Index> held_out(Eigen::Index T0, Eigen::Index T, Eigen::Index folds = 0,
@@ -48,23 +104,24 @@ inline double completion_theta(double lambda, Eigen::Index rows, Eigen::Index T,
 
 inline mcnnm_fit fit_mcnnm(const matrix_completion::matrix_ref& donors,
                            const Eigen::Ref<const Eigen::VectorXd>& target, Eigen::Index T0,
-                           double lambda, runtime host = {}) {
+                           double lambda, const panel_covariates& given, runtime host = {}) {
   const Eigen::Index n = donors.rows(), T = donors.cols();
-  matrix_completion problem = target_completion(donors, target, held_out(T0, T));
-  problem.host = std::move(host);
-  const completion_fit fit = problem.fit(completion_theta(lambda, n + 1, T, T0), {});
+  target_completion whole(donors, target, held_out(T0, T), given, std::move(host));
+  const completion_fit fit = whole.problem().fit(completion_theta(lambda, n + 1, T, T0), {});
   mcnnm_fit out;
-  out.counterfactual = fit.fitted.row(n).transpose();
+  out.counterfactual = whole.path(fit);
+  out.slopes = whole.slopes(fit);
   out.objective = fit.objective;
   out.kkt = fit.kkt;
   out.rank = fit.values.size();
-  const double share = 1.0 / static_cast<double>(n + 1);
-  out.weights = fit.shrink.row(n).head(n).transpose().array() + share;
-  out.weights /= 1.0 - share - fit.shrink(n, n);
-  if (T > T0)
+  out.weights = fit.smooth.row(n).head(n).transpose() / (1.0 - fit.smooth(n, n));
+  if (T > T0) {
+    const Eigen::MatrixXd said = given.explained(out.slopes, T).rightCols(T - T0);
+    const Eigen::MatrixXd rest = donors.rightCols(T - T0) - said.topRows(n);
     out.intercept =
-        (out.counterfactual.tail(T - T0) - donors.rightCols(T - T0).transpose() * out.weights)
+        (out.counterfactual.tail(T - T0) - said.row(n).transpose() - rest.transpose() * out.weights)
             .mean();
+  }
   return out;
 }
 
@@ -78,13 +135,13 @@ struct mcnnm_errors {
 inline mcnnm_errors cross_validate_mcnnm(const matrix_completion::matrix_ref& donors,
                                          const Eigen::Ref<const Eigen::VectorXd>& target,
                                          Eigen::Index T0, int penalties, double smallest,
-                                         runtime host = {}) {
+                                         const panel_covariates& given, runtime host = {}) {
   const Eigen::Index n = donors.rows(), T = donors.cols();
   if (T0 < 2 || penalties < 2 || !(smallest > 0.0 && smallest < 1.0))
     throw std::invalid_argument("cross-validation needs two periods and a path of penalties");
   const completion_settings rough{1e-4, 300};
-  matrix_completion whole = target_completion(donors, target, held_out(T0, T));
-  const double largest = whole.largest_theta({}) / completion_theta(1.0, n + 1, T, T0);
+  target_completion whole(donors, target, held_out(T0, T), given, host);
+  const double largest = whole.problem().largest_theta({}) / completion_theta(1.0, n + 1, T, T0);
   mcnnm_errors out;
   out.lambda.resize(penalties);
   for (int j = 0; j < penalties; ++j)
@@ -93,11 +150,10 @@ inline mcnnm_errors cross_validate_mcnnm(const matrix_completion::matrix_ref& do
   if (!(largest > 0.0)) return out;
   const Eigen::Index folds = std::min<Eigen::Index>(T0, 20);
   for (Eigen::Index fold = 0; fold < folds; ++fold) {
-    matrix_completion problem = target_completion(donors, target, held_out(T0, T, folds, fold));
-    problem.host = host;
+    target_completion part(donors, target, held_out(T0, T, folds, fold), given, host);
     for (int j = 0; j < penalties; ++j) {
       const double theta = completion_theta(out.lambda[j], n + 1, T, T0);
-      const Eigen::VectorXd fitted = problem.fit(theta, rough).fitted.row(n).transpose();
+      const Eigen::VectorXd fitted = part.path(part.problem().fit(theta, rough));
       for (Eigen::Index t = fold; t < T0; t += folds)
         out.error[j] += std::pow(target[t] - fitted[t], 2) / static_cast<double>(T0);
     }

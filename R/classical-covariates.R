@@ -1,0 +1,161 @@
+# Covariates as regressors, of the estimators that model outcomes ("sdid", "factor", "mcnnm"): those
+# that change over time, one coefficient each; those of a unit alone, a coefficient a period.
+
+#' Check the covariates of an estimator that models outcomes
+#' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p),
+#'   which change over time; `predictors`, a list of `donors` (n x q) and `target` (q), one value a
+#'   unit.
+#' @return A list with those of the two that are given, checked. NOT PRIVATE.
+#' @section Errors: `dpsc_error_argument` for a wrong form; `dpsc_error_covariate` for covariates
+#'   that cannot be told from effects of units and periods, or from each other.
+#' @noRd
+complete_covariates <- function(raw, settings, call) {
+  out <- list()
+  if (!is.null(settings$predictors)) {
+    out$predictors <- check_predictors(settings$predictors, raw$donors, call)
+  }
+  if (!is.null(settings$covariates)) {
+    out$covariates <- check_varying(settings$covariates, raw$donors, call)
+  }
+  if (length(out)) check_told_apart(raw, out, call)
+  out
+}
+
+#' @noRd
+check_varying <- function(given, donors, call) {
+  shape <- if (is.list(given)) dim(given$donors)
+  if (length(shape) == 2L && is.numeric(given$target)) {
+    given$donors <- array(given$donors, c(shape, 1L))
+    given$target <- matrix(given$target, ncol = 1L)
+    shape <- c(shape, 1L)
+  }
+  ok <- length(shape) == 3L && is.numeric(given$donors) && shape[[3L]] >= 1L &&
+    identical(shape[1:2], dim(donors)) && is.matrix(given$target) && is.numeric(given$target) &&
+    identical(dim(given$target), shape[2:3])
+  if (!ok) {
+    abort(c(
+      "The setting {.arg covariates} has not the right form.",
+      i = paste(
+        "A list of {.code donors}, an array of donors x periods x covariates, and {.code target},",
+        "a matrix of periods x covariates."
+      )
+    ), "argument", call)
+  }
+  if (!all(is.finite(given$donors)) || !all(is.finite(given$target))) {
+    abort(c(
+      "Covariates must be finite for every unit in every period, after the treatment, too.",
+      i = "Leave out what is not known, or fill it before."
+    ), "covariate", call)
+  }
+  storage.mode(given$donors) <- "double"
+  storage.mode(given$target) <- "double"
+  given[c("donors", "target")]
+}
+
+#' Is every covariate told from the others and from effects of units and periods, by the donors?
+#' @noRd
+check_told_apart <- function(raw, given, call) {
+  n <- nrow(raw$donors)
+  own <- covariate_blocks(raw$donors, given)
+  kept <- lapply(own, function(block) block[seq_len(n), , drop = FALSE])
+  at <- covariates_redundant_cpp(kept$varying, kept$units, ncol(raw$donors))
+  if (at == 0L) {
+    return(invisible())
+  }
+  q <- ncol(kept$units)
+  constant <- at > q && {
+    x <- given$covariates$donors[, , at - q]
+    all(abs(x - x[, 1L]) <= 1e-8 * max(abs(x)))
+  }
+  # Not private: the name may be shown.
+  name <- covariate_names(given)[[at]]
+  abort(c(
+    "The covariates cannot be told apart.",
+    x = paste(
+      "Among the donors {.code {name}} follows from effects of units and periods and the",
+      "covariates before it."
+    ),
+    i = if (constant) {
+      "It is the same in all periods: give it as one of {.code predictors}, one value a unit."
+    } else {
+      "Leave it out."
+    }
+  ), "covariate", call)
+}
+
+#' Names of covariates, those of units first
+#' @noRd
+covariate_names <- function(settings) {
+  named <- function(names, count, word) names %||% paste(word, seq_len(count))
+  units <- settings$predictors$donors
+  varying <- settings$covariates$donors
+  c(
+    if (!is.null(units)) named(colnames(units), ncol(units), "predictor"),
+    if (!is.null(varying)) varying_names(varying)
+  )
+}
+
+varying_names <- function(x) dimnames(x)[[3L]] %||% paste("covariate", seq_len(dim(x)[[3L]]))
+
+#' Covariates as the core takes them: rows are donors and, last, the target
+#' @return A list: `varying`, (n + 1) x T p, a block of T columns each; `units`, (n + 1) x q.
+#' @noRd
+covariate_blocks <- function(donors, settings) {
+  n <- nrow(donors)
+  x <- settings$covariates
+  z <- settings$predictors
+  list(
+    varying = if (is.null(x)) {
+      matrix(0, n + 1L, 0L)
+    } else {
+      rbind(matrix(x$donors, n), as.vector(x$target))
+    },
+    units = if (is.null(z)) matrix(0, n + 1L, 0L) else unname(rbind(z$donors, z$target))
+  )
+}
+
+#' Settings for some of the periods
+#' @param periods (`integer`)\cr positions.
+#' @noRd
+settings_of_periods <- function(settings, periods) {
+  x <- settings$covariates
+  if (!is.null(x)) {
+    settings$covariates <- list(
+      donors = x$donors[, periods, , drop = FALSE], target = x$target[periods, , drop = FALSE]
+    )
+  }
+  settings
+}
+
+#' Settings for a fit without the donors `i`, whose mean may be the target instead
+#' @noRd
+settings_without <- function(settings, i, target = FALSE) {
+  z <- settings$predictors
+  if (!is.null(z)) {
+    if (target) settings$predictors$target <- colMeans(z$donors[i, , drop = FALSE])
+    settings$predictors$donors <- z$donors[-i, , drop = FALSE]
+  }
+  x <- settings$covariates
+  if (!is.null(x)) {
+    if (target) settings$covariates$target <- colMeans(x$donors[i, , , drop = FALSE])
+    settings$covariates$donors <- x$donors[-i, , , drop = FALSE]
+  }
+  settings
+}
+
+#' Take covariates out of outcomes: what "sdid" is fitted to
+#'
+#' Least squares with effects of units and periods on all cells but the treated (Kranz, 2022), of
+#' which the target's row counts as the `treated` units whose mean it is.
+#' @return A list: `donors`, `target` (less `path`), `path` (T, what the covariates say of the
+#'   target), `slopes`.
+#' @noRd
+take_covariates_out <- function(donors, target, T0, settings) {
+  if (is.null(settings$covariates) && is.null(settings$predictors)) {
+    return(list(donors = donors, target = target, path = 0))
+  }
+  own <- covariate_blocks(donors, settings)
+  out <- covariates_out_cpp(donors, target, T0, own$varying, own$units, settings$treated)
+  out$target <- target - out$path
+  out
+}

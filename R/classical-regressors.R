@@ -1,0 +1,97 @@
+# Regressors in a formula, `outcome ~ treated | x1 + x2`, for the estimators on raw data that model
+# outcomes: the columns as they are in every period, or one value a unit where they do not change.
+
+#' Regressors of the units of a panel from long data
+#'
+#' A column that is the same in all periods of every unit, and `over(x, periods)`, is one value a
+#' unit; of a factor or strings the first level is what the others are compared with.
+#' @inheritParams formula_predictors
+#' @param gaps (`flag`)\cr are missing values filled, each unit's by itself?
+#' @return `NULL` without terms; else a list of `predictors`, as from `formula_predictors()`, and
+#'   `covariates`, a list of `donors` (n x T x p), `target` (T x p) and `treated` (k x T x p);
+#'   either is `NULL` where there are none.
+#' @section Errors: `dpsc_error_panel`, `dpsc_error_covariate`.
+#' @noRd
+formula_regressors <- function(parts, data, index, panel, gaps, call = NULL) {
+  if (is.null(parts$terms)) {
+    return(NULL)
+  }
+  rows <- panel_rows(data, index, panel, call)
+  windows <- vapply(parts$terms, is_window, NA)
+  found <- lapply(parts$terms[!windows], function(term) {
+    regressor_cells(term, environment(parts$formula), data, rows, gaps, call)
+  })
+  cells <- unlist(found, recursive = FALSE)
+  # Are all periods of a unit alike?
+  still <- vapply(cells, function(x) all(x == x[, 1L]), NA)
+  units <- c(
+    lapply(parts$terms[windows], function(term) {
+      without_first_level(unit_means(
+        term, environment(parts$formula), data, rows, panel$T0, call
+      ))
+    }),
+    lapply(names(cells)[still], function(name) {
+      matrix(cells[[name]][, 1L], dimnames = list(NULL, name))
+    })
+  )
+  predictors <- if (length(units)) {
+    split_predictor_rows(check_predictor_rows(do.call(cbind, units), call), panel, !any(windows))
+  }
+  list(predictors = predictors, covariates = split_cells(cells[!still], panel))
+}
+
+#' One term's cells
+#' @return A list of matrices, units x periods, by name.
+#' @noRd
+regressor_cells <- function(term, environment, data, rows, gaps, call) {
+  values <- without_first_level(term_columns(term, environment, data, rows, call))
+  known <- which(!is.na(rows$unit))
+  out <- lapply(seq_len(ncol(values)), function(k) {
+    cells <- matrix(NA_real_, rows$n_units, rows$n_times)
+    cells[cbind(rows$unit[known], rows$time[known])] <- values[known, k]
+    cells[!is.finite(cells)] <- NA
+    if (gaps) {
+      cells <- interpolate_rows(cells, rows$n_times, rep(NA_real_, rows$n_times))
+    }
+    lost <- sum(is.na(cells))
+    if (lost > 0L) {
+      abort(c(
+        "Regressors must be known of every unit in every period, after the treatment, too.",
+        x = if (gaps) {
+          "{.code {colnames(values)[[k]]}} has no value at all for some unit."
+        } else {
+          "{.code {colnames(values)[[k]]}} is missing in {lost} cell{?s}."
+        },
+        i = paste(
+          "Fill it, leave it out, or take one value a unit: {.code over(x, periods)} is a mean",
+          "over some periods before the treatment."
+        )
+      ), "covariate", call)
+    }
+    cells
+  })
+  rlang::set_names(out, colnames(values))
+}
+
+#' Indicators of levels but the first, to which the others are compared; numbers as they are
+#' @noRd
+without_first_level <- function(values) {
+  if (isTRUE(attr(values, "levels"))) values[, -1L, drop = FALSE] else values
+}
+
+#' Covariates of donors and treated units apart
+#' @param cells (`list`)\cr of matrices, units x periods.
+#' @noRd
+split_cells <- function(cells, panel) {
+  if (!length(cells)) {
+    return(NULL)
+  }
+  all <- array(
+    unlist(cells), c(dim(cells[[1L]]), length(cells)), list(
+      c(panel$donor_names, rownames(panel$target)), NULL, names(cells)
+    )
+  )
+  donors <- seq_along(panel$donor_names)
+  treated <- all[-donors, , , drop = FALSE]
+  list(donors = all[donors, , , drop = FALSE], target = colMeans(treated), treated = treated)
+}
