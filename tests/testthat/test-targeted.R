@@ -151,6 +151,35 @@ test_that("it makes estimates better", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
+test_that("it does no harm where features are many for the noise, as where people's trends differ", {
+  # Slopes of their own, skewed; the covariance of eleven features is mostly noise.
+  withr::local_seed(7)
+  n <- 2000
+  size <- 500
+  time <- seq_len(16) / 16
+  errors <- replicate(20, {
+    people <- n + size
+    rows <- rnorm(people, 300, 60) + outer(stats::rexp(people, 1 / 80), time) -
+      30 * rep(time^2, each = people) + matrix(rnorm(people * 16, sd = 12), people)
+    release <- dp_release(rows[seq_len(n), ],
+      target = colMeans(rows[-seq_len(n), ]), T0 = 12, epsilon = 4, bounds = c(0, 1000),
+      size = size, control = dp_control(rng = "R")
+    )
+    without <- release
+    without$statistics$target <- NULL
+    vapply(list(release, without), function(release) {
+      average <- tidy(dp_synth(release, colMeans(rows[-seq_len(n), ]), size = size))[1L, ]
+      c(average$estimate, average$statistic)
+    }, c(0, 0))
+  })
+  root <- sqrt(rowMeans(errors[1L, , ]^2))
+  # Noise times noise outweighed the noise that the correction takes away: 2.8 times, once.
+  expect_lt(root[[1L]], 1.2 * root[[2L]])
+  # There is no effect.
+  expect_lt(mean(abs(errors[2L, 1L, ]) > 1.96), 0.16)
+  expect_lt(max(abs(errors[2L, 1L, ])), 3.6)
+})
+
 test_that("replayed and exact losses of its steps are within what they were charged", {
   withr::local_seed(8)
   p <- sim_panel(400, 6, 2)
