@@ -6,6 +6,7 @@
 #' @noRd
 plain_rows <- function(data, call) {
   if (is.data.frame(data)) {
+    for (name in names(data)) check_plain_numbers(.subset2(data, name), name, call)
     columns <- lapply(seq_along(data), function(j) stripped_column(.subset2(data, j)))
     ok <- !vapply(columns, is.null, NA)
     if (!all(ok)) {
@@ -18,6 +19,7 @@ plain_rows <- function(data, call) {
     rows <- length(attr(data, "row.names"))
     return(structure(columns, class = "data.frame", row.names = .set_row_names(rows)))
   }
+  check_plain_numbers(data, "data", call)
   if (is.matrix(data) && is.atomic(data)) {
     return(matrix(as.vector(unclass(data)), nrow(data), ncol(data),
       dimnames = list(NULL, colnames(data))

@@ -185,7 +185,10 @@ tidy.dp_glm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = F
     identified = unname(x$identified)
   )
   if (check_flag(conf.int, call = call)) {
-    out <- with_limits(out, confint.dp_glm(x, level = conf.level), change)
+    # Tables of several models ask for limits of all of them.
+    known <- !is.null(x$covariance)
+    limits <- if (known) confint.dp_glm(x, level = conf.level) else cbind(missing, missing)
+    out <- with_limits(out, limits, change)
   }
   out
 }

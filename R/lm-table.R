@@ -49,11 +49,16 @@ plain_values <- function(columns, data, clip, call, needed) {
     if (!is.atomic(x) || !is.null(dim(x))) {
       abort("Column {.code {name}} must be a plain vector.", "data", call)
     }
+    check_plain_numbers(x, name, call)
     if (is.null(bound$levels)) {
       if (is.factor(x) || !(is.numeric(x) || is.logical(x))) {
         abort(c(
           "Column {.code {name}} is not numeric, and {.arg bounds} gives it a range.",
-          i = "Give its public levels instead."
+          i = if (inherits(x, c("Date", "POSIXt"))) {
+            "A date is no number: make a column of numbers, such as days since a public date."
+          } else {
+            "Make a column of numbers of it; a regressor may have its public levels instead."
+          }
         ), "data", call)
       }
       x <- as.double(unclass(x))

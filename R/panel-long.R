@@ -162,7 +162,11 @@ code_index <- function(x, name, call = NULL) {
     abort(c(
       "The index columns must be numbers, dates, date-times, strings or factors.",
       x = "{.code {name}} is an object of class {class(x)[[1L]]}.",
-      i = "Convert it, for instance with {.code as.character()} or {.code as.POSIXct()}."
+      i = if (inherits(x, "integer64")) {
+        "Convert it: units with {.code as.character()}, periods with {.code as.numeric()}."
+      } else {
+        "Convert it, for instance with {.code as.character()} or {.code as.POSIXct()}."
+      }
     ), "panel", call)
   }
   if (is.factor(x)) {

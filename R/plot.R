@@ -96,7 +96,7 @@ plot_path <- function(fit, shown, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, "path", level, simultaneous), shown)
   plot <- draw_paths(fit, data, level, simultaneous) +
     ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
-  finish_plot(fit, plot, data, shown)
+  finish_plot(fit, plot, data, shown, level)
 }
 
 #' Observed and counterfactual lines over their band
@@ -120,7 +120,7 @@ plot_effect <- function(fit, shown, type, level, simultaneous) {
   outcome <- short_name(fit$release$panel$outcome, 40L)
   plot <- draw_effects(fit, data, level, simultaneous) +
     ggplot2::labs(x = NULL, y = effect_label(type, paste(" on", outcome)))
-  finish_plot(fit, plot, data, shown)
+  finish_plot(fit, plot, data, shown, level)
 }
 
 #' Effects as points on a line over their band
@@ -228,12 +228,26 @@ lone_points <- function(lines) {
 
 #' The marks that every plot of a fit has: the treatment, the panels, the privacy statement
 #' @noRd
-finish_plot <- function(fit, plot, data, shown) {
+finish_plot <- function(fit, plot, data, shown, level) {
   panel <- fit$release$panel
   across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
   plot + treatment_line(panel) + dpsc_theme() + target_panels(data$target, ncol = across) +
     period_axis(plot_periods(panel$times), across) +
-    ggplot2::labs(title = plot_title(fit, shown), subtitle = plot_subtitle(fit, shown))
+    ggplot2::labs(
+      title = plot_title(fit, shown),
+      subtitle = paste(
+        c(plot_subtitle(fit, shown), no_interval_words(fit, shown, level)), collapse = "\n"
+      )
+    )
+}
+
+#' Why a figure has no band but the noise's, which is no interval; or `NULL`
+#' @noRd
+no_interval_words <- function(fit, shown, level) {
+  reasons <- if (!is_classical(fit$release$method) && !noise_only(fit)) {
+    unique(unlist(lapply(shown, function(i) missing_interval(fit, i, level))))
+  }
+  if (length(reasons)) wrap_text(paste0("NO INTERVAL: ", reasons[[1L]]), 82L)
 }
 
 plot_title <- function(fit, shown = seq_len(nrow(fit$target))) {

@@ -83,10 +83,11 @@ print.summary.dp_synth <- function(x, ...) {
   shown <- shown[c(TRUE, rep(!all(is.na(table$conf.low)), 2L), fit$release$privacy$private)]
   rownames(shown) <- table$term
   print(shown)
-  cat("\n", paste0(c(average_test_line(table), any_test_line(x$test), interval_meaning(fit)), "\n"),
-    sep = ""
+  said <- c(
+    sub("^ +", "", missing_line(fit, x$level)), average_test_line(table), any_test_line(x$test),
+    interval_meaning(fit)
   )
-  cat("\n")
+  cat("\n", if (length(said)) paste0(c(said, ""), "\n"), sep = "")
   cat(privacy_lines(fit$release), "", step_lines(fit$release), sep = "\n")
   invisible(x)
 }

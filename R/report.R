@@ -52,7 +52,9 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
   }
   new_report(
     result = result_sentences(x, level, placebo),
-    methods = methods_paragraph(x$release, x$estimator, known_parts(x), rownames(x$target)),
+    methods = methods_paragraph(
+      x$release, x$estimator, if (states_interval(x, level)) known_parts(x), rownames(x$target)
+    ),
     release = x$release, estimator = x$estimator, format = format
   )
 }
@@ -103,6 +105,12 @@ print.dp_report <- function(x, ...) {
 
 # Sentences ----------------------------------------------------------------------------------------
 
+#' Is there an interval, how ever it was made? Else nothing is to be said of how
+#' @noRd
+states_interval <- function(fit, level) {
+  is_classical(fit$release$method) || is.null(missing_interval(fit, 1L, level))
+}
+
 result_sentences <- function(fit, level, placebo) {
   table <- effect_limits(fit, level)
   panel <- fit$release$panel
@@ -136,7 +144,8 @@ uncertainty_words <- function(fit, row, level, placebo) {
       "report(fit, placebo = placebo_space(fit)) a rank"
     )
   } else if (is.na(row$conf.low)) {
-    "no interval is stated: the data or the budget cannot support one"
+    reason <- missing_interval(fit, match(row$target, rownames(fit$target)), level)
+    paste0("no interval is stated: ", reason)
   } else if ("prediction" %in% parts) {
     paste0(
       coverage, " interval ", limits, ", p ", format_p(row$p.value)
@@ -170,7 +179,9 @@ methods_paragraph <- function(release, estimator, parts, targets) {
   treated <- if (length(targets)) enumerate(utils::head(targets, 3L), length(targets)) else "a unit"
   paste(c(
     paste0(
-      "We estimated what the outcome (", panel$outcome, ") of ", treated, " would have been ",
+      "We estimated what the outcome", if (panel$outcome != "outcome") {
+        paste0(" (", panel$outcome, ")")
+      }, " of ", treated, " would have been ",
       "without the treatment by ", estimator_words(release, estimator), ", with the R package ",
       "dpsc ", as.character(utils::packageVersion("dpsc")), ". The panel has ",
       count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"), " before the treatment and ",

@@ -128,6 +128,7 @@ columns_of_code <- function(code, data, call) {
   if (length(missing)) abort("The rows have no column {.code {missing}}.", "data", call)
   lapply(stats::setNames(nm = names), function(name) {
     x <- .subset2(data, name)
+    check_plain_numbers(x, name, call)
     value <- if (is.factor(x)) {
       readable(as.character(x))
     } else if (is.atomic(x) && inherits(x, c("Date", "POSIXct"))) {

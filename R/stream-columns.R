@@ -191,7 +191,10 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
     lapply(columns$regressors, scaled_column, data, columns$intercept, call),
     if (outcome) list(scaled_outcome(columns$outcome, data, call))
   )
-  out <- matrix(as.double(unlist(parts, use.names = FALSE)), nrow(data))
+  # A batch may be empty.
+  out <- matrix(
+    as.double(unlist(parts, use.names = FALSE)), nrow(data), length(columns$names) + outcome
+  )
   out[!is.finite(rowSums(out)), ] <- NaN
   out
 }

@@ -237,6 +237,20 @@ test_that("bad input is one classed error each", {
   }
 })
 
+test_that("64-bit integers are refused, whose bits are numbers near zero", {
+  long <- structure(numeric(400), class = "integer64")
+  ledger <- dp_ledger(1, 1e-6)
+  rows <- data.frame(x = numeric(400), y = 1)
+  rows$x <- long
+  for (data in list(long, rows)) {
+    expect_error(
+      dp_aggregate(data, function(x) 0, lower = 0, upper = 1, epsilon = 1, ledger = ledger),
+      "as.numeric", class = "dpsc_error_data"
+    )
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
 test_that("what a statistic says of some people is heard by nobody, and cannot end the call", {
   people <- seq(0.5, 100, length.out = 200)
   secret <- "of person 99"

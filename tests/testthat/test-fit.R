@@ -269,6 +269,14 @@ test_that("where nothing can be calibrated there is an estimate and a reason, no
   expect_null(summary(fit)$test)
   expect_match(printed(fit), "no interval: 40 donors at epsilon = 1", all = FALSE)
   expect_no_match(printed(fit), "% interval")
+  # The summary and the picture say so, too: the noise's band is no interval.
+  expect_match(printed(summary(fit)), "^no interval: 40 donors at epsilon = 1", all = FALSE)
+  if (requireNamespace("ggplot2", quietly = TRUE)) {
+    for (type in c("path", "effect")) {
+      under <- ggplot2::autoplot(fit, type = type)$labels$subtitle
+      expect_match(under, "NO INTERVAL: 40 donors at epsilon = 1")
+    }
+  }
   # Another estimator than the one whose errors were released.
   fit <- fit_panel_of(toy_panel(n = 400, T0 = 6, T1 = 2), epsilon = 4)
   expect_false(anyNA(confint(fit)))

@@ -230,6 +230,10 @@ test_that("penalties and limits have their minimiser, with exact zeros", {
   group <- fits(penalty = list(group = 0.02))
   expect_identical(coef(group)[["gv"]] == 0, coef(group)[["gw"]] == 0)
   expect_true(all(coef(group)[c("a", "b")] != 0))
+  # Tables of several models ask for limits, which these do not have.
+  table <- tidy(group, conf.int = TRUE)
+  expect_true(all(is.na(table[c("std.error", "conf.low", "conf.high")])))
+  expect_error(confint(group), "no standard errors", class = "dpsc_error_argument")
   soft <- fits(penalty = list(ridge = 0.1))
   expect_lt(sum(coef(soft)[-1]^2), sum(coef(fits())[-1]^2))
   free <- fits(penalty = list(lasso = 0))

@@ -27,6 +27,25 @@ test_that("sandwich errors are White's without privacy, and near them with it", 
   expect_output(print(part), "assume one variance")
 })
 
+test_that("what no regression can read is refused before it is paid for", {
+  data <- heteroskedastic(300)
+  data$b <- structure(data$b, class = "integer64")
+  data$day <- as.Date("2024-01-01") + 1:300
+  ledger <- dp_ledger(1, 1e-6)
+  fit <- function(verb, formula, outcome = c(-20, 20), ...) {
+    verb(formula, data, ...,
+      epsilon = 1, ledger = ledger,
+      bounds = list(y = outcome, a = c(-20, 20), b = c(-20, 20), day = c(0, 1))
+    )
+  }
+  expect_error(fit(dp_lm, y ~ b), "integer64.*as.numeric", class = "dpsc_error_data")
+  expect_error(fit(dp_lm, y ~ a, subset = b > 0), "integer64", class = "dpsc_error_data")
+  expect_error(fit(dp_glm, y ~ b, family = "gaussian"), "integer64", class = "dpsc_error_data")
+  expect_error(fit(dp_select, y ~ a + b, size = 1), "integer64", class = "dpsc_error_data")
+  expect_error(fit(dp_lm, y ~ day), "days since a public date", class = "dpsc_error_data")
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
 test_that("sandwich errors are paid for", {
   data <- heteroskedastic(3000)
   bounds <- wide(names(data))

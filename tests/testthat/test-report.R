@@ -167,3 +167,16 @@ test_that("plots of inference in time keep nothing of the frame that made them",
   expect_no_canary(draw(conformal, level = 0.6), p$secrets, "conformal")
   expect_no_canary(draw(penalty_path), p$secrets, "penalty_path")
 })
+
+test_that("without an interval a report says why, and nothing of how one was made", {
+  withr::local_seed(52)
+  few <- sim_panel(60, 8, 2)
+  fit <- dp_synth(few$donors, target = few$target, T0 = 8, epsilon = 1, bounds = c(-1, 1))
+  expect_true(is.na(confint(fit)[1L, 1L]))
+  said <- report(fit)
+  expect_match(said$result, "no interval is stated: 60 donors at epsilon = 1 cannot calibrate an interval")
+  expect_no_match(said$methods, "Standard errors|p-values|calibrated by")
+  expect_match(report(report_fit())$methods, "calibrated by")
+  # A name that says nothing is not said twice.
+  expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
+})

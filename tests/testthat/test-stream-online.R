@@ -145,6 +145,22 @@ test_that("rows enter once and in order, with progressive predictions", {
   expect_identical(glance(batch)$steps, 2)
 })
 
+test_that("a batch may be empty, as sums and counts take it", {
+  bounds <- list(y = c(0, 1), x = c(0, 1), g = c("a", "b", "c"))
+  none <- data.frame(y = numeric(), x = numeric(), g = character())
+  for (family in c("gaussian", "binomial")) {
+    stream <- dp_online(y ~ x + g,
+      epsilon = 1, horizon = 3, bounds = bounds, batch = TRUE, family = family
+    )
+    update(stream, none)
+    update(stream, data.frame(y = 1, x = 0.5, g = "b"))
+    expect_identical(update(stream, none, predict = TRUE), numeric())
+    expect_equal(c(stream$released$steps, stream$released$rows), c(3, 1))
+    expect_true(all(is.finite(coef(stream))))
+    expect_length(predict(stream, none), 0L)
+  }
+})
+
 test_that("bad rows and bad arguments are classed errors, and people's values are not told", {
   stream <- dp_online(y ~ x1 + g, epsilon = 1, horizon = 10,
     bounds = list(y = c(0, 1), x1 = c(0, 1), g = c("a", "b")))

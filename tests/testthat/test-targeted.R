@@ -152,6 +152,35 @@ test_that("it makes estimates better", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
+test_that("it does no harm where features are many for the noise, as where people's trends differ", {
+  # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
+  # what the correction leaves, noise times noise, can outweigh what it takes away.
+  n <- 2000
+  size <- 500
+  time <- seq_len(16) / 16
+  errors <- vapply(1000 * 1:12 + n, function(seed) {
+    withr::local_seed(seed)
+    people <- n + size
+    rows <- stats::rnorm(people, 300, 60) + outer(stats::rexp(people, 1 / 80), time) -
+      30 * rep(time^2, each = people) + matrix(stats::rnorm(people * 16, sd = 12), people)
+    treated <- sample.int(people, size)
+    target <- colMeans(rows[treated, ])
+    release <- dp_release(rows[-treated, ],
+      target = target, T0 = 12, epsilon = 4, bounds = c(0, 1000), size = size,
+      control = dp_control(rng = "R")
+    )
+    without <- release
+    without$statistics$target <- NULL
+    # There is no effect.
+    average <- function(release) tidy(dp_synth(release, target, size = size))$estimate[[1L]]
+    c(average(release), average(without))
+  }, c(0, 0))
+  # Weighed by the variance of the first order alone it moved the second of these by 14.
+  expect_lt(max(abs(errors[1L, ])), 4)
+  root <- sqrt(rowMeans(errors^2))
+  expect_lt(root[[1L]], 1.2 * root[[2L]])
+})
+
 test_that("replayed and exact losses of its steps are within what they were charged", {
   withr::local_seed(8)
   p <- sim_panel(400, 6, 2)

@@ -166,18 +166,21 @@ class counterfactual_estimator {
     double noise = mean_noise();
     out.released = gram_inflation * out.privacy;
     if (correction) {
-      // Weighed by what each is worth; what the correction leaves is of second order.
-      const double V = (out.privacy.trace() + out.disagreement.trace()) / static_cast<double>(T1);
-      const double q2 = correction->sd * correction->sd;
-      const double gain = V / (V + q2), rest = (1.0 - gain) * (1.0 - gain);
+      // Weighed by what each is worth. What the correction leaves is of second order, but larger
+      // than the first where features are many for the noise.
+      const double periods = static_cast<double>(T1);
+      const double V = (out.privacy.trace() + out.disagreement.trace()) / periods;
+      second /= w2;
+      const double q2 = correction->sd * correction->sd, left = q2 + second.trace() / periods;
+      const double gain = V / (V + left), rest = (1.0 - gain) * (1.0 - gain);
       post += gain * correction->mean;
-      second *= std::min(1.0, w2 * out.privacy.trace() / second.trace()) / w2;
       out.privacy = rest * out.privacy + gain * gain * second;
       out.released = gram_inflation * out.privacy;
       out.privacy.diagonal().array() += gain * gain * q2;
       out.released.diagonal().array() += gain * gain * q2;
       out.disagreement *= rest;
-      noise = out.privacy.trace() / static_cast<double>(T1);
+      // Without a correction a path is drawn to its own level by the mean's noise alone.
+      noise = rest * std::min(V, noise) + gain * gain * left;
     }
     if (options_.is_private) {
       if (options_.errors) out.released = finished_covariance(post, out.released, own, noise);
