@@ -174,7 +174,9 @@ test_that("without an interval a report says why, and nothing of how one was mad
   fit <- dp_synth(few$donors, target = few$target, T0 = 8, epsilon = 1, bounds = c(-1, 1))
   expect_true(is.na(confint(fit)[1L, 1L]))
   said <- report(fit)
-  expect_match(said$result, "no interval is stated: 60 donors at epsilon = 1 cannot calibrate an interval")
+  expect_match(
+    said$result, "no interval is stated: 60 donors at epsilon = 1 cannot calibrate an interval"
+  )
   expect_no_match(said$methods, "Standard errors|p-values|calibrated by")
   expect_match(report(report_fit())$methods, "calibrated by")
   # A name that says nothing is not said twice.

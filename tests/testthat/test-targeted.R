@@ -152,7 +152,7 @@ test_that("it makes estimates better", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("it does no harm where features are many for the noise, as where people's trends differ", {
+test_that("it does no harm where features are many for the noise: people's own trends", {
   # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
   # what the correction leaves, noise times noise, can outweigh what it takes away.
   n <- 2000
