@@ -193,7 +193,7 @@ as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
       type = type, conf.int = TRUE, conf.level = level, simultaneous = simultaneous
     ))
   }
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   measured_cohorts(x, check_cohort_type(type, call), measure, level, simultaneous, call)
 }

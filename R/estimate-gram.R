@@ -6,9 +6,10 @@
 #'   post-periods are not used. PUBLIC.
 #' @param size (`numeric(k)`)\cr people whose mean each target is.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
-#' @return For each target a list, scaled units: `path` (T), `prediction`, `privacy` and `released`
-#'   (T1 x T1 covariances; the noise before the path is shrunk and what is left of it over
-#'   releases), `penalty`, `spread` (from `interval_spread()`). RELEASED.
+#' @return For each target a list, scaled units: `path` (T), `prediction`, `privacy`, `released` and
+#'   `hidden` (T1 x T1 covariances; the noise before the path is shrunk, what is left of it over
+#'   releases, and what shrinking takes off), `penalty`, `spread` (from `interval_spread()`).
+#'   RELEASED.
 #' @noRd
 estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   s <- release$statistics

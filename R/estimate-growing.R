@@ -13,7 +13,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
     fits <- estimate_gram(first, target, size, estimator)
     # What is said of a period stays when others come: it rests on the noise of the base alone.
     growing <- !is.null(release$statistics$monitor)
-    return(if (growing) lapply(fits, `[[<-`, "released", NULL) else fits)
+    return(if (growing) lapply(fits, `[<-`, c("released", "hidden"), NULL) else fits)
   }
   kept <- seq_len(first$panel$T0 + NROW(first$panel$covariates) + first$panel$T1)
   fits <- estimate_gram(first, target[, kept, drop = FALSE], size, estimator)
@@ -25,7 +25,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
       e$privacy, half
     )
     e$path <- c(e$path, grown$path)
-    e$released <- NULL
+    e[c("released", "hidden")] <- NULL
     e$privacy <- capped(grown$privacy, scale$half[-seq_len(first$panel$T0)])
     e$prediction <- grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
       carried(e$disagreement, grown$left) + grown$model

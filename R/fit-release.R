@@ -122,19 +122,11 @@ fit_targets <- function(release, target, size, estimator, covariates = NULL) {
 #' to the whole.
 #' @noRd
 reported_variance <- function(fit, unit) {
-  over_releases <- fit$released %||% fit$privacy
-  hidden <- if (!is.null(fit$released)) positive_part(fit$privacy - fit$released) else 0
   parts <- list(
-    prediction = fit$prediction + hidden, privacy = over_releases, noise = fit$privacy
+    prediction = fit$prediction + (fit$hidden %||% 0), privacy = fit$released %||% fit$privacy,
+    noise = fit$privacy
   )
   lapply(parts, `*`, unit^2)
-}
-
-#' The nearest positive semidefinite matrix
-#' @noRd
-positive_part <- function(x) {
-  spectrum <- eigen(x, symmetric = TRUE)
-  spectrum$vectors %*% (pmax(spectrum$values, 0) * t(spectrum$vectors))
 }
 
 #' Is this the target whose weights were released?

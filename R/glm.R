@@ -93,10 +93,11 @@
 #' such. The linear term is drawn in floating point, as a sum of exact noises and one continuous
 #' vector: ideal up to rounding. The minimiser is found to a gradient whose bound, rounding
 #' included, is part of the proof, and covered by exact noise. Should it not be found (it was in
-#' 1,500 fits of people who say nothing, within bounds up to a million times too wide), the fit
-#' comes back charged, with `NA` for coefficients that are not identified; that this happened is the
-#' one thing the guarantee does not cover. Methods that need no `delta` promise 0, whatever is
-#' given. Proof: `proofs/glm.md`.
+#' 1,500 fits of people who say nothing, within bounds up to a million times too wide, and in 20,000
+#' penalised problems made to be hard, see `tests/core` of the sources), the fit comes back charged,
+#' with `NA` for coefficients that are not identified; that this happened is the one thing the
+#' guarantee does not cover. Methods that need no `delta` promise 0, whatever is given. Proof:
+#' `proofs/glm.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
 #' anything is spent, none depends on a row's values.

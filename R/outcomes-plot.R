@@ -4,9 +4,9 @@
 #' @rdname dp_outcomes
 #' @export
 plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, ...) {
-  picture <- autoplot.dp_outcomes(x, type = type, level = level, simultaneous = simultaneous, ...)
-  print(picture)
-  invisible(picture)
+  show_picture(autoplot.dp_outcomes(x,
+    type = type, level = level, simultaneous = simultaneous, ...
+  ))
 }
 
 #' @rdname dp_outcomes
@@ -15,7 +15,7 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  level <- check_number(level, 0, 1, open = c("min", "max"), call = call)
+  level <- check_level(level, call)
   simultaneous <- check_flag(simultaneous, call = call)
   several <- inherits(object$outcomes[[1L]], "dp_cohorts")
   types <- if (several) {

@@ -108,7 +108,7 @@ sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private
   dialect <- row$dialect
   x <- paste0("(", number_column(name, row), ")")
   largest <- sql_real(.Machine$double.xmax, dialect)
-  finite <- paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
+  finite <- sql_is_finite(x, dialect)
   one <- sql_whole(covariate_one)
   cell <- if (private) {
     half <- diff(limits) / 2

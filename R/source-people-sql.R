@@ -9,8 +9,7 @@ grid_one <- 1048576
 #' A number of any finite size, or NULL
 #' @noRd
 sql_finite <- function(x, dialect) {
-  largest <- sql_real(.Machine$double.xmax, dialect)
-  paste0("CASE WHEN ", x, " >= -", largest, " AND ", x, " <= ", largest, " THEN ", x, " END")
+  paste0("CASE WHEN ", sql_is_finite(x, dialect), " THEN ", x, " END")
 }
 
 #' A number moved into its range, or NULL where it is missing
@@ -31,7 +30,7 @@ sql_within <- function(x, range, dialect) {
       lower, " ELSE ", x, " END")
   }
   paste0(
-    "CASE WHEN ", x, " >= -", largest, " AND ", x, " <= ", largest, " THEN ", inner,
+    "CASE WHEN ", sql_is_finite(x, dialect), " THEN ", inner,
     " WHEN ", x, " > ", largest, " AND -", x, " < ", x, " THEN ", upper,
     " WHEN ", x, " < -", largest, " THEN ", lower, " END"
   )

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "r_engine.h"
+#include "r_host.h"
 #include "r_people.h"
 
 /// The grid that a block's attribute names, or none.
@@ -153,14 +154,4 @@ inline std::unique_ptr<dpsc::row_source> as_source(SEXP donors) {
   const Rcpp::List chunks(donors);
   return std::make_unique<chunk_source>(donors, Rcpp::as<int>(chunks["count"]),
                                         own_function("read_block"));
-}
-
-/// Lets the user interrupt, now and then.
-inline std::function<void(double)> interrupter() {
-  return [pending = 0.0](double work) mutable {
-    pending += work;
-    if (pending < 3e7) return;
-    pending = 0.0;
-    Rcpp::checkUserInterrupt();
-  };
 }

@@ -7,15 +7,13 @@
 #include <dpsc/classical/mcnnm.hpp>
 #include <dpsc/classical/sdid.hpp>
 
+#include "r_host.h"
+
 namespace {
 
 using matrix_map = Eigen::Map<Eigen::MatrixXd>;
 using vector_map = Eigen::Map<Eigen::VectorXd>;
 using Rcpp::Named;
-
-dpsc::runtime r_host() {
-  return dpsc::runtime([] { Rcpp::checkUserInterrupt(); });
-}
 
 }  // namespace
 

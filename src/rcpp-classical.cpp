@@ -4,18 +4,16 @@
 #include <dpsc/solver/nested_v.hpp>
 #include <dpsc/solver/simplex_batch.hpp>
 
+#include "r_host.h"
+
 namespace {
 
 using matrix_map = Eigen::Map<Eigen::MatrixXd>;
 using vector_map = Eigen::Map<Eigen::VectorXd>;
 
-dpsc::runtime r_runtime() {
-  return dpsc::runtime([] { Rcpp::checkUserInterrupt(); });
-}
-
 dpsc::simplex_ls new_solver() {
   dpsc::simplex_ls solver;
-  solver.host = r_runtime();
+  solver.host = r_host();
   return solver;
 }
 
@@ -41,7 +39,7 @@ Rcpp::List as_list(const dpsc::nested_result& result) {
 // Importances are searched for unless they are given.
 dpsc::nested_result run_nested(dpsc::nested_search& search, const Rcpp::NumericVector& importance,
                                const dpsc::nested_settings& settings) {
-  search.solver.host = r_runtime();
+  search.solver.host = r_host();
   if (importance.size() == 0) return search.search(settings);
   return search.result(Rcpp::as<Eigen::VectorXd>(importance));
 }

@@ -121,8 +121,8 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
     const dpsc::target_estimate e = estimator.target(pre, served[i] ? &correction : nullptr);
     out[i] = Rcpp::List::create(
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
-        _["released"] = e.released, _["disagreement"] = e.disagreement, _["leverage"] = e.leverage,
-        _["size"] = size[i], _["penalty"] = e.penalty,
+        _["released"] = e.released, _["hidden"] = e.hidden, _["disagreement"] = e.disagreement,
+        _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,
         _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation);
   }
   return out;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "r_engine.h"
+#include "r_host.h"
 
 namespace {
 
@@ -70,7 +71,7 @@ std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
                                  static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
                                  f.intercept, f.exponent, engine));
     if (method == "exhaustive")
-      return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, engine));
+      return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, engine, r_host()));
     throw std::invalid_argument("unknown method of selection");
   });
 }

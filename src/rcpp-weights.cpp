@@ -4,16 +4,13 @@
 #include <dpsc/release/weights_release.hpp>
 #include <dpsc/solver/capped_l1_qp.hpp>
 
+#include "r_host.h"
 #include "r_noise.h"
 #include "r_source.h"
 
 namespace {
 
 using Rcpp::_;
-
-dpsc::runtime host() {
-  return dpsc::runtime([] { Rcpp::checkUserInterrupt(); });
-}
 
 /// A step of R's plan; without a law it draws nothing.
 dpsc::real_step as_step(const Rcpp::List& plan, const char* name) {
@@ -54,7 +51,7 @@ dpsc::weights_plan as_plan(const Rcpp::List& plan) {
 Rcpp::List run(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y,
                const Rcpp::List& plan, dpsc::noise& draws) {
   const dpsc::weights_release out =
-      dpsc::release_weights(as_table(donors), as_scale(scale), y, as_plan(plan), draws, host());
+      dpsc::release_weights(as_table(donors), as_scale(scale), y, as_plan(plan), draws, r_host());
   return Rcpp::List::create(_["weights"] = Rcpp::wrap(out.weights),
                             _["counterfactual"] = Rcpp::wrap(out.counterfactual));
 }
@@ -89,7 +86,7 @@ Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X,
                             const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap,
                             double tolerance) {
   const dpsc::capped_l1_qp problem(X, linear, mu, cap);
-  const auto answer = problem.solve(tolerance, host());
+  const auto answer = problem.solve(tolerance, r_host());
   return Rcpp::List::create(_["solution"] = answer.point, _["distance"] = answer.distance,
                             _["certified"] = answer.certified, _["iterations"] = answer.iterations);
 }

@@ -1,4 +1,4 @@
-// What the tests in driver.cpp share: a generator, checks, random numbers of every kind.
+// What the tests in tests.cpp share: a generator, checks, random numbers of every kind.
 #pragma once
 
 #include <Eigen/Dense>

@@ -16,6 +16,7 @@
 #include <dpsc/release/gram_release.hpp>
 #include <dpsc/select/supports.hpp>
 #include <dpsc/solver/capped_l1_qp.hpp>
+#include <dpsc/solver/glm_newton.hpp>
 #include <dpsc/solver/nested_v.hpp>
 #include <dpsc/solver/simplex_batch.hpp>
 #include <functional>
@@ -25,7 +26,7 @@
 #include "harness.hpp"
 #include "mechanism_tests.hpp"
 #include "paper_tests.hpp"
-#include "solver_tests.hpp"
+#include "penalised_tests.hpp"
 
 namespace {
 
@@ -384,9 +385,48 @@ void test_supports() {
     for (Index j = 0; j <= i; ++j) g(i, j) = g(j, i) = lower[i][j] * unit;
   }
   const double gap = (1.0 + ball) * (1.0 + ball) / 2.0 / 1024.0;
-  const double found = dpsc::least_squares_in_ball(g, h, 1387844583507 * unit, ball, gap);
+  dpsc::runtime host;
+  const double found = dpsc::least_squares_in_ball(g, h, 1387844583507 * unit, ball, gap, host);
   CHECK(found <= 569334.43391556898 + gap);
   CHECK(found >= 569334.43391556898 - gap);
+  dpsc::runtime stop([] { throw std::runtime_error("interrupted"); });
+  stop.tick(3e7 - 1.0);
+  CHECK_THROWS(std::runtime_error,
+               dpsc::least_squares_in_ball(g, h, 1387844583507 * unit, ball, gap, stop));
+}
+
+/// What certifies a minimum, against twice the precision, for as many people as a table has: nearly
+/// collinear columns, points near the minimum and far from it.
+void test_certificate(int rounds) {
+  const double n = 0x1.0p31;
+  for (int round = 0; round < rounds; ++round) {
+    const Index k = whole(1, 8), kinds = 2 * k + 1;
+    const double count = std::floor(n / static_cast<double>(kinds));
+    MatrixXd x(kinds, k + 1);
+    for (Index i = 0; i < kinds; ++i) {
+      const double own = uniform(-1, 1);
+      for (Index j = 0; j <= k; ++j)
+        x(i, j) =
+            std::round(1024.0 * std::max(-1.0, std::min(1.0, own + uniform(-0.01, 0.01)))) / 1024.0;
+    }
+    const MatrixXd g = count * x.leftCols(k).transpose() * x.leftCols(k);
+    const VectorXd h = count * x.leftCols(k).transpose() * x.col(k);
+    const double ball = std::pow(10.0, uniform(-2, 3));
+    const double gap = (1.0 + ball) * (1.0 + ball) / 2048.0;
+    const MatrixXd definite = g + 1e-9 * g.trace() * MatrixXd::Identity(k, k);
+    VectorXd theta = dpsc::onto_l1_ball(VectorXd(definite.ldlt().solve(h)), ball);
+    if (round % 2) theta = dpsc::onto_l1_ball(random_vector(k) * ball, ball);
+    VectorXd gradient(k), row(k + 1), point(k + 1);
+    point << theta, -1.0;
+    for (Index j = 0; j < k; ++j) {
+      row << g.col(j), h[j];
+      gradient[j] = dpsc::accurate_dot(row.data(), point.data(), k + 1);
+    }
+    const double exact = dpsc::accurate_dot(gradient.data(), theta.data(), k) +
+                         ball * gradient.lpNorm<Eigen::Infinity>();
+    const double share = static_cast<double>(k + 4) * n * 0x1.0p-41;
+    CHECK(std::fabs(dpsc::frank_wolfe_gap(g, h, ball, theta) - exact) <= share * gap);
+  }
 }
 
 void test_leave_one_out(int rounds) {
@@ -588,11 +628,13 @@ int main(int argc, char** argv) {
       {"reordered rows", [&] { test_reordered(properties / 4); }},
       {"products of features", [&] { test_products(properties / 4); }},
       {"method gram", [&] { test_gram(properties); }},
-      {"penalised models", [&] { test_penalised(4 * properties); }},
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"supports", test_supports},
+      {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
+      {"penalised fits", [&] { test_penalised(4 * properties); }},
+      {"penalised fits of hostile rows", [&] { test_hostile(4 * properties); }},
       {"papers' methods", [&] { test_papers(properties); }},
       {"accountant", [&] { test_accountant(properties); }},
       {"fuzzing", [&] { fuzz(rounds); }}};

@@ -41,6 +41,39 @@ glm_table_of <- function(data, formula = y ~ a + b, family = "binomial") {
   lm_table(glm_columns_of(formula, family), data, TRUE, NULL)
 }
 
+# What the solver found for a linear term, on its grid, and what it had to solve: rows in the
+# release's coordinates, and the gradient of all but penalties.
+solved_glm <- function(table, facts, linear) {
+  run <- glm_audit_cpp(table, facts, linear, "R", NULL)
+  release <- run$release
+  call <- Filter(function(x) x$label == "accuracy of the solver", run$calls)[[1L]]
+  grid <- release$out.sd / sqrt(call$scale[[1L]])
+  rows <- glm_rows_cpp(table, facts, release)
+  loss <- exact_loss(facts$family, release$span)
+  list(
+    release = release, call = call, grid = grid, theta = call$value * grid, rows = rows,
+    loss = loss, gradient = function(theta) {
+      t <- drop(rows$x %*% theta)
+      colSums(rows$weight * loss$slope(t, rows$outcome) * rows$x) + release$ridge * theta +
+        release$kappa * linear
+    }
+  )
+}
+
+# Slopes in the formula's units are S theta, intercepts left out.
+slope_map <- function(release, facts) {
+  facts$wishes <- NULL
+  d <- length(release$theta)
+  # A huge information undoes nothing.
+  release$information <- diag(1e14, d)
+  release$information.sd <- 1
+  slopes <- function(theta) {
+    release$theta <- theta
+    as.double(glm_estimate_cpp(release, facts)$coefficients)[-1]
+  }
+  vapply(2:d, function(j) slopes(diag(d)[j, ]) - slopes(numeric(d)), numeric(d - 1))
+}
+
 # Losses by their definitions: slope, curvature, unit of length, k0 R^2 / Lambda over c.
 exact_loss <- function(family, span = 1) {
   switch(family,

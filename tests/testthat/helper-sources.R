@@ -41,6 +41,17 @@ seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, 
   ))
 }
 
+# Statements that engines are sent while code runs.
+logged_sql <- function(code) {
+  log <- character()
+  own <- run_sql
+  with_internal("run_sql", function(con, text, ...) {
+    log <<- c(log, text)
+    own(con, text, ...)
+  }, code)
+  log
+}
+
 # A table made wide, and closed at the end of the test.
 open_wide <- function(table, data, bounds, env = parent.frame()) {
   periods <- sort(unique(data$week))

@@ -262,30 +262,16 @@ test_that("linear limits in the mechanism cost nothing: exact densities on faces
 test_that("the point that linear limits lead to has their normal cone", {
   data <- glm_people(3000)
   facts <- glm_facts_of(n = 3000, epsilon = 3, intervals = FALSE)
-  plain <- facts
   A <- rbind(c(1, 1), c(0, -1), c(1, 0))
   b <- c(-0.2, 0.5, 5)
   facts$wishes <- list(
     lasso = 0, ridge = 0, group = 0, groups = list(), lower = rep(-1e300, 2), upper = rep(1e300, 2),
     A = A, b = b, equal = rep(FALSE, 3)
   )
-  table <- glm_table_of(data)
-  run <- glm_audit_cpp(table, facts, c(1, -1, 2), "R", NULL)
-  release <- run$release
-  call <- Filter(function(x) x$label == "accuracy of the solver", run$calls)[[1L]]
-  theta <- call$value * release$out.sd / sqrt(call$scale[[1L]])
-  rows <- glm_rows_cpp(table, facts, release)
-  t <- drop(rows$x %*% theta)
-  gradient <- colSums(rows$weight * (stats::plogis(t) - rows$outcome) * rows$x) +
-    release$ridge * theta + release$kappa * c(1, -1, 2)
-  slopes <- function(theta) {
-    release$theta <- theta
-    release$information <- diag(1e14, 3)
-    release$information.sd <- 1
-    as.double(glm_estimate_cpp(release, plain)$coefficients)[-1]
-  }
-  S <- vapply(2:3, function(j) slopes(diag(3)[j, ]) - slopes(numeric(3)), numeric(2))
-  left <- b - drop(A %*% S %*% theta[-1])
+  found <- solved_glm(glm_table_of(data), facts, c(1, -1, 2))
+  gradient <- found$gradient(found$theta)
+  S <- slope_map(found$release, facts)
+  left <- b - drop(A %*% S %*% found$theta[-1])
   expect_gt(min(left), -2e-3)
   expect_lt(max(abs(left[1:2])), 2e-3)
   # Two rows bind in two dimensions: their forces are one linear system, and push outwards.
@@ -407,20 +393,10 @@ test_that("the minimiser is as close to the exact one as its step says", {
     data <- glm_people(3000, family)
     for (epsilon in c(0.3, 3)) {
       facts <- glm_facts_of(n = 3000, epsilon = epsilon, family = family)
-      table <- glm_table_of(data, family = family)
-      linear <- c(2, -1, 3)
-      run <- glm_audit_cpp(table, facts, linear, "R", NULL)
-      release <- run$release
-      rows <- glm_rows_cpp(table, facts, release)
-      loss <- exact_loss(family, release$span)
-      gradient <- function(theta) {
-        t <- drop(rows$x %*% theta)
-        colSums(rows$weight * loss$slope(t, rows$outcome) * rows$x) + release$ridge * theta +
-          release$kappa * linear
-      }
-      call <- Filter(function(x) x$label == "accuracy of the solver", run$calls)[[1L]]
-      grid <- release$out.sd / sqrt(call$scale[[1L]])
-      theta <- call$value * grid
+      found <- solved_glm(glm_table_of(data, family = family), facts, c(2, -1, 3))
+      release <- found$release
+      call <- found$call
+      grid <- found$grid
       expect_true(all(call$value == round(call$value)))
       # sensitivity^2 / (V - 16) = mu^2, sensitivity = 2 tau / (ridge grid) + sqrt(d).
       steps <- glm_plan_cpp(facts)$steps
@@ -429,13 +405,14 @@ test_that("the minimiser is as close to the exact one as its step says", {
       tolerance <- (moves - sqrt(3)) / 2 * release$ridge * grid
       expect_gt(tolerance, 0)
       # Rounding to the grid moves the gradient, too: seek the exact minimiser.
-      exact <- theta
+      exact <- found$theta
       for (i in 1:20) {
-        t <- drop(rows$x %*% exact)
-        H <- crossprod(rows$x, rows$weight * loss$curvature(t, rows$outcome) * rows$x)
-        exact <- exact - drop(solve(H + diag(release$ridge, 3), gradient(exact)))
+        t <- drop(found$rows$x %*% exact)
+        curve <- found$rows$weight * found$loss$curvature(t, found$rows$outcome)
+        H <- crossprod(found$rows$x, curve * found$rows$x)
+        exact <- exact - drop(solve(H + diag(release$ridge, 3), found$gradient(exact)))
       }
-      far <- sqrt(sum((theta - exact)^2))
+      far <- sqrt(sum((found$theta - exact)^2))
       expect_lte(far, tolerance / release$ridge + sqrt(3) * grid / 2)
       # And the noise over it is small beside that of the estimate.
       noise <- release$kappa * 2 / (max(eigen(H)$values) + release$ridge)
@@ -454,29 +431,13 @@ test_that("a penalised minimiser has its subgradient, and limits their normal co
   active <- NULL
   for (wish in wanted) {
     facts <- glm_facts_of(n = 3000, epsilon = 3, intervals = FALSE)
-    plain <- facts
     facts$wishes <- c(wish, list(group = 0, groups = list()))
-    table <- glm_table_of(data)
-    run <- glm_audit_cpp(table, facts, c(1, -1, 2), "R", NULL)
-    release <- run$release
-    call <- Filter(function(x) x$label == "accuracy of the solver", run$calls)[[1L]]
-    grid <- release$out.sd / sqrt(call$scale[[1L]])
-    theta <- call$value * grid
-    rows <- glm_rows_cpp(table, facts, release)
-    t <- drop(rows$x %*% theta)
-    gradient <- colSums(rows$weight * (stats::plogis(t) - rows$outcome) * rows$x) +
-      release$ridge * theta + release$kappa * c(1, -1, 2)
-    # Slopes in the formula's units are S theta; columns have the deviations of the release. A
-    # huge information undoes nothing.
-    slopes <- function(theta) {
-      release$theta <- theta
-      release$information <- diag(1e14, 3)
-      release$information.sd <- 1
-      as.double(glm_estimate_cpp(release, plain)$coefficients)
-    }
-    S <- vapply(1:3, function(j) slopes(diag(3)[j, ]) - slopes(c(0, 0, 0)), numeric(3))[-1, -1]
+    found <- solved_glm(glm_table_of(data), facts, c(1, -1, 2))
+    gradient <- found$gradient(found$theta)
+    # Columns have the deviations of the release.
+    S <- slope_map(found$release, facts)
     sd <- sqrt(colSums(solve(S)^2))
-    z <- drop(sd * S %*% theta[-1])
+    z <- drop(sd * S %*% found$theta[-1])
     force <- drop(solve(t(sd * S), gradient[-1])) + 3000 * wish$ridge * z
     near <- 1e-4 * max(1, abs(z))
     lower <- wish$lower * sd

@@ -621,6 +621,25 @@ test_that("the minimiser is found where people say nothing and bounds are far to
   }
 })
 
+test_that("penalised minimisers of few people and large budgets are found, soon", {
+  penalties <- list(
+    list(lasso = 0.05), list(lasso = 0.5), list(group = 0.05), list(ridge = 0.1),
+    list(lasso = 0.01, ridge = 0.01)
+  )
+  bounds <- c(list(y = c(0, 200)), stats::setNames(rep(list(c(-8, 8)), 5), paste0("x", 1:5)))
+  for (seed in 1:40) {
+    withr::local_seed(seed)
+    x <- matrix(stats::rnorm(50 * 5), 50, dimnames = list(NULL, names(bounds)[-1]))
+    y <- pmin(stats::rpois(50, exp(pmin(drop(x %*% stats::rnorm(5)), 8))), 200)
+    epsilon <- c(10, 60, 1000, 1e4)[[1L + seed %% 4L]]
+    taken <- system.time(fit <- suppressWarnings(seeded_glm(y ~ ., data.frame(y, x), "poisson",
+      epsilon = epsilon, bounds = bounds, penalty = penalties[[1L + seed %% 5L]], seed = seed
+    )))
+    expect_false(anyNA(coef(fit)))
+    expect_lt(taken[["user.self"]], 5)
+  }
+})
+
 test_that("an epsilon that protects nobody is served at once", {
   rows <- data.frame(y = rep(0:1, 100), x = seq_len(200))
   bounds <- list(y = c(0, 1), x = c(0, 200))

@@ -89,7 +89,7 @@ test_that("every combination works, and without privacy is the simple fits put t
         }
         first <- if (cell$outcomes) fit$outcomes[[1L]] else fit
         expect_identical(isTRUE(first$protected), protect == "everyone", label = label)
-        table <- if (cell$outcomes) tidy(fit, conf.int = TRUE) else tidy(fit, conf.int = TRUE)
+        table <- tidy(fit, conf.int = TRUE)
         expect_false(anyNA(table$conf.low[table$term == "average"]), label = label)
       }
     }

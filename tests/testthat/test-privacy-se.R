@@ -56,6 +56,20 @@ test_that("shrinkage and bounds are what normal noise makes of them, by brute fo
   expect_gt(seen, 3)
 })
 
+test_that("what shrinking hides is what the released covariance lacks of the noise's", {
+  fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
+  set.seed(2)
+  targets <- matrix(stats::runif(6 * 10, -0.5, 0.5), 6)
+  largest <- 0
+  for (e in estimates(fit$statistics, targets, 10, 0.4)) {
+    lacks <- eigen(e$privacy - e$released, symmetric = TRUE)
+    nearest <- lacks$vectors %*% (pmax(lacks$values, 0) * t(lacks$vectors))
+    expect_equal(e$hidden, nearest)
+    largest <- max(largest, nearest)
+  }
+  expect_gt(largest, 0)
+})
+
 test_that("parts of a fit's variance still make up the whole", {
   set.seed(3)
   donors <- donors_of(500)

@@ -32,12 +32,14 @@ struct estimator_options {
 /// Of one target: path and covariances, scaled units. `prediction` is what a unit drawn like the
 /// donors strays from its own prediction, `regression` the error of the donors' own regression,
 /// `privacy` that of the noise before the path is shrunk: what the noise does, and what shrinkage
-/// hides of it. `released` is what is left of it over releases.
+/// hides of it. `released` is what is left of it over releases, `hidden` what shrinkage takes off:
+/// it comes back as an error of the estimate.
 struct target_estimate {
   Eigen::VectorXd path;          // T, level included
   Eigen::MatrixXd prediction;    // T1 x T1, of one person
   Eigen::MatrixXd privacy;       // T1 x T1
   Eigen::MatrixXd released;      // T1 x T1: of the path over releases, shrunk and within bounds
+  Eigen::MatrixXd hidden;        // T1 x T1; empty without errors
   Eigen::MatrixXd disagreement;  // T1 x T1, of the penalties that were averaged
   double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
   double penalty = 0.0;          // per donor
@@ -189,6 +191,7 @@ class counterfactual_estimator {
       cap(out.released);
       cap(out.disagreement);
     }
+    if (options_.errors) out.hidden = positive_part(out.privacy - out.released);
     finish(post, own, noise);
     out.path.tail(T1) = post;
     out.variation = own.variation;

@@ -1,5 +1,5 @@
-// Normal vectors that are always the same: what noise of a known covariance does to a function that
-// is not linear, by post-processing alone.
+// Normal numbers that are always the same: what noise or shortening does to a function that is not
+// linear, by post-processing alone.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -10,20 +10,33 @@
 
 namespace dpsc {
 
-/// Standard normal vectors in pairs of opposite sign, always the same; their mean is zero and their
-/// covariance the identity, exactly.
+/// Standard normal numbers, always the same ones: Box and Muller (1958) on SplitMix64 (Steele, Lea
+/// and Flood, 2014). No law of privacy rests on them.
+class fixed_normal {
+ public:
+  double operator()() {
+    const double radius = std::sqrt(-2.0 * std::log(uniform()));
+    return radius * std::cos(6.283185307179586 * uniform());
+  }
+
+ private:
+  double uniform() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1.0p-53;
+  }
+
+  std::uint64_t state_ = 20240607;
+};
+
+/// Standard normal vectors in pairs of opposite sign; their mean is zero and their covariance the
+/// identity, exactly.
 inline Eigen::MatrixXd fixed_normals(Eigen::Index d) {
   const Eigen::Index pairs = std::max<Eigen::Index>(128, 4 * d);
-  std::uint64_t state = 1;
-  const auto uniform = [&state] {  // Knuth's linear congruences: no law of privacy rests on them
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (static_cast<double>(state >> 11) + 0.5) * 0x1.0p-53;
-  };
+  fixed_normal next;
   Eigen::MatrixXd half(d, pairs);
-  for (Eigen::Index k = 0; k < half.size(); ++k) {
-    const double radius = std::sqrt(-2.0 * std::log(uniform()));
-    half(k % d, k / d) = radius * std::cos(2.0 * 3.14159265358979323846 * uniform());
-  }
+  for (Eigen::Index k = 0; k < half.size(); ++k) half(k % d, k / d) = next();
   const Eigen::LLT<Eigen::MatrixXd> root(half * half.transpose() / static_cast<double>(pairs));
   root.matrixL().solveInPlace(half);
   Eigen::MatrixXd out(d, 2 * pairs);

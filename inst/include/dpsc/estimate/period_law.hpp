@@ -6,40 +6,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <vector>
 
 #include "../mechanism/one_period.hpp"
+#include "fixed_normals.hpp"
 
 namespace dpsc {
-
-namespace period_detail {
-
-// Box and Muller (1958) on SplitMix64 (Steele, Lea and Flood, 2014).
-inline double fixed_normal(std::uint64_t& state) {
-  const auto uniform = [&state] {
-    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1.0p-53;
-  };
-  const double radius = std::sqrt(-2.0 * std::log(uniform()));
-  return radius * std::cos(6.283185307179586 * uniform());
-}
-
-constexpr std::uint64_t fixed_state = 20240607;
-
-}  // namespace period_detail
 
 /// What is left of the moments of normal rows that were shortened to a radius, given the spectrum
 /// that is left: a factor of one at most.
 inline double moments_kept(const Eigen::VectorXd& spectrum, double radius) {
   constexpr Eigen::Index people = 512;
-  std::uint64_t state = period_detail::fixed_state;
+  fixed_normal next;
   Eigen::VectorXd lengths = Eigen::VectorXd::Zero(people);
   for (Eigen::Index i = 0; i < people; ++i)
     for (Eigen::Index j = 0; j < spectrum.size(); ++j) {
-      const double z = period_detail::fixed_normal(state);
+      const double z = next();
       lengths[i] += spectrum[j] * z * z;
     }
   // As a share of rows' energy: falls as the rows are taken for longer.
@@ -65,20 +46,10 @@ class period_law {
     across_[least] = 1.0;
     across_ -= aim_ * aim_[least];
     if (across_.norm() > 0.0) across_.normalize();
-    std::uint64_t state = period_detail::fixed_state;
+    fixed_normal next;
     people_.resize(people, 2 + k);
     for (Eigen::Index i = 0; i < people; ++i)
-      for (Eigen::Index j = 0; j < 2 + k; ++j) people_(i, j) = period_detail::fixed_normal(state);
-  }
-
-  /// Nine tenths of the vectors are shorter, at residuals of variance one.
-  double usual() const {
-    std::vector<double> norms;
-    for (Eigen::Index i = 0; i < people; ++i)
-      norms.push_back(period_detail::vector_of(numbers(i, 1.0, 1.0), aim_).norm());
-    const auto at = norms.begin() + static_cast<std::ptrdiff_t>(norms.size() * 9 / 10);
-    std::nth_element(norms.begin(), at, norms.end());
-    return *at;
+      for (Eigen::Index j = 0; j < 2 + k; ++j) people_(i, j) = next();
   }
 
   struct kept {

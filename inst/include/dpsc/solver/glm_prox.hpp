@@ -1,8 +1,9 @@
 // Minimisers of a perturbed objective with lasso, ridge, groups or a box on the coefficients:
-// Newton steps whose quadratic models are solved coordinate by coordinate. Zeros and bounds are
+// Newton steps whose quadratic models are solved by coordinates and on faces. Zeros and bounds are
 // exact. Notes: inst/proofs/glm.md, section 7.
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
@@ -74,64 +75,180 @@ struct slope_penalty {
   }
 };
 
-/// argmin g'u + (1/2) u'Qu + penalty(z + u) over u = (intercept, slopes), by coordinates; returns
-/// the new (intercept, slopes) given the old ones.
-inline Eigen::VectorXd minimise_quadratic(const slope_penalty& penalty, const Eigen::MatrixXd& Q,
-                                          const Eigen::VectorXd& g, const Eigen::VectorXd& from,
-                                          double tolerance) {
-  const Eigen::Index d = from.size();
-  Eigen::VectorXd at = from, force = g;  // force: gradient of the quadratic at `at`
-  std::vector<bool> grouped(static_cast<std::size_t>(d), false);
-  std::vector<double> steep;
-  for (const std::vector<int>& group : penalty.groups) {
-    Eigen::MatrixXd own(group.size(), group.size());
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      grouped[static_cast<std::size_t>(group[i] + 1)] = true;
-      for (std::size_t k = 0; k < group.size(); ++k)
-        own(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) =
-            Q(group[i] + 1, group[k] + 1);
+/// A quadratic model g'(v - from) + (v - from)'Q(v - from) / 2 + penalty(slopes of v), v =
+/// (intercept, slopes), and a point that moves to its minimum.
+class penalised_quadratic {
+ public:
+  penalised_quadratic(const slope_penalty& penalty, const Eigen::MatrixXd& Q,
+                      const Eigen::VectorXd& g, const Eigen::VectorXd& from)
+      : penalty_(penalty), Q_(Q), g_(g), from_(from), at_(from), force_(g) {
+    in_group_.assign(static_cast<std::size_t>(from.size()), 0);
+    for (const std::vector<int>& group : penalty.groups) {
+      const auto m = static_cast<Eigen::Index>(group.size());
+      Eigen::MatrixXd own(m, m);
+      for (Eigen::Index i = 0; i < m; ++i) {
+        in_group_[slope(group, i)] = 1;
+        for (Eigen::Index k = 0; k < m; ++k) own(i, k) = Q(slope(group, i), slope(group, k));
+      }
+      steep_.push_back(
+          Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(own).eigenvalues().maxCoeff());
     }
-    steep.push_back(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(own).eigenvalues().maxCoeff());
   }
-  const auto move = [&](Eigen::Index j, double to) {
-    const double step = to - at[j];
-    if (step == 0.0) return;
-    at[j] = to;
-    force += step * Q.col(j);
-  };
-  for (int sweep = 0; sweep < 20000; ++sweep) {
-    for (Eigen::Index j = 0; j < d; ++j) {
-      if (grouped[static_cast<std::size_t>(j)]) continue;
-      const double goal = at[j] - force[j] / Q(j, j);
-      move(j, j == 0 ? goal : penalty.prox(j - 1, Q(j, j), goal));
+
+  /// Coordinates find the face on which the minimum lies, Newton's steps the point on it, which
+  /// coordinates alone would crawl to where some rows bend far more than others. Ends within
+  /// `tolerance`, or where rounding lets nothing be gained.
+  const Eigen::VectorXd& minimise(double tolerance) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int sweep = 0, idle = 0; sweep < 1000 && idle < 20; ++sweep) {
+      by_coordinates();
+      for (Eigen::Index i = 0; sweep % 4 == 3 && i < at_.size() && on_face(); ++i) {
+      }
+      const double now = left();
+      if (now <= tolerance) break;
+      idle = now < 0.9 * least ? 0 : idle + 1;
+      least = std::min(least, now);
     }
-    for (std::size_t k = 0; k < penalty.groups.size(); ++k) {
-      // A few steps of descent along the group; ridge terms are part of it.
-      const std::vector<int>& group = penalty.groups[k];
-      double ridge = 0.0;
-      for (int j : group) ridge = std::max(ridge, penalty.ridge[j]);
-      const double L = steep[k] + ridge;
-      for (int inner = 0; inner < 5; ++inner) {
-        Eigen::VectorXd goal(static_cast<Eigen::Index>(group.size()));
-        for (std::size_t i = 0; i < group.size(); ++i) {
-          const Eigen::Index j = group[i] + 1;
-          goal[static_cast<Eigen::Index>(i)] =
-              at[j] - (force[j] + penalty.ridge[group[i]] * at[j]) / L;
-        }
-        const double size = goal.norm();
-        const double keep =
-            size > 0.0 ? std::max(0.0, 1.0 - penalty.group_weight[k] / (L * size)) : 0.0;
-        for (std::size_t i = 0; i < group.size(); ++i)
-          move(group[i] + 1, keep * goal[static_cast<Eigen::Index>(i)]);
+    return at_;
+  }
+
+  /// What the model promises to gain from `from`.
+  double gain() const {
+    const Eigen::Index p = at_.size() - 1;
+    const Eigen::VectorXd step = at_ - from_;
+    return -step.dot(g_ + Q_ * step / 2.0) + penalty_.value(from_.tail(p)) -
+           penalty_.value(at_.tail(p));
+  }
+
+ private:
+  static std::size_t slope(const std::vector<int>& group, Eigen::Index i) {
+    return static_cast<std::size_t>(group[static_cast<std::size_t>(i)]) + 1;
+  }
+
+  double left() const {
+    const Eigen::Index p = at_.size() - 1;
+    return std::hypot(force_[0], penalty_.residual(at_.tail(p), force_.tail(p)).norm());
+  }
+
+  void move(Eigen::Index j, double to) {
+    const double step = to - at_[j];
+    if (step == 0.0) return;
+    at_[j] = to;
+    force_ += step * Q_.col(j);
+  }
+
+  void by_coordinates() {
+    for (Eigen::Index j = 0; j < at_.size(); ++j) {
+      if (in_group_[static_cast<std::size_t>(j)]) continue;
+      const double goal = at_[j] - force_[j] / Q_(j, j);
+      move(j, j == 0 ? goal : penalty_.prox(j - 1, Q_(j, j), goal));
+    }
+    for (std::size_t k = 0; k < penalty_.groups.size(); ++k)
+      for (int step = 0; step < 5; ++step) descend(k);
+  }
+
+  // Along a group; ridge terms are part of it.
+  void descend(std::size_t k) {
+    const std::vector<int>& group = penalty_.groups[k];
+    double ridge = 0.0;
+    for (int j : group) ridge = std::max(ridge, penalty_.ridge[j]);
+    const double L = steep_[k] + ridge;
+    Eigen::VectorXd goal(static_cast<Eigen::Index>(group.size()));
+    for (Eigen::Index i = 0; i < goal.size(); ++i) {
+      const auto j = static_cast<Eigen::Index>(slope(group, i));
+      goal[i] = at_[j] - (force_[j] + penalty_.ridge[j - 1] * at_[j]) / L;
+    }
+    const double size = goal.norm();
+    const double keep =
+        size > 0.0 ? std::max(0.0, 1.0 - penalty_.group_weight[k] / (L * size)) : 0.0;
+    for (Eigen::Index i = 0; i < goal.size(); ++i)
+      move(static_cast<Eigen::Index>(slope(group, i)), keep * goal[i]);
+  }
+
+  // Coordinates that are at no kink and no bound, with force and curvature of all but kinks.
+  std::vector<Eigen::Index> free_ones(Eigen::VectorXd& force, Eigen::MatrixXd& curve) const {
+    const Eigen::Index p = at_.size() - 1;
+    const Eigen::VectorXd z = at_.tail(p);
+    std::vector<char> is_free(static_cast<std::size_t>(p) + 1, 1);
+    force = force_;
+    curve = Q_;
+    for (Eigen::Index j = 0; j < p; ++j) {
+      force[j + 1] += penalty_.ridge[j] * z[j];
+      curve(j + 1, j + 1) += penalty_.ridge[j];
+      if (z[j] != 0.0) force[j + 1] += std::copysign(penalty_.lasso[j], z[j]);
+      is_free[static_cast<std::size_t>(j) + 1] = z[j] > penalty_.lower[j] &&
+                                                 z[j] < penalty_.upper[j] &&
+                                                 (z[j] != 0.0 || penalty_.lasso[j] == 0.0);
+    }
+    for (std::size_t k = 0; k < penalty_.groups.size(); ++k) {
+      const double size = penalty_.part(z, k).norm(), pull = penalty_.group_weight[k] / size;
+      for (int i : penalty_.groups[k]) {
+        is_free[static_cast<std::size_t>(i) + 1] = size > 0.0;
+        if (!(size > 0.0)) continue;
+        force[i + 1] += pull * z[i];
+        curve(i + 1, i + 1) += pull;
+        for (int j : penalty_.groups[k])
+          curve(i + 1, j + 1) -= pull * (z[i] / size) * (z[j] / size);
       }
     }
-    Eigen::VectorXd left(d);
-    left[0] = force[0];
-    left.tail(d - 1) = penalty.residual(at.tail(d - 1), force.tail(d - 1));
-    if (left.norm() <= tolerance) break;
+    std::vector<Eigen::Index> out;
+    for (Eigen::Index j = 0; j <= p; ++j)
+      if (is_free[static_cast<std::size_t>(j)]) out.push_back(j);
+    return out;
   }
-  return at;
-}
+
+  // One step to the minimum on the face, or to the first kink or bound on the way there: then
+  // another is worth its while.
+  bool on_face() {
+    Eigen::VectorXd force;
+    Eigen::MatrixXd curve;
+    const std::vector<Eigen::Index> free = free_ones(force, curve);
+    const auto m = static_cast<Eigen::Index>(free.size());
+    Eigen::MatrixXd own(m, m);
+    Eigen::VectorXd right(m);
+    for (Eigen::Index a = 0; a < m; ++a) {
+      right[a] = -force[free[static_cast<std::size_t>(a)]];
+      for (Eigen::Index b = 0; b < m; ++b)
+        own(a, b) = curve(free[static_cast<std::size_t>(a)], free[static_cast<std::size_t>(b)]);
+    }
+    const Eigen::VectorXd found = Eigen::LDLT<Eigen::MatrixXd>(own).solve(right);
+    if (!found.allFinite()) return false;
+    Eigen::VectorXd step = Eigen::VectorXd::Zero(at_.size());
+    for (Eigen::Index a = 0; a < m; ++a) step[free[static_cast<std::size_t>(a)]] = found[a];
+    double size = 1.0, stop = 0.0;
+    Eigen::Index first = -1;
+    for (Eigen::Index j = 1; j < at_.size(); ++j) {
+      const double to = at_[j] + step[j];
+      double edge = std::min(penalty_.upper[j - 1], std::max(penalty_.lower[j - 1], to));
+      if (penalty_.lasso[j - 1] > 0.0 && edge * at_[j] < 0.0) edge = 0.0;
+      if (edge == to || (edge - at_[j]) / step[j] >= size) continue;
+      size = (edge - at_[j]) / step[j];
+      stop = edge;
+      first = j;
+    }
+    // A group's norm is not quadratic, and curvature may be too uneven for doubles.
+    for (int half = 0; worse(size * step); ++half, size /= 2.0, first = -1)
+      if (half == 30) return false;
+    at_ += size * step;
+    if (first >= 0) at_[first] = stop;
+    force_ = g_ + Q_ * (at_ - from_);
+    return first >= 0;
+  }
+
+  bool worse(const Eigen::VectorXd& step) const {
+    const Eigen::Index p = at_.size() - 1;
+    const Eigen::VectorXd to = at_ + step;
+    return step.dot(force_ + Q_ * step / 2.0) + penalty_.value(to.tail(p)) >
+           penalty_.value(at_.tail(p));
+  }
+
+  const slope_penalty& penalty_;
+  const Eigen::MatrixXd& Q_;
+  const Eigen::VectorXd &g_, &from_;
+  Eigen::VectorXd at_, force_;  // force: gradient of the quadratic
+  std::vector<char> in_group_;
+  std::vector<double> steep_;  // of each group
+};
 
 /// Standardised slopes z = back theta_s, theta_s = to z. RELEASED.
 struct slope_units {
@@ -168,36 +285,47 @@ inline penalised_solution minimise_penalised(const glm_problem& problem,
   double here = value(u);
   Eigen::MatrixXd hessian, J = Eigen::MatrixXd::Identity(d, d);
   J.bottomRightCorner(p, p) = units.to;
-  for (int step = 0; step < 300; ++step) {
+  for (int step = 0; step < 500; ++step) {
     const Eigen::VectorXd theta = theta_of(u);
-    const Eigen::VectorXd gradient = problem.gradient(theta, &hessian, tick);
+    Eigen::VectorXd gradient = problem.gradient(theta, &hessian, tick);
     double left = in_theta(u, gradient);
     if (left <= tolerance / 4.0 || step > 40) {
-      left = in_theta(u, problem.exact_gradient(theta, tick));
+      gradient = problem.exact_gradient(theta, tick);
+      left = in_theta(u, gradient);
       if (left <= tolerance) return {theta, left};
     }
     const Eigen::MatrixXd whole = hessian.selfadjointView<Eigen::Lower>();
     const Eigen::MatrixXd Q = J.transpose() * whole * J;
-    const Eigen::VectorXd next = minimise_quadratic(penalty, Q, J.transpose() * gradient, u,
-                                                    std::min(1e-3 * left, 0.01 * tolerance));
-    // What the step promises to first order: a sufficient part of it ends every search far from the
-    // minimum (Lee, Sun and Saunders, 2014). Near it rounding hides what is left to gain, and the
-    // certificate still sees it: there alone, or the value would not come down again.
-    const double promised = (J.transpose() * gradient).dot(next - u) + penalty.value(next.tail(p)) -
-                            penalty.value(u.tail(p));
-    const bool near = -promised <= 1e-9 * (1.0 + std::fabs(here));
-    double size = 1.0;
-    for (int half = 0;; ++half, size /= 2.0) {
-      if (half > 60) throw solver_failed();
-      const Eigen::VectorXd there = size == 1.0 ? next : Eigen::VectorXd(u + size * (next - u));
-      const double now = value(there);
-      if (now <= here + std::min(0.0, 1e-4 * size * promised) + 1e-13 * std::fabs(here) ||
-          (near && in_theta(there, problem.exact_gradient(theta_of(there), tick)) < 0.9 * left)) {
-        u = there;
-        here = std::min(here, now);
-        break;
-      }
+    const Eigen::VectorXd slopes = J.transpose() * gradient;
+    penalised_quadratic model(penalty, Q, slopes, u);
+    const Eigen::VectorXd next = model.minimise(std::min(1e-3 * left, 0.01 * tolerance));
+    const double promised = std::max(0.0, model.gain());
+    const auto on_way = [&](double size) {
+      return size == 1.0 ? next : Eigen::VectorXd(u + size * (next - u));
+    };
+    // Near the minimum rounding hides what is left to gain: the certificate still sees it.
+    const double rounding = 1e-13 * std::fabs(here);
+    const auto gains = [&](double size, double now) {
+      if (now <= here - 0.1 * size * promised + rounding) return true;
+      if (promised > 100.0 * rounding) return false;
+      const Eigen::VectorXd there = on_way(size);
+      return in_theta(there, problem.exact_gradient(theta_of(there), tick)) < 0.9 * left;
+    };
+    double size = 1.0, now = value(next);
+    for (int half = 0; !gains(size, now); ++half) {
+      if (half == 60) throw solver_failed();
+      size /= 2.0;
+      now = value(on_way(size));
     }
+    // Where curvature dies away steps are far too long: as good a part of one as halves tell.
+    while (size < 1.0) {
+      const double nearer = value(on_way(size / 2.0));
+      if (!(nearer < now)) break;
+      size /= 2.0;
+      now = nearer;
+    }
+    u = on_way(size);
+    here = now;
   }
   throw solver_failed();
 }

@@ -130,7 +130,6 @@ class tree_sums {
       throw state_error("the checkpoint is damaged");
   }
 
-  const std::vector<double>& copies() const { return copies_; }
   bool is_open(int l) const { return t_ % (std::int64_t{1} << l) != 0; }
 
  private:
