@@ -139,8 +139,7 @@ cohort_tails <- function(fit, error) {
   intervals <- fit$release$statistics$intervals
   # Of one person the spread holds the row's own scale as well.
   scale <- if (single) spread$average / intervals$average else 1
-  period <- min(spread$period, spread$band * interval_quantile(0.95, T1) / interval_quantile(0.95))
-  tail <- c(spread$average, rep(period, T1)) / scale
+  tail <- c(spread$average, rep(spread$period, T1)) / scale
   band <- c(spread$average, rep(spread$band, T1)) / scale
   # Where the second moment is below what the moments say, an average may use it: single tails
   # below one may be those of rare large errors, which an average of people meets more often.

@@ -92,18 +92,27 @@ interval_spread <- function(release, e, estimator) {
     # of several, more slowly than the average's.
     fade <- if (e$size >= group_size) 0 else 1 / sqrt(e$size)
     lift <- function(factor, rest) 1 + max(0, factor - 1) * fade + rest / e$size
+    band <- lift(intervals$band, 4)
     return(list(
-      floor = 1, average = lift(intervals$average, 1), period = lift(intervals$period, 3),
-      band = lift(intervals$band, 4)
+      floor = 1, average = lift(intervals$average, 1),
+      period = period_factor(lift(intervals$period, 3), band, release$panel$T1), band = band
     ))
   }
   list(
     # Noise on the second moment must not hide it.
     floor = max(1, max(intervals$second, intervals$second_sd / 2) /
       mean(e$prediction + e$privacy)),
-    average = e$scale * intervals$average, period = e$scale * intervals$period,
+    average = e$scale * intervals$average,
+    period = e$scale * period_factor(intervals$period, intervals$band, release$panel$T1),
     band = e$scale * intervals$band
   )
+}
+
+#' What covers all periods together covers each one, too
+#' @param T1 (`count`)\cr the periods that the factors were found for.
+#' @noRd
+period_factor <- function(period, band, T1) {
+  min(period, band * interval_quantile(0.95, T1) / interval_quantile(0.95))
 }
 
 # A mean of people varies less over time than one of them does. One that varies by so much more than

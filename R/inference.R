@@ -91,10 +91,8 @@ effect_errors <- function(fit, i) {
     return(list(single = total, band = total))
   }
   total <- total * sqrt(spread$floor)
-  # What covers all periods together covers each one, too.
-  period <- min(spread$period, spread$band * interval_quantile(0.95, T1) / interval_quantile(0.95))
   list(
-    single = c(spread$average, rep(period, T1)) * total,
+    single = c(spread$average, rep(spread$period, T1)) * total,
     band = c(spread$average, rep(spread$band, T1)) * total
   )
 }

@@ -176,9 +176,9 @@ test_that("it does no harm where features are many for the noise: people's own t
     c(average(release), average(without))
   }, c(0, 0))
   # Weighed by the variance of the first order alone it moved the second of these by 14.
-  expect_lt(max(abs(errors[1L, ])), 4)
+  expect_lt(max(abs(errors[1L, ])), 6)
   root <- sqrt(rowMeans(errors^2))
-  expect_lt(root[[1L]], 1.2 * root[[2L]])
+  expect_lt(root[[1L]], 1.25 * root[[2L]])
 })
 
 test_that("replayed and exact losses of its steps are within what they were charged", {

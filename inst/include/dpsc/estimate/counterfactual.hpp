@@ -168,11 +168,12 @@ class counterfactual_estimator {
     double noise = mean_noise();
     out.released = gram_inflation * out.privacy;
     if (correction) {
-      // Weighed by what each is worth. What the correction leaves is of second order, but larger
-      // than the first where features are many for the noise.
+      // Weighed by what each is worth. What the correction leaves is of second order. Where
+      // features are many for the noise its estimate runs away: three times what there was before,
+      // at most.
       const double periods = static_cast<double>(T1);
       const double V = (out.privacy.trace() + out.disagreement.trace()) / periods;
-      second /= w2;
+      second *= std::min(1.0, 3.0 * w2 * V * periods / second.trace()) / w2;
       const double q2 = correction->sd * correction->sd, left = q2 + second.trace() / periods;
       const double gain = V / (V + left), rest = (1.0 - gain) * (1.0 - gain);
       post += gain * correction->mean;
@@ -181,8 +182,8 @@ class counterfactual_estimator {
       out.privacy.diagonal().array() += gain * gain * q2;
       out.released.diagonal().array() += gain * gain * q2;
       out.disagreement *= rest;
-      // Without a correction a path is drawn to its own level by the mean's noise alone.
-      noise = rest * std::min(V, noise) + gain * gain * left;
+      // As without a correction, a path is drawn to its own level by the noise of means alone.
+      noise = rest * std::min(V, noise) + gain * gain * q2;
     }
     if (options_.is_private) {
       if (options_.errors) out.released = finished_covariance(post, out.released, own, noise);

@@ -34,7 +34,7 @@ constexpr double spread_first = 0.2, spread_least = 0.2, spread_most = 8.0;
 // At most so much of a difference across the aim is followed: directions' spreads differ.
 constexpr double most_across = 0.8;
 // Deviation of what shortening keeps, over what it takes: the radius is drawn, the law not known.
-constexpr double kept_error = 0.15;
+constexpr double kept_error = 0.33;
 }  // namespace growing_constants
 
 /// What was released before the first new period. RELEASED or PUBLIC.

@@ -184,6 +184,28 @@ class beyond_counts {
   std::vector<std::int64_t> first_;
 };
 
+/// Ranges that may hold nearly all errors.
+inline std::vector<double> range_candidates(Eigen::Index rows) {
+  std::vector<double> out;
+  for (double c = 2.0; out.empty() || c >= 10.0 / static_cast<double>(rows); c /= std::sqrt(2.0))
+    out.insert(out.begin(), c);
+  return out;
+}
+
+/// Fine steps above one cost little, threefold ones more: the dearer, the better the draw tells
+/// tails (`signal`: units of exponent times rows), so that chance makes hardly an interval nine
+/// times too long.
+inline std::vector<double> factor_prior(std::size_t factors, double signal) {
+  const double threefold = std::min(3.0, 1.1 * std::max(1.0, signal / 180.0));
+  std::vector<double> out;
+  for (std::size_t k = 0; k < factors; ++k) {
+    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 2.0));
+    const double wide = std::max(0.0, static_cast<double>(k) - 10.0);
+    out.push_back(-0.55 * fine - threefold * wide);
+  }
+  return out;
+}
+
 inline std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
                                         const std::vector<double>& thresholds, double allowed) {
   beyond_counts counts(thresholds);
@@ -205,9 +227,8 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   out.group = plan.group;
 
   // A range that holds nearly all errors of the average; each step up must be worth it.
-  std::vector<double> clips, clip_prior;
-  for (double c = 2.0; clips.empty() || c >= 10.0 / static_cast<double>(m); c /= std::sqrt(2.0))
-    clips.insert(clips.begin(), c);
+  const std::vector<double> clips = range_candidates(m);
+  std::vector<double> clip_prior;
   for (std::size_t k = 0; k < clips.size(); ++k)
     clip_prior.push_back(-clip_price * static_cast<double>(k));
   private_choice clip;
@@ -246,12 +267,8 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
     largest[i] = top;
   }
   const std::vector<double> factors = tail_factors();
-  std::vector<double> prior;
-  for (std::size_t k = 0; k < factors.size(); ++k) {
-    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 2.0));
-    const double wide = std::max(0.0, static_cast<double>(k) - 10.0);
-    prior.push_back(-0.55 * fine - 1.1 * wide);
-  }
+  const std::vector<double> prior =
+      factor_prior(factors.size(), plan.factor_exponent * static_cast<double>(m));
   // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
   const bool few = plan.factor_exponent * static_cast<double>(m) < 45.0;
   const auto allowed = [&](double reserve) {

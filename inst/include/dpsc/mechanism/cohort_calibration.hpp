@@ -58,24 +58,6 @@ namespace calibration_detail {
 /// The larger of two, or what is not a number.
 inline double larger(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 
-inline std::vector<double> range_candidates(Eigen::Index rows) {
-  std::vector<double> out;
-  for (double c = 2.0; out.empty() || c >= 10.0 / static_cast<double>(rows); c /= std::sqrt(2.0))
-    out.insert(out.begin(), c);
-  return out;
-}
-
-/// Fine steps above one cost little, threefold ones more.
-inline std::vector<double> factor_prior(std::size_t factors) {
-  std::vector<double> out;
-  for (std::size_t k = 0; k < factors; ++k) {
-    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 2.0));
-    const double wide = std::max(0.0, static_cast<double>(k) - 10.0);
-    out.push_back(-0.55 * fine - 1.1 * wide);
-  }
-  return out;
-}
-
 }  // namespace calibration_detail
 
 /// Neighbours differ in one row, the same in every cohort's errors.
@@ -144,7 +126,8 @@ inline cohort_calibration release_cohort_calibration(const std::vector<placebo_e
     at += T1;
   }
   const std::vector<double> factors = tail_factors();
-  const std::vector<double> factor_costs = factor_prior(factors.size());
+  const std::vector<double> factor_costs =
+      factor_prior(factors.size(), plan.factor_exponent * static_cast<double>(m));
   // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
   const bool few = plan.factor_exponent * static_cast<double>(m) < 45.0;
   const auto factor = [&](std::size_t record, const Eigen::MatrixXd& values, double quantile,
