@@ -239,7 +239,7 @@ aggregate_promise <- function(budget, plan, facts) {
     rho = NA_real_, neighbours = "replace one person's row", steps = plan$steps,
     theorem = paste0(
       aggregate_methods()[[facts$method]]$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
-    ), rng = budget$rng, exact = TRUE
+    ), rng = budget$rng, exact = TRUE, version = own_version()
   )
 }
 

@@ -270,7 +270,7 @@ new_glm <- function(columns, public, plan, release) {
   pure <- identical(plan$cost$kind, "pure")
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,
-    steps = plan$steps, rng = public$rng
+    steps = plan$steps, rng = public$rng, version = own_version()
   ), glm_promise(public))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, identified = NULL, family = public$family,

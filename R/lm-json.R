@@ -11,7 +11,7 @@ write_release.dp_lm <- function(release, path, allow_not_private = FALSE) {
   parts <- list(
     formula = columns$text, model = release$text, bounds = lapply(columns$given, plain_bound),
     weighted = isTRUE(columns$weighted), max_weight = release$max_weight, vcov = release$vcov,
-    n = release$nobs, privacy = release$privacy[c("epsilon", "delta", "rng", "steps")],
+    n = release$nobs, privacy = release$privacy[c("epsilon", "delta", "rng", "steps", "version")],
     statistics = release$release
   )
   write_json(list(format = regression_format, version = 1L, regression = to_json(parts)), path,
@@ -56,6 +56,7 @@ regression_of <- function(parts) {
     return(NULL)
   }
   fit <- new_lm(columns, public, plan, parts$statistics)
+  fit$privacy["version"] <- list(privacy$version)
   if (identical(parts$model, columns$text)) {
     return(fit)
   }

@@ -205,7 +205,7 @@ new_lm <- function(columns, public, plan, release) {
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta,
     rho = plan$rho %||% NA_real_, neighbours = "replace one person's row", steps = plan$steps,
-    rng = public$rng
+    rng = public$rng, version = own_version()
   ), lm_promise(public))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,

@@ -113,7 +113,8 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
   })
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = cost$rho,
-    neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng
+    neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng,
+    version = own_version()
   ), promise))
 }
 

@@ -70,8 +70,12 @@ regression_report <- function(x, sentences, methods, references, format, level, 
 }
 
 guarantee_of_rows <- function(privacy) {
+  privacy <- known_privacy(privacy)
   if (!privacy$holds) {
-    return(paste0("NOT PRIVATE: ", privacy$reason, "."))
+    doubt <- isTRUE(privacy$doubt)
+    return(paste0(
+      if (doubt) "NOT KNOWN TO BE PRIVATE: " else "NOT PRIVATE: ", privacy$reason, "."
+    ))
   }
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(

@@ -366,7 +366,7 @@ new_release <- function(public, plan, statistics, panel) {
       list(
         private = public$private, epsilon = public$epsilon, delta = public$delta,
         rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(public$treated),
-        steps = plan$steps, rng = public$control$rng
+        steps = plan$steps, rng = public$control$rng, version = own_version()
       ),
       guarantee(public, plan)
     )

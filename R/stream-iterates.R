@@ -92,6 +92,6 @@ iterates_privacy <- function(budget, facts, sizes) {
       sensitivity = max(sizes$sensitivity), scale = max(sizes$sd), epsilon = NA_real_,
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),
-    rng = budget$rng, exact = TRUE
+    rng = budget$rng, exact = TRUE, version = own_version()
   )
 }

@@ -29,6 +29,10 @@ test_that("releases of 0.2.0 are read, printed, reported and fitted, with the nu
     }
     now <- pins_of(path)
     then <- old_pins[old_pins$file == file, ]
+    # Whether a guarantee holds is known better by now: test-advisories.R.
+    kept <- then$number != "holds"
+    now <- now[kept, ]
+    then <- then[kept, ]
     expect_identical(now$number, then$number, label = file)
     expect_equal(now$value, then$value, tolerance = 1e-9, label = file)
   }
