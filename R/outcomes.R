@@ -115,7 +115,7 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = cost$rho,
     neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng,
     version = own_version()
-  ), promise))
+  ), promise, list(assumes = planned[[1L]]$panel$assumes)))
 }
 
 #' @noRd

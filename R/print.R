@@ -340,9 +340,11 @@ promise_lines <- function(privacy, rho = FALSE) {
     strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
     paste0("    noise from the operating system, ", if (privacy$exact) {
       "exact integer samplers"
+    } else if (isTRUE(privacy$integers)) {
+      "exact integer samplers on what a solver found"
     } else {
       "in floating point (rounded; the usual caveat of such noise applies)"
-    })
+    }), assumption_lines(privacy)
   )
 }
 
@@ -398,6 +400,14 @@ format_p <- function(p) {
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
 }
 
+#' What a guarantee assumes
+#' @noRd
+assumption_lines <- function(privacy, width = 84L, prefix = "    ") {
+  if (!is.null(privacy$assumes)) {
+    strwrap(paste("assumed:", privacy$assumes), width, prefix = prefix)
+  }
+}
+
 #' A budget that does not hold, or of which that cannot be told
 #' @noRd
 unkept_words <- function(privacy, budget) {
@@ -422,6 +432,9 @@ row_promise <- function(privacy) {
       paste("because", privacy$reason), 86L, prefix = "  "
     ))
   } else {
-    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
+    c(
+      paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")"),
+      assumption_lines(privacy, 86L, "  ")
+    )
   }
 }

@@ -69,6 +69,10 @@ regression_report <- function(x, sentences, methods, references, format, level, 
   ), format)
 }
 
+assumed_words <- function(privacy) {
+  if (!is.null(privacy$assumes)) paste0(" Assumed: ", privacy$assumes, ".")
+}
+
 guarantee_of_rows <- function(privacy) {
   privacy <- known_privacy(privacy)
   if (!privacy$holds) {
@@ -86,7 +90,7 @@ guarantee_of_rows <- function(privacy) {
     "each other beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
-    "rows, the formula, the bounds and the levels."
+    "rows, the formula, the bounds and the levels.", assumed_words(privacy)
   )
 }
 

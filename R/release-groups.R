@@ -163,6 +163,7 @@ union_privacy <- function(parts) {
   out["version"] <- versions[order(!old)[[1L]]]
   out$doubt <- any(vapply(parts, function(part) isTRUE(part$doubt), NA))
   out$holds <- all(value("holds"))
+  out$assumes <- "nobody is in two of the groups, which is not checked"
   out$exact <- all(value("exact"))
   reasons <- value("reason")
   out$reason <- c(reasons[nzchar(reasons)], "")[[1L]]

@@ -326,6 +326,9 @@ find_release_problem <- function(release) {
   if (!is.null(privacy$version) && !is_string(privacy$version)) {
     return("The version that wrote it is wrong.")
   }
+  if (!is.null(privacy$assumes) && !is_string(privacy$assumes)) {
+    return("What it assumes is wrong.")
+  }
   growing_problem(release) %||% mechanisms()[[release$method]]$problem(base_release(release)) %||%
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }

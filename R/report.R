@@ -271,7 +271,7 @@ release_words <- function(release) {
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
     # The file is for readers of the package, not of the paper.
-    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), "."
+    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ".", assumed_words(privacy)
   )
 }
 
