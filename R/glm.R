@@ -273,7 +273,7 @@ new_glm <- function(columns, public, plan, release) {
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,
     steps = plan$steps, rng = public$rng, version = own_version()
-  ), glm_promise(public), list(assumes = public$assumes))
+  ), glm_promise(public), assumed(public, public$assumes))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, identified = NULL, family = public$family,
     method = public$method, calibration = public$calibration, text = columns$text,

@@ -208,7 +208,7 @@ new_lm <- function(columns, public, plan, release) {
     private = public$private, epsilon = public$epsilon, delta = public$delta,
     rho = plan$rho %||% NA_real_, neighbours = "replace one person's row", steps = plan$steps,
     rng = public$rng, version = own_version()
-  ), lm_promise(public), list(assumes = public$assumes))
+  ), lm_promise(public), assumed(public, public$assumes))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,
     df.residual = NULL, kept = seq_along(columns$columns), text = columns$text,

@@ -370,7 +370,7 @@ new_release <- function(public, plan, statistics, panel) {
         rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(public$treated),
         steps = plan$steps, rng = public$control$rng, version = own_version()
       ),
-      guarantee(public, plan), if (public$private) list(assumes = panel$assumes)
+      guarantee(public, plan, panel$assumes)
     )
   ), class = "dp_release")
 }
