@@ -171,15 +171,4 @@ inline Eigen::MatrixXd run_aggregate(const aggregate_plan& plan, const aggregate
   return out;
 }
 
-/// Blocks of people: a permutation that looks at nothing but n, and one seed a block for what the
-/// statistic draws.
-template <typename Engine>
-std::vector<std::int64_t> random_order(std::int64_t n, Engine& engine) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<std::size_t>(uniform_below(i, engine))]);
-  return order;
-}
-
 }  // namespace dpsc
