@@ -19,12 +19,13 @@
 #' says so). `"gram"` has no published constants and ignores it.
 #'
 #' @section Who is protected:
-#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
-#' the bounds and the target's data are public; with `protect = "everyone"` the treated are people
+#' Neighbours are panels that differ in one donor's whole row. A person's identifier is part of the
+#' row that neighbours may change; it is protected. The number of donors, the periods, the bounds
+#' and the target's data are public; with `protect = "everyone"` the treated are people
 #' who are protected, too, see below. Values outside the bounds are clipped, silently,
-#' because how many there are is private. Which units exist, and that each has one finite value in
-#' every period, counts as public: so an error about donors' rows says what kind of gap there is,
-#' but not whose, where or how many.
+#' because how many there are is private. That every donor has one finite value in every period
+#' counts as public: so an error about donors' rows says what kind of gap there is, but not whose,
+#' where or how many.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,

@@ -21,8 +21,8 @@
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
 #'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
 #'   its own connection: connections do not travel.
-#' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
-#'   that intervals are calibrated?
+#' @param calibrate (`flag`)\cr may the rows of 10,000 people (of more where the budget is small)
+#'   travel to the coordinator, so that intervals are calibrated?
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is asked to draw noise.

@@ -55,9 +55,9 @@ test_that("a fit from a table is the fit from the data frame", {
   )
 })
 
-test_that("every so many donors calibrate alike wherever they are", {
+test_that("the same donors calibrate wherever they are", {
   skip_if_not_installed("RSQLite")
-  # Above 10,000 donors every second row calibrates: its order matters.
+  # Above 10,000 donors those at random places calibrate.
   p <- long_panel(10050, 2, 1)
   con <- sqlite_of(p$data)
   reference <- seeded(p$data)
