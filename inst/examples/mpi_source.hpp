@@ -226,7 +226,8 @@ inline std::vector<double> answer_people(const dpsc::people_question& question,
   return reduce(std::move(sums), comm);
 }
 
-/// Rows of this rank at some places, which count all ranks' rows: for a calibration that was allowed.
+/// Rows of this rank at some places, which count all ranks' rows: for a calibration that was
+/// allowed.
 inline std::vector<double> pick(const dpsc::row_source& own, double before,
                                 const dpsc::row_positions& which) {
   std::vector<double> out;

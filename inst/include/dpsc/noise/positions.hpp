@@ -13,8 +13,8 @@
 
 namespace dpsc {
 
-/// m different numbers from 0 to n - 1: each such list, in each order, is equally likely (Fisher and
-/// Yates, 1938, from the end; draws are exact, by rejection).
+/// m different numbers from 0 to n - 1: each such list, in each order, is equally likely (Fisher
+/// and Yates, 1938, from the end; draws are exact, by rejection).
 template <typename Engine>
 std::vector<Eigen::Index> random_positions(Eigen::Index n, Eigen::Index m, Engine& engine) {
   if (m < 0 || m > n) throw std::invalid_argument("there are not so many positions");

@@ -79,9 +79,8 @@ inline cohorts_release run_cohorts(const cohorts_plan& plan, const panel_facts& 
   const row_positions which = calibrating_rows(draws, facts.n, plan.calibration.rows);
   std::vector<placebo_errors> errors;
   for (const Eigen::Index T0 : dates)
-    errors.push_back(
-        cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source, which, plan,
-                         tick));
+    errors.push_back(cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source,
+                                      which, plan, tick));
   out.intervals = release_cohort_calibration(errors, plan.calibration, draws);
   return out;
 }

@@ -142,8 +142,8 @@ struct whitening {
   }
 };
 
-/// Which m of n rows calibrate: a uniform random set that no name and no order of rows decides. Drawn
-/// once a release; every source is given the same. PRIVATE.
+/// Which m of n rows calibrate: a uniform random set that no name and no order of rows decides.
+/// Drawn once a release; every source is given the same. PRIVATE.
 inline row_positions calibrating_rows(noise& draws, double n, double m) {
   row_positions out{m >= n, {}};
   if (out.all) return out;
@@ -260,12 +260,11 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
   if (!plan.calibration.made() && !plan.target.made()) return out;
   const counterfactual_estimator estimator(s, options);
   if (plan.calibration.made())
-    out.intervals =
-        release_calibration(placebo_pass(source, scale, estimator, facts.T0 + facts.covariates,
-                                         facts.T1,
-                                         calibrating_rows(draws, facts.n, plan.calibration.rows),
-                                         plan.calibration.rows, tick),
-                            plan.calibration, draws);
+    out.intervals = release_calibration(
+        placebo_pass(source, scale, estimator, facts.T0 + facts.covariates, facts.T1,
+                     calibrating_rows(draws, facts.n, plan.calibration.rows), plan.calibration.rows,
+                     tick),
+        plan.calibration, draws);
   if (plan.target.made())
     out.target = correct_target(plan.target, s, estimator, facts, scale, source, draws, tick);
   return out;

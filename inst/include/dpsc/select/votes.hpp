@@ -113,8 +113,8 @@ stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index bl
 }
 
 /// Random subsets, each position in each with chance `rate`, drawn again until no position is in
-/// more than `most` of them. Positions and the generator decide, never data; in a random order, since
-/// gaps are computed in doubles, whose law is a little different from place to place.
+/// more than `most` of them. Positions and the generator decide, never data; in a random order,
+/// since gaps are computed in doubles, whose law is a little different from place to place.
 template <typename Engine>
 std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t subsets,
                                                     double rate, std::int64_t most,
