@@ -51,7 +51,8 @@ new_recorder <- function() {
       recorder$places <- c(recorder$places, result$places)
     } else {
       later <- recorder$calls[seq_along(recorder$calls) > recorder$position]
-      places <- lapply(recorder$places[seq_along(recorder$places) > recorder$placed], recorder$moved)
+      left <- recorder$places[seq_along(recorder$places) > recorder$placed]
+      places <- lapply(left, recorder$moved)
       result <- tryCatch(
         run(structure(lapply(later, `[[`, "output"), places = places)),
         `dpsc::replay_diverged` = function(e) stop_diverged()

@@ -38,9 +38,9 @@
 #'   (T x p), which change over time; `v`, K importances by name or position, for `"predictors"`
 #'   (`NULL`: nested search) and `"simplex"`, `"demeaned"`, `"penalised"` (1: as much as a period).
 #' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
-#'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The guarantee
-#'   is then for neighbours that keep their identifier: it no longer hides who is in the data, and
-#'   the fit's `neighbours` say so. Without it weights of people who have names come in a random
+#'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
+#'   guarantee is then for neighbours that keep their identifier: it no longer hides who is in the
+#'   data, and the fit's `neighbours` say so. Without it weights of people who have names come in a random
 #'   order that is kept nowhere.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.

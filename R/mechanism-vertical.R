@@ -1,6 +1,6 @@
 # What methods "output" and "objective", which release weights, have in common.
 
-#' Do names decide the donors' places? Then weights are shown in a random order, which is kept nowhere
+#' Do names decide the donors' places? Then weights come in a random order that is kept nowhere
 #'
 #' Long data are sorted by the units, whose names are protected unless they were declared public. A
 #' matrix without row names has the places that the user gave.

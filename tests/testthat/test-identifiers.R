@@ -2,7 +2,7 @@
 # for one person, who also gets another name and moves in the order of names: nothing that is
 # computed before noise may move by more than one row's worth.
 
-# Donors in long rows, with names in the order of rows: every second donor jumps after the treatment.
+# Donors with names in the order of rows: every second one jumps after the treatment.
 named_people <- function(n, T0 = 4, T1 = 2) {
   withr::local_seed(5)
   jump <- rep_len(c(-0.9, 0.9), n)
