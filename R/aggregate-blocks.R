@@ -6,6 +6,7 @@
 #' @noRd
 plain_rows <- function(data, call) {
   if (is.data.frame(data)) {
+    check_whole_columns(data, "data", call)
     for (name in names(data)) check_plain_numbers(.subset2(data, name), name, call)
     columns <- lapply(seq_along(data), function(j) stripped_column(.subset2(data, j)))
     ok <- !vapply(columns, is.null, NA)

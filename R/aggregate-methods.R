@@ -80,7 +80,7 @@ print.dp_aggregate <- function(x, ...) {
         format = "g"), " of ", whole(x$plan$blocks), " ranks. More blocks, fewer statistics or a ",
       "larger epsilon help."
     ), 90L, prefix = "  "),
-    "", promise_lines(x$privacy, rho = TRUE),
+    "", promise_lines(known_privacy(x$privacy, facts_of_values), rho = TRUE),
     sep = "\n"
   )
   invisible(x)

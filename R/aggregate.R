@@ -55,7 +55,7 @@
 #' loss moves by one rank at most, up on one side and down on the other; pure. `"mean"`: Laplace or
 #' Gaussian mechanism. Proof: `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
-#'   `dpsc_error_budget`; none depends on a person's values.
+#'   `dpsc_error_budget`; from public facts, and from the statistic of your `example`.
 #' @references
 #' Nissim, K., Raskhodnikova, S. and Smith, A. (2007). Smooth Sensitivity and Sampling in Private
 #' Data Analysis. STOC.
@@ -239,7 +239,7 @@ aggregate_promise <- function(budget, plan, facts) {
     rho = NA_real_, neighbours = "replace one person's row", steps = plan$steps,
     theorem = paste0(
       aggregate_methods()[[facts$method]]$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
-    ), rng = budget$rng, exact = TRUE
+    ), rng = budget$rng, exact = TRUE, version = own_version()
   )
 }
 

@@ -329,6 +329,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   control <- check_control(control, call)
   hide <- hides_treated(protect, is_private(epsilon))
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
+  panel$assumes <- assumptions_of(x)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
     protect, monitor

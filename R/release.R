@@ -103,6 +103,7 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   control <- check_control(control, call)
   hide <- hides_treated(protect, is_private(epsilon))
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
+  panel$assumes <- assumptions_of(x)
   release_guarded(
     panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
   )
@@ -149,9 +150,10 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
       if (!is.null(public$monitor)) paste0(", and ", count_of(public$monitor, "period"), " to come")
     )
     spend(ledger, planned$plan$cost, label, call, guarantee(public, planned$plan))
-    reserve_draws(ledger, planned$plan$id)
   }
-  draw_release(planned)
+  release <- draw_release(planned)
+  reserve_draws(ledger, release$statistics$monitor$id)
+  release
 }
 
 #' What comes before the charge
@@ -369,9 +371,9 @@ new_release <- function(public, plan, statistics, panel) {
         rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(
           public$treated, names_are_public(public) && !is.null(panel$donor_names)
         ),
-        steps = plan$steps, rng = public$control$rng
+        steps = plan$steps, rng = public$control$rng, version = own_version()
       ),
-      guarantee(public, plan)
+      guarantee(public, plan, panel$assumes)
     )
   ), class = "dp_release")
 }

@@ -186,6 +186,7 @@ test_that("what needs the treated unit's own data is refused", {
 })
 
 test_that("an audit finds no more than the budget for a donor or a treated person", {
+  # Plants faults 19.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   extreme <- rep_len(c(1, -1), 7)
   replaced <- function(part, row) {
@@ -211,6 +212,7 @@ test_that("an audit finds no more than the budget for a donor or a treated perso
 })
 
 test_that("a charge for the donors alone is no release for everyone", {
+  # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release
   # The treated steps without a cost of their own: the record contradicts itself.
