@@ -17,6 +17,7 @@ dpsc::aggregate_facts as_aggregate_facts(const Rcpp::List& x) {
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
   facts.mean = Rcpp::as<bool>(x["mean"]);
+  facts.located = x.containsElementNamed("located") && Rcpp::as<bool>(x["located"]);
   facts.percents = Rcpp::as<std::vector<int>>(x["percents"]);
   return facts;
 }
