@@ -7,7 +7,9 @@ compile_loops <- function() {
   if (is.null(loops$repeat_linear)) {
     home <- system.file("reproduction", package = "dpsc")
     source(file.path(home, "functions.R"), local = loops)
-    withr::local_envvar(PKG_CXXFLAGS = "-O0")
+    # A user's own flags, or R's -g -O2, would come after PKG_CXXFLAGS and win.
+    flags <- withr::local_tempfile(lines = c("-include $(HOME)/.R/Makevars", "CXX17FLAGS = -O0"))
+    withr::local_envvar(R_MAKEVARS_USER = flags)
     loops$compile_loops(home, loops)
   }
 }
