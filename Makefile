@@ -13,13 +13,13 @@ CORE = $(filter-out src/RcppExports.cpp, \
   $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp inst/reproduction/*.hpp \
   inst/reproduction/*.cpp src/*.cpp src/*.h))
 
-.PHONY: help demo test tarball cran weight compare-tests test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \
+.PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \
   document site clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## the main job: prints a fit and writes demo/plot.png
+demo: ## the main job: prints a fit and writes demo/plot.png (8 minutes)
 	@tools/install-missing demo
 	@JOBS=$(JOBS) tools/tarball "$(LIB)/check"
 	@R_LIBS="$(LIB)/check:$$R_LIBS" $(RSCRIPT) demo/demo.R
@@ -28,9 +28,13 @@ test: ## lint, format, the core's tests, the package's tests, R CMD check of the
 	@tools/install-missing test
 	@JOBS=$(JOBS) $(RSCRIPT) tools/run-tests.R
 
-tarball: ## dpsc_<version>.tar.gz by R CMD build, with its vignettes
+tarball: ## dpsc_<version>.tar.gz by R CMD build, with its vignettes (10 minutes)
 	@tools/install-missing tarball
 	@JOBS=$(JOBS) tools/tarball
+
+library: ## the tarball into your own library (R's first), with help and vignettes (10 minutes)
+	@tools/install-missing tarball
+	@JOBS=$(JOBS) tools/tarball "$$($(RSCRIPT) -e 'cat(.libPaths()[1])')"
 
 cran: tarball ## R CMD check of the tarball as CRAN does it, all tests
 	@$(RSCRIPT) tools/check-tarball.R $(TARBALL)
@@ -67,9 +71,9 @@ format: ## clang-format, in place, over the core and the glue
 format-check: ## is C++ as clang-format leaves it?
 	@tools/format-check $(CORE)
 
-install: ## the package into .lib, without help pages and vignettes, for work on it (INSTALLTIME)
+install: ## the package into .lib, without help pages and vignettes, for work on it (7 minutes)
 	@mkdir -p "$(LIB)"
-	@echo "Compiling and installing dpsc into .lib (INSTALLTIME)"
+	@echo "Compiling and installing dpsc into .lib (7 minutes on two cores)"
 	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results

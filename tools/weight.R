@@ -39,13 +39,11 @@ functions <- do.call(rbind, unname(Map(function(file, code) {
   )
 }, names(parsed), parsed)))
 home <- stats::setNames(functions$file, functions$name)
-within <- lapply(stats::setNames(functions$calls, functions$name), intersect, functions$name)
 
 # Arrows between files, and the longest chain of them (there are no circles: test-arrows.R).
-arrows <- unique(do.call(rbind, lapply(names(within), function(name) {
-  data.frame(from = rep(home[[name]], length(within[[name]])), to = unname(home[within[[name]]]))
-})))
-arrows <- arrows[arrows$from != arrows$to, ]
+readers <- new.env()
+sys.source(file.path("tests", "testthat", "helper-arrows.R"), envir = readers)
+arrows <- readers$file_calls("R")
 longest <- list()
 chain <- function(file, above = character()) {
   if (file %in% above) stop("A circle of files: ", paste(c(above, file), collapse = " > "))
@@ -57,7 +55,7 @@ chain <- function(file, above = character()) {
   }
   longest[[file]]
 }
-chains <- lapply(r_files, chain)
+chains <- lapply(basename(r_files), chain)
 deepest <- chains[[which.max(lengths(chains))]]
 
 # What dp_synth() walks on a matrix, down to the first call that draws.
@@ -84,7 +82,7 @@ rows <- data.frame(
   measure = c("R files", "R lines", "R code lines", paste("lines of the largest R file,",
     names(which.max(lines_of(r_files)))), "core code lines", "glue code lines", "R functions",
     "arrows between R files", paste("files in the longest chain:",
-      paste(basename(deepest), collapse = " > ")),
+      paste(deepest, collapse = " > ")),
     "dp_synth(matrix) to the first draw: functions", "dp_synth(matrix) to the first draw: files",
     "dp_synth(matrix) to the first draw: changes of file", "functions above 8 arguments",
     "functions that call spend()"),
@@ -93,7 +91,7 @@ rows <- data.frame(
     sum(code_of(glue_files, "^(//|[*]|/[*])")), nrow(functions), nrow(arrows), length(deepest),
     length(unique(walk)), length(unique(files_walked)),
     sum(files_walked[-1L] != files_walked[-length(files_walked)]),
-    sum(functions$arguments > 8L), sum(vapply(within, function(x) "spend" %in% x, NA)))
+    sum(functions$arguments > 8L), sum(vapply(functions$calls, function(x) "spend" %in% x, NA)))
 )
 all <- rbind(build, rows)
 all$value <- signif(all$value, 5)
