@@ -13,10 +13,16 @@ logs <- tempfile("tests")
 dir.create(logs)
 
 # A command in the background. Its output is shown when it has ended.
-start <- function(name, command, environment = "") {
+start <- function(name, command, environment = "DPSC_STEP=yes") {
   log <- file.path(logs, name)
-  system(sprintf("( %s %s; echo $? > '%s.status' ) > '%s' 2>&1 < /dev/null &", environment,
-    command, log, log))
+  # The last line of `times` is what the command and its children took.
+  system(sprintf(
+    paste(
+      "( export %s; ( %s ); status=$?; times > '%s.times'; echo $status > '%s.status' )",
+      "> '%s' 2>&1 < /dev/null &"
+    ),
+    environment, command, log, log, log
+  ))
   list(name = name, command = command, log = log)
 }
 finish <- function(job) {
@@ -25,6 +31,7 @@ finish <- function(job) {
   lines <- readLines(job$log, warn = FALSE)
   cat("\n$", job$command, "\n")
   cat(lines, sep = "\n")
+  cat("CPU (user, system):", utils::tail(readLines(paste0(job$log, ".times")), 1L), "\n")
   list(lines = lines, status = as.integer(readLines(status)))
 }
 
