@@ -343,6 +343,56 @@ void test_weights(int rounds) {
   }
 }
 
+// Chances of the tail factors of an average's errors, exactly: what the draw makes of its losses
+// and its prior.
+std::vector<double> factor_chances(const VectorXd& errors, const dpsc::calibration_plan& plan) {
+  const Index m = errors.size();
+  dpsc::placebo_errors people{errors.replicate(1, 2), MatrixXd::Constant(m, 2, 1e-4),
+                              VectorXd::Ones(m)};
+  noting_noise noted;
+  (void)dpsc::release_calibration(people, plan, noted);
+  const dpsc::private_choice& choice = noted.choices.at(1);
+  std::vector<double> out;
+  double sum = 0.0;
+  for (std::size_t k = 0; k < choice.losses.size(); ++k) {
+    const double cost = static_cast<double>(choice.losses[k]) * static_cast<double>(choice.units) +
+                        static_cast<double>(choice.offsets[k]);
+    out.push_back(std::exp(-std::ldexp(cost, -choice.shift)));
+    sum += out.back();
+  }
+  for (double& chance : out) chance /= sum;
+  return out;
+}
+
+// Where tails are told well an interval is hardly ever nine times too long by chance, and still as
+// long as errors ask for.
+void test_tail_factors() {
+  const dpsc::total_budget budget(2.0, 1e-6);
+  const double rows = 10000.0;
+  const dpsc::calibration_plan plan =
+      dpsc::plan_calibration(budget, dpsc::share_calibration(budget, rows, false), rows, false);
+  CHECK(plan.factor_exponent * rows > 400.0);
+  const std::vector<double> factors = dpsc::tail_factors();
+  VectorXd errors(static_cast<Index>(rows));
+  for (Index i = 0; i < errors.size(); ++i)
+    errors[i] = 0.01 * dpsc::two_sided_quantile((static_cast<double>(i) + 0.5) / rows);
+  const auto beyond_nine = [&](const std::vector<double>& chances) {
+    double out = 0.0;
+    for (std::size_t k = 0; k < chances.size(); ++k)
+      if (factors[k] > 9.0) out += chances[k];
+    return out;
+  };
+  CHECK(beyond_nine(factor_chances(errors, plan)) < 1e-3);
+  for (Index i = 0; i < errors.size(); i += 10) errors[i] = 0.01 * 1.96 * 9.0;  // one in ten
+  CHECK(beyond_nine(factor_chances(errors, plan)) > 0.999);
+  // At the least signal a step costs what it did for all.
+  const std::vector<double> few = dpsc::calibration_detail::factor_prior(factors.size(), 20.0);
+  for (std::size_t k = 1; k < few.size(); ++k) {
+    CHECK(few[k] <= few[k - 1]);
+    if (k > 10) CHECK(std::fabs(few[k - 1] - few[k] - 1.1) < 1e-12);
+  }
+}
+
 void test_calibration(int rounds) {
   using dpsc::calibration_detail::beyond;
   for (int round = 0; round < rounds; ++round) {

@@ -623,6 +623,7 @@ int main(int argc, char** argv) {
       {"prices of radii", test_prices},
       {"budgets", [&] { test_budgets(properties); }},
       {"calibration", [&] { test_calibration(properties); }},
+      {"tail factors", test_tail_factors},
       {"weights", [&] { test_weights(properties); }},
       {"sources", [&] { test_sources(properties / 4); }},
       {"reordered rows", [&] { test_reordered(properties / 4); }},
