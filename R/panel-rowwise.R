@@ -88,7 +88,7 @@ find_value <- function(name, environment) {
 #'
 #' A private fit starts from the rows that it is given. **One person in, one row out**: a person's
 #' prepared row may depend on that person's own data and on public facts, and on nobody else's data.
-#' Otherwise one person is in everybody's row, and the guarantee is about something else than people.
+#' Otherwise one person is in everybody's row, and the guarantee is not about people.
 #' Nothing in a result would show it.
 #'
 #' @section Allowed:
@@ -107,8 +107,8 @@ find_value <- function(name, environment) {
 #'   * donors: dropping people with gaps, extreme values or a poor fit before the treatment;
 #'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: those that everybody has.
 #'
-#' What is row by row can be written into the formula, `log(pmin(y, 190)) ~ treated`; what may look at
-#' several rows is an error there. A column of `data` is taken as it is: nobody can see how it came
+#' What is row by row can be written into the formula, `log(pmin(y, 190)) ~ treated`; what may look
+#' at several rows is an error there. A column of `data` is taken as it is: nobody can see how it came
 #' about. `vignette("preparing-data")` has examples, where vignettes are installed.
 #' @name preparing_data
 NULL

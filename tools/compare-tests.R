@@ -1,5 +1,6 @@
-# Which tests went, and whose expectations became fewer, since a commit. A test is known by its name
-# (one that went to another file is not gone); that it is long and runs in `make audit` is said. Exit status 1 if any went.
+# Which tests went, and whose expectations became fewer, since a commit. A test is known by its
+# name: one that went to another file is not gone. Those that run in `make audit` are listed. Exit
+# status 1 if any went.
 # Usage: Rscript tools/compare-tests.R <commit>
 commit <- commandArgs(TRUE)
 if (length(commit) != 1L) stop("Say which commit: make compare-tests SINCE=main")
@@ -27,7 +28,9 @@ tests_of <- function(file, lines) {
 }
 is_test <- function(files) grep("/test-[^/]*[.]R$", files, value = TRUE)
 old_files <- is_test(git("ls-tree", "-r", "--name-only", commit, "tests/testthat"))
-old <- do.call(rbind, lapply(old_files, function(f) tests_of(f, git("show", paste0(commit, ":", f)))))
+old <- do.call(rbind, lapply(old_files, function(f) {
+  tests_of(f, git("show", paste0(commit, ":", f)))
+}))
 new_files <- is_test(list.files("tests/testthat", full.names = TRUE))
 new <- do.call(rbind, lapply(new_files, function(f) tests_of(f, readLines(f))))
 
@@ -41,6 +44,6 @@ for (i in seq_len(nrow(fewer))) {
   cat("FEWER:", fewer$file[[i]], "|", fewer$test[[i]], ":", fewer$expectations[[i]], "to",
     fewer$expectations.now[[i]], "\n")
 }
-cat(sprintf("%d tests with %d expectations at %s, %d with %d now; %d gone, %d with fewer\n", nrow(old),
-  sum(old$expectations), commit, nrow(new), sum(new$expectations), nrow(gone), nrow(fewer)))
+cat(sprintf("%d tests with %d expectations at %s, %d with %d now; %d gone, %d with fewer\n",
+  nrow(old), sum(old$expectations), commit, nrow(new), sum(new$expectations), nrow(gone), nrow(fewer)))
 quit(status = as.integer(nrow(gone) + nrow(fewer) > 0L))
