@@ -9,7 +9,8 @@ compile_loops <- function() {
     source(file.path(home, "functions.R"), local = loops)
     # R's own -g comes after PKG_CXXFLAGS and would win; without optimising the loops take longer
     # than compiling saves.
-    flags <- withr::local_tempfile(lines = c("-include $(HOME)/.R/Makevars", "CXX17FLAGS = -O2 -g0"))
+    flags <- c("-include $(HOME)/.R/Makevars", "CXX17FLAGS = -O2 -g0")
+    flags <- withr::local_tempfile(lines = flags)
     withr::local_envvar(R_MAKEVARS_USER = flags)
     loops$compile_loops(home, loops)
   }
