@@ -27,8 +27,11 @@ release_conflict <- function(release) {
 record_conflict <- function(release) {
   privacy <- release$privacy
   finite <- all(is.finite(unlist(release$bounds[c("lower", "upper")])))
-  if (!privacy$rng %in% c("secure", "R") ||
-      !identical(privacy$neighbours, neighbours_of(release$panel$treated))) {
+  # Up to version 0.2.0 releases with names told the same neighbours as those without.
+  told <- c(neighbours_of(release$panel$treated), if (!is.null(release$panel$donor_names)) {
+    neighbours_of(NULL, named = TRUE)
+  })
+  if (!privacy$rng %in% c("secure", "R") || !privacy$neighbours %in% told) {
     return("The privacy record is wrong.")
   }
   if (privacy$private && !finite) {

@@ -27,7 +27,8 @@
 #' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
 #' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and
 #' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
-#' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
+#' calibrated on the placebo errors of 10,000 people (at most; up to 100,000 where the budget is so
+#' small that fewer say nothing: below `epsilon` of about 0.2), which are no sums: their rows travel
 #' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
 #' `dp_control(intervals = FALSE)`. So do the rows of the treated people whom `protect = "everyone"`
 #' protects. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()] needs rows, and is
@@ -65,8 +66,10 @@
 #'
 #' @section Order:
 #' People are numbered in the order of their identifiers, strings by their bytes, as in a data
-#' frame, and source after source. It decides whose errors calibrate when there are more than
-#' 10,000, and nothing else. Identifiers, like periods and the treated units, count as public.
+#' frame, and source after source. A person's identifier is part of the row that neighbours may
+#' change; it is protected. So nothing that is released depends on the order: where there are more
+#' than 10,000 people, those whose errors calibrate are drawn at random, and the engine is given
+#' their numbers in a temporary table. Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr where the rows are.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
@@ -75,7 +78,7 @@
 #'   [dp_lm()], where rows are people.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, where no formula names it.
 #' @param compute (`string`)\cr `"here"` or `"database"`, see below.
-#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of up to 10,000 people for the
+#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of 10,000 people or more for the
 #'   intervals, and of protected treated people?
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
 #' @param groups (`count`)\cr people are made wide in so many groups, one after the other: an engine
@@ -373,7 +376,7 @@ source_words <- function(x) {
   how <- if (x$compute == "here") {
     "integers stream to this process"
   } else if (x$calibrate) {
-    "sums are made there, up to 10,000 people's rows calibrate here"
+    "sums are made there, some people's rows calibrate here"
   } else {
     "only sums leave it"
   }
