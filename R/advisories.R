@@ -75,8 +75,8 @@ facts_of_panel <- function(release) {
 #' A privacy record with what has become known since it was written
 #' @param privacy (`list`)\cr of a release or a fit; without a `version` it is of 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.
-#' @return The record; where a fault is found, or cannot be excluded (`doubt`), it does not hold, for
-#'   a `reason`.
+#' @return The record; where a fault is found, or cannot be excluded (`doubt`), it does not hold,
+#'   for a `reason`.
 #' @noRd
 known_privacy <- function(privacy, facts = facts_of_rows) {
   if (!privacy$private || !privacy$holds || isTRUE(privacy$looked)) {
