@@ -86,7 +86,7 @@ test_that("one donor's change moves that donor's row and no other", {
   other$name[mine] <- "77"
   for (code in alist(
     log(y) + z, ifelse(on, y, z), ifelse(y > 9, 1L, 0.5), pmax(y, z, 3), ifelse(on, 1, on) + y,
-    as.numeric(name), round(y, count %% 3), y * (name > "3"), plogis(y, z), ifelse(1 > 0, y, 0)
+    as.numeric(name), round(y, count %% 3), y * (name == "77"), plogis(y, z), ifelse(1 > 0, y, 0)
   )) {
     formula <- stats::as.formula(call("~", code, quote(treated)))
     a <- from(formula, data)$donors
