@@ -161,7 +161,14 @@ csv_from <- function(con, names, numeric = character()) {
   numbers <- paste0("dpsc_n", seq_along(names))
   columns <- vapply(names, quoted, "", con = con)
   is_number <- names %in% numeric
-  columns[is_number] <- paste(numbers[is_number], "AS", columns[is_number])
+  shown <- if (dialect_of(con)$loose) {
+    # R has whole numbers where an engine has.
+    paste0("CASE WHEN ", numbers, " = CAST(", numbers, " AS INTEGER) THEN CAST(", numbers,
+      " AS INTEGER) ELSE ", numbers, " END")
+  } else {
+    numbers
+  }
+  columns[is_number] <- paste(shown[is_number], "AS", columns[is_number])
   paste0("(SELECT ", paste(c(columns, numbers), collapse = ", "), " FROM rows) s")
 }
 

@@ -258,7 +258,7 @@ test_that("an engine proves itself on people, and one that computes otherwise is
     paste0("((", x, " - ", sql_real(centre, dialect), ") / ", sql_real(half, dialect), ")")
   })
   refused("sql_presence", function(w, max_weight, dialect) paste0("(", w, " / 2)"))
-  refused("sql_finite", function(x, dialect) paste0("COALESCE(", x, ", 0)"))
+  refused("sql_within", function(x, range, dialect) paste0("COALESCE(", x, ", 0)"))
 })
 
 test_that("what sums cannot give is refused before the charge", {
@@ -290,13 +290,12 @@ test_that("what sums cannot give is refused before the charge", {
     dp_lm(wage ~ height, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
     "dpsc_error_data"
   )
+  # A column of text: engines read text in their own ways, R by one rule.
   bounds$region <- c(0, 1)
-  for (table in list(people_in(con), dp_table(con, "people"))) {
-    refused(
-      dp_lm(wage ~ region, table, epsilon = 1, bounds = bounds, ledger = ledger),
-      "dpsc_error_data"
-    )
-  }
+  refused(
+    dp_lm(wage ~ region, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
+    "dpsc_error_data"
+  )
 })
 
 test_that("people that are lost between two passes stop the release; the charge stays", {
