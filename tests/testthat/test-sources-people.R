@@ -152,14 +152,14 @@ people_queries <- function(dialect) {
   }
   keep <- sql_condition(quote(!(c1 > 0.5) | c2 == "a" & !(c1 == 2)), operand, dialect, shQuote)
   values <- c(
-    sql_finite("c1", dialect), sql_finite("c2", dialect), "CASE WHEN c3 = 'b' THEN 1 ELSE 0 END",
+    sql_within("c1", c(-3, 3), dialect), sql_within("c2", c(-3, 3), dialect), "CASE WHEN c3 = 'b' THEN 1 ELSE 0 END",
     "CASE WHEN c3 = 'c' THEN 1 ELSE 0 END",
     paste0("CASE WHEN ", sql_within("c2", c(0, 1), dialect), " > 1 THEN 1 ELSE 0 END"),
-    sql_finite("c4", dialect)
+    sql_within("c4", c(-3, 3), dialect)
   )
   c(
     people = dialect$make("p", sql_people("rows s", c(c1 = dialect$number("\"x\"")), values, design,
-      keep$text, sql_finite("c5", dialect), 3, dialect)),
+      keep$text, sql_within("c5", c(-3, 3), dialect), 3, dialect)),
     medians = sql_medians("p", 1L, list(width = 2^15), dialect),
     scales = sql_scales("p", 1L, 77, c(10, 20, 40), dialect),
     lengths = sql_lengths("p", design, ask("lengths"), dialect),
