@@ -10,8 +10,8 @@
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
-#' * `dp_files()`: CSV or Parquet files, by duckdb where it is installed. Without it CSV files are
-#'   copied into a temporary SQLite file, and Parquet is refused.
+#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, where it is not
+#'   installed, SQLite; or Parquet files, by duckdb.
 #' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
 #'   table, or different engines. A person must be in one of them only.
 #' * [dp_workers()]: sources that other processes hold.
@@ -40,6 +40,28 @@
 #' a factor's levels are in `bounds` also where `epsilon = Inf`. Fits that grow ([dp_monitor]) take
 #' `compute = "here"`, for the first release and for `update(fit, newdata)`. Methods other than
 #' `"gram"` and classical estimators need the donors in memory.
+#'
+#' @section What a cell is:
+#' A cell becomes a number or a level by `bounds`, by its column's type and by nothing else, and none
+#' makes an error. Numbers are themselves, TRUE and FALSE are 1 and 0, and text is read as decimal
+#' digits with a point and an exponent, blanks around them aside: `"1e3"`, `" 12 "`, `"01"`, `".5"`.
+#' `"Inf"`, `"TRUE"`, `"T"` and the like are what they say; `"1,5"`, `"0x10"`, `"nan"`, `""` and other
+#' text are missing. In regressions a number beyond its bounds, infinite or too large for a double, is
+#' the nearest bound, and one next to zero (`1e-400`) is zero. Text holds a level with the same bytes;
+#' a number holds the level that reads as it.
+#'
+#' The type of a database's column is what its table declares. Text is read by R alone: a column of
+#' text that is to be a number needs `compute = "here"`, and the outcome of a panel must be declared
+#' as a number. SQLite keeps anything in a column: text in a column of numbers is missing.
+#'
+#' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte order;
+#' nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line after the
+#' header is one row, an empty one as well. A cell that begins with a quote ends at the next single
+#' quote of its line; quotes inside another cell are text. All cells are missing of a line with more
+#' or fewer cells than the header, with a quote that is not closed, or with something after a closing
+#' quote. Cells without quotes that are empty or `NA` are missing, as are those with bytes that no
+#' string can hold. Units are text. Periods are numbers if all of them are whole ones, or if those of
+#' a [dp_roster()] are numbers.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
