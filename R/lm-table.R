@@ -16,6 +16,7 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
       "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
     ), "data", call)
   }
+  check_whole_columns(data, "data", call)
   plain <- plain_values(columns, data, clip, call, unique(unlist(lapply(variables, symbols_of))))
   out <- matrix(0, nrow(data), length(variables))
   for (j in seq_along(variables)) {
