@@ -7,7 +7,6 @@
 plain_rows <- function(data, call) {
   if (is.data.frame(data)) {
     check_whole_columns(data, "data", call)
-    for (name in names(data)) check_plain_numbers(.subset2(data, name), name, call)
     columns <- lapply(seq_along(data), function(j) stripped_column(.subset2(data, j)))
     ok <- !vapply(columns, is.null, NA)
     if (!all(ok)) {
@@ -20,10 +19,11 @@ plain_rows <- function(data, call) {
     rows <- length(attr(data, "row.names"))
     return(structure(columns, class = "data.frame", row.names = .set_row_names(rows)))
   }
-  check_plain_numbers(data, "data", call)
   if (is.matrix(data) && is.atomic(data)) {
-    return(matrix(as.vector(unclass(data)), nrow(data), ncol(data),
-      dimnames = list(NULL, colnames(data))
+    size <- dim(data)
+    names <- colnames(data)
+    return(matrix(stripped_column(as.vector(unclass(data))), size[[1L]], size[[2L]],
+      dimnames = list(NULL, names)
     ))
   }
   if (is.atomic(data) && is.null(dim(data)) && !is.null(data)) {
@@ -36,10 +36,10 @@ plain_rows <- function(data, call) {
 }
 
 stripped_column <- function(x) {
-  if (is.factor(x)) {
-    return(as.character(x))
+  if (inherits(x, c("factor", "integer64"))) {
+    return(if (is.factor(x)) cell_text(x) else cell_numbers(x))
   }
-  if (!is.atomic(x) || !is.null(dim(x))) {
+  if (!is.atomic(x) || !is.null(attr(x, "dim"))) {
     return(NULL)
   }
   kept <- if (inherits(x, c("Date", "POSIXct"))) attributes(x)[c("class", "tzone")]

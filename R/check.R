@@ -271,17 +271,6 @@ is_plain_number <- function(x) {
   typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
 }
 
-#' Read as R's own, the bits of 64-bit integers are numbers near zero
-#' @noRd
-check_plain_numbers <- function(x, name, call) {
-  if (inherits(x, "integer64")) {
-    abort(c(
-      "{.code {name}} must hold numbers as R stores them.", x = "It is of class integer64.",
-      i = "Convert it with {.code as.numeric()}, or levels with {.code as.character()}."
-    ), "data", call)
-  }
-}
-
 #' Has every column of a data frame a value for each row? A shorter one would be recycled, and one
 #' person's values stand in the rows of others.
 #' @noRd

@@ -7,7 +7,7 @@
 #' neither a function of the user's with the name of one of these nor a vector computed before can
 #' make rows depend on each other. A single number of the formula's environment is a constant.
 #'
-#' A column by itself is taken as it is: how it was computed is the user's.
+#' How a column was computed is the user's.
 #' @param code (`language`)\cr the left-hand side of the formula.
 #' @param environment (`environment`)\cr that of the formula.
 #' @param data (`data.frame`)\cr long data. PRIVATE.
@@ -15,7 +15,7 @@
 #' @section Errors: `dpsc_error_panel` for code that may mix rows.
 #' @noRd
 evaluate_rowwise <- function(code, environment, data, call = NULL) {
-  code <- unqualified(code)
+  code <- with_dates(unqualified(code), data)
   problem <- rowwise_problem(code, environment, data)
   if (!is.null(problem)) {
     abort(c(
@@ -34,8 +34,9 @@ evaluate_rowwise <- function(code, environment, data, call = NULL) {
       )
     ), "panel", call)
   }
+  check_text_compared(code, call)
   if (is.symbol(code) && as.character(code) %in% names(data)) {
-    return(.subset2(data, as.character(code)))
+    return(outcome_column(.subset2(data, as.character(code))))
   }
   values <- lapply(rlang::set_names(all.vars(code)), function(name) {
     if (name %in% names(data)) plain_column(.subset2(data, name)) else find_value(name, environment)
@@ -44,7 +45,13 @@ evaluate_rowwise <- function(code, environment, data, call = NULL) {
   if (any(vapply(values, is.null, NA))) {
     return(NULL)
   }
-  value_by_row(code, values)
+  outcome_column(value_by_row(code, values))
+}
+
+#' A column that is the outcome: numbers, where its class says that it may hold any
+#' @noRd
+outcome_column <- function(x) {
+  if (is.null(plain_column(x)) || cell_kind(x) == "date") x else cell_numbers(plain_column(x))
 }
 
 #' Why code may mix rows, in words, or `NULL`
@@ -78,7 +85,13 @@ find_value <- function(name, environment) {
   tryCatch(
     {
       value <- get(name, envir = environment)
-      if (!is.function(value)) value
+      if (is.function(value)) {
+        NULL
+      } else if (length(value) == 1L && cell_kind(value) == "date") {
+        cell_numbers(value)
+      } else {
+        value
+      }
     },
     error = function(e) NULL
   )

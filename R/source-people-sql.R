@@ -7,12 +7,6 @@
 # Steps of the grid in half a range.
 grid_one <- 1048576
 
-#' A number of any finite size, or NULL
-#' @noRd
-sql_finite <- function(x, dialect) {
-  paste0("CASE WHEN ", sql_is_finite(x, dialect), " THEN ", x, " END")
-}
-
 #' A number moved into its range, or NULL where it is missing
 #'
 #' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus

@@ -11,8 +11,8 @@
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
-#' * `dp_files()`: CSV or Parquet files, by duckdb where it is installed. Without it CSV files are
-#'   copied into a temporary SQLite file, and Parquet is refused.
+#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, where it is not
+#'   installed, SQLite; or Parquet files, by duckdb.
 #' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
 #'   table, or different engines. **A person must be in one of them only**: this is assumed, and not checked. Whether somebody is
 #'   in two is itself a fact about people; who is in k places has k times the loss.
@@ -43,6 +43,28 @@
 #' a factor's levels are in `bounds` also where `epsilon = Inf`. Fits that grow ([dp_monitor]) take
 #' `compute = "here"`, for the first release and for `update(fit, newdata)`. Methods other than
 #' `"gram"` and classical estimators need the donors in memory.
+#'
+#' @section What a cell is:
+#' A cell becomes a number or a level by `bounds`, by its column's type and by nothing else, and none
+#' makes an error. Numbers are themselves, TRUE and FALSE are 1 and 0, and text is read as decimal
+#' digits with a point and an exponent, blanks around them aside: `"1e3"`, `" 12 "`, `"01"`, `".5"`.
+#' `"Inf"`, `"TRUE"`, `"T"` and the like are what they say; `"1,5"`, `"0x10"`, `"nan"`, `""` and other
+#' text are missing. In regressions a number beyond its bounds, infinite or too large for a double, is
+#' the nearest bound, and one next to zero (`1e-400`) is zero. Text holds a level with the same bytes;
+#' a number holds the level that reads as it.
+#'
+#' The type of a database's column is what its table declares. Text is read by R alone: a column of
+#' text that is to be a number needs `compute = "here"`, and the outcome of a panel must be declared
+#' as a number. SQLite keeps anything in a column: text in a column of numbers is missing.
+#'
+#' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte order;
+#' nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line after the
+#' header is one row, an empty one as well. A cell that begins with a quote ends at the next single
+#' quote of its line; quotes inside another cell are text. All cells are missing of a line with more
+#' or fewer cells than the header, with a quote that is not closed, or with something after a closing
+#' quote. Cells without quotes that are empty or `NA` are missing, as are those with bytes that no
+#' string can hold. Units are text. Periods are numbers if all of them are whole ones, or if those of
+#' a [dp_roster()] are numbers.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
@@ -180,132 +202,6 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
   }
   out$kinds <- as.list(looked)[index]
   out
-}
-
-#' @rdname dp_table
-#' @export
-dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups = 1,
-                     memory = NULL) {
-  call <- public_call("dp_files")
-  if (!is.character(files) || !length(files) || anyNA(files)) {
-    abort("{.arg files} must be paths of CSV or Parquet files.", "argument", call)
-  }
-  need_package("DBI", "dp_files()", call)
-  paths <- unlist(lapply(files, function(x) if (grepl("[*?]", x)) Sys.glob(x) else x))
-  absent <- paths[!file.exists(paths)]
-  if (length(absent) || !length(paths)) {
-    abort(c(
-      "There are no such files.", x = if (length(absent)) "Not there: {.path {absent}}."
-    ), "argument", call)
-  }
-  kind <- unique(tolower(sub("[.]gz$", "", paths)))
-  kind <- unique(sub(".*[.]", "", kind))
-  if (length(kind) != 1L || !kind %in% c("csv", "parquet")) {
-    abort(c(
-      "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
-    ), "argument", call)
-  }
-  engine <- if (has_duckdb()) {
-    keep_seed(files_by_duckdb(paths, kind, memory, call))
-  } else if (kind == "parquet") {
-    abort(c(
-      "Parquet files need package {.pkg duckdb}, which is not installed.",
-      i = "Install it, or write CSV files."
-    ), "package", call)
-  } else {
-    keep_seed(files_by_sqlite(paths, call))
-  }
-  out <- new_table(engine$con, engine$from, index, outcome, "here", FALSE, block, groups, call)
-  # Closes the engine when the object is gone.
-  out$state$engine <- engine
-  class(out) <- c("dp_files", class(out))
-  out
-}
-
-has_duckdb <- function() nzchar(system.file(package = "duckdb"))
-
-connect_duckdb <- function() {
-  DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
-}
-
-files_by_duckdb <- function(paths, kind, memory, call) {
-  con <- connect_duckdb()
-  finish <- new.env(parent = emptyenv())
-  reg.finalizer(finish, function(e) close_quietly(con), onexit = TRUE)
-  if (!is.null(memory)) {
-    run_sql(con, paste0("SET memory_limit = ", DBI::dbQuoteString(con, memory)), call)
-  }
-  names <- paste(DBI::dbQuoteString(con, paths), collapse = ", ")
-  reader <- if (kind == "csv") "read_csv_auto" else "read_parquet"
-  list(con = con, from = paste0(reader, "([", names, "]) s"), finish = finish)
-}
-
-#' CSV files into a temporary SQLite file, by blocks of lines
-#'
-#' The types are those of the first lines; a column of numbers is one of doubles.
-#' @noRd
-files_by_sqlite <- function(paths, call) {
-  need_package("RSQLite", "CSV files without duckdb", call)
-  path <- tempfile("dpsc", fileext = ".sqlite")
-  con <- DBI::dbConnect(RSQLite::SQLite(), path)
-  finish <- new.env(parent = emptyenv())
-  reg.finalizer(finish, function(e) {
-    close_quietly(con)
-    unlink(path)
-  }, onexit = TRUE)
-  failed <- tryCatch(
-    withCallingHandlers(
-      {
-        columns <- NULL
-        for (file in paths) columns <- copy_csv(file, con, columns)
-        FALSE
-      },
-      warning = function(w) tryInvokeRestart("muffleWarning")
-    ),
-    error = function(e) TRUE
-  )
-  if (failed) {
-    abort(c(
-      "The files could not be read as CSV with the same columns.",
-      i = "Call {.fn read.csv} on them to see its own error."
-    ), "argument", call)
-  }
-  list(con = con, from = "rows s", finish = finish)
-}
-
-csv_lines <- 50000L
-
-copy_csv <- function(file, con, columns) {
-  lines <- base::file(file, "rt")
-  on.exit(close(lines))
-  names <- names(utils::read.csv(text = readLines(lines, 1L), check.names = FALSE))
-  if (!is.null(columns) && !identical(names, names(columns))) stop("other columns")
-  repeat {
-    text <- readLines(lines, csv_lines)
-    if (!length(text)) {
-      break
-    }
-    block <- utils::read.csv(
-      text = text, header = FALSE, col.names = names, check.names = FALSE,
-      colClasses = if (is.null(columns)) NA else unname(columns), stringsAsFactors = FALSE
-    )
-    if (is.null(columns)) {
-      columns <- vapply(block, function(x) {
-        if (is.logical(x) && !all(is.na(x))) {
-          "logical"
-        } else if (is.numeric(x)) {
-          "numeric"
-        } else {
-          "character"
-        }
-      }, "")
-    }
-    # SQLite has no flags.
-    flags <- columns == "logical"
-    block[flags] <- lapply(block[flags], as.integer)
-    DBI::dbWriteTable(con, "rows", block, append = TRUE)
-  }
-  columns
 }
 
 close_quietly <- function(con) {

@@ -24,6 +24,7 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 make_wide <- function(table, design, grid, call) {
   con <- table$con
   dialect <- table$dialect
+  table <- with_outcome(table, design$outcome %||% table$outcome, call)
   name <- fresh_name(dialect)
   periods <- sql_literals(con, design$periods)
   if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
@@ -69,7 +70,7 @@ fill_wide <- function(table, design, grid, periods, name, call) {
   dialect <- table$dialect
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
-  outcome <- quoted(con, design$outcome %||% table$outcome)
+  outcome <- table$y
   text <- is.character(table$kinds[[1L]])
   groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text, call)
   for (b in seq_len(groups)) {
@@ -99,7 +100,7 @@ fill_from_roster <- function(table, design, grid, periods, name, units, call) {
     }
     query <- sql_filled(
       joined_units(table, kept, where), quoted(table$con, table$index[[2L]]),
-      quoted(table$con, design$outcome), periods, grid, design$roster, table$dialect,
+      table$y, periods, grid, design$roster, table$dialect,
       design$covariates
     )
     keep_rows(table, name, query, first == 0, call)
@@ -184,8 +185,8 @@ treated_units <- function(table, design) {
   }
   unit <- quoted(con, table$index[[1L]])
   paste0(
-    "(SELECT ", unit, " FROM ", table$from, " WHERE ", quoted(con, design$treated), " = ",
-    design$on, " AND ", unit, " IS NOT NULL)"
+    "(SELECT ", unit, " FROM ", table$from, " WHERE ",
+    indicator_column(table, design$treated, NULL), " = ", design$on, " AND ", unit, " IS NOT NULL)"
   )
 }
 

@@ -429,7 +429,7 @@ test_that("CSV files are read, and Parquet needs duckdb", {
   )
   files <- function(...) dp_files(file.path(folder, ...), c("unit", "week"))
   expect_identical(seeded(files("*.csv")), seeded(by_csv))
-  with_internal("csv_lines", 50L, {
+  with_internal("csv_bytes", 50L, {
     expect_identical(seeded(files("*.csv")), seeded(by_csv))
   })
   utils::write.csv(p$data[1:9, 1:3], file.path(folder, "c.csv"), row.names = FALSE)
