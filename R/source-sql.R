@@ -62,7 +62,7 @@ sql_dialects <- function() {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x, " THEN ",
           real("'Infinity'"), " END WHEN ", x, " < -1.7976931348623157e308 THEN ",
-          real("'-Infinity'"), " WHEN ", x, " < 5e-324 AND ", x, " > -5e-324 THEN ", real("0"),
+          real("'-Infinity'"), " WHEN ", x, " < 2.5e-324 AND ", x, " > -2.5e-324 THEN ", real("0"),
           " ELSE ", real(x), " END)")
       }
     ),
