@@ -266,8 +266,10 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   for (k in seq_along(panels)) {
     panels[[k]] <- formula_panel(
       panels[[k]]$formula, data, index, na, roster, panels[[k]]$bounds, call, private,
-      estimator = if (classical) estimator, keep_names = control$donor_names || classical,
-      hide = hides_treated(protect, private)
+      estimator = if (classical) estimator, own = panels[[k]]$own,
+      keep_names = control$donor_names || classical, hide = hides_treated(protect, private),
+      quiet = hides_names(protect, private, size),
+      ask = ask_protect(protect, private, method, size, call)
     )
   }
   fit <- if (is.null(several)) {
@@ -284,6 +286,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   fit$formula <- shown_formula(x)
   # Names of columns, which are public: new periods are read by them. A table holds its own.
   if (!is.null(monitor) && !missing(index)) fit$index <- unname(as.character(index))
+  if (!is.null(monitor)) fit$limits <- panels[[1L]]$limits
   fit
 }
 
@@ -308,7 +311,9 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
+  private <- is_private(epsilon)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  hide <- hides_names(protect, private, size)
   panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
@@ -326,7 +331,9 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
+  private <- is_private(epsilon)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  hide <- hides_names(protect, private, size)
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,

@@ -27,6 +27,23 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
   out
 }
 
+#' Refuse levels that columns of a data frame cannot have, by their classes alone
+#'
+#' Not for blocks of a source: there a class may come from what stands in the cells.
+#' @noRd
+check_classes_fit <- function(columns, data, call) {
+  used <- unique(unlist(lapply(columns$variables, symbols_of)))
+  for (name in intersect(used, names(data))) {
+    check_levels_fit(columns$given[[name]]$levels, type_of_cells(data[[name]]), name, call)
+  }
+}
+
+#' What a column's class, which is public, says of its cells
+#' @noRd
+type_of_cells <- function(x) {
+  if (is.logical(x)) "logical" else if (is.numeric(x) && !is.object(x)) "number" else "other"
+}
+
 symbols_of <- function(variable) {
   if (variable$kind == "product") {
     unlist(lapply(variable$parts, symbols_of))
@@ -50,6 +67,10 @@ plain_values <- function(columns, data, clip, call, needed) {
       abort("Column {.code {name}} must be a plain vector.", "data", call)
     }
     check_plain_numbers(x, name, call)
+    # Only an expression of it has limits.
+    if (is.null(bound)) {
+      return(columns_of_code(as.name(name), data, call)[[1L]])
+    }
     if (is.null(bound$levels)) {
       if (is.factor(x) || !(is.numeric(x) || is.logical(x))) {
         abort(c(
@@ -64,7 +85,8 @@ plain_values <- function(columns, data, clip, call, needed) {
       x <- as.double(unclass(x))
       return(if (name %in% clip) pmax(pmin(x, bound$upper), bound$lower) else x)
     }
-    text <- readable(as.character(x))
+    flags <- identical(bound$levels, c("FALSE", "TRUE")) && is.numeric(x)
+    text <- if (flags) c("FALSE", "TRUE")[match(x, 0:1)] else readable(as.character(x))
     text[!text %in% bound$levels] <- NA
     if (identical(bound$levels, c("FALSE", "TRUE"))) {
       as.logical(text)

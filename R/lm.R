@@ -141,6 +141,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))
   }
   plan <- lm_plan(public, call)
+  check_located(public, plan, call)
   table <- source$table
   if (public$private) {
     spend(ledger, plan$cost, "linear regression", call, lm_promise(public))
@@ -198,6 +199,31 @@ lm_plan <- function(public, call) {
     new_cost("pure", epsilon = public$epsilon)
   }
   plan
+}
+
+#' Refuse where no median can be found: nothing would be identified, and the plan knows it
+#' @section Errors: `dpsc_error_argument`, before the charge.
+#' @noRd
+check_located <- function(public, plan, call) {
+  if (plan$located) {
+    return(invisible(NULL))
+  }
+  located <- function(n, epsilon) {
+    facts <- utils::modifyList(public$facts, list(n = n, epsilon = epsilon))
+    isTRUE(tryCatch(lm_plan_cpp(facts)$located, `dpsc::budget_too_small` = function(e) FALSE))
+  }
+  n <- ceiling(first_that(function(x) located(ceiling(x), public$epsilon), public$n, 1e9))
+  epsilon <- signif_up(first_that(function(x) located(public$n, x), public$epsilon, 1e6))
+  instead <- c(
+    if (!is.na(n)) paste(count_of(n, "row"), "at this epsilon"),
+    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these rows")
+  )
+  abort(c(
+    "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
+    x = "Medians of the outcome and of the regressors could not be told from noise.",
+    i = if (length(instead)) "The least that may tell something is {paste(instead, collapse = ', or ')}.",
+    i = "{.fn dp_plan_lm} says how much. Nothing was released and nothing was spent."
+  ), "argument", call)
 }
 
 #' @noRd

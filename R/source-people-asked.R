@@ -47,6 +47,7 @@ people_query <- function(table, columns, choice, call) {
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
   types <- column_types(table, needed, call)
+  check_typed_levels(columns$given, types, dialect, call)
   row <- list(
     short = stats::setNames(paste0("c", seq_along(needed)), needed), types = types,
     given = columns$given, dialect = dialect, call = call,
@@ -74,6 +75,18 @@ people_query <- function(table, columns, choice, call) {
     table$from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
     choice$max_weight, dialect
   )
+}
+
+#' Refuse levels that no cell of a typed column can be; a loose engine's cell may be anything
+#' @noRd
+check_typed_levels <- function(given, types, dialect, call) {
+  if (dialect$loose) {
+    return(invisible(NULL))
+  }
+  for (name in intersect(names(given), names(types))) {
+    type <- if (types[[name]] == "flag") "logical" else types[[name]]
+    check_levels_fit(given[[name]]$levels, type, name, call)
+  }
 }
 
 #' What columns hold, from a reading of no rows

@@ -11,7 +11,7 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "classical-formula", "classical-regressors",
+    "aggregate-blocks", "bounds", "bounds-written", "chunks", "classical-formula", "classical-regressors",
     "covariates", "data",
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
