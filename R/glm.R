@@ -152,7 +152,9 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     # An error would be an answer of another kind: this one says what it is, and stays charged.
     `dpsc::solver_failed` = function(e) list(failed = TRUE)
   )
-  new_glm(columns, public, plan, release)
+  fit <- new_glm(columns, public, plan, release)
+  warn_doubts(regression_doubts(fit), call)
+  fit
 }
 
 #' Numbers of options with their names and sizes, without whatever else hangs on them

@@ -149,7 +149,9 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   } else {
     release <- lm_raw_cpp(table, public$facts$design, vcov == "HC")
   }
-  new_lm(columns, public, plan, release)
+  fit <- new_lm(columns, public, plan, release)
+  warn_doubts(lm_doubts(fit), call)
+  fit
 }
 
 #' Everything about a regression that is public
@@ -275,9 +277,19 @@ estimate_lm <- function(fit) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
     fit$sigma <- fit$r.squared <- NA_real_
   }
+  if (fit$privacy$private) fit$identified[-1L] <- fit$identified[-1L] & !impossible_slopes(fit)
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
   fit$robust <- estimate$robust
   fit
+}
+
+#' What a regression's released numbers say against its bounds
+#' @noRd
+lm_doubts <- function(fit) {
+  wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit)]
+  c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
+    "Slopes larger than bounds allow, so not identified: ", paste(wide, collapse = ", "), "."
+  ))
 }
 
 #' From the weighted mean of squared residuals to the variance of an error of weight one

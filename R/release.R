@@ -128,9 +128,12 @@ panel_reader <- function(x) {
 release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, size, ledger,
                             control, call, protect) {
   panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+  release <- release_panel(
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
     size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
+  warn_doubts(panel_doubts(release), call)
+  release
 }
 
 #' From a checked panel to a release: plan, charge, draw

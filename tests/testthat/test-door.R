@@ -260,11 +260,9 @@ test_that("who is protected is asked before treated rows are judged, and no pers
   own <- p$data$unit == "target01" & p$data$time == 2003
   if (!any(own)) own <- p$data$unit == p$data$unit[p$data$treated == 1][1] & p$data$time == 2003
   name <- p$data$unit[own]
-  late <- p$data$unit == name & p$data$time == max(p$data$time)
   broken <- list(
     gap = p$data[!own, ], twice = rbind(p$data, p$data[own, ]),
     missing = transform(p$data, y = replace(y, own, NA)),
-    off = transform(p$data, treated = replace(treated, late, 0)),
     early = transform(p$data, treated = replace(treated, p$data$unit == name, 1))
   )
   run <- function(data, ...) {
