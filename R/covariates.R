@@ -96,9 +96,23 @@ outcome_limits <- function(formula, limits, columns, call, own = NULL) {
     ), "bounds", call)
   }
   checked <- Map(lm_bound, limits, names(limits), list(call))
+  if (is.null(whole) && length(limits)) tell_whose(names(limits), left)
   plain <- unqualified(with_constants(left, environment(formula), c(columns, names(limits))))
   formula[[2L]] <- clipped_code(left, limits)
   list(formula = formula, limits = whole %||% implied_limits(plain, checked, call))
+}
+
+#' Version 0.2.0 took a named entry for the outcome's whatever its name
+#' @noRd
+tell_whose <- function(columns, left) {
+  label <- code_label(left, "the outcome")
+  rlang::inform(
+    paste0(
+      "bounds of ", paste(columns, collapse = ", "), " are those of the column, before ", label,
+      " is computed; name limits of the outcome by its text. (In 0.2.0 they were the outcome's.)"
+    ),
+    class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"
+  )
 }
 
 #' Limits that an expression's columns imply

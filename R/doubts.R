@@ -132,7 +132,8 @@ few_rows <- function(fit) {
     return(counts[["rows"]] + 3 * counts[["sd"]] < fit$nobs / 2)
   }
   weights <- vapply(fit$release$rounds, `[[`, 0, "weight")
-  !isTRUE(fit$columns$weighted) && length(weights) >= 3L && max(weights) < 0.45
+  sure <- length(weights) >= 3L || isTRUE(fit$release$rounds[[1L]]$sd[[1L]] < 0.03)
+  !isTRUE(fit$columns$weighted) && length(weights) && sure && max(weights) < 0.45
 }
 
 #' Slopes that no values within the bounds could have
@@ -200,7 +201,9 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
     }
     mean <- M[1L, k] / count
     spread <- sqrt(max(0, M[k, k] / count - mean^2 + 2.5 * noise)) / 2
-    at <- 1 - abs(mean) < 0.003 + 2 * noise && spread < 0.04 && noise < 0.003
+    # Amounts are often massed near a lower bound, hardly ever near an upper one.
+    near <- if (mean > 0) 0.02 + 2 * noise else noise
+    at <- 1 - abs(mean) < near && spread < 0.04 && noise < 0.003
     data.frame(
       name = column$name, lower = column$lower, upper = column$upper,
       end = if (at) sign(mean) else 0, narrow = spread < 0.001

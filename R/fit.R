@@ -130,15 +130,18 @@
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`. All come
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (both index
+#' columns are numbers and donors are fewer than periods, as when `index` is the wrong way round:
+#' turn units into strings if it is not). All come
 #' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
 #' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
 #' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
 #' the noise exceeds what the bounds already tell.
 #'
 #' `dpsc_warning_calendar`: the periods skip some that nobody has, in a calendar that is regular
-#' otherwise. `dpsc_warning_index`: both index columns are numbers and donors are fewer than
-#' periods, as they are when `index` is the wrong way round.
+#' otherwise. `dpsc_warning_bounds`: the target leaves the bounds, or, after the release and free,
+#' what was released speaks against them: nearly all values at a bound, or spread over a thousandth
+#' of its width.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
@@ -162,9 +165,9 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
-#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)`
-#'   or all levels of a factor, the first of which the others are compared with. With several
-#'   outcomes a list by name.
+#'   For an outcome that is computed, with covariates and with several outcomes a list by name: see
+#'   [dp_bounds], the one convention of all verbs. Of a factor all levels, the first of which the
+#'   others are compared with.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
@@ -182,7 +185,8 @@
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see Treated people. Required
-#'   with several treated units under a finite `epsilon`; one treated unit is public.
+#'   with several treated units under a finite `epsilon`, with one of `size = 1`, and before anything
+#'   wrong with the treated rows of one person is said; else one treated unit is public.
 #' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`: see
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over

@@ -49,7 +49,7 @@
 #' `glm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
 #'   columns are not whitened.
-#' @param bounds (`list`, PUBLIC)\cr see [dp_lm()].
+#' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string`)\cr `"objective"`: the default. Those of the papers, binomial family
 #'   only, coefficients without standard errors, columns in the units of `bounds`: `"output"`
 #'   (output perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by

@@ -21,9 +21,10 @@
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
-#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical. They are what is known before
+#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1; or by an expression's
+#' text: see [dp_bounds], the one convention of all verbs. They are what is known before
 #' the data are seen. Numbers outside are moved to the nearest bound; a level that is not listed
-#' counts as missing. Factors and logicals cost no budget of their own, numbers do. For a numeric
+#' counts as missing. Where released numbers speak against them there is a warning. Factors and logicals cost no budget of their own, numbers do. For a numeric
 #' code list its values and write `factor(code)` in the formula.
 #'
 #' @section Formula:
@@ -52,8 +53,9 @@
 #' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
 #' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
 #' be
-#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*.
-#' Intervals are then those of all slopes that the noisy moments do not contradict (after Anderson
+#' found (`located`). Where medians are not, nothing would be identified, and the call is refused
+#' before the charge. Where moments are not, the fit says that slopes are *not identified at this
+#' budget*; so it does of slopes that bounds make impossible. Intervals are then those of all slopes that the noisy moments do not contradict (after Anderson
 #' and Rubin), or, where these have no end, as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.

@@ -147,6 +147,8 @@ protects_line <- function(fit, protected) {
     "  protects everyone: each donor and each of the treated, of whom all that is here has noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
+  } else if (sum(fit$size) == 1) {
+    "  protects the donors; the treated unit's data are public"
   }
 }
 

@@ -41,7 +41,7 @@
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
 #' @param size (`count`)\cr how many variables, at most. Public: choosing it by looking is not free.
-#' @param bounds (`list`, PUBLIC)\cr as in [dp_online()].
+#' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string` or `NULL`)\cr see Methods.
 #' @param refit (`flag`)\cr whether to release a regression on what was selected.
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.

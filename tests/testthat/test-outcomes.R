@@ -230,7 +230,8 @@ test_that("what is wrong with outcomes is said once and spends nothing", {
   fails("dpsc_error_budget", "does not hold enough", epsilon = 5)
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(
-    dp_synth(cbind(y, z) ~ on, p$data, c("unit", "time"), bounds = p$both), "`epsilon` is required"
+    dp_synth(cbind(y, z) ~ on, p$data, c("unit", "time"), bounds = p$both, protect = "donors"),
+    "`epsilon` is required"
   )
   # One column in cbind() is one outcome.
   one <- dp_synth(cbind(y) ~ on, p$data, c("unit", "time"), epsilon = Inf)
