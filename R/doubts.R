@@ -94,10 +94,12 @@ number_facts <- function(fit, variable, j, spread) {
   } else {
     0
   }
+  # Where about half share one value a small budget draws a small scale by chance.
+  surely <- isTRUE(fit$plan$signal >= 1500)
   is_outcome <- j == length(fit$columns$variables)
   data.frame(
     name = variable$name, lower = variable$lower, upper = variable$upper, end = end,
-    narrow = (!shared && scale < 0.002) || (shared && is_outcome && isTRUE(own < 0.002))
+    narrow = (!shared && scale < 0.002 && surely) || (shared && is_outcome && isTRUE(own < 0.002))
   )
 }
 
@@ -202,7 +204,7 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
     mean <- M[1L, k] / count
     spread <- sqrt(max(0, M[k, k] / count - mean^2 + 2.5 * noise)) / 2
     # Amounts are often massed near a lower bound, hardly ever near an upper one.
-    near <- if (mean > 0) 0.02 + 2 * noise else noise
+    near <- if (mean > 0) 0.02 + 2 * noise else if (noise < 0.001) noise else 0
     at <- 1 - abs(mean) < near && spread < 0.04 && noise < 0.003
     data.frame(
       name = column$name, lower = column$lower, upper = column$upper,
