@@ -120,6 +120,7 @@ formula_panel <- function(formula, data, index, na, roster, bounds, call, privat
   } else {
     panel$predictors <- formula_predictors(predictors, data, index, panel, call)
   }
+  panel$assumes <- assumptions_of(data)
   list(
     panel = panel, bounds = outcome$limits,
     limits = if (is.call(left_side(parts$formula))) limits$outcome

@@ -160,6 +160,7 @@ test_that("steps add up to the promise", {
 })
 
 test_that("pure calibrations hold at every place of one dimension; half a ridge does not", {
+  # Plants faults 50.
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("objective", "kst", "cms", "napp")) {
       plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
@@ -217,6 +218,7 @@ test_that("a minimiser moves by 2 / ridge at most, and nearly as much", {
 })
 
 test_that("audits: what is claimed passes, what is known to be wrong is caught", {
+  # Plants faults 51.
   withr::local_seed(8)
   for (row in paper_audits(1200)) {
     expect_identical(row$audit()$violated, row$wrong, label = row$name)
@@ -224,6 +226,7 @@ test_that("audits: what is claimed passes, what is known to be wrong is caught",
 })
 
 test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass where there was none", {
+  # Plants faults 52.
   # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has
   # x = 0, or one person has (1, 1).
   s <- 2
