@@ -205,7 +205,9 @@ as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
 print.dp_cohorts <- function(x, level = 0.95, ...) {
   cat(cohort_headline(x), cohort_lines(x), "", overall_lines(x, level), "", sep = "\n")
   print_cohort_table(x, "event", level)
-  cat("", next_cohort_lines(x), "", privacy_lines(x$release), sep = "\n")
+  cat("", next_cohort_lines(x), doubt_lines(fit_doubts(x)), "", privacy_lines(x$release),
+    sep = "\n"
+  )
   invisible(x)
 }
 
@@ -438,6 +440,7 @@ cohort_methods_words <- function(fit) {
       " never treated, with the R package dpsc ",
       as.character(utils::packageVersion("dpsc")), ", and averaged over cohorts by their size."
     ),
-    bounds_words(release), release_words(release), interval_words(release, parts)
+    bounds_words(release), fit_doubts(fit), release_words(release),
+    interval_words(release, parts)
   ), collapse = " ")
 }

@@ -40,49 +40,110 @@ added_names <- function(code) {
 #' The outcome's bounds, and what is declared of the covariates
 #' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr as the user gave it.
 #' @param names (`character` or `NULL`)\cr covariates.
-#' @return A list: `outcome`, as [new_bounds()] takes it; `covariates`, a list by name of
+#' @param left (`language`)\cr the outcome.
+#' @param own (`string`)\cr another name that the outcome was given.
+#' @return A list: `outcome`, entries of the outcome by name; `covariates`, a list by name of
 #'   `numeric(2)` or of levels (`character`), or `NULL` for one of which nothing is declared.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
-split_bounds <- function(bounds, names, private, call) {
-  if (!is.list(bounds)) {
-    if (length(names) && private) {
-      abort(c(
-        "{.arg bounds} must be a list with limits for the outcome and for each covariate.",
-        x = "There is nothing for {.code {names}}.",
-        i = paste(
-          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
-          "two numbers, or all levels of a factor, from what is known and not from the data."
-        )
-      ), "bounds", call)
-    }
-    none <- rlang::set_names(vector("list", length(names)), names)
-    return(list(outcome = bounds, covariates = none))
-  }
-  given <- names(bounds) %||% character(length(bounds))
-  left <- setdiff(seq_along(bounds), match(names, given))
-  missing <- setdiff(names, given)
-  if (length(left) != 1L || anyDuplicated(given) || (private && length(missing))) {
+split_bounds <- function(bounds, names, private, call, left = quote(outcome), own = NULL) {
+  given <- names(bounds)
+  outcome <- intersect(given, c(own, written(left), columns_in(left)))
+  missing <- if (private) setdiff(names, given)
+  unknown <- setdiff(given, c(outcome, names))
+  label <- code_label(left, "outcome")
+  if (length(missing) || length(unknown) || anyDuplicated(given) ||
+      (length(bounds) && private && !length(outcome))) {
     abort(c(
-      "{.arg bounds} must name each covariate once, and the outcome.",
+      "{.arg bounds} must be a list that names the outcome and each covariate once.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
-      x = if (length(left) != 1L && length(names)) {
-        "Besides these it has {length(left)} element{?s}, not one."
-      },
-      x = if (length(left) != 1L && !length(names)) {
-        "The formula names no covariate, and {.arg bounds} has {length(left)} element{?s}."
-      },
-      i = if (length(left) > 1L) covariate_advice
+      x = if (length(bounds) && private && !length(outcome)) "There is nothing for {.code {label}}.",
+      x = if (length(unknown)) "The formula has no {.code {unknown}}.",
+      x = if (anyDuplicated(given)) "Some name is there twice.",
+      i = paste(
+        "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
+        "two numbers, or all levels of a factor, from what is known and not from the data."
+      ),
+      i = if (length(unknown) && !length(names)) covariate_advice
     ), "bounds", call)
   }
   covariates <- rlang::set_names(lapply(names, function(name) {
     check_covariate_bounds(bounds[[name]], name, call)
   }), names)
-  list(outcome = bounds[[left]], covariates = covariates)
+  list(outcome = bounds[outcome], covariates = covariates)
+}
+
+#' The outcome's code, with each column cut to its limits, and the limits of its values
+#' @param limits (`list`)\cr entries of the outcome, from [split_bounds()].
+#' @param formula (`formula`)\cr whose left side the outcome is.
+#' @param columns (`character`)\cr names of the data's columns.
+#' @param own (`string`)\cr as there.
+#' @return A list: `formula`, `limits` as [new_bounds()] takes them.
+#' @section Errors: `dpsc_error_bounds`.
+#' @noRd
+outcome_limits <- function(formula, limits, columns, call, own = NULL) {
+  left <- left_side(formula)
+  whole <- limits[[written(left)]] %||% if (!is.null(own)) limits[[own]]
+  if (is_flag_pair(whole)) whole <- c(0, 1)
+  if (is.symbol(left) || !length(limits)) {
+    return(list(formula = formula, limits = whole))
+  }
+  limits <- limits[intersect(names(limits), columns_in(left))]
+  if (any(vapply(limits, is.matrix, NA))) {
+    abort(c(
+      "Limits that differ by period must be those of the expression.",
+      i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
+    ), "bounds", call)
+  }
+  checked <- Map(lm_bound, limits, names(limits), list(call))
+  if (is.null(whole) && length(limits)) tell_whose(names(limits), left)
+  plain <- unqualified(with_constants(left, environment(formula), c(columns, names(limits))))
+  formula[[2L]] <- clipped_code(left, limits)
+  list(formula = formula, limits = whole %||% implied_limits(plain, checked, call))
+}
+
+#' Version 0.2.0 took a named entry for the outcome's whatever its name
+#' @noRd
+tell_whose <- function(columns, left) {
+  label <- code_label(left, "the outcome")
+  rlang::inform(
+    paste0(
+      "bounds of ", paste(columns, collapse = ", "), " are those of the column, before ", label,
+      " is computed; name limits of the outcome by its text. (In 0.2.0 they were the outcome's.)"
+    ),
+    class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"
+  )
+}
+
+#' Limits that an expression's columns imply
+#' @noRd
+implied_limits <- function(code, checked, call) {
+  check_known(code, checked, call)
+  check_rowwise(code, call)
+  name <- code_label(code, "outcome")
+  ends <- lapply(checked, function(x) if (is.null(x$levels)) c(x$lower, x$upper) else x$levels)
+  corners <- value_by_row(code, as.list(expand.grid(ends, stringsAsFactors = FALSE)))
+  if (is.numeric(corners) && !all(is.finite(corners))) {
+    abort(c(
+      "{.code {name}} is not finite at the limits of its columns.",
+      i = "Give limits within which it is, as above 0 for a log. Nothing was spent."
+    ), "bounds", call)
+  }
+  image <- image_of(code, name, checked, call)
+  if (is.null(image$levels)) c(image$lower, image$upper) else c(0, 1)
+}
+
+#' Code with the single numbers that its environment holds written out
+#' @noRd
+with_constants <- function(code, environment, columns) {
+  constants <- lapply(rlang::set_names(setdiff(all.vars(code), columns)), find_value, environment)
+  do.call(substitute, list(code, Filter(is_single, constants)))
 }
 
 #' @noRd
 check_covariate_bounds <- function(x, name, call) {
+  # A flag is a number, 0 or 1.
+  if (is_flag_pair(x)) x <- c(0, 1)
   limits <- is.numeric(x) && length(x) == 2L && all(is.finite(x)) && x[[1L]] < x[[2L]] &&
     is.finite(x[[2L]] - x[[1L]])
   levels <- is.character(x) && length(x) >= 2L && !anyNA(x) && !anyDuplicated(x)
@@ -188,6 +249,13 @@ nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 
 #' @noRd
 factor_covariate <- function(x, name, levels, units, times, public, private, gaps, call) {
+  check_levels_fit(levels, type_of_cells(x), name, call)
+  if (is.numeric(levels) && !is.numeric(x)) {
+    abort(c(
+      "{.arg bounds} of {.code {name}} must be its levels: it is a factor.",
+      x = "They are numbers."
+    ), "bounds", call)
+  }
   held <- cell_levels(x, levels %||% character())
   x <- cell_text(x)
   # An unknown level stays what it is: it is not missing.

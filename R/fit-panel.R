@@ -18,7 +18,9 @@ fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estima
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator,
     panel$size, refuse = TRUE, monitor = monitor
   )
-  fit_released(release, panel, estimator, call)
+  fit <- fit_released(release, panel, estimator, call)
+  warn_doubts(fit_doubts(fit), call)
+  fit
 }
 
 #' A classical estimator on a panel of one date or several. NOT PRIVATE.

@@ -131,15 +131,18 @@
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`. All come
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (both index
+#' columns are numbers and donors are fewer than periods, as when `index` is the wrong way round:
+#' turn units into strings if it is not). All come
 #' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
 #' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
 #' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
 #' the noise exceeds what the bounds already tell.
 #'
 #' `dpsc_warning_calendar`: the periods skip some that nobody has, in a calendar that is regular
-#' otherwise. `dpsc_warning_index`: both index columns are numbers and donors are fewer than
-#' periods, as they are when `index` is the wrong way round.
+#' otherwise. `dpsc_warning_bounds`: the target leaves the bounds, or, after the release and free,
+#' what was released speaks against them: nearly all values at a bound, or spread over a thousandth
+#' of its width.
 #'
 #' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
 #'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
@@ -163,9 +166,9 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
-#'   With covariates a list: the outcome's, and by name those of each covariate, `c(lower, upper)`
-#'   or all levels of a factor, the first of which the others are compared with. With several
-#'   outcomes a list by name.
+#'   For an outcome that is computed, with covariates and with several outcomes a list by name: see
+#'   [dp_bounds], the one convention of all verbs. Of a factor all levels, the first of which the
+#'   others are compared with.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
@@ -183,7 +186,8 @@
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see Treated people. Required
-#'   with several treated units under a finite `epsilon`; one treated unit is public.
+#'   with several treated units under a finite `epsilon`, with one of `size = 1`, and before anything
+#'   wrong with the treated rows of one person is said; else one treated unit is public.
 #' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`: see
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
@@ -267,8 +271,10 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   for (k in seq_along(panels)) {
     panels[[k]] <- formula_panel(
       panels[[k]]$formula, data, index, na, roster, panels[[k]]$bounds, call, private,
-      estimator = if (classical) estimator, keep_names = control$donor_names || classical,
-      hide = hides_treated(protect, private)
+      estimator = if (classical) estimator, own = panels[[k]]$own,
+      keep_names = control$donor_names || classical, hide = hides_treated(protect, private),
+      quiet = hides_names(protect, private, size),
+      ask = ask_protect(protect, private, method, size, call)
     )
   }
   fit <- if (is.null(several)) {
@@ -285,6 +291,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   fit$formula <- shown_formula(x)
   # Names of columns, which are public: new periods are read by them. A table holds its own.
   if (!is.null(monitor) && !missing(index)) fit$index <- unname(as.character(index))
+  if (!is.null(monitor)) fit$limits <- panels[[1L]]$limits
   fit
 }
 
@@ -309,7 +316,9 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
+  private <- is_private(epsilon)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  hide <- hides_names(protect, private, size)
   panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
@@ -327,7 +336,9 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   call <- public_call("dp_synth")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
+  private <- is_private(epsilon)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  hide <- hides_names(protect, private, size)
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
   panel$assumes <- assumptions_of(x)
   fit_panel(

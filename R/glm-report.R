@@ -52,7 +52,8 @@ glm_methods_words <- function(x) {
           )
         }
       )
-    }
+    },
+    regression_doubts(x)
   )
 }
 

@@ -49,7 +49,7 @@
 #' `glm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
 #'   columns are not whitened.
-#' @param bounds (`list`, PUBLIC)\cr see [dp_lm()].
+#' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string`)\cr `"objective"`: the default. Those of the papers, binomial family
 #'   only, coefficients without standard errors, columns in the units of `bounds`: `"output"`
 #'   (output perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by
@@ -154,7 +154,9 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     # An error would be an answer of another kind: this one says what it is, and stays charged.
     `dpsc::solver_failed` = function(e) list(failed = TRUE)
   )
-  new_glm(columns, public, plan, release)
+  fit <- new_glm(columns, public, plan, release)
+  warn_doubts(regression_doubts(fit), call)
+  fit
 }
 
 #' Numbers of options with their names and sizes, without whatever else hangs on them

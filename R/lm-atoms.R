@@ -25,8 +25,11 @@ lm_bound <- function(x, name, call) {
 #'   `expression`, `levels`) or `"power"` (a value, and `power`).
 #' @noRd
 lm_atom <- function(expression, given, call) {
-  name <- gsub("`", "", plain_text(expression), fixed = TRUE)
+  name <- written(expression)
   inner <- strip_factor(expression)
+  if (!is.symbol(expression) && !is.null(given[[name]])) {
+    return(own_atom(inner, name, given[[name]], call))
+  }
   check_known(inner, given, call)
   if (is.symbol(inner)) {
     bound <- given[[as.character(inner)]]
@@ -54,6 +57,20 @@ lm_atom <- function(expression, given, call) {
   image_of(inner, name, given, call)
 }
 
+#' An expression with limits or levels of its own, by its text
+#' @noRd
+own_atom <- function(expression, name, bound, call) {
+  check_rowwise(expression, call)
+  if (isTRUE(bound$codes) && !is.symbol(expression)) {
+    abort(c(
+      "The bounds of {.code {name}} must be {.code c(lower, upper)}, or levels as text."
+    ), "bounds", call)
+  }
+  if (is.symbol(expression) && is.null(bound$levels)) bound <- levels_of_pair(bound, name, call)
+  kind <- if (is.null(bound$levels)) "value" else "levels"
+  c(list(kind = kind, name = name, expression = expression), bound[c("lower", "upper", "levels")])
+}
+
 #' Two numbers are levels where nothing lies between them: 0 and 1
 #' @noRd
 levels_of_pair <- function(bound, name, call) {
@@ -77,7 +94,8 @@ check_known <- function(expression, given, call) {
   if (length(unknown)) {
     abort(c(
       "{.arg bounds} has no entry for {.code {unknown}}.",
-      i = "Every variable of the formula needs its public range, or its public levels."
+      i = "Every variable of the formula needs its public range, or its public levels.",
+      i = if (is.call(expression)) "Or give those of the expression, by its text."
     ), "bounds", call)
   }
 }

@@ -16,6 +16,7 @@ lm_columns <- function(formula, bounds, call, outcome = lm_outcome) {
       "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
     ), "argument", call)
   }
+  bounds <- named_bounds(bounds, formula[[2L]], call)
   check_bounds_list(bounds, call)
   given <- Map(function(x, name) lm_bound(x, name, call), bounds, names(bounds))
   terms <- expand_terms(formula, bounds, call)
@@ -70,12 +71,6 @@ check_lm_terms <- function(terms, call) {
   if (!length(attr(terms, "term.labels"))) {
     abort("The formula has no regressors.", "argument", call)
   }
-}
-
-#' The function the user called
-#' @noRd
-verb_of <- function(call) {
-  if (is.null(call)) "dp_lm" else as.character(call[[1L]])
 }
 
 check_lm_size <- function(known, call) {

@@ -59,6 +59,7 @@ lm_notes <- function(x) {
     if (x$vcov == "HC" && !x$robust) {
       "Sampling errors of a submodel assume one variance: scores were paid for the full model."
     },
+    lm_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
 }

@@ -51,7 +51,8 @@ lm_methods_words <- function(x) {
       "Standard errors add those of sampling",
       if (x$robust) ", which allow for any variances,", " and of the privacy noise, whose law is ",
       "known."
-    ) else if (x$robust) "Standard errors allow for any variances."
+    ) else if (x$robust) "Standard errors allow for any variances.",
+    lm_doubts(x)
   ), collapse = " ")
 }
 

@@ -19,6 +19,7 @@ lm_source <- function(columns, data, choice, clip, call) {
       "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
     ), "data", call)
   }
+  check_classes_fit(columns, data, call)
   list(table = chosen_rows(columns, data, choice, clip, call), n = nrow(data))
 }
 

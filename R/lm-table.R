@@ -25,6 +25,23 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
   out
 }
 
+#' Refuse levels that columns of a data frame cannot have, by their classes alone
+#'
+#' Not for blocks of a source: there a class may come from what stands in the cells.
+#' @noRd
+check_classes_fit <- function(columns, data, call) {
+  used <- unique(unlist(lapply(columns$variables, symbols_of)))
+  for (name in intersect(used, names(data))) {
+    check_levels_fit(columns$given[[name]]$levels, type_of_cells(data[[name]]), name, call)
+  }
+}
+
+#' What a column's class, which is public, says of its cells
+#' @noRd
+type_of_cells <- function(x) {
+  if (is.logical(x)) "logical" else if (is.numeric(x) && !is.object(x)) "number" else "other"
+}
+
 symbols_of <- function(variable) {
   if (variable$kind == "product") {
     unlist(lapply(variable$parts, symbols_of))

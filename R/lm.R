@@ -21,9 +21,10 @@
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
-#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical. They are what is known before
+#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1; or by an expression's
+#' text: see [dp_bounds], the one convention of all verbs. They are what is known before
 #' the data are seen. Numbers outside are moved to the nearest bound; a level that is not listed
-#' counts as missing. Factors and logicals cost no budget of their own, numbers do. For a numeric
+#' counts as missing. Where released numbers speak against them there is a warning. Factors and logicals cost no budget of their own, numbers do. For a numeric
 #' code list its values and write `factor(code)` in the formula.
 #'
 #' @section Formula:
@@ -52,8 +53,9 @@
 #' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
 #' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
 #' be
-#' found (`located`). Where not, the fit says that slopes are *not identified at this budget*.
-#' Intervals are then those of all slopes that the noisy moments do not contradict (after Anderson
+#' found (`located`). Where medians are not, nothing would be identified, and the call is refused
+#' before the charge. Where moments are not, the fit says that slopes are *not identified at this
+#' budget*; so it does of slopes that bounds make impossible. Intervals are then those of all slopes that the noisy moments do not contradict (after Anderson
 #' and Rubin), or, where these have no end, as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
@@ -143,6 +145,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))
   }
   plan <- lm_plan(public, call)
+  check_located(public, plan, call)
   table <- source$table
   if (public$private) {
     spend(ledger, plan$cost, "linear regression", call, lm_promise(public))
@@ -150,7 +153,9 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   } else {
     release <- lm_raw_cpp(table, public$facts$design, vcov == "HC")
   }
-  new_lm(columns, public, plan, release)
+  fit <- new_lm(columns, public, plan, release)
+  warn_doubts(lm_doubts(fit), call)
+  fit
 }
 
 #' Everything about a regression that is public
@@ -202,6 +207,31 @@ lm_plan <- function(public, call) {
   plan
 }
 
+#' Refuse where no median can be found: nothing would be identified, and the plan knows it
+#' @section Errors: `dpsc_error_argument`, before the charge.
+#' @noRd
+check_located <- function(public, plan, call) {
+  if (plan$located) {
+    return(invisible(NULL))
+  }
+  located <- function(n, epsilon) {
+    facts <- utils::modifyList(public$facts, list(n = n, epsilon = epsilon))
+    isTRUE(tryCatch(lm_plan_cpp(facts)$located, `dpsc::budget_too_small` = function(e) FALSE))
+  }
+  n <- ceiling(first_that(function(x) located(ceiling(x), public$epsilon), public$n, 1e9))
+  epsilon <- signif_up(first_that(function(x) located(public$n, x), public$epsilon, 1e6))
+  instead <- c(
+    if (!is.na(n)) paste(count_of(n, "row"), "at this epsilon"),
+    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these rows")
+  )
+  abort(c(
+    "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
+    x = "Medians of the outcome and of the regressors could not be told from noise.",
+    i = if (length(instead)) "The least that may tell something is {paste(instead, collapse = ', or ')}.",
+    i = "{.fn dp_plan_lm} says how much. Nothing was released and nothing was spent."
+  ), "argument", call)
+}
+
 #' @noRd
 new_lm <- function(columns, public, plan, release) {
   privacy <- c(list(
@@ -251,9 +281,19 @@ estimate_lm <- function(fit) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
     fit$sigma <- fit$r.squared <- NA_real_
   }
+  if (fit$privacy$private) fit$identified[-1L] <- fit$identified[-1L] & !impossible_slopes(fit)
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
   fit$robust <- estimate$robust
   fit
+}
+
+#' What a regression's released numbers say against its bounds
+#' @noRd
+lm_doubts <- function(fit) {
+  wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit)]
+  c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
+    "Slopes larger than bounds allow, so not identified: ", paste(wide, collapse = ", "), "."
+  ))
 }
 
 #' From the weighted mean of squared residuals to the variance of an error of weight one

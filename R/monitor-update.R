@@ -135,6 +135,7 @@ update_growing <- function(object, newdata, target = NULL, index = object$index,
     release, group, "ridge", sum(release$statistics$monitor$size), call, covariates
   )
   fit$formula <- object$formula
+  fit$limits <- object$limits
   fit$index <- object$index
   fit
 }
@@ -175,6 +176,7 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
   }
   na <- check_gaps(na, roster, call)
   parts <- split_covariates(formula, call)
+  parts$formula <- outcome_limits(parts$formula, object$limits, names(newdata), call)$formula
   declared <- known_covariates(release$panel$covariates, parts$names, call)
   if (elsewhere) {
     return(panel_with_gaps(

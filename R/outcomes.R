@@ -111,6 +111,7 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
   fits <- lapply(planned, function(one) {
     fit_released(draw_release(one), one$panel, estimator, call)
   })
+  warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE), call)
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = cost$rho,
     neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng,

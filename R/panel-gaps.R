@@ -126,13 +126,13 @@ panel_of_roster.default <- function(data, formula, index, roster, bounds, call, 
 #' @noRd
 panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
                               keep_names = FALSE, private = TRUE, covariates = NULL,
-                              hide = FALSE) {
+                              hide = FALSE, ask = NULL, quiet = hide) {
   check_given(missing(data), "data", "a data frame in long format", call)
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
   formula <- check_panel_formula(formula, call)
   index <- check_index(index, data, call)
-  treatment <- roster_treatment(roster, call, hide)
+  treatment <- roster_treatment(roster, call, quiet, ask)
   outcome <- roster_outcome(formula, data, n_rows, private, call)
   place <- function(column, values) match(data_column(data, column, values, call), values)
   unit <- place(index[[1L]], roster$unit)
@@ -182,11 +182,12 @@ data_column <- function(data, name, declared, call) {
 #' Who is treated and from when, as declared
 #' @return As [find_treatment()].
 #' @noRd
-roster_treatment <- function(roster, call, hide = FALSE) {
+roster_treatment <- function(roster, call, hide = FALSE, ask = NULL) {
   units <- which(!is.na(roster$from))
   if (!length(units)) {
     abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster", call)
   }
+  if (!is.null(ask)) ask(length(units))
   check_donor_count(
     length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors.", call
   )

@@ -18,20 +18,23 @@
 #' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
 #' @param private (`flag`)\cr is epsilon finite? Then the outcome must be computed row by row.
 #' @param hide (`flag`)\cr are the treated protected, too? Then no message names one of them.
+#' @param ask (`function` of a number)\cr called with how many are treated, before any check of
+#'   their rows.
+#' @param quiet (`flag`)\cr are the treated to stay unnamed, though their data are public?
 #' @param covariates (`list` or `NULL`)\cr what is declared of each, see [split_bounds()].
 #' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
 #'   `target` (a row a unit) and `columns`.
 #' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
 #'   neither who nor where nor how often; that every unit has one finite value a period is public.
-#'   Treated units are named, with the period where it is theirs.
-#' @section Warnings: `dpsc_warning_index` if unit and time may be the wrong way round.
+#'   Treated units are named, with the period where it is theirs, unless `quiet`.
 #' @noRd
 panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
-                               private = TRUE, hide = FALSE, covariates = NULL) {
+                               private = TRUE, hide = FALSE, covariates = NULL, ask = NULL,
+                               quiet = hide) {
   check_given(missing(data), "data", "a data frame in long format", call)
   if (inherits(data, "dp_source")) {
     if (!missing(index)) abort_index_given(call)
-    return(panel_from_long(data, formula, private, call, hide, covariates))
+    return(panel_from_long(data, formula, private, call, hide, covariates, ask, quiet))
   }
   check_given(missing(index), "index", "the columns of unit and time", call)
   n_rows <- check_long_data(data, call)
@@ -45,9 +48,12 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   check_units_recur(units, times, call)
   # Before any message may name a period: the periods might be the donors.
   check_orientation(units, times, variables$treated, call)
-  shown <- if (!hide) unique(units$code[variables$treated])
-  cells <- match_cells(units, times, shown %||% integer(), call)
-  treatment <- find_treatment(units, times, variables$treated, call, hide)
+  treated <- unique(units$code[variables$treated])
+  if (private) check_two_numbers(units, times, length(units$values) - length(treated), call)
+  ask <- ask_of_units(ask, treated)
+  shown <- if (!hide) treated
+  cells <- match_cells(units, times, shown %||% integer(), call, quiet, ask)
+  treatment <- find_treatment(units, times, variables$treated, call, quiet, ask)
   # Column-major, so that a whole row of the panel is one unit.
   outcome <- numeric(n_rows)
   outcome[cells] <- variables$outcome
@@ -55,11 +61,10 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   target <- outcome[treatment$units, , drop = FALSE]
   rownames(target) <- unit_labels(units$values[treatment$units])
   donors <- outcome[-treatment$units, , drop = FALSE]
-  if (private) warn_orientation(units, times, nrow(donors), call)
   warn_calendar_gap(times$values, times$name, call)
 
   label <- code_label(formula[[2L]], "outcome")
-  check_finite_target(target, times$values, label, call, hide)
+  check_finite_target(target, times$values, label, call, quiet, ask)
   check_donors_finite(donors, label, call)
   panel <- new_panel_design(
     donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
@@ -81,7 +86,8 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
 #' @param hide (`flag`)\cr are the treated to be protected? Then no message and no statement names
 #'   them.
 #' @noRd
-panel_from_long <- function(data, formula, private, call, hide = FALSE, covariates = NULL) {
+panel_from_long <- function(data, formula, private, call, hide = FALSE, covariates = NULL,
+                            ask = NULL, quiet = hide) {
   UseMethod("panel_from_long")
 }
 
@@ -228,14 +234,30 @@ check_units_recur <- function(units, times, call = NULL) {
   }
 }
 
+#' Ask who is protected, now and, of one unit, before something wrong with its rows is said
+#' @param ask (`function` or `NULL`)\cr from [ask_protect()].
+#' @param treated (`vector`)\cr units of the treated rows.
+#' @return A function without arguments.
+#' @noRd
+ask_of_units <- function(ask, treated) {
+  k <- length(unique(treated))
+  if (is.null(ask) || k == 0L) {
+    return(function() NULL)
+  }
+  ask(k)
+  function() ask(k, failing = TRUE)
+}
+
 #' The cell of the unit x period matrix that each row fills
 #' @param units,times (`list`)\cr from [code_index()].
-#' @param treated (`integer`)\cr codes of the treated units, which errors may name.
+#' @param treated (`integer`)\cr codes of the treated units, which errors may tell from donors.
+#' @param quiet (`flag`)\cr but not name?
+#' @param ask (`function`)\cr called before one of them.
 #' @return Cell numbers (`integer`, column-major), a permutation of all cells.
 #' @section Errors: `dpsc_error_panel` for duplicate or absent rows: the kind of problem, and a
 #'   treated unit that has it.
 #' @noRd
-match_cells <- function(units, times, treated, call = NULL) {
+match_cells <- function(units, times, treated, call = NULL, quiet = FALSE, ask = function() NULL) {
   n_units <- length(units$values)
   n_times <- length(times$values)
   n_rows <- length(units$code)
@@ -251,8 +273,10 @@ match_cells <- function(units, times, treated, call = NULL) {
   # The target's own rows are public, so they come first and are named.
   own <- which(units$code %in% treated)
   twice <- own[duplicated(cbind(units$code, times$code)[own, , drop = FALSE])]
+  label <- function(code) if (quiet) "A unit" else unit_labels(units$values[code])
   if (length(twice) > 0L) {
-    unit <- unit_labels(units$values[units$code[twice[[1L]]]])
+    ask()
+    unit <- label(units$code[twice[[1L]]])
     period <- period_text(times$values[times$code[twice[[1L]]]])
     abort(c(
       "{.arg data} must have one row for each unit and period.",
@@ -262,7 +286,8 @@ match_cells <- function(units, times, treated, call = NULL) {
   }
   short <- treated[tabulate(match(units$code[own], treated), length(treated)) < n_times]
   if (length(short) > 0L) {
-    unit <- unit_labels(units$values[min(short)])
+    ask()
+    unit <- label(min(short))
     abort(c(
       "The panel must be balanced: every unit in every period.",
       # Not which period: it may be in the panel because of one donor.

@@ -17,10 +17,11 @@ split_outcomes <- function(formula, bounds, private, call) {
   }
   sides <- as.list(formula[[2L]])[-1L]
   names <- outcome_names(sides, call)
-  limits <- outcome_bounds(bounds, names, private, call)
+  check_named(bounds, formula[[2L]], call)
+  limits <- outcome_bounds(bounds, sides, names, private, call)
   out <- lapply(seq_along(sides), function(k) {
     formula[[2L]] <- sides[[k]]
-    list(formula = formula, bounds = limits[[k]])
+    list(formula = formula, bounds = limits[[k]], own = names[[k]])
   })
   rlang::set_names(out, names)
 }
@@ -41,41 +42,78 @@ outcome_names <- function(sides, call) {
 }
 
 #' Bounds of each outcome, with those of what is no outcome
+#' @param sides,names (`list`, `character`)\cr outcomes as written, and their names.
 #' @return A list, an element an outcome, as [split_bounds()] takes them.
 #' @noRd
-outcome_bounds <- function(bounds, names, private, call) {
+outcome_bounds <- function(bounds, sides, names, private, call) {
   if (is.null(bounds) && !private) {
     return(vector("list", length(names)))
   }
-  missing <- setdiff(names, names(bounds))
+  if (is.list(bounds)) names(bounds) <- vapply(rlang::names2(bounds), as_written, "")
+  own <- Map(function(side, name) {
+    intersect(names(bounds), c(name, written(side), columns_in(side)))
+  }, sides, names)
+  missing <- names[!lengths(own)]
   if (!is.list(bounds) || length(missing) || anyDuplicated(names(bounds))) {
     abort(c(
       "{.arg bounds} must be a list with limits for each outcome by name.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
       i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.",
-      i = "An expression takes a name: {.code cbind(sales = log(sales), visits)}."
+      i = "Of an expression by its text, its columns or its own name: {.code ?dp_bounds}."
     ), "bounds", call)
   }
-  others <- bounds[setdiff(names(bounds), names)]
-  lapply(names, function(name) if (length(others)) c(bounds[name], others) else bounds[[name]])
+  check_own_names(sides, names, bounds, call)
+  others <- setdiff(names(bounds), unlist(own))
+  lapply(own, function(name) bounds[c(name, others)])
+}
+
+#' An outcome must not have the name of a column that it is computed from: whose would limits be?
+#' @noRd
+check_own_names <- function(sides, names, bounds, call) {
+  torn <- vapply(seq_along(sides), function(k) {
+    is.call(sides[[k]]) && names[[k]] %in% all.vars(sides[[k]]) && names[[k]] %in% names(bounds)
+  }, NA)
+  if (any(torn)) {
+    k <- which(torn)[[1L]]
+    name <- names[[k]]
+    text <- code_label(sides[[k]], "outcome")
+    limits <- limits_text(bounds[[name]])
+    abort(c(
+      "{.code {name}} in {.arg bounds} could be the column or the outcome computed from it.",
+      i = "Write the outcome without a name, {.code {text}}, and its limits as one of these.",
+      i = "Of the variable, before the formula: {.code bounds = list({name} = {limits})}.",
+      i = "Of the expression, by its text: {.code bounds = list(`{text}` = {limits})}.",
+      i = "Nothing was spent."
+    ), "bounds", call)
+  }
 }
 
 #' The panel of one outcome
 #' @param estimator (`string` or `NULL`)\cr a classical one, whose predictors the formula names.
+#' @param own (`string` or `NULL`)\cr the outcome's own name.
 #' @param ... of [panel_with_gaps()].
-#' @return A list: `panel`; `bounds`, those of the outcome.
+#' @return A list: `panel`; `bounds`, those of the outcome; `limits`, of its columns.
 #' @noRd
 formula_panel <- function(formula, data, index, na, roster, bounds, call, private, estimator = NULL,
-                          ...) {
+                          own = NULL, ...) {
+  given <- bounds
+  bounds <- named_bounds(bounds, left_side(formula), call, strict = FALSE)
   predictors <- if (!is.null(estimator)) split_predictors(formula, estimator, call)
   parts <- if (is.null(predictors)) split_covariates(formula, call) else predictors
   # Without privacy covariates need no bounds: those of a private call may stay where they are.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
-  limits <- split_bounds(bounds, names, private, call)
+  limits <- split_bounds(bounds, names, private, call, left_side(parts$formula), own)
+  check_public_indicator(parts$formula, parts$names, private, call)
+  outcome <- outcome_limits(
+    parts$formula, limits$outcome, if (!missing(data)) names(data), call, own
+  )
   panel <- panel_with_gaps(
-    parts$formula, data, index, check_gaps(na, roster, call), roster, limits$outcome, call,
+    outcome$formula, data, index, check_gaps(na, roster, call), roster, outcome$limits, call,
     private = private, covariates = if (is.null(predictors)) limits$covariates, ...
   )
+  # What is wrong with the formula comes first.
+  check_named(given, left_side(formula), call)
+  panel$outcome <- code_label(left_side(parts$formula), "outcome")
   if (isTRUE(estimator %in% regressor_estimators)) {
     found <- formula_regressors(predictors, data, index, panel, na[[1L]] == "interpolate", call)
     panel[c("predictors", "regressors")] <- found[c("predictors", "covariates")]
@@ -83,5 +121,27 @@ formula_panel <- function(formula, data, index, na, roster, bounds, call, privat
     panel$predictors <- formula_predictors(predictors, data, index, panel, call)
   }
   panel$assumes <- assumptions_of(data)
-  list(panel = panel, bounds = limits$outcome)
+  list(
+    panel = panel, bounds = outcome$limits,
+    limits = if (is.call(left_side(parts$formula))) limits$outcome
+  )
+}
+
+#' Refuse a public treatment that is computed from a private covariate
+#'
+#' One donor's value would make that donor a target.
+#' @section Errors: `dpsc_error_panel`.
+#' @noRd
+check_public_indicator <- function(formula, covariates, private, call) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    return(invisible(NULL))
+  }
+  shared <- intersect(all.vars(formula[[3L]]), covariates)
+  if (private && length(shared)) {
+    abort(c(
+      "The treatment indicator must not be computed from a covariate: it is public.",
+      x = "{.code {shared}} is a covariate, which is private.",
+      i = "Use a column that says who was treated and when. Nothing was spent."
+    ), "panel", call)
+  }
 }

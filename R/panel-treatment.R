@@ -53,22 +53,23 @@ check_orientation <- function(units, times, rows, call = NULL) {
   }
 }
 
-#' Warn if unit and time may be the wrong way round and nothing tells
+#' Refuse two columns of numbers of which the unit looks like the time
 #'
-#' If both are numbers and the last units are treated, the panel is valid either way. Then "donors"
-#' who are fewer than the periods are more likely the periods themselves.
+#' If the last units are treated, the panel is valid either way. Then "donors" who are fewer than
+#' the periods are more likely the periods themselves, and everybody's last reading would be public.
 #' @param n (`count`)\cr number of donors.
-#' @section Warnings: `dpsc_warning_index`; names the columns only.
+#' @section Errors: `dpsc_error_index`; names the columns only.
 #' @noRd
-warn_orientation <- function(units, times, n, call = NULL) {
+check_two_numbers <- function(units, times, n, call = NULL) {
   numbers <- is.numeric(units$values) && is.numeric(times$values)
   if (numbers && n < length(times$values)) {
-    warn(c(
+    abort(c(
       "There are fewer donors than periods: is {.arg index} the wrong way round?",
       i = paste(
         "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; both",
         "are numbers. The other way round, donors' names would be periods, which are public."
-      )
+      ),
+      i = "If the order is right, turn {.code {units$name}} into strings. Nothing was spent."
     ), "index", call)
   }
 }
@@ -83,13 +84,15 @@ is_tail <- function(codes, n) {
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param rows (`integer`)\cr rows where the indicator is 1; one at least, no unit and period twice.
 #' @param hide (`flag`)\cr name no treated unit.
+#' @param ask (`function`)\cr called before a message about one.
 #' @return A list with `units` (`integer`, codes of the treated units, sorted), `T0` (`integer`,
 #'   before the first adoption) and `adopted` (`integer`, periods before each unit's own adoption,
 #'   or `NULL` where all adopt in the same period).
 #' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
 #'   design.
 #' @noRd
-find_treatment <- function(units, times, rows, call = NULL, hide = FALSE) {
+find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
+                           ask = function() NULL) {
   n_times <- length(times$values)
   unit <- units$code[rows]
   treated <- sort(unique(unit))
@@ -108,6 +111,7 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE) {
 
   switches <- which(tabulate(unit, length(treated)) != n_times - first + 1L)
   if (length(switches) > 0L) {
+    ask()
     i <- switches[[1L]]
     off <- min(setdiff(seq.int(first[[i]], n_times), period[unit == i]))
     on_text <- period_text(times$values[first[[i]]])
@@ -124,6 +128,7 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE) {
       }
     ), "panel", call)
   }
+  if (min(first) < 3L) ask()
   if (length(unique(first)) > 1L) {
     adopted <- check_adopted(unname(first) - 1L, labels, times$values, call)
     return(list(units = treated, T0 = min(adopted), adopted = adopted))

@@ -100,7 +100,9 @@ row_by_row_advice <- paste(
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
 #' @noRd
-check_finite_target <- function(target, times, label, call = NULL, hide = FALSE) {
+check_finite_target <- function(target, times, label, call = NULL, hide = FALSE,
+                                ask = function() NULL) {
+  if (!all_finite_cpp(target)) ask()
   if (hide) {
     return(check_treated_finite(target, label, call))
   }

@@ -34,8 +34,8 @@ NULL
 #' @rdname print.dp_synth
 #' @export
 print.dp_synth <- function(x, level = 0.95, ...) {
-  cat(fit_headline(x), describe_targets(x), "", average_lines(x, level), "",
-    privacy_lines(x$release),
+  cat(fit_headline(x), describe_targets(x), "", average_lines(x, level),
+    doubt_lines(fit_doubts(x)), "", privacy_lines(x$release),
     sep = "\n"
   )
   invisible(x)
@@ -46,8 +46,8 @@ print.dp_synth <- function(x, level = 0.95, ...) {
 print.dp_release <- function(x, ...) {
   title <- if (x$privacy$private) "Private release" else "Release of raw statistics"
   cat(
-    paste0(title, " of donors' statistics by ", describe_method(x)), panel_line(x), "",
-    privacy_lines(x), "", step_lines(x),
+    paste0(title, " of donors' statistics by ", describe_method(x)), panel_line(x),
+    doubt_lines(panel_doubts(x)), "", privacy_lines(x), "", step_lines(x),
     sep = "\n"
   )
   invisible(x)
@@ -87,6 +87,7 @@ print.summary.dp_synth <- function(x, ...) {
     sub("^ +", "", missing_line(fit, x$level)), average_test_line(table), any_test_line(x$test),
     interval_meaning(fit)
   )
+  said <- c(said, fit_doubts(fit))
   cat("\n", if (length(said)) paste0(c(said, ""), "\n"), sep = "")
   cat(privacy_lines(fit$release), "", step_lines(fit$release), sep = "\n")
   invisible(x)
@@ -146,6 +147,8 @@ protects_line <- function(fit, protected) {
     "  protects everyone: each donor and each of the treated, of whom all that is here has noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
+  } else if (sum(fit$size) == 1) {
+    "  protects the donors; the treated unit's data are public"
   }
 }
 

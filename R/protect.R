@@ -3,22 +3,31 @@
 #' Check `protect`
 #' @param k (`count`)\cr treated units.
 #' @param size (`numeric` or `NULL`)\cr as the user gave it.
+#' @param people (`flag`)\cr is one treated unit asked about as well?
 #' @return `"donors"` or `"everyone"`.
 #' @section Errors: `dpsc_error_protect`.
 #' @noRd
-check_protect <- function(protect, k, private, method, size, call) {
+check_protect <- function(protect, k, private, method, size, call, people = FALSE) {
   if (is.null(protect)) {
-    if (private && k > 1L) {
+    if (private && (k > 1L || people)) {
       abort(c(
-        "{.arg protect} is required: {k} units are treated, and it must be said who is protected.",
+        "{.arg protect} is required: it must be said who is protected.",
+        x = if (k == 1L) "One unit is treated." else "{k} units are treated.",
         i = paste(
           "{.code protect = \"donors\"}: the donors. The treated units' data count as public:",
           "their mean is published without noise."
         ),
-        i = paste(
-          "{.code protect = \"everyone\"}: the donors and each of the treated units, where these",
-          "are people, too. Their mean gets noise."
-        )
+        i = if (k > 1L) {
+          paste(
+            "{.code protect = \"everyone\"}: the donors and each of the treated units, where these",
+            "are people, too. Their mean gets noise."
+          )
+        } else {
+          paste(
+            "If it is a person who is to be protected, too, this cannot be done: whatever protects",
+            "one person tells nothing about that person. Of a group give its {.arg size}."
+          )
+        }
       ), "protect", call)
     }
     return("donors")
@@ -42,6 +51,30 @@ check_protect <- function(protect, k, private, method, size, call) {
     ), "protect", call)
   }
   protect
+}
+
+#' Is each treated unit one person, as far as `size` says?
+#' @noRd
+is_single_person <- function(size) is.null(size) || !is.numeric(size) || !all(size > 1)
+
+#' What asks who is protected as soon as it is known how many are treated
+#'
+#' One treated unit of no `size` may be a person or a clinic: it is asked about only where something
+#' is wrong with its rows, before that is said.
+#' @return A function of the number of treated units, and whether their rows fail a check.
+#' @noRd
+ask_protect <- function(protect, private, method, size, call) {
+  function(k, failing = FALSE) {
+    people <- is_single_person(size) && (failing || !is.null(size))
+    check_protect(protect, k, private, method, size, call, people)
+  }
+}
+
+#' Ask at once where targets are given as rows of a matrix
+#' @noRd
+ask_of_target <- function(target, protect, private, method, size, call) {
+  k <- if (is.matrix(target)) nrow(target) else 1L
+  if (k > 0L) check_protect(protect, k, private, method, size, call)
 }
 
 #' A panel whose treated units are people to protect
@@ -72,9 +105,15 @@ guard_panel <- function(panel, protect, private, method, size, bounds, call) {
   protected_panel(panel, bounds, call)
 }
 
-#' Are treated people's names and values to stay out of messages?
+#' Are the treated people to protect?
 #' @noRd
 hides_treated <- function(protect, private) private && identical(protect, "everyone")
+
+#' Are treated units to stay unnamed in messages, as people are?
+#' @noRd
+hides_names <- function(protect, private, size) {
+  hides_treated(protect, private) || (private && is_single_person(size))
+}
 
 count_words <- function(n) formatC(n, format = "d", big.mark = ",")
 

@@ -67,7 +67,8 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   }
   one <- formula_panel(
     x, data, index, na, roster, bounds, call, private, keep_names = control$donor_names,
-    hide = hides_treated(protect, private)
+    hide = hides_treated(protect, private), quiet = hides_names(protect, private, size),
+    ask = ask_protect(protect, private, method, size, call)
   )
   release_guarded(
     one$panel, epsilon, delta, one$bounds, method, calibration, size, ledger, control, call, protect
@@ -84,7 +85,9 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
+  private <- is_private(epsilon)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  hide <- hides_names(protect, private, size)
   panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
   if (control$donor_names) panel$donor_names <- rownames(x)
   release_guarded(
@@ -101,7 +104,9 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   call <- public_call("dp_release")
   check_no_dots(..., call = call)
   control <- check_control(control, call)
-  hide <- hides_treated(protect, is_private(epsilon))
+  private <- is_private(epsilon)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  hide <- hides_names(protect, private, size)
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
   panel$assumes <- assumptions_of(x)
   release_guarded(
@@ -124,9 +129,12 @@ panel_reader <- function(x) {
 release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, size, ledger,
                             control, call, protect) {
   panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
-  release_panel(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+  release <- release_panel(
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
     size = panel$size %||% check_size(size, nrow(panel$target), call)
   )
+  warn_doubts(panel_doubts(release), call)
+  release
 }
 
 #' From a checked panel to a release: plan, charge, draw

@@ -54,7 +54,8 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
   new_report(
     result = result_sentences(x, level, placebo),
     methods = methods_paragraph(
-      x$release, x$estimator, if (states_interval(x, level)) known_parts(x), rownames(x$target)
+      x$release, x$estimator, if (states_interval(x, level)) known_parts(x), rownames(x$target),
+      fit_doubts(x)
     ),
     release = x$release, estimator = x$estimator, format = format
   )
@@ -176,7 +177,7 @@ budget_words <- function(privacy) {
   paste0("(", format(privacy$epsilon), ", ", format(privacy$delta), ")")
 }
 
-methods_paragraph <- function(release, estimator, parts, targets) {
+methods_paragraph <- function(release, estimator, parts, targets, doubts = NULL) {
   panel <- release$panel
   treated <- if (length(targets)) enumerate(utils::head(targets, 3L), length(targets)) else "a unit"
   paste(c(
@@ -189,7 +190,7 @@ methods_paragraph <- function(release, estimator, parts, targets) {
       count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"), " before the treatment and ",
       panel$T1, " from it on."
     ),
-    bounds_words(release), release_words(release), interval_words(release, parts)
+    bounds_words(release), doubts, release_words(release), interval_words(release, parts)
   ), collapse = " ")
 }
 

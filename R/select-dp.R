@@ -41,7 +41,7 @@
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
 #' @param size (`count`)\cr how many variables, at most. Public: choosing it by looking is not free.
-#' @param bounds (`list`, PUBLIC)\cr as in [dp_online()].
+#' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string` or `NULL`)\cr see Methods.
 #' @param refit (`flag`)\cr whether to release a regression on what was selected.
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
@@ -140,7 +140,11 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
     spend(ledger, shares$cost, paste0("selection by method \"", method, "\""), call,
       selection_privacy(budget, method, shares))
   }
-  run_selection(table, columns, facts, method, constants, shares, plans, radius, budget)
+  selection <- run_selection(
+    table, columns, facts, method, constants, shares, plans, radius, budget
+  )
+  warn_doubts(selection$doubts, call)
+  selection
 }
 
 #' @rdname dp_select
@@ -250,6 +254,7 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
   selector <- selectors()[[method]]
   if (is.null(selector$pick)) {
     result$moments <- selection_moments(table, columns, plans$select, radius, budget$rng)
+    if (budget$private) result$doubts <- moment_doubts(columns, result$moments, facts$n)
     return(select_from_moments(structure(result, class = "dp_selection")))
   }
   candidates <- if (length(first)) table[, -1L, drop = FALSE] else table
@@ -265,6 +270,10 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
     moments <- selection_moments(table[, part, drop = FALSE], sub_columns(columns, used),
       if (length(used) == facts$size) plans$fit else NULL, radius, budget$rng, shares$fit_rho,
         budget)
+    if (budget$private) {
+      places <- c(first, used)
+      result$doubts <- moment_doubts(columns, moments, facts$n, places)
+    }
     result <- add_fit(result, moments, seq_len(length(part) - 1L), c(first, used))
   }
   structure(result, class = "dp_selection")

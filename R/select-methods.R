@@ -104,7 +104,7 @@ print.dp_selection <- function(x, ...) {
         "  This budget finds variables whose scaled covariance with what is left is above about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
-    "", promise_lines(x$privacy, rho = TRUE),
+    doubt_lines(x$doubts), "", promise_lines(x$privacy, rho = TRUE),
     sep = "\n"
   )
   invisible(x)

@@ -10,14 +10,15 @@
 #' @noRd
 #' @exportS3Method
 panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call, private = TRUE,
-                                      covariates = NULL, hide = FALSE, keep_names = FALSE) {
+                                      covariates = NULL, hide = FALSE, keep_names = FALSE,
+                                      ask = NULL, quiet = hide) {
   if (!missing(index)) abort_index_given(call)
   source <- data
   formula <- check_panel_formula(formula, call)
   columns <- formula_columns(formula, call)
   table <- with_index_of(roster_table(source, columns, call), roster$unit, roster$periods)
   if (hide) check_people_travel(table, call)
-  treatment <- roster_treatment(roster, call, hide)
+  treatment <- roster_treatment(roster, call, quiet, ask)
   periods <- roster$periods
   kinds <- as.data.frame(lapply(table$kinds, `[`, 0L))
   names(kinds) <- table$index

@@ -9,7 +9,7 @@
 #' @noRd
 #' @exportS3Method
 panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide = FALSE,
-                                      covariates = NULL) {
+                                      covariates = NULL, ask = NULL, quiet = hide) {
   source <- data
   formula <- check_panel_formula(formula, call)
   columns <- c(formula_columns(formula, call), list(
@@ -19,6 +19,7 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
   facts <- lapply(parts, part_facts, columns = columns, call = call)
   times <- common_periods(facts, call)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
+  ask <- ask_of_units(ask, treated$unit)
   n <- sum(vapply(facts, `[[`, 0, "n"))
   above <- if (!is.null(treated)) {
     # Of the treated units' own rows none is a donor's. Protected units are in no statement.
@@ -29,7 +30,9 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
       rows_above(parts[[k]], c(lowest, on = facts[[k]]$on), call)
     }, 0)) - sum(treated$unit != first)
   }
-  design <- source_design(treated, times, n, above == 0, columns, private, hide, call)
+  design <- source_design(
+    treated, times, n, above == 0, columns, private, hide, quiet, ask, call
+  )
   panel <- new_panel_design(
     matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
     columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
@@ -291,7 +294,7 @@ pad_units <- function(units, count, last) {
 #' Target and T0 from the treated units' rows
 #' @param last (`flag`)\cr are the treated units the last ones?
 #' @noRd
-source_design <- function(treated, times, n, last, columns, private, hide, call) {
+source_design <- function(treated, times, n, last, columns, private, hide, quiet, ask, call) {
   if (is.null(treated)) {
     abort(c(
       "One unit at least must be treated.",
@@ -300,40 +303,31 @@ source_design <- function(treated, times, n, last, columns, private, hide, call)
     ), "panel", call)
   }
   units <- code_index(treated$unit, "unit", call)
-  if (n < length(times$values) && private && is.numeric(units$values) &&
-      is.numeric(times$values)) {
-    warn(c(
-      "There are fewer donors than periods: is {.arg index} the wrong way round?",
-      i = "The other way round, donors' names would be periods, which are public."
-    ), "index", call)
-  }
+  if (private) check_two_numbers(units, times, n, call)
   own <- list(
     code = match(treated$time, times$plain), values = times$values, name = times$name,
     alphabetical = times$alphabetical
   )
   y <- check_outcome(treated$y, columns$outcome, call)
   rows <- check_treated(treated$on, columns$treated, call)
-  # Donors, of whom the checks only want to know whether there are enough, and on which side.
   named <- units$values
   # Donors, of whom the checks only want to know whether there are enough, and on which side.
   padded <- pad_units(units, min(n, 2), last)
   # Before any message may name a period: the periods might be the donors.
   check_orientation(padded, own, rows, call)
-  if (hide) {
+  if (quiet) {
     units$values <- rep("a treated unit", length(named))
     padded <- pad_units(units, min(n, 2), last)
   }
-  cells <- match_cells(units, own, if (hide) integer() else seq_along(units$values), call)
-  treatment <- find_treatment(padded, own, rows, call)
+  cells <- match_cells(
+    units, own, if (hide) integer() else seq_along(units$values), call, quiet, ask
+  )
+  treatment <- find_treatment(padded, own, rows, call, quiet, ask)
   target <- numeric(length(y))
   target[cells] <- y
   target <- matrix(target, length(units$values), length(times$values))
-  rownames(target) <- unit_labels(units$values)
-  if (!hide) {
-    check_finite_target(target, times$values, columns$outcome, call)
-  } else if (!all(is.finite(target))) {
-    abort("The outcome of a treated unit is missing or not finite.", "panel", call)
-  }
+  rownames(target) <- unit_labels(if (hide) units$values else named)
+  check_finite_target(target, times$values, columns$outcome, call, quiet, ask)
   warn_calendar_gap(times$values, times$name, call)
   list(
     target = target, T0 = treatment$T0, adopted = treatment$adopted, units = if (!hide) named

@@ -47,6 +47,7 @@ people_query <- function(table, columns, choice, call) {
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
   given <- cell_row(table, needed, call)
+  check_typed_levels(columns$given, given$types, dialect, call)
   # Numbers are made of cells where they are taken.
   is_number <- given$types %in% c("number", "exact")
   row <- given
@@ -76,6 +77,18 @@ people_query <- function(table, columns, choice, call) {
     table$from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
     choice$max_weight, dialect
   )
+}
+
+#' Refuse levels that no cell of a typed column can be; a loose engine's cell may be anything
+#' @noRd
+check_typed_levels <- function(given, types, dialect, call) {
+  if (dialect$loose) {
+    return(invisible(NULL))
+  }
+  for (name in intersect(names(given), names(types))) {
+    type <- switch(types[[name]], flag = "logical", exact = "number", types[[name]])
+    check_levels_fit(given[[name]]$levels, type, name, call)
+  }
 }
 
 #' @noRd

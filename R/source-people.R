@@ -41,6 +41,7 @@ open_rows <- function(part, columns, choice, private, call) UseMethod("open_rows
 #' @noRd
 #' @exportS3Method
 open_rows.data.frame <- function(part, columns, choice, private, call) {
+  check_classes_fit(columns, part, call)
   chosen_rows(columns, part, choice, private, call)
 }
 
@@ -79,6 +80,7 @@ stream_people <- function(table, columns, choice, private, call) {
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
   row <- cell_row(table, needed, call, given = columns$given)
+  check_typed_levels(columns$given, row$types, table$dialect, call)
   cells <- vapply(needed, streamed_column, "", row = row, choice = choice[c("subset", "weights")])
   name <- fresh_name(table$dialect)
   run_sql(con, table$dialect$make(name, paste0(

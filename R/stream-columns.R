@@ -3,8 +3,7 @@
 
 #' Columns of a regression on people, from public facts alone
 #' @param formula (`formula`)\cr outcome and main effects; `.` means all other names of `bounds`.
-#' @param bounds (`list`, named by variable as the formula writes it, PUBLIC)\cr a range
-#'   `c(lower, upper)`, or the levels of a factor.
+#' @param bounds (`list`, PUBLIC)\cr as in [dp_bounds].
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"`.
 #' @return A list: `outcome`, `regressors` (each with `name`, `expression`, `levels` or `lower`,
 #'   `upper`, `centre`, `half`), `intercept`, `names` of the columns. PUBLIC, without environments.
@@ -15,6 +14,7 @@ new_columns <- function(formula, bounds, family, call) {
       "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
     ), "argument", call)
   }
+  bounds <- named_bounds(bounds, formula[[2L]], call)
   check_bounds_list(bounds, call)
   terms <- expand_terms(formula, bounds, call)
   labels <- attr(terms, "term.labels")
@@ -37,51 +37,27 @@ new_columns <- function(formula, bounds, family, call) {
   )
 }
 
-check_bounds_list <- function(bounds, call) {
-  if (!is.list(bounds) || is.data.frame(bounds) || !length(bounds) ||
-      any(!nzchar(rlang::names2(bounds))) || anyDuplicated(names(bounds))) {
-    abort(c(
-      "{.arg bounds} must be a list named by variable.",
-      i = "For example {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
-      i = "They come from what is known about the variables, never from the data."
-    ), "bounds", call)
-  }
-}
-
-expand_terms <- function(formula, bounds, call) {
-  outcome <- all.vars(formula[[2L]])
-  others <- setdiff(names(bounds), c(outcome, plain_text(formula[[2L]])))
-  # `.` is expanded from the public bounds, never from the columns of a table.
-  skeleton <- as.data.frame(stats::setNames(
-    rep(list(0), length(others) + length(outcome)), c(outcome, others)
-  ), optional = TRUE)
-  tryCatch(
-    stats::terms(formula, data = skeleton),
-    error = function(e) abort("The formula cannot be read.", "argument", call)
-  )
-}
-
-plain_text <- function(expression) {
-  paste(deparse(expression, width.cutoff = 500L), collapse = " ")
-}
-
+#' What `bounds` say of a column of the formula: of its text, else what its variables' limits imply
+#' @return A range or levels.
+#' @noRd
 find_bounds <- function(expression, bounds, call) {
-  name <- gsub("`", "", plain_text(expression), fixed = TRUE)
-  found <- bounds[[name]]
+  found <- bounds[[written(expression)]]
   if (is.null(found)) {
-    abort(c(
-      "{.arg bounds} has no entry for {.code {name}}.",
-      i = "Give its public range, or its levels, under the name that the formula writes."
-    ), "bounds", call)
+    known <- intersect(all.vars(expression), names(bounds))
+    given <- Map(lm_bound, bounds[known], known, list(call))
+    check_known(expression, given, call)
+    image <- image_of(expression, written(expression), given, call)
+    found <- if (is.null(image$levels)) c(image$lower, image$upper) else c(FALSE, TRUE)
   }
   # A flag is a number, 0 or 1.
-  if (is.logical(found) && identical(sort(found), c(FALSE, TRUE))) c(0, 1) else found
+  if (is_flag_pair(found)) c(0, 1) else found
 }
 
 new_column <- function(expression, bounds, intercept, call) {
   check_rowwise(expression, call)
   found <- find_bounds(expression, bounds, call)
-  name <- gsub("`", "", plain_text(expression), fixed = TRUE)
+  name <- written(expression)
+  if (is.call(expression)) expression <- clipped_code(expression, bounds)
   if (is.character(found) || is.factor(found)) {
     levels <- unique(as.character(found))
     if (length(levels) < 2L || anyNA(levels)) {
@@ -91,44 +67,6 @@ new_column <- function(expression, bounds, intercept, call) {
   }
   range <- check_range(found, name, call)
   c(list(name = name, expression = expression), scale_of(range, intercept))
-}
-
-check_range <- function(range, name, call) {
-  ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&
-    range[[1L]] < range[[2L]]
-  if (!ok) {
-    abort(c(
-      "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
-      x = "They are {describe_limits(range)}.",
-      i = if (inherits(range, c("Date", "POSIXt"))) {
-        "A date is no number: make a column of numbers, such as days since a public date."
-      }
-    ), "bounds", call)
-  }
-  check_size_of_range(as.double(range), name, call)
-}
-
-#' Bounds are public: two numbers are shown as they are
-#' @noRd
-describe_limits <- function(range) {
-  if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
-    paste(format(range[[1L]]), "and", format(range[[2L]]))
-  } else {
-    describe(range)
-  }
-}
-
-#' Squares and products of a range must be numbers that a computer has
-#' @noRd
-check_size_of_range <- function(range, name, call) {
-  if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
-    abort(c(
-      "The bounds of {.code {name}} must lie within 1e100 and be 1e-100 apart at least.",
-      x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
-      i = "Use other units."
-    ), "bounds", call)
-  }
-  range
 }
 
 #' Without an intercept a column must not be moved, or the model would change
@@ -143,12 +81,14 @@ scale_of <- function(range, intercept) {
 
 new_outcome <- function(expression, bounds, family, intercept, call) {
   check_rowwise(expression, call)
-  name <- gsub("`", "", plain_text(expression), fixed = TRUE)
+  name <- written(expression)
+  code <- if (is.call(expression)) clipped_code(expression, bounds) else expression
   if (family == "gaussian") {
     range <- check_range(find_bounds(expression, bounds, call), name, call)
-    return(c(list(name = name, expression = expression), scale_of(range, intercept)))
+    return(c(list(name = name, expression = code), scale_of(range, intercept)))
   }
   found <- bounds[[name]] %||% c(0, 1)
+  expression <- code
   out <- list(name = name, expression = expression, lower = 0, upper = 1, centre = 0, half = 1)
   if (is.character(found) || is.factor(found)) {
     out$levels <- unique(as.character(found))
@@ -210,6 +150,10 @@ values_of <- function(column, data, call) {
       "{.code {column$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
     ), "data", call)
+  }
+  # A batch in which all is missing may come as flags.
+  if (!is.null(column$levels) && !is.logical(value)) {
+    check_levels_fit(column$levels, type_of_cells(value), column$name, call)
   }
   if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)
 }

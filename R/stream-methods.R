@@ -186,6 +186,7 @@ stream_lines <- function(stream, values = TRUE) {
     if (!online && stream$privacy$private) {
       paste0("  standard error of privacy noise at the horizon: ", plan_text(stream))
     },
+    doubt_lines(stream$doubts),
     if (!is.null(stream$gone)) paste0("  its state is not here any more: ", stream$gone),
     "",
     if (values) c(

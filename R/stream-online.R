@@ -41,10 +41,10 @@
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param horizon (`count` or `Inf`)\cr most steps the stream may take. `Inf`: planned for 2^30
 #'   steps, at the price of 1.4 to 1.5 times the noise.
-#' @param bounds (`list`, PUBLIC)\cr one entry a variable, under the name the formula writes: a
-#'   range
-#'   `c(lower, upper)`, to which values are clipped, or the levels of a factor. Nothing (levels,
-#'   centres, scales) is learned from rows.
+#' @param bounds (`list`, PUBLIC)\cr one entry a variable, or an expression by its text: a range
+#'   `c(lower, upper)`, to which values are clipped, or the levels of a factor; see [dp_bounds].
+#'   Nothing (levels, centres, scales) is learned from rows. At the stream's end there is a warning
+#'   where method `"gram"` released numbers that speak against them.
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
 #' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
 #' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.

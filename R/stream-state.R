@@ -219,6 +219,11 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) {
       i = "These {taken} were taken in and must not be given again; give the others."
     ), "interrupted", call)
   }
+  if (left == steps && identical(object$learner$method, "gram") && object$privacy$private) {
+    moments <- stream_moments_cpp(state)
+    object$doubts <- moment_doubts(object$columns, moments, object$released$rows)
+    warn_doubts(object$doubts, call)
+  }
   if (predict) outcome_of_score(object, done$scores) else invisible(object)
 }
 

@@ -11,7 +11,8 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "cells", "chunks", "classical-formula", "classical-regressors",
+    "aggregate-blocks", "bounds", "bounds-written", "cells", "chunks", "classical-formula",
+    "classical-regressors",
     "covariates", "data",
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
@@ -22,8 +23,8 @@ r_floors <- list(
     "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c(
-    "accountant", "advisories", "control", "ledger", "monitor-base", "monitor-draws", "noise",
-    "sensitivity"
+    "accountant", "advisories", "control", "doubts", "ledger", "monitor-base", "monitor-draws",
+    "noise", "sensitivity"
   ),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",

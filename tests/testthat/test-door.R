@@ -57,9 +57,22 @@ test_that("bounds that miss the target are refused before the charge", {
   for (fun in list(dp_release, dp_synth)) {
     error <- expect_refused("dpsc_error_bounds", "miss the target",
       log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
-      epsilon = 1, bounds = c(80, 200), fun = fun
+      epsilon = 1, bounds = list(`log(pressure)` = c(80, 200)), fun = fun
     )
     expect_match(conditionMessage(error), "log")
+    # Of 0.2.0: the expression's in one verb, the column's in others.
+    for (bounds in list(c(80, 200), log(c(80, 200)))) {
+      error <- expect_refused("dpsc_error_bounds", "whose limits",
+        log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
+        epsilon = 1, bounds = bounds, fun = fun
+      )
+      expect_match(conditionMessage(error), fixed = TRUE,
+        paste0("bounds = list(pressure = ", deparse(bounds), ")")
+      )
+      expect_match(conditionMessage(error), fixed = TRUE,
+        paste0("bounds = list(`log(pressure)` = ", deparse(bounds), ")")
+      )
+    }
     expect_refused("dpsc_error_bounds", "miss the target",
       pressure ~ enrolled, clinic_panel, c("patient", "month"),
       epsilon = 1, bounds = log(c(80, 200)), fun = fun
@@ -125,29 +138,25 @@ test_that("settings that were edited are checked again", {
   )
 })
 
-test_that("two numbers as index and fewer donors than periods: a warning before the charge", {
+test_that("two numbers as index and fewer donors than periods: an error before the charge", {
   # Six people, forty periods, the last person treated: valid either way round.
   withr::local_seed(3)
   data <- expand.grid(id = 1:41, t = 1:7)
   data$y <- stats::runif(nrow(data), -1, 1)
   data$treated <- as.numeric(data$id == 41 & data$t == 7)
   ledger <- dp_ledger(5, 1e-6)
-  charged_at_warning <- NA
-  withCallingHandlers(
+  # Everybody's last reading would be the public target.
+  expect_error(
     dp_release(y ~ treated, data, c("t", "id"), epsilon = 1, bounds = c(-1, 1), ledger = ledger),
-    dpsc_warning_index = function(w) {
-      charged_at_warning <<- nrow(as.data.frame(ledger))
-      expect_match(conditionMessage(w), "wrong way round")
-      invokeRestart("muffleWarning")
-    }
+    "wrong way round", class = "dpsc_error_index"
   )
-  expect_identical(charged_at_warning, 0L)
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
   right <- function(data, ...) {
     dp_release(y ~ treated, data, c("id", "t"), bounds = c(-1, 1), ...)
   }
   expect_no_warning(right(data, epsilon = 1))
   few <- data[data$id > 36, ]
-  expect_warning(right(few, epsilon = 1), class = "dpsc_warning_index")
+  expect_error(right(few, epsilon = 1), class = "dpsc_error_index")
   # Where names could not be taken for periods, or nothing is hidden, few donors are just few.
   expect_no_warning(right(transform(few, id = paste("unit", id)), epsilon = 1))
   expect_no_warning(right(transform(few, t = as.Date("2020-01-01") + t), epsilon = 1))
@@ -246,12 +255,43 @@ test_that("errors about donors' rows are the same for every donor, period and nu
   expect_length(unique(said), 1L)
 })
 
-test_that("the target's own rows are public: errors name it", {
+test_that("who is protected is asked before treated rows are judged, and no person is named", {
+  p <- toy_panel(5, 4, 2, k = 1)
+  own <- p$data$unit == "target01" & p$data$time == 2003
+  if (!any(own)) own <- p$data$unit == p$data$unit[p$data$treated == 1][1] & p$data$time == 2003
+  name <- p$data$unit[own]
+  broken <- list(
+    gap = p$data[!own, ], twice = rbind(p$data, p$data[own, ]),
+    missing = transform(p$data, y = replace(y, own, NA)),
+    early = transform(p$data, treated = replace(treated, p$data$unit == name, 1))
+  )
+  run <- function(data, ...) {
+    dp_synth(y ~ treated, data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1), ...)
+  }
+  for (data in broken) {
+    expect_error(run(data), "must be said who is protected", class = "dpsc_error_protect")
+    error <- expect_error(run(data, protect = "donors"), class = "dpsc_error_panel")
+    expect_no_match(conditionMessage(error), name, fixed = TRUE)
+    # Of a group the row is no person's.
+    expect_error(run(data, size = 30), class = "dpsc_error_panel")
+  }
+  expect_error(run(p$data, size = 1), class = "dpsc_error_protect")
+  expect_match(
+    conditionMessage(expect_error(run(broken$gap, size = 30))), name, fixed = TRUE
+  )
+  many <- matrix(c(NA, 1:11), 2, byrow = TRUE)
+  expect_error(
+    dp_synth(p$donors, many, 4, epsilon = 1, bounds = c(-1, 1)), class = "dpsc_error_protect"
+  )
+})
+
+test_that("a group's own rows are public: errors name it", {
   p <- toy_panel(5, 4, 2, k = 2)
   own <- p$data$unit == "target02" & p$data$time == 2003
   refused <- function(data, regexp) {
     expect_refused("dpsc_error_panel", regexp,
-      y ~ treated, data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1)
+      y ~ treated, data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1), protect = "donors",
+      size = 30
     )
   }
   refused(p$data[!own, ], "target02, which is treated, has no row")

@@ -108,7 +108,8 @@ test_that("covariates of people with gaps are their own, or the middle of the bo
   treated <- p$roster$unit[!is.na(p$roster$from)][[1L]]
   data$sex[data$unit == treated & data$time == 2001] <- NA
   limits <- split_bounds(
-    list(y = c(0, 100), age = c(0, 80), sex = c("f", "m")), c("age", "sex"), TRUE, NULL
+    list(y = c(0, 100), age = c(0, 80), sex = c("f", "m")), c("age", "sex"), TRUE, NULL,
+    quote(y)
   )
   found <- panel_from_roster(
     y ~ treated, data, c("unit", "time"), p$roster, c(0, 100), covariates = limits$covariates
@@ -136,7 +137,7 @@ test_that("what must be declared is asked for, and nothing is spent", {
   fails(na = "interpolate", roster = dp_roster(units, rep(NA, 61), 2001:2007))
   # Two dates, one of them too early.
   two <- dp_roster(units, c(rep(NA, 59), 2002, 2006), 2001:2007)
-  fails(na = "interpolate", roster = two, class = "dpsc_error_panel")
+  fails(na = "interpolate", roster = two, protect = "donors", class = "dpsc_error_panel")
   fails(na = "interpolate", roster = dp_roster(units, c(rep(NA, 60), 2002), 2001:2007))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(dp_roster(c(1, 1), c(NA, 3), 1:4), class = "dpsc_error_roster")

@@ -208,7 +208,7 @@ test_that("the order of rows does not matter", {
 })
 
 test_that("no object holds a person's value, or a sum without noise", {
-  data <- lm_people(300)
+  data <- lm_people(600)
   bounds <- lm_bounds()
   formula <- y ~ a + b
   fit <- seeded_lm(formula, data, epsilon = 1, bounds = bounds)

@@ -75,16 +75,30 @@ test_that("intervals cover", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("where nothing is identified the fit says so, and is wide", {
-  data <- lm_people(60)
-  fit <- seeded_lm(y ~ a + b, data, epsilon = 0.3, bounds = lm_bounds())
+test_that("where nothing is resolved the fit says so, and is wide", {
+  data <- lm_people(800)
+  fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
-  expect_output(print(fit), "not identified at this budget", ignore.case = TRUE)
-  expect_true(all(confint(fit)[-1L, 1L] < c(0.5, -1) & confint(fit)[-1L, 2L] > c(0.5, -1)))
+  expect_output(print(fit), "not resolved at this budget", ignore.case = TRUE)
+})
+
+test_that("what the plan knows to tell nothing is refused before the charge", {
+  for (n in c(20, 300)) {
+    ledger <- dp_ledger(1, 1e-6)
+    error <- expect_error(
+      dp_lm(y ~ a + b, lm_people(n), epsilon = 1, bounds = lm_bounds(), ledger = ledger),
+      "would identify no coefficient", class = "dpsc_error_argument"
+    )
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+  }
+  # What it says would do, does.
+  least <- as.numeric(sub(".*is ([0-9]+) rows.*", "\\1", gsub("\n", " ", conditionMessage(error))))
+  expect_true(lm_plan_cpp(c(lm_facts_of(n = least), scores = FALSE))$located)
+  expect_false(lm_plan_cpp(c(lm_facts_of(n = 0.95 * least), scores = FALSE))$located)
 })
 
 test_that("bad input is one classed error, and spends nothing", {
-  data <- lm_people(60)
+  data <- lm_people(3000)
   ledger <- dp_ledger(1, 1e-6)
   bounds <- lm_bounds()
   fails <- function(class, ...) {
@@ -128,13 +142,12 @@ test_that("bad input is one classed error, and spends nothing", {
 })
 
 test_that("the number of columns and their names do not come from rows", {
-  data <- lm_people(400)
+  data <- lm_people(700)
   data$g <- factor(data$g, levels = c("w", "v", "u", "q"))
   data$g[data$g == "v"] <- "u"
   fit <- seeded_lm(y ~ a + g, data, epsilon = 1, bounds = lm_bounds())
   expect_named(coef(fit), c("(Intercept)", "a", "gv", "gw"))
   expect_true(all(is.finite(sqrt(diag(vcov(fit))))))
-  # So few people locate nothing: what is identified nowhere has no estimate.
   expect_true(all(is.finite(coef(fit)) | !fit$identified))
   data <- lm_people(6000)
   data$g[data$g == "v"] <- "u"
@@ -184,13 +197,13 @@ test_that("submodels are free and agree with lm()'s", {
 })
 
 test_that("values of people do not exist", {
-  fit <- seeded_lm(y ~ a, lm_people(300), epsilon = 1, bounds = lm_bounds())
+  fit <- seeded_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_error(residuals(fit), class = "dpsc_error_argument")
   expect_error(fitted(fit), class = "dpsc_error_argument")
   expect_error(predict(fit), class = "dpsc_error_argument")
   expect_error(augment(fit), class = "dpsc_error_argument")
   expect_output(print(fit), "NOT PRIVATE: the nominal")
-  secure <- dp_lm(y ~ a, lm_people(300), epsilon = 1, bounds = lm_bounds())
+  secure <- dp_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_true(glance(secure)$private)
   expect_output(print(summary(secure)), "private for each row")
 })

@@ -216,7 +216,8 @@ test_that("what is wrong with outcomes is said once and spends nothing", {
   fails("dpsc_error_panel", "each once", cbind(y, y) ~ on)
   fails("dpsc_error_panel", "each once", cbind(y, y = log(z)) ~ on)
   fails("dpsc_error_bounds", "nothing for `?z", bounds = p$both["y"])
-  fails("dpsc_error_bounds", "for each outcome", bounds = c(0, 100))
+  fails("dpsc_error_bounds", "whose limits", bounds = c(0, 100))
+  fails("dpsc_error_bounds", "could be the column or the outcome", cbind(y = log(y), z) ~ on)
   fails("dpsc_error_bounds", NULL, bounds = c(p$both, list(w = c(0, 1))))
   fails("dpsc_error_bounds", NULL, bounds = list(y = c(0, 100), z = c(10, 0)))
   fails("dpsc_error_bounds", "miss the target", bounds = list(y = c(0, 100), z = c(80, 90)))
@@ -229,7 +230,8 @@ test_that("what is wrong with outcomes is said once and spends nothing", {
   fails("dpsc_error_budget", "does not hold enough", epsilon = 5)
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(
-    dp_synth(cbind(y, z) ~ on, p$data, c("unit", "time"), bounds = p$both), "`epsilon` is required"
+    dp_synth(cbind(y, z) ~ on, p$data, c("unit", "time"), bounds = p$both, protect = "donors"),
+    "`epsilon` is required"
   )
   # One column in cbind() is one outcome.
   one <- dp_synth(cbind(y) ~ on, p$data, c("unit", "time"), epsilon = Inf)

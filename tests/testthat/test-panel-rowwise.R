@@ -244,7 +244,14 @@ test_that("numbers with more than two digits do not get into labels", {
   )
   # Nor into errors, prints and releases.
   formula <- stats::as.formula(bquote(I(y - .(value)) ~ treated))
-  fit <- dp_synth(formula, p$data, index, epsilon = 5, bounds = c(-3, 3))
+  error <- expect_error(
+    dp_synth(formula, p$data, index, epsilon = 5, bounds = c(-3, 3)), class = "dpsc_error_bounds"
+  )
+  expect_no_match(
+    conditionMessage(error), substr(format(abs(value), digits = 15), 1, 6), fixed = TRUE
+  )
+  limits <- rlang::set_names(list(c(-3, 3)), written(formula[[2L]]))
+  fit <- dp_synth(formula, p$data, index, epsilon = 5, bounds = limits)
   expect_false(holds_number(fit, value))
   shown <- utils::capture.output(print(fit), print(fit$release), print(summary(fit)))
   expect_no_match(shown, substr(format(abs(value), digits = 15), 1, 6), fixed = TRUE)

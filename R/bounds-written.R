@@ -1,0 +1,272 @@
+# What `bounds` say of a formula's code, one convention for every verb: an entry named by a column
+# holds that column's limits, one named by an expression's text those of the expression.
+
+#' What `bounds` mean
+#'
+#' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()] and their
+#' plans `bounds` is a list by name, from what is known before the data are seen:
+#'
+#' * `cost = c(0, 5000)`: the limits of a *column*. Values outside are moved to the nearest limit,
+#'   before anything is computed of them: `log(cost)` is then the log of the clipped column, and its
+#'   limits follow.
+#' * `` `log(cost)` = c(0, 9) ``: the limits of an *expression*, named by its text as the formula
+#'   writes it. Its values are clipped after it was computed.
+#' * `sex = c("f", "m")`: all levels of a factor, the first of which is the baseline;
+#'   `ill = c(FALSE, TRUE)`: a logical, or numbers 0 and 1.
+#'
+#' Both entries may be given; then both clip. They work alike for outcomes, regressors and
+#' covariates. An unnamed `c(lower, upper)` is that of the outcome, where the formula's left side is
+#' a column by itself: for an expression it could mean either, and the call stops before anything is
+#' spent. Levels and types that cannot be those of a column's class are refused likewise.
+#'
+#' [dp_aggregate()] and [dp_stream_sum()] have no formula: their limits are those of the numbers
+#' that are released.
+#' @name dp_bounds
+NULL
+
+#' Code as `bounds` names it
+#' @noRd
+written <- function(code) gsub("`", "", plain_text(code), fixed = TRUE)
+
+#' Names in code that may be columns, in the order of writing
+#' @noRd
+columns_in <- function(code) all.vars(unqualified(code))
+
+plain_text <- function(expression) {
+  paste(deparse(expression, width.cutoff = 500L), collapse = " ")
+}
+
+#' A formula's left side, or an outcome without a name
+#' @noRd
+left_side <- function(formula) {
+  if (inherits(formula, "formula") && length(formula) == 3L) formula[[2L]] else quote(outcome)
+}
+
+#' `bounds` as a list by name
+#' @param bounds (`any`)\cr as the user gave it.
+#' @param left (`language`)\cr the formula's left side, of which an unnamed entry is.
+#' @param strict (`flag`)\cr refuse an unnamed entry where the left side is computed?
+#' @section Errors: `dpsc_error_bounds`.
+#' @noRd
+named_bounds <- function(bounds, left, call, strict = TRUE) {
+  if (is.null(bounds) || is.data.frame(bounds)) {
+    return(bounds)
+  }
+  if (!is.list(bounds)) bounds <- list(bounds)
+  names <- rlang::names2(bounds)
+  blank <- which(!nzchar(names))
+  if (length(blank) == 1L) {
+    if (strict) check_named(bounds, left, call)
+    names[[blank]] <- written(left)
+  }
+  rlang::set_names(bounds, vapply(names, as_written, ""))
+}
+
+#' A name of `bounds` with the spaces that R itself would write
+#' @noRd
+as_written <- function(name) {
+  code <- if (grepl("(", name, fixed = TRUE)) tryCatch(str2lang(name), error = function(e) NULL)
+  if (is.call(code)) written(code) else name
+}
+
+#' Refuse an unnamed entry of which nobody can tell whether it is the expression's or its column's
+#' @noRd
+check_named <- function(bounds, left, call) {
+  if (is.symbol(left) || is.null(bounds) || is.data.frame(bounds)) {
+    return(invisible(NULL))
+  }
+  if (!is.list(bounds)) bounds <- list(bounds)
+  blank <- which(!nzchar(rlang::names2(bounds)))
+  if (length(blank) != 1L) {
+    return(invisible(NULL))
+  }
+  limits <- bounds[[blank]]
+  several <- is.call(left) && identical(left[[1L]], quote(cbind))
+  parts <- if (several) as.list(left)[-1L] else list(left)
+  numbers <- limits_text(limits)
+  spell <- function(names) {
+    names <- ifelse(names == make.names(names), names, paste0("`", names, "`"))
+    paste0("bounds = list(", paste0(names, " = ", numbers, collapse = ", "), ")")
+  }
+  label <- code_label(left, "outcome")
+  columns <- spell(unique(unlist(lapply(parts, columns_in))))
+  text <- spell(vapply(parts, function(part) gsub("`", "", code_label(part, "outcome")), ""))
+  abort(c(
+    "{.arg bounds} must say whose limits they are: {.code {label}} is no column by itself.",
+    i = "Of the {if (several) 'columns' else 'variable'}, before the formula: {.code {columns}}.",
+    i = paste(
+      "Of the {if (several) 'outcomes' else 'expression'}, by",
+      "{if (several) 'their' else 'its'} text: {.code {text}}."
+    ),
+    i = "Nothing was spent."
+  ), "bounds", call)
+}
+
+#' A pair of limits as code; what else was given could be people's values
+#' @noRd
+limits_text <- function(x) {
+  pair <- is.atomic(x) && !is.object(x) && is.null(dim(x)) && length(x) == 2L
+  if (pair) paste(deparse(unname(x), 500L), collapse = "") else "..."
+}
+
+check_bounds_list <- function(bounds, call) {
+  if (!is.list(bounds) || is.data.frame(bounds) || !length(bounds) ||
+      any(!nzchar(rlang::names2(bounds))) || anyDuplicated(names(bounds))) {
+    abort(c(
+      "{.arg bounds} must be a list named by variable.",
+      i = "For example {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
+      i = "They come from what is known about the variables, never from the data."
+    ), "bounds", call)
+  }
+}
+
+expand_terms <- function(formula, bounds, call) {
+  check_no_bar(formula[[3L]], call)
+  outcome <- all.vars(formula[[2L]])
+  others <- setdiff(names(bounds), c(outcome, written(formula[[2L]])))
+  computed <- vapply(others, is_expression, NA)
+  # `.` is expanded from the public bounds, never from the columns of a table.
+  if ("." %in% all.vars(formula[[3L]]) && any(computed)) {
+    all <- Reduce(function(a, b) call("+", a, b), lapply(others, function(name) {
+      if (is_expression(name)) str2lang(name) else as.name(name)
+    }))
+    formula[[3L]] <- do.call(substitute, list(formula[[3L]], list(. = call("(", all))))
+  }
+  skeleton <- as.data.frame(stats::setNames(
+    rep(list(0), length(others) + length(outcome)), c(outcome, others)
+  ), optional = TRUE)
+  tryCatch(
+    stats::terms(formula, data = skeleton),
+    error = function(e) abort("The formula cannot be read.", "argument", call)
+  )
+}
+
+#' Is a name of `bounds` the text of code?
+#' @noRd
+is_expression <- function(name) {
+  code <- if (grepl("(", name, fixed = TRUE)) tryCatch(str2lang(name), error = function(e) NULL)
+  is.call(code) && all(called_by_code(code) %in% c(names(rowwise_functions), "factor", "as.factor"))
+}
+
+#' Refuse a bar between terms, which is a logical OR and looks like a second part
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_no_bar <- function(right, call) {
+  if (!is.call(right) || !is.symbol(right[[1L]])) {
+    return(invisible(NULL))
+  }
+  operator <- as.character(right[[1L]])
+  if (operator %in% c("|", "||")) {
+    verb <- verb_of(call)
+    abort(c(
+      "{.fn {verb}} has no second part of a formula: {.code {operator}} between terms is an OR.",
+      x = "The right-hand side has {.code {code_label(right, operator)}}.",
+      i = "Add terms with {.code +}. For the OR of two conditions write {.code I(a | b)}.",
+      i = "Nothing was spent."
+    ), "argument", call)
+  }
+  if (operator %in% c("+", "-", "*", ":", "/", "^", "%in%", "(")) {
+    for (part in as.list(right)[-1L]) check_no_bar(part, call)
+  }
+}
+
+#' The function the user called
+#' @noRd
+verb_of <- function(call) {
+  if (is.null(call)) "dp_lm" else as.character(call[[1L]])
+}
+
+# Limits -------------------------------------------------------------------------------------------
+
+check_range <- function(range, name, call) {
+  ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&
+    range[[1L]] < range[[2L]]
+  if (!ok) {
+    abort(c(
+      "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
+      x = "They are {describe_limits(range)}.",
+      i = if (inherits(range, c("Date", "POSIXt"))) {
+        "A date is no number: make a column of numbers, such as days since a public date."
+      }
+    ), "bounds", call)
+  }
+  check_size_of_range(as.double(range), name, call)
+}
+
+#' Bounds are public: two numbers are shown as they are
+#' @noRd
+describe_limits <- function(range) {
+  if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
+    paste(format(range[[1L]]), "and", format(range[[2L]]))
+  } else {
+    describe(range)
+  }
+}
+
+#' Squares and products of a range must be numbers that a computer has
+#' @noRd
+check_size_of_range <- function(range, name, call) {
+  if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
+    abort(c(
+      "The bounds of {.code {name}} must lie within 1e100 and be 1e-100 apart at least.",
+      x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
+      i = "Use other units."
+    ), "bounds", call)
+  }
+  range
+}
+
+#' Is it `c(FALSE, TRUE)`, in either order?
+#' @noRd
+is_flag_pair <- function(x) is.logical(x) && identical(sort(unname(x)), c(FALSE, TRUE))
+
+#' Refuse levels that no value of a column's class can be
+#' @param levels (`character`)\cr public levels.
+#' @param type (`string`)\cr `"number"`, `"logical"` or anything else; PUBLIC.
+#' @section Errors: `dpsc_error_bounds`, from the class alone.
+#' @noRd
+check_levels_fit <- function(levels, type, name, call) {
+  known <- switch(type,
+    logical = levels %in% c("FALSE", "TRUE"),
+    number = levels %in% c("FALSE", "TRUE") | is_number_text(levels),
+    TRUE
+  )
+  if (!all(known)) {
+    abort(c(
+      "The levels of {.code {name}} in {.arg bounds} cannot be those of its column.",
+      x = "The column holds {type}s; {.val {levels[!known]}} {?is/are} none.",
+      i = if (type == "logical") {
+        "Give {.code {name} = c(FALSE, TRUE)}."
+      } else {
+        "Give its range, {.code c(lower, upper)}, or its codes as numbers."
+      },
+      i = "Nothing was spent."
+    ), "bounds", call)
+  }
+}
+
+is_number_text <- function(text) {
+  value <- suppressWarnings(as.double(text))
+  !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
+}
+
+# Code ---------------------------------------------------------------------------------------------
+
+#' Code in which every column that has limits is clipped to them
+#' @param limits (`list` by column)\cr `c(lower, upper)`; what is none is left alone.
+#' @noRd
+clipped_code <- function(code, limits) {
+  limits <- Filter(function(x) is.numeric(x) && length(x) == 2L, limits)
+  if (is.symbol(code)) {
+    own <- limits[[as.character(code)]]
+    return(if (is.null(own)) code else call("pmin", call("pmax", code, own[[1L]]), own[[2L]]))
+  }
+  if (is.call(code)) {
+    parts <- as.list(code)
+    full <- !vapply(parts, identical, NA, quote(expr = )) # nolint
+    full[[1L]] <- FALSE
+    parts[full] <- lapply(parts[full], clipped_code, limits)
+    code <- as.call(parts)
+  }
+  code
+}

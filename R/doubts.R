@@ -1,0 +1,259 @@
+# What released numbers alone say against the bounds they were made with: wrong units, misspelt
+# levels, impossible slopes. Free: nothing here sees a person. How often honest numbers are doubted:
+# bench/doubts.R.
+
+# Half of the people share one value, as far as the finest radius tells: see location.hpp.
+shared_scale <- 0.5
+
+#' Sentences about bounds that the released numbers speak against
+#' @param numbers (`data.frame`)\cr a row a number: `name`, `lower`, `upper`, `end` (-1, 1: at this
+#'   bound; 0: at none), `narrow` (flag).
+#' @param few (`flag`)\cr do fewer than half of the rows count?
+#' @return Strings; none where nothing is wrong.
+#' @noRd
+doubt_words <- function(numbers, few = FALSE) {
+  if (isTRUE(few)) {
+    # Nothing else is known then.
+    return(paste(
+      "Fewer than half of the rows count: are the levels in bounds spelt as in the data? A missing",
+      "value, a level that is not listed and a row outside subset count as nothing."
+    ))
+  }
+  at <- numbers$end != 0 & !mapply(is_natural_end, numbers$lower, numbers$upper, numbers$end)
+  ends <- ifelse(numbers$end < 0, numbers$lower, numbers$upper)
+  c(
+    sprintf(
+      "Nearly all values of %s lie at their bound %s: are bounds in the units of the data?",
+      numbers$name[at], vapply(ends[at], format_value, "")
+    ),
+    sprintf(
+      paste(
+        "The values of %s spread over about a thousandth of the width of their bounds: are bounds",
+        "in the units of the data?"
+      ), numbers$name[!at & numbers$end == 0 & numbers$narrow]
+    )
+  )
+}
+
+#' Is a bound one at which honest numbers are massed: no cost, no event, or its opposite?
+#' @noRd
+is_natural_end <- function(lower, upper, end) {
+  (end < 0 && lower == 0) || (upper - lower == 1 && lower == round(lower))
+}
+
+#' The same as lines of a print
+#' @noRd
+doubt_lines <- function(doubts) {
+  if (length(doubts)) strwrap(doubts, 90L, prefix = "  ")
+}
+
+#' A warning after a release, in its own words
+#' @noRd
+warn_doubts <- function(doubts, call) {
+  if (length(doubts)) {
+    warn(c(
+      "The released numbers speak against {.arg bounds}.", rlang::set_names(doubts, "x")
+    ), "bounds", call)
+  }
+}
+
+# Regressions --------------------------------------------------------------------------------------
+
+#' What a private regression's medians, scales and moments say
+#' @param fit (`dp_lm`, `dp_glm`).
+#' @param spread (`number`)\cr of the outcome around the fit, in its units, or `NA`.
+#' @noRd
+regression_doubts <- function(fit, spread = NA_real_) {
+  release <- fit$release
+  if (!fit$privacy$private || isFALSE(fit$plan$located) || is.null(release$median)) {
+    return(character())
+  }
+  numbers <- lapply(seq_along(fit$columns$variables), function(j) {
+    variable <- fit$columns$variables[[j]]
+    if (variable$kind != "level") number_facts(fit, variable, j, spread)
+  })
+  numbers <- do.call(rbind, numbers)
+  doubt_words(numbers %||% data.frame(), few_rows(fit))
+}
+
+#' @noRd
+number_facts <- function(fit, variable, j, spread) {
+  median <- fit$release$median[[j]]
+  scale <- fit$release$scale[[j]]
+  shared <- scale == shared_scale
+  cells <- location_bits(median)
+  width <- variable$upper - variable$lower
+  own <- if (j == length(fit$columns$variables)) {
+    # A fit of a constant leaves the noise.
+    spread / width
+  } else {
+    column_spread(fit, j) * scale / 2
+  }
+  end <- if (shared && cells >= 10L && 1 - abs(median) <= 2^-cells && isTRUE(own < 0.04)) {
+    sign(median)
+  } else {
+    0
+  }
+  # Where about half share one value a small budget draws a small scale by chance.
+  surely <- isTRUE(fit$plan$signal >= 1500)
+  is_outcome <- j == length(fit$columns$variables)
+  data.frame(
+    name = variable$name, lower = variable$lower, upper = variable$upper, end = end,
+    narrow = (!shared && scale < 0.002 && surely) || (shared && is_outcome && isTRUE(own < 0.002))
+  )
+}
+
+#' How many halvings of its range located a median: it is the middle of a cell
+#' @noRd
+location_bits <- function(median) {
+  odd <- (median + 1) * 2^(3:20)
+  which(odd == round(odd))[1L] + 2L
+}
+
+#' Upper limit of a variable's released deviation, in units of its scale; shortened rows count less
+#' @noRd
+column_spread <- function(fit, j) {
+  at <- column_of_variable(fit$columns, j)
+  round <- fit$release$rounds[[1L]]
+  if (is.na(at)) NA_real_ else sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
+}
+
+#' The column that is a variable itself
+#' @noRd
+column_of_variable <- function(columns, j) {
+  match(TRUE, vapply(columns$columns, function(column) {
+    identical(as.integer(column$variables), as.integer(j)) && all(column$powers == 1L)
+  }, NA))
+}
+
+#' Do fewer than half of the rows count, surely?
+#' @noRd
+few_rows <- function(fit) {
+  counts <- fit$release$counts
+  if (!is.null(counts)) {
+    return(counts[["rows"]] + 3 * counts[["sd"]] < fit$nobs / 2)
+  }
+  weights <- vapply(fit$release$rounds, `[[`, 0, "weight")
+  sure <- length(weights) >= 3L || isTRUE(fit$release$rounds[[1L]]$sd[[1L]] < 0.03)
+  !isTRUE(fit$columns$weighted) && length(weights) && sure && max(weights) < 0.45
+}
+
+#' Slopes that no values within the bounds could have
+#'
+#' Of an indicator: further than the outcome is wide. Of a number: a slope times the number's
+#' deviation given the others is at most half the outcome's width; twice that is asked, of the
+#' released deviation's lower limit. Rows are shortened, which makes deviations smaller.
+#' @param fit (`dp_lm`)\cr with `coefficients`.
+#' @return A flag for each column that the model keeps.
+#' @noRd
+impossible_slopes <- function(fit) {
+  variables <- fit$columns$variables
+  outcome <- variables[[length(variables)]]
+  slopes <- fit$coefficients[-1L]
+  round <- fit$release$rounds[[1L]]
+  partial <- tryCatch(1 / diag(solve(round$covariance)), error = function(e) NULL)
+  uses <- table(unlist(lapply(fit$columns$columns, `[[`, "variables")))
+  vapply(seq_along(fit$kept), function(i) {
+    k <- fit$kept[[i]]
+    column <- fit$columns$columns[[k]]
+    j <- column$variables
+    alone <- length(j) == 1L && all(column$powers == 1L) && uses[[as.character(j)]] == 1L
+    if (!alone || is.na(slopes[[i]])) {
+      return(FALSE)
+    }
+    variable <- variables[[j]]
+    reach <- if (variable$kind == "level") {
+      1
+    } else if (!is.null(partial)) {
+      half <- (variable$upper - variable$lower) / 2
+      half * fit$release$scale[[j]] * sqrt(max(0, partial[[k]] - 3 * round$sd[[1L]]))
+    } else {
+      0
+    }
+    abs(slopes[[i]]) * reach > outcome$upper - outcome$lower
+  }, NA)
+}
+
+# Selections and streams ---------------------------------------------------------------------------
+
+#' What released second moments of scaled columns say
+#' @param columns (`list`)\cr from [new_columns()].
+#' @param moments (`list`)\cr `moments`, the outcome last; `sd` of an entry.
+#' @param rows (`count`)\cr how many rows there were.
+#' @param places (`integer`)\cr which of `columns$names` the moments are of.
+#' @noRd
+moment_doubts <- function(columns, moments, rows, places = seq_along(columns$names)) {
+  M <- moments$moments
+  noise <- moments$sd / rows
+  if (!columns$intercept || noise > 0.01 || rows < 1) {
+    return(character())
+  }
+  count <- M[1L, 1L]
+  if (count + 3 * moments$sd < rows / 2) {
+    return(doubt_words(data.frame(), TRUE))
+  }
+  scaled <- unlist(lapply(columns$regressors, function(column) {
+    rep(list(column), length(column_names(column, TRUE)))
+  }), recursive = FALSE)
+  scaled <- c(list(NULL), scaled, list(columns$outcome))[c(places, length(columns$names) + 1L)]
+  facts <- lapply(seq_along(scaled), function(k) {
+    column <- scaled[[k]]
+    if (is.null(column) || !is.null(column$levels)) {
+      return(NULL)
+    }
+    mean <- M[1L, k] / count
+    spread <- sqrt(max(0, M[k, k] / count - mean^2 + 2.5 * noise)) / 2
+    # Amounts are often massed near a lower bound, hardly ever near an upper one.
+    near <- if (mean > 0) 0.02 + 2 * noise else if (noise < 0.001) noise else 0
+    at <- 1 - abs(mean) < near && spread < 0.04 && noise < 0.003
+    data.frame(
+      name = column$name, lower = column$lower, upper = column$upper,
+      end = if (at) sign(mean) else 0, narrow = spread < 0.001
+    )
+  })
+  doubt_words(do.call(rbind, facts) %||% data.frame())
+}
+
+# Panels -------------------------------------------------------------------------------------------
+
+#' What a release of a panel says: how far donors spread, and where the target is
+#'
+#' Donors' moments are of differences: their level is that of the target, or of the protected group's
+#' released path. Close to a bound at which honest numbers are massed nothing can be said.
+#' @param target (`numeric` or `NULL`)\cr the public target before the treatment, outcome units.
+#' @noRd
+panel_doubts <- function(release, target = NULL) {
+  statistics <- release$statistics
+  bounds <- lapply(release$bounds, `[[`, 1L)
+  path <- statistics$treated$path
+  if (!is.numeric(path)) path <- NULL
+  if (!release$privacy$private || !is.matrix(statistics$covariance) || !length(bounds$lower) ||
+        (is.null(path) && is.null(target))) {
+    return(character())
+  }
+  half <- (bounds$upper - bounds$lower) / 2
+  level <- if (is.null(path)) {
+    mean((target - bounds$lower) / half - 1)
+  } else {
+    mean(path[seq_len(min(release$panel$T0, length(path)))])
+  }
+  off <- if (is.null(path)) 0.05 else 0.05 + 4 * max(statistics$treated$mean_sd)
+  spread <- sqrt(max(0, diag(statistics$covariance) + 2.5 * max(statistics$moment_sd)))
+  end <- if (1 - abs(level) < off) sign(level) else 0
+  if (spread >= 0.001 || is_natural_end(bounds$lower, bounds$upper, end)) {
+    return(character())
+  }
+  # Only a path that is released without much noise says that it lies at a bound.
+  if (off > 0.1) end <- 0
+  doubt_words(data.frame(
+    name = release$panel$outcome, lower = bounds$lower, upper = bounds$upper, end = end,
+    narrow = TRUE
+  ))
+}
+
+#' The same of a fit, or of a release by itself
+#' @noRd
+fit_doubts <- function(fit) {
+  target <- if (!is_released_group(fit)) fit$target[, seq_len(fit$release$panel$T0)]
+  panel_doubts(fit$release, target)
+}

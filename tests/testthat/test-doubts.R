@@ -1,0 +1,114 @@
+# What released numbers say against their bounds: wrong units, misspelt levels, impossible slopes.
+
+people_of <- function(n = 20000, seed = 2) {
+  withr::local_seed(seed)
+  data.frame(
+    wage = exp(stats::rnorm(n, 2.5, 0.5)), age = stats::runif(n, 18, 80),
+    sex = sample(c("f", "m"), n, TRUE), ill = stats::rbinom(n, 1, 0.3)
+  )
+}
+
+wage_bounds <- function(...) {
+  utils::modifyList(
+    list(wage = c(1, 500), age = c(18, 99), sex = c("f", "m"), ill = c(FALSE, TRUE)), list(...)
+  )
+}
+
+seeded <- function(code, seed = 4) {
+  withr::local_seed(seed)
+  eval.parent(substitute(code))
+}
+
+test_that("wrong units and misspelt levels are noticed after the release, by every regression", {
+  data <- people_of()
+  control <- dp_control(rng = "R")
+  doubtful <- list(
+    list("bound 1.5", wage_bounds(wage = log(c(5, 100)))),
+    list("spelt as in the data", wage_bounds(sex = c("F", "M")))
+  )
+  verbs <- list(
+    function(b) dp_lm(log(wage) ~ age + sex, data, 1, bounds = b, control = control),
+    function(b) dp_select(log(wage) ~ age + sex, data, 1, size = 2, bounds = b, control = control)
+  )
+  for (verb in verbs) {
+    withr::local_seed(4)
+    expect_no_warning(verb(wage_bounds()), class = "dpsc_warning_bounds")
+    for (one in doubtful) {
+      fit <- NULL
+      expect_warning(fit <- verb(one[[2L]]), one[[1L]], class = "dpsc_warning_bounds")
+      shown <- paste(utils::capture.output(print(fit)), collapse = " ")
+      expect_match(gsub(" +", " ", shown), one[[1L]])
+    }
+  }
+  glm <- function(b) dp_glm(ill ~ age + sex, data, epsilon = 1, bounds = b, control = control)
+  expect_no_warning(glm(wage_bounds()), class = "dpsc_warning_bounds")
+  expect_warning(glm(wage_bounds(age = c(100, 1000))), "bound 100", class = "dpsc_warning_bounds")
+  expect_warning(
+    glm(wage_bounds(sex = c("F", "M"))), "spelt as in the data", class = "dpsc_warning_bounds"
+  )
+  fit <- suppressWarnings(verbs[[1L]](doubtful[[1L]][[2L]]))
+  expect_match(paste(format(report(fit)), collapse = " "), "units of\\s+the\\s+data")
+})
+
+test_that("a stream says at its end that levels were misspelt", {
+  data <- people_of()
+  run <- function(b) {
+    stream <- dp_online(log(wage) ~ age + sex, 4, horizon = 20000, bounds = b,
+      control = dp_control(rng = "R")
+    )
+    update(stream, data[1:100, ])
+    update(stream, data[-(1:100), ])
+    stream
+  }
+  withr::local_seed(1)
+  expect_no_warning(run(wage_bounds()), class = "dpsc_warning_bounds")
+  expect_warning(
+    stream <- run(wage_bounds(sex = c("F", "M"))), "half of the rows", class = "dpsc_warning_bounds"
+  )
+  expect_output(print(stream), "half of the rows")
+})
+
+test_that("a protected group's precise zero from bounds in other units is doubted", {
+  withr::local_seed(1)
+  u <- stats::rnorm(3300)
+  Y <- 120 + 15 * u + 5 * outer(u, cos(1:10)) + stats::rnorm(33000, 0, 5)
+  run <- function(bounds) {
+    dp_synth(Y[1:3000, ], Y[3001:3300, ], 8, 1,
+      bounds = bounds, protect = "everyone", control = dp_control(rng = "R")
+    )
+  }
+  expect_no_warning(run(c(-500, 1000)), class = "dpsc_warning_bounds")
+  expect_warning(fit <- run(log(c(80, 200))), "units", class = "dpsc_warning_bounds")
+  expect_output(print(fit), "are bounds in|bounds in the units")
+})
+
+test_that("slopes that the bounds make impossible identify nothing", {
+  fit <- seeded(dp_lm(log(wage) ~ age + sex + ill, people_of(),
+    epsilon = 1, bounds = wage_bounds(), control = dp_control(rng = "R")
+  ))
+  expect_true(all(fit$identified))
+  expect_false(any(impossible_slopes(fit)))
+  width <- log(500)
+  for (term in c("sexm", "illTRUE", "age")) {
+    wild <- fit
+    wild$coefficients[[term]] <- if (term == "age") 4 * width / 18 else -1.01 * width
+    expect_identical(names(which(impossible_slopes(wild))), NULL, label = term)
+    expect_identical(names(wild$coefficients)[-1L][impossible_slopes(wild)], term)
+    expect_match(lm_doubts(wild), term, all = FALSE)
+  }
+  # Steep where the regressor hardly varies: possible.
+  wild$coefficients[] <- fit$coefficients
+  wild$coefficients[["age"]] <- 0.4 * width / 18
+  expect_false(any(impossible_slopes(wild)))
+})
+
+test_that("ends at which honest numbers are massed are told from others", {
+  expect_true(is_natural_end(0, 5000, -1))
+  expect_true(is_natural_end(0, 1, 1))
+  expect_true(is_natural_end(1, 2, -1))
+  expect_false(is_natural_end(0, 5000, 1))
+  expect_false(is_natural_end(5, 100, -1))
+  for (bits in c(3L, 8L, 13L)) {
+    for (k in c(0, 1, 2^bits - 1)) expect_identical(location_bits((k + 0.5) * 2^(1 - bits) - 1), bits)
+  }
+})
