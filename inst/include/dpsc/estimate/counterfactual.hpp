@@ -159,7 +159,11 @@ class counterfactual_estimator {
     }
     out.path.resize(T0 + T1);
     out.path.head(T0) = basis_ * basis_gram_.solve(fitted.head(p));
-    out.path.head(s_.periods_before()).array() += own.level;
+    if (s_.demean) {
+      // The level is the target's own, also where it is a feature.
+      auto before = out.path.head(s_.periods_before());
+      before.array() += own.level - before.mean();
+    }
     const double w2 = s_.weight * s_.weight;
     out.prediction /= w2;
     out.privacy /= w2;
