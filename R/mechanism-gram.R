@@ -56,7 +56,7 @@ gram_facts <- function(public) {
 #' @noRd
 has_level <- function(public) {
   (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
-    is.null(public$covariates) && !nzchar(Sys.getenv("DPSC_NOLEVEL"))
+    is.null(public$covariates)
 }
 
 #' Is there one public target whose own round the core may plan?

@@ -132,9 +132,11 @@ inline gram_features choose_features(const panel_facts& facts, double signal) {
     out = every_period(y, T1);
   } else {
     const bool level = asked >= full * static_cast<double>(T0);
-    const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), asked));
-    Eigen::MatrixXd basis = public_basis(y, static_cast<Eigen::Index>(p), level);
+    // The level takes the place of the fastest wave.
     const bool beside = !level && facts.level;
+    const double shapes = asked - (beside ? 1.0 : 0.0);
+    const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), shapes));
+    Eigen::MatrixXd basis = public_basis(y, static_cast<Eigen::Index>(p), level);
     if (beside) {
       Eigen::MatrixXd both(T0, basis.cols() + 1);
       both << Eigen::VectorXd::Constant(T0, gram_constants::level / static_cast<double>(T0)), basis;

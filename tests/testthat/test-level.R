@@ -1,0 +1,162 @@
+# A row's own level beside features that are relative to it: targets chosen for their level.
+
+# Exact moments of people with a lasting level (variance a) and an autoregression (variance s).
+level_statistics <- function(a = 1, s = 1, phi = 0.6, T0 = 6, T1 = 3, mean_sd = 0, moment_sd = 0,
+                             n = 200) {
+  plan <- gram_plan_cpp(c(gram_facts_of(T0 = T0, T1 = T1, n = n, features = 4), level = TRUE))
+  time <- seq_len(T0 + T1)
+  rows <- 0.01 * (a + s * phi^abs(outer(time, time, "-")))
+  list(
+    loadings = plan$loadings, pre = plan$pre, covariates = 0, weight = plan$weight,
+    demean = plan$demean, mean = numeric(ncol(plan$loadings)),
+    restore = diag(ncol(plan$loadings)), covariance = crossprod(plan$loadings, rows) %*% plan$loadings,
+    mean_sd = mean_sd, moment_sd = moment_sd
+  )
+}
+
+level_options <- function(s, private = TRUE) {
+  list(estimator = "ridge", private = private, penalty = NaN, half = rep(1, nrow(s$loadings)))
+}
+
+# What comes back of a level, in closed form.
+returned <- function(a, s, phi, T0, T1) {
+  k <- seq_len(T0 - 1)
+  v <- s / T0 * (1 + 2 * sum((1 - k / T0) * phi^k))
+  passing <- s * phi * (1 - phi^T0) * (1 - phi^T1) / (T0 * T1 * (1 - phi)^2)
+  (v - passing) / (a + v)
+}
+
+test_that("the level is the first of the features, in the place of a wave", {
+  y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
+  facts <- gram_facts_of(y = y, features = 4)
+  alone <- gram_plan_cpp(facts)
+  beside <- gram_plan_cpp(c(facts, level = TRUE))
+  expect_true(beside$demean)
+  expect_identical(beside$pre, alone$pre)
+  expect_equal(beside$loadings[, 1], c(rep(0.3 / 6, 6), 0, 0))
+  expect_identical(beside$loadings[, -1], alone$loadings[, -4])
+  # Where rows are not demeaned the level is there already.
+  rich <- gram_facts_of(y = y, n = 1e6)
+  expect_identical(gram_plan_cpp(c(rich, level = TRUE)), gram_plan_cpp(rich))
+})
+
+test_that("where noise hides all else a level comes back as the released variances say", {
+  for (phi in c(0, 0.6, 0.9)) {
+    s <- level_statistics(phi = phi, moment_sd = 1e-7, mean_sd = 1e-9)
+    # Beyond the edge for the estimator, far below the noise for the variances.
+    s$restore <- s$restore * 1e-3
+    s$covariance <- s$covariance * 1e6
+    s$moment_sd <- 1
+    exact <- returned(1, 1, phi, 6, 3)
+    shown <- gram_estimate_cpp(s, level_options(s), t(c(rep(0.2, 6), numeric(3))), 1)[[1L]]
+    expect_equal(mean(shown$path[7:9]), 0.2 * (1 - exact), tolerance = 0.02)
+    expect_equal(shown$path[1:6], rep(0.2, 6))
+  }
+})
+
+test_that("the estimate is the ridge regression about that return, written out", {
+  s <- level_statistics(moment_sd = 4e-4, mean_sd = 1e-9)
+  y <- 0.2 + c(0.05, -0.03, 0.02, 0, 0.01, -0.05)
+  own <- gram_estimate_cpp(s, level_options(s), t(c(y, numeric(3))), 1)[[1L]]
+  model <- gram_model(s)
+  u <- drop(y %*% s$loadings[1:6, model$A])
+  fits <- fit_penalties(model, u)
+  evidence <- vapply(fits, `[[`, 0, "evidence")
+  weight <- exp(evidence - max(evidence))
+  weight <- weight / sum(weight)
+  # Oracle of the prior: a least-squares fit over the grid of correlations.
+  prior <- oracle_return(s)
+  B0 <- rbind(rep(-prior * s$weight / 0.3, 3), matrix(0, s$pre - 1, 3))
+  post <- 0
+  for (k in seq_along(fits)) {
+    inner <- model$covariance[model$A, model$A] + fits[[k]]$penalty * crossprod(model$restore_A)
+    slopes <- B0 + solve(inner, model$covariance[model$A, model$B] -
+      model$covariance[model$A, model$A] %*% B0)
+    post <- post + weight[[k]] * drop(u %*% slopes)
+  }
+  # The noise of means is next to nothing, so nothing is shrunk.
+  expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
+  expect_equal(own$level, c(u[[1L]], s$covariance[1, 1], 4e-4), tolerance = 1e-9)
+})
+
+oracle_return <- function(s) {
+  d <- length(s$mean)
+  X <- (s$restore %*% s$covariance %*% t(s$restore))
+  spread <- tcrossprod(s$restore)
+  keep <- 2:d
+  fit_one <- function(phi) {
+    time <- seq_len(nrow(s$loadings))
+    all <- crossprod(s$loadings, phi^abs(outer(time, time, "-"))) %*% s$loadings
+    data <- expand.grid(i = keep, j = keep)
+    at <- as.matrix(data)
+    variance <- spread[cbind(at[, 1], at[, 1])] * spread[cbind(at[, 2], at[, 2])] + spread[at]^2
+    fit <- stats::lm.wfit(cbind(all[at]), X[at], 1 / variance)
+    scale <- max(0, fit$coefficients)
+    misfit <- sum((X[at] - scale * all[at])^2 / variance) / (s$moment_sd^2 / 2)
+    c(misfit, scale * mean(all[1, (s$pre + 1):d]))
+  }
+  fits <- vapply(c(0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98), fit_one, c(0, 0))
+  likely <- exp((min(fits[1, ]) - fits[1, ]) / 4)
+  -sum(likely * fits[2, ]) / sum(likely) / X[1, 1] * 0.3 / s$weight
+}
+
+test_that("the bias of a group chosen for its level is what the formula says", {
+  withr::local_seed(4)
+  N <- 2e5
+  e <- matrix(0, N, 9)
+  e[, 1] <- stats::rnorm(N)
+  for (t in 2:9) e[, t] <- 0.6 * e[, t - 1] + sqrt(1 - 0.36) * stats::rnorm(N)
+  rows <- stats::rnorm(N) + e
+  level <- rowMeans(rows[, 1:6])
+  chosen <- level > stats::quantile(level, 2 / 3)
+  change <- mean(rows[chosen, 7:9]) - mean(level[chosen])
+  expect_equal(change, -returned(1, 1, 0.6, 6, 3) * (mean(level[chosen]) - mean(level)),
+    tolerance = 0.03
+  )
+})
+
+# Average effects (truth: 0) on means of `size` people, chosen for their level or not.
+level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 = 3) {
+  runs <- vapply(seq_len(releases), function(r) {
+    withr::local_seed(r)
+    people <- stats::rnorm(n + 3 * size, 50, 6) +
+      matrix(stats::rnorm((n + 3 * size) * (T0 + T1), sd = 10), n + 3 * size)
+    others <- people[-seq_len(n), ]
+    first <- if (chosen) order(-rowMeans(others[, seq_len(T0)])) else seq_len(3 * size)
+    fit <- suppressMessages(dp_synth(people[seq_len(n), ],
+      target = colMeans(others[first[seq_len(size)], ]), T0 = T0, epsilon = 1, delta = 1e-6,
+      bounds = c(0, 100), size = size, control = dp_control(rng = "R")
+    ))
+    table <- tidy(fit, conf.int = TRUE)[1L, ]
+    c(table$estimate, table$conf.low, table$conf.high)
+  }, numeric(3L))
+  list(
+    bias = mean(runs[1, ]), cover = mean(runs[2, ] <= 0 & runs[3, ] >= 0, na.rm = TRUE),
+    refused = mean(is.na(runs[2, ]))
+  )
+}
+
+test_that("intervals of groups chosen for their level cover, those of random groups stay", {
+  skip_on_cran()
+  chosen <- level_cell(TRUE)
+  # Levels carried on: a bias of 4.3, and no interval that covers.
+  expect_gte(chosen$cover, 0.88)
+  expect_lt(abs(chosen$bias), 2)
+  random <- level_cell(FALSE)
+  expect_gte(random$cover, 0.88)
+  expect_identical(random$refused, 0)
+})
+
+test_that("where the noise hides how levels vary, a level that is far off has no interval", {
+  reason <- function(distance, variance = 1, noise = 0.8, size = 50) {
+    level_reason(list(level = c(distance, variance, noise), size = size), 1000)
+  }
+  expect_match(reason(0.5), "as if it had been chosen for it", fixed = TRUE)
+  expect_match(reason(-0.5), "as if it had been chosen for it", fixed = TRUE)
+  # As far as a random group's; one person's; and where levels are known well enough.
+  expect_null(reason(0.3))
+  expect_null(reason(0.5, size = 1))
+  expect_null(reason(0.5, noise = 0.1))
+  # A release that knows nothing of levels.
+  expect_null(level_reason(list(level = c(0, 0, 0), size = 50), 1000))
+})
