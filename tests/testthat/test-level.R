@@ -35,9 +35,10 @@ test_that("the level is the first of the features, in the place of a wave", {
   expect_identical(beside$pre, alone$pre)
   expect_equal(beside$loadings[, 1], c(rep(0.3 / 6, 6), 0, 0))
   expect_identical(beside$loadings[, -1], alone$loadings[, -4])
-  # Where rows are not demeaned the level is there already.
-  rich <- gram_facts_of(y = y, n = 1e6)
-  expect_identical(gram_plan_cpp(c(rich, level = TRUE)), gram_plan_cpp(rich))
+  # However much the budget pays for, responses stay relative to the own level.
+  rich <- gram_plan_cpp(c(gram_facts_of(y = y, n = 1e6), level = TRUE))
+  expect_true(rich$demean)
+  expect_identical(rich$pre, 6L)
 })
 
 test_that("where noise hides all else a level comes back as the released variances say", {

@@ -27,8 +27,8 @@ inline bool has_level_feature(const gram_statistics& s) {
 
 /// RELEASED; feature units, where nothing else is said.
 struct level_prior {
-  double change = 0.0;    // of the mean change after the treatment, by the level; -1 to 0 in outcomes
-  double doubt = 0.0;     // its deviation
+  double change = 0.0;  // of the mean change after the treatment, by the level; -1 to 0 in outcomes
+  double doubt = 0.0;   // its deviation
   double variance = 0.0;  // of a person's level, at least a part of its noise
   double noise = 0.0;     // deviation of the noise on it
 };
@@ -53,10 +53,9 @@ inline level_prior make_level_prior(const gram_statistics& s) {
   // Least squares, every entry by its noise; correlations by their likelihood.
   const Eigen::MatrixXd X = covariance.bottomRightCorner(d - 1, d - 1);
   const Eigen::VectorXd size = spread.diagonal().tail(d - 1);
-  const Eigen::ArrayXXd weight =
-      ((size * size.transpose()).array() +
-       spread.bottomRightCorner(d - 1, d - 1).array().square() + 1e-300)
-          .inverse();
+  const Eigen::ArrayXXd weight = ((size * size.transpose()).array() +
+                                  spread.bottomRightCorner(d - 1, d - 1).array().square() + 1e-300)
+                                     .inverse();
   const double half = std::max(s.moment_sd * s.moment_sd / 2.0, 1e-300);
   std::vector<double> misfit, change;
   for (double phi : {0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98}) {

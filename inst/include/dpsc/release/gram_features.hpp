@@ -131,9 +131,9 @@ inline gram_features choose_features(const panel_facts& facts, double signal) {
   if (std::isinf(asked)) {
     out = every_period(y, T1);
   } else {
-    const bool level = asked >= full * static_cast<double>(T0);
+    const bool level = !facts.level && asked >= full * static_cast<double>(T0);
     // The level takes the place of the fastest wave.
-    const bool beside = !level && facts.level;
+    const bool beside = facts.level;
     const double shapes = asked - (beside ? 1.0 : 0.0);
     const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), shapes));
     Eigen::MatrixXd basis = public_basis(y, static_cast<Eigen::Index>(p), level);
