@@ -149,7 +149,7 @@ test_that("intervals of groups chosen for their level cover, those of random gro
 })
 
 test_that("where the noise hides how levels vary, a level that is far off has no interval", {
-  reason <- function(distance, variance = 1, noise = 0.8, size = 50) {
+  reason <- function(distance, variance = 1, noise = 1.2, size = 50) {
     level_reason(list(level = c(distance, variance, noise), size = size), 1000)
   }
   expect_match(reason(0.5), "as if it had been chosen for it", fixed = TRUE)
