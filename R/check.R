@@ -281,3 +281,25 @@ check_plain_numbers <- function(x, name, call) {
     ), "data", call)
   }
 }
+
+#' Has every column of a data frame a value for each row? A shorter one would be recycled, and one
+#' person's values stand in the rows of others.
+#' @noRd
+check_whole_columns <- function(data, class, call) {
+  rows <- .row_names_info(data, 2L)
+  sizes <- vapply(seq_along(data), function(j) {
+    x <- .subset2(data, j)
+    if (inherits(x, "POSIXlt")) {
+      return(length(unclass(x)$sec))
+    }
+    if (is.data.frame(x)) .row_names_info(x, 2L) else (attr(x, "dim") %||% length(unclass(x)))[[1L]]
+  }, 0L)
+  damaged <- names(data)[sizes != rows]
+  if (length(damaged)) {
+    abort(c(
+      "The data frame is damaged: every column must have a value for each row.",
+      x = "{.code {damaged}} {?has/have} not.",
+      i = "Make it anew, for instance by {.code data.frame()} from its columns."
+    ), class, call)
+  }
+}

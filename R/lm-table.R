@@ -16,6 +16,7 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
       "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
     ), "data", call)
   }
+  check_whole_columns(data, "data", call)
   # The core clips every variable; what goes into a function is clipped before it.
   inner <- Filter(function(variable) !is.symbol(variable$expression), variables)
   clip <- if (clip) unlist(lapply(inner, symbols_of))

@@ -30,7 +30,7 @@ evaluate_rowwise <- function(code, environment, data, call = NULL) {
       ),
       i = paste(
         "Anything else: add it to {.arg data} as a column. The guarantee then does not cover how",
-        "it was computed; see {.code vignette(\"preparing-data\")}."
+        "it was computed; see {.code ?preparing_data}."
       )
     ), "panel", call)
   }
@@ -83,3 +83,32 @@ find_value <- function(name, environment) {
     error = function(e) NULL
   )
 }
+
+#' Preparing data without breaking the guarantee
+#'
+#' A private fit starts from the rows that it is given. **One person in, one row out**: a person's
+#' prepared row may depend on that person's own data and on public facts, and on nobody else's data.
+#' Otherwise one person is in everybody's row, and the guarantee is not about people.
+#' Nothing in a result would show it.
+#'
+#' @section Allowed:
+#'   * scale: `log(y)`, `y / 1000`, per head with published numbers;
+#'   * outliers: limits that are known, as `pmin(y, 500)`; `bounds` clips by itself;
+#'   * gaps: the person's own last value, or the middle of the bounds;
+#'   * trend and season: differences or averages of the person's own values;
+#'   * donors: a list made beforehand, from facts that may be known;
+#'   * bounds: the scale of the instrument, law, earlier publications; periods: the calendar.
+#'
+#' @section Not allowed:
+#'   * scale: `scale(y)`, `y / max(y)`, ranks, the donors' mean as 100;
+#'   * outliers: winsorising at quantiles of the sample;
+#'   * gaps: the month's mean, or imputation from other people;
+#'   * trend and season: subtracting the donors' mean of each month;
+#'   * donors: dropping people with gaps, extreme values or a poor fit before the treatment;
+#'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: those that everybody has.
+#'
+#' What is row by row can be written into the formula, `log(pmin(y, 190)) ~ treated`; what may look
+#' at several rows is an error there. A column of `data` is taken as it is: nobody can see how it came
+#' about. `vignette("preparing-data")` has examples, where vignettes are installed.
+#' @name preparing_data
+NULL

@@ -69,6 +69,7 @@ panel_from_donors <- function(source, target, T0, times = NULL, call = NULL, hid
       checked_chunks(parts[[k]], target, T0, times, call, hide)
     } else {
       check_donor_matrix(parts[[k]], call)
+      parts[[k]] <- without_grid(parts[[k]])
       check_donors_finite(parts[[k]], "donors", call)
       list(donors = parts[[k]], n = nrow(parts[[k]]), columns = ncol(parts[[k]]))
     }

@@ -6,7 +6,7 @@
 #' @param columns,choice (`list`)\cr as in [lm_source()].
 #' @return A `dp_asked`. PRIVATE.
 #' @section Errors: `dpsc_error_data`, `dpsc_error_argument`, `dpsc_error_engine`: from names and
-#'   types of columns, formula and engine; none depends on a row's values.
+#'   types of columns, formula and engine. What makes an engine fail is outside the guarantee.
 #' @noRd
 asked_people <- function(table, columns, choice, call) {
   people <- make_people(table, columns, choice, call)

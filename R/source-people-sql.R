@@ -1,7 +1,8 @@
 # SQL text for sums over people of a regression: from a row's columns to whole numbers on the core's
 # grid, and from those to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
 # are those of R/source-sql.R: only integers are summed, constants are powers of two under whole
-# numbers, one level a step. Nothing here runs anything, and nothing makes an error of a value.
+# numbers, one level a step. Nothing here runs anything. Overflow, underflow and casts that
+# an engine may refuse are kept out of the statements.
 
 # Steps of the grid in half a range.
 grid_one <- 1048576

@@ -404,7 +404,7 @@ moment_pairs <- function(d) {
   list(i = unlist(lapply(seq_len(d), seq_len)), j = rep(seq_len(d), seq_len(d)))
 }
 
-#' Cells of people by number: a block, or every so many
+#' Cells of people by number: a block, or some of them
 #' @noRd
 sql_block <- function(table, periods, first, last) {
   paste0(
@@ -413,10 +413,11 @@ sql_block <- function(table, periods, first, last) {
   )
 }
 
-sql_sample <- function(table, periods, first, step, dialect) {
+#' @param kept (`string`)\cr the table of places, quoted, from [keep_units()].
+#' @noRd
+sql_sample <- function(table, kept, periods) {
   paste0(
-    "SELECT ", paste0("q", seq_len(periods), collapse = ", "), " FROM ", table, " WHERE r > ",
-    sql_whole(first), " AND ", dialect$modulo(paste0("r - 1 - ", sql_whole(first)),
-      sql_whole(step)), " = 0 ORDER BY r"
+    "SELECT ", paste0("q", seq_len(periods), collapse = ", "), " FROM ", table, " JOIN ", kept,
+    " ON r = dpsc_u ORDER BY r"
   )
 }

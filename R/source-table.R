@@ -5,15 +5,17 @@
 #'
 #' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
 #' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
-#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are the same, bit for
-#' bit, as from the same rows in memory.
+#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are, bit for bit, those
+#' of a data frame of the same numbers and text with one row a unit and period. Where an engine gives
+#' another number than R would (of text, NUMERIC or 32-bit columns), they are those of its number.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
 #' * `dp_files()`: CSV or Parquet files, by duckdb where it is installed. Without it CSV files are
 #'   copied into a temporary SQLite file, and Parquet is refused.
 #' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
-#'   table, or different engines. A person must be in one of them only.
+#'   table, or different engines. **A person must be in one of them only**: this is assumed, and not checked. Whether somebody is
+#'   in two is itself a fact about people; who is in k places has k times the loss.
 #' * [dp_workers()]: sources that other processes hold.
 #'
 #' @section Two ways to compute:
@@ -25,7 +27,8 @@
 #' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
 #' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and
 #' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
-#' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
+#' calibrated on the placebo errors of 10,000 people (at most; up to 100,000 where the budget is so
+#' small that fewer say nothing: below `epsilon` of about 0.2), which are no sums: their rows travel
 #' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
 #' `dp_control(intervals = FALSE)`. So do the rows of the treated people whom `protect = "everyone"`
 #' protects. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()] needs rows, and is
@@ -53,10 +56,20 @@
 #' Postgres, SQLite and DuckDB are tested. SQL for Spark, BigQuery, Snowflake and SQL Server is
 #' UNTESTED: it was rendered and read, but never run.
 #'
+#' @section A query is outside the guarantee:
+#' Where `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee starts
+#' from the query's result**: its rows are the people, and their number is public and exact. So
+#' `WHERE age >= 18` tells how many are adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
+#' make one person's row change those of others. Choose rows by `subset =` of [dp_lm()] and
+#' [dp_glm()], which counts no one. With a table's or a view's name nothing of this applies, but for
+#' a view that is such a query.
+#'
 #' @section Order:
 #' People are numbered in the order of their identifiers, strings by their bytes, as in a data
-#' frame, and source after source. It decides whose errors calibrate when there are more than
-#' 10,000, and nothing else. Identifiers, like periods and the treated units, count as public.
+#' frame, and source after source. A person's identifier is part of the row that neighbours may
+#' change; it is protected. So nothing that is released depends on the order: where there are more
+#' than 10,000 people, those whose errors calibrate are drawn at random, and the engine is given
+#' their numbers in a temporary table. Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr where the rows are.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
@@ -65,7 +78,7 @@
 #'   [dp_lm()], where rows are people.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, where no formula names it.
 #' @param compute (`string`)\cr `"here"` or `"database"`, see below.
-#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of up to 10,000 people for the
+#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of 10,000 people or more for the
 #'   intervals, and of protected treated people?
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
 #' @param groups (`count`)\cr people are made wide in so many groups, one after the other: an engine
@@ -109,7 +122,10 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     }
     from <- from_text(con, table, call)
   }
-  new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups, call)
+  out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups, call)
+  # What is no name is a query.
+  out$query <- grepl("^[(]", from)
+  out
 }
 
 #' What stands after FROM
@@ -323,6 +339,27 @@ print.dp_source <- function(x, ...) {
   invisible(x)
 }
 
+#' What a guarantee over these rows rests on, which nobody checks, in words, or `NULL`
+#'
+#' PUBLIC: of how the source was given, never of its rows. A check for people in two sources would
+#' be an answer about people.
+#' @noRd
+assumptions_of <- function(x) {
+  parts <- if (inherits(x, "dp_sources")) x$parts else list(x)
+  queries <- vapply(parts, function(part) inherits(part, "dp_table") && isTRUE(part$query), NA)
+  several <- length(parts) > 1L || length(x$cluster) > 1L
+  found <- c(
+    if (any(queries)) {
+      paste(
+        "the guarantee starts from the query's result: its rows are the people, and their number",
+        "is public and exact"
+      )
+    },
+    if (inherits(x, "dp_source") && several) "nobody is in two of the sources, which is not checked"
+  )
+  if (length(found)) paste(found, collapse = "; ")
+}
+
 source_words <- function(x) {
   if (inherits(x, "dp_sources")) {
     inner <- unlist(lapply(x$parts, source_words))
@@ -339,13 +376,14 @@ source_words <- function(x) {
   how <- if (x$compute == "here") {
     "integers stream to this process"
   } else if (x$calibrate) {
-    "sums are made there, up to 10,000 people's rows calibrate here"
+    "sums are made there, some people's rows calibrate here"
   } else {
     "only sums leave it"
   }
   c(
     paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
-    if (!x$dialect$tested) "SQL for this engine is UNTESTED."
+    if (!x$dialect$tested) "SQL for this engine is UNTESTED.",
+    if (isTRUE(x$query)) "A query: the guarantee starts from its result, whose rows are counted."
   )
 }
 

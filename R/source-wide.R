@@ -273,13 +273,36 @@ asked_table <- function(wide) {
   structure(list(
     n = wide$n, calibrate = wide$calibrate, close = wide$close,
     ask = function(question, charged) ask_table(wide, question, charged),
-    sample = function(first, step, charged) {
-      rows <- max(0, ceiling((wide$n - first) / step))
-      fetch_rows(wide, sql_sample(wide$name, wide$periods, first, step, wide$dialect), rows,
-        charged, NULL
-      )
-    }
+    sample = function(places, charged) sample_table(wide, places, charged),
+    ready = function(call) check_places(wide, call)
   ), class = "dp_asked")
+}
+
+#' Rows at some places of a wide table: the places in a temporary table, so that no statement, which
+#' an engine may log, holds one
+#' @param places (`environment`)\cr see [sample_rows()]. PRIVATE.
+#' @noRd
+sample_table <- function(wide, places, charged) {
+  if (is.null(places$at)) {
+    return(fetch_rows(wide, sql_block(wide$name, wide$periods, 0, wide$n), wide$n, charged, NULL))
+  }
+  at <- places$at[places$at < wide$n] + 1
+  if (wide$n <= .Machine$integer.max) at <- as.integer(at)
+  name <- paste0(wide$name, "_at")
+  on.exit(quiet_sql(wide$con, paste("DROP TABLE", quoted(wide$con, name))))
+  kept <- keep_units(wide, name, at, NULL, if (charged) charge_stays)
+  fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged, NULL)
+}
+
+#' Can places be kept? Asked before the charge; a table that cannot is closed
+#' @noRd
+check_places <- function(wide, call) {
+  done <- FALSE
+  on.exit(if (!done) wide$close())
+  name <- paste0(wide$name, "_at")
+  keep_units(wide, name, 1L, call)
+  quiet_sql(wide$con, paste("DROP TABLE", quoted(wide$con, name)))
+  done <- TRUE
 }
 
 ask_table <- function(wide, question, charged) {

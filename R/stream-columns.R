@@ -186,6 +186,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
       "The rows must be a data frame.", x = "They are {describe_people(data)}."
     ), "data", call)
   }
+  check_whole_columns(data, "data", call)
   parts <- c(
     if (columns$intercept) list(rep(1, nrow(data))),
     lapply(columns$regressors, scaled_column, data, columns$intercept, call),

@@ -22,7 +22,8 @@ r_floors <- list(
     "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c(
-    "accountant", "control", "ledger", "monitor-base", "monitor-draws", "noise", "sensitivity"
+    "accountant", "advisories", "control", "ledger", "monitor-base", "monitor-draws", "noise",
+    "sensitivity"
   ),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",

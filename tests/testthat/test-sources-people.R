@@ -231,6 +231,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
 })
 
 test_that("an engine proves itself on people, and one that computes otherwise is refused", {
+  # Plants faults 35, 36, 37, 38, 39, 40.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(60), "people")
   refused <- function(name, fault) {

@@ -102,6 +102,7 @@ doubtful_sums <- function(query, dialect) {
 }
 
 test_that("no query sums doubles, within a person or across people", {
+  # Plants faults 28.
   made <- proof_people()
   design <- lm_design(made$columns)
   people <- function(dialect) {
@@ -155,6 +156,7 @@ panel_queries <- function(dialect, gaps) {
 }
 
 test_that("queries of panels with covariates or gaps are as they were read, and keep the rules", {
+  # Plants faults 29.
   skip_if_not_installed("RSQLite")
   for (dialect in sql_dialects()) {
     queries <- c(panel_queries(dialect, FALSE), panel_queries(dialect, TRUE))
@@ -232,6 +234,7 @@ test_that("SQLite makes the core's integers of any rows and any map", {
 })
 
 test_that("an engine proves itself, and one that rounds or reads constants otherwise is refused", {
+  # Plants faults 30, 31, 32, 33, 34.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)
   table <- in_sqlite(con, compute = "database")

@@ -106,6 +106,7 @@ test_that("one row moves everything a learner releases by what is charged, and n
 })
 
 test_that("a learner that forgets to clip is caught", {
+  # Plants faults 26.
   withr::local_seed(5)
   n <- 16
   plan <- stream_plan("blt", shape = "vector", size = 2, horizon = n)
