@@ -135,7 +135,7 @@ unseen_reason <- function(e) {
 
 # Noise on the variance of people's levels, over that variance, beyond which nothing is known of how
 # far a level that is unlike the donors' comes back. Found by simulation (bench/battery.R).
-most_level_noise <- 1
+most_level_noise <- 1.9
 
 #' Why nothing can be said of a target that was chosen for its level, or `NULL`
 #'

@@ -74,10 +74,12 @@ inline level_prior make_level_prior(const gram_statistics& s) {
     sum += likely * change[k];
     total += likely;
   }
-  // All that can come back is the level itself.
+  // All that can come back is the level itself. What the noise may have made of the variance of
+  // levels counts against a return, and one that cannot be told from noise says nothing of it.
   const double most = s.weight / s.loadings.col(0).sum();
-  out.change = std::min(0.0, std::max(-most, sum / total / out.variance));
-  out.doubt = 0.5 * std::fabs(out.change);
+  const double full = std::min(0.0, std::max(-most, sum / total / (out.variance + out.noise)));
+  out.change = full * std::max(0.0, 1.0 - out.noise / out.variance);
+  out.doubt = 0.5 * std::fabs(full);
   return out;
 }
 
