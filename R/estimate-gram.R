@@ -83,8 +83,7 @@ interval_spread <- function(release, e, estimator) {
     return(list(raw = !is.null(release$statistics$leave_one_out)))
   }
   intervals <- release$statistics$intervals
-  reason <- no_interval_reason(release, intervals, e$size, estimator) %||% unseen_reason(e) %||%
-    level_reason(e, release$panel$n)
+  reason <- no_interval_reason(release, intervals, e$size, estimator) %||% unseen_reason(e)
   if (!is.null(reason)) {
     return(list(reason = reason))
   }
@@ -129,28 +128,6 @@ unseen_reason <- function(e) {
     paste(
       "before the treatment the target varies far more than the donors as released: most of them",
       "are alike, and the noise hid the others, or the target is unlike them"
-    )
-  }
-}
-
-# Noise on the variance of people's levels, over that variance, beyond which nothing is known of how
-# far a level that is unlike the donors' comes back. Found by simulation (bench/battery.R).
-most_level_noise <- 1.9
-
-#' Why nothing can be said of a target that was chosen for its level, or `NULL`
-#'
-#' Within two standard deviations of what a random group of its size would have it was not, for all
-#' that is known.
-#' @param e (`list`)\cr a target's estimate, see [estimate_gram()]; `level`: how far its level is
-#'   from the donors', the released variance of one person's and the noise on it. RELEASED.
-#' @noRd
-level_reason <- function(e, n) {
-  level <- as.list(stats::setNames(e$level, c("distance", "variance", "noise")))
-  far <- abs(level$distance) > 2 * sqrt((level$variance + level$noise) * (1 / e$size + 1 / n))
-  if (isTRUE(far) && level$noise > most_level_noise * level$variance) {
-    paste(
-      "before the treatment the target's level is far from that of as many people like the donors,",
-      "as if it had been chosen for it, and the noise hides how far such levels come back"
     )
   }
 }

@@ -123,8 +123,7 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
         _["released"] = e.released, _["hidden"] = e.hidden, _["disagreement"] = e.disagreement,
         _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,
-        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation,
-        _["level"] = Rcpp::NumericVector::create(e.distance, e.level_variance, e.level_noise));
+        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation);
   }
   return out;
 }

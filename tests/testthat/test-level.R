@@ -27,6 +27,30 @@ returned <- function(a, s, phi, T0, T1) {
   (v - passing) / (a + v)
 }
 
+# The same return from released moments.
+oracle_return <- function(s) {
+  d <- length(s$mean)
+  X <- (s$restore %*% s$covariance %*% t(s$restore))
+  spread <- tcrossprod(s$restore)
+  keep <- 2:d
+  fit_one <- function(phi) {
+    time <- seq_len(nrow(s$loadings))
+    all <- crossprod(s$loadings, phi^abs(outer(time, time, "-"))) %*% s$loadings
+    data <- expand.grid(i = keep, j = keep)
+    at <- as.matrix(data)
+    variance <- spread[cbind(at[, 1], at[, 1])] * spread[cbind(at[, 2], at[, 2])] + spread[at]^2
+    fit <- stats::lm.wfit(cbind(all[at]), X[at], 1 / variance)
+    scale <- max(0, fit$coefficients)
+    misfit <- sum((X[at] - scale * all[at])^2 / variance) / (s$moment_sd^2 / 2)
+    c(misfit, scale * mean(all[1, (s$pre + 1):d]))
+  }
+  fits <- vapply(c(0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98), fit_one, c(0, 0))
+  likely <- exp((min(fits[1, ]) - fits[1, ]) / 4)
+  noise <- s$moment_sd * spread[1, 1]
+  full <- -sum(likely * fits[2, ]) / sum(likely) / (X[1, 1] + noise) * 0.3 / s$weight
+  full * (1 - noise / X[1, 1])
+}
+
 test_that("the level is the first of the features, in the place of a wave", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   facts <- gram_facts_of(y = y, features = 4)
@@ -78,31 +102,7 @@ test_that("the estimate is the ridge regression about that return, written out",
   }
   # The noise of means is next to nothing, so nothing is shrunk.
   expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
-  expect_equal(own$level, c(u[[1L]], s$covariance[1, 1], 4e-4), tolerance = 1e-9)
 })
-
-oracle_return <- function(s) {
-  d <- length(s$mean)
-  X <- (s$restore %*% s$covariance %*% t(s$restore))
-  spread <- tcrossprod(s$restore)
-  keep <- 2:d
-  fit_one <- function(phi) {
-    time <- seq_len(nrow(s$loadings))
-    all <- crossprod(s$loadings, phi^abs(outer(time, time, "-"))) %*% s$loadings
-    data <- expand.grid(i = keep, j = keep)
-    at <- as.matrix(data)
-    variance <- spread[cbind(at[, 1], at[, 1])] * spread[cbind(at[, 2], at[, 2])] + spread[at]^2
-    fit <- stats::lm.wfit(cbind(all[at]), X[at], 1 / variance)
-    scale <- max(0, fit$coefficients)
-    misfit <- sum((X[at] - scale * all[at])^2 / variance) / (s$moment_sd^2 / 2)
-    c(misfit, scale * mean(all[1, (s$pre + 1):d]))
-  }
-  fits <- vapply(c(0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98), fit_one, c(0, 0))
-  likely <- exp((min(fits[1, ]) - fits[1, ]) / 4)
-  noise <- s$moment_sd * spread[1, 1]
-  full <- -sum(likely * fits[2, ]) / sum(likely) / (X[1, 1] + noise) * 0.3 / s$weight
-  full * (1 - noise / X[1, 1])
-}
 
 test_that("the bias of a group chosen for its level is what the formula says", {
   withr::local_seed(4)
@@ -149,18 +149,4 @@ test_that("intervals of groups chosen for their level cover, those of random gro
   random <- level_cell(FALSE)
   expect_gte(random$cover, 0.88)
   expect_identical(random$refused, 0)
-})
-
-test_that("where the noise hides how levels vary, a level that is far off has no interval", {
-  reason <- function(distance, variance = 0.5, noise = 1, size = 50) {
-    level_reason(list(level = c(distance, variance, noise), size = size), 1000)
-  }
-  expect_match(reason(0.5), "as if it had been chosen for it", fixed = TRUE)
-  expect_match(reason(-0.5), "as if it had been chosen for it", fixed = TRUE)
-  # As far as a random group's; one person's; and where levels are known well enough.
-  expect_null(reason(0.3))
-  expect_null(reason(0.5, size = 1))
-  expect_null(reason(0.5, noise = 0.1))
-  # A release that knows nothing of levels.
-  expect_null(level_reason(list(level = c(0, 0, 0), size = 50), 1000))
 })

@@ -45,9 +45,6 @@ struct target_estimate {
   double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
   double penalty = 0.0;          // per donor
   double variation = 0.0;        // of the pre-period about its own level, over the donors'
-  // Where the level is a feature: how far the target's is from the donors' (feature units), the
-  // variance of one person's, and the noise on that.
-  double distance = 0.0, level_variance = 0.0, level_noise = 0.0;
 };
 
 /// The same for one donor, by form: entry 0 the average, then the periods.
@@ -169,11 +166,6 @@ class counterfactual_estimator {
     }
     // What the level's return may differ from its prior by, as far as the moments did not decide.
     out.disagreement.array() += square(level_.doubt) * doubt;
-    if (level_.variance > 0.0) {
-      out.distance = own.u[0];
-      out.level_variance = level_.variance;
-      out.level_noise = level_.noise;
-    }
     out.path.resize(T0 + T1);
     out.path.head(T0) = basis_ * basis_gram_.solve(fitted.head(p));
     if (s_.demean) {

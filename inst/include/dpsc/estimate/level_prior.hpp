@@ -29,8 +29,6 @@ inline bool has_level_feature(const gram_statistics& s) {
 struct level_prior {
   double change = 0.0;  // of the mean change after the treatment, by the level; -1 to 0 in outcomes
   double doubt = 0.0;   // its deviation
-  double variance = 0.0;  // of a person's level, at least a part of its noise
-  double noise = 0.0;     // deviation of the noise on it
 };
 
 /// Covariance over time of an autoregression of variance one.
@@ -47,8 +45,8 @@ inline level_prior make_level_prior(const gram_statistics& s) {
   const Eigen::MatrixXd covariance = s.restore * s.covariance * s.restore.transpose();
   const Eigen::MatrixXd spread = s.restore * s.restore.transpose();
   level_prior out;
-  out.noise = s.moment_sd * spread(0, 0);
-  out.variance = std::max({covariance(0, 0), 0.5 * out.noise, 1e-12});
+  const double noise = s.moment_sd * spread(0, 0);
+  const double variance = std::max({covariance(0, 0), 0.5 * noise, 1e-12});
 
   // Least squares, every entry by its noise; correlations by their likelihood.
   const Eigen::MatrixXd X = covariance.bottomRightCorner(d - 1, d - 1);
@@ -77,8 +75,8 @@ inline level_prior make_level_prior(const gram_statistics& s) {
   // All that can come back is the level itself. What the noise may have made of the variance of
   // levels counts against a return, and one that cannot be told from noise says nothing of it.
   const double most = s.weight / s.loadings.col(0).sum();
-  const double full = std::min(0.0, std::max(-most, sum / total / (out.variance + out.noise)));
-  out.change = full * std::max(0.0, 1.0 - out.noise / out.variance);
+  const double full = std::min(0.0, std::max(-most, sum / total / (variance + noise)));
+  out.change = full * std::max(0.0, 1.0 - noise / variance);
   out.doubt = 0.5 * std::fabs(full);
   return out;
 }
