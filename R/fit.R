@@ -106,7 +106,9 @@
 #' data that are far from normal. It is measured (`bench/battery.R` of the sources,
 #' `bench/results/battery.csv`) and is no theorem: the target is taken for a unit like the donors,
 #' or a mean of such people who stray independently of each other. A shock that hits the whole group
-#' is part of its effect.
+#' is part of its effect. People who were chosen for their level before the treatment come back in
+#' part; the fit allows for that (method `"gram"`, one adoption date, no covariates). It is wrong
+#' for a group whose distance will last.
 #'
 #' There is no interval, and the print says why, where donors and budget cannot calibrate one: at
 #' `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for a

@@ -46,8 +46,17 @@ gram_facts <- function(public) {
     y = public$y, features = public$control$features %||% NaN,
     intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size,
     covariates = NROW(public$covariates), targeted = has_one_target(public),
-    thrice = three_rounds(public)
+    thrice = three_rounds(public), level = has_level(public)
   )
+}
+
+#' Is a row's own level among the features, beside those that are relative to it?
+#'
+#' Of the ridge estimator alone; a protected group, several dates and covariates do without.
+#' @noRd
+has_level <- function(public) {
+  (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
+    is.null(public$covariates)
 }
 
 #' Is there one public target whose own round the core may plan?

@@ -195,9 +195,18 @@ real_panels <- list(
 
 # Targets: persons ("person"), means of k persons ("mean20"), persons chosen from batches of 200
 # because their past is the most extreme or the flattest ("edge", "flat"), or means of the k whose
-# level is the lowest of 200: a group that is no random sample of the donors ("low20").
+# level is the lowest of 200: a group that is no random sample of the donors ("low20"). "third30",
+# "twothirds30": means of 30 people from the upper third, or upper two thirds, by their past's mean.
 people_per_target <- function(kind) {
-  if (kind == "person") 1L else if (grepl("^mean", kind)) group_size(kind) else 200L
+  if (kind == "person") return(1L)
+  if (grepl("^mean", kind)) return(group_size(kind))
+  if (upper_share(kind) == 0) return(200L)
+  max(90L, as.integer(ceiling(group_size(kind) / upper_share(kind))))
+}
+
+# Of people by the mean of their past: those that targets are drawn from.
+upper_share <- function(kind) {
+  if (grepl("^third", kind)) 1 / 3 else if (grepl("^twothirds", kind)) 2 / 3 else 0
 }
 
 group_size <- function(kind) as.integer(sub("[a-z]+", "", kind))
@@ -221,6 +230,16 @@ choose_targets <- function(people, kind, T0) {
     keep <- unlist(lapply(split(keep, batch), function(i) {
       i[order(rowMeans(pre[i, , drop = FALSE]))[seq_len(each)]]
     }))
+  }
+  if (upper_share(kind) > 0) {
+    size <- group_size(kind)
+    keep <- unlist(lapply(split(keep, batch), function(i) {
+      # Ties of whole numbers are broken by chance, as is who of the upper share is a target.
+      upper <- i[order(-rowMeans(pre[i, , drop = FALSE]), stats::runif(each))]
+      upper <- upper[seq_len(round(upper_share(kind) * each))]
+      upper[sample.int(length(upper), size)]
+    }))
+    each <- size
   }
   mean_of <- function(x) {
     if (!is.null(x)) unname(rowsum(x[keep, , drop = FALSE], batch[keep])) / each

@@ -244,7 +244,7 @@ privacy_ratio <- function(panel, epsilon, repeats) {
 acceptance <- function(cells) {
   limit <- ifelse(cells$n >= 1000 & cells$epsilon >= 1, 1.3,
     ifelse(cells$n >= 300 & cells$n < 1000, 1.5, NA))
-  limit[grepl("edge|flat|low", cells$target)] <- NA
+  limit[grepl("edge|flat|low|third", cells$target)] <- NA
   worst <- function(columns, combine) {
     suppressWarnings(apply(as.matrix(cells[columns]), 1L, combine, na.rm = TRUE))
   }

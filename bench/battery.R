@@ -4,6 +4,8 @@
 #   Rscript bench/battery.R            the grid below; about 40 minutes on one core
 #   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
 #   Rscript bench/battery.R holdout    designs that nothing is tuned on (battery-holdout.R)
+#   Rscript bench/battery.R selected   targets chosen for their level; writes battery-selected.csv.
+#                                      DPSC_BENCH_SCALE=5: 20 releases of 25 targets a cell
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
 # Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is.
@@ -56,6 +58,19 @@ special_grid <- function() {
     grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0),
     grid_rows(c("factor", "ar1", "walk", "poisson"), 1000, 10, 4, "1 4 Inf", 12, 40, "low20",
       repeats = 0)
+  )
+}
+
+# Groups and persons from the upper third, or upper two thirds, of the mean before the treatment,
+# and random ones beside them.
+selected_grid <- function() {
+  chosen <- c("ar1", "factor", "binary", "poisson", "costs", "season", "walk")
+  upper <- c("third", "twothirds")
+  kinds <- c(outer(upper, c(1, 30, 200), paste0), "mean30", "mean200")
+  rbind(
+    grid_rows(chosen, c(1500, 5000), 12, 4, "1 Inf", 4, 25, kinds, repeats = 0),
+    grid_rows(chosen, 1500, 6, 4, "1 Inf", 4, 25, kinds, repeats = 0),
+    grid_rows(chosen, 1500, 24, 4, "1 Inf", 4, 25, kinds, repeats = 0)
   )
 }
 
@@ -164,12 +179,14 @@ main <- function(what) {
   }
   cells <- switch(what,
     quick = run_grid(quick_grid()),
+    selected = run_grid(selected_grid()),
     holdout = run_grid(default_grid(names(holdout_designs)), holdout_designs),
     run_grid(rbind(default_grid(), special_grid(), real_grid()))
   )
   print_battery(cells)
   save_results(cells, switch(what,
-    quick = "battery-quick.csv", holdout = "battery-holdout.csv", "battery.csv"
+    quick = "battery-quick.csv", holdout = "battery-holdout.csv",
+    selected = "battery-selected.csv", "battery.csv"
   ))
 }
 

@@ -19,6 +19,7 @@ inline dpsc::panel_facts as_facts(const Rcpp::List& x) {
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
   if (x.containsElementNamed("covariates")) facts.covariates = Rcpp::as<int>(x["covariates"]);
   if (x.containsElementNamed("targeted")) facts.targeted = Rcpp::as<bool>(x["targeted"]);
+  if (x.containsElementNamed("level")) facts.level = Rcpp::as<bool>(x["level"]);
   if (x.containsElementNamed("thrice")) facts.thrice = Rcpp::as<bool>(x["thrice"]);
   facts.group = x.containsElementNamed("group") && Rcpp::as<bool>(x["group"]);
   return facts;

@@ -33,7 +33,7 @@ dpsc::panel_facts as_facts(const Rcpp::List& x) {
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
   facts.group = Rcpp::as<bool>(x["group"]);
-  facts.targeted = true;
+  facts.targeted = facts.level = true;
   return facts;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fixed_normals.hpp"
+#include "level_prior.hpp"
 #include "predict_columns.hpp"
 
 namespace dpsc {
@@ -98,6 +99,10 @@ class counterfactual_estimator {
     forms_ << Eigen::VectorXd::Constant(T1, 1.0 / static_cast<double>(T1)),
         Eigen::MatrixXd::Identity(T1, T1);
     basis_ = s.loadings.topLeftCorner(s.T0(), s.pre);
+    // A penalty that the user fixed draws to no change.
+    if (options.kind == estimator_kind::ridge && std::isnan(options.penalty) &&
+        has_level_feature(s))
+      level_ = make_level_prior(s);
     prepare();
     prepare_variation();
   }
@@ -133,6 +138,7 @@ class counterfactual_estimator {
     target_estimate out;
     out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
     Eigen::MatrixXd second = out.privacy;
+    double doubt = 0.0;
     Eigen::MatrixXd posts(T1, static_cast<Eigen::Index>(fits_.size()));
     for (std::size_t k = 0; k < fits_.size(); ++k) {
       const prepared& fit = fits_[k];
@@ -143,6 +149,7 @@ class counterfactual_estimator {
       at.tail(T1) += fit.slopes.transpose() * own.u;
       posts.col(static_cast<Eigen::Index>(k)) = at.tail(T1);
       fitted += share * at;
+      doubt += share * square(fit.rest.dot(own.u));
       if (options_.errors) {
         out.prediction += share * fit.prediction;
         out.privacy += share * privacy_covariance(model_, fit.g, model_.restore_A * w);
@@ -157,9 +164,15 @@ class counterfactual_estimator {
       const Eigen::VectorXd apart = posts.col(k) - fitted.tail(T1);
       out.disagreement += weights[k] * apart * apart.transpose();
     }
+    // What the level's return may differ from its prior by, as far as the moments did not decide.
+    out.disagreement.array() += square(level_.doubt) * doubt;
     out.path.resize(T0 + T1);
     out.path.head(T0) = basis_ * basis_gram_.solve(fitted.head(p));
-    out.path.head(s_.periods_before()).array() += own.level;
+    if (s_.demean) {
+      // The level is the target's own, also where it is a feature.
+      auto before = out.path.head(s_.periods_before());
+      before.array() += own.level - before.mean();
+    }
     const double w2 = s_.weight * s_.weight;
     out.prediction /= w2;
     out.privacy /= w2;
@@ -293,6 +306,7 @@ class counterfactual_estimator {
     Eigen::MatrixXd solve;       // p x p
     Eigen::MatrixXd slopes;      // p x T1
     Eigen::MatrixXd lift;        // p x p: fitted features of the pre-period
+    Eigen::VectorXd rest;        // p: what the prior of the level keeps
     Eigen::MatrixXd g;           // whitened x T1: directions of the residual
     Eigen::MatrixXd prediction;  // T1 x T1
     // By form:
@@ -345,10 +359,19 @@ class counterfactual_estimator {
     return noise > 0.0 ? signal / (signal + noise) : 1.0;
   }
 
+  static double square(double x) { return x * x; }
+
+  // Where noise is all there is, a path stays at the target's level, or comes back from there as
+  // the released variances say; about `features::level`.
+  double flat_of(const features& own) const {
+    const double back = level_.change * own.u[0] / s_.weight;
+    return own.mean - own.level + (level_.change != 0.0 ? back : 0.0);
+  }
+
   // Shrunk; never beyond the bounds.
   void finish(Eigen::VectorXd& post, const features& own, double noise) const {
     if (options_.is_private) {
-      const double flat = own.mean - own.level;
+      const double flat = flat_of(own);
       post.array() -= flat;
       post *= kept(post, noise);
       post.array() += flat + own.level;
@@ -369,7 +392,7 @@ class counterfactual_estimator {
     const Eigen::MatrixXd moved = spectrum.eigenvectors() *
                                   spectrum.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal() *
                                   fixed_normals(T1);
-    const double flat = own.mean - own.level;
+    const double flat = flat_of(own);
     const Eigen::VectorXd centre =
         ((post.array() - flat) * kept(post.array() - flat, noise) + flat).matrix();
     Eigen::MatrixXd paths(T1, moved.cols());
@@ -407,7 +430,10 @@ class counterfactual_estimator {
 
   void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,
                const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& lift) {
-    prepared fit{penalty, log_prior, log_det, solve, slopes, lift, {}, {}, {}, {}, {}, {}, {}, {}};
+    Eigen::VectorXd rest = -lift.row(0).transpose();
+    rest[0] += 1.0;
+    prepared fit{penalty, log_prior, log_det, solve, slopes, lift, rest, {},
+                 {},      {},        {},      {},    {},     {},   {}};
     if (options_.errors) add_errors(fit);
     fits_.push_back(std::move(fit));
   }
@@ -424,9 +450,15 @@ class counterfactual_estimator {
   }
 
   void add_ridge(double penalty, double log_prior, const Eigen::MatrixXd& shape) {
-    const column_prediction at = predict_columns(model_, penalty, shape);
-    add_fit(penalty, log_prior, at.solve, at.log_det, at.slopes,
-            model_.covariance.topLeftCorner(s_.pre, s_.pre) * at.solve);
+    column_prediction at = predict_columns(model_, penalty, shape);
+    const Eigen::MatrixXd lift = model_.covariance.topLeftCorner(s_.pre, s_.pre) * at.solve;
+    // Ridge regression about the level's prior change instead of none.
+    if (level_.change != 0.0) {
+      const Eigen::VectorXd kept = -at.solve * model_.covariance.col(0).head(s_.pre);
+      at.slopes.colwise() += level_.change * kept;
+      at.slopes.row(0).array() += level_.change;
+    }
+    add_fit(penalty, log_prior, at.solve, at.log_det, at.slopes, lift);
   }
 
   void add_mean() {
@@ -469,7 +501,8 @@ class counterfactual_estimator {
     const Eigen::VectorXd mean = s_.mean.head(p);
     const Eigen::MatrixXd second = mean * mean.transpose() + model_.covariance.topLeftCorner(p, p);
     const double typical = second.trace() - flat_.dot(second * flat_);
-    const double noise = model_.moment_sd * model_.restore_A.squaredNorm();
+    const double noise = model_.moment_sd * (model_.restore_A.squaredNorm() -
+                                             (model_.restore_A * flat_).squaredNorm());
     typical_variation_ = std::max({typical, noise, 1e-12});
   }
 
@@ -481,6 +514,7 @@ class counterfactual_estimator {
   Eigen::LDLT<Eigen::MatrixXd> basis_gram_;
   std::vector<prepared> fits_;
   Eigen::VectorXd flat_;
+  level_prior level_;
   double typical_variation_ = 1.0;
 };
 

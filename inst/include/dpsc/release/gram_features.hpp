@@ -21,6 +21,7 @@ struct panel_facts {
   bool targeted = false;  // a round of its own for y, where it pays
   bool thrice = false;    // a third round of moments, where it pays, also without one for y
   bool group = false;     // intervals are for the mean of many people, not for one
+  bool level = false;     // rows' own level is a feature, too, where they are demeaned
 };
 
 /// Found by simulation over public designs (bench/accuracy.R); none depends on data.
@@ -31,6 +32,8 @@ constexpr double first_round = 0.25 / 0.97;
 constexpr double features = 1.5;
 // With so many features per period, rows are neither demeaned nor compressed.
 constexpr double full = 1.5;
+// Weight of the level beside demeaned features; the second round finds its own scale.
+constexpr double level = 0.3;
 // Weight of a post-period's value among the features.
 constexpr double weight = 0.65;
 // kappa^2 of the first release; of the second 26 / x within limits.
@@ -126,9 +129,17 @@ inline gram_features choose_features(const panel_facts& facts, double signal) {
   if (std::isinf(asked)) {
     out = every_period(y, T1);
   } else {
-    const bool level = asked >= full * static_cast<double>(T0);
-    const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), asked));
-    const Eigen::MatrixXd basis = public_basis(y, static_cast<Eigen::Index>(p), level);
+    const bool level = !facts.level && asked >= full * static_cast<double>(T0);
+    // The level takes the place of the fastest wave.
+    const bool beside = facts.level;
+    const double shapes = asked - (beside ? 1.0 : 0.0);
+    const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), shapes));
+    Eigen::MatrixXd basis = public_basis(y, static_cast<Eigen::Index>(p), level);
+    if (beside) {
+      Eigen::MatrixXd both(T0, basis.cols() + 1);
+      both << Eigen::VectorXd::Constant(T0, gram_constants::level / static_cast<double>(T0)), basis;
+      basis = both;
+    }
     out.pre = basis.cols();
     out.weight = gram_constants::weight;
     out.demean = !level;
