@@ -29,7 +29,7 @@ struct lm_facts {
 /// Shares of the budget: one table, fixed before the first draw.
 struct lm_shares {
   double location = 0.0;  // of all its draws
-  double limits = 0.0;    // of all radii and clips
+  double limits = 0.0;    // of radii and the clip
   double moments = 0.0;
   double counts = 0.0, scores = 0.0;
   int rounds = 0;
@@ -50,13 +50,14 @@ struct lm_plan {
   lm_scores_plan scores;
   double total = 0.0, rho = 0.0;
   double signal = 0.0;    // n sqrt(rho)
+  double reach = 1.5;     // clips after the first, in deviations of the residual
   bool resolved = false;  // can the moments of all columns be told from noise?
   std::vector<step_record> records;
 };
 
 namespace lm_constants {
 constexpr double location = 0.12, location_small = 0.25, location_least = 0.08;
-constexpr double limits = 0.05;
+constexpr double first_limits = 0.01, radius = 0.03;  // first radius and clip, the radius kept
 constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
 constexpr int rounds = 6, rounds_small = 3;
@@ -109,29 +110,37 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
   // Pure noise grows with the number of rounds, not with its root.
-  shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
-  shares.limits = rest * lm_constants::limits;
+  shares.rounds = out.resolved && found && budget.gaussian() ? (int)KN("T",6) : (int)KN("TS",3);out.reach=KN("CM",1.5);
+  const double first_limit = rest * KN("FL",.01), kept_radius = rest * KN("RS",.03);
+  shares.limits = 2.0 * first_limit + kept_radius;
   shares.moments = rest - shares.location - shares.limits;
   shares.check();
 
   out.records = out.location.records;
   const double moments = shares.moments / shares.rounds;
-  const double per_limit = shares.limits / (2.0 * shares.rounds);
   const double rho_round = lm_rho(budget, p, 1) * moments * (budget.gaussian() ? 1.0 : moments);
   for (int t = 0; t < shares.rounds; ++t) {
     const bool first = t == 0, last = t + 1 == shares.rounds;
     const std::string at = " of round " + std::to_string(t + 1);
     lm_round_plan round;
-    round.exponent = budget.exponent(per_limit);
     const double root = std::sqrt(d);
-    round.radii = limit_grid(0.5 * root, (first ? 8.0 : 3.0) * root, 0.25);
-    round.clips = first ? limit_grid(0.5, 8.0, 0.5) : limit_grid(0.5, 2.0, 0.25);
-    const double x = round.exponent, most = 0.03 * n;
-    round.radius_price = std::min(8.0 / x, 0.04 * n);
-    round.clip_price =
-        std::min((last ? 1.5 : 0.75) * std::max(std::sqrt(2.0 * d / rho_round), 1.0 / x), most);
-    round.records.push_back(budget.choice_record("radius" + at, round.exponent));
-    round.records.push_back(budget.choice_record("clip" + at, round.exponent));
+    if (t < 2) {
+      const double longest = std::sqrt(std::sqrt(rho_round/.75*1.5) * n / (KN("RM",4) * std::sqrt(d)));
+      round.radii = first ? limit_grid(KN("R1",.25) * root, 8.0 * root, 0.25)
+                          : limit_grid(KN("R0",.7) * root, std::max(longest, KN("RL",1.2)*root), 0.25);
+      round.radius_exponent = budget.exponent(first ? first_limit : kept_radius);
+      const double M2=std::pow(round.radii.back(),2.0)-std::pow(round.radii.front(),2.0);
+      round.radius_price = std::max(KN("PA",.3), KN("PB",0)*round.radius_exponent*n*std::pow(d,KN("PC",1))/M2);
+      round.records.push_back(budget.choice_record("radius" + at, round.radius_exponent));
+    }
+    if (first) {
+      round.clips = limit_grid(0.25, 8.0, 0.25);
+      round.clip_exponent = budget.exponent(first_limit);
+      round.clip_price = KN("PCL",.5);
+      round.beyond = std::erfc(KN("CM",1.5)/std::sqrt(2.0));
+      round.records.push_back(budget.choice_record("clip" + at, round.clip_exponent));
+    }
+    if (last) round.far = 3.0 / KN("CM",1.5);
     plan_outer(round, "moments" + at, n, p, first ? first_weight : 1.0, budget, moments);
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
@@ -139,6 +148,11 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
+}
+
+/// Some deviations of what the fit leaves. Post-processing.
+inline double next_clip(const lm_plan& plan, const lm_round& last, const lm_solution& solution) {
+  return std::min(2.0 * last.clip, std::max(0.25 * last.clip, plan.reach * std::sqrt(solution.residual)));
 }
 
 struct lm_release {
@@ -155,13 +169,15 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   lm_frame frame = lm_frame::start(facts.design.p());
   lm_kept kept;
   kept.most = facts.kept;
-  double clip = 1.0;
+  double radius = 0.0, clip = 0.0;
   for (const lm_round_plan& round : plan.rounds) {
     out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
-                                       clip, kept, draws, tick));
-    clip = out.rounds.back().clip;
+                                       radius, clip, kept, draws, tick));
+    radius = out.rounds.back().radius;
     const lm_pool pool(out.rounds);
-    frame = next_frame(pool, solve_pool(pool));
+    const lm_solution solution = solve_pool(pool);
+    frame = next_frame(pool, solution);
+    clip = next_clip(plan, out.rounds.back(), solution);
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
@@ -205,7 +221,7 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
       return nearest;
     };
     worst =
-        std::max({worst, among(step.radii, round.radius), among(step.clips, round.clip / clip)});
+        std::max({worst, 0.0});
     const double unit = lm_features(columns, frame).unit();
     lm_round made = round;
     const double zoom =
