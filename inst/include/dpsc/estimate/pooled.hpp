@@ -57,6 +57,7 @@ inline double clip_slope(const lm_round& round) {
 /// All rounds in the frame of the last one. RELEASED.
 struct lm_pool {
   explicit lm_pool(const std::vector<lm_round>& given) : rounds(given) {
+    share_weight();
     const lm_frame& last = rounds.back().frame;
     const Eigen::Index p = last.centre.size();
     const Eigen::PartialPivLU<Eigen::MatrixXd> inverse(last.whiten);
@@ -100,7 +101,7 @@ struct lm_pool {
   /// A round with a far wider clip than the last one's has far noisier residuals, or biased ones.
   bool left_out(std::size_t t) const { return rounds[t].clip > 2.0 * last().clip * 1.0001; }
 
-  const std::vector<lm_round>& rounds;
+  std::vector<lm_round> rounds;  // per unit of their mean weight
   Eigen::MatrixXd covariance;                 // of w, last frame, not shrunk
   double sd = 0.0;                            // of its noise, off the diagonal
   std::vector<Eigen::VectorXd> slope, cross;  // of each round, last frame
@@ -110,6 +111,25 @@ struct lm_pool {
   std::vector<Eigen::MatrixXd> own;
   std::vector<double> own_variance;
   std::vector<double> kept_slope;  // what a round's clip leaves of cross moments
+
+ private:
+  /// A round's own weight is noisy, and would multiply what it says of the others' slope.
+  void share_weight() {
+    const std::size_t from = rounds.size() > 1 ? 1 : 0;
+    double mean = 0.0;
+    for (std::size_t t = from; t < rounds.size(); ++t) mean += rounds[t].weight;
+    mean = std::min(1.0, std::max(least_weight, mean / static_cast<double>(rounds.size() - from)));
+    for (lm_round& round : rounds) {
+      const double f = std::max(round.weight, least_weight) / mean;
+      round.covariance *= f;
+      round.cross *= f;
+      round.variance *= f;
+      round.sd_covariance *= f;
+      round.sd_cross *= f;
+      round.sd_variance *= f;
+      round.weight = mean;
+    }
+  }
 };
 
 /// Rounds weighted as their cross moments deserve at a slope theta: sum_t w_t (c_t / k_t + C_t b_t)

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "../noise/symmetric.hpp"
@@ -55,47 +54,6 @@ inline void plan_outer(lm_round_plan& out, const std::string& label, double n, E
     return;
   }
   throw budget_too_small();
-}
-
-/// Losses of radii are whole multiples of 2^-leverage_bits rows.
-constexpr int leverage_bits = 10;
-
-/// Losses of radii from counts beyond the squares l_1 < .. < l_K of all: the sum over rows of
-/// (l(|w|^2) - l_k)_+ / (l_K - l_1), l(v) the least of the l that is not below v, or l_K.
-///
-/// Rows are nested: a replaced row moves all losses one way, and by 2^leverage_bits at most.
-inline std::vector<std::int64_t> leverage_losses(const std::vector<std::int64_t>& beyond,
-                                                 const std::vector<double>& squares) {
-  std::vector<std::int64_t> out(beyond.size(), 0);
-  const double span = squares.back() - squares.front();
-  for (std::size_t k = out.size() - 1; k-- > 0;) {
-    const double step = std::ldexp((squares[k + 1] - squares[k]) / span, leverage_bits);
-    out[k] = out[k + 1] + static_cast<std::int64_t>(std::floor(step)) * beyond[k];
-  }
-  return out;
-}
-
-/// Losses of clips: rows beyond them, less those that may be. They move one way, too.
-inline std::vector<std::int64_t> clip_losses(const std::vector<std::int64_t>& beyond,
-                                             double allowed) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t count : beyond)
-    out.push_back(std::max<std::int64_t>(0, count - static_cast<std::int64_t>(allowed)));
-  return out;
-}
-
-/// One of the candidates by its loss, in multiples of 2^-bits, and a price a step up.
-inline std::size_t choose_limit(std::vector<std::int64_t> losses, int bits, double price,
-                                double exponent, const std::string& label, noise& draws) {
-  private_choice choice;
-  choice.losses = std::move(losses);
-  choice.shift = 30;
-  choice.units = exponent_units(std::ldexp(exponent, -bits), choice.shift);
-  // Public, so that it may be in the losses.
-  const auto step = static_cast<std::int64_t>(std::ldexp(price / exponent, bits));
-  for (std::size_t k = 0; k < choice.losses.size(); ++k)
-    choice.losses[k] += step * static_cast<std::int64_t>(k);
-  return draws.choose(label, choice);
 }
 
 /// What a round released, in its own frame: per unit of weight. RELEASED.
@@ -153,7 +111,7 @@ inline double limit_steps(double limit, double unit) {
   return std::max(1.0, std::floor(limit / unit));
 }
 
-/// `radius` and `clip`: where the plan has no candidates.
+/// `radius` and `clip` are public, or from what was released before.
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
                               const lm_round_plan& plan, double n, double radius, double clip,
@@ -173,27 +131,11 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   question.constant = plan.constant;
   lm_round_rows rows(source, question, n, kept, tick);
 
-  std::size_t record = 0;
   out.radius = radius;
-  if (!plan.radii.empty()) {
-    std::vector<double> squares;
-    for (double r : plan.radii) squares.push_back(std::pow(steps(r), 2.0));
-    out.radius = plan.radii[choose_limit(leverage_losses(rows.beyond_lengths(squares), squares),
-                                         leverage_bits, plan.radius_price, plan.radius_exponent,
-                                         plan.records[record++].label, draws)];
-  }
   out.clip = clip;
-  if (!plan.clips.empty()) {
-    std::vector<double> limits;
-    for (double c : plan.clips) limits.push_back(steps(c));
-    const auto beyond = rows.beyond_residuals(steps(out.radius), limits);
-    out.clip = plan.clips[choose_limit(clip_losses(beyond, plan.beyond * n), 0, plan.clip_price,
-                                       plan.clip_exponent, plan.records[record++].label, draws)];
-  } else {
-    rows.at_radius(steps(out.radius));
-  }
-  const Eigen::MatrixXd noisy = add_symmetric(
-      rows.gram(steps(out.clip)), plan.records[record].label, plan.kind, plan.noise, draws);
+  rows.at_radius(steps(radius));
+  const Eigen::MatrixXd noisy = add_symmetric(rows.gram(steps(clip)), plan.records[0].label,
+                                              plan.kind, plan.noise, draws);
   if (plan.far > 0.0)
     kept.far = static_cast<double>(
         rows.beyond_residuals(steps(out.radius), {steps(plan.far * out.clip)}).front());

@@ -32,11 +32,6 @@ struct lm_frame {
 
 /// Public constants of a round.
 struct lm_round_plan {
-  // Candidates; none: the radius of the round before, and a clip from its released moments.
-  std::vector<double> radii, clips;
-  double radius_exponent = 0.0, clip_exponent = 0.0;
-  double radius_price = 0.0, clip_price = 0.0;  // a step up, as a log-ratio
-  double beyond = 0.0;                          // share of residuals that may lie beyond the clip
   double far = 0.0;  // clips from which on a residual is counted; 0: not counted
   law kind = law::discrete_gaussian;
   double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: whole

@@ -29,14 +29,13 @@ struct lm_facts {
 /// Shares of the budget: one table, fixed before the first draw.
 struct lm_shares {
   double location = 0.0;  // of all its draws
-  double limits = 0.0;    // of radii and the clip
   double moments = 0.0;
   double counts = 0.0, scores = 0.0;
   int rounds = 0;
 
   void check() const {
-    if (!(location >= 0.0 && limits > 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 &&
-          rounds > 0 && location + limits + moments + counts + scores <= 1.0 + 1e-12))
+    if (!(location >= 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 &&
+          rounds > 0 && location + moments + counts + scores <= 1.0 + 1e-12))
       throw std::logic_error("the shares of a regression exceed the budget");
   }
 };
@@ -50,6 +49,8 @@ struct lm_plan {
   lm_scores_plan scores;
   double total = 0.0, rho = 0.0;
   double signal = 0.0;    // n sqrt(rho)
+  double first_radius = 0.0;
+  double radius = 0.0, longest = 0.0;  // of the rounds after the first: at least, and at most
   double reach = 1.5;     // clips after the first, in deviations of the residual
   bool resolved = false;  // can the moments of all columns be told from noise?
   std::vector<step_record> records;
@@ -57,7 +58,6 @@ struct lm_plan {
 
 namespace lm_constants {
 constexpr double location = 0.12, location_small = 0.25, location_least = 0.08;
-constexpr double first_limits = 0.01, radius = 0.03;  // first radius and clip, the radius kept
 constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
 constexpr int rounds = 6, rounds_small = 3;
@@ -69,13 +69,6 @@ inline double lm_rho(const total_budget& budget, Eigen::Index p, int rounds) {
   if (budget.gaussian()) return budget.rho();
   const double m = static_cast<double>(p) + 2.0;
   return budget.total() * budget.total() / (2.0 * m * (m + 3.0) * rounds);
-}
-
-/// From high down to low by 2^-octaves, increasing.
-inline std::vector<double> limit_grid(double low, double high, double octaves) {
-  std::vector<double> out;
-  for (double x = high; x > low * 0.999; x *= std::pow(2.0, -octaves)) out.insert(out.begin(), x);
-  return out;
 }
 
 inline lm_plan plan_lm(const lm_facts& facts) {
@@ -110,37 +103,23 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
   // Pure noise grows with the number of rounds, not with its root.
-  shares.rounds = out.resolved && found && budget.gaussian() ? (int)KN("T",6) : (int)KN("TS",3);out.reach=KN("CM",1.5);
-  const double first_limit = rest * KN("FL",.01), kept_radius = rest * KN("RS",.03);
-  shares.limits = 2.0 * first_limit + kept_radius;
-  shares.moments = rest - shares.location - shares.limits;
+  shares.rounds = out.resolved && found && budget.gaussian() ? (int)KN("T",6) : (int)KN("TS",3);
+  shares.moments = rest - shares.location;
   shares.check();
 
   out.records = out.location.records;
   const double moments = shares.moments / shares.rounds;
   const double rho_round = lm_rho(budget, p, 1) * moments * (budget.gaussian() ? 1.0 : moments);
+  const double strength = std::sqrt(2.0 * lm_rho(budget, p, 1) * shares.moments) * std::sqrt(n/d);
+  out.first_radius = KN("R1",1.25)*std::sqrt(d);
+  out.radius = std::sqrt(d)*std::min(KN("RT",2.5),std::max(KN("R0",1.0), KN("RK",0)*strength));
+  out.reach = std::min(3.0,std::max(KN("CM",1.5),KN("CK",0)*strength));
+  out.longest = std::sqrt(std::sqrt(2.0 * lm_rho(budget, p, 1) * shares.moments) * n / (KN("RM",10)*std::sqrt(d)));
   for (int t = 0; t < shares.rounds; ++t) {
     const bool first = t == 0, last = t + 1 == shares.rounds;
     const std::string at = " of round " + std::to_string(t + 1);
     lm_round_plan round;
-    const double root = std::sqrt(d);
-    if (t < 2) {
-      const double longest = std::sqrt(std::sqrt(rho_round/.75*1.5) * n / (KN("RM",4) * std::sqrt(d)));
-      round.radii = first ? limit_grid(KN("R1",.25) * root, 8.0 * root, 0.25)
-                          : limit_grid(KN("R0",.7) * root, std::max(longest, KN("RL",1.2)*root), 0.25);
-      round.radius_exponent = budget.exponent(first ? first_limit : kept_radius);
-      const double M2=std::pow(round.radii.back(),2.0)-std::pow(round.radii.front(),2.0);
-      round.radius_price = std::max(KN("PA",.3), KN("PB",0)*round.radius_exponent*n*std::pow(d,KN("PC",1))/M2);
-      round.records.push_back(budget.choice_record("radius" + at, round.radius_exponent));
-    }
-    if (first) {
-      round.clips = limit_grid(0.25, 8.0, 0.25);
-      round.clip_exponent = budget.exponent(first_limit);
-      round.clip_price = KN("PCL",.5);
-      round.beyond = std::erfc(KN("CM",1.5)/std::sqrt(2.0));
-      round.records.push_back(budget.choice_record("clip" + at, round.clip_exponent));
-    }
-    if (last) round.far = 3.0 / KN("CM",1.5);
+    if (last) round.far = 3.0 / out.reach;
     plan_outer(round, "moments" + at, n, p, first ? first_weight : 1.0, budget, moments);
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
@@ -152,7 +131,47 @@ inline lm_plan plan_lm(const lm_facts& facts) {
 
 /// Some deviations of what the fit leaves. Post-processing.
 inline double next_clip(const lm_plan& plan, const lm_round& last, const lm_solution& solution) {
-  return std::min(2.0 * last.clip, std::max(0.25 * last.clip, plan.reach * std::sqrt(solution.residual)));
+  return std::min(2.0 * last.clip,
+                  std::max(0.25 * last.clip, plan.reach * std::sqrt(solution.residual)));
+}
+
+/// Where a column is 0 or 1, or a product of such: the share of its rarer value. Else 0.
+inline double rarer_share(const lm_design& design, Eigen::Index k, double mean) {
+  const lm_column& column = design.columns[static_cast<std::size_t>(k)];
+  for (int j : column.variables)
+    if (!design.variables[static_cast<std::size_t>(j)].indicator) return 0.0;
+  const double share = column.is_variable() ? (1.0 + mean) / 2.0 : mean;
+  return std::max(0.0, std::min(share, 1.0 - share));
+}
+
+/// Columns that are 0 wherever column k is: those whose variables include its own.
+inline double columns_within(const lm_design& design, Eigen::Index k) {
+  const std::vector<int>& own = design.columns[static_cast<std::size_t>(k)].variables;
+  double out = 0.0;
+  for (const lm_column& column : design.columns)
+    out += std::all_of(own.begin(), own.end(), [&](int j) {
+      return std::find(column.variables.begin(), column.variables.end(), j) !=
+             column.variables.end();
+    });
+  return out;
+}
+
+/// Where whitened columns have variance one a group of share q has a mean square of (1 - q) / q
+/// along each column of its own. The radius holds the rarest group that the noise leaves.
+/// Post-processing: shares are from released means.
+inline double next_radius(const lm_plan& plan, const lm_design& design, const lm_round& last) {
+  const double p = static_cast<double>(design.p());
+  const Eigen::VectorXd mean =
+      last.frame.centre + last.frame.whiten.transpose().partialPivLu().solve(last.mean);
+  double square = plan.radius * plan.radius;
+  for (Eigen::Index k = 0; k < design.p(); ++k) {
+    const double q = rarer_share(design, k, mean[k]);
+    if (!(q > 0.0)) continue;
+    const double own = columns_within(design, k);
+    const double reach = own * (1.0 - q) / q + p - own;
+    if (reach <= plan.longest * plan.longest) square = std::max(square, reach);
+  }
+  return std::sqrt(square);
 }
 
 struct lm_release {
@@ -169,11 +188,11 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   lm_frame frame = lm_frame::start(facts.design.p());
   lm_kept kept;
   kept.most = facts.kept;
-  double radius = 0.0, clip = 0.0;
+  double radius = plan.first_radius, clip = plan.reach;
   for (const lm_round_plan& round : plan.rounds) {
     out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
                                        radius, clip, kept, draws, tick));
-    radius = out.rounds.back().radius;
+    radius = next_radius(plan, facts.design, out.rounds.back());
     const lm_pool pool(out.rounds);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
