@@ -9,7 +9,6 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "moments_model.hpp"
 
 namespace dpsc {
-inline double KN(const char*n,double d){ const char*v=std::getenv(n); return v?std::atof(v):d; }
 
 /// Share of a residual's shift that clipping may hide, against its length.
 constexpr double clipping_doubt = 0.05;
@@ -284,6 +282,10 @@ inline lm_solution solve_pool(const lm_pool& pool) {
 /// columns that repeat each other would use up the grid.
 constexpr double longest_direction = 256.0;
 
+/// The second whitening lengthens a direction by the inverse root of this at most: one whose rows
+/// are cut looks short.
+constexpr double longest_lengthening = 0.25;
+
 /// The frame of the next round.
 inline lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   const lm_round& last = pool.last();
@@ -301,7 +303,7 @@ inline lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   }
   const double edge = spectral_edge(pool.sd * std::sqrt(2.0), p);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
-  const double least = pool.rounds.size() > 1 ? KN("LEAST",0.25) : 1e-12;
+  const double least = pool.rounds.size() > 1 ? longest_lengthening : 1e-12;
   const Eigen::VectorXd values =
       (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(least);
   out.whiten =

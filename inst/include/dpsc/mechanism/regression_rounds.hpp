@@ -111,10 +111,11 @@ inline double limit_steps(double limit, double unit) {
   return std::max(1.0, std::floor(limit / unit));
 }
 
-/// `radius` and `clip` are public, or from what was released before.
+/// `radius` and `clip` are public, or from what was released before; so is `far`, from where on
+/// residuals are counted (0: they are not).
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
-                              const lm_round_plan& plan, double n, double radius, double clip,
+                              const lm_round_plan& plan, double n, double radius, double clip, double far,
                               lm_kept& kept, noise& draws, const ticker& tick) {
   const lm_columns columns(design, location);
   const lm_features features(columns, frame);
@@ -136,9 +137,8 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   rows.at_radius(steps(radius));
   const Eigen::MatrixXd noisy = add_symmetric(rows.gram(steps(clip)), plan.records[0].label,
                                               plan.kind, plan.noise, draws);
-  if (plan.far > 0.0)
-    kept.far = static_cast<double>(
-        rows.beyond_residuals(steps(out.radius), {steps(plan.far * out.clip)}).front());
+  if (far > 0.0)
+    kept.far = static_cast<double>(rows.beyond_residuals(steps(radius), {steps(far)}).front());
   const lm_outer sums(plan, design.p(), steps(out.radius), steps(out.clip));
   rounds_detail::read_moments(out, noisy, plan, n, sums.zoom() / unit, sums.residual_zoom() / unit);
   return out;

@@ -32,7 +32,6 @@ struct lm_frame {
 
 /// Public constants of a round.
 struct lm_round_plan {
-  double far = 0.0;  // clips from which on a residual is counted; 0: not counted
   law kind = law::discrete_gaussian;
   double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: whole
   double noise = 0.0;  // variance on the diagonal (half of it off), or Laplace scale

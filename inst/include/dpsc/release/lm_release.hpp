@@ -3,6 +3,7 @@
 
 #include <Eigen/Core>
 #include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -51,16 +52,23 @@ struct lm_plan {
   double signal = 0.0;    // n sqrt(rho)
   double first_radius = 0.0;
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: at least, and at most
-  double reach = 1.5;     // clips after the first, in deviations of the residual
+  double strength = 0.0;               // mu of all moments, times the root of n
   bool resolved = false;  // can the moments of all columns be told from noise?
   std::vector<step_record> records;
 };
 
 namespace lm_constants {
-constexpr double location = 0.12, location_small = 0.25, location_least = 0.08;
+constexpr double location_most = 0.4, location_least = 0.08;
 constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
-constexpr int rounds = 6, rounds_small = 3;
+constexpr double least_found = 7.0;  // n x / 2 of a location draw, where cells are few
+constexpr int scale_bits = 6;
+constexpr int rounds = 5, rounds_small = 3;
+// Radii over the root of p, and clips over the residual's deviation: as large as the noise allows.
+constexpr double first_radius = 1.25, widest_radius = 2.5, radius_gain = 0.1;
+constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
+constexpr double longest = 0.33;  // of n mu over the root of p: the square of the largest radius
+constexpr double far = 3.0;       // deviations
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
 
@@ -97,29 +105,33 @@ inline lm_plan plan_lm(const lm_facts& facts) {
     const double least = location_exponent(budget, rest * location_least / draws) * n / 2.0;
     const double ratio = wanted_location / least;
     const double wanted = location_least * (budget.gaussian() ? ratio * ratio : ratio);
-    shares.location = rest * std::min(location_small, std::max(location_least, wanted));
-    out.location = plan_location(budget, shares.location / draws, n, facts.located);
+    shares.location = rest * std::min(location_most, std::max(location_least, wanted));
+    out.location =
+        plan_location(budget, shares.location / draws, n, facts.located, least_found, scale_bits);
   }
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
   // Pure noise grows with the number of rounds, not with its root.
-  shares.rounds = out.resolved && found && budget.gaussian() ? (int)KN("T",6) : (int)KN("TS",3);
+  shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
   shares.moments = rest - shares.location;
   shares.check();
 
   out.records = out.location.records;
   const double moments = shares.moments / shares.rounds;
-  const double rho_round = lm_rho(budget, p, 1) * moments * (budget.gaussian() ? 1.0 : moments);
-  const double strength = std::sqrt(2.0 * lm_rho(budget, p, 1) * shares.moments) * std::sqrt(n/d);
-  out.first_radius = KN("R1",1.25)*std::sqrt(d);
-  out.radius = std::sqrt(d)*std::min(KN("RT",2.5),std::max(KN("R0",1.0), KN("RK",0)*strength));
-  out.reach = std::min(3.0,std::max(KN("CM",1.5),KN("CK",0)*strength));
-  out.longest = std::sqrt(std::sqrt(2.0 * lm_rho(budget, p, 1) * shares.moments) * n / (KN("RM",10)*std::sqrt(d)));
+  const double share = shares.moments * (budget.gaussian() ? 1.0 : shares.moments);
+  const double mu = std::sqrt(2.0 * lm_rho(budget, p, shares.rounds) * share);
+  out.strength = mu * std::sqrt(n);
+  double numbers = 0.0;
+  for (Eigen::Index k = 0; k < p; ++k) numbers += !facts.design.of_indicators(k);
+  const double wide = std::min(
+      widest_radius, std::max(1.0, radius_gain * out.strength / std::sqrt(d)));
+  out.first_radius = lm_constants::first_radius * std::sqrt(d);
+  out.radius = std::sqrt(wide * wide * numbers + d - numbers);
+  out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
   for (int t = 0; t < shares.rounds; ++t) {
-    const bool first = t == 0, last = t + 1 == shares.rounds;
+    const bool first = t == 0;
     const std::string at = " of round " + std::to_string(t + 1);
     lm_round_plan round;
-    if (last) round.far = 3.0 / out.reach;
     plan_outer(round, "moments" + at, n, p, first ? first_weight : 1.0, budget, moments);
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
@@ -129,17 +141,15 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   return out;
 }
 
-/// Some deviations of what the fit leaves. Post-processing.
-inline double next_clip(const lm_plan& plan, const lm_round& last, const lm_solution& solution) {
-  return std::min(2.0 * last.clip,
-                  std::max(0.25 * last.clip, plan.reach * std::sqrt(solution.residual)));
-}
+/// Public constants of the first round, and what rounds after it make of released moments.
+struct lm_limits {
+  double radius, clip, far;
+};
 
 /// Where a column is 0 or 1, or a product of such: the share of its rarer value. Else 0.
 inline double rarer_share(const lm_design& design, Eigen::Index k, double mean) {
   const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-  for (int j : column.variables)
-    if (!design.variables[static_cast<std::size_t>(j)].indicator) return 0.0;
+  if (!design.of_indicators(k)) return 0.0;
   const double share = column.is_variable() ? (1.0 + mean) / 2.0 : mean;
   return std::max(0.0, std::min(share, 1.0 - share));
 }
@@ -159,7 +169,7 @@ inline double columns_within(const lm_design& design, Eigen::Index k) {
 /// Where whitened columns have variance one a group of share q has a mean square of (1 - q) / q
 /// along each column of its own. The radius holds the rarest group that the noise leaves.
 /// Post-processing: shares are from released means.
-inline double next_radius(const lm_plan& plan, const lm_design& design, const lm_round& last) {
+inline double radius_of(const lm_plan& plan, const lm_design& design, const lm_round& last) {
   const double p = static_cast<double>(design.p());
   const Eigen::VectorXd mean =
       last.frame.centre + last.frame.whiten.transpose().partialPivLu().solve(last.mean);
@@ -172,6 +182,22 @@ inline double next_radius(const lm_plan& plan, const lm_design& design, const lm
     if (reach <= plan.longest * plan.longest) square = std::max(square, reach);
   }
   return std::sqrt(square);
+}
+
+/// The clip is some deviations of what the fit leaves: the fewer, the more noise a row of that
+/// radius asks for. Post-processing.
+inline lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_round& last,
+                             const lm_solution& solution) {
+  using namespace lm_constants;
+  const double radius = radius_of(plan, design, last), deviation = std::sqrt(solution.residual);
+  const double reach =
+      std::min(most_reach, std::max(least_reach, reach_gain * plan.strength / radius));
+  const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, reach * deviation));
+  return {radius, clip, lm_constants::far * clip / reach};
+}
+
+inline lm_limits first_limits(const lm_plan& plan) {
+  return {plan.first_radius, lm_constants::first_reach, 0.0};
 }
 
 struct lm_release {
@@ -188,15 +214,16 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   lm_frame frame = lm_frame::start(facts.design.p());
   lm_kept kept;
   kept.most = facts.kept;
-  double radius = plan.first_radius, clip = plan.reach;
-  for (const lm_round_plan& round : plan.rounds) {
-    out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
-                                       radius, clip, kept, draws, tick));
-    radius = next_radius(plan, facts.design, out.rounds.back());
+  lm_limits limits = first_limits(plan);
+  for (std::size_t t = 0; t < plan.rounds.size(); ++t) {
+    const bool counted = plan.counts.made && t + 1 == plan.rounds.size();
+    out.rounds.push_back(release_round(source, facts.design, out.location, frame, plan.rounds[t],
+                                       facts.n, limits.radius, limits.clip,
+                                       counted ? limits.far : 0.0, kept, draws, tick));
     const lm_pool pool(out.rounds);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    clip = next_clip(plan, out.rounds.back(), solution);
+    limits = next_limits(plan, facts.design, out.rounds.back(), solution);
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
@@ -228,19 +255,14 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
     worst = std::max(worst, std::fabs(own.level - want.level) / (1.0 + std::fabs(want.level)));
   };
   lm_frame frame = lm_frame::start(facts.design.p());
-  double clip = 1.0;
+  lm_limits limits = first_limits(plan);
   std::vector<lm_round> sofar;
   for (std::size_t t = 0; t < plan.rounds.size(); ++t) {
     const lm_round& round = release.rounds[t];
     const lm_round_plan& step = plan.rounds[t];
     compare_frames(round.frame, frame);
-    const auto among = [](const std::vector<double>& values, double x) {
-      double nearest = std::numeric_limits<double>::infinity();
-      for (double v : values) nearest = std::min(nearest, std::fabs(v - x) / v);
-      return nearest;
-    };
-    worst =
-        std::max({worst, 0.0});
+    compare(Eigen::Vector2d(round.radius, round.clip),
+            Eigen::Vector2d(limits.radius, limits.clip));
     const double unit = lm_features(columns, frame).unit();
     lm_round made = round;
     const double zoom =
@@ -251,10 +273,11 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
             Eigen::Vector3d(made.sd_covariance, made.sd_cross, made.sd_variance));
     compare(Eigen::Vector2d(round.sd_mean, round.sd_residual),
             Eigen::Vector2d(made.sd_mean, made.sd_residual));
-    clip = round.clip;
     sofar.push_back(round);
     const lm_pool pool(sofar);
-    frame = next_frame(pool, solve_pool(pool));
+    const lm_solution solution = solve_pool(pool);
+    frame = next_frame(pool, solution);
+    limits = next_limits(plan, facts.design, round, solution);
   }
   if (release.counts)
     worst = std::max(worst, std::fabs(release.counts->sd / plan.counts.sigma - 1.0));
