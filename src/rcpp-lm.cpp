@@ -83,7 +83,7 @@ Rcpp::List from_release(const dpsc::lm_release& release) {
                                       _["scale"] = release.location.scale, _["rounds"] = rounds);
   if (release.counts)
     out["counts"] = Rcpp::NumericVector::create(_["rows"] = release.counts->rows,
-                                                _["clipped"] = release.counts->clipped,
+                                                _["far"] = release.counts->far,
                                                 _["sd"] = release.counts->sd);
   if (release.scores) {
     Rcpp::List scores = from_frame(release.scores->frame);
@@ -181,14 +181,14 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   for (const dpsc::lm_round_plan& round : plan.rounds)
     rounds.push_back(Rcpp::List::create(
         _["limit"] = round.limit, _["residual_limit"] = round.residual_limit,
-        _["constant"] = round.constant, _["noise"] = round.noise, _["exponent"] = round.exponent));
+        _["constant"] = round.constant, _["noise"] = round.noise));
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
-      _["rounds"] = rounds,
+      _["rounds"] = rounds, _["radius"] = plan.radius, _["longest"] = plan.longest,
+      _["strength"] = plan.strength,
       _["shares"] = Rcpp::NumericVector::create(
-          _["location"] = plan.shares.location, _["limits"] = plan.shares.limits,
-          _["moments"] = plan.shares.moments, _["counts"] = plan.shares.counts,
+          _["location"] = plan.shares.location, _["moments"] = plan.shares.moments, _["counts"] = plan.shares.counts,
           _["scores"] = plan.shares.scores));
 }
 

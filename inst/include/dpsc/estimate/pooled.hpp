@@ -82,11 +82,13 @@ struct lm_pool {
     covariance = ((covariance + covariance.transpose()) / 2.0).eval();
     const double d = static_cast<double>(p);
     sd = std::sqrt(weight.cwiseInverse().mean() * d / (d + 1.0));
+    // Squares of entries that are noise alone vary about their mean, the fewer the more.
+    const double chance = 1.0 + 2.0 * std::sqrt(4.0 / (d * (d + 1.0)));
     for (std::size_t t = 0; t < rounds.size(); ++t) {
       own[t] = ((own[t] + own[t].transpose()) / 2.0 - covariance).eval();
       const Eigen::MatrixXd noise = precisions[t].cwiseInverse() - weight.cwiseInverse();
       const double size = own[t].squaredNorm();
-      const double real = size > 0.0 ? std::max(0.0, 1.0 - noise.sum() / size) : 0.0;
+      const double real = size > 0.0 ? std::max(0.0, 1.0 - chance * noise.sum() / size) : 0.0;
       own[t] *= real;
       own_variance.push_back(real * real * noise.mean());
     }

@@ -76,6 +76,13 @@ constexpr double least_weight = 0.1;
 
 namespace rounds_detail {
 
+/// A weight of which noise leaves little is near that of rows that nearly all count.
+inline double likely_weight(double noisy, double sd) {
+  constexpr double mean = 0.9, spread = 0.3;
+  const double own = 1.0 / (sd * sd), prior = 1.0 / (spread * spread);
+  return std::max(least_weight, (own * noisy + prior * mean) / (own + prior));
+}
+
 /// Deviations of the noise in the moments of a round whose weight is known.
 inline void read_deviations(lm_round& out, const lm_round_plan& plan, double n, double zoom_w,
                             double zoom_r) {
@@ -86,6 +93,13 @@ inline void read_deviations(lm_round& out, const lm_round_plan& plan, double n, 
   out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
   out.sd_mean = off / (zoom_w * plan.constant * total);
   out.sd_residual = off / (zoom_r * plan.constant * total);
+  // Moments about the mean hold the noise of the mean and of the weight, too: the first frame is
+  // not centred.
+  const double mean = out.mean.squaredNorm() / static_cast<double>(out.mean.size());
+  const double one = out.sd_mean * out.sd_mean, pair = out.sd_covariance * out.sd_covariance;
+  out.sd_covariance = std::sqrt(pair + 2.0 * mean * one + 2.0 * mean * mean * one * one / pair);
+  out.sd_cross = std::sqrt(out.sd_cross * out.sd_cross + mean * out.sd_residual * out.sd_residual +
+                           out.residual * out.residual * one);
 }
 
 /// Sums with noise, turned into moments per unit of weight.
@@ -93,9 +107,14 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
                          double n, double zoom_w, double zoom_r) {
   const Eigen::Index p = out.frame.centre.size();
   const double K = plan.constant;
-  out.weight = noisy(p + 1, p + 1) / (K * K * n);
-  const double total = std::max(out.weight, least_weight) * n;
+  out.weight = likely_weight(noisy(p + 1, p + 1) / (K * K * n), plan.sigma / (K * K * n));
+  const double total = out.weight * n;
+  out.mean = Eigen::VectorXd::Zero(p);
+  read_deviations(out, plan, n, zoom_w, zoom_r);
   out.mean = noisy.col(p + 1).head(p) / (zoom_w * K * total);
+  // A mean within its noise would move the next frame by it.
+  const double noise = static_cast<double>(p) * out.sd_mean * out.sd_mean;
+  out.mean *= std::max(0.0, 1.0 - noise / std::max(out.mean.squaredNorm(), 1e-300));
   out.residual = noisy(p, p + 1) / (zoom_r * K * total);
   out.covariance =
       noisy.topLeftCorner(p, p) / (zoom_w * zoom_w * total) - out.mean * out.mean.transpose();
