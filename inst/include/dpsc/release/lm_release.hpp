@@ -146,11 +146,25 @@ struct lm_limits {
   double radius, clip, far;
 };
 
-/// Where a column is 0 or 1, or a product of such: the share of its rarer value. Else 0.
-inline double rarer_share(const lm_design& design, Eigen::Index k, double mean) {
+/// A number within bounds whose variance is nearly the largest that its mean allows takes little
+/// but its bounds (Bhatia and Davis, 2000).
+constexpr double two_valued = 0.7;
+
+/// Where a column is 0 or 1, a product of such, or a number at its bounds: the share of its rarer
+/// value. Else 0. Mean and variance in standardised units.
+inline double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
+                          double mean, double variance) {
   const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-  if (!design.of_indicators(k)) return 0.0;
-  const double share = column.is_variable() ? (1.0 + mean) / 2.0 : mean;
+  double low = 0.0, high = 1.0;
+  if (column.is_variable()) {
+    const int j = column.variables[0];
+    low = (-1.0 - location.median[j]) / location.scale[j];
+    high = (1.0 - location.median[j]) / location.scale[j];
+  }
+  const bool known = design.of_indicators(k);
+  if (!known && (!column.is_variable() || variance < two_valued * (mean - low) * (high - mean)))
+    return 0.0;
+  const double share = (mean - low) / (high - low);
   return std::max(0.0, std::min(share, 1.0 - share));
 }
 
@@ -166,33 +180,44 @@ inline double columns_within(const lm_design& design, Eigen::Index k) {
   return out;
 }
 
+/// Mean square of the rows of a group of share q that has some of p whitened columns for itself.
+inline double group_square(double q, double own, double p) {
+  return own * (1.0 - q) / q + p - own;
+}
+
 /// Where whitened columns have variance one a group of share q has a mean square of (1 - q) / q
 /// along each column of its own. The radius holds the rarest group that the noise leaves.
 /// Post-processing: shares are from released means.
-inline double radius_of(const lm_plan& plan, const lm_design& design, const lm_round& last) {
+inline double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
+                        const lm_round& last) {
   const double p = static_cast<double>(design.p());
-  const Eigen::VectorXd mean =
-      last.frame.centre + last.frame.whiten.transpose().partialPivLu().solve(last.mean);
+  const Eigen::MatrixXd back = last.frame.whiten.transpose().partialPivLu().inverse();
+  const Eigen::VectorXd mean = last.frame.centre + back * last.mean;
+  const Eigen::VectorXd variance = (back * last.covariance * back.transpose()).diagonal();
   double square = plan.radius * plan.radius;
   for (Eigen::Index k = 0; k < design.p(); ++k) {
-    const double q = rarer_share(design, k, mean[k]);
+    const double q = rarer_share(design, location, k, mean[k], variance[k]);
     if (!(q > 0.0)) continue;
-    const double own = columns_within(design, k);
-    const double reach = own * (1.0 - q) / q + p - own;
+    const double reach = group_square(q, columns_within(design, k), p);
     if (reach <= plan.longest * plan.longest) square = std::max(square, reach);
   }
   return std::sqrt(square);
 }
 
-/// The clip is some deviations of what the fit leaves: the fewer, the more noise a row of that
-/// radius asks for. Post-processing.
-inline lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_round& last,
-                             const lm_solution& solution) {
+/// Clips over the residual's deviation: the fewer, the more noise a row of that radius asks for.
+inline double reach_of(const lm_plan& plan, double radius) {
   using namespace lm_constants;
-  const double radius = radius_of(plan, design, last), deviation = std::sqrt(solution.residual);
-  const double reach =
-      std::min(most_reach, std::max(least_reach, reach_gain * plan.strength / radius));
-  const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, reach * deviation));
+  return std::min(most_reach, std::max(least_reach, reach_gain * plan.strength / radius));
+}
+
+/// The clip is some deviations of what the fit leaves. Post-processing.
+inline lm_limits next_limits(const lm_plan& plan, const lm_design& design,
+                             const lm_location& location, const lm_round& last,
+                             const lm_solution& solution) {
+  const double radius = radius_of(plan, design, location, last);
+  const double reach = reach_of(plan, radius);
+  const double wanted = reach * std::sqrt(solution.residual);
+  const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, wanted));
   return {radius, clip, lm_constants::far * clip / reach};
 }
 
@@ -223,7 +248,7 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
     const lm_pool pool(out.rounds);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    limits = next_limits(plan, facts.design, out.rounds.back(), solution);
+    limits = next_limits(plan, facts.design, out.location, out.rounds.back(), solution);
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
@@ -277,7 +302,7 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
     const lm_pool pool(sofar);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    limits = next_limits(plan, facts.design, round, solution);
+    limits = next_limits(plan, facts.design, release.location, round, solution);
   }
   if (release.counts)
     worst = std::max(worst, std::fabs(release.counts->sd / plan.counts.sigma - 1.0));
