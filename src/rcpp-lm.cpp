@@ -82,9 +82,9 @@ Rcpp::List from_release(const dpsc::lm_release& release) {
   Rcpp::List out = Rcpp::List::create(_["median"] = release.location.median,
                                       _["scale"] = release.location.scale, _["rounds"] = rounds);
   if (release.counts)
-    out["counts"] = Rcpp::NumericVector::create(_["rows"] = release.counts->rows,
-                                                _["far"] = release.counts->far,
-                                                _["sd"] = release.counts->sd);
+    out["counts"] =
+        Rcpp::NumericVector::create(_["rows"] = release.counts->rows,
+                                    _["far"] = release.counts->far, _["sd"] = release.counts->sd);
   if (release.scores) {
     Rcpp::List scores = from_frame(release.scores->frame);
     scores["meat"] = release.scores->meat;
@@ -186,17 +186,17 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   const double radius = held ? std::max(plan.radius, group) : plan.radius;
   Rcpp::List rounds;
   for (const dpsc::lm_round_plan& round : plan.rounds)
-    rounds.push_back(Rcpp::List::create(
-        _["limit"] = round.limit, _["residual_limit"] = round.residual_limit,
-        _["constant"] = round.constant, _["noise"] = round.noise));
+    rounds.push_back(Rcpp::List::create(_["limit"] = round.limit,
+                                        _["residual_limit"] = round.residual_limit,
+                                        _["constant"] = round.constant, _["noise"] = round.noise));
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
       _["rounds"] = rounds, _["radius"] = radius, _["reach"] = dpsc::reach_of(plan, radius),
       _["held"] = held,
       _["shares"] = Rcpp::NumericVector::create(
-          _["location"] = plan.shares.location, _["moments"] = plan.shares.moments, _["counts"] = plan.shares.counts,
-          _["scores"] = plan.shares.scores));
+          _["location"] = plan.shares.location, _["moments"] = plan.shares.moments,
+          _["counts"] = plan.shares.counts, _["scores"] = plan.shares.scores));
 }
 
 // [[Rcpp::export(rng = false)]]

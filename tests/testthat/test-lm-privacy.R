@@ -132,6 +132,28 @@ test_that("neighbours never cost more than declared, and the declared is reached
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
+test_that("radii and clips ask for nothing, and a rare level's people cost no more", {
+  withr::local_seed(10)
+  bounds <- c(lm_bounds(), list(z = c(0, 1)))
+  formula <- y ~ a + g * s + z
+  for (delta in c(1e-6, 0)) {
+    steps <- lm_plan_cpp(
+      lm_facts_of(formula, n = 2000, epsilon = 4, delta = delta, bounds = bounds)
+    )$steps$step
+    expect_length(grep("radius|clip", steps), 0L)
+    for (k in 1:6) {
+      data <- lm_people(2000)
+      data$g <- ifelse(seq_len(2000) %% 50 == 0, "w", "u")
+      data$z <- as.numeric(seq_len(2000) %% 40 == 1)
+      one <- two <- data
+      one[1L, c("a", "g", "y", "z")] <- list(stats::runif(1, -20, 20), "v", 30, 1)
+      two[1L, c("a", "g", "y", "z")] <- list(3, c("w", "u")[[1 + k %% 2]], -30, (k %% 3) / 2)
+      ratio <- replayed_cost(one, two, formula, epsilon = 4, delta = delta, bounds = bounds)
+      expect_lte(max(ratio), 1 + 1e-9)
+    }
+  }
+})
+
 test_that("people who are in twice are noticed", {
   withr::local_seed(9)
   one <- two <- lm_people(400)

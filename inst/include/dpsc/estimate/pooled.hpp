@@ -101,7 +101,7 @@ struct lm_pool {
   /// A round with a far wider clip than the last one's has far noisier residuals, or biased ones.
   bool left_out(std::size_t t) const { return rounds[t].clip > 2.0 * last().clip * 1.0001; }
 
-  std::vector<lm_round> rounds;  // per unit of their mean weight
+  std::vector<lm_round> rounds;               // per unit of their mean weight
   Eigen::MatrixXd covariance;                 // of w, last frame, not shrunk
   double sd = 0.0;                            // of its noise, off the diagonal
   std::vector<Eigen::VectorXd> slope, cross;  // of each round, last frame
@@ -162,8 +162,8 @@ struct pooled_cross {
   Eigen::VectorXd value(const Eigen::MatrixXd& C) const {
     Eigen::VectorXd out = Eigen::VectorXd::Zero(C.rows());
     for (std::size_t t = 0; t < weights.size(); ++t)
-      out += weights[t] * (pool_.cross[t] / pool_.kept_slope[t] +
-                           (C + pool_.own[t] - own_) * pool_.slope[t]);
+      out += weights[t] *
+             (pool_.cross[t] / pool_.kept_slope[t] + (C + pool_.own[t] - own_) * pool_.slope[t]);
     return out;
   }
 
@@ -415,8 +415,9 @@ inline lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, dou
   }
   const Eigen::MatrixXd privacy = along * s.privacy.asDiagonal() * along.transpose();
   const Eigen::MatrixXd sampling =
-      along * (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse())
-                  .asDiagonal() * along.transpose();
+      along *
+      (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse()).asDiagonal() *
+      along.transpose();
   pooled_detail::add_intercept(pool, units, back * s.theta, privacy, sampling, rows, out);
   return out;
 }

@@ -134,8 +134,8 @@ inline double limit_steps(double limit, double unit) {
 /// residuals are counted (0: they are not).
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
-                              const lm_round_plan& plan, double n, double radius, double clip, double far,
-                              lm_kept& kept, noise& draws, const ticker& tick) {
+                              const lm_round_plan& plan, double n, double radius, double clip,
+                              double far, lm_kept& kept, noise& draws, const ticker& tick) {
   const lm_columns columns(design, location);
   const lm_features features(columns, frame);
   const double unit = features.unit();
@@ -154,8 +154,8 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   out.radius = radius;
   out.clip = clip;
   rows.at_radius(steps(radius));
-  const Eigen::MatrixXd noisy = add_symmetric(rows.gram(steps(clip)), plan.records[0].label,
-                                              plan.kind, plan.noise, draws);
+  const Eigen::MatrixXd noisy =
+      add_symmetric(rows.gram(steps(clip)), plan.records[0].label, plan.kind, plan.noise, draws);
   if (far > 0.0)
     kept.far = static_cast<double>(rows.beyond_residuals(steps(radius), {steps(far)}).front());
   const lm_outer sums(plan, design.p(), steps(out.radius), steps(out.clip));

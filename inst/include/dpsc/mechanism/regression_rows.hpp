@@ -293,7 +293,7 @@ struct lm_kept {
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::ArrayXd> there;
   Eigen::ArrayXd squared, residual;
-  double most = 0x1p28;              // numbers that may be kept; a pass a question beyond it
+  double most = 0x1p28;          // numbers that may be kept; a pass a question beyond it
   double rows = 0.0, far = 0.0;  // rows that count, residuals far off
 };
 

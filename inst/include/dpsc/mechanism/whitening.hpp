@@ -67,8 +67,8 @@ inline std::size_t choose_whitening_radius(const std::vector<double>& squared,
 }
 
 inline whitening_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
-                                    const std::vector<double>& radii, const total_budget& budget,
-                                    double radius_share, double moments_share) {
+                                     const std::vector<double>& radii, const total_budget& budget,
+                                     double radius_share, double moments_share) {
   whitening_plan out;
   out.exponent = budget.exponent(radius_share);
   out.radii = radii;

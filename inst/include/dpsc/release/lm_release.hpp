@@ -35,8 +35,8 @@ struct lm_shares {
   int rounds = 0;
 
   void check() const {
-    if (!(location >= 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 &&
-          rounds > 0 && location + moments + counts + scores <= 1.0 + 1e-12))
+    if (!(location >= 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 && rounds > 0 &&
+          location + moments + counts + scores <= 1.0 + 1e-12))
       throw std::logic_error("the shares of a regression exceed the budget");
   }
 };
@@ -49,18 +49,18 @@ struct lm_plan {
   lm_counts_plan counts;
   lm_scores_plan scores;
   double total = 0.0, rho = 0.0;
-  double signal = 0.0;    // n sqrt(rho)
+  double signal = 0.0;  // n sqrt(rho)
   double first_radius = 0.0;
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: at least, and at most
   double strength = 0.0;               // mu of all moments, times the root of n
-  bool resolved = false;  // can the moments of all columns be told from noise?
+  bool resolved = false;               // can the moments of all columns be told from noise?
   std::vector<step_record> records;
 };
 
 namespace lm_constants {
 constexpr double location_most = 0.4, location_least = 0.08;
 constexpr double counts = 0.005, scores = 0.1;
-constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
+constexpr double resolved = 12.0;    // n sqrt(rho) over p^1.5
 constexpr double least_found = 7.0;  // n x / 2 of a location draw, where cells are few
 constexpr int scale_bits = 6;
 constexpr int rounds = 5, rounds_small = 3;
@@ -123,8 +123,8 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   out.strength = mu * std::sqrt(n);
   double numbers = 0.0;
   for (Eigen::Index k = 0; k < p; ++k) numbers += !facts.design.of_indicators(k);
-  const double wide = std::min(
-      widest_radius, std::max(1.0, radius_gain * out.strength / std::sqrt(d)));
+  const double wide =
+      std::min(widest_radius, std::max(1.0, radius_gain * out.strength / std::sqrt(d)));
   out.first_radius = lm_constants::first_radius * std::sqrt(d);
   out.radius = std::sqrt(wide * wide * numbers + d - numbers);
   out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
@@ -181,9 +181,7 @@ inline double columns_within(const lm_design& design, Eigen::Index k) {
 }
 
 /// Mean square of the rows of a group of share q that has some of p whitened columns for itself.
-inline double group_square(double q, double own, double p) {
-  return own * (1.0 - q) / q + p - own;
-}
+inline double group_square(double q, double own, double p) { return own * (1.0 - q) / q + p - own; }
 
 /// Where whitened columns have variance one a group of share q has a mean square of (1 - q) / q
 /// along each column of its own. The radius holds the rarest group that the noise leaves.
@@ -286,8 +284,7 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
     const lm_round& round = release.rounds[t];
     const lm_round_plan& step = plan.rounds[t];
     compare_frames(round.frame, frame);
-    compare(Eigen::Vector2d(round.radius, round.clip),
-            Eigen::Vector2d(limits.radius, limits.clip));
+    compare(Eigen::Vector2d(round.radius, round.clip), Eigen::Vector2d(limits.radius, limits.clip));
     const double unit = lm_features(columns, frame).unit();
     lm_round made = round;
     const double zoom =

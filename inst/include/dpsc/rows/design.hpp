@@ -44,9 +44,8 @@ struct lm_design {
   /// Is column k 0 or 1, by its bounds?
   bool of_indicators(Eigen::Index k) const {
     const std::vector<int>& own = columns[static_cast<std::size_t>(k)].variables;
-    return std::all_of(own.begin(), own.end(), [this](int j) {
-      return variables[static_cast<std::size_t>(j)].indicator;
-    });
+    return std::all_of(own.begin(), own.end(),
+                       [this](int j) { return variables[static_cast<std::size_t>(j)].indicator; });
   }
 
   std::vector<std::size_t> located() const {
