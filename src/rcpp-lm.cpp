@@ -4,6 +4,7 @@
 #include <dpsc/estimate/anderson_rubin.hpp>
 #include <dpsc/estimate/penalised.hpp>
 #include <dpsc/estimate/sandwich.hpp>
+#include <dpsc/release/lm_raw.hpp>
 #include <dpsc/release/lm_release.hpp>
 
 #include "r_design.h"
