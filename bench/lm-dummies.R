@@ -103,7 +103,9 @@ for (n in people) {
     row <- data.frame(
       set = design$set, design = design$name, n = n, runs = runs,
       error = signif(middle[["error"]], 3), lm = signif(middle[["lm"]], 3),
-      tail = round(stats::quantile(values["error", ], .95, na.rm = TRUE)[[1]] / middle[["error"]], 2),
+      tail = round(
+        stats::quantile(values["error", ], .95, na.rm = TRUE)[[1]] / middle[["error"]], 2
+      ),
       covers = round(mean(values["covers", ], na.rm = TRUE), 3),
       width = round(middle[["width"]] / needed, 2), needed = signif(needed, 3),
       planned = signif(planned(design, n), 3), lost = round(mean(values["lost", ]), 2),

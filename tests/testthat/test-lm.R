@@ -238,8 +238,8 @@ test_that("a rare level does not make the rounds diverge", {
     apply(replicate(11, {
       data <- data.frame(t = runif(n) < share, post = runif(n) < 0.5)
       data$z <- as.numeric(data$t)
-      data$y <- 1 + 0.5 * data$t - 0.5 * data$post + 0.5 * (data$t & data$post) * (length(truth) > 1)
-      data$y <- data$y + 0.5 * data$post * (length(truth) < 2) + rnorm(n)
+      data$y <- 1 + 0.5 * data$t + rnorm(n)
+      if (length(truth) > 1L) data$y <- data$y - 0.5 * data$post + 0.5 * data$t * data$post
       dummy_error(data, formula, truth, bounds)
     }), 1L, stats::median)
   }
