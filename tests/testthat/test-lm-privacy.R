@@ -57,6 +57,10 @@ test_that("integer rows stay in their boxes, and outer products within sqrt(2) B
     far[c("y", "a", "b")] <- lapply(far[c("y", "a", "b")], function(x) {
       x * 10^stats::runif(length(x), -3, 5) * sample(c(-1, 1), length(x), TRUE)
     })
+    # Rows as long as the radius, not longer, weigh most; opposed residuals make the worst pair.
+    near <- 21:800
+    far[near, c("a", "b")] <- data[near, c("a", "b")]
+    far$y[near] <- 1e3 * rep_len(c(-1, 1), length(near))
     far$a[1:20] <- c(Inf, -Inf, NA, NaN, 1e308)
     release <- lm_audit_cpp(lm_rows(data, formula), facts, "R", NULL)$release
     for (round in seq_along(release$rounds)) {
@@ -109,12 +113,12 @@ test_that("neighbours never cost more than declared, and the declared is reached
   extremes <- list(
     c(a = 20, b = 5, y = 30), c(a = -20, b = -5, y = -30), c(a = 20, b = -5, y = -30),
     c(a = NA, b = 0, y = 0), c(a = 3, b = 0, y = 2.5), c(a = 3, b = 2, y = 30),
-    c(a = Inf, b = 0, y = 0)
+    c(a = Inf, b = 0, y = 0), c(a = 4, b = 1.1, y = 30), c(a = 4, b = 1.1, y = -30)
   )
   reached <- c(exponential = 0, discrete_gaussian = 0, discrete_laplace = 0)
   for (delta in c(1e-6, 0)) {
     for (k in 1:40) {
-      pair <- extremes[sample(length(extremes), 2L)]
+      pair <- extremes[if (k == 1) 8:9 else sample(length(extremes), 2L)]
       # Half of them somewhere within the bounds.
       if (k > 20) pair <- lapply(1:2, function(i) stats::runif(3, -1, 1) * c(20, 5, 30))
       one <- two <- data

@@ -21,7 +21,9 @@ test_that("the planned error is near the one that comes out", {
     plan <- dp_plan_lm(y ~ ., bounds, n = n, epsilon = case[["epsilon"]])
     expect_gt(plan$ratio / sqrt(mean(errors)), 0.7)
     expect_lt(plan$ratio / sqrt(mean(errors)), 1.4)
-    expect_equal(plan$ratio^2, 1 + plan$privacy^2)
+    # Clipped residuals cost a normal up to 9 % of variance.
+    expect_gte(plan$ratio^2, 1 + plan$privacy^2)
+    expect_lt(plan$ratio^2, 1.1 + plan$privacy^2)
   }
 })
 
