@@ -96,7 +96,7 @@ planned <- function(design, n) {
 rows <- list()
 for (n in people) {
   for (design in designs) {
-    runs <- max(4, round(more * runs_of[[as.character(n)]]))
+    runs <- max(4, round(more * runs_of[[format(n, scientific = FALSE)]]))
     values <- replicate(runs, run_once(design, n))
     middle <- apply(values, 1, stats::median, na.rm = TRUE)
     needed <- sqrt(mean(values["square", ], na.rm = TRUE))
