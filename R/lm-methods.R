@@ -33,8 +33,8 @@
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
 #'   `conf.low`, `conf.high`; errors and tests are `NA` where nothing is identified, and where the
 #'   budget does not resolve the moments, `p.value` is Anderson and Rubin's. `glance()`: one row of
-#'   facts, with the noisy number of rows that count (`used`) and the noisy share of residuals that
-#'   are clipped. `augment()`: `newdata` with `.fitted` and `.se.fit`.
+#'   facts, with the noisy number of rows that count (`used`) and the noisy share of residuals
+#'   beyond three deviations (`far`). `augment()`: `newdata` with `.fitted` and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods
@@ -108,7 +108,9 @@ coefficient_tests <- function(fit) {
   other <- !is.na(honest$p)
   out$statistic[other] <- NA
   out$p.value[other] <- honest$p[other]
-  out[is.infinite(honest$low), ] <- NA
+  # A slope within the noise has no test of its own.
+  out[!fit$identified & !other, c("statistic", "p.value")] <- NA
+  out[is.infinite(honest$low) | is.na(fit$coefficients), ] <- NA
   out
 }
 
@@ -256,22 +258,23 @@ glance.dp_lm <- function(x, ...) {
     nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta, rho = x$privacy$rho,
     private = x$privacy$holds, resolved = x$plan$resolved, located = x$plan$located,
     identified = all(x$identified), used = lm_counts(x)[["used"]],
-    clipped = lm_counts(x)[["clipped"]]
+    far = lm_counts(x)[["far"]]
   )
 }
 
-#' Rows that count, and the share of them whose residuals are clipped: noisy, or `NA`
+#' Rows that count, and the share of them whose residuals are beyond three deviations: noisy, or
+#' `NA`
 #' @noRd
 lm_counts <- function(x) {
   if (!x$privacy$private) {
-    return(c(used = x$release$rows, clipped = 0))
+    return(c(used = x$release$rows, far = 0, noise = 0))
   }
   counts <- x$release$counts
   if (is.null(counts)) {
-    return(c(used = NA_real_, clipped = NA_real_))
+    return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
   }
   used <- min(max(counts[["rows"]], 1), x$nobs)
-  c(used = used, clipped = min(max(counts[["clipped"]] / used, 0), 1))
+  c(used = used, far = min(max(counts[["far"]] / used, 0), 1), noise = counts[["sd"]] / used)
 }
 
 #' @rdname dp_lm-methods

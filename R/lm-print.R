@@ -13,7 +13,7 @@ summary.dp_lm <- function(object, ...) {
     heading = lm_heading(object), coefficients = summary_matrix(tidy.dp_lm(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
     df.residual = object$df.residual, notes = lm_notes(object),
-    nobs = object$nobs, clipped = clipped_words(object), private = object$privacy$private
+    nobs = object$nobs, far = far_words(object), private = object$privacy$private
   ), class = "summary.dp_lm")
 }
 
@@ -26,7 +26,7 @@ print.summary.dp_lm <- function(x, ...) {
     "\nResidual standard error: ", format(x$sigma, digits = 4L), noisy, ", R-squared: ",
     format(x$r.squared, digits = 3L), noisy, "\n", sep = ""
   )
-  if (length(x$clipped)) cat(x$clipped, "\n", sep = "")
+  if (length(x$far)) cat(x$far, "\n", sep = "")
   cat_notes(x$notes)
   invisible(x)
 }
@@ -56,6 +56,7 @@ lm_notes <- function(x) {
         "Their intervals are the whole line."
       }
     ),
+    robust_words(x),
     if (x$vcov == "HC" && !x$robust) {
       "Sampling errors of a submodel assume one variance: scores were paid for the full model."
     },
@@ -64,15 +65,32 @@ lm_notes <- function(x) {
   )
 }
 
-#' How many residuals are clipped: with gross outliers the fit is a robust one
 #' @noRd
-clipped_words <- function(x) {
+far_words <- function(x) {
   counts <- lm_counts(x)
-  if (!x$privacy$private || is.na(counts[["clipped"]])) {
+  if (!x$privacy$private || is.na(counts[["far"]])) {
     return(NULL)
   }
   paste0(
     "Rows that count: about ", format(signif(counts[["used"]], 3), big.mark = ","),
-    "; residuals clipped: ", format(100 * counts[["clipped"]], digits = 2L), " % (both noisy)."
+    "; residuals beyond three deviations: ", format(100 * counts[["far"]], digits = 2L),
+    " % (both noisy)."
+  )
+}
+
+#' With gross outliers clipped residuals make the fit a robust one: a sentence, or `NULL`
+#'
+#' A normal has .3 % beyond three deviations; 2 % are told where the count's noise leaves them.
+#' @noRd
+robust_words <- function(x) {
+  counts <- lm_counts(x)
+  if (!x$privacy$private || is.na(counts[["far"]]) ||
+        counts[["far"]] < max(0.02, 2 * counts[["noise"]])) {
+    return(NULL)
+  }
+  paste0(
+    "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
+    "deviations and are clipped: the slopes are those of a robust regression (Huber's), not of ",
+    "least squares."
   )
 }

@@ -44,9 +44,10 @@ lm_methods_words <- function(x) {
       }, ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
     ),
     if (private) paste(
-      "Bounds of numbers and levels of factors were fixed beforehand; residuals beyond two to",
+      "Bounds of numbers and levels of factors were fixed beforehand; residuals beyond one to",
       "three deviations were clipped."
     ),
+    robust_words(x),
     if (private) paste0(
       "Standard errors add those of sampling",
       if (x$robust) ", which allow for any variances,", " and of the privacy noise, whose law is ",

@@ -11,13 +11,16 @@
 #' hundred times too wide at little cost. Then a few rounds each release the moments of whitened
 #' regressors and of the residuals of the last round's fit; all rounds are pooled, with their known
 #' noise. Far-off rows are shortened in the regressors and the residual alike, which keeps
-#' least squares consistent; only the residual is clipped, at two to three deviations, so that with
-#' gross outliers the estimate is a robust one and not that of `lm()`.
+#' least squares consistent; how far rows may be follows from the released shares of the rarest
+#' level that the noise leaves. Only the residual is clipped, at 1.1 deviations where noise is
+#' large and 3 where it is small (Huber's regression): with gross outliers, or skew errors whose
+#' spread depends on a regressor, the slopes are not those of `lm()`. From 2 % of residuals beyond
+#' three deviations on the print says so.
 #'
 #' Standard errors and intervals hold the sampling error and the privacy noise together. They
 #' assume errors of one variance, unless `vcov = "HC"` pays a tenth of the budget for second moments
 #' of the scores (a sandwich; worth it from about n sqrt(rho) = 400 p on). Half a percent pays for
-#' two counts, where they say something: rows that count, and residuals that are clipped.
+#' two counts, where they say something: rows that count, and residuals beyond three deviations.
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
@@ -54,8 +57,10 @@
 #' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
 #' be
 #' found (`located`). Where medians are not, nothing would be identified, and the call is refused
-#' before the charge. Where moments are not, the fit says that slopes are *not identified at this
-#' budget*; so it does of slopes that bounds make impossible. Intervals are then those of all slopes that the noisy moments do not contradict (after Anderson
+#' before the charge. Where moments are not, the fit reports that slopes are *not identified at this
+#' budget*; so it does of a level whose share noise hides, and of slopes that the bounds make
+#' impossible (the coefficient of such a level is `NA`). Intervals are then those of all slopes that
+#' the noisy moments do not contradict (after Anderson
 #' and Rubin), or, where these have no end, as wide as the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
@@ -275,13 +280,15 @@ estimate_lm <- function(fit) {
   fit$r.squared <- estimate$r.squared
   # Eigenvalues of the whitened moments within the noise's edge carry nothing.
   known <- fit$plan$located & estimate$identified > 1
+  absurd <- fit$privacy$private & beyond_bounds(fit, fit$coefficients[-1L])
+  if (fit$privacy$private) known <- known & !absurd & !impossible_slopes(fit)
   fit$identified <- stats::setNames(c(all(known), known), names[own])
   # Where medians are not found either, such a slope is the noise's own.
   if (!fit$plan$located && any(estimate$identified <= 1)) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
     fit$sigma <- fit$r.squared <- NA_real_
   }
-  if (fit$privacy$private) fit$identified[-1L] <- fit$identified[-1L] & !impossible_slopes(fit)
+  fit$coefficients[c(FALSE, absurd)] <- NA
   fit$df.residual <- (fit$release$rows %||% fit$nobs) - length(own)
   fit$robust <- estimate$robust
   fit
@@ -290,10 +297,23 @@ estimate_lm <- function(fit) {
 #' What a regression's released numbers say against its bounds
 #' @noRd
 lm_doubts <- function(fit) {
-  wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit)]
+  lost <- fit$plan$located & is.na(fit$coefficients[-1L])
+  wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit) | lost]
   c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
     "Slopes larger than bounds allow, so not identified: ", paste(wide, collapse = ", "), "."
   ))
+}
+
+#' Slopes of columns of 0 and 1 that no outcome within its bounds can have: they are noise
+#' @noRd
+beyond_bounds <- function(fit, slopes) {
+  variables <- fit$columns$variables
+  response <- variables[[length(variables)]]
+  width <- response$upper - response$lower
+  own <- vapply(fit$columns$columns[fit$kept], function(column) {
+    length(column$variables) == 1L && variables[[column$variables]]$kind == "level"
+  }, NA)
+  own & abs(unname(slopes)) > width
 }
 
 #' From the weighted mean of squared residuals to the variance of an error of weight one

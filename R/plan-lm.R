@@ -11,9 +11,15 @@
 #' slopes, or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within a factor of
 #' .7 to 1.4 where the moments are resolved.
 #'
+#' A level that few people have takes larger rows, and so more noise for every slope: `share` says
+#' how few they are.
+#'
 #' @inheritParams dp_lm
 #' @param n (`count` or `NULL`)\cr number of people. `NULL`: how many are needed for `ratio`.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `ratio`.
+#' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that a value of a
+#'   0/1 regressor, or a level of a factor, is expected to have. Where the noise hides so few the
+#'   plan has no ratio.
 #' @param ratio (`number`, above 1)\cr standard error of a slope that is wanted, over that of
 #'   `lm()`; then one of `n` and `epsilon` is `NULL`.
 #' @param x (`dp_plan_lm`)\cr a plan.
@@ -31,7 +37,7 @@
 #' dp_plan_lm(log(wage) ~ age + region, bounds, epsilon = 1, ratio = 1.2)
 #' @export
 dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, ratio = NULL,
-                       vcov = c("const", "HC")) {
+                       vcov = c("const", "HC"), share = 0.5) {
   call <- public_call("dp_plan_lm")
   check_given(missing(bounds), "bounds", "public limits of every variable", call)
   vcov <- check_choice(vcov, c("const", "HC"), call = call)
@@ -42,7 +48,10 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
   epsilon <- if (!is.null(epsilon)) check_number(epsilon, 1e-9, 1e9, call = call)
   ratio <- if (!is.null(ratio)) check_number(ratio, 1, open = "min", call = call)
   check_one_unknown(n, epsilon, ratio, "ratio", call)
-  facts <- list(delta = delta, scores = vcov == "HC", design = lm_design(columns))
+  share <- check_number(share, 0, 0.5, open = "min", call = call)
+  facts <- list(
+    delta = delta, scores = vcov == "HC", design = lm_design(columns), share = share
+  )
   at <- function(n, epsilon) regression_outlook(n, epsilon, facts, p)
   good <- function(n, epsilon) isTRUE(at(n, epsilon)$ratio <= ratio)
   wanted <- ratio
@@ -52,7 +61,8 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
   here <- if (known) at(n, epsilon) else list(ratio = NA_real_, privacy = NA_real_)
   serves <- function(n, epsilon) !is.na(at(n, epsilon)$ratio)
   structure(c(list(
-    text = columns$text, n = n, epsilon = epsilon, delta = delta, wanted = wanted, columns = p,
+    text = columns$text, n = n, epsilon = epsilon, delta = delta, share = share, wanted = wanted,
+    columns = p,
     located = sum(!facts$design$indicator), facts = facts
   ), here, list(
     least_n = if (known) ceiling(first_that(function(x) serves(ceiling(x), epsilon), p + 2, 1e9)),
@@ -73,10 +83,10 @@ check_one_unknown <- function(n, epsilon, wanted, name, call) {
 
 #' Expected error of a slope over that of lm(), from the noise of the rounds
 #'
-#' In the frame of the rounds regressors have variance one, R is about sqrt(p) + 1.2, the clip 2.6
-#' deviations of the residual, weights .92: the last rounds' cross moments are pooled. What the
-#' noise of the covariance adds grows as its edge is approached. The two factors were fitted to
-#' bench/lm.R.
+#' In the frame of the rounds regressors have variance one; radius and clip are those of the plan
+#' for the smallest share. A clip at c deviations leaves 2 pnorm(c) - 1 of a cross moment, and of a
+#' normal's second moment what is in `squares`. What the noise of the covariance adds grows as its
+#' edge is approached. The two factors were fitted to bench/lm.R.
 #' @noRd
 regression_outlook <- function(n, epsilon, facts, p) {
   plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
@@ -86,7 +96,7 @@ regression_outlook <- function(n, epsilon, facts, p) {
   if (is.null(plan)) {
     return(none)
   }
-  none$resolved <- plan$resolved
+  none$resolved <- plan$resolved && plan$held
   none$found <- plan$located || all(facts$design$indicator)
   if (!none$resolved || !none$found) {
     return(none)
@@ -94,12 +104,16 @@ regression_outlook <- function(n, epsilon, facts, p) {
   gaussian <- facts$delta > 0
   of_rounds <- function(f) vapply(plan$rounds, f, 0)
   off <- of_rounds(function(r) if (gaussian) sqrt(r$noise / 2) else sqrt(2) * r$noise)
-  step <- (sqrt(p) + 1.2) / of_rounds(function(r) r$limit)
+  step <- plan$radius / of_rounds(function(r) r$limit)
   people <- 0.92 * n
-  cross <- off * step * 2.6 / of_rounds(function(r) r$residual_limit) / people
+  within <- 2 * stats::pnorm(plan$reach) - 1
+  squares <- within - 2 * plan$reach * stats::dnorm(plan$reach) + plan$reach^2 * (1 - within)
+  cross <- off * step * plan$reach / within / of_rounds(function(r) r$residual_limit) / people
   edge <- sqrt(p) / sqrt(sum((people / (off * step^2))^2))
   privacy <- 1.12 * sqrt(n / sum(1 / cross[-1L]^2)) / (1 - min(0.6, 1.2 * edge))
-  utils::modifyList(none, list(ratio = sqrt(1 + privacy^2), privacy = privacy))
+  list(
+    ratio = sqrt(squares / within^2 + privacy^2), privacy = privacy, resolved = TRUE, found = TRUE
+  )
 }
 
 #' @rdname dp_plan_lm
@@ -123,7 +137,11 @@ print.dp_plan_lm <- function(x, ...) {
   }
   what <- c(
     if (!x$found) "medians of the numbers will not be found",
-    if (!x$resolved) "the moments of all columns will drown in noise"
+    if (!x$resolved && x$share < 0.5) {
+      paste("the moments of a group of share", format(x$share), "will drown in noise")
+    } else if (!x$resolved) {
+      "the moments of all columns will drown in noise"
+    }
   )
   instead <- c(
     if (!is.na(x$least_n)) {

@@ -4,6 +4,7 @@
 #include <dpsc/estimate/anderson_rubin.hpp>
 #include <dpsc/estimate/penalised.hpp>
 #include <dpsc/estimate/sandwich.hpp>
+#include <dpsc/release/lm_raw.hpp>
 #include <dpsc/release/lm_release.hpp>
 
 #include "r_design.h"
@@ -82,9 +83,9 @@ Rcpp::List from_release(const dpsc::lm_release& release) {
   Rcpp::List out = Rcpp::List::create(_["median"] = release.location.median,
                                       _["scale"] = release.location.scale, _["rounds"] = rounds);
   if (release.counts)
-    out["counts"] = Rcpp::NumericVector::create(_["rows"] = release.counts->rows,
-                                                _["clipped"] = release.counts->clipped,
-                                                _["sd"] = release.counts->sd);
+    out["counts"] =
+        Rcpp::NumericVector::create(_["rows"] = release.counts->rows,
+                                    _["far"] = release.counts->far, _["sd"] = release.counts->sd);
   if (release.scores) {
     Rcpp::List scores = from_frame(release.scores->frame);
     scores["meat"] = release.scores->meat;
@@ -176,20 +177,27 @@ std::vector<int> as_kept(const Rcpp::IntegerVector& kept, Eigen::Index p) {
 // What a regression will spend and on what; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
-  const dpsc::lm_plan plan = dpsc::plan_lm(as_facts(facts));
+  const dpsc::lm_facts known = as_facts(facts);
+  const dpsc::lm_plan plan = dpsc::plan_lm(known);
+  // Of the smallest group of a 0/1 regressor, if it is told: does the largest radius hold it?
+  const double share = facts.containsElementNamed("share") ? Rcpp::as<double>(facts["share"]) : 0.5;
+  const double group =
+      std::sqrt(dpsc::group_square(share, 1.0, static_cast<double>(known.design.p())));
+  const bool held = share == 0.5 || group <= plan.longest;
+  const double radius = held ? std::max(plan.radius, group) : plan.radius;
   Rcpp::List rounds;
   for (const dpsc::lm_round_plan& round : plan.rounds)
-    rounds.push_back(Rcpp::List::create(
-        _["limit"] = round.limit, _["residual_limit"] = round.residual_limit,
-        _["constant"] = round.constant, _["noise"] = round.noise, _["exponent"] = round.exponent));
+    rounds.push_back(Rcpp::List::create(_["limit"] = round.limit,
+                                        _["residual_limit"] = round.residual_limit,
+                                        _["constant"] = round.constant, _["noise"] = round.noise));
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
-      _["rounds"] = rounds,
+      _["rounds"] = rounds, _["radius"] = radius, _["reach"] = dpsc::reach_of(plan, radius),
+      _["held"] = held,
       _["shares"] = Rcpp::NumericVector::create(
-          _["location"] = plan.shares.location, _["limits"] = plan.shares.limits,
-          _["moments"] = plan.shares.moments, _["counts"] = plan.shares.counts,
-          _["scores"] = plan.shares.scores));
+          _["location"] = plan.shares.location, _["moments"] = plan.shares.moments,
+          _["counts"] = plan.shares.counts, _["scores"] = plan.shares.scores));
 }
 
 // [[Rcpp::export(rng = false)]]

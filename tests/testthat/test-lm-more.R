@@ -87,7 +87,7 @@ test_that("neighbours cost no more than declared, counts and scores included", {
   for (delta in c(1e-6, 0)) {
     facts <- c(lm_facts_of(n = 4000, epsilon = 8, delta = delta), list(scores = TRUE))
     declared <- lm_plan_cpp(facts)$steps
-    at <- match(c("rows that count, residuals clipped", "scores"), declared$step)
+    at <- match(c("rows that count, residuals far off", "scores"), declared$step)
     expect_false(anyNA(at))
     # From missing to far off moves both counts.
     pairs <- list(
@@ -302,15 +302,17 @@ test_that("a release whose noisy moments were changed disagrees with its later f
   }
 })
 
-test_that("counts of rows and of clipped residuals are near the truth", {
+test_that("counts of rows and of residuals far off are near the truth", {
   data <- lm_people(20000)
   data$a[1:4000] <- NA
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
   facts <- glance(fit)
   expect_equal(facts$used, 16000, tolerance = 0.03)
-  expect_lt(facts$clipped, 0.06)
-  expect_output(print(summary(fit)), "residuals clipped")
-  few <- seeded_lm(y ~ a, lm_people(500), epsilon = 1, bounds = lm_bounds())
+  # A normal has .3 % beyond three deviations.
+  expect_lt(facts$far, 0.015)
+  expect_output(print(summary(fit)), "beyond three deviations: 0")
+  expect_no_match(paste(capture.output(print(fit)), collapse = " "), "robust regression")
+  few <- seeded_lm(y ~ a, lm_people(450), epsilon = 1, bounds = lm_bounds())
   expect_true(is.na(glance(few)$used))
 })
 
@@ -347,4 +349,14 @@ test_that("limits that need no curvature cover where the budget does not resolve
     }, NA)
     expect_true(all(at == (shift > 1)))
   }
+})
+
+test_that("with gross outliers print and report call the slopes robust ones", {
+  data <- lm_people(20000)
+  data$y[1:1000] <- 25
+  fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
+  expect_equal(glance(fit)$far, 0.05, tolerance = 0.2)
+  expect_output(print(fit), "robust regression")
+  expect_output(print(summary(fit)), "robust regression")
+  expect_output(print(report(fit)), "robust regression")
 })

@@ -57,6 +57,10 @@ test_that("integer rows stay in their boxes, and outer products within sqrt(2) B
     far[c("y", "a", "b")] <- lapply(far[c("y", "a", "b")], function(x) {
       x * 10^stats::runif(length(x), -3, 5) * sample(c(-1, 1), length(x), TRUE)
     })
+    # Rows as long as the radius, not longer, weigh most; opposed residuals make the worst pair.
+    near <- 21:800
+    far[near, c("a", "b")] <- data[near, c("a", "b")]
+    far$y[near] <- 1e3 * rep_len(c(-1, 1), length(near))
     far$a[1:20] <- c(Inf, -Inf, NA, NaN, 1e308)
     release <- lm_audit_cpp(lm_rows(data, formula), facts, "R", NULL)$release
     for (round in seq_along(release$rounds)) {
@@ -109,12 +113,12 @@ test_that("neighbours never cost more than declared, and the declared is reached
   extremes <- list(
     c(a = 20, b = 5, y = 30), c(a = -20, b = -5, y = -30), c(a = 20, b = -5, y = -30),
     c(a = NA, b = 0, y = 0), c(a = 3, b = 0, y = 2.5), c(a = 3, b = 2, y = 30),
-    c(a = Inf, b = 0, y = 0)
+    c(a = Inf, b = 0, y = 0), c(a = 4, b = 1.1, y = 30), c(a = 4, b = 1.1, y = -30)
   )
   reached <- c(exponential = 0, discrete_gaussian = 0, discrete_laplace = 0)
   for (delta in c(1e-6, 0)) {
     for (k in 1:40) {
-      pair <- extremes[sample(length(extremes), 2L)]
+      pair <- extremes[if (k == 1) 8:9 else sample(length(extremes), 2L)]
       # Half of them somewhere within the bounds.
       if (k > 20) pair <- lapply(1:2, function(i) stats::runif(3, -1, 1) * c(20, 5, 30))
       one <- two <- data
@@ -130,6 +134,28 @@ test_that("neighbours never cost more than declared, and the declared is reached
   expect_gt(reached[["exponential"]], 0.95)
   expect_gt(reached[["discrete_gaussian"]], 0.9)
   expect_gt(reached[["discrete_laplace"]], 0.5)
+})
+
+test_that("radii and clips ask for nothing, and a rare level's people cost no more", {
+  withr::local_seed(10)
+  bounds <- c(lm_bounds(), list(z = c(0, 1)))
+  formula <- y ~ a + g * s + z
+  for (delta in c(1e-6, 0)) {
+    steps <- lm_plan_cpp(
+      lm_facts_of(formula, n = 2000, epsilon = 4, delta = delta, bounds = bounds)
+    )$steps$step
+    expect_length(grep("radius|clip", steps), 0L)
+    for (k in 1:6) {
+      data <- lm_people(2000)
+      data$g <- ifelse(seq_len(2000) %% 50 == 0, "w", "u")
+      data$z <- as.numeric(seq_len(2000) %% 40 == 1)
+      one <- two <- data
+      one[1L, c("a", "g", "y", "z")] <- list(stats::runif(1, -20, 20), "v", 30, 1)
+      two[1L, c("a", "g", "y", "z")] <- list(3, c("w", "u")[[1 + k %% 2]], -30, (k %% 3) / 2)
+      ratio <- replayed_cost(one, two, formula, epsilon = 4, delta = delta, bounds = bounds)
+      expect_lte(max(ratio), 1 + 1e-9)
+    }
+  }
 })
 
 test_that("people who are in twice are noticed", {

@@ -230,3 +230,47 @@ test_that("slopes are drawn with the limits that may be printed", {
   expect_equal(2 * drawn$sampling, unname(diff(inner[1L, ])))
   expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
 })
+
+# The largest error of a slope in standard errors of lm() on the same rows, and whether intervals
+# hold the truth.
+dummy_error <- function(data, formula, truth, bounds) {
+  fit <- dp_lm(formula, data, epsilon = 1, bounds = bounds, control = dp_control(rng = "R"))
+  se <- sqrt(diag(stats::vcov(stats::lm(formula, data))))[-1L]
+  limits <- confint(fit)[-1L, , drop = FALSE]
+  c(
+    error = max(abs(coef(fit)[-1L] - truth) / se),
+    inside = mean(limits[, 1L] <= truth & truth <= limits[, 2L]),
+    identified = all(fit$identified)
+  )
+}
+
+test_that("a rare level does not make the rounds diverge", {
+  withr::local_seed(17)
+  n <- 20000
+  bounds <- list(y = c(-15, 15), t = c(FALSE, TRUE), post = c(FALSE, TRUE), z = c(0, 1))
+  runs <- function(formula, truth, share) {
+    apply(replicate(11, {
+      data <- data.frame(t = runif(n) < share, post = runif(n) < 0.5)
+      data$z <- as.numeric(data$t)
+      data$y <- 1 + 0.5 * data$t + rnorm(n)
+      if (length(truth) > 1L) data$y <- data$y - 0.5 * data$post + 0.5 * data$t * data$post
+      dummy_error(data, formula, truth, bounds)
+    }), 1L, stats::median)
+  }
+  # Before: 744 and 292, and 8 million at 1 %.
+  rare <- runs(y ~ t, 0.5, 0.09)
+  expect_lt(rare[["error"]], 1.5)
+  expect_lt(runs(y ~ t, 0.5, 0.01)[["error"]], 3)
+  expect_lt(runs(y ~ t * post, c(0.5, -0.5, 0.5), 0.1)[["error"]], 2)
+  # A number that is 0 or 1 says so by its released variance.
+  number <- runs(y ~ z, 0.5, 0.02)
+  expect_lt(number[["error"]], 3)
+  expect_identical(number[["identified"]], 1)
+})
+
+test_that("a slope that no outcome within its bounds can have is not identified", {
+  data <- lm_people(3000)
+  fit <- seeded_lm(y ~ a + s, data, epsilon = 2, bounds = lm_bounds())
+  expect_identical(unname(beyond_bounds(fit, c(1e6, 59))), c(FALSE, FALSE))
+  expect_identical(unname(beyond_bounds(fit, c(0, -61))), c(FALSE, TRUE))
+})

@@ -41,16 +41,16 @@ inline Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units
   double total = 0.0;
   for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
     if (pool.left_out(t)) continue;
-    const double weight = 1.0 / pool.cross_variance[t];
-    c += weight * pool.cross[t];
+    const double k = pool.kept_slope[t], weight = k * k / pool.cross_variance[t];
+    c += weight / k * pool.cross[t];
     b += weight * pool.slope[t];
     total += weight;
   }
   c /= total;
   b /= total;
-  const double sampling = solution.residual / rows;
+  const double sampling = clipped_efficiency(pool.last()) * solution.residual / rows;
   const double v_c = 1.0 / total + sampling, v_C = 2.0 * pool.sd * pool.sd;
-  const Eigen::MatrixXd& C = pool.covariance;
+  const Eigen::MatrixXd C = pooled_cross(pool, solution.theta).covariance;
   const Eigen::MatrixXd back = units.y_scale * units.map.transpose() * pool.last().frame.whiten;
   const double inf = std::numeric_limits<double>::infinity();
   Eigen::MatrixXd out(p, 3);

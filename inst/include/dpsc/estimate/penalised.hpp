@@ -23,20 +23,16 @@ struct column_moments {
 inline column_moments pooled_columns(const lm_pool& pool, const lm_units& units, double rows) {
   const Eigen::Index p = pool.p();
   const lm_solution full = solve_pool(pool);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
-  const double floor = std::max(pool.sd * std::sqrt(static_cast<double>(p)), 1e-12);
-  const Eigen::MatrixXd C = spectrum.eigenvectors() *
-                            spectrum.eigenvalues().cwiseMax(floor).asDiagonal() *
-                            spectrum.eigenvectors().transpose();
+  const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
   // Raw columns are root' w about their mean.
   const Eigen::MatrixXd root =
       (units.map.transpose() * pool.last().frame.whiten).partialPivLu().inverse();
-  const pooled_cross c(pool, C, full.theta);
+  const pooled_cross c(pool, full.theta);
   const double s = units.y_scale;
   const lm_estimate fit = estimate_full(pool, units, rows);
   column_moments out;
   out.covariance = root.transpose() * C * root;
-  out.cross = s * root.transpose() * c.value;
+  out.cross = s * root.transpose() * c.value(C);
   const Eigen::VectorXd x =
       pool.last().frame.centre +
       pool.last().frame.whiten.transpose().partialPivLu().solve(pool.last().mean);

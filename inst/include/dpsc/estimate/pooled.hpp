@@ -14,6 +14,7 @@
 
 #include "../accountant/gaussian.hpp"
 #include "../mechanism/regression_rounds.hpp"
+#include "clipped.hpp"
 #include "moments_model.hpp"
 
 namespace dpsc {
@@ -27,19 +28,24 @@ constexpr double privacy_inflation = 1.2;
 /// All rounds in the frame of the last one. RELEASED.
 struct lm_pool {
   explicit lm_pool(const std::vector<lm_round>& given) : rounds(given) {
+    share_weight();
     const lm_frame& last = rounds.back().frame;
     const Eigen::Index p = last.centre.size();
     const Eigen::PartialPivLU<Eigen::MatrixXd> inverse(last.whiten);
     Eigen::MatrixXd weight = Eigen::MatrixXd::Zero(p, p);
     covariance = Eigen::MatrixXd::Zero(p, p);
+    std::vector<Eigen::MatrixXd> precisions;
     for (const lm_round& round : rounds) {
       const Eigen::MatrixXd to = round.frame.whiten.partialPivLu().solve(last.whiten).transpose();
       const Eigen::MatrixXd M = to * to.transpose();
       const Eigen::MatrixXd precision =
           ((M.diagonal() * M.diagonal().transpose()).array() + M.array().square()).inverse() /
           (round.sd_covariance * round.sd_covariance);
-      covariance.array() += precision.array() * (to * round.covariance * to.transpose()).array();
+      own.push_back(to * round.covariance * to.transpose());
+      covariance.array() += precision.array() * own.back().array();
       weight += precision;
+      precisions.push_back(precision);
+      kept_slope.push_back(clip_slope(round));
       slope.push_back(inverse.solve(round.frame.slope));
       cross.push_back(to * round.cross);
       cross_variance.push_back(round.sd_cross * round.sd_cross * M.trace() /
@@ -49,62 +55,95 @@ struct lm_pool {
     covariance = ((covariance + covariance.transpose()) / 2.0).eval();
     const double d = static_cast<double>(p);
     sd = std::sqrt(weight.cwiseInverse().mean() * d / (d + 1.0));
+    // Squares of entries that are noise alone vary about their mean, the fewer the more.
+    const double chance = 1.0 + 2.0 * std::sqrt(4.0 / (d * (d + 1.0)));
+    for (std::size_t t = 0; t < rounds.size(); ++t) {
+      own[t] = ((own[t] + own[t].transpose()) / 2.0 - covariance).eval();
+      const Eigen::MatrixXd noise = precisions[t].cwiseInverse() - weight.cwiseInverse();
+      const double size = own[t].squaredNorm();
+      const double real = size > 0.0 ? std::max(0.0, 1.0 - chance * noise.sum() / size) : 0.0;
+      own[t] *= real;
+      own_variance.push_back(real * real * noise.mean());
+    }
   }
 
   Eigen::Index p() const { return covariance.rows(); }
   const lm_round& last() const { return rounds.back(); }
+  /// The edge of the covariance's noise, halved.
+  double floor() const { return std::max(sd * std::sqrt(static_cast<double>(p())), 1e-12); }
   /// A round with a far wider clip than the last one's has far noisier residuals, or biased ones.
   bool left_out(std::size_t t) const { return rounds[t].clip > 2.0 * last().clip * 1.0001; }
 
-  const std::vector<lm_round>& rounds;
+  std::vector<lm_round> rounds;               // per unit of their mean weight
   Eigen::MatrixXd covariance;                 // of w, last frame, not shrunk
   double sd = 0.0;                            // of its noise, off the diagonal
   std::vector<Eigen::VectorXd> slope, cross;  // of each round, last frame
   std::vector<double> cross_variance;
+  // What a round's covariance differs by from the pooled one, as far as noise does not explain it:
+  // rounds of other radii weigh rows otherwise. And the variance of its noise.
+  std::vector<Eigen::MatrixXd> own;
+  std::vector<double> own_variance;
+  std::vector<double> kept_slope;  // what a round's clip leaves of cross moments
+
+ private:
+  /// A round's own weight is noisy, and would multiply what it says of the others' slope.
+  void share_weight() {
+    const std::size_t from = rounds.size() > 1 ? 1 : 0;
+    double mean = 0.0;
+    for (std::size_t t = from; t < rounds.size(); ++t) mean += rounds[t].weight;
+    mean = std::min(1.0, std::max(least_weight, mean / static_cast<double>(rounds.size() - from)));
+    for (lm_round& round : rounds) {
+      const double f = std::max(round.weight, least_weight) / mean;
+      round.covariance *= f;
+      round.cross *= f;
+      round.variance *= f;
+      round.sd_covariance *= f;
+      round.sd_cross *= f;
+      round.sd_variance *= f;
+      round.weight = mean;
+    }
+  }
 };
 
-/// Cross moments of w with y in the last frame, pooled at a slope; and the variance of an entry.
+/// Rounds weighted as their cross moments deserve at a slope theta: sum_t w_t (c_t / k_t + C_t b_t)
+/// = (sum_t w_t C_t) beta + noise, each round with its own C_t.
 struct pooled_cross {
-  Eigen::VectorXd value;
-  double variance;
+  std::vector<double> weights;
+  Eigen::MatrixXd covariance;  // sum_t w_t C_t, not shrunk
+  double variance;             // of an entry of `value`
 
-  pooled_cross(const lm_pool& pool, const Eigen::MatrixXd& C, const Eigen::VectorXd& theta) {
+  pooled_cross(const lm_pool& pool, const Eigen::VectorXd& theta) : pool_(pool) {
     const double d = static_cast<double>(pool.p());
-    value = Eigen::VectorXd::Zero(pool.p());
-    double weight = 0.0;
+    double total = 0.0;
     for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
+      weights.push_back(0.0);
       if (pool.left_out(t)) continue;
       const double far = (theta - pool.slope[t]).squaredNorm();
-      const double v = pool.cross_variance[t] + pool.sd * pool.sd * far +
-                       clipping_doubt * clipping_doubt * far / d;
-      value += (pool.cross[t] + C * pool.slope[t]) / v;
-      weight += 1.0 / v;
+      const double k = pool.kept_slope[t];
+      const double v =
+          pool.cross_variance[t] / (k * k) +
+          (pool.sd * pool.sd + pool.own_variance[t] + clipping_doubt * clipping_doubt / d) * far;
+      total += weights.back() = 1.0 / v;
     }
-    value /= weight;
-    variance = 1.0 / weight;
+    own_ = Eigen::MatrixXd::Zero(pool.p(), pool.p());
+    for (std::size_t t = 0; t < weights.size(); ++t) own_ += (weights[t] /= total) * pool.own[t];
+    covariance = pool.covariance + own_;
+    variance = 1.0 / total;
   }
+
+  /// The left side, given the sum of the C_t as it is solved with.
+  Eigen::VectorXd value(const Eigen::MatrixXd& C) const {
+    Eigen::VectorXd out = Eigen::VectorXd::Zero(C.rows());
+    for (std::size_t t = 0; t < weights.size(); ++t)
+      out += weights[t] *
+             (pool_.cross[t] / pool_.kept_slope[t] + (C + pool_.own[t] - own_) * pool_.slope[t]);
+    return out;
+  }
+
+ private:
+  const lm_pool& pool_;
+  Eigen::MatrixXd own_;
 };
-
-/// Share of a normal's second moment that is left when values are clipped at 1 / tau deviations,
-/// in units of the clip's square.
-inline double clipped_second(double tau) {
-  const double a = 1.0 / tau;
-  const double density = std::exp(-a * a / 2.0) / std::sqrt(2.0 * 3.14159265358979323846);
-  const double upper = 0.5 * std::erfc(a / std::sqrt(2.0));
-  return tau * tau * (1.0 - 2.0 * upper - 2.0 * a * density) + 2.0 * upper;
-}
-
-/// Variance of a normal whose clipped second moment is `second`.
-inline double unclipped_variance(double second, double clip) {
-  const double goal = second / (clip * clip);
-  if (!(goal > 0.0)) return second;
-  double low = 0.0, high = 1.5;
-  for (int i = 0; i < 60; ++i) {
-    const double mid = (low + high) / 2.0;
-    (clipped_second(mid) < goal ? low : high) = mid;
-  }
-  return high * high * clip * clip;
-}
 
 /// The full model in the last frame. RELEASED.
 struct lm_solution {
@@ -120,17 +159,18 @@ struct lm_solution {
 
 namespace pooled_detail {
 
-inline void shrink_covariance(const lm_pool& pool, lm_solution& out, Eigen::VectorXd& raw) {
+inline void shrink_covariance(const lm_pool& pool, const Eigen::MatrixXd& C, lm_solution& out,
+                              Eigen::VectorXd& raw) {
   const Eigen::Index p = pool.p();
   const double d = static_cast<double>(p);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(C);
   raw = spectrum.eigenvalues();
   const double middle = raw.mean();
   const double spread = (raw.array() - middle).square().sum();
   // The noise's part of it: a mean eigenvalue is a free parameter.
   const double noise = pool.sd * pool.sd * (d * (d + 1.0) - 2.0);
   const double keep = spread > 0.0 ? std::max(0.0, 1.0 - noise / spread) : 1.0;
-  const double floor = std::max(pool.sd * std::sqrt(d), 1e-12);
+  const double floor = pool.floor();
   out.values = (middle + keep * (raw.array() - middle)).max(floor);
   out.directions = spectrum.eigenvectors();
   out.covariance = out.directions * out.values.asDiagonal() * out.directions.transpose();
@@ -171,7 +211,7 @@ inline double residual_variance(const lm_pool& pool, const Eigen::MatrixXd& C,
     const double far = u.dot(C * u);
     const double sd = round.sd_variance + clipping_doubt * far;
     const double total = unclipped_variance(round.variance, round.clip);
-    sum += (total - 2.0 * u.dot(pool.cross[t]) + far) / (sd * sd);
+    sum += (total - 2.0 * u.dot(pool.cross[t]) / pool.kept_slope[t] + far) / (sd * sd);
     weight += 1.0 / (sd * sd);
   }
   return std::max(sum / weight, 0.5 / std::sqrt(weight));
@@ -183,19 +223,19 @@ inline lm_solution solve_pool(const lm_pool& pool) {
   using namespace pooled_detail;
   lm_solution out;
   Eigen::VectorXd raw;
-  shrink_covariance(pool, out, raw);
   const lm_round& first = pool.rounds.front();
   out.response = std::max(first.variance, 0.0) + 2.0 * first.sd_variance;
   const double scale2 = pool.last().clip * pool.last().clip;
   out.theta = pool.slope.back();
   double variance = 0.0;
   for (int step = 0; step < 3; ++step) {
-    const pooled_cross c(pool, out.covariance, out.theta);
+    const pooled_cross c(pool, out.theta);
     variance = c.variance;
-    const Eigen::VectorXd along = out.directions.transpose() * c.value;
+    shrink_covariance(pool, c.covariance, out, raw);
+    const Eigen::VectorXd along = out.directions.transpose() * c.value(out.covariance);
     out.theta = out.directions * evidence_mean(out.values, along, variance, scale2);
   }
-  variance = pooled_cross(pool, out.covariance, out.theta).variance;
+  variance = pooled_cross(pool, out.theta).variance;
   out.residual = residual_variance(pool, out.covariance, out.theta);
 
   // Noise of the covariance multiplies what each round left of the slope, and its own error.
@@ -217,6 +257,10 @@ inline lm_solution solve_pool(const lm_pool& pool) {
 /// columns that repeat each other would use up the grid.
 constexpr double longest_direction = 256.0;
 
+/// The second whitening lengthens a direction by the inverse root of this at most: one whose rows
+/// are cut looks short.
+constexpr double longest_lengthening = 0.25;
+
 /// The frame of the next round.
 inline lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   const lm_round& last = pool.last();
@@ -227,10 +271,16 @@ inline lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   out.centre = frame.centre + shift;
   out.slope = frame.whiten * solution.theta;
   out.level = frame.level + frame.slope.dot(shift) + last.residual;
+  if (pool.rounds.size() > 2) {
+    // Rows are weighted alike from now on, and no direction is lengthened any more.
+    out.whiten = frame.whiten;
+    return out;
+  }
   const double edge = spectral_edge(pool.sd * std::sqrt(2.0), p);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
+  const double least = pool.rounds.size() > 1 ? longest_lengthening : 1e-12;
   const Eigen::VectorXd values =
-      (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(1e-12);
+      (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(least);
   out.whiten =
       frame.whiten * spectrum.eigenvectors() * values.cwiseSqrt().cwiseInverse().asDiagonal();
   for (Eigen::Index j = 0; j < p; ++j)
@@ -332,9 +382,19 @@ inline lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, dou
   }
   const Eigen::MatrixXd privacy = along * s.privacy.asDiagonal() * along.transpose();
   const Eigen::MatrixXd sampling =
-      along * (s.residual / rows * s.values.cwiseInverse()).asDiagonal() * along.transpose();
+      along *
+      (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse()).asDiagonal() *
+      along.transpose();
   pooled_detail::add_intercept(pool, units, back * s.theta, privacy, sampling, rows, out);
   return out;
+}
+
+/// The pooled covariance at the fit, not shrunk but where noise makes it indefinite.
+inline Eigen::MatrixXd floored_covariance(const lm_pool& pool, const Eigen::VectorXd& theta) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
+      pooled_cross(pool, theta).covariance);
+  return spectrum.eigenvectors() * spectrum.eigenvalues().cwiseMax(pool.floor()).asDiagonal() *
+         spectrum.eigenvectors().transpose();
 }
 
 /// A model with some of the columns, from the same moments: those that are not shrunk, since
@@ -343,11 +403,7 @@ inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, dou
                                  const std::vector<int>& kept) {
   const lm_solution full = solve_pool(pool);
   const Eigen::Index p = pool.p(), q = static_cast<Eigen::Index>(kept.size());
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
-  const double floor = std::max(pool.sd * std::sqrt(static_cast<double>(p)), 1e-12);
-  const Eigen::MatrixXd C = spectrum.eigenvectors() *
-                            spectrum.eigenvalues().cwiseMax(floor).asDiagonal() *
-                            spectrum.eigenvectors().transpose();
+  const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
   // Raw columns are root' w about their mean.
   const Eigen::MatrixXd root =
       (units.map.transpose() * pool.last().frame.whiten).partialPivLu().inverse();
@@ -363,9 +419,9 @@ inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, dou
             : Eigen::MatrixXd(0, 0);
   double variance = 0.0;
   for (int step = 0; step < 3; ++step) {
-    const pooled_cross c(pool, C, theta);
+    const pooled_cross c(pool, theta);
     variance = c.variance;
-    slope = inverse * (part.transpose() * c.value);
+    slope = inverse * (part.transpose() * c.value(C));
     theta = part * slope;
   }
   // Error of theta per error of the cross moments, and its own noise times that of the covariance.
@@ -373,7 +429,7 @@ inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, dou
   const double gain = (part * hat).squaredNorm();
   double v = variance;
   for (int step = 0; step < 6; ++step)
-    v = variance + pool.sd * pool.sd * std::min(v * gain, full.response / floor);
+    v = variance + pool.sd * pool.sd * std::min(v * gain, full.response / pool.floor());
   const double total = full.residual + full.theta.dot(full.covariance * full.theta);
   const double explained = theta.dot(C * theta);
   const double left = std::max(total - explained, full.residual);
@@ -383,13 +439,14 @@ inline lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, dou
   Eigen::MatrixXd privacy = Eigen::MatrixXd::Zero(p, p), sampling = privacy;
   Eigen::VectorXd beta = Eigen::VectorXd::Zero(p);
   const Eigen::MatrixXd noise = privacy_inflation * s * s * v * hat * hat.transpose();
+  const double clipped = clipped_efficiency(pool.last());
   for (Eigen::Index i = 0; i < q; ++i) {
     const int a = kept[static_cast<std::size_t>(i)];
     beta[a] = s * slope[i];
     for (Eigen::Index j = 0; j < q; ++j) {
       const int b = kept[static_cast<std::size_t>(j)];
       privacy(a, b) = noise(i, j);
-      sampling(a, b) = s * s * left / rows * inverse(i, j);
+      sampling(a, b) = s * s * clipped * left / rows * inverse(i, j);
     }
   }
   pooled_detail::add_intercept(pool, units, beta, privacy, sampling, rows, out);

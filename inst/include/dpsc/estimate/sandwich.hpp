@@ -73,13 +73,10 @@ inline void apply_scores(const lm_pool& pool, const lm_units& units, const lm_sc
   back.row(0).head(p) = -mean.transpose() * back.bottomLeftCorner(p, p);
   back(0, p) = units.y_scale;
   const Eigen::MatrixXd half = back * bread;
-  // What the clip takes off squared residuals, and the columns' degrees of freedom.
-  const lm_round& last = pool.last();
-  const double clipped =
-      last.variance > 0.0 ? unclipped_variance(last.variance, last.clip) / last.variance : 1.0;
+  // What the clip leaves of a residual's slope, and the columns' degrees of freedom.
+  const double left = clip_slope(pool.last());
   const double df = std::max(1.0, out.rows - static_cast<double>(p) - 1.0);
-  const double factor =
-      std::min(2.0, std::max(1.0, clipped)) * out.rows / df / (n * weight * weight);
+  const double factor = out.rows / df / (left * left * n * weight * weight);
   out.sampling = factor * half * meat.value * half.transpose();
   out.robust = true;
 }

@@ -59,19 +59,21 @@ inline double location_exponent(const total_budget& budget, double share) {
   return budget.exponent(share) / 2.0;
 }
 
-/// `share` is that of one draw.
+/// `share` is that of one draw. Nothing is drawn where n exponent / 2 is below `least`; scales go
+/// down to 2^-`scale_bits` of the bounds where cells are wider.
 inline location_plan plan_location(const total_budget& budget, double share, double n,
-                                   const std::vector<std::string>& names) {
+                                   const std::vector<std::string>& names,
+                                   double least = least_location, int scale_bits = 0) {
   location_plan out;
   out.n = n;
   out.exponent = location_exponent(budget, share);
   const double h = out.exponent * n / 2.0;
-  if (names.empty() || !(h >= least_location)) return out;
+  if (names.empty() || !(h >= least)) return out;
   out.made = true;
   // A wrong cell far off is drawn with a chance of about cells exp(-h).
   const double bits = std::floor((h + std::log(1e-3)) / std::log(2.0));
   out.cell_bits = static_cast<int>(std::min(13.0, std::max(3.0, bits)));
-  const double finest = std::max(std::ldexp(1.0, -out.cell_bits), std::ldexp(1.0, -10));
+  const double finest = std::ldexp(1.0, -std::min(10, std::max(out.cell_bits, scale_bits)));
   for (double r = 2.0; r >= finest * 0.999; r *= std::pow(2.0, -0.25))
     out.radii.insert(out.radii.begin(), r);
   for (const char* what : {"median of ", "scale of "})

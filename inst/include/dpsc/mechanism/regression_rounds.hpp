@@ -56,19 +56,6 @@ inline void plan_outer(lm_round_plan& out, const std::string& label, double n, E
   throw budget_too_small();
 }
 
-/// The smallest candidate, unless enough rows lie beyond it: rows outside, plus a price a step.
-/// Counts move one way when a row is replaced (gram.md, Lemma 1): a range of the exponent.
-inline std::size_t choose_limit(const std::vector<std::int64_t>& beyond, double price,
-                                double exponent, const std::string& label, noise& draws) {
-  private_choice choice;
-  for (std::size_t k = 0; k < beyond.size(); ++k)
-    choice.losses.push_back(beyond[k] + static_cast<std::int64_t>(std::floor(price)) *
-                                            static_cast<std::int64_t>(k));
-  choice.shift = 20;
-  choice.units = exponent_units(exponent, choice.shift);
-  return draws.choose(label, choice);
-}
-
 /// What a round released, in its own frame: per unit of weight. RELEASED.
 struct lm_round {
   lm_frame frame;
@@ -89,6 +76,13 @@ constexpr double least_weight = 0.1;
 
 namespace rounds_detail {
 
+/// A weight of which noise leaves little is near that of rows that nearly all count.
+inline double likely_weight(double noisy, double sd) {
+  constexpr double mean = 0.9, spread = 0.3;
+  const double own = 1.0 / (sd * sd), prior = 1.0 / (spread * spread);
+  return std::max(least_weight, (own * noisy + prior * mean) / (own + prior));
+}
+
 /// Deviations of the noise in the moments of a round whose weight is known.
 inline void read_deviations(lm_round& out, const lm_round_plan& plan, double n, double zoom_w,
                             double zoom_r) {
@@ -99,6 +93,13 @@ inline void read_deviations(lm_round& out, const lm_round_plan& plan, double n, 
   out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
   out.sd_mean = off / (zoom_w * plan.constant * total);
   out.sd_residual = off / (zoom_r * plan.constant * total);
+  // Moments about the mean hold the noise of the mean and of the weight, too: the first frame is
+  // not centred.
+  const double mean = out.mean.squaredNorm() / static_cast<double>(out.mean.size());
+  const double one = out.sd_mean * out.sd_mean, pair = out.sd_covariance * out.sd_covariance;
+  out.sd_covariance = std::sqrt(pair + 2.0 * mean * one + 2.0 * mean * mean * one * one / pair);
+  out.sd_cross = std::sqrt(out.sd_cross * out.sd_cross + mean * out.sd_residual * out.sd_residual +
+                           out.residual * out.residual * one);
 }
 
 /// Sums with noise, turned into moments per unit of weight.
@@ -106,9 +107,14 @@ inline void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_r
                          double n, double zoom_w, double zoom_r) {
   const Eigen::Index p = out.frame.centre.size();
   const double K = plan.constant;
-  out.weight = noisy(p + 1, p + 1) / (K * K * n);
-  const double total = std::max(out.weight, least_weight) * n;
+  out.weight = likely_weight(noisy(p + 1, p + 1) / (K * K * n), plan.sigma / (K * K * n));
+  const double total = out.weight * n;
+  out.mean = Eigen::VectorXd::Zero(p);
+  read_deviations(out, plan, n, zoom_w, zoom_r);
   out.mean = noisy.col(p + 1).head(p) / (zoom_w * K * total);
+  // A mean within its noise would move the next frame by it.
+  const double noise = static_cast<double>(p) * out.sd_mean * out.sd_mean;
+  out.mean *= std::max(0.0, 1.0 - noise / std::max(out.mean.squaredNorm(), 1e-300));
   out.residual = noisy(p, p + 1) / (zoom_r * K * total);
   out.covariance =
       noisy.topLeftCorner(p, p) / (zoom_w * zoom_w * total) - out.mean * out.mean.transpose();
@@ -124,11 +130,12 @@ inline double limit_steps(double limit, double unit) {
   return std::max(1.0, std::floor(limit / unit));
 }
 
-/// `last_clip`: the clips are multiples of it.
+/// `radius` and `clip` are public, or from what was released before; so is `far`, from where on
+/// residuals are counted (0: they are not).
 inline lm_round release_round(const row_source& source, const lm_design& design,
                               const lm_location& location, const lm_frame& frame,
-                              const lm_round_plan& plan, double n, double last_clip, lm_kept& kept,
-                              noise& draws, const ticker& tick) {
+                              const lm_round_plan& plan, double n, double radius, double clip,
+                              double far, lm_kept& kept, noise& draws, const ticker& tick) {
   const lm_columns columns(design, location);
   const lm_features features(columns, frame);
   const double unit = features.unit();
@@ -144,20 +151,13 @@ inline lm_round release_round(const row_source& source, const lm_design& design,
   question.constant = plan.constant;
   lm_round_rows rows(source, question, n, kept, tick);
 
-  std::vector<double> limits;
-  for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
-  out.radius = plan.radii[choose_limit(rows.beyond_lengths(limits), plan.radius_price,
-                                       plan.exponent, plan.records[0].label, draws)];
-  limits.clear();
-  for (double c : plan.clips) limits.push_back(steps(c * last_clip));
-  const std::vector<std::int64_t> beyond = rows.beyond_residuals(steps(out.radius), limits);
-  const std::size_t chosen =
-      choose_limit(beyond, plan.clip_price, plan.exponent, plan.records[1].label, draws);
-  out.clip = last_clip * plan.clips[chosen];
-  kept.clipped = static_cast<double>(beyond[chosen]);
-
-  const Eigen::MatrixXd noisy = add_symmetric(rows.gram(steps(out.clip)), plan.records[2].label,
-                                              plan.kind, plan.noise, draws);
+  out.radius = radius;
+  out.clip = clip;
+  rows.at_radius(steps(radius));
+  const Eigen::MatrixXd noisy =
+      add_symmetric(rows.gram(steps(clip)), plan.records[0].label, plan.kind, plan.noise, draws);
+  if (far > 0.0)
+    kept.far = static_cast<double>(rows.beyond_residuals(steps(radius), {steps(far)}).front());
   const lm_outer sums(plan, design.p(), steps(out.radius), steps(out.clip));
   rounds_detail::read_moments(out, noisy, plan, n, sums.zoom() / unit, sums.residual_zoom() / unit);
   return out;

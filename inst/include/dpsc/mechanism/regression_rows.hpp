@@ -32,9 +32,6 @@ struct lm_frame {
 
 /// Public constants of a round.
 struct lm_round_plan {
-  double exponent = 0.0;                        // of both choices
-  std::vector<double> radii, clips;             // candidates: clips relative to the last one
-  double radius_price = 0.0, clip_price = 0.0;  // rows that a step up must be worth
   law kind = law::discrete_gaussian;
   double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: whole
   double noise = 0.0;  // variance on the diagonal (half of it off), or Laplace scale
@@ -296,8 +293,8 @@ struct lm_kept {
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::ArrayXd> there;
   Eigen::ArrayXd squared, residual;
-  double most = 0x1p28;              // numbers that may be kept; a pass a question beyond it
-  double rows = 0.0, clipped = 0.0;  // rows that count, residuals beyond the clip
+  double most = 0x1p28;          // numbers that may be kept; a pass a question beyond it
+  double rows = 0.0, far = 0.0;  // rows that count, residuals far off
 };
 
 /// Answers the three questions of a round: from what one pass keeps, or by a pass or a query each.
@@ -330,6 +327,9 @@ class lm_round_rows {
     }
     return rows_beyond_limits(sum_people(source_, question_, limit_counts(question_), tick_).sums);
   }
+
+  /// For `gram`, where no residuals are counted before.
+  void at_radius(double radius) { question_.radius = radius; }
 
   Eigen::MatrixXd gram(double clip) {
     question_.what = people_question::kind::outer;

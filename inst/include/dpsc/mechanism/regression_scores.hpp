@@ -15,7 +15,7 @@ namespace dpsc {
 
 // Counts ------------------------------------------------------------------------------------------
 
-/// Public constants of the two counts: rows that count, and residuals beyond the last clip.
+/// Public constants of the two counts: rows that count, and residuals that are far off.
 struct lm_counts_plan {
   bool made = false;
   law kind = law::discrete_gaussian;
@@ -30,7 +30,7 @@ constexpr double worst_count = 0.02;
 inline lm_counts_plan plan_counts(double n, const total_budget& budget, double share) {
   lm_counts_plan out;
   const double none = std::numeric_limits<double>::quiet_NaN();
-  const std::string label = "rows that count, residuals clipped";
+  const std::string label = "rows that count, residuals far off";
   if (budget.gaussian()) {
     const double sensitivity = std::sqrt(2.0) * (1.0 + 1e-15);
     out.noise = gaussian_vector_variance(sensitivity, budget.mu(share));
@@ -50,11 +50,11 @@ inline lm_counts_plan plan_counts(double n, const total_budget& budget, double s
 
 /// Noisy counts. RELEASED.
 struct lm_counts {
-  double rows = 0.0, clipped = 0.0, sd = 0.0;
+  double rows = 0.0, far = 0.0, sd = 0.0;
 };
 
 inline lm_counts release_counts(const lm_kept& kept, const lm_counts_plan& plan, noise& draws) {
-  const Eigen::VectorXd exact = Eigen::Vector2d(kept.rows, kept.clipped);
+  const Eigen::VectorXd exact = Eigen::Vector2d(kept.rows, kept.far);
   const Eigen::VectorXd noisy =
       draws.add(plan.record.label, plan.kind, exact, Eigen::VectorXd::Constant(2, plan.noise));
   return {noisy[0], noisy[1], plan.sigma};

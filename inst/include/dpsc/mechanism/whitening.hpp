@@ -16,6 +16,20 @@
 
 namespace dpsc {
 
+/// Public constants of a round: with candidates for its radius, of which it draws one.
+struct whitening_plan : lm_round_plan {
+  double exponent = 0.0;
+  std::vector<double> radii;
+  double radius_price = 0.0;  // rows that a step up must be worth
+};
+
+/// Candidates from high down to low by 2^-octaves, increasing.
+inline std::vector<double> limit_grid(double low, double high, double octaves) {
+  std::vector<double> out;
+  for (double x = high; x > low * 0.999; x *= std::pow(2.0, -octaves)) out.insert(out.begin(), x);
+  return out;
+}
+
 /// What a round released, in its own frame. RELEASED.
 struct whitening_round {
   double radius = 0.0, weight = 0.0;
@@ -52,10 +66,10 @@ inline std::size_t choose_whitening_radius(const std::vector<double>& squared,
   return draws.choose(label, choice);
 }
 
-inline lm_round_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
-                                    const std::vector<double>& radii, const total_budget& budget,
-                                    double radius_share, double moments_share) {
-  lm_round_plan out;
+inline whitening_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
+                                     const std::vector<double>& radii, const total_budget& budget,
+                                     double radius_share, double moments_share) {
+  whitening_plan out;
   out.exponent = budget.exponent(radius_share);
   out.radii = radii;
   out.radius_price = std::min(3.0 / out.exponent, 0.01 * n);
@@ -66,7 +80,7 @@ inline lm_round_plan plan_whitening(const std::string& at, double n, Eigen::Inde
 
 inline whitening_round release_whitening(const row_source& source, const lm_design& design,
                                          const lm_location& location, const lm_frame& frame,
-                                         const lm_round_plan& plan, double n, noise& draws,
+                                         const whitening_plan& plan, double n, noise& draws,
                                          const ticker& tick) {
   const Eigen::Index p = design.p();
   lm_reader reader(design);

@@ -77,7 +77,7 @@ struct glm_plan {
   glm_shares shares;
   location_plan location;
   std::vector<std::size_t> located;
-  std::vector<lm_round_plan> rounds;
+  std::vector<whitening_plan> rounds;
   double cap_exponent = 0.0;
   std::vector<double> caps;
   double accuracy_mu = 0.0, accuracy_epsilon = 0.0;

@@ -164,7 +164,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   if (facts.kind != glm_kind::gaussian) placed.variables[design.response()].indicator = true;
   out.location = release_location(source, placed, plan.location, draws, tick);
   out.frame = lm_frame::start(p);
-  for (const lm_round_plan& round : plan.rounds) {
+  for (const whitening_plan& round : plan.rounds) {
     out.rounds.push_back(
         release_whitening(source, design, out.location, out.frame, round, facts.n, draws, tick));
     out.frame = whiten(out.frame, out.rounds.back());

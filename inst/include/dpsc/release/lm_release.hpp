@@ -2,7 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -29,14 +29,13 @@ struct lm_facts {
 /// Shares of the budget: one table, fixed before the first draw.
 struct lm_shares {
   double location = 0.0;  // of all its draws
-  double limits = 0.0;    // of all radii and clips
   double moments = 0.0;
   double counts = 0.0, scores = 0.0;
   int rounds = 0;
 
   void check() const {
-    if (!(location >= 0.0 && limits > 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 &&
-          rounds > 0 && location + limits + moments + counts + scores <= 1.0 + 1e-12))
+    if (!(location >= 0.0 && moments > 0.0 && counts >= 0.0 && scores >= 0.0 && rounds > 0 &&
+          location + moments + counts + scores <= 1.0 + 1e-12))
       throw std::logic_error("the shares of a regression exceed the budget");
   }
 };
@@ -49,17 +48,26 @@ struct lm_plan {
   lm_counts_plan counts;
   lm_scores_plan scores;
   double total = 0.0, rho = 0.0;
-  double signal = 0.0;    // n sqrt(rho)
-  bool resolved = false;  // can the moments of all columns be told from noise?
+  double signal = 0.0;  // n sqrt(rho)
+  double first_radius = 0.0;
+  double radius = 0.0, longest = 0.0;  // of the rounds after the first: at least, and at most
+  double strength = 0.0;               // mu of all moments, times the root of n
+  bool resolved = false;               // can the moments of all columns be told from noise?
   std::vector<step_record> records;
 };
 
 namespace lm_constants {
-constexpr double location = 0.12, location_small = 0.25, location_least = 0.08;
-constexpr double limits = 0.05;
+constexpr double location_most = 0.4, location_least = 0.08;
 constexpr double counts = 0.005, scores = 0.1;
-constexpr double resolved = 12.0;  // n sqrt(rho) over p^1.5
-constexpr int rounds = 6, rounds_small = 3;
+constexpr double resolved = 12.0;    // n sqrt(rho) over p^1.5
+constexpr double least_found = 7.0;  // n x / 2 of a location draw, where cells are few
+constexpr int scale_bits = 6;
+constexpr int rounds = 5, rounds_small = 3;
+// Radii over the root of p, and clips over the residual's deviation: as large as the noise allows.
+constexpr double first_radius = 1.25, widest_radius = 2.5, radius_gain = 0.1;
+constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
+constexpr double longest = 0.33;  // of n mu over the root of p: the square of the largest radius
+constexpr double far = 3.0;       // deviations
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
 
@@ -68,13 +76,6 @@ inline double lm_rho(const total_budget& budget, Eigen::Index p, int rounds) {
   if (budget.gaussian()) return budget.rho();
   const double m = static_cast<double>(p) + 2.0;
   return budget.total() * budget.total() / (2.0 * m * (m + 3.0) * rounds);
-}
-
-/// From high down to low by 2^-octaves, increasing.
-inline std::vector<double> limit_grid(double low, double high, double octaves) {
-  std::vector<double> out;
-  for (double x = high; x > low * 0.999; x *= std::pow(2.0, -octaves)) out.insert(out.begin(), x);
-  return out;
 }
 
 inline lm_plan plan_lm(const lm_facts& facts) {
@@ -103,35 +104,33 @@ inline lm_plan plan_lm(const lm_facts& facts) {
     const double least = location_exponent(budget, rest * location_least / draws) * n / 2.0;
     const double ratio = wanted_location / least;
     const double wanted = location_least * (budget.gaussian() ? ratio * ratio : ratio);
-    shares.location = rest * std::min(location_small, std::max(location_least, wanted));
-    out.location = plan_location(budget, shares.location / draws, n, facts.located);
+    shares.location = rest * std::min(location_most, std::max(location_least, wanted));
+    out.location =
+        plan_location(budget, shares.location / draws, n, facts.located, least_found, scale_bits);
   }
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
   // Pure noise grows with the number of rounds, not with its root.
   shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
-  shares.limits = rest * lm_constants::limits;
-  shares.moments = rest - shares.location - shares.limits;
+  shares.moments = rest - shares.location;
   shares.check();
 
   out.records = out.location.records;
   const double moments = shares.moments / shares.rounds;
-  const double per_limit = shares.limits / (2.0 * shares.rounds);
-  const double rho_round = lm_rho(budget, p, 1) * moments * (budget.gaussian() ? 1.0 : moments);
+  const double share = shares.moments * (budget.gaussian() ? 1.0 : shares.moments);
+  const double mu = std::sqrt(2.0 * lm_rho(budget, p, shares.rounds) * share);
+  out.strength = mu * std::sqrt(n);
+  double numbers = 0.0;
+  for (Eigen::Index k = 0; k < p; ++k) numbers += !facts.design.of_indicators(k);
+  const double wide =
+      std::min(widest_radius, std::max(1.0, radius_gain * out.strength / std::sqrt(d)));
+  out.first_radius = lm_constants::first_radius * std::sqrt(d);
+  out.radius = std::sqrt(wide * wide * numbers + d - numbers);
+  out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
   for (int t = 0; t < shares.rounds; ++t) {
-    const bool first = t == 0, last = t + 1 == shares.rounds;
+    const bool first = t == 0;
     const std::string at = " of round " + std::to_string(t + 1);
     lm_round_plan round;
-    round.exponent = budget.exponent(per_limit);
-    const double root = std::sqrt(d);
-    round.radii = limit_grid(0.5 * root, (first ? 8.0 : 3.0) * root, 0.25);
-    round.clips = first ? limit_grid(0.5, 8.0, 0.5) : limit_grid(0.5, 2.0, 0.25);
-    const double x = round.exponent, most = 0.03 * n;
-    round.radius_price = std::min(8.0 / x, 0.04 * n);
-    round.clip_price =
-        std::min((last ? 1.5 : 0.75) * std::max(std::sqrt(2.0 * d / rho_round), 1.0 / x), most);
-    round.records.push_back(budget.choice_record("radius" + at, round.exponent));
-    round.records.push_back(budget.choice_record("clip" + at, round.exponent));
     plan_outer(round, "moments" + at, n, p, first ? first_weight : 1.0, budget, moments);
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
@@ -139,6 +138,88 @@ inline lm_plan plan_lm(const lm_facts& facts) {
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
+}
+
+/// Public constants of the first round, and what rounds after it make of released moments.
+struct lm_limits {
+  double radius, clip, far;
+};
+
+/// A number within bounds whose variance is nearly the largest that its mean allows takes little
+/// but its bounds (Bhatia and Davis, 2000).
+constexpr double two_valued = 0.7;
+
+/// Where a column is 0 or 1, a product of such, or a number at its bounds: the share of its rarer
+/// value. Else 0. Mean and variance in standardised units.
+inline double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
+                          double mean, double variance) {
+  const lm_column& column = design.columns[static_cast<std::size_t>(k)];
+  double low = 0.0, high = 1.0;
+  if (column.is_variable()) {
+    const int j = column.variables[0];
+    low = (-1.0 - location.median[j]) / location.scale[j];
+    high = (1.0 - location.median[j]) / location.scale[j];
+  }
+  const bool known = design.of_indicators(k);
+  if (!known && (!column.is_variable() || variance < two_valued * (mean - low) * (high - mean)))
+    return 0.0;
+  const double share = (mean - low) / (high - low);
+  return std::max(0.0, std::min(share, 1.0 - share));
+}
+
+/// Columns that are 0 wherever column k is: those whose variables include its own.
+inline double columns_within(const lm_design& design, Eigen::Index k) {
+  const std::vector<int>& own = design.columns[static_cast<std::size_t>(k)].variables;
+  double out = 0.0;
+  for (const lm_column& column : design.columns)
+    out += std::all_of(own.begin(), own.end(), [&](int j) {
+      return std::find(column.variables.begin(), column.variables.end(), j) !=
+             column.variables.end();
+    });
+  return out;
+}
+
+/// Mean square of the rows of a group of share q that has some of p whitened columns for itself.
+inline double group_square(double q, double own, double p) { return own * (1.0 - q) / q + p - own; }
+
+/// Where whitened columns have variance one a group of share q has a mean square of (1 - q) / q
+/// along each column of its own. The radius holds the rarest group that the noise leaves.
+/// Post-processing: shares are from released means.
+inline double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
+                        const lm_round& last) {
+  const double p = static_cast<double>(design.p());
+  const Eigen::MatrixXd back = last.frame.whiten.transpose().partialPivLu().inverse();
+  const Eigen::VectorXd mean = last.frame.centre + back * last.mean;
+  const Eigen::VectorXd variance = (back * last.covariance * back.transpose()).diagonal();
+  double square = plan.radius * plan.radius;
+  for (Eigen::Index k = 0; k < design.p(); ++k) {
+    const double q = rarer_share(design, location, k, mean[k], variance[k]);
+    if (!(q > 0.0)) continue;
+    const double reach = group_square(q, columns_within(design, k), p);
+    if (reach <= plan.longest * plan.longest) square = std::max(square, reach);
+  }
+  return std::sqrt(square);
+}
+
+/// Clips over the residual's deviation: the fewer, the more noise a row of that radius asks for.
+inline double reach_of(const lm_plan& plan, double radius) {
+  using namespace lm_constants;
+  return std::min(most_reach, std::max(least_reach, reach_gain * plan.strength / radius));
+}
+
+/// The clip is some deviations of what the fit leaves. Post-processing.
+inline lm_limits next_limits(const lm_plan& plan, const lm_design& design,
+                             const lm_location& location, const lm_round& last,
+                             const lm_solution& solution) {
+  const double radius = radius_of(plan, design, location, last);
+  const double reach = reach_of(plan, radius);
+  const double wanted = reach * std::sqrt(solution.residual);
+  const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, wanted));
+  return {radius, clip, lm_constants::far * clip / reach};
+}
+
+inline lm_limits first_limits(const lm_plan& plan) {
+  return {plan.first_radius, lm_constants::first_reach, 0.0};
 }
 
 struct lm_release {
@@ -155,13 +236,16 @@ inline lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_s
   lm_frame frame = lm_frame::start(facts.design.p());
   lm_kept kept;
   kept.most = facts.kept;
-  double clip = 1.0;
-  for (const lm_round_plan& round : plan.rounds) {
-    out.rounds.push_back(release_round(source, facts.design, out.location, frame, round, facts.n,
-                                       clip, kept, draws, tick));
-    clip = out.rounds.back().clip;
+  lm_limits limits = first_limits(plan);
+  for (std::size_t t = 0; t < plan.rounds.size(); ++t) {
+    const bool counted = plan.counts.made && t + 1 == plan.rounds.size();
+    out.rounds.push_back(release_round(source, facts.design, out.location, frame, plan.rounds[t],
+                                       facts.n, limits.radius, limits.clip,
+                                       counted ? limits.far : 0.0, kept, draws, tick));
     const lm_pool pool(out.rounds);
-    frame = next_frame(pool, solve_pool(pool));
+    const lm_solution solution = solve_pool(pool);
+    frame = next_frame(pool, solution);
+    limits = next_limits(plan, facts.design, out.location, out.rounds.back(), solution);
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
@@ -193,19 +277,13 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
     worst = std::max(worst, std::fabs(own.level - want.level) / (1.0 + std::fabs(want.level)));
   };
   lm_frame frame = lm_frame::start(facts.design.p());
-  double clip = 1.0;
+  lm_limits limits = first_limits(plan);
   std::vector<lm_round> sofar;
   for (std::size_t t = 0; t < plan.rounds.size(); ++t) {
     const lm_round& round = release.rounds[t];
     const lm_round_plan& step = plan.rounds[t];
     compare_frames(round.frame, frame);
-    const auto among = [](const std::vector<double>& values, double x) {
-      double nearest = std::numeric_limits<double>::infinity();
-      for (double v : values) nearest = std::min(nearest, std::fabs(v - x) / v);
-      return nearest;
-    };
-    worst =
-        std::max({worst, among(step.radii, round.radius), among(step.clips, round.clip / clip)});
+    compare(Eigen::Vector2d(round.radius, round.clip), Eigen::Vector2d(limits.radius, limits.clip));
     const double unit = lm_features(columns, frame).unit();
     lm_round made = round;
     const double zoom =
@@ -216,10 +294,11 @@ inline double release_discrepancy(const lm_plan& plan, const lm_facts& facts,
             Eigen::Vector3d(made.sd_covariance, made.sd_cross, made.sd_variance));
     compare(Eigen::Vector2d(round.sd_mean, round.sd_residual),
             Eigen::Vector2d(made.sd_mean, made.sd_residual));
-    clip = round.clip;
     sofar.push_back(round);
     const lm_pool pool(sofar);
-    frame = next_frame(pool, solve_pool(pool));
+    const lm_solution solution = solve_pool(pool);
+    frame = next_frame(pool, solution);
+    limits = next_limits(plan, facts.design, release.location, round, solution);
   }
   if (release.counts)
     worst = std::max(worst, std::fabs(release.counts->sd / plan.counts.sigma - 1.0));
@@ -298,145 +377,6 @@ inline lm_units multiply_out(const lm_design& design, const lm_location& locatio
   out.y_centre = middle_of(design.response());
   out.y_scale = scale_of(design.response());
   return out;
-}
-
-// Without privacy ---------------------------------------------------------------------------------
-
-/// Ordinary least squares from mean and covariance (divisor `rows`) of raw columns and response.
-inline lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
-                                double rows, const std::vector<int>& kept) {
-  const Eigen::Index p = mean.size() - 1, q = static_cast<Eigen::Index>(kept.size());
-  Eigen::MatrixXd S(q, q);
-  Eigen::VectorXd c(q), sd(q);
-  for (Eigen::Index i = 0; i < q; ++i) {
-    const int a = kept[static_cast<std::size_t>(i)];
-    sd[i] = covariance(a, a) > 0.0 ? std::sqrt(covariance(a, a)) : 1.0;
-  }
-  for (Eigen::Index i = 0; i < q; ++i) {
-    const int a = kept[static_cast<std::size_t>(i)];
-    c[i] = covariance(a, p) / sd[i];
-    for (Eigen::Index j = 0; j < q; ++j)
-      S(i, j) = covariance(a, kept[static_cast<std::size_t>(j)]) / (sd[i] * sd[j]);
-  }
-  lm_estimate out;
-  out.rows = rows;
-  Eigen::MatrixXd inverse(q, q);
-  if (q > 0) inverse = Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(S).pseudoInverse();
-  const Eigen::VectorXd slope = inverse * c;
-  const double left = std::max(0.0, covariance(p, p) - slope.dot(c));
-  const double df = std::max(1.0, rows - static_cast<double>(q) - 1.0);
-  out.residual = left * rows / df;
-  out.r_squared = covariance(p, p) > 0.0 ? 1.0 - left / covariance(p, p) : 0.0;
-  out.identified = Eigen::VectorXd::Constant(q, std::numeric_limits<double>::infinity());
-  out.coefficients = Eigen::VectorXd::Zero(p + 1);
-  out.privacy = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  out.sampling = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  Eigen::MatrixXd V = Eigen::MatrixXd::Zero(p, p);
-  for (Eigen::Index i = 0; i < q; ++i) {
-    const int a = kept[static_cast<std::size_t>(i)];
-    out.coefficients[a + 1] = slope[i] / sd[i];
-    for (Eigen::Index j = 0; j < q; ++j)
-      V(a, kept[static_cast<std::size_t>(j)]) =
-          out.residual / rows * inverse(i, j) / (sd[i] * sd[j]);
-  }
-  const Eigen::VectorXd m = mean.head(p);
-  out.coefficients[0] = mean[p] - m.dot(out.coefficients.tail(p));
-  out.sampling.bottomRightCorner(p, p) = V;
-  out.sampling.col(0).tail(p) = -V * m;
-  out.sampling.row(0).tail(p) = out.sampling.col(0).tail(p).transpose();
-  out.sampling(0, 0) = out.residual / rows + m.dot(V * m);
-  return out;
-}
-
-/// Raw columns and response of every row that counts, and its weight.
-template <typename Visit>
-void each_raw_row(const row_source& source, const lm_design& design, Visit&& visit) {
-  const Eigen::Index p = design.p();
-  Eigen::VectorXd x(p + 1);
-  source.pass([&](const table_view& table) {
-    if (table.columns != design.table_columns())
-      throw std::invalid_argument("the table does not fit the design");
-    for (Eigen::Index i = 0; i < table.rows; ++i) {
-      const auto value = [&](Eigen::Index j) { return table.reals[j * table.rows + i]; };
-      bool whole = true;
-      for (Eigen::Index j = 0; j < table.columns; ++j) whole = whole && std::isfinite(value(j));
-      if (!whole) continue;
-      for (Eigen::Index k = 0; k < p; ++k) {
-        const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-        double product = 1.0;
-        for (std::size_t a = 0; a < column.variables.size(); ++a)
-          for (int power = 0; power < column.powers[a]; ++power)
-            product *= value(column.variables[a]);
-        x[k] = product;
-      }
-      x[p] = value(static_cast<Eigen::Index>(design.response()));
-      const double weight = design.weighted ? value(table.columns - 1) : 1.0;
-      if (weight > 0.0) visit(x, weight);
-    }
-  });
-}
-
-/// Mean and covariance of the raw columns, weighted, in two passes. NOT PRIVATE.
-struct raw_columns {
-  Eigen::VectorXd mean;
-  Eigen::MatrixXd covariance;
-  double rows = 0.0, weight = 0.0;
-
-  raw_columns(const row_source& source, const lm_design& design)
-      : mean(Eigen::VectorXd::Zero(design.p() + 1)) {
-    for (int pass = 0; pass < 2; ++pass) {
-      Eigen::VectorXd sum = Eigen::VectorXd::Zero(mean.size());
-      covariance = Eigen::MatrixXd::Zero(mean.size(), mean.size());
-      rows = weight = 0.0;
-      each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
-        const Eigen::VectorXd centred = x - mean;
-        sum += w * centred;
-        covariance.selfadjointView<Eigen::Lower>().rankUpdate(centred, w);
-        rows += 1.0;
-        weight += w;
-      });
-      const double total = weight > 0.0 ? weight : 1.0;
-      const Eigen::VectorXd shift = sum / total;
-      covariance = Eigen::MatrixXd(covariance.selfadjointView<Eigen::Lower>()) / total -
-                   shift * shift.transpose();
-      mean += shift;
-    }
-  }
-};
-
-/// Covariance of the coefficients of the full model without one variance (White, 1980; MacKinnon
-/// and White's HC1). NOT PRIVATE.
-inline Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
-                                    const raw_columns& raw, const Eigen::VectorXd& coefficients) {
-  const Eigen::Index p = design.p();
-  const Eigen::VectorXd mean = raw.mean.head(p), slope = coefficients.tail(p);
-  Eigen::VectorXd sd = raw.covariance.diagonal().head(p).cwiseSqrt();
-  sd = (sd.array() > 0.0).select(sd, 1.0);
-  const double level = coefficients[0] + mean.dot(slope);
-  Eigen::MatrixXd meat = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  Eigen::VectorXd z(p + 1);
-  each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
-    z[0] = 1.0;
-    z.tail(p) = (x.head(p) - mean).cwiseQuotient(sd);
-    const double r = x[p] - level - slope.dot(x.head(p) - mean);
-    meat.selfadjointView<Eigen::Lower>().rankUpdate(z, w * w * r * r);
-  });
-  meat = Eigen::MatrixXd(meat.selfadjointView<Eigen::Lower>());
-  const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() *
-                                 raw.covariance.topLeftCorner(p, p) *
-                                 sd.cwiseInverse().asDiagonal();
-  Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  bread(0, 0) = 1.0;
-  bread.bottomRightCorner(p, p) =
-      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(scaled).pseudoInverse();
-  // From (fit at the mean, scaled slopes) to (intercept, slopes).
-  Eigen::MatrixXd back = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  back(0, 0) = 1.0;
-  back.bottomRightCorner(p, p) = sd.cwiseInverse().asDiagonal();
-  back.row(0).tail(p) = -mean.cwiseQuotient(sd).transpose();
-  const Eigen::MatrixXd half = back * bread;
-  const double df = std::max(1.0, raw.rows - static_cast<double>(p) - 1.0);
-  return half * meat * half.transpose() * (raw.rows / df / (raw.weight * raw.weight));
 }
 
 }  // namespace dpsc

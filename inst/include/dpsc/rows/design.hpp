@@ -41,6 +41,13 @@ struct lm_design {
   Eigen::Index p() const { return static_cast<Eigen::Index>(columns.size()); }
   std::size_t response() const { return variables.size() - 1; }
 
+  /// Is column k 0 or 1, by its bounds?
+  bool of_indicators(Eigen::Index k) const {
+    const std::vector<int>& own = columns[static_cast<std::size_t>(k)].variables;
+    return std::all_of(own.begin(), own.end(),
+                       [this](int j) { return variables[static_cast<std::size_t>(j)].indicator; });
+  }
+
   std::vector<std::size_t> located() const {
     std::vector<std::size_t> out;
     for (std::size_t j = 0; j < variables.size(); ++j)
