@@ -66,8 +66,8 @@ inline double two_sided_quantile(double tail, double statements = 1.0) {
   return high;
 }
 
-/// What half an octave more of the clip must be worth, in log-odds: for a person, and for the mean of
-/// many, whose interval is as long as the noise that a longer clip brings.
+/// What half an octave more of the clip must be worth, in log-odds: for a person, and for the mean
+/// of many, whose interval is as long as the noise that a longer clip brings.
 constexpr double clip_price = 0.7, group_clip_price = 1.2;
 
 /// Below this many units of exponent times rows, a tail cannot be calibrated.
