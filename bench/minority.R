@@ -42,7 +42,9 @@ clusters <- function(n, share, size, T0 = 18, T1 = 4) {
 # Most never have it; the targets are people who do.
 affected <- function(n, share, T0 = 8, T1 = 2, targets = 100) {
   rate <- ifelse(stats::runif(n) < share, stats::rgamma(n, 4, 2), 0)
-  count <- function(rate) clip(matrix(stats::rpois(length(rate) * (T0 + T1), rate), length(rate)), c(0, 10))
+  count <- function(rate) {
+    clip(matrix(stats::rpois(length(rate) * (T0 + T1), rate), length(rate)), c(0, 10))
+  }
   list(
     donors = count(rate), targets = count(stats::rgamma(targets, 4, 2)), T0 = T0,
     bounds = c(0, 10), size = 1L
@@ -110,7 +112,8 @@ measure_cell <- function(cell) {
   data.frame(
     cell, replications = count, error = if (known) error else NA,
     to_inf = if (is.null(exact)) NA else error / stats::median(abs(exact[, "error"])),
-    cover = if (known) covers(private) else NA, cover_inf = if (is.null(exact)) NA else covers(exact),
+    cover = if (known) covers(private) else NA,
+    cover_inf = if (is.null(exact)) NA else covers(exact),
     none = mean(is.na(half)), width = width, wide = mean(half > 2 * width, na.rm = TRUE)
   )
 }
