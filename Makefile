@@ -6,27 +6,45 @@ RSCRIPT = Rscript
 LIB = $(CURDIR)/.lib
 # Files compiled at a time.
 JOBS = 2
+TARBALL = $(shell awk '$$1 == "Package:" {p = $$2} $$1 == "Version:" {v = $$2} END {print p "_" v ".tar.gz"}' DESCRIPTION)
 
 # What clang-format keeps in order: the core, the glue, the paper's loops; not what Rcpp writes.
 CORE = $(filter-out src/RcppExports.cpp, \
   $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp inst/reproduction/*.hpp \
   inst/reproduction/*.cpp src/*.cpp src/*.h))
 
-.PHONY: help demo test test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \
+.PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \
   document site clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## the main job: prints a fit and writes demo/plot.png
+demo: ## the main job: prints a fit and writes demo/plot.png (8 minutes)
 	@tools/install-missing demo
-	@$(MAKE) --no-print-directory install
-	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) demo/demo.R
+	@JOBS=$(JOBS) tools/tarball "$(LIB)/check"
+	@R_LIBS="$(LIB)/check:$$R_LIBS" $(RSCRIPT) demo/demo.R
 
 test: ## lint, format, the core's tests, the package's tests, R CMD check of the built tarball
 	@tools/install-missing test
-	@$(MAKE) --no-print-directory install
-	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/run-tests.R
+	@JOBS=$(JOBS) $(RSCRIPT) tools/run-tests.R
+
+tarball: ## dpsc_<version>.tar.gz by R CMD build, with its vignettes (10 minutes)
+	@tools/install-missing tarball
+	@JOBS=$(JOBS) tools/tarball
+
+library: ## the tarball into your own library (R's first), with help and vignettes (10 minutes)
+	@tools/install-missing tarball
+	@JOBS=$(JOBS) tools/tarball "$$($(RSCRIPT) -e 'cat(.libPaths()[1])')"
+
+cran: tarball ## R CMD check of the tarball as CRAN does it, all tests
+	@$(RSCRIPT) tools/check-tarball.R $(TARBALL)
+
+weight: tarball ## what the package weighs; writes bench/results/weight.csv
+	@JOBS=$(JOBS) tools/tarball "$(LIB)/check" >/dev/null
+	@R_LIBS="$(LIB)/check:$$R_LIBS" $(RSCRIPT) tools/weight.R $(TARBALL)
+
+compare-tests: ## which tests and expectations went since a commit: make compare-tests SINCE=main
+	@$(RSCRIPT) tools/compare-tests.R $(SINCE)
 
 unit: install ## one file of tests: make unit FILE=test-ledger
 	@test -n "$(FILE)" || { echo "Say which: make unit FILE=test-ledger"; exit 1; }
@@ -53,16 +71,17 @@ format: ## clang-format, in place, over the core and the glue
 format-check: ## is C++ as clang-format leaves it?
 	@tools/format-check $(CORE)
 
-install: ## the package into .lib, so that nothing on the machine is replaced
+install: ## the package into .lib, without help pages and vignettes, for work on it (7 minutes)
 	@mkdir -p "$(LIB)"
-	@echo "Compiling and installing dpsc into .lib (a minute)"
+	@echo "Compiling and installing dpsc into .lib (7 minutes on two cores)"
 	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
 	@for script in accuracy battery coverage-vertical plan speed panel classical reproduction streams selection; do \
 	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
 
-audit: install ## privacy audits with many runs; writes bench/results/audit.csv (3 minutes)
+audit: install ## privacy audits with many runs, and the long tests; writes bench/results/audit.csv (5 minutes)
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/long-tests.R
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/audit.R
 
 sanitize: install ## the C++ core under sanitizers and valgrind, the parsers under fuzz (3 minutes)

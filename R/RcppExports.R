@@ -177,6 +177,14 @@ validate_penalties_cpp <- function(covariance, pre, n) {
     .Call(`_dpsc_validate_penalties_cpp`, covariance, pre, n)
 }
 
+csv_cells_cpp <- function(bytes, columns, last) {
+    .Call(`_dpsc_csv_cells_cpp`, bytes, columns, last)
+}
+
+csv_header_cpp <- function(line) {
+    .Call(`_dpsc_csv_header_cpp`, line)
+}
+
 glm_plan_cpp <- function(facts) {
     .Call(`_dpsc_glm_plan_cpp`, facts)
 }

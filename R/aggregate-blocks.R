@@ -6,7 +6,7 @@
 #' @noRd
 plain_rows <- function(data, call) {
   if (is.data.frame(data)) {
-    for (name in names(data)) check_plain_numbers(.subset2(data, name), name, call)
+    check_whole_columns(data, "data", call)
     columns <- lapply(seq_along(data), function(j) stripped_column(.subset2(data, j)))
     ok <- !vapply(columns, is.null, NA)
     if (!all(ok)) {
@@ -19,10 +19,11 @@ plain_rows <- function(data, call) {
     rows <- length(attr(data, "row.names"))
     return(structure(columns, class = "data.frame", row.names = .set_row_names(rows)))
   }
-  check_plain_numbers(data, "data", call)
   if (is.matrix(data) && is.atomic(data)) {
-    return(matrix(as.vector(unclass(data)), nrow(data), ncol(data),
-      dimnames = list(NULL, colnames(data))
+    size <- dim(data)
+    names <- colnames(data)
+    return(matrix(stripped_column(as.vector(unclass(data))), size[[1L]], size[[2L]],
+      dimnames = list(NULL, names)
     ))
   }
   if (is.atomic(data) && is.null(dim(data)) && !is.null(data)) {
@@ -35,10 +36,10 @@ plain_rows <- function(data, call) {
 }
 
 stripped_column <- function(x) {
-  if (is.factor(x)) {
-    return(as.character(x))
+  if (inherits(x, c("factor", "integer64"))) {
+    return(if (is.factor(x)) cell_text(x) else cell_numbers(x))
   }
-  if (!is.atomic(x) || !is.null(dim(x))) {
+  if (!is.atomic(x) || !is.null(attr(x, "dim"))) {
     return(NULL)
   }
   kept <- if (inherits(x, c("Date", "POSIXct"))) attributes(x)[c("class", "tzone")]
@@ -69,16 +70,33 @@ block_answers <- function(data, statistic, facts, order, seeds) {
   width <- facts$upper - facts$lower
   out <- matrix(0, facts$blocks, length(width))
   for (b in seq_len(facts$blocks)) {
-    between_blocks(state)
-    rows <- sort(order[block == b])
-    set.seed(seeds[[b]], kind = "Mersenne-Twister", normal.kind = "Inversion",
-      sample.kind = "Rejection")
-    answer <- quiet_answer(statistic, take_rows(data, rows), length(width))
+    answer <- block_answer(data, statistic, order[block == b], facts, seeds[3 * (b - 1) + 1:3],
+      state)
     lost <- is.nan(answer) | is.na(answer)
     answer[lost] <- facts$fallback[lost]
     out[b, ] <- (pmin(pmax(answer, facts$lower), facts$upper) - facts$lower) / width
   }
   out
+}
+
+#' The statistic of one block; with `correct` less its bias as the halves show it
+#' @noRd
+block_answer <- function(data, statistic, rows, facts, seeds, state) {
+  of <- function(rows, seed) {
+    between_blocks(state)
+    set.seed(seed, kind = "Mersenne-Twister", normal.kind = "Inversion",
+      sample.kind = "Rejection")
+    part <- take_rows(data, sort(rows))
+    pmin(pmax(quiet_answer(statistic, part, length(facts$lower)), facts$lower), facts$upper)
+  }
+  whole <- of(rows, seeds[[1L]])
+  if (!isTRUE(facts$correct) || length(rows) < 4L) {
+    return(whole)
+  }
+  # Halves of a random order: no place in the data decides who is in which.
+  first <- seq_along(rows) <= length(rows) / 2
+  halves <- (of(rows[first], seeds[[2L]]) + of(rows[!first], seeds[[3L]])) / 2
+  ifelse(is.na(halves), whole, 2 * whole - halves)
 }
 
 take_rows <- function(data, rows) {

@@ -28,12 +28,7 @@ tidy.dp_aggregate <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
     privacy.se = x$privacy.se, identified = rep(x$plan$identified, length(x$estimate))
   )
   if (check_flag(conf.int, call = call)) {
-    if (!x$plan$spread) {
-      abort(c(
-        "This aggregate was released without its spread, so it has no intervals.",
-        i = "Release with {.code method = \"median\", spread = TRUE}."
-      ), "argument", call)
-    }
+    check_spread(x, call)
     out <- add_limits(out, out$std.error, conf.level, call)
   }
   out
@@ -65,23 +60,47 @@ nobs.dp_aggregate <- function(object, ...) {
 #' @export
 print.dp_aggregate <- function(x, ...) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")
-  middle <- if (x$method == "median") "Median" else "Mean"
+  title <- aggregate_methods()[[x$method]]$title
   cat(
-    paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) middle else tolower(middle),
-      " over ", whole(x$plan$blocks), " blocks of ", whole(floor(x$nobs / x$plan$blocks)),
-      " people of a statistic of yours"),
+    paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) title else tolower(title),
+      " of your statistic over ", whole(x$plan$blocks), " blocks of ",
+      whole(floor(x$nobs / x$plan$blocks)), " people"),
     "",
     paste0("  ", formatC(names(x$estimate), width = -max(nchar(names(x$estimate)))), "  ",
       formatC(x$estimate, digits = 5L, format = "g"),
       ifelse(is.na(x$std.error), "", paste0("  (", formatC(x$std.error, digits = 3L, format = "g"),
         ")"))),
-    if (!x$plan$identified) strwrap(paste0(
-      "Not identified at this budget: the noise is worth ", formatC(x$plan$ranks, digits = 3L,
-        format = "g"), " of ", whole(x$plan$blocks), " ranks. More blocks, fewer statistics or a ",
-      "larger epsilon help."
-    ), 90L, prefix = "  "),
-    "", promise_lines(x$privacy, rho = TRUE),
+    strwrap(c(aggregate_reason(x), fallback_line(x)), 90L, prefix = "  "),
+    "", promise_lines(known_privacy(x$privacy, facts_of_values), rho = TRUE),
     sep = "\n"
   )
   invisible(x)
+}
+
+#' Why there is no interval, by public facts, or `NULL`
+#' @noRd
+aggregate_reason <- function(x) {
+  whole <- function(n) formatC(n, format = "d", big.mark = ",")
+  if (!x$plan$identified) {
+    return(paste0(
+      "Not identified at this budget: the noise is worth ", formatC(x$plan$ranks, digits = 3L,
+        format = "g"), " of ", whole(x$plan$blocks), " ranks. More people, fewer statistics or a ",
+      "larger epsilon help."
+    ))
+  }
+  if (!has_spread(x)) {
+    return("No interval: the spread over blocks was not released.")
+  }
+  if (!x$plan$large) {
+    paste0("No interval: blocks have fewer than ", least_block, " people, and the bias of a ",
+      "statistic in small samples is not known.")
+  }
+}
+
+fallback_line <- function(x) {
+  failed <- at_fallback(x)
+  if (length(failed)) {
+    paste0("Most blocks' answers equal the fallback (", paste(failed, collapse = ", "),
+      "): the statistic may have failed.")
+  }
 }

@@ -11,14 +11,17 @@
 #' returns what was drawn and writes down the other panel's value. `batch()` stands for a run in C++
 #' that writes its own calls down: a function of the outputs to give, `NULL` to draw them.
 #' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
-#'   a replay `other`), `hook`, `batch`.
+#'   a replay `other`), `places` (positions that were drawn), `moved` (function of such positions:
+#'   where the same people stand in the other panel), `hook`, `batch`.
 #' @noRd
 new_recorder <- function() {
   recorder <- new.env(parent = emptyenv())
+  recorder$moved <- identity
   recorder$start <- function(mode) {
     recorder$mode <- mode
     recorder$position <- 0L
-    if (mode == "record") recorder$calls <- list()
+    recorder$placed <- 0L
+    if (mode == "record") recorder$calls <- recorder$places <- list()
   }
   recorder$hook <- function(law, scale, value, draw, ...) {
     recorder$position <- recorder$position + 1L
@@ -45,16 +48,21 @@ new_recorder <- function() {
     if (recorder$mode == "record") {
       result <- run(NULL)
       recorder$calls <- c(recorder$calls, lapply(result$calls, c, moments = moments))
+      recorder$places <- c(recorder$places, result$places)
     } else {
       later <- recorder$calls[seq_along(recorder$calls) > recorder$position]
+      left <- recorder$places[seq_along(recorder$places) > recorder$placed]
+      places <- lapply(left, recorder$moved)
       result <- tryCatch(
-        run(lapply(later, `[[`, "output")), `dpsc::replay_diverged` = function(e) stop_diverged()
+        run(structure(lapply(later, `[[`, "output"), places = places)),
+        `dpsc::replay_diverged` = function(e) stop_diverged()
       )
       for (i in seq_along(result$calls)) {
         recorder$match(recorder$position + i, result$calls[[i]])
       }
     }
     recorder$position <- recorder$position + length(result$calls)
+    recorder$placed <- recorder$placed + length(result$places)
     result
   }
   recorder

@@ -271,13 +271,24 @@ is_plain_number <- function(x) {
   typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
 }
 
-#' Read as R's own, the bits of 64-bit integers are numbers near zero
+#' Has every column of a data frame a value for each row? A shorter one would be recycled, and one
+#' person's values stand in the rows of others.
 #' @noRd
-check_plain_numbers <- function(x, name, call) {
-  if (inherits(x, "integer64")) {
+check_whole_columns <- function(data, class, call) {
+  rows <- .row_names_info(data, 2L)
+  sizes <- vapply(seq_along(data), function(j) {
+    x <- .subset2(data, j)
+    if (inherits(x, "POSIXlt")) {
+      return(length(unclass(x)$sec))
+    }
+    if (is.data.frame(x)) .row_names_info(x, 2L) else (attr(x, "dim") %||% length(unclass(x)))[[1L]]
+  }, 0L)
+  damaged <- names(data)[sizes != rows]
+  if (length(damaged)) {
     abort(c(
-      "{.code {name}} must hold numbers as R stores them.", x = "It is of class integer64.",
-      i = "Convert it with {.code as.numeric()}, or levels with {.code as.character()}."
-    ), "data", call)
+      "The data frame is damaged: every column must have a value for each row.",
+      x = "{.code {damaged}} {?has/have} not.",
+      i = "Make it anew, for instance by {.code data.frame()} from its columns."
+    ), class, call)
   }
 }

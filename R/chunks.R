@@ -80,6 +80,7 @@ read_block <- function(chunks, i, call = NULL) {
     ),
     error = function(e) NULL
   )
+  block <- without_grid(block)
   if (is.null(block)) {
     abort(c(
       "Block {i} of the donors could not be read.",
@@ -95,6 +96,13 @@ read_block <- function(chunks, i, call = NULL) {
     ), c("reader", "panel"), call)
   }
   block
+}
+
+#' Rows of a user without an attribute that means "on the grid already" in our own blocks
+#' @noRd
+without_grid <- function(rows) {
+  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
+  rows
 }
 
 charge_stays <- paste(

@@ -392,6 +392,7 @@ report.dp_cohorts <- function(x, format = c("text", "markdown", "latex"), level 
   call <- public_call("report")
   check_no_dots(..., call = call)
   level <- check_level(level, call)
+  x$release <- known_release(x$release)
   format <- check_choice(format, c("text", "markdown", "latex"), call = call)
   new_report(
     result = cohort_sentences(x, level), methods = cohort_methods_words(x),

@@ -37,8 +37,11 @@
 #'   for `"sdid"`, `"factor"` and `"mcnnm"` a list `covariates` of `donors` (n x T x p) and `target`
 #'   (T x p), which change over time; `v`, K importances by name or position, for `"predictors"`
 #'   (`NULL`: nested search) and `"simplex"`, `"demeaned"`, `"penalised"` (1: as much as a period).
-#' @param donor_names (`flag`)\cr declare the donors' names public, so that
-#'   [weights()][coef.dp_synth()] may show them.
+#' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
+#'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
+#'   guarantee is then for neighbours that keep their identifier: it no longer hides who is in the
+#'   data, and the fit's `neighbours` say so. Without it weights of people who have names come in a random
+#'   order that is kept nowhere.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

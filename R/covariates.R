@@ -122,7 +122,11 @@ covariates_of_units <- function(data, declared, units, times, treatment, public,
       ), "covariate", call)
     }
     x <- .subset2(data, name)
-    if (is.character(declared[[name]]) || is.factor(x) || is.character(x)) {
+    kind <- cell_kind(x)
+    if (!kind %in% c("number", "flag", "text", "factor")) abort_covariate_type(name, x, call)
+    # Without privacy nothing may be declared.
+    if (is.character(declared[[name]]) ||
+          (is.null(declared[[name]]) && kind %in% c("text", "factor"))) {
       factor_covariate(x, name, declared[[name]], units, times, public, private, gaps, call)
     } else {
       numeric_covariate(x, name, declared[[name]], units, times, treatment$T0, private, gaps, call)
@@ -147,10 +151,7 @@ split_units <- function(found, treated) {
 
 #' @noRd
 numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps, call) {
-  if (!(is.numeric(x) && is_plain_number(x)) && !is.logical(x)) {
-    abort_covariate_type(name, x, call)
-  }
-  x <- as.double(x)
+  x <- cell_numbers(x)
   before <- which(times$code <= T0)
   if (!gaps) check_covariate_finite(x[before], name, call)
   if (is.null(limits)) limits <- c(-Inf, Inf)
@@ -187,14 +188,10 @@ nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 
 #' @noRd
 factor_covariate <- function(x, name, levels, units, times, public, private, gaps, call) {
-  if (!is.character(x) && !is.factor(x)) abort_covariate_type(name, x, call)
-  if (is.numeric(levels)) {
-    abort(c(
-      "{.arg bounds} of {.code {name}} must be its levels: it is a factor.",
-      x = "They are numbers."
-    ), "bounds", call)
-  }
-  x <- readable(as.character(x))
+  held <- cell_levels(x, levels %||% character())
+  x <- cell_text(x)
+  # An unknown level stays what it is: it is not missing.
+  x[!is.na(held)] <- levels[held[!is.na(held)]]
   if (!gaps && anyNA(x)) {
     abort(c(
       "Covariates must be known for everybody.", x = "{.code {name}} is missing for somebody.",

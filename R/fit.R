@@ -19,12 +19,13 @@
 #' says so). `"gram"` has no published constants and ignores it.
 #'
 #' @section Who is protected:
-#' Neighbours are panels that differ in one donor's whole row. The number of donors, the periods,
-#' the bounds and the target's data are public; with `protect = "everyone"` the treated are people
+#' Neighbours are panels that differ in one donor's whole row. A person's identifier is part of the
+#' row that neighbours may change; it is protected. The number of donors, the periods, the bounds
+#' and the target's data are public; with `protect = "everyone"` the treated are people
 #' who are protected, too, see below. Values outside the bounds are clipped, silently,
-#' because how many there are is private. Which units exist, and that each has one finite value in
-#' every period, counts as public: so an error about donors' rows says what kind of gap there is,
-#' but not whose, where or how many.
+#' because how many there are is private. That every donor has one finite value in every period
+#' counts as public: so an error about donors' rows says what kind of gap there is, but not whose,
+#' where or how many.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
@@ -91,7 +92,7 @@
 #' the bounds. What a person has beyond the `roster` is left out; of several rows of a person in one
 #' period the first counts. No number, message or warning says where gaps were. People who leave
 #' early stay flat, which biases the effect towards what it was when they left, and no interval
-#' covers that: `vignette("preparing-data")` shows an example.
+#' covers that: see [preparing_data].
 #'
 #' @section Intervals:
 #' A 95 % interval is for the effect on the target: the mean of `size` people, average or single
@@ -151,7 +152,7 @@
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
-#'   cover. `vignette("preparing-data")` says what may be done to them before.
+#'   cover. [preparing_data] says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
 #' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment,
@@ -328,6 +329,7 @@ dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NU
   control <- check_control(control, call)
   hide <- hides_treated(protect, is_private(epsilon))
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
+  panel$assumes <- assumptions_of(x)
   fit_panel(
     panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
     protect, monitor

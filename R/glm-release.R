@@ -14,7 +14,9 @@ write_release.dp_glm <- function(release, path, allow_not_private = FALSE) {
   parts <- c(unclass(release)[glm_json_facts], list(
     bounds = lapply(release$columns$given, plain_bound),
     # The delta that was given: it is part of what a plan is made of.
-    privacy = c(release$privacy[c("private", "epsilon", "rng")], delta = release$public$delta),
+    privacy = c(release$privacy[
+      intersect(c("private", "epsilon", "rng", "version", "assumes"), names(release$privacy))
+    ], delta = release$public$delta),
     options = options[lengths(options) > 0L], release = release$release
   ))
   write_json(list(format = glm_json_format, version = 1L, model = to_json(parts)), path, call)
@@ -57,8 +59,10 @@ glm_of_parts <- function(parts) {
   )
   public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, call)
   stopifnot(identical(public$private, privacy$private))
+  public$assumes <- privacy$assumes
   plan <- if (public$private) glm_plan(public, call) else list()
   fit <- new_glm(columns, public, plan, parts$release)
+  fit$privacy["version"] <- list(privacy$version)
   stopifnot(
     isTRUE(fit$release$failed) || all(is.finite(fit$coefficients)),
     length(fit$coefficients) == length(columns$columns) + 1L

@@ -100,7 +100,8 @@
 #' `proofs/glm.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
-#' anything is spent, none depends on a row's values.
+#' anything is spent, and from public facts: names, types and number of columns, formula, bounds,
+#' sizes. What makes an engine, a worker or a reader of [dp_chunks()] fail is outside the guarantee.
 #' @references
 #' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
 #' High-dimensional Regression. COLT.
@@ -141,6 +142,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   on.exit(close_donors(source$table))
   check_rows_come(source$table, "{.fn dp_glm} goes over them many times", call)
   public <- glm_public(budget, columns, source$n, asked, call)
+  public$assumes <- assumptions_of(data)
   if (!public$private) {
     return(new_glm(columns, public, list(), raw_glm(gather_rows(source$table), columns, family)))
   }
@@ -270,8 +272,8 @@ new_glm <- function(columns, public, plan, release) {
   pure <- identical(plan$cost$kind, "pure")
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,
-    steps = plan$steps, rng = public$rng
-  ), glm_promise(public))
+    steps = plan$steps, rng = public$rng, version = own_version()
+  ), glm_promise(public), assumed(public, public$assumes))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, identified = NULL, family = public$family,
     method = public$method, calibration = public$calibration, text = columns$text,

@@ -19,9 +19,9 @@ unkept_reason <- function(drawn) {
 
 #' What a release promises, by which theorem, and whether the promise holds
 #' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
-#'   noise). PUBLIC.
+#'   noise), and `assumes` (string) where it rests on something. PUBLIC.
 #' @noRd
-guarantee <- function(public, plan) {
+guarantee <- function(public, plan, assumes = NULL) {
   if (!public$private) {
     return(list(holds = FALSE, theorem = "", reason = unkept_reason(public), exact = TRUE))
   }
@@ -38,11 +38,18 @@ guarantee <- function(public, plan) {
   }
   fails <- if (public$calibration == "published") mechanism$published_fails
   drawn <- list(private = TRUE, rng = public$control$rng)
-  list(
+  c(list(
     holds = is.null(fails) && is_kept(drawn), theorem = theorem,
     reason = fails %||% unkept_reason(drawn),
     exact = all(plan$steps$law %in% exact_laws)
-  )
+  ), assumed(drawn, assumes))
+}
+
+#' What a promise that is kept rests on, and nobody checks; one that is not kept rests on nothing
+#' @param assumes (`string` or `NULL`).
+#' @noRd
+assumed <- function(drawn, assumes) {
+  if (is_kept(drawn) && !is.null(assumes)) list(assumes = assumes)
 }
 
 exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")

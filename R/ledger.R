@@ -16,7 +16,10 @@
 #' A ledger takes only what protects: a release whose guarantee does not hold (`rng = "R"`, the
 #' published calibration of `"objective"`, `epsilon = Inf`) is refused.
 #'
-#' A ledger lives in one R session. It can be saved, read and printed, but a copy refuses to pay,
+#' **A ledger lives in this R session, and in files that you save yourself.** It is written nowhere
+#' else: what it was charged is lost when the session ends, or crashes, before you save it, although
+#' results that it paid for may be out. Save it (`saveRDS()`) before you publish anything, and after
+#' each charge. It can be saved, read and printed, but a copy refuses to pay,
 #' in the same session or in another process (a file read back, a fork): it could not know what
 #' the original has spent since. `dp_ledger(resume = copy)` takes it over; the original then
 #' refuses, if it is in this session, and its history is used. Otherwise you vouch that no other
@@ -351,9 +354,11 @@ charge_words <- function(history) {
 #' @rdname dp_ledger
 #' @export
 print.dp_ledger <- function(x, ...) {
-  cat(format(x), sep = "\n")
+  cat(format(x), ledger_lives, sep = "\n")
   invisible(x)
 }
+
+ledger_lives <- "It lives in this R session, and in files that you save yourself (saveRDS())."
 
 #' @rdname dp_ledger
 #' @param object (`dp_ledger`)\cr a ledger.
@@ -370,7 +375,7 @@ summary.dp_ledger <- function(object, ...) {
 
 #' @export
 print.summary.dp_ledger <- function(x, ...) {
-  cat(x$text, sep = "\n")
+  cat(x$text, ledger_lives, sep = "\n")
   invisible(x)
 }
 

@@ -12,6 +12,7 @@ chosen_rows <- function(columns, data, choice, clip, call) {
 #' Case weights over the largest: one number a row
 #' @noRd
 row_weights <- function(weights, data, max_weight, call) {
+  weights <- with_dates(weights, data)
   check_rowwise(weights, call)
   unknown <- setdiff(all.vars(weights), names(data))
   if (length(unknown) || !length(all.vars(weights))) {
@@ -21,8 +22,10 @@ row_weights <- function(weights, data, max_weight, call) {
     ), "argument", call)
   }
   value <- value_by_row(weights, columns_of_code(weights, data, call))
-  if (!(is.numeric(value) || is.logical(value)) || length(value) != nrow(data)) {
+  if (length(value) != nrow(data)) {
     abort("{.arg weights} must give one number a row.", "argument", call)
   }
-  as.double(value) / max_weight
+  value <- cell_numbers(value)
+  value[value %in% Inf] <- max_weight
+  value / max_weight
 }

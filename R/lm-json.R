@@ -11,7 +11,9 @@ write_release.dp_lm <- function(release, path, allow_not_private = FALSE) {
   parts <- list(
     formula = columns$text, model = release$text, bounds = lapply(columns$given, plain_bound),
     weighted = isTRUE(columns$weighted), max_weight = release$max_weight, vcov = release$vcov,
-    n = release$nobs, privacy = release$privacy[c("epsilon", "delta", "rng", "steps")],
+    n = release$nobs, privacy = release$privacy[
+      intersect(c("epsilon", "delta", "rng", "steps", "version", "assumes"), names(release$privacy))
+    ],
     statistics = release$release
   )
   write_json(list(format = regression_format, version = 1L, regression = to_json(parts)), path,
@@ -44,6 +46,7 @@ regression_of <- function(parts) {
   public <- suppressWarnings(
     lm_public(budget, columns, n, check_choice(parts$vcov, c("const", "HC")), max_weight, NULL)
   )
+  public$assumes <- privacy$assumes
   plan <- lm_plan(public, NULL)
   if (public$private) {
     # The noise and its cost are what formula, bounds, n and budget imply.
@@ -56,6 +59,7 @@ regression_of <- function(parts) {
     return(NULL)
   }
   fit <- new_lm(columns, public, plan, parts$statistics)
+  fit$privacy["version"] <- list(privacy$version)
   if (identical(parts$model, columns$text)) {
     return(fit)
   }

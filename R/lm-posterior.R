@@ -55,7 +55,8 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger, ca
   }
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
-    neighbours = "replace one person's row", steps = plan$steps, rng = public$rng
+    neighbours = "replace one person's row", steps = plan$steps, rng = public$rng,
+    version = own_version()
   ), promise)
   names <- c("(Intercept)", vapply(columns$columns, `[[`, "", "name"))
   structure(list(

@@ -6,7 +6,7 @@
 #' What is missing, or a level that is not public, makes a value `NaN`; the core counts such a row
 #' as nothing. Errors depend on names and types of columns only.
 #' @param data (`data.frame`, PRIVATE).
-#' @param clip (`flag`)\cr clip the formula's variables to their bounds before any function.
+#' @param clip (`flag`)\cr clip the formula's variables to their bounds, before any function.
 #' @param variables (`list`)\cr which of `columns$variables`.
 #' @return A matrix of doubles. PRIVATE.
 #' @noRd
@@ -16,9 +16,7 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
       "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
     ), "data", call)
   }
-  # The core clips every variable; what goes into a function is clipped before it.
-  inner <- Filter(function(variable) !is.symbol(variable$expression), variables)
-  clip <- if (clip) unlist(lapply(inner, symbols_of))
+  check_whole_columns(data, "data", call)
   plain <- plain_values(columns, data, clip, call, unique(unlist(lapply(variables, symbols_of))))
   out <- matrix(0, nrow(data), length(variables))
   for (j in seq_along(variables)) {
@@ -35,8 +33,7 @@ symbols_of <- function(variable) {
   }
 }
 
-#' The formula's variables as plain vectors: a column's own class could do anything
-#' @param clip (`character`)\cr which of them to clip to their bounds.
+#' The formula's variables as plain vectors, each cell by its bounds
 #' @noRd
 plain_values <- function(columns, data, clip, call, needed) {
   missing <- setdiff(needed, names(data))
@@ -44,37 +41,40 @@ plain_values <- function(columns, data, clip, call, needed) {
     abort("The rows have no column {.code {missing}}.", "data", call)
   }
   out <- lapply(stats::setNames(nm = needed), function(name) {
-    x <- data[[name]]
+    x <- .subset2(data, name)
     bound <- columns$given[[name]]
-    if (!is.atomic(x) || !is.null(dim(x))) {
-      abort("Column {.code {name}} must be a plain vector.", "data", call)
+    check_cell_kind(x, name, !is.null(bound) && is.null(bound$levels), call)
+    if (is.null(bound)) {
+      return(plain_column(x))
     }
-    check_plain_numbers(x, name, call)
     if (is.null(bound$levels)) {
-      if (is.factor(x) || !(is.numeric(x) || is.logical(x))) {
-        abort(c(
-          "Column {.code {name}} is not numeric, and {.arg bounds} gives it a range.",
-          i = if (inherits(x, c("Date", "POSIXt"))) {
-            "A date is no number: make a column of numbers, such as days since a public date."
-          } else {
-            "Make a column of numbers of it; a regressor may have its public levels instead."
-          }
-        ), "data", call)
-      }
-      x <- as.double(unclass(x))
-      return(if (name %in% clip) pmax(pmin(x, bound$upper), bound$lower) else x)
+      x <- cell_numbers(x)
+      return(if (clip) within_bounds(x, bound$lower, bound$upper) else x)
     }
-    text <- readable(as.character(x))
-    text[!text %in% bound$levels] <- NA
+    held <- cell_levels(x, bound$levels, isTRUE(bound$codes))
     if (identical(bound$levels, c("FALSE", "TRUE"))) {
-      as.logical(text)
+      held == 2L
     } else if (isTRUE(bound$codes)) {
-      as.double(text)
+      as.double(bound$levels)[held]
     } else {
-      text
+      bound$levels[held]
     }
   })
   out
+}
+
+#' Refuse a column of a class that holds neither numbers nor text
+#' @param ranged (`flag`)\cr is it to be a number?
+#' @noRd
+check_cell_kind <- function(x, name, ranged, call) {
+  kind <- cell_kind(x)
+  if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data", call)
+  if (kind == "date" && ranged) {
+    abort(c(
+      "Column {.code {name}} is not numeric, and {.arg bounds} gives it a range.",
+      i = "A date is no number: make a column of numbers, such as days since a public date."
+    ), "data", call)
+  }
 }
 
 variable_values <- function(variable, plain, rows, call) {
@@ -87,18 +87,17 @@ variable_values <- function(variable, plain, rows, call) {
     return(value)
   }
   value <- value_by_row(variable$expression, plain)
-  if (is.null(value) || length(value) != rows || !is.atomic(value)) {
+  if (is.null(value) || length(value) != rows) {
     abort(c(
       "{.code {variable$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
     ), "data", call)
   }
   if (variable$kind == "level") {
-    value <- as.character(value)
-    value[!value %in% variable$levels] <- NA
-    return(as.double(value == variable$level))
+    held <- cell_levels(value, variable$levels)
+    return(as.double(held == match(variable$level, variable$levels)))
   }
-  as.double(value)
+  cell_numbers(value)
 }
 
 #' Rows that a private choice leaves out weigh nothing; n stays
@@ -108,7 +107,6 @@ leave_out <- function(table, subset, data, call) {
   if (is.null(subset)) {
     return(table)
   }
-  check_rowwise(subset, call)
   unknown <- setdiff(all.vars(subset), names(data))
   if (length(unknown)) {
     abort(c(
@@ -116,11 +114,13 @@ leave_out <- function(table, subset, data, call) {
       i = "It must be a condition on columns of {.arg data}."
     ), "argument", call)
   }
+  subset <- with_dates(subset, data)
+  check_rowwise(subset, call)
   keep <- value_by_row(subset, columns_of_code(subset, data, call))
-  if (!is.logical(keep) || length(keep) != nrow(table)) {
+  if (length(keep) != nrow(table)) {
     abort("{.arg subset} must give TRUE or FALSE a row.", "argument", call)
   }
-  table[is.na(keep) | !keep, ] <- NaN
+  table[!as.logical(cell_numbers(keep)) %in% TRUE, ] <- NaN
   table
 }
 

@@ -90,7 +90,8 @@
 #' 2022), with `delta = 0` of pure privacy; exact integer noise. Proof: `proofs/regression.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
-#' anything is spent, none depends on a row's values.
+#' anything is spent, and from public facts: names, types and number of columns, formula, bounds,
+#' sizes. What makes an engine, a worker or a reader of [dp_chunks()] fail is outside the guarantee.
 #' @references
 #' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B.
 #'
@@ -137,6 +138,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
     check_rows_come(source$table, "{.code epsilon = Inf} takes no sums", call)
   }
   public <- lm_public(budget, columns, source$n, vcov, choice$max_weight, call)
+  public$assumes <- assumptions_of(data)
   if (method != "moments") {
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))
   }
@@ -205,8 +207,8 @@ new_lm <- function(columns, public, plan, release) {
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta,
     rho = plan$rho %||% NA_real_, neighbours = "replace one person's row", steps = plan$steps,
-    rng = public$rng
-  ), lm_promise(public))
+    rng = public$rng, version = own_version()
+  ), lm_promise(public), assumed(public, public$assumes))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,
     df.residual = NULL, kept = seq_along(columns$columns), text = columns$text,

@@ -193,8 +193,17 @@ intervals_conflict <- function(release) {
   laplace <- step$law == "discrete_laplace"
   cohorts <- length(x$second)
   sigma <- step$scale * if (laplace) sqrt(2) * cohorts else sqrt(cohorts)
-  rows <- ceiling(release$panel$n / ceiling(release$panel$n / 10000))
-  if (!about_equal(x$second_sd, sigma / step$sensitivity * x$clip^2 / rows)) {
+  if (!calibrates(sigma / step$sensitivity * x$clip^2 / x$second_sd, release$panel$n)) {
     "The noise of the statistics is not that of the noise steps."
   }
+}
+
+#' Can so many of n donors calibrate? All up to 10,000, at most 100,000 of more; up to version 0.2.0
+#' every k-th
+#' @noRd
+calibrates <- function(rows, n) {
+  if (n <= 10000 || about_equal(rows, ceiling(n / ceiling(n / 10000)))) {
+    return(n > 10000 || about_equal(rows, n))
+  }
+  about_equal(rows, round(rows)) && round(rows) >= 10000 && round(rows) <= min(n, 1e5)
 }

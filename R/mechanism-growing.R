@@ -119,17 +119,38 @@ growing_facts <- function(public) {
 
 #' The first release, and the record of what may follow
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
-#'   `epsilon`, of the first release; `id`; `paid`, from a ledger; `target` (T0, scaled units) and
+#'   `epsilon`, of the first release; `id`, a hash; `paid`, from a ledger; `target` (T0, scaled units) and
 #'   `size`; `covariates` of the target (q, scaled units), if there are any; `periods`, a list with
 #'   one release each: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
+  # Two releases from one seed have the same numbers and are two.
+  id <- if (identical(public$control$rng, "secure")) {
+    monitor_id(statistics, public$paid)
+  } else {
+    plan$id
+  }
   statistics$monitor <- c(list(
-    announced = public$monitor, drawn = 0L, epsilon = plan$public$epsilon, id = plan$id,
-    paid = public$paid, target = public$y, size = public$sizes, periods = list()
+    announced = public$monitor, drawn = 0L, epsilon = plan$public$epsilon,
+    id = id, paid = public$paid, target = public$y, size = public$sizes, periods = list()
   ), if (!is.null(public$between)) list(covariates = public$between))
   statistics
+}
+
+#' The name of a growing release: a hash of the numbers of the first one, and of whether a ledger paid
+#'
+#' A file with another name, by which periods could be drawn anew, contradicts itself.
+#' @param statistics (`list`)\cr of the release. RELEASED.
+#' @noRd
+monitor_id <- function(statistics, paid) {
+  statistics$monitor <- NULL
+  numbers_of <- function(x) {
+    if (is.list(x)) unlist(lapply(unname(x), numbers_of)) else if (is.numeric(x)) as.double(x)
+  }
+  # Zero has no sign here.
+  numbers <- numbers_of(statistics) + 0
+  rlang::hash(list(numbers, isTRUE(paid)))
 }
 
 #' Covariates of the mean of several targets, in the mechanism's units, or `NULL`
@@ -197,6 +218,12 @@ growing_conflict <- function(release) {
   x <- release$statistics$monitor
   if (is.null(x)) {
     return(NULL)
+  }
+  # Those of 0.2.0 and from seeds have a random name.
+  named <- at_most_version(release$privacy$version, "0.2.0") || release$privacy$rng != "secure" ||
+    identical(x$id, monitor_id(release$statistics, x$paid))
+  if (!named) {
+    return("The name of the growing release is not that of its numbers and its ledger.")
   }
   steps <- release$privacy$steps
   count <- 2L * x$announced

@@ -63,7 +63,8 @@ plan_output <- function(public) {
 #' @noRd
 run_output <- function(plan, donors, public) {
   weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
-    solver = "ridge", penalty = plan$weights$lambda, noise = plan$weights, post = plan$post
+    solver = "ridge", penalty = plan$weights$lambda, noise = plan$weights, post = plan$post,
+    shuffled = public$shuffled
   ), public$control$rng)
 }
 

@@ -1,5 +1,15 @@
 # What methods "output" and "objective", which release weights, have in common.
 
+#' Do names decide the donors' places? Then weights come in a random order that is kept nowhere
+#'
+#' Long data are sorted by the units, whose names are protected unless they were declared public. A
+#' matrix without row names has the places that the user gave.
+#' @noRd
+named_places <- function(panel, control) {
+  named <- !identical(panel$layout$source, "matrix") || !is.null(rownames(panel$donors))
+  named && !control$donor_names
+}
+
 #' What the vertical estimator needs to know: the target it serves, and the variances of the noise
 #'
 #' The weights of objective perturbation move by at most the linear term over the curvature.

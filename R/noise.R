@@ -19,8 +19,7 @@ gaussian_grid <- function(sensitivity, mu) {
 #' @noRd
 gaussian_variance <- function(sensitivity, mu) {
   variance <- gaussian_vector_variance_cpp(sensitivity, mu)
-  # The proof that discreteness costs nothing more asks for mu of 1e-90 or above.
-  if (!is.finite(variance) || variance > 2^56 || mu < 1e-90) {
+  if (!is.finite(variance) || variance > 2^56) {
     abort(c(
       "{.arg epsilon} or {.arg delta} is too small: the noise would not fit the exact sampler.",
       i = "Nothing was released and nothing was spent."

@@ -137,10 +137,10 @@ confint.dp_aggregate <- function(object, parm, level = 0.95, ...) {
 }
 
 check_spread <- function(aggregate, call) {
-  if (!aggregate$plan$spread) {
+  if (!has_spread(aggregate)) {
     abort(c(
       "This aggregate was released without its spread, so it has no intervals.",
-      i = "Release with {.code method = \"median\", spread = TRUE}."
+      i = "Release by {.code method = \"winsorised\"}, with about 96 / epsilon blocks or more."
     ), "argument", call)
   }
 }

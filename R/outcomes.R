@@ -106,14 +106,15 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
   steps <- outcome_steps(lapply(planned, function(one) one$plan$steps))
   cost <- outcome_cost(steps, budget)
   public <- planned[[1L]]$public
-  promise <- guarantee(public, list(steps = steps))
+  promise <- guarantee(public, list(steps = steps), planned[[1L]]$panel$assumes)
   spend(ledger, cost, outcomes_label(planned), call, promise)
   fits <- lapply(planned, function(one) {
     fit_released(draw_release(one), one$panel, estimator, call)
   })
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = cost$rho,
-    neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng
+    neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng,
+    version = own_version()
   ), promise))
 }
 

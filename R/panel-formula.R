@@ -179,12 +179,12 @@ abort_evaluation <- function(formula, data, call) {
 #' Check the type of an outcome
 #' @param outcome (`any`)\cr the evaluated left-hand side. PRIVATE.
 #' @param label (`string`)\cr what the user wrote there.
-#' @return `outcome` as an integer or double vector without attributes; TRUE is 1.
+#' @return `outcome` as doubles without attributes; TRUE is 1.
 #' @noRd
 check_outcome <- function(outcome, label, call = NULL) {
   check_one_column(outcome, "outcome", label, call)
-  if (is.logical(outcome)) outcome <- as.integer(outcome)
-  if (!is.numeric(outcome) || !is_plain_number(outcome)) {
+  dim(outcome) <- NULL
+  if (!cell_kind(outcome) %in% c("number", "flag")) {
     codes <- is.factor(outcome) || is.character(outcome)
     abort(c(
       "The outcome must be numeric, or TRUE and FALSE.",
@@ -197,7 +197,7 @@ check_outcome <- function(outcome, label, call = NULL) {
       }
     ), "panel", call)
   }
-  as.vector(outcome)
+  cell_numbers(outcome)
 }
 
 #' Check that a side of the formula is a vector or a matrix of one column

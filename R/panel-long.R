@@ -101,6 +101,7 @@ check_long_data <- function(data, call = NULL) {
       i = "Convert it with {.code as.data.frame()}, or give a matrix of donors."
     ), "panel", call)
   }
+  check_whole_columns(data, "panel", call)
   n_rows <- .row_names_info(data, 2L)
   if (n_rows == 0L) {
     abort(c(

@@ -20,6 +20,7 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL, hid
   check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
   check_given(missing(T0), "T0", "the number of periods before the treatment", call)
   check_donor_matrix(donors, call)
+  donors <- without_grid(donors)
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
   design <- design_public(target, T0, times, ncol(donors), call, hide)
   check_donors_finite(donors, "donors", call)
@@ -35,7 +36,7 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL, hid
 #' @return A list: `target` (k x T), `T0`, `times`, `adopted` (see [find_treatment()]).
 #' @noRd
 design_public <- function(target, T0, times, n_times, call = NULL, hide = FALSE) {
-  target <- check_target(target, n_times, call)
+  target <- without_grid(check_target(target, n_times, call))
   T0 <- if (length(T0) > 1L) {
     check_each_split(T0, nrow(target), n_times, call)
   } else {

@@ -82,5 +82,6 @@ formula_panel <- function(formula, data, index, na, roster, bounds, call, privat
   } else {
     panel$predictors <- formula_predictors(predictors, data, index, panel, call)
   }
+  panel$assumes <- assumptions_of(data)
   list(panel = panel, bounds = limits$outcome)
 }

@@ -91,8 +91,8 @@ check_donors_finite <- function(donors, label, call = NULL) {
 # or filling them in from others, makes rows depend on each other.
 row_by_row_advice <- paste(
   "Fill gaps by a rule that looks at one person's row alone: carry that person's own values",
-  "forward, or take the middle of {.arg bounds}. {.code vignette(\"preparing-data\")} says which",
-  "rules keep the guarantee."
+  "forward, or take the middle of {.arg bounds}. {.code ?preparing_data} says which rules keep the",
+  "guarantee."
 )
 
 #' Check that the target's values are finite; name unit and period

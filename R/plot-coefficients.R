@@ -243,7 +243,7 @@ autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot an aggregate.")
   level <- check_level(level, call)
-  spread <- object$plan$spread
+  spread <- has_spread(object)
   reach <- stats::qnorm((1 + level) / 2) * (if (spread) object$std.error else object$privacy.se)
   data <- data.frame(
     term = factor(names(object$estimate), levels = names(object$estimate)),

@@ -309,6 +309,7 @@ weak_line <- function(fit) {
 #' What a release promises, in words
 #' @noRd
 privacy_lines <- function(release) {
+  release <- known_release(release)
   c(
     promise_lines(release$privacy), if (release$privacy$holds) {
       "    each run of this call spends that again: keep the result, or pay from a dp_ledger()"
@@ -320,13 +321,14 @@ privacy_lines <- function(release) {
 #' @param rho (`flag`)\cr whether to name the budget in zCDP, where there is one.
 #' @noRd
 promise_lines <- function(privacy, rho = FALSE) {
+  privacy <- known_privacy(privacy)
   if (!privacy$private) {
     return(paste("  NOT PRIVATE:", privacy$reason))
   }
   budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
   if (!privacy$holds) {
     return(c(
-      paste0("  NOT PRIVATE: the nominal ", budget, " does not hold,"),
+      paste0("  ", unkept_words(privacy, budget), ","),
       strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
     ))
   }
@@ -338,9 +340,11 @@ promise_lines <- function(privacy, rho = FALSE) {
     strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
     paste0("    noise from the operating system, ", if (privacy$exact) {
       "exact integer samplers"
+    } else if (isTRUE(privacy$integers)) {
+      "exact integer samplers on what a solver found"
     } else {
       "in floating point (rounded; the usual caveat of such noise applies)"
-    })
+    }), assumption_lines(privacy)
   )
 }
 
@@ -396,17 +400,41 @@ format_p <- function(p) {
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
 }
 
+#' What a guarantee assumes
+#' @noRd
+assumption_lines <- function(privacy, width = 84L, prefix = "    ") {
+  if (!is.null(privacy$assumes)) {
+    strwrap(paste("assumed:", privacy$assumes), width, prefix = prefix)
+  }
+}
+
+#' A budget that does not hold, or of which that cannot be told
+#' @noRd
+unkept_words <- function(privacy, budget) {
+  if (isTRUE(privacy$doubt)) {
+    paste("NOT KNOWN TO BE PRIVATE: whether the nominal", budget, "holds cannot be told")
+  } else {
+    paste("NOT PRIVATE: the nominal", budget, "does not hold")
+  }
+}
+
 #' What is promised to people as rows, in words
 #' @param privacy (`list`)\cr of a fit.
 #' @noRd
 row_promise <- function(privacy) {
+  privacy <- known_privacy(privacy)
   budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
   if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
   if (!privacy$private) {
     paste("NOT PRIVATE:", privacy$reason)
   } else if (!privacy$holds) {
-    c(paste0("NOT PRIVATE: the nominal ", budget, " does not hold,"), paste(" ", privacy$reason))
+    c(paste0(unkept_words(privacy, budget), ","), strwrap(
+      paste("because", privacy$reason), 86L, prefix = "  "
+    ))
   } else {
-    paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")")
+    c(
+      paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")"),
+      assumption_lines(privacy, 86L, "  ")
+    )
   }
 }

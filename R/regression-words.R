@@ -69,9 +69,17 @@ regression_report <- function(x, sentences, methods, references, format, level, 
   ), format)
 }
 
+assumed_words <- function(privacy) {
+  if (!is.null(privacy$assumes)) paste0(" Assumed: ", privacy$assumes, ".")
+}
+
 guarantee_of_rows <- function(privacy) {
+  privacy <- known_privacy(privacy)
   if (!privacy$holds) {
-    return(paste0("NOT PRIVATE: ", privacy$reason, "."))
+    doubt <- isTRUE(privacy$doubt)
+    return(paste0(
+      if (doubt) "NOT KNOWN TO BE PRIVATE: " else "NOT PRIVATE: ", privacy$reason, "."
+    ))
   }
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
@@ -82,7 +90,7 @@ guarantee_of_rows <- function(privacy) {
     "each other beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
-    "rows, the formula, the bounds and the levels."
+    "rows, the formula, the bounds and the levels.", assumed_words(privacy)
   )
 }
 

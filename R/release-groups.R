@@ -157,7 +157,13 @@ union_privacy <- function(parts) {
     max(value("epsilon")), max(value("delta")), max(value("rho"))
   )
   out$neighbours <- "replace one donor's row by another of the same group"
+  # As old as the oldest part.
+  versions <- lapply(parts, `[[`, "version")
+  old <- vapply(versions, at_most_version, NA, last = "0.2.0")
+  out["version"] <- versions[order(!old)[[1L]]]
+  out$doubt <- any(vapply(parts, function(part) isTRUE(part$doubt), NA))
   out$holds <- all(value("holds"))
+  out$assumes <- "nobody is in two of the groups, which is not checked"
   out$exact <- all(value("exact"))
   reasons <- value("reason")
   out$reason <- c(reasons[nzchar(reasons)], "")[[1L]]

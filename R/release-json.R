@@ -150,7 +150,7 @@ read_release <- function(path) {
   if (is.null(content)) fail("It is not valid JSON; was it cut short?")
   known <- is.list(content) && is.character(content$format) && length(content$format) == 1L
   if (!known) fail("It is some other JSON.")
-  parse_release(structure(content, class = gsub("-", "_", content$format)), fail)
+  known_release(parse_release(structure(content, class = gsub("-", "_", content$format)), fail))
 }
 
 #' What a file holds, by its format; calls `fail` with a reason where it does not
@@ -184,6 +184,8 @@ parse_release.dpsc_release <- function(content, fail) {
   if (!is.null(problem)) fail(problem)
   promise <- read_promise(release)
   release$privacy[names(promise)] <- promise
+  # What is known of its version is known now, not when it was written.
+  release$privacy[c("looked", "doubt")] <- NULL
   release
 }
 
@@ -320,6 +322,12 @@ find_release_problem <- function(release) {
     privacy$private != is.finite(privacy$epsilon) ||
     privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
     return("The privacy record is wrong.")
+  }
+  if (!is.null(privacy$version) && !is_string(privacy$version)) {
+    return("The version that wrote it is wrong.")
+  }
+  if (!is.null(privacy$assumes) && !is_string(privacy$assumes)) {
+    return("What it assumes is wrong.")
   }
   growing_problem(release) %||% mechanisms()[[release$method]]$problem(base_release(release)) %||%
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)

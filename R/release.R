@@ -103,6 +103,7 @@ dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = 
   control <- check_control(control, call)
   hide <- hides_treated(protect, is_private(epsilon))
   panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
+  panel$assumes <- assumptions_of(x)
   release_guarded(
     panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
   )
@@ -149,9 +150,10 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
       if (!is.null(public$monitor)) paste0(", and ", count_of(public$monitor, "period"), " to come")
     )
     spend(ledger, planned$plan$cost, label, call, guarantee(public, planned$plan))
-    reserve_draws(ledger, planned$plan$id)
   }
-  draw_release(planned)
+  release <- draw_release(planned)
+  reserve_draws(ledger, release$statistics$monitor$id)
+  release
 }
 
 #' What comes before the charge
@@ -293,7 +295,8 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
     method = method, calibration = calibration, private = private, epsilon = epsilon,
     delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
     bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
-    target = unname(mean_target(panel$target, size)[1L, pre]), control = control
+    target = unname(mean_target(panel$target, size)[1L, pre]), control = control,
+    shuffled = private && mechanisms()[[method]]$needs == "rows" && named_places(panel, control)
   )
 }
 
@@ -357,7 +360,7 @@ new_release <- function(public, plan, statistics, panel) {
     method = public$method, calibration = public$calibration, statistics = statistics,
     panel = c(list(
       n = public$n, T0 = public$T0, T1 = public$T1, times = panel$times, outcome = panel$outcome,
-      donor_names = if (public$control$donor_names) panel$donor_names
+      donor_names = if (names_are_public(public)) panel$donor_names
     ), if (!is.null(public$treated)) list(treated = public$treated),
     if (!is.null(public$covariates)) list(covariates = public$covariates)),
     bounds = public$bounds[c("lower", "upper")],
@@ -365,19 +368,31 @@ new_release <- function(public, plan, statistics, panel) {
     privacy = c(
       list(
         private = public$private, epsilon = public$epsilon, delta = public$delta,
-        rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(public$treated),
-        steps = plan$steps, rng = public$control$rng
+        rho = plan$cost$rho %||% NA_real_, neighbours = neighbours_of(
+          public$treated, names_are_public(public) && !is.null(panel$donor_names)
+        ),
+        steps = plan$steps, rng = public$control$rng, version = own_version()
       ),
-      guarantee(public, plan)
+      guarantee(public, plan, panel$assumes)
     )
   ), class = "dp_release")
 }
 
 #' Whose row is replaced between neighbours
 #' @param treated (`count` or `NULL`)\cr protected treated people.
+#' @param named (`flag`)\cr were the donors' identifiers declared public, and are they shown?
 #' @noRd
-neighbours_of <- function(treated) {
+neighbours_of <- function(treated, named = FALSE) {
+  if (named) {
+    return("replace one donor's row; identifiers are public")
+  }
   if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
+}
+
+#' Method "gram" lists no donors, so it keeps no names whatever was declared
+#' @noRd
+names_are_public <- function(public) {
+  public$control$donor_names && (mechanisms()[[public$method]]$needs == "rows" || !public$private)
 }
 
 abort_unknown_input <- function(x, call) {

@@ -46,6 +46,7 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
   call <- public_call("report")
   check_no_dots(..., call = call)
   level <- check_level(level, call)
+  x$release <- known_release(x$release)
   format <- check_choice(format, c("text", "markdown", "latex"), call = call)
   if (!is.null(placebo) && !inherits(placebo, "dp_placebo_space")) {
     abort("{.arg placebo} must come from {.fn placebo_space}.", "argument", call)
@@ -64,6 +65,7 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
 report.dp_release <- function(x, format = c("text", "markdown", "latex"), ...) {
   call <- public_call("report")
   check_no_dots(..., call = call)
+  x <- known_release(x)
   format <- check_choice(format, c("text", "markdown", "latex"), call = call)
   new_report(
     result = NULL, methods = methods_paragraph(x, "", character(), character()),
@@ -161,7 +163,7 @@ uncertainty_words <- function(fit, row, level, placebo) {
 short_guarantee <- function(fit) {
   privacy <- fit$release$privacy
   if (!privacy$holds) {
-    return("NOT PRIVATE")
+    return(if (isTRUE(privacy$doubt)) "NOT KNOWN TO BE PRIVATE" else "NOT PRIVATE")
   }
   who <- if (is_released_group(fit)) "each donor and each treated person" else "each donor"
   paste0(budget_words(privacy), "-differentially private for ", who)
@@ -248,8 +250,10 @@ release_words <- function(release) {
   }
   if (!privacy$holds) {
     return(paste0(
-      "The nominal budget ", budget_words(privacy), " does not hold, because ", privacy$reason,
-      ": the analysis is NOT PRIVATE."
+      if (isTRUE(privacy$doubt)) "Whether the nominal budget " else "The nominal budget ",
+      budget_words(privacy), if (isTRUE(privacy$doubt)) " holds cannot be told" else
+        " does not hold", ", because ", privacy$reason, ": the analysis is NOT ",
+      if (isTRUE(privacy$doubt)) "KNOWN TO BE ", "PRIVATE."
     ))
   }
   everyone <- !is.null(release$panel$treated)
@@ -267,7 +271,7 @@ release_words <- function(release) {
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
     # The file is for readers of the package, not of the paper.
-    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), "."
+    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ".", assumed_words(privacy)
   )
 }
 
@@ -305,7 +309,11 @@ interval_words <- function(release, parts) {
 guarantee_words <- function(release) {
   privacy <- release$privacy
   if (!privacy$holds) {
-    return("NOT PRIVATE: nothing is promised to the donors.")
+    return(if (isTRUE(privacy$doubt)) {
+      "NOT KNOWN TO BE PRIVATE: what is promised to the donors may not hold."
+    } else {
+      "NOT PRIVATE: nothing is promised to the donors."
+    })
   }
   everyone <- !is.null(release$panel$treated)
   people <- if (everyone) "people" else "donors"

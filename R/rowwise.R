@@ -2,82 +2,84 @@
 # person's change must move that person's row and no other.
 
 # Functions each value of whose result depends on the same place of its arguments alone, when every
-# argument has length 1 or one value a row. Not here although they look alike: cumsum() and its kin,
-# `&&` and `||` (the first value decides), as.Date() (the first value gives the format), `%in%` (its
-# table may be a column), `[`, `:` and c().
+# argument has length 1 or one value a row. Arguments become doubles before, text as `cell_numbers()`
+# reads it: a column's own class, or text in one person's cell, changes no other row. Not here
+# although they look alike: cumsum() and its kin, `&&` and `||` (the first value decides), `[`, `:`.
 rowwise_functions <- local({
+  of_doubles <- function(f) {
+    force(f)
+    function(...) do.call(f, lapply(list(...), cell_numbers))
+  }
   of_base <- c(
-    "(", "+", "-", "*", "/", "^", "%%", "%/%",
-    "<", "<=", ">", ">=", "==", "!=", "!", "&", "|", "xor",
+    "+", "-", "*", "/", "^", "%%", "%/%", "<", "<=", ">", ">=", "!", "&", "|", "xor",
     "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "abs", "sign",
     "round", "signif", "floor", "ceiling", "trunc",
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    "is.na", "is.nan", "is.finite", "is.infinite", "as.logical", "as.character"
+    "is.nan", "is.finite", "is.infinite"
   )
-  functions <- mget(of_base, envir = baseenv())
-  functions$I <- function(x) x
-  # A factor's codes depend on all its levels, which may have been found in the data.
-  functions$as.numeric <- functions$as.double <- function(x) {
-    if (is.factor(x)) stop("a factor") else as.double(x)
+  functions <- lapply(mget(of_base, envir = baseenv()), of_doubles)
+  functions$plogis <- of_doubles(function(q, location = 0, scale = 1) {
+    stats::plogis(q, location, scale)
+  })
+  functions$qlogis <- of_doubles(function(p, location = 0, scale = 1) {
+    stats::qlogis(p, location, scale)
+  })
+  functions$pnorm <- of_doubles(function(q, mean = 0, sd = 1) stats::pnorm(q, mean, sd))
+  functions$qnorm <- of_doubles(function(p, mean = 0, sd = 1) stats::qnorm(p, mean, sd))
+  functions[["("]] <- functions$I <- function(x) x
+  functions$is.na <- function(x) is.na(if (is_text(x)) x else cell_numbers(x))
+  functions$as.numeric <- functions$as.double <- function(x) cell_numbers(x)
+  functions$as.integer <- function(x) trunc(cell_numbers(x))
+  functions$as.logical <- function(x) as.logical(cell_numbers(x))
+  functions$as.character <- function(x) cell_text(x)
+  functions[["=="]] <- function(x, y) same_cells(x, y)
+  functions[["!="]] <- function(x, y) !same_cells(x, y)
+  # The table is written out, see `plain_code()`.
+  functions[["%in%"]] <- function(x, ...) {
+    Reduce(`|`, lapply(list(...), function(value) same_cells(x, value) %in% TRUE))
   }
-  functions$as.integer <- function(x) if (is.factor(x)) stop("a factor") else as.integer(x)
-  # Flags such as na.rm or lower.tail are not taken by place but from the first row.
+  # Flags such as na.rm are not taken by place but from the first row.
   functions$pmin <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
-    pmin(..., na.rm = na.rm)
+    do.call(pmin, c(lapply(list(...), cell_numbers), na.rm = na.rm))
   }
   functions$pmax <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
-    pmax(..., na.rm = na.rm)
+    do.call(pmax, c(lapply(list(...), cell_numbers), na.rm = na.rm))
   }
-  functions$plogis <- function(q, location = 0, scale = 1) stats::plogis(q, location, scale)
-  functions$qlogis <- function(p, location = 0, scale = 1) stats::qlogis(p, location, scale)
-  functions$pnorm <- function(q, mean = 0, sd = 1) stats::pnorm(q, mean, sd)
-  functions$qnorm <- function(p, mean = 0, sd = 1) stats::qnorm(p, mean, sd)
   # With a test of length 1 that of base gives the first row's value to all, and the type of its
   # result depends on the tests of all rows.
   functions$ifelse <- function(test, yes, no) {
-    if (!all(vapply(list(test, yes, no), is_plain_value, NA))) stop("not numeric")
     size <- max(length(test), length(yes), length(no))
-    test <- rep_len(as.logical(test), size)
-    out <- rep_len(as.double(yes), size)
+    value <- if (is_text(yes) && is_text(no)) cell_text else cell_numbers
+    test <- rep_len(as.logical(cell_numbers(test)), size)
+    out <- rep_len(value(yes), size)
     otherwise <- which(!test)
-    out[otherwise] <- rep_len(as.double(no), size)[otherwise]
+    out[otherwise] <- rep_len(value(no), size)[otherwise]
     out[is.na(test)] <- NA
     out
   }
   functions
 })
 
-is_plain_value <- function(x) {
-  !is.object(x) && (is.logical(x) || is.numeric(x))
+is_text <- function(x) typeof(x) == "character"
+
+#' Strings by their bytes; where one side is a number, the other is read as one
+#' @noRd
+same_cells <- function(x, y) {
+  if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
 }
 
-#' A column on which base R's arithmetic acts: numbers, logicals, strings and factors
-#'
-#' Methods of other classes may do anything (compared with a string, dates take their format from
-#' the first); a class on top of plain numbers, such as that of labels, is dropped.
-#' @return The column, or `NULL`.
-#' @noRd
-plain_column <- function(x) {
-  if (!is.atomic(x) || NCOL(x) != 1L) {
-    NULL
-  } else if (!is.object(x) || (is.numeric(x) && is_plain_number(x))) {
-    readable(as.vector(x))
-  } else if (is.factor(x) && all(class(x) %in% c("ordered", "factor"))) {
-    x
-  }
-}
+# What takes strings: all else reads them as numbers, which a constant in quotes is hardly meant as.
+functions_of_text <- c(
+  "(", "I", "==", "!=", "%in%", "c", "ifelse", "is.na", "as.character", "as.Date", "as.POSIXct"
+)
 
-#' Strings without those that no encoding makes readable, which are missing
-#'
-#' R makes an error of comparing or converting one of these: a person's cell would tell of itself,
-#' some messages even its value.
-#' @param x (`any`). PRIVATE.
-#' @noRd
-readable <- function(x) {
-  if (is.character(x)) x[!validEnc(x) | Encoding(x) == "bytes"] <- NA_character_
-  x
+# Dates of single constants: of a column the first value would give the format.
+is_constant_date <- function(code) {
+  is.call(code) && is.symbol(code[[1L]]) &&
+    as.character(code[[1L]]) %in% c("as.Date", "as.POSIXct") &&
+    all(vapply(arguments_of(code), is_single, NA))
 }
 
 is_single <- function(x) {
@@ -102,6 +104,39 @@ check_rowwise <- function(code, call) {
       i = "Add it to the rows as a column, with bounds of its own."
     ), "argument", call)
   }
+  check_text_compared(code, call)
+}
+
+#' Refuse a string where only numbers have a meaning: text has no order
+#' @noRd
+check_text_compared <- function(code, call) {
+  what <- takes_no_text(code)
+  if (!is.null(what)) {
+    abort(c(
+      "Text can be compared by {.code ==}, {.code !=} and {.code %in%} alone, not by {.code {what}}.",
+      x = "A string stands in the formula where a number must.",
+      i = "Text and factors have no order here. A date is {.code as.Date(\"2020-01-31\")}."
+    ), "argument", call)
+  }
+}
+
+#' The first function that is given a string and takes none, or `NULL`
+#' @noRd
+takes_no_text <- function(code) {
+  if (!is.call(code)) {
+    return(NULL)
+  }
+  head <- if (is.symbol(code[[1L]])) as.character(code[[1L]]) else ""
+  given <- arguments_of(code)
+  if (!head %in% functions_of_text && any(vapply(given, is.character, NA))) {
+    return(head)
+  }
+  for (part in given) {
+    found <- takes_no_text(part)
+    if (!is.null(found)) {
+      return(found)
+    }
+  }
 }
 
 #' Evaluate checked code, where only these columns and row by row functions exist
@@ -111,33 +146,57 @@ check_rowwise <- function(code, call) {
 value_by_row <- function(code, columns) {
   scope <- list2env(columns, parent = list2env(rowwise_functions, parent = emptyenv()))
   tryCatch(
-    withCallingHandlers(eval(code, scope), warning = function(w) tryInvokeRestart("muffleWarning")),
+    withCallingHandlers(eval(plain_code(code), scope), warning = function(w) tryInvokeRestart("muffleWarning")),
     error = function(e) NULL
   )
 }
 
-#' Columns that code names, as plain vectors; factors as text, dates as numbers
-#'
-#' A factor's codes depend on everybody's levels, and a class's methods may do anything.
+#' Columns that code names: doubles, factors as text
 #' @param data (`data.frame`, PRIVATE).
-#' @section Errors: `dpsc_error_data`, from names and types alone.
+#' @section Errors: `dpsc_error_data`, from names and classes alone.
 #' @noRd
 columns_of_code <- function(code, data, call) {
   names <- all.vars(code)
   missing <- setdiff(names, names(data))
   if (length(missing)) abort("The rows have no column {.code {missing}}.", "data", call)
   lapply(stats::setNames(nm = names), function(name) {
-    x <- .subset2(data, name)
-    check_plain_numbers(x, name, call)
-    value <- if (is.factor(x)) {
-      readable(as.character(x))
-    } else if (is.atomic(x) && inherits(x, c("Date", "POSIXct"))) {
-      as.double(unclass(x))
-    } else {
-      plain_column(x)
-    }
-    value %||% abort("Column {.code {name}} must be a plain vector.", "data", call)
+    plain_column(.subset2(data, name)) %||%
+      abort("Column {.code {name}} must be a plain vector.", "data", call)
   })
+}
+
+#' Code in which strings that a column of dates is compared with are numbers, as its cells are
+#' @param data (`data.frame`)\cr only its columns' classes are looked at.
+#' @noRd
+with_dates <- function(code, data) {
+  if (!is.call(code)) {
+    return(code)
+  }
+  parts <- as.list(code)
+  given <- parts[-1L]
+  dates <- Filter(function(x) {
+    is.symbol(x) && !identical(x, quote(expr = )) && # nolint
+      cell_kind(.subset2(data, as.character(x))) == "date"
+  }, given)
+  compared <- is.symbol(code[[1L]]) && as.character(code[[1L]]) %in% c("==", "!=", "<", "<=", ">", ">=")
+  if (compared && length(given) == 2L && length(dates) == 1L) {
+    column <- .subset2(data, as.character(dates[[1L]]))
+    given <- lapply(given, function(x) if (is.character(x)) date_number(x, column) else x)
+    return(as.call(c(parts[[1L]], given)))
+  }
+  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
+  parts[!is_empty] <- lapply(parts[!is_empty], with_dates, data)
+  as.call(parts)
+}
+
+date_number <- function(text, column) {
+  value <- tryCatch(
+    if (inherits(column, "Date")) as.Date(text) else {
+      as.POSIXct(text, tz = attr(column, "tzone")[1L] %||% "")
+    },
+    error = function(e) NA
+  )
+  as.double(value)
 }
 
 #' Names of what code calls: functions, `package::name`, or "a function written in it"
@@ -154,7 +213,56 @@ called_by_code <- function(code) {
   } else {
     "a function written into it"
   }
-  unique(c(own, unlist(lapply(arguments_of(code), called_by_code))))
+  given <- arguments_of(code)
+  if (is_constant_date(code)) {
+    return(character())
+  }
+  if (own %in% c("%in%", "as.Date", "as.POSIXct")) {
+    if (is_of_table(code)) given <- given[1L] else own <- paste(own, "of a column")
+  }
+  unique(c(own, unlist(lapply(given, called_by_code))))
+}
+
+#' Is it `x %in% c(...)` of constants?
+#' @noRd
+is_of_table <- function(code) {
+  is.call(code) && identical(code[[1L]], quote(`%in%`)) && length(code) == 3L &&
+    is_constant_table(code[[3L]])
+}
+
+#' Code in which the constants of `%in%` are written out, and dates of constants are numbers
+#' @noRd
+plain_code <- function(code) {
+  if (is_constant_date(code)) {
+    return(as.double(eval(code, baseenv())))
+  }
+  if (!is.call(code)) {
+    return(code)
+  }
+  parts <- as.list(code)
+  if (is_of_table(code)) {
+    parts <- c(parts[1:2], if (is.call(parts[[3L]]) && identical(parts[[3L]][[1L]], quote(c))) {
+      as.list(parts[[3L]])[-1L]
+    } else {
+      parts[3L]
+    })
+  }
+  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
+  parts[!is_empty] <- lapply(parts[!is_empty], plain_code)
+  as.call(parts)
+}
+
+#' A constant, or several in `c()`
+#' @noRd
+is_constant_table <- function(code) {
+  several <- is.call(code) && identical(code[[1L]], quote(c)) && length(code) > 1L
+  constants <- if (several) lapply(as.list(code)[-1L], without_sign) else list(without_sign(code))
+  all(vapply(constants, is_single, NA))
+}
+
+without_sign <- function(code) {
+  signed <- is.call(code) && length(code) == 2L && identical(code[[1L]], quote(`-`))
+  if (signed) code[[2L]] else code
 }
 
 #' The arguments of a call, without empty ones

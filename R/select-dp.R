@@ -348,6 +348,8 @@ selection_privacy <- function(budget, method, shares) {
     reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = budget$delta, rho = shares$rho,
     neighbours = "replace one person's row",
-    theorem = selectors()[[method]]$theorem, rng = budget$rng, exact = TRUE
+    theorem = selectors()[[method]]$theorem, rng = budget$rng,
+    exact = is.null(selectors()[[method]]$assumes), integers = TRUE, version = own_version(),
+    assumes = selectors()[[method]]$assumes
   )
 }

@@ -14,18 +14,24 @@
 #' @param complete (`function`: constants, facts, call)\cr its own constants, checked.
 #' @param subsets (`function`)\cr constants of random subsets, see [subset_constants()].
 #' @param hurdle (`flag`)\cr do clipped correlations decide, so that a covariance can be told?
+#' @param assumes (`string` or `NULL`)\cr what the theorem rests on and nothing certifies.
 #' @noRd
 selector <- function(theorem, shares, pick, picks = function(constants) constants$size,
                      sums = function(constants) 0, blocks = function(n) max(2, floor(n / 50)),
                      check = function(facts, call) NULL,
                      complete = function(constants, facts, call) constants,
-                     subsets = function(...) NULL, hurdle = FALSE) {
+                     subsets = function(...) NULL, hurdle = FALSE, assumes = NULL) {
   list(
     theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares, pick = pick,
     picks = picks, sums = sums, blocks = blocks, check = check, complete = complete,
-    subsets = subsets, hurdle = hurdle
+    subsets = subsets, hurdle = hurdle, assumes = assumes
   )
 }
+
+solver_assumption <- paste(
+  "where the descent stops, its minimiser is as near as its optimality conditions tell, up to a slack",
+  "for rounding that is asserted and not certified"
+)
 
 #' Methods that choose one variable, or one support, after the other
 #' @noRd
@@ -67,10 +73,12 @@ selectors <- function() {
       subsets = subset_constants
     ),
     stability = testing(
-      "propose, test, release with the k-step certificate, Theorem 4", complete = check_psi
+      "propose, test, release with the k-step certificate, Theorem 4", complete = check_psi,
+      assumes = solver_assumption
     ),
     lasso = testing(
-      "propose, test, release with the repaired LASSO test, Theorem 3", complete = check_psi
+      "propose, test, release with the repaired LASSO test, Theorem 3", complete = check_psi,
+      assumes = solver_assumption
     )
   )
 }

@@ -71,24 +71,13 @@ sql_covariates <- function(table, covariates, periods, gaps, private, call) {
   declared <- covariates$declared
   names <- names(declared)
   check_covariate_fields(table, names, call)
-  types <- column_types(table, names, call)
-  row <- list(
-    short = stats::setNames(lapply(names, function(name) {
-      column <- quoted(table$con, name)
-      switch(types[[name]],
-        number = table$dialect$number(column), text = table$dialect$order(column), column
-      )
-    }), names),
-    types = types, dialect = table$dialect, call = call,
-    quote = function(x) as.character(DBI::dbQuoteString(table$con, x))
-  )
+  row <- cell_row(table, names, call)
+  types <- row$types
+  for (name in names[types == "text"]) row$short[[name]] <- table$dialect$order(row$short[[name]])
   time <- quoted(table$con, table$index[[2L]])
   parts <- lapply(seq_along(names), function(k) {
     levels <- declared[[k]]
     if (is.character(levels)) {
-      if (types[[k]] %in% c("number", "flag")) {
-        abort_covariate_type(names[[k]], if (types[[k]] == "flag") NA else 1, call)
-      }
       at <- paste(time, "=", periods)
       return(sql_factor_covariate(names[[k]], k, levels, at, row, gaps, private))
     }
@@ -177,40 +166,4 @@ sql_factor_covariate <- function(name, k, levels, at, row, gaps, private) {
     ),
     whole = if (!gaps) paste0("m", k, " = 0")
   )
-}
-
-#' Cells of protected treated people, which R reads: outcome, then covariates
-#'
-#' R gives a column the type of its first value. Where an engine keeps anything in a column, one
-#' person's cell would decide how the others' are read, or whether there is an error: there every
-#' cell says by itself what it is, by the rule of the donors' cells.
-#' @param declared (`list`)\cr covariates by name, from [split_bounds()].
-#' @return Columns as SQL.
-#' @noRd
-treated_cells <- function(table, outcome, declared, call) {
-  names <- c(outcome, names(declared))
-  columns <- vapply(names, quoted, "", con = table$con)
-  if (!table$dialect$loose) {
-    return(columns)
-  }
-  row <- list(
-    short = stats::setNames(as.list(columns), names), dialect = table$dialect, call = call,
-    types = column_types(table, names, call),
-    quote = function(x) as.character(DBI::dbQuoteString(table$con, x))
-  )
-  # A column of text that is to be numbers is an error of its own, whatever it holds.
-  as_number <- function(name, number) {
-    if (row$types[[name]] == "text") columns[[name]] else number(columns[[name]])
-  }
-  covariates <- vapply(names(declared), function(name) {
-    levels <- declared[[name]]
-    if (!is.character(levels)) {
-      return(as_number(name, table$dialect$number))
-    }
-    holds <- vapply(levels, holds_level, "", name = name, row = row)
-    # An unknown level counts as the first.
-    paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " WHEN ",
-      columns[[name]], " IS NOT NULL THEN ", row$quote(levels[[1L]]), " END")
-  }, "")
-  c(as_number(outcome, function(y) sql_cast(y, table$dialect$real)), covariates)
 }

@@ -2,10 +2,11 @@
 # each person's gaps filled from that person's own values, as `interpolate_rows()` does.
 
 #' Keep units in a temporary table: no statement names one
-#' @param units (`vector`). In their order.
+#' @param units (`vector`). In their order: of a roster, or places of people.
+#' @param charged (`string`)\cr what to say of a charge that was made.
 #' @return Its name, quoted.
 #' @noRd
-keep_units <- function(table, name, units, call) {
+keep_units <- function(table, name, units, call, charged = NULL) {
   written <- tryCatch(
     keep_seed(suppressMessages(suppressWarnings(DBI::dbWriteTable(
       table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)), temporary = TRUE
@@ -14,8 +15,9 @@ keep_units <- function(table, name, units, call) {
   )
   if (!isTRUE(written)) {
     abort(c(
-      "The roster's units could not be written into a temporary table.",
-      i = "The engine's own error is not shown. May this user make temporary tables?"
+      "Units could not be written into a temporary table.",
+      i = "The engine's own error is not shown. May this user make temporary tables?",
+      i = charged
     ), c("engine", "panel"), call)
   }
   quoted(table$con, name)

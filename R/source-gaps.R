@@ -15,7 +15,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call
   source <- data
   formula <- check_panel_formula(formula, call)
   columns <- formula_columns(formula, call)
-  table <- roster_table(source, columns, call)
+  table <- with_index_of(roster_table(source, columns, call), roster$unit, roster$periods)
   if (hide) check_people_travel(table, call)
   treatment <- roster_treatment(roster, call, hide)
   periods <- roster$periods
@@ -109,11 +109,8 @@ roster_rows <- function(table, outcome, units, covariates, hide, call) {
   name <- fresh_name(table$dialect)
   kept <- keep_units(table, name, units, call)
   on.exit(quiet_sql(con, paste("DROP TABLE", kept)))
-  cells <- if (hide) {
-    treated_cells(table, outcome, covariates, call)
-  } else {
-    vapply(c(outcome, names(covariates)), quoted, "", con = con)
-  }
+  table <- with_outcome(table, outcome, call)
+  cells <- treated_cells(table, covariates, hide, call)
   found <- run_sql(con, paste0(
     "SELECT dpsc_r, ", paste(c(quoted(con, table$index[[2L]]), cells), collapse = ", "), " FROM ",
     joined_units(table, kept)

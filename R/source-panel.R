@@ -13,7 +13,7 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
   source <- data
   formula <- check_panel_formula(formula, call)
   columns <- c(formula_columns(formula, call), list(
-    covariates = names(covariates), hide = hide, protected = if (hide) list(declared = covariates)
+    covariates = names(covariates), hide = hide, declared = covariates
   ))
   parts <- long_parts(source, columns, call)
   facts <- lapply(parts, part_facts, columns = columns, call = call)
@@ -69,6 +69,7 @@ panel_from_donors <- function(source, target, T0, times = NULL, call = NULL, hid
       checked_chunks(parts[[k]], target, T0, times, call, hide)
     } else {
       check_donor_matrix(parts[[k]], call)
+      parts[[k]] <- without_grid(parts[[k]])
       check_donors_finite(parts[[k]], "donors", call)
       list(donors = parts[[k]], n = nrow(parts[[k]]), columns = ncol(parts[[k]]))
     }
@@ -152,9 +153,10 @@ part_facts.dp_table <- function(part, columns, call) {
   }
   check_covariate_fields(table, columns$covariates, call)
   if (isTRUE(columns$hide)) check_people_travel(table, call)
+  table <- with_outcome(table, outcome, call)
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
-  treated <- if (!is.null(columns)) quoted(con, columns$treated)
+  treated <- if (!is.null(columns)) indicator_column(table, columns$treated, call)
   by <- paste(c(time, treated), collapse = ", ")
   counts <- run_sql(con, paste0(
     "SELECT ", by, ", COUNT(*) AS n, COUNT(", unit, ") AS u FROM ", table$from, " GROUP BY ", by
@@ -177,11 +179,7 @@ part_facts.dp_table <- function(part, columns, call) {
     yes <- check_treated(on, columns$treated, call)
     if (length(yes)) {
       out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
-      cells <- if (is.null(columns$protected)) {
-        vapply(c(outcome, columns$covariates), quoted, "", con = con)
-      } else {
-        treated_cells(table, outcome, columns$protected$declared, call)
-      }
+      cells <- treated_cells(table, columns$declared, isTRUE(columns$hide), call)
       shown <- c(unit, time, cells[[1L]], treated, cells[-1L])
       out$treated <- run_sql(con, paste0(
         "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
@@ -199,6 +197,13 @@ part_facts.dp_table <- function(part, columns, call) {
     ), "panel", call)
   }
   out
+}
+
+#' The column that says who is treated: 0 and 1, or flags
+#' @noRd
+indicator_column <- function(table, name, call) {
+  row <- cell_row(table, name, call)
+  if (row$types[[1L]] == "cell") number_column(name, row) else row$short[[1L]]
 }
 
 #' The rows of protected treated people travel only where the user says so
@@ -239,7 +244,7 @@ rows_above.dp_table <- function(part, lowest, call) {
   by <- if (is.character(part$kinds[[1L]])) part$dialect$order else identity
   first <- if (is.null(lowest$value)) {
     paste0("(SELECT MIN(", by(unit), ") FROM ", part$from, " WHERE ",
-      quoted(part$con, lowest$treated), " = ", lowest$on, ")")
+      indicator_column(part, lowest$treated, call), " = ", lowest$on, ")")
   } else {
     sql_literals(part$con, lowest$value)
   }

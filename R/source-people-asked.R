@@ -6,7 +6,7 @@
 #' @param columns,choice (`list`)\cr as in [lm_source()].
 #' @return A `dp_asked`. PRIVATE.
 #' @section Errors: `dpsc_error_data`, `dpsc_error_argument`, `dpsc_error_engine`: from names and
-#'   types of columns, formula and engine; none depends on a row's values.
+#'   types of columns, formula and engine. What makes an engine fail is outside the guarantee.
 #' @noRd
 asked_people <- function(table, columns, choice, call) {
   people <- make_people(table, columns, choice, call)
@@ -46,12 +46,13 @@ people_query <- function(table, columns, choice, call) {
   ))
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
-  types <- column_types(table, needed, call)
-  row <- list(
-    short = stats::setNames(paste0("c", seq_along(needed)), needed), types = types,
-    given = columns$given, dialect = dialect, call = call,
-    quote = function(x) as.character(DBI::dbQuoteString(con, x))
-  )
+  given <- cell_row(table, needed, call)
+  # Numbers are made of cells where they are taken.
+  is_number <- given$types %in% c("number", "exact")
+  row <- given
+  row$short <- stats::setNames(as.list(paste0("c", seq_along(needed))), needed)
+  row$types[is_number] <- "double"
+  row$given <- columns$given
   values <- vapply(columns$variables, sql_value, "", row)
   keep <- if (!is.null(choice$subset)) {
     check_rowwise(choice$subset, call)
@@ -62,39 +63,19 @@ people_query <- function(table, columns, choice, call) {
   }
   weight <- if (!is.null(choice$weights)) {
     if (!is.symbol(choice$weights)) abort_expression(choice$weights, call)
-    sql_finite(number_column(as.character(choice$weights), row), dialect)
+    ends <- c(-1, 1) * .Machine$double.xmax
+    sql_within(number_column(as.character(choice$weights), row), ends, dialect)
   }
   taken <- vapply(needed, function(name) {
-    column <- quoted(con, name)
-    switch(types[[name]],
-      number = dialect$number(column), text = dialect$order(column), column
+    column <- given$short[[name]]
+    switch(given$types[[name]],
+      number = , exact = number_column(name, given), text = dialect$order(column), column
     )
   }, "")
   sql_people(
     table$from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
     choice$max_weight, dialect
   )
-}
-
-#' What columns hold, from a reading of no rows
-#' @return `"number"`, `"text"`, `"flag"`, `"any"` or `"other"`, by name.
-#' @noRd
-column_types <- function(table, names, call) {
-  looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), call, TRUE,
-    what = "Looking at the table"
-  )
-  vapply(looked[names], function(x) {
-    if (is.character(x) || is.factor(x)) {
-      "text"
-    } else if (is.logical(x)) {
-      # SQLite has no flags; it says so of columns of which it knows no type.
-      if (table$dialect$name == "sqlite") "any" else "flag"
-    } else if (is.numeric(x) && (!is.object(x) || inherits(x, "integer64"))) {
-      "number"
-    } else {
-      "other"
-    }
-  }, "")
 }
 
 #' @noRd
@@ -108,95 +89,13 @@ abort_expression <- function(expression, call) {
   ), "argument", call)
 }
 
-# Columns of a row. `row` holds their short names, types and bounds. ------------------------------
-
-#' A column as a number, NULL where it is none
-#' @noRd
-number_column <- function(name, row) {
-  column <- row$short[[name]]
-  type <- row$types[[name]]
-  if (type == "number") {
-    return(column)
-  }
-  if (type == "any") {
-    return(paste0("(", row$dialect$number(column), ")"))
-  }
-  if (type == "flag") {
-    return(paste0("(CASE WHEN ", column, " THEN ", sql_real(1, row$dialect), " WHEN NOT ", column,
-      " THEN ", sql_real(0, row$dialect), " END)"))
-  }
-  abort(c(
-    "Column {.code {name}} is not numeric.", i = "Give its public levels in {.arg bounds} instead."
-  ), "data", row$call)
-}
-
-#' Does a column hold this level?
-#' @noRd
-holds_level <- function(name, level, row) {
-  column <- row$short[[name]]
-  type <- row$types[[name]]
-  of_flag <- level %in% c("FALSE", "TRUE")
-  if (type == "flag") {
-    return(if (!of_flag) "(1 = 0)" else if (level == "TRUE") column else paste("NOT", column))
-  }
-  if (type == "text") {
-    return(paste(column, "=", row$quote(level)))
-  }
-  # A flag of an engine that has none is 0 or 1.
-  value <- if (of_flag) as.double(level == "TRUE") else suppressWarnings(as.double(level))
-  # A loose engine's column of numbers may hold text.
-  of_any <- type == "any" || row$dialect$loose
-  if (of_any && is.na(value)) {
-    return(paste(column, "=", row$quote(level)))
-  }
-  if (is.na(value)) {
-    return("(1 = 0)")
-  }
-  same <- paste(number_column(name, row), "=", sql_real(value, row$dialect))
-  if (of_any) paste0("(", same, " OR ", column, " = ", row$quote(level), ")") else same
-}
-
-#' A column in a condition on rows, as it is
-#' @noRd
-raw_operand <- function(name, row) {
-  column <- row$short[[name]]
-  switch(row$types[[name]],
-    number = list(text = paste0("(", sql_within(column, NULL, row$dialect), ")"), type = "number"),
-    text = list(text = column, type = "text"),
-    flag = list(text = column, type = "flag")
-  )
-}
-
-#' A variable of the formula in a condition: within its range, or one of its levels
-#' @noRd
-bounded_operand <- function(name, row) {
-  bound <- row$given[[name]]
-  if (is.null(bound$levels)) {
-    within <- sql_within(number_column(name, row), c(bound$lower, bound$upper), row$dialect)
-    return(list(text = paste0("(", within, ")"), type = "number"))
-  }
-  holds <- vapply(bound$levels, holds_level, "", name = name, row = row)
-  if (identical(bound$levels, c("FALSE", "TRUE"))) {
-    return(flag_sql("(CASE WHEN ", holds[["TRUE"]], " THEN 1 WHEN ", holds[["FALSE"]],
-      " THEN 0 END = 1)"))
-  }
-  shown <- if (isTRUE(bound$codes)) {
-    vapply(as.double(bound$levels), sql_real, "", row$dialect)
-  } else {
-    row$quote(bound$levels)
-  }
-  list(
-    text = paste0("(CASE ", paste0("WHEN ", holds, " THEN ", shown, collapse = " "), " END)"),
-    type = if (isTRUE(bound$codes)) "number" else "text"
-  )
-}
-
-#' One variable of the model: a finite number, or 0 or 1; NULL where it is missing
+#' One variable of the model: a number within its range, or 0 or 1; NULL where it is missing
 #' @noRd
 sql_value <- function(variable, row) {
   expression <- variable$expression
   if (variable$kind == "value" && is.symbol(expression)) {
-    return(sql_finite(number_column(as.character(expression), row), row$dialect))
+    range <- c(variable$lower, variable$upper)
+    return(sql_within(number_column(as.character(expression), row), range, row$dialect))
   }
   if (variable$kind != "level") {
     abort_expression(expression %||% as.name(variable$name), row$call)

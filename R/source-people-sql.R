@@ -1,16 +1,11 @@
 # SQL text for sums over people of a regression: from a row's columns to whole numbers on the core's
 # grid, and from those to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
 # are those of R/source-sql.R: only integers are summed, constants are powers of two under whole
-# numbers, one level a step. Nothing here runs anything, and nothing makes an error of a value.
+# numbers, one level a step. Nothing here runs anything. Overflow, underflow and casts that
+# an engine may refuse are kept out of the statements.
 
 # Steps of the grid in half a range.
 grid_one <- 1048576
-
-#' A number of any finite size, or NULL
-#' @noRd
-sql_finite <- function(x, dialect) {
-  paste0("CASE WHEN ", sql_is_finite(x, dialect), " THEN ", x, " END")
-}
 
 #' A number moved into its range, or NULL where it is missing
 #'

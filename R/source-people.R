@@ -78,11 +78,8 @@ stream_people <- function(table, columns, choice, private, call) {
   needed <- unique(c(unlist(lapply(columns$variables, symbols_of)), more))
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
-  types <- column_types(table, needed, call)
-  cells <- vapply(needed, function(name) {
-    streamed_column(con, name, types, columns$given[[name]], choice[c("subset", "weights")],
-      table$dialect, call)
-  }, "")
+  row <- cell_row(table, needed, call, given = columns$given)
+  cells <- vapply(needed, streamed_column, "", row = row, choice = choice[c("subset", "weights")])
   name <- fresh_name(table$dialect)
   run_sql(con, table$dialect$make(name, paste0(
     "SELECT ROW_NUMBER() OVER (ORDER BY ", quoted(con, needed[[1L]]), ") AS dpsc_r, ",
@@ -113,59 +110,4 @@ stream_people <- function(table, columns, choice, private, call) {
   reader(1L, FALSE, call)
   done <- TRUE
   structure(list(reader = reader, count = count, n = n, close = close), class = "dp_chunks")
-}
-
-#' A column that R reads block by block: a number is one in every block, and flags are flags,
-#' whatever an engine takes its first value for
-#'
-#' A column of SQLite may hold anything, and a block's column is then of its first value's type: one
-#' person would decide what the others' values are. There every cell says by itself what it is.
-#' @param choice (`list`)\cr of conditions on rows, which take columns as they are.
-#' @noRd
-streamed_column <- function(con, name, types, bound, choice, dialect, call) {
-  column <- quoted(con, name)
-  row <- list(
-    short = stats::setNames(list(column), name), types = types, dialect = dialect, call = call,
-    quote = function(x) as.character(DBI::dbQuoteString(con, x))
-  )
-  type <- types[[name]]
-  as_is <- name %in% unlist(lapply(choice, all.vars))
-  levels <- bound$levels
-  out <- column
-  if (!is.null(bound) && is.null(levels)) {
-    out <- if (type == "number") dialect$number(column) else number_column(name, row)
-  } else if (dialect$loose && (as_is || is.null(levels))) {
-    out <- own_type(column, type, choice, name, dialect)
-  } else if (dialect$loose) {
-    holds <- vapply(levels, holds_level, "", name = name, row = row)
-    out <- paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "),
-      " END")
-  } else if (identical(levels, c("FALSE", "TRUE")) && type == "number" && !as_is) {
-    out <- paste0("CASE WHEN ", column, " = 1 THEN 'TRUE' WHEN ", column, " = 0 THEN 'FALSE' END")
-  }
-  if (identical(out, column)) column else paste(out, "AS", column)
-}
-
-#' A cell of a column in which an engine keeps anything: what the column is, by public facts, or
-#' nothing
-#' @noRd
-own_type <- function(column, type, choice, name, dialect) {
-  text <- type == "text" ||
-    (type != "number" && any(vapply(choice, is_compared_with_text, NA, name = name)))
-  if (text) {
-    paste0("CASE WHEN typeof(", column, ") = 'text' THEN ", column, " END")
-  } else {
-    dialect$number(column)
-  }
-}
-
-#' Does code compare this column with a string?
-#' @noRd
-is_compared_with_text <- function(code, name) {
-  if (!is.call(code)) {
-    return(FALSE)
-  }
-  parts <- as.list(code)[-1L]
-  here <- any(vapply(parts, identical, NA, as.name(name))) && any(vapply(parts, is.character, NA))
-  here || any(vapply(parts, is_compared_with_text, NA, name = name))
 }

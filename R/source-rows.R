@@ -115,7 +115,12 @@ open_part.dp_table <- function(part, design, grid, calibrated, call) {
   check_calibration(part, calibrated, call)
   if (!here) prove_engine(part, call)
   wide <- make_wide(part, design, grid, call)
-  if (here) stream_rows(raw_covariates(wide, design$covariates)) else asked_table(wide)
+  if (here) {
+    return(stream_rows(raw_covariates(wide, design$covariates)))
+  }
+  rows <- asked_table(wide)
+  if (calibrated) rows$ready(call)
+  rows
 }
 
 #' Intervals are calibrated on rows: they travel only where the user says so
@@ -124,8 +129,8 @@ check_calibration <- function(source, calibrated, call) {
   if (source$compute == "database" && calibrated && !source$calibrate) {
     abort(c(
       paste(
-        "Intervals are calibrated on the placebo errors of up to 10,000 donors, whose rows would",
-        "leave the database."
+        "Intervals are calibrated on the placebo errors of 10,000 donors or more, whose rows",
+        "would leave the database."
       ),
       i = paste(
         "Allow it by {.code calibrate = TRUE}, or ask for a release without intervals:",
@@ -149,16 +154,18 @@ answer_question <- function(donors, question) {
   sums
 }
 
-#' Every so many rows from elsewhere, for a calibration that was allowed; called by the core
+#' Rows at some places from elsewhere, for a calibration that was allowed; called by the core
+#' @param places (`environment`)\cr `at`: places in increasing order, from 0; without it all rows.
+#'   PRIVATE: in no message, and in no call that a traceback would show.
 #' @return A list: `blocks` of rows, and `rows`, how many there are in all. PRIVATE.
 #' @noRd
-sample_rows <- function(donors, first, step) {
+sample_rows <- function(donors, places) {
   if (!donors$calibrate) {
     abort(c(
       "A question was asked that takes rows, and these stay where they are.",
       i = if (isTRUE(donors$charged)) charge_stays
     ), c("engine", "panel"))
   }
-  blocks <- donors$sample(first, step, isTRUE(donors$charged))
+  blocks <- donors$sample(places, isTRUE(donors$charged))
   list(blocks = if (is.list(blocks)) blocks else list(blocks), rows = donors$n)
 }

@@ -21,6 +21,9 @@
 #' @param loose (`flag`)\cr may a column hold values of any type?
 #' @param before,after (`character`)\cr statements around a release's queries.
 #' @param tested (`flag`)\cr has this package's own test run on it?
+#' @param type (`function` or `NULL`)\cr from a column and its table to the name of its type, where
+#'   R does not tell `endless`, that of decimal digits without end, from doubles.
+#' @param exact (`function`)\cr from a column of that type to a double, or infinity beyond them.
 #' @noRd
 new_dialect <- function(name, real = "DOUBLE PRECISION", whole = "BIGINT", small = "INTEGER",
                         fence = "", order = function(x) x,
@@ -29,11 +32,12 @@ new_dialect <- function(name, real = "DOUBLE PRECISION", whole = "BIGINT", small
                         },
                         number = function(x) sql_cast(x, real), index = FALSE,
                         modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE,
-                        before = character(), after = character(), tested = FALSE) {
+                        before = character(), after = character(), tested = FALSE, type = NULL,
+                        endless = NULL, exact = NULL) {
   list(
     name = name, real = real, whole = whole, small = small, fence = fence, order = order,
     make = make, number = number, index = index, modulo = modulo, loose = loose, before = before,
-    after = after, tested = tested
+    after = after, tested = tested, type = type, endless = endless, exact = exact
   )
 }
 
@@ -48,7 +52,19 @@ sql_dialects <- function() {
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
-      index = TRUE, before = "SET jit = off", after = "RESET jit", tested = TRUE
+      index = TRUE, before = "SET jit = off", after = "RESET jit", tested = TRUE,
+      type = function(column, from) {
+        paste0("CAST(pg_typeof((SELECT ", column, " FROM ", from, " WHERE 1 = 0)) AS TEXT)")
+      },
+      # A cast of what is beyond the doubles, or so small that it rounds to zero, is an error there.
+      # NaN is above all numbers and equal to itself with a minus.
+      endless = "numeric", exact = function(x) {
+        real <- function(value) sql_cast(value, "DOUBLE PRECISION")
+        paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x, " THEN ",
+          real("'Infinity'"), " END WHEN ", x, " < -1.7976931348623157e308 THEN ",
+          real("'-Infinity'"), " WHEN ", x, " < 5e-324 AND ", x, " > -5e-324 THEN ", real("0"),
+          " ELSE ", real(x), " END)")
+      }
     ),
     duckdb = new_dialect("duckdb", real = "DOUBLE", tested = TRUE),
     spark = new_dialect("spark",
@@ -404,7 +420,7 @@ moment_pairs <- function(d) {
   list(i = unlist(lapply(seq_len(d), seq_len)), j = rep(seq_len(d), seq_len(d)))
 }
 
-#' Cells of people by number: a block, or every so many
+#' Cells of people by number: a block, or some of them
 #' @noRd
 sql_block <- function(table, periods, first, last) {
   paste0(
@@ -413,10 +429,11 @@ sql_block <- function(table, periods, first, last) {
   )
 }
 
-sql_sample <- function(table, periods, first, step, dialect) {
+#' @param kept (`string`)\cr the table of places, quoted, from [keep_units()].
+#' @noRd
+sql_sample <- function(table, kept, periods) {
   paste0(
-    "SELECT ", paste0("q", seq_len(periods), collapse = ", "), " FROM ", table, " WHERE r > ",
-    sql_whole(first), " AND ", dialect$modulo(paste0("r - 1 - ", sql_whole(first)),
-      sql_whole(step)), " = 0 ORDER BY r"
+    "SELECT ", paste0("q", seq_len(periods), collapse = ", "), " FROM ", table, " JOIN ", kept,
+    " ON r = dpsc_u ORDER BY r"
   )
 }

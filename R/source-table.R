@@ -5,15 +5,17 @@
 #'
 #' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
 #' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
-#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are the same, bit for
-#' bit, as from the same rows in memory.
+#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are, bit for bit, those
+#' of a data frame of the same numbers and text with one row a unit and period. Where an engine gives
+#' another number than R would (of text, NUMERIC or 32-bit columns), they are those of its number.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
-#' * `dp_files()`: CSV or Parquet files, by duckdb where it is installed. Without it CSV files are
-#'   copied into a temporary SQLite file, and Parquet is refused.
+#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, where it is not
+#'   installed, SQLite; or Parquet files, by duckdb.
 #' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
-#'   table, or different engines. A person must be in one of them only.
+#'   table, or different engines. **A person must be in one of them only**: this is assumed, and not checked. Whether somebody is
+#'   in two is itself a fact about people; who is in k places has k times the loss.
 #' * [dp_workers()]: sources that other processes hold.
 #'
 #' @section Two ways to compute:
@@ -25,7 +27,8 @@
 #' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
 #' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and
 #' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
-#' calibrated on the placebo errors of at most 10,000 people, which are no sums: their rows travel
+#' calibrated on the placebo errors of 10,000 people (at most; up to 100,000 where the budget is so
+#' small that fewer say nothing: below `epsilon` of about 0.2), which are no sums: their rows travel
 #' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
 #' `dp_control(intervals = FALSE)`. So do the rows of the treated people whom `protect = "everyone"`
 #' protects. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()] needs rows, and is
@@ -41,6 +44,28 @@
 #' `compute = "here"`, for the first release and for `update(fit, newdata)`. Methods other than
 #' `"gram"` and classical estimators need the donors in memory.
 #'
+#' @section What a cell is:
+#' A cell becomes a number or a level by `bounds`, by its column's type and by nothing else, and none
+#' makes an error. Numbers are themselves, TRUE and FALSE are 1 and 0, and text is read as decimal
+#' digits with a point and an exponent, blanks around them aside: `"1e3"`, `" 12 "`, `"01"`, `".5"`.
+#' `"Inf"`, `"TRUE"`, `"T"` and the like are what they say; `"1,5"`, `"0x10"`, `"nan"`, `""` and other
+#' text are missing. In regressions a number beyond its bounds, infinite or too large for a double, is
+#' the nearest bound, and one next to zero (`1e-400`) is zero. Text holds a level with the same bytes;
+#' a number holds the level that reads as it.
+#'
+#' The type of a database's column is what its table declares. Text is read by R alone: a column of
+#' text that is to be a number needs `compute = "here"`, and the outcome of a panel must be declared
+#' as a number. SQLite keeps anything in a column: text in a column of numbers is missing.
+#'
+#' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte order;
+#' nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line after the
+#' header is one row, an empty one as well. A cell that begins with a quote ends at the next single
+#' quote of its line; quotes inside another cell are text. All cells are missing of a line with more
+#' or fewer cells than the header, with a quote that is not closed, or with something after a closing
+#' quote. Cells without quotes that are empty or `NA` are missing, as are those with bytes that no
+#' string can hold. Units are text. Periods are numbers if all of them are whole ones, or if those of
+#' a [dp_roster()] are numbers.
+#'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
 #' blocks, its checksum. What is wrong with the rows is found before the budget is charged, and said
@@ -53,10 +78,20 @@
 #' Postgres, SQLite and DuckDB are tested. SQL for Spark, BigQuery, Snowflake and SQL Server is
 #' UNTESTED: it was rendered and read, but never run.
 #'
+#' @section A query is outside the guarantee:
+#' Where `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee starts
+#' from the query's result**: its rows are the people, and their number is public and exact. So
+#' `WHERE age >= 18` tells how many are adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
+#' make one person's row change those of others. Choose rows by `subset =` of [dp_lm()] and
+#' [dp_glm()], which counts no one. With a table's or a view's name nothing of this applies, but for
+#' a view that is such a query.
+#'
 #' @section Order:
 #' People are numbered in the order of their identifiers, strings by their bytes, as in a data
-#' frame, and source after source. It decides whose errors calibrate when there are more than
-#' 10,000, and nothing else. Identifiers, like periods and the treated units, count as public.
+#' frame, and source after source. A person's identifier is part of the row that neighbours may
+#' change; it is protected. So nothing that is released depends on the order: where there are more
+#' than 10,000 people, those whose errors calibrate are drawn at random, and the engine is given
+#' their numbers in a temporary table. Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr where the rows are.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
@@ -65,7 +100,7 @@
 #'   [dp_lm()], where rows are people.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, where no formula names it.
 #' @param compute (`string`)\cr `"here"` or `"database"`, see below.
-#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of up to 10,000 people for the
+#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of 10,000 people or more for the
 #'   intervals, and of protected treated people?
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
 #' @param groups (`count`)\cr people are made wide in so many groups, one after the other: an engine
@@ -109,7 +144,10 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     }
     from <- from_text(con, table, call)
   }
-  new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups, call)
+  out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups, call)
+  # What is no name is a query.
+  out$query <- grepl("^[(]", from)
+  out
 }
 
 #' What stands after FROM
@@ -166,132 +204,6 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
   out
 }
 
-#' @rdname dp_table
-#' @export
-dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups = 1,
-                     memory = NULL) {
-  call <- public_call("dp_files")
-  if (!is.character(files) || !length(files) || anyNA(files)) {
-    abort("{.arg files} must be paths of CSV or Parquet files.", "argument", call)
-  }
-  need_package("DBI", "dp_files()", call)
-  paths <- unlist(lapply(files, function(x) if (grepl("[*?]", x)) Sys.glob(x) else x))
-  absent <- paths[!file.exists(paths)]
-  if (length(absent) || !length(paths)) {
-    abort(c(
-      "There are no such files.", x = if (length(absent)) "Not there: {.path {absent}}."
-    ), "argument", call)
-  }
-  kind <- unique(tolower(sub("[.]gz$", "", paths)))
-  kind <- unique(sub(".*[.]", "", kind))
-  if (length(kind) != 1L || !kind %in% c("csv", "parquet")) {
-    abort(c(
-      "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
-    ), "argument", call)
-  }
-  engine <- if (has_duckdb()) {
-    keep_seed(files_by_duckdb(paths, kind, memory, call))
-  } else if (kind == "parquet") {
-    abort(c(
-      "Parquet files need package {.pkg duckdb}, which is not installed.",
-      i = "Install it, or write CSV files."
-    ), "package", call)
-  } else {
-    keep_seed(files_by_sqlite(paths, call))
-  }
-  out <- new_table(engine$con, engine$from, index, outcome, "here", FALSE, block, groups, call)
-  # Closes the engine when the object is gone.
-  out$state$engine <- engine
-  class(out) <- c("dp_files", class(out))
-  out
-}
-
-has_duckdb <- function() nzchar(system.file(package = "duckdb"))
-
-connect_duckdb <- function() {
-  DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
-}
-
-files_by_duckdb <- function(paths, kind, memory, call) {
-  con <- connect_duckdb()
-  finish <- new.env(parent = emptyenv())
-  reg.finalizer(finish, function(e) close_quietly(con), onexit = TRUE)
-  if (!is.null(memory)) {
-    run_sql(con, paste0("SET memory_limit = ", DBI::dbQuoteString(con, memory)), call)
-  }
-  names <- paste(DBI::dbQuoteString(con, paths), collapse = ", ")
-  reader <- if (kind == "csv") "read_csv_auto" else "read_parquet"
-  list(con = con, from = paste0(reader, "([", names, "]) s"), finish = finish)
-}
-
-#' CSV files into a temporary SQLite file, by blocks of lines
-#'
-#' The types are those of the first lines; a column of numbers is one of doubles.
-#' @noRd
-files_by_sqlite <- function(paths, call) {
-  need_package("RSQLite", "CSV files without duckdb", call)
-  path <- tempfile("dpsc", fileext = ".sqlite")
-  con <- DBI::dbConnect(RSQLite::SQLite(), path)
-  finish <- new.env(parent = emptyenv())
-  reg.finalizer(finish, function(e) {
-    close_quietly(con)
-    unlink(path)
-  }, onexit = TRUE)
-  failed <- tryCatch(
-    withCallingHandlers(
-      {
-        columns <- NULL
-        for (file in paths) columns <- copy_csv(file, con, columns)
-        FALSE
-      },
-      warning = function(w) tryInvokeRestart("muffleWarning")
-    ),
-    error = function(e) TRUE
-  )
-  if (failed) {
-    abort(c(
-      "The files could not be read as CSV with the same columns.",
-      i = "Call {.fn read.csv} on them to see its own error."
-    ), "argument", call)
-  }
-  list(con = con, from = "rows s", finish = finish)
-}
-
-csv_lines <- 50000L
-
-copy_csv <- function(file, con, columns) {
-  lines <- base::file(file, "rt")
-  on.exit(close(lines))
-  names <- names(utils::read.csv(text = readLines(lines, 1L), check.names = FALSE))
-  if (!is.null(columns) && !identical(names, names(columns))) stop("other columns")
-  repeat {
-    text <- readLines(lines, csv_lines)
-    if (!length(text)) {
-      break
-    }
-    block <- utils::read.csv(
-      text = text, header = FALSE, col.names = names, check.names = FALSE,
-      colClasses = if (is.null(columns)) NA else unname(columns), stringsAsFactors = FALSE
-    )
-    if (is.null(columns)) {
-      columns <- vapply(block, function(x) {
-        if (is.logical(x) && !all(is.na(x))) {
-          "logical"
-        } else if (is.numeric(x)) {
-          "numeric"
-        } else {
-          "character"
-        }
-      }, "")
-    }
-    # SQLite has no flags.
-    flags <- columns == "logical"
-    block[flags] <- lapply(block[flags], as.integer)
-    DBI::dbWriteTable(con, "rows", block, append = TRUE)
-  }
-  columns
-}
-
 close_quietly <- function(con) {
   tryCatch(suppressWarnings(DBI::dbDisconnect(con)), error = function(e) NULL)
 }
@@ -323,6 +235,27 @@ print.dp_source <- function(x, ...) {
   invisible(x)
 }
 
+#' What a guarantee over these rows rests on, which nobody checks, in words, or `NULL`
+#'
+#' PUBLIC: of how the source was given, never of its rows. A check for people in two sources would
+#' be an answer about people.
+#' @noRd
+assumptions_of <- function(x) {
+  parts <- if (inherits(x, "dp_sources")) x$parts else list(x)
+  queries <- vapply(parts, function(part) inherits(part, "dp_table") && isTRUE(part$query), NA)
+  several <- length(parts) > 1L || length(x$cluster) > 1L
+  found <- c(
+    if (any(queries)) {
+      paste(
+        "the guarantee starts from the query's result: its rows are the people, and their number",
+        "is public and exact"
+      )
+    },
+    if (inherits(x, "dp_source") && several) "nobody is in two of the sources, which is not checked"
+  )
+  if (length(found)) paste(found, collapse = "; ")
+}
+
 source_words <- function(x) {
   if (inherits(x, "dp_sources")) {
     inner <- unlist(lapply(x$parts, source_words))
@@ -339,13 +272,14 @@ source_words <- function(x) {
   how <- if (x$compute == "here") {
     "integers stream to this process"
   } else if (x$calibrate) {
-    "sums are made there, up to 10,000 people's rows calibrate here"
+    "sums are made there, some people's rows calibrate here"
   } else {
     "only sums leave it"
   }
   c(
     paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
-    if (!x$dialect$tested) "SQL for this engine is UNTESTED."
+    if (!x$dialect$tested) "SQL for this engine is UNTESTED.",
+    if (isTRUE(x$query)) "A query: the guarantee starts from its result, whose rows are counted."
   )
 }
 

@@ -24,6 +24,7 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 make_wide <- function(table, design, grid, call) {
   con <- table$con
   dialect <- table$dialect
+  table <- with_outcome(table, design$outcome %||% table$outcome, call)
   name <- fresh_name(dialect)
   periods <- sql_literals(con, design$periods)
   if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
@@ -69,7 +70,7 @@ fill_wide <- function(table, design, grid, periods, name, call) {
   dialect <- table$dialect
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
-  outcome <- quoted(con, design$outcome %||% table$outcome)
+  outcome <- table$y
   text <- is.character(table$kinds[[1L]])
   groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text, call)
   for (b in seq_len(groups)) {
@@ -99,7 +100,7 @@ fill_from_roster <- function(table, design, grid, periods, name, units, call) {
     }
     query <- sql_filled(
       joined_units(table, kept, where), quoted(table$con, table$index[[2L]]),
-      quoted(table$con, design$outcome), periods, grid, design$roster, table$dialect,
+      table$y, periods, grid, design$roster, table$dialect,
       design$covariates
     )
     keep_rows(table, name, query, first == 0, call)
@@ -184,8 +185,8 @@ treated_units <- function(table, design) {
   }
   unit <- quoted(con, table$index[[1L]])
   paste0(
-    "(SELECT ", unit, " FROM ", table$from, " WHERE ", quoted(con, design$treated), " = ",
-    design$on, " AND ", unit, " IS NOT NULL)"
+    "(SELECT ", unit, " FROM ", table$from, " WHERE ",
+    indicator_column(table, design$treated, NULL), " = ", design$on, " AND ", unit, " IS NOT NULL)"
   )
 }
 
@@ -273,13 +274,36 @@ asked_table <- function(wide) {
   structure(list(
     n = wide$n, calibrate = wide$calibrate, close = wide$close,
     ask = function(question, charged) ask_table(wide, question, charged),
-    sample = function(first, step, charged) {
-      rows <- max(0, ceiling((wide$n - first) / step))
-      fetch_rows(wide, sql_sample(wide$name, wide$periods, first, step, wide$dialect), rows,
-        charged, NULL
-      )
-    }
+    sample = function(places, charged) sample_table(wide, places, charged),
+    ready = function(call) check_places(wide, call)
   ), class = "dp_asked")
+}
+
+#' Rows at some places of a wide table: the places in a temporary table, so that no statement, which
+#' an engine may log, holds one
+#' @param places (`environment`)\cr see [sample_rows()]. PRIVATE.
+#' @noRd
+sample_table <- function(wide, places, charged) {
+  if (is.null(places$at)) {
+    return(fetch_rows(wide, sql_block(wide$name, wide$periods, 0, wide$n), wide$n, charged, NULL))
+  }
+  at <- places$at[places$at < wide$n] + 1
+  if (wide$n <= .Machine$integer.max) at <- as.integer(at)
+  name <- paste0(wide$name, "_at")
+  on.exit(quiet_sql(wide$con, paste("DROP TABLE", quoted(wide$con, name))))
+  kept <- keep_units(wide, name, at, NULL, if (charged) charge_stays)
+  fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged, NULL)
+}
+
+#' Can places be kept? Asked before the charge; a table that cannot is closed
+#' @noRd
+check_places <- function(wide, call) {
+  done <- FALSE
+  on.exit(if (!done) wide$close())
+  name <- paste0(wide$name, "_at")
+  keep_units(wide, name, 1L, call)
+  quiet_sql(wide$con, paste("DROP TABLE", quoted(wide$con, name)))
+  done <- TRUE
 }
 
 ask_table <- function(wide, question, charged) {

@@ -21,8 +21,8 @@
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
 #'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
 #'   its own connection: connections do not travel.
-#' @param calibrate (`flag`)\cr may the rows of up to 10,000 people travel to the coordinator, so
-#'   that intervals are calibrated?
+#' @param calibrate (`flag`)\cr may the rows of 10,000 people (of more where the budget is small)
+#'   travel to the coordinator, so that intervals are calibrated?
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is asked to draw noise.
@@ -200,11 +200,12 @@ worker_people <- function(token, columns, choice) {
   if (is.matrix(worker_state$rows)) nrow(worker_state$rows) else worker_state$rows$n
 }
 
-worker_prepare <- function(token, design, grid) {
+worker_prepare <- function(token, design, grid, calibrated) {
   worker_begin(token)
   source <- worker_state$source
   rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE, NULL) else source
   worker_state$rows <- rows
+  if (calibrated && inherits(rows, "dp_asked")) rows$ready(NULL)
   if (is.matrix(rows)) nrow(rows) else rows$n %||% sum(vapply(read_all(rows), nrow, 1L))
 }
 
@@ -226,19 +227,18 @@ worker_ask <- function(token, question) {
   }
 }
 
-worker_sample <- function(token, first, step) {
+worker_sample <- function(token, at) {
   check_token(token)
   rows <- worker_state$rows
   if (inherits(rows, "dp_asked")) {
-    return(rows$sample(first, step, TRUE))
+    return(rows$sample(list(at = at), TRUE))
   }
   seen <- 0
   out <- list()
   for (i in seq_len(if (is.matrix(rows)) 1L else rows$count)) {
     block <- if (is.matrix(rows)) rows else read_block(rows, i)
-    from <- first - seen
-    if (from < 0) from <- from %% step
-    kept <- if (from < nrow(block)) seq(from + 1, nrow(block), by = step)
+    own <- at - seen + 1
+    kept <- if (is.null(at)) seq_len(nrow(block)) else own[own >= 1 & own <= nrow(block)]
     picked <- block[kept, , drop = FALSE]
     attr(picked, "on_grid") <- attr(block, "on_grid")
     out <- c(out, list(picked))
@@ -295,7 +295,9 @@ open_part.dp_workers <- function(part, design, grid, calibrated, call) {
     ), "argument", call)
   }
   check_calibration(workers, calibrated, call)
-  asked_workers(workers, "prepare", list(design = design, grid = grid), call)
+  asked_workers(workers, "prepare", list(
+    design = design, grid = grid, calibrated = calibrated
+  ), call)
 }
 
 #' @noRd
@@ -340,13 +342,12 @@ asked_workers <- function(workers, task, given, call) {
       if (!identical(rows, counts)) abort_changed(charged)
       add_sums(parts)
     },
-    sample = function(first, step, charged) {
+    sample = function(places, charged) {
       tasks <- lapply(seq_along(counts), function(i) {
-        from <- first - first_row[[i]]
-        list(token = token, first = if (from < 0) from %% step else from, step = step)
+        own <- places$at >= first_row[[i]] & places$at < first_row[[i + 1L]]
+        list(token = token, at = if (!is.null(places$at)) places$at[own] - first_row[[i]])
       })
-      parts <- ask_workers(workers, "sample", tasks, NULL, charged)
-      parts
+      ask_workers(workers, "sample", tasks, NULL, charged)
     },
     close = close
   ), class = "dp_asked")

@@ -12,9 +12,10 @@
 #' once: `resume_stream()` claims its identity, atomically, in a folder of your account (the
 #' environment
 #' variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes the file. A copy is
-#' refused there. *What cannot be seen*: a copy that is run by another account or on another
-#' machine;
-#' two continuations of one state can be subtracted from each other, which shows sums without noise.
+#' refused there. *What cannot be seen*: a copy that is run under another registry (another value of
+#' `DPSC_REGISTRY`, another home or data folder, an emptied registry, also **in the same account**),
+#' by another account or on another machine. Keep one registry, and let nobody copy the file: two
+#' continuations of one state can be subtracted from each other, which shows sums without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A
 #' crash before that leaves no file under that name, and the state dies with its process; a failed

@@ -186,6 +186,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
       "The rows must be a data frame.", x = "They are {describe_people(data)}."
     ), "data", call)
   }
+  check_whole_columns(data, "data", call)
   parts <- c(
     if (columns$intercept) list(rep(1, nrow(data))),
     lapply(columns$regressors, scaled_column, data, columns$intercept, call),
@@ -199,45 +200,39 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
   out
 }
 
-#' Values of an expression, from the table's columns and nothing else
+#' Values of an expression, numbers or places of levels, from the table's columns and nothing else
 #' @noRd
 values_of <- function(column, data, call) {
-  value <- value_by_row(column$expression, columns_of_code(column$expression, data, call))
-  if (is.null(value) || length(value) != nrow(data) || !is.atomic(value)) {
+  code <- with_dates(column$expression, data)
+  value <- value_by_row(code, columns_of_code(code, data, call))
+  if (is.null(value) || length(value) != nrow(data)) {
     abort(c(
       "{.code {column$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
     ), "data", call)
   }
-  # What columns are decides, never what stands in them: a batch in which all is missing is one too.
-  if (is.null(column$levels) && is.character(value)) {
-    abort(c(
-      "{.code {column$name}} is text in the rows.", i = "{.arg bounds} says otherwise."
-    ), "data", call)
-  }
-  if (is.null(column$levels)) value else readable(as.character(value))
+  if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)
 }
 
 scaled_column <- function(column, data, intercept, call) {
   value <- values_of(column, data, call)
   if (is.null(column$levels)) {
-    return(clip_scaled(as.double(value), column))
+    return(clip_scaled(value, column))
   }
-  which <- match(value, column$levels)
   shown <- if (intercept) seq_along(column$levels)[-1L] else seq_along(column$levels)
-  as.double(outer(which, shown, `==`))
+  as.double(outer(value, shown, `==`))
 }
 
 scaled_outcome <- function(column, data, call) {
   value <- values_of(column, data, call)
   if (!is.null(column$levels)) {
-    return(match(value, column$levels) - 1)
+    return(value - 1)
   }
-  clip_scaled(as.double(value), column)
+  clip_scaled(value, column)
 }
 
 clip_scaled <- function(x, column) {
-  (pmax(pmin(x, column$upper), column$lower) - column$centre) / column$half
+  (within_bounds(x, column$lower, column$upper) - column$centre) / column$half
 }
 
 #' From coefficients of scaled columns to those of the user's, as a linear map

@@ -92,6 +92,9 @@ iterates_privacy <- function(budget, facts, sizes) {
       sensitivity = max(sizes$sensitivity), scale = max(sizes$sd), epsilon = NA_real_,
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),
-    rng = budget$rng, exact = TRUE
+    rng = budget$rng, exact = FALSE, integers = TRUE, version = own_version(), assumes = paste(
+      "each step's minimiser is found to within the slack that its sensitivity has, which is asserted",
+      "and not certified"
+    )
   )
 }

@@ -124,7 +124,7 @@ stream_privacy <- function(budget, plan, learner) {
       epsilon = if (plan$gaussian) NA_real_ else plan$epsilon,
       rho = if (plan$gaussian) plan$rho else NA_real_
     ),
-    rng = budget$rng, exact = TRUE
+    rng = budget$rng, exact = TRUE, version = own_version()
   )
 }
 

@@ -88,24 +88,24 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
   names <- stream$columns$names
   if (stream$learner$method == "count" && length(names) > 1L) {
     # `NA` is a logical: a flag is text that is no category.
-    value <- if (is.factor(newdata) || is.logical(newdata)) as.character(newdata) else newdata
-    if (!is.character(value)) {
+    if (!cell_kind(newdata) %in% c("text", "factor", "flag")) {
       abort(c(
         "Entries of a count in categories must be text or a factor.",
           x = "They are {describe_people(newdata)}."
       ), "data", call)
     }
-    table <- outer(match(readable(value), names), seq_along(names), `==`) + 0
+    table <- outer(cell_levels(newdata, names), seq_along(names), `==`) + 0
     table[is.na(table)] <- 0
     return(table)
   }
   if (is.data.frame(newdata)) {
     missing <- setdiff(names, names(newdata))
     if (length(missing)) abort("The rows have no column {.code {missing}}.", "data", call)
-    if (!all(vapply(newdata[names], function(x) is.numeric(x) || is.logical(x), NA))) {
+    columns <- lapply(names, function(name) plain_column(.subset2(newdata, name)))
+    if (any(vapply(columns, is.null, NA))) {
       abort("The columns to add up must be numeric.", "data", call)
     }
-    newdata <- as.matrix(newdata[names])
+    newdata <- matrix(unlist(lapply(columns, cell_numbers)), ncol = length(names))
   }
   if (!(is.numeric(newdata) || is.logical(newdata)) ||
       (is.matrix(newdata) && ncol(newdata) != length(names)) ||
@@ -115,6 +115,6 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
       x = "They are {describe_people(newdata)}."
     ), "data", call)
   }
-  table <- matrix(as.double(newdata), ncol = length(names))
+  table <- matrix(cell_numbers(newdata), ncol = length(names))
   sweep(sweep(table, 2L, stream$columns$lower), 2L, stream$columns$width, `/`)
 }

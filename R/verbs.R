@@ -34,8 +34,10 @@
 #'   `marginaleffects` and the like would compute from the periods' block. For the average take
 #'   its own row.
 #' * `weights()`: weights of the donors: those of a classical fit, by name (NOT PRIVATE); the noisy
-#'   ones of methods `"output"` and `"objective"`, by position (names only if
-#'   `dp_control(donor_names = TRUE)` declared them public). An error for `"gram"`, which has none.
+#'   ones of methods `"output"` and `"objective"`: of a matrix without row names by position; else
+#'   in a random order that is kept nowhere, since a person's place among sorted names is a function
+#'   of all names (by name if `dp_control(donor_names = TRUE)` declared them public). An error for
+#'   `"gram"`, which has none.
 #' * `formula()`: the formula that the fit was made with; an error for a fit made from a matrix.
 #' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
 #'   `"path"` that of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the

@@ -561,6 +561,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// csv_cells_cpp
+Rcpp::List csv_cells_cpp(Rcpp::RawVector bytes, int columns, bool last);
+RcppExport SEXP _dpsc_csv_cells_cpp(SEXP bytesSEXP, SEXP columnsSEXP, SEXP lastSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::RawVector >::type bytes(bytesSEXP);
+    Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< bool >::type last(lastSEXP);
+    rcpp_result_gen = Rcpp::wrap(csv_cells_cpp(bytes, columns, last));
+    return rcpp_result_gen;
+END_RCPP
+}
+// csv_header_cpp
+Rcpp::CharacterVector csv_header_cpp(Rcpp::RawVector line);
+RcppExport SEXP _dpsc_csv_header_cpp(SEXP lineSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::RawVector >::type line(lineSEXP);
+    rcpp_result_gen = Rcpp::wrap(csv_header_cpp(line));
+    return rcpp_result_gen;
+END_RCPP
+}
 // glm_plan_cpp
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_glm_plan_cpp(SEXP factsSEXP) {
@@ -1857,6 +1879,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_cohort_errors_cpp", (DL_FUNC) &_dpsc_cohort_errors_cpp, 5},
     {"_dpsc_predict_columns_cpp", (DL_FUNC) &_dpsc_predict_columns_cpp, 6},
     {"_dpsc_validate_penalties_cpp", (DL_FUNC) &_dpsc_validate_penalties_cpp, 3},
+    {"_dpsc_csv_cells_cpp", (DL_FUNC) &_dpsc_csv_cells_cpp, 3},
+    {"_dpsc_csv_header_cpp", (DL_FUNC) &_dpsc_csv_header_cpp, 1},
     {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
     {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
     {"_dpsc_glm_audit_cpp", (DL_FUNC) &_dpsc_glm_audit_cpp, 5},

@@ -39,11 +39,22 @@ Rcpp::List with_record(SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs,
     const Rcpp::List result = run(static_cast<dpsc::noise&>(recorder));
     Rcpp::List calls;
     for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
-    return Rcpp::List::create(Rcpp::_["calls"] = calls, Rcpp::_[shown] = result);
+    Rcpp::List places;
+    for (const auto& drawn : recorder.places())
+      places.push_back(Rcpp::NumericVector(drawn.begin(), drawn.end()));
+    return Rcpp::List::create(Rcpp::_["calls"] = calls, Rcpp::_["places"] = places,
+                              Rcpp::_[shown] = result);
   };
   if (outputs.isNull()) return with_noise(rng, recorded);
   std::vector<Eigen::VectorXd> known;
   for (SEXP output : Rcpp::List(outputs)) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
-  dpsc::replayed_noise draws(known);
+  std::vector<std::vector<Eigen::Index>> places;
+  const SEXP given = Rf_getAttrib(outputs.get(), Rf_install("places"));
+  if (!Rf_isNull(given))
+    for (SEXP drawn : Rcpp::List(given)) {
+      const auto at = Rcpp::as<std::vector<double>>(drawn);
+      places.emplace_back(at.begin(), at.end());
+    }
+  dpsc::replayed_noise draws(known, places);
   return recorded(draws);
 }

@@ -68,12 +68,12 @@ inline Rcpp::Function own_function(const char* name) {
 }
 
 /// Rows that stay where they are: sums come from R's answer_question(), which has them from SQL or
-/// from workers; every so many rows from its sample_rows(). Sums reach the core in the same call.
+/// from workers; rows at some places from its sample_rows(). Sums reach the core in the same call.
 class asked_source : public dpsc::row_source {
  public:
   explicit asked_source(SEXP donors) : donors_(donors) {}
 
-  void pass(const dpsc::table_visitor& visit) const override { every(0, 1, visit); }
+  void pass(const dpsc::table_visitor& visit) const override { rows_at({}, visit); }
 
   bool ask(const dpsc::row_map& map, dpsc::radius_energy& into) const override {
     return energy(from_row_map(map), into);
@@ -104,17 +104,20 @@ class asked_source : public dpsc::row_source {
 
   bool answers() const override { return true; }
 
-  Eigen::Index every(Eigen::Index first, Eigen::Index step,
-                     const dpsc::table_visitor& visit) const override {
-    const Rcpp::List found = sample(static_cast<double>(first), static_cast<double>(step));
+  Eigen::Index rows_at(const dpsc::row_positions& which,
+                       const dpsc::table_visitor& visit) const override {
+    const Rcpp::List found = sample(which);
     for (SEXP block : Rcpp::List(found["blocks"])) visit(as_table(block));
     return static_cast<Eigen::Index>(Rcpp::as<double>(found["rows"]));
   }
 
  private:
-  Rcpp::List sample(double first, double step) const {
+  /// Places travel in an environment: a call that fails is shown with its arguments.
+  Rcpp::List sample(const dpsc::row_positions& which) const {
     const r_code_runs guard;
-    return own_function("sample_rows")(donors_, first, step);
+    Rcpp::Environment places = Rcpp::Environment::empty_env().new_child(true);
+    if (!which.all) places["at"] = Rcpp::NumericVector(which.at.begin(), which.at.end());
+    return own_function("sample_rows")(donors_, places);
   }
 
   bool energy(const Rcpp::List& map, dpsc::radius_energy& into) const {

@@ -17,6 +17,7 @@ dpsc::aggregate_facts as_aggregate_facts(const Rcpp::List& x) {
   facts.epsilon = Rcpp::as<double>(x["epsilon"]);
   facts.delta = Rcpp::as<double>(x["delta"]);
   facts.mean = Rcpp::as<bool>(x["mean"]);
+  facts.located = x.containsElementNamed("located") && Rcpp::as<bool>(x["located"]);
   facts.percents = Rcpp::as<std::vector<int>>(x["percents"]);
   return facts;
 }
@@ -36,8 +37,9 @@ Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
   return with_engine(rng, [&](auto& engine) {
-    const std::vector<std::int64_t> order =
-        dpsc::random_order(static_cast<std::int64_t>(n), engine);
+    const auto people_in_all = static_cast<Eigen::Index>(n);
+    const std::vector<Eigen::Index> order =
+        dpsc::random_positions(people_in_all, people_in_all, engine);
     Rcpp::NumericVector people(order.begin(), order.end());
     Rcpp::IntegerVector numbers(seeds);
     for (int& seed : numbers) seed = static_cast<int>(engine.bits() >> 33);

@@ -45,6 +45,7 @@ dpsc::weights_plan as_plan(const Rcpp::List& plan) {
   out.noise = as_step(plan, "noise");
   out.cover = as_step(plan, "cover");
   out.post = as_step(plan, "post");
+  out.shuffled = plan.containsElementNamed("shuffled") && Rcpp::as<bool>(plan["shuffled"]);
   return out;
 }
 

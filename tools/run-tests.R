@@ -1,79 +1,99 @@
-# Style, format, the core's tests, unit tests against the installed package, then R CMD check of the
-# built tarball. Ends with "N passed, N failed", where style, format and R CMD check count as one
-# each. Exit status 1 if anything failed.
+# Style, format, the core's tests, unit tests against the installed tarball, then R CMD check of it.
+# Ends with "N passed, N failed", where style, format and R CMD check count as one each. Exit status
+# 1 if anything failed.
+#
+# Everything is compiled once (tools/tarball) and every test runs once: the unit tests in two
+# processes, with NOT_CRAN, against the package as the tarball installs it, and R CMD check beside
+# them takes that installation (--install=check:). What differs for CRAN is run by the check as CRAN
+# runs it: the files in which a test asks whether it is on CRAN, compares snapshots or looks for the
+# repository's files. `make cran` checks with all tests, as CRAN does.
 options(warn = 1)
+library_path <- normalizePath(file.path(".lib", "check"), mustWork = FALSE)
+logs <- tempfile("tests")
+dir.create(logs)
+
+# A command in the background. Its output is shown when it has ended.
+start <- function(name, command, environment = "DPSC_STEP=yes") {
+  log <- file.path(logs, name)
+  # The last line of `times` is what the command and its children took.
+  system(sprintf(
+    paste(
+      "( export %s; ( %s ); status=$?; times > '%s.times'; echo $status > '%s.status' )",
+      "> '%s' 2>&1 < /dev/null &"
+    ),
+    environment, command, log, log, log
+  ))
+  list(name = name, command = command, log = log)
+}
+finish <- function(job) {
+  status <- paste0(job$log, ".status")
+  while (!file.exists(status) || !length(readLines(status))) Sys.sleep(0.2)
+  lines <- readLines(job$log, warn = FALSE)
+  cat("\n$", job$command, "\n")
+  cat(lines, sep = "\n")
+  cat("CPU (user, system):", utils::tail(readLines(paste0(job$log, ".times")), 1L), "\n")
+  list(lines = lines, status = as.integer(readLines(status)))
+}
 
 # What a check of the Makefile says at its end, "name: N passed, N failed", or that it was skipped.
 # A check that says neither has failed.
-make_check <- function(target, name) {
-  lines <- suppressWarnings(
-    system2(Sys.getenv("MAKE", "make"), c("--no-print-directory", target), stdout = TRUE,
-      stderr = TRUE)
-  )
-  cat(lines, sep = "\n")
+count <- function(done, name) {
   pattern <- paste0("^", name, ": ([0-9]+) passed, ([0-9]+) failed$")
-  last <- utils::tail(grep(pattern, lines, value = TRUE), 1L)
+  last <- utils::tail(grep(pattern, done$lines, value = TRUE), 1L)
   if (!length(last)) {
-    skipped <- any(grepl(paste0("^", name, ": .*skipped$"), lines))
-    return(c(passed = 0L, failed = as.integer(!skipped || !is.null(attr(lines, "status")))))
+    skipped <- any(grepl(paste0("^", name, ": .*skipped$"), done$lines))
+    return(c(passed = 0L, failed = as.integer(!skipped || done$status != 0L)))
   }
   as_count <- function(part) as.integer(sub(pattern, part, last))
   c(passed = as_count("\\1"), failed = as_count("\\2"))
 }
 as_one <- function(count) pmin(count * c(count[["failed"]] == 0L, 1L), 1L)
-cat("Style, format, and the core without R (some minutes)\n")
-checks <- as_one(make_check("lint", "lint")) + as_one(make_check("format-check", "format")) +
-  make_check("core", "core")
-# Snapshots are compared here; on CRAN they are not.
-Sys.setenv(NOT_CRAN = "true")
 
-results <- as.data.frame(testthat::test_dir(
-  "tests/testthat", package = "dpsc", load_package = "installed", reporter = "summary",
-  stop_on_failure = FALSE
-))
-failed <- sum(results$failed) + sum(results$error) + checks[["failed"]]
-passed <- sum(results$passed) + checks[["passed"]]
-skipped <- results[results$skipped, "test"]
-if (length(skipped)) cat("Skipped:", paste(skipped, collapse = "; "), "\n")
+# All files that a worker took must have come to an end: one that broke off is a failure.
+unit_results <- function(folder) {
+  files <- sub("[.]R$", "", list.files("tests/testthat", "^test-.*[.]R$"))
+  ended <- file.exists(file.path(folder, paste0(files, ".rds")))
+  if (!all(ended)) cat("Broken off or never run:", files[!ended], "\n")
+  runs <- lapply(file.path(folder, paste0(files[ended], ".rds")), readRDS)
+  results <- do.call(rbind, lapply(runs, `[[`, "results"))
+  skipped <- results[results$skipped, "test"]
+  if (length(skipped)) cat("Skipped:", paste(skipped, collapse = "; "), "\n")
+  cat("Unit tests:", sum(vapply(runs, `[[`, 0, "cpu")), "CPU seconds\n")
+  c(passed = sum(results$passed), failed = sum(results$failed, results$error, !ended))
+}
 
-run <- function(command, args) {
-  cat("\n$", command, paste(args, collapse = " "), "\n")
-  system2(command, args)
+cat("Style, format, the core without R and the tarball (some minutes)\n")
+make <- paste(Sys.getenv("MAKE", "make"), "--no-print-directory")
+# A level of make's own: what it inherited is the outer one's.
+Sys.unsetenv(c("MAKEFLAGS", "MAKELEVEL", "MFLAGS"))
+style <- start("style", paste(make, "lint;", make, "format-check;", make, "core"))
+built <- finish(start("tarball", paste("tools/tarball", shQuote(library_path))))
+tarball <- utils::tail(grep("^dpsc_.*[.]tar[.]gz$", built$lines, value = TRUE), 1L)
+can_test <- built$status == 0L && length(tarball) == 1L
+
+unit <- check <- NULL
+if (can_test) {
+  with_package <- sprintf("R_LIBS=%s:\"$R_LIBS\"", shQuote(library_path))
+  results <- file.path(logs, "results")
+  dir.create(results)
+  unit <- lapply(1:2, function(i) {
+    start(paste0("unit", i), paste("Rscript tools/test-worker.R", results, i), with_package)
+  })
+  check <- start("check", paste("Rscript tools/check-tarball.R", tarball, shQuote(library_path)),
+    with_package)
 }
-Sys.unsetenv("NOT_CRAN")
-# Two files are compiled at a time here, too.
-Sys.setenv(MAKEFLAGS = "-j2")
-unlink(c(Sys.glob("dpsc_*.tar.gz"), "dpsc.Rcheck"), recursive = TRUE)
-vignettes <- if (!nzchar(Sys.which("pandoc"))) {
-  cat("pandoc is missing: the vignettes are neither built nor checked.\n")
-  "--no-build-vignettes"
-}
-r <- file.path(R.home("bin"), "R")
-built <- run(r, c("CMD", "build", "--no-manual", vignettes, ".")) == 0L
-tarball <- Sys.glob("dpsc_*.tar.gz")
-# The check is about the package, not about the compiler flags of whoever runs it.
-Sys.setenv(R_MAKEVARS_USER = normalizePath(file.path("tools", "Makevars.check")))
-# Offline, and without the packages that are only suggested: their tests and examples skip.
-Sys.setenv("_R_CHECK_CRAN_INCOMING_" = "false", "_R_CHECK_FORCE_SUGGESTS_" = "false",
-  "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false")
-# The package ships no PDF whose size qpdf could check.
-if (!nzchar(Sys.which("qpdf"))) Sys.setenv("_R_CHECK_DOC_SIZES_" = "false")
-# As on CRAN, but where a suggested package is missing: then that check asks the network about it.
-suggested <- strsplit(gsub("[(][^)]*[)]|\\s", "", read.dcf("DESCRIPTION", "Suggests")[[1L]]), ",")
-present <- vapply(suggested[[1L]], function(p) nzchar(system.file(package = p)), NA)
-as_cran <- if (all(present)) {
-  "--as-cran"
+
+total <- c(passed = 0L, failed = 0L)
+done <- finish(style)
+total <- total + as_one(count(done, "lint")) + as_one(count(done, "format")) + count(done, "core")
+if (can_test) {
+  lapply(unit, finish)
+  checked <- finish(check)
+  total <- total + unit_results(results) + c(checked$status == 0L, checked$status != 0L)
 } else {
-  cat("Without --as-cran, as these are missing:", names(present)[!present], "\n")
+  cat("The tarball could not be built and installed: nothing else was tried.\n")
+  total <- total + c(0L, 1L)
 }
-checked <- built && run(r, c("CMD", "check", as_cran, "--no-manual",
-  if (!is.null(vignettes)) "--ignore-vignettes", tarball)) == 0L
-log <- file.path("dpsc.Rcheck", "00check.log")
-status <- "Status: not run"
-if (file.exists(log)) status <- grep("^Status:", readLines(log), value = TRUE)
-clean <- checked && !any(grepl("ERROR|WARNING", status))
-if (clean) passed <- passed + 1L else failed <- failed + 1L
-
-cat("\nR CMD check:", sub("^Status: ", "", status), "\n")
-cat(passed, " passed, ", failed, " failed\n", sep = "")
-quit(status = as.integer(failed > 0L))
+unlink(logs, recursive = TRUE)
+cat(total[["passed"]], " passed, ", total[["failed"]], " failed\n", sep = "")
+quit(status = as.integer(total[["failed"]] > 0L))

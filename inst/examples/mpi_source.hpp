@@ -226,18 +226,30 @@ inline std::vector<double> answer_people(const dpsc::people_question& question,
   return reduce(std::move(sums), comm);
 }
 
-/// Every so many rows of this rank, in the order of ranks: for a calibration that was allowed.
-inline std::vector<double> pick(const dpsc::row_source& own, double before, double first,
-                                double step) {
-  double from = first - before;
-  while (from < 0.0) from += step;
+/// Rows of this rank at some places, which count all ranks' rows: for a calibration that was
+/// allowed.
+inline std::vector<double> pick(const dpsc::row_source& own, double before,
+                                const dpsc::row_positions& which) {
   std::vector<double> out;
-  own.every(static_cast<Eigen::Index>(from), static_cast<Eigen::Index>(step),
-            [&](const dpsc::table_view& table) {
-              for (Eigen::Index i = 0; i < table.rows; ++i)
-                for (Eigen::Index t = 0; t < table.columns; ++t)
-                  out.push_back(table.reals[t * table.rows + i]);
-            });
+  own.rows_at(which.from(static_cast<Eigen::Index>(before)), [&](const dpsc::table_view& table) {
+    for (Eigen::Index i = 0; i < table.rows; ++i)
+      for (Eigen::Index t = 0; t < table.columns; ++t)
+        out.push_back(table.reals[t * table.rows + i]);
+  });
+  return out;
+}
+
+/// Places as a message, and back.
+inline message write_positions(const dpsc::row_positions& which) {
+  message out{{static_cast<double>(task::sample), which.all ? 1.0 : 0.0}};
+  out.numbers.insert(out.numbers.end(), which.at.begin(), which.at.end());
+  return out;
+}
+
+inline dpsc::row_positions read_positions(const message& from) {
+  dpsc::row_positions out{from.numbers.at(1) == 1.0, {}};
+  for (std::size_t i = 2; i < from.numbers.size(); ++i)
+    out.at.push_back(static_cast<Eigen::Index>(from.numbers[i]));
   return out;
 }
 
@@ -268,8 +280,7 @@ inline void serve(const dpsc::row_source& own, MPI_Comm comm,
       answer(question, own, comm);
       continue;
     }
-    const std::vector<double> rows =
-        pick(own, before, question.numbers.at(1), question.numbers.at(2));
+    const std::vector<double> rows = pick(own, before, read_positions(question));
     MPI_Send(rows.data(), static_cast<int>(rows.size()), MPI_DOUBLE, 0, 0, comm);
   }
 }
@@ -277,7 +288,7 @@ inline void serve(const dpsc::row_source& own, MPI_Comm comm,
 /// All ranks' rows, for a release on rank 0. Only there can one be made.
 class coordinator : public dpsc::row_source {
  public:
-  /// `calibrate`: may every so many rows travel to rank 0?
+  /// `calibrate`: may the rows that calibrate travel to rank 0?
   coordinator(const dpsc::row_source& own, Eigen::Index periods, bool calibrate, MPI_Comm comm)
       : own_(own), periods_(periods), calibrate_(calibrate), comm_(comm) {
     if (rank_of(comm) != 0)
@@ -330,15 +341,14 @@ class coordinator : public dpsc::row_source {
 
   bool answers() const override { return true; }
 
-  Eigen::Index every(Eigen::Index first, Eigen::Index step,
-                     const dpsc::table_visitor& visit) const override {
+  Eigen::Index rows_at(const dpsc::row_positions& which,
+                       const dpsc::table_visitor& visit) const override {
     if (!calibrate_) throw std::logic_error("rows stay on their ranks");
-    message question{
-        {static_cast<double>(task::sample), static_cast<double>(first), static_cast<double>(step)}};
+    message question = write_positions(which);
     question.share(comm_);
     int ranks = 0;
     MPI_Comm_size(comm_, &ranks);
-    show(pick(own_, 0.0, static_cast<double>(first), static_cast<double>(step)), visit);
+    show(pick(own_, 0.0, which), visit);
     for (int from = 1; from < ranks; ++from) {
       MPI_Status status;
       int size = 0;

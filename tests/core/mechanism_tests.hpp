@@ -14,6 +14,8 @@
 #include <dpsc/release/weights_release.hpp>
 #include <dpsc/rows/reordered.hpp>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -293,6 +295,9 @@ class noting_noise : public dpsc::noise {
                    const dpsc::perturbed_objective& objective) override {
     return objective.minimiser(VectorXd::Zero(objective.size()));
   }
+  std::vector<Index> positions(Index n, Index m) override {
+    return dpsc::random_positions(n, m, engine);
+  }
   std::vector<VectorXd> sums;
   std::vector<dpsc::private_choice> choices;
 };
@@ -340,6 +345,56 @@ void test_weights(int rounds) {
     plan.tolerance = 1e-9;
     const VectorXd bounded = dpsc::release_weights(table, scale, y, plan, draws).weights;
     CHECK(bounded.cwiseAbs().maxCoeff() <= plan.cap && bounded.lpNorm<1>() <= 1.0 + 1e-9);
+  }
+}
+
+// Chances of the tail factors of an average's errors, exactly: what the draw makes of its losses
+// and its prior.
+std::vector<double> factor_chances(const VectorXd& errors, const dpsc::calibration_plan& plan) {
+  const Index m = errors.size();
+  dpsc::placebo_errors people{errors.replicate(1, 2), MatrixXd::Constant(m, 2, 1e-4),
+                              VectorXd::Ones(m)};
+  noting_noise noted;
+  (void)dpsc::release_calibration(people, plan, noted);
+  const dpsc::private_choice& choice = noted.choices.at(1);
+  std::vector<double> out;
+  double sum = 0.0;
+  for (std::size_t k = 0; k < choice.losses.size(); ++k) {
+    const double cost = static_cast<double>(choice.losses[k]) * static_cast<double>(choice.units) +
+                        static_cast<double>(choice.offsets[k]);
+    out.push_back(std::exp(-std::ldexp(cost, -choice.shift)));
+    sum += out.back();
+  }
+  for (double& chance : out) chance /= sum;
+  return out;
+}
+
+// Where tails are told well an interval is hardly ever nine times too long by chance, and still as
+// long as errors ask for.
+void test_tail_factors() {
+  const dpsc::total_budget budget(2.0, 1e-6);
+  const double rows = 10000.0;
+  const dpsc::calibration_plan plan =
+      dpsc::plan_calibration(budget, dpsc::share_calibration(budget, rows, false), rows, false);
+  CHECK(plan.factor_exponent * rows > 400.0);
+  const std::vector<double> factors = dpsc::tail_factors();
+  VectorXd errors(static_cast<Index>(rows));
+  for (Index i = 0; i < errors.size(); ++i)
+    errors[i] = 0.01 * dpsc::two_sided_quantile((static_cast<double>(i) + 0.5) / rows);
+  const auto beyond_nine = [&](const std::vector<double>& chances) {
+    double out = 0.0;
+    for (std::size_t k = 0; k < chances.size(); ++k)
+      if (factors[k] > 9.0) out += chances[k];
+    return out;
+  };
+  CHECK(beyond_nine(factor_chances(errors, plan)) < 1e-3);
+  for (Index i = 0; i < errors.size(); i += 10) errors[i] = 0.01 * 1.96 * 9.0;  // one in ten
+  CHECK(beyond_nine(factor_chances(errors, plan)) > 0.999);
+  // At the least signal a step costs what it did for all.
+  const std::vector<double> few = dpsc::calibration_detail::factor_prior(factors.size(), 20.0);
+  for (std::size_t k = 1; k < few.size(); ++k) {
+    CHECK(few[k] <= few[k - 1]);
+    if (k > 10) CHECK(std::fabs(few[k - 1] - few[k] - 1.1) < 1e-12);
   }
 }
 
@@ -465,9 +520,9 @@ class gridded : public dpsc::row_source {
   std::uint64_t grid_;
 };
 
-inline MatrixXd picked(const dpsc::row_source& source, Index first, Index step) {
+inline MatrixXd picked(const dpsc::row_source& source, const dpsc::row_positions& which) {
   MatrixXd out(0, 0);
-  source.every(first, step, [&](const dpsc::table_view& table) {
+  source.rows_at(which, [&](const dpsc::table_view& table) {
     MatrixXd next(out.rows() + table.rows, table.columns);
     const MatrixXd own = Eigen::Map<const MatrixXd>(table.reals, table.rows, table.columns);
     if (out.rows() > 0) next.topRows(out.rows()) = out;
@@ -559,10 +614,16 @@ void test_sources(int rounds) {
     CHECK(dpsc::grid_id(other) != dpsc::grid_id(map));
     const dpsc::table_view foreign{nullptr, whole_numbers.data(), n, T, dpsc::grid_id(map)};
     CHECK_THROWS(std::invalid_argument, dpsc::block_reader(foreign, other));
-    // Every so many rows are those of one table, however it is split.
-    for (Index step : {Index{1}, Index{2}, Index{7}, Index{1000}})
-      for (Index first : {Index{0}, Index{5}})
-        CHECK(picked(reals, first, step) == picked(parts, first, step));
+    // Rows at some places are those of one table, however it is split.
+    CHECK(picked(reals, {}) == table && picked(parts, {}) == table);
+    for (Index m : {Index{1}, n / 2, n}) {
+      dpsc::row_positions which{false, dpsc::random_positions(n, m, engine)};
+      std::sort(which.at.begin(), which.at.end());
+      MatrixXd expected(m, T);
+      for (Index i = 0; i < m; ++i)
+        expected.row(i) = table.row(which.at[static_cast<std::size_t>(i)]);
+      if (m > 0) CHECK(picked(reals, which) == expected && picked(parts, which) == expected);
+    }
     CHECK(one.statistics.mean == two.statistics.mean);
     CHECK(one.statistics.covariance == two.statistics.covariance);
     CHECK(one.statistics.mean == three.statistics.mean);
@@ -618,6 +679,38 @@ void test_products(int rounds) {
   }
 }
 
+// Every list of m of n places is as likely as every other, whatever n is: no word is favoured.
+void test_positions(int rounds) {
+  for (Index n = 1; n <= 5; ++n)
+    for (Index m = 0; m <= n; ++m) {
+      std::map<std::vector<Index>, double> seen;
+      double lists = 1.0;
+      for (Index i = 0; i < m; ++i) lists *= static_cast<double>(n - i);
+      const double expected = 50.0 * rounds;
+      const double draws = expected * lists;
+      for (double k = 0.0; k < draws; ++k) ++seen[dpsc::random_positions(n, m, engine)];
+      CHECK(static_cast<double>(seen.size()) == lists);
+      for (const auto& [list, count] : seen) {
+        CHECK(std::set<Index>(list.begin(), list.end()).size() == list.size());
+        CHECK(std::fabs(count - expected) <= 5.5 * std::sqrt(expected));
+      }
+    }
+  const std::vector<Index> many = dpsc::random_positions(Index{1} << 40, 1000, engine);
+  CHECK(std::set<Index>(many.begin(), many.end()).size() == 1000);
+  CHECK(*std::min_element(many.begin(), many.end()) >= 0);
+  CHECK(*std::max_element(many.begin(), many.end()) < Index{1} << 40);
+  CHECK_THROWS(std::invalid_argument, dpsc::random_positions(Index{3}, Index{4}, engine));
+  // Enough rows for every budget, all of few, and never more than travel.
+  for (double epsilon : {1e-4, 0.01, 0.1, 1.0, 8.0})
+    for (double delta : {0.0, 1e-6})
+      for (double n : {3.0, 10000.0, 10001.0, 30000.0, 1e6}) {
+        const dpsc::total_budget budget(epsilon, delta);
+        const double m = dpsc::rows_to_calibrate(budget, n);
+        CHECK(m == std::floor(m) && m <= n && m <= 1e5 && (m >= 10000.0 || m == n));
+        if (delta > 0.0 && m < n && m < 1e5) CHECK(m * budget.total() >= 400.0);
+      }
+}
+
 // Columns in another order: the same rows, on the grid that the moved map makes.
 void test_reordered(int rounds) {
   for (int round = 0; round < rounds; ++round) {
@@ -633,14 +726,15 @@ void test_reordered(int rounds) {
       CHECK(table.grid == 0 && table.rows == n);
       CHECK(Eigen::Map<const MatrixXd>(table.reals, n, T) == moved);
     });
-    const Index step = whole(1, 5), first = whole(0, 3);
-    Index seen = 0;
-    CHECK(other.every(first, step, [&](const dpsc::table_view& table) {
+    dpsc::row_positions which{false, dpsc::random_positions(n, whole(0, n), engine)};
+    std::sort(which.at.begin(), which.at.end());
+    std::size_t seen = 0;
+    CHECK(other.rows_at(which, [&](const dpsc::table_view& table) {
       for (Index i = 0; i < table.rows; ++i, ++seen)
         for (Index t = 0; t < T; ++t)
-          CHECK(table.reals[t * table.rows + i] == moved(first + seen * step, t));
+          CHECK(table.reals[t * table.rows + i] == moved(which.at[seen], t));
     }) == n);
-    CHECK(seen == std::max<Index>(0, (n - first + step - 1) / step));
+    CHECK(seen == which.at.size());
     // Whole numbers, on the grid that was said.
     const Eigen::MatrixXi whole_rows = (rows * 100.0).cast<int>();
     const dpsc::matrix_source gridded({nullptr, whole_rows.data(), n, T, 5});

@@ -79,6 +79,17 @@ void test_papers(int rounds) {
     const MatrixXd out = dpsc::run_aggregate(plan, facts, answers, draws);
     CHECK(out.allFinite() && out.rows() == 2 && out.cols() == (mean ? 1 : 3));
   }
+  facts.mean = false;
+  facts.located = true;
+  for (double delta : {0.0, 1e-6}) {
+    facts.delta = delta;
+    dpsc::drawn_noise<test_engine> draws(engine);
+    for (double value : {0.0, 0.3, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
+      const MatrixXd out = dpsc::run_aggregate(dpsc::plan_aggregate(facts), facts,
+                                               MatrixXd::Constant(40, 2, value), draws);
+      CHECK(out.allFinite() && out.rows() == 2 && out.cols() == 3);
+    }
+  }
   CHECK_THROWS(std::domain_error, dpsc::posterior_loss(-1.0, 1.0, 0.0));
   CHECK_THROWS(std::domain_error, dpsc::joint_loss(-1.0, 1.0));
   CHECK_THROWS(dpsc::budget_too_small, dpsc::plan_ops(10, 4, 1e-6, 1e-5, 1.0));

@@ -22,8 +22,10 @@ define_adbc <- function() {
     }, where = home
   )
   methods::setMethod(DBI::dbWriteTable, c("duckdb_connection", "character", "data.frame"),
-    function(conn, name, value, temporary = FALSE, ...) {
-      adbcdrivermanager::write_adbc(value, conn@adbc$connection, name, temporary = temporary)
+    function(conn, name, value, temporary = FALSE, append = FALSE, ...) {
+      adbcdrivermanager::write_adbc(value, conn@adbc$connection, name, temporary = temporary,
+        mode = if (append) "append" else "create"
+      )
       TRUE
     }, where = home
   )

@@ -381,3 +381,103 @@ test_that("mirai's workers hold the people of a regression, and none of them dra
   }, people, bounds)
   expect_identical(unlist(tried), rep("dpsc_error_worker", 2L))
 })
+
+# Hostile cells ------------------------------------------------------------------------------------
+
+people_of <- function(source) {
+  withr::local_seed(9)
+  suppressWarnings(dp_lm(y ~ x + g, source, epsilon = 3, bounds = hostile_bounds,
+    control = dp_control(rng = "R")))$coefficients
+}
+
+test_that("a hostile cell of an engine moves its own row, streamed or summed, and is no error", {
+  data <- hostile_rows(40)
+  numeric_cells <- c(
+    "1e400", "-1e400", "1e-400", "-1e-400", "'NaN'", "NULL", "1e308", "123456789012345678901234567890",
+    "4.94e-324", "2e-324", "1.7976931348623158e308", "1.7976931348623159e308", "5"
+  )
+  double_cells <- c("'Infinity'", "'-Infinity'", "'NaN'", "NULL", "1e308", "5")
+  number <- function(cell) suppressWarnings(as.double(gsub("'", "", cell)))
+  for (con in engines()) {
+    postgres <- inherits(con, "PqConnection")
+    for (type in c(if (postgres) "NUMERIC", "DOUBLE PRECISION")) {
+      cells <- if (type == "NUMERIC") numeric_cells else double_cells
+      fill(con, "people", data)
+      DBI::dbExecute(con, paste0("ALTER TABLE people ALTER COLUMN x TYPE ", type))
+      DBI::dbExecute(con, "ALTER TABLE people ADD COLUMN id INTEGER")
+      # A row that no other is like.
+      DBI::dbExecute(con, paste0("UPDATE people SET id = 7 WHERE y = ", data$y[[7L]]))
+      for (cell in cells) {
+        DBI::dbExecute(con, paste0("UPDATE people SET x = CAST(", cell, " AS ", type,
+          ") WHERE id = 7"))
+        expected <- data
+        expected$x[[7L]] <- if (cell == "NULL") NA else number(cell)
+        expect_identical(rows_of_source(dp_table(con, "people", block = 9)),
+          rows_of_frame(expected), label = paste(type, cell))
+        expect_identical(people_of(dp_table(con, "people", compute = "database")),
+          people_of(expected), label = paste(type, cell))
+      }
+    }
+    # Text is read by R, by one rule for every engine.
+    fill(con, "words", transform(data, x = as.character(x)))
+    for (k in which(validUTF8(hostile_numbers$text))) {
+      text <- DBI::dbQuoteString(con, hostile_numbers$text[[k]])
+      DBI::dbExecute(con, paste0("UPDATE words SET x = ", text, " WHERE y = ", data$y[[7L]]))
+      expected <- data
+      expected$x[[7L]] <- hostile_numbers$number[[k]]
+      expect_equal(rows_of_source(dp_table(con, "words", block = 9)), rows_of_frame(expected),
+        tolerance = 1e-15)
+    }
+    expect_error(people_of(dp_table(con, "words", compute = "database")), class = "dpsc_error_data")
+  }
+})
+
+test_that("a panel's outcome beyond the doubles is no error of the engine", {
+  p <- long_panel(60, 4, 2)
+  con <- engines()$postgres
+  skip_if(is.null(con), "no Postgres")
+  fill(con, "sales", p$data)
+  DBI::dbExecute(con, "ALTER TABLE sales ALTER COLUMN y TYPE NUMERIC")
+  rounded <- DBI::dbGetQuery(con, "SELECT * FROM sales")
+  expect_identical(seeded(in_sqlite(con)), seeded(rounded))
+  donor <- p$data$unit[p$data$on == 0][[1L]]
+  set <- function(cell) {
+    DBI::dbExecute(con, paste0("UPDATE sales SET y = ", cell, " WHERE week = ", p$data$week[[1L]],
+      " AND unit = ", DBI::dbQuoteString(con, donor)))
+  }
+  set("1e-400")
+  mine <- rounded$unit == donor & rounded$week == p$data$week[[1L]]
+  expect_identical(seeded(in_sqlite(con)), seeded(transform(rounded, y = replace(y, mine, 0))))
+  set("1e400")
+  # As in memory: every donor's outcome is finite, which is public.
+  error <- tryCatch(seeded(in_sqlite(con)), error = identity)
+  expect_s3_class(error, "dpsc_error_panel")
+  expect_false(inherits(error, "dpsc_error_engine"))
+})
+
+test_that("hostile cells of CSV and Parquet move their own rows in DuckDB", {
+  con <- engines()$duckdb
+  skip_if(is.null(con), "no DuckDB")
+  data <- hostile_rows(60)
+  folder <- withr::local_tempdir()
+  other <- if (nzchar(Sys.getenv("DPSC_LIBDUCKDB"))) connect_adbc else connect_duckdb
+  with_internal("connect_duckdb", other, with_internal("has_duckdb", function() TRUE, {
+    for (case in hostile_lines) {
+      lines <- paste(data$y, data$x, data$g, sep = ",")
+      lines[[7L]] <- case[[1L]]
+      path <- file.path(folder, "a.csv")
+      writeBin(as.raw(unlist(lapply(paste0(c("y,x,g", lines), "\n"), charToRaw))), path)
+      expected <- data
+      expected[7L, ] <- case[[2L]]
+      expect_identical(rows_of_source(dp_files(path, block = 9)), rows_of_frame(expected))
+    }
+    for (cell in list(Inf, -Inf, NaN, NA, 1e308)) {
+      expected <- data
+      expected$x[[7L]] <- cell
+      fill(con, "people", expected)
+      path <- file.path(folder, "a.parquet")
+      DBI::dbExecute(con, sprintf("COPY people TO '%s'", path))
+      expect_identical(rows_of_source(dp_files(path, block = 9)), rows_of_frame(expected))
+    }
+  }))
+})

@@ -11,18 +11,19 @@ core_floors <- c(
 r_floors <- list(
   util = c("check", "dpsc-package", "normal", "search", "words"),
   data = c(
-    "aggregate-blocks", "bounds", "chunks", "classical-formula", "classical-regressors",
+    "aggregate-blocks", "bounds", "cells", "chunks", "classical-formula", "classical-regressors",
     "covariates", "data",
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
     "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect", "rowwise",
-    "simulate", "source-condition", "source-covariates", "source-engine", "source-gaps",
+    "simulate", "source-cells", "source-condition", "source-covariates", "source-engine", "source-files", "source-gaps",
     "source-gaps-sql", "source-panel", "source-people", "source-people-asked",
     "source-people-proof", "source-people-sql", "source-proof", "source-rows", "source-sql",
     "source-table", "source-wide", "source-workers", "stream-columns"
   ),
   privacy = c(
-    "accountant", "control", "ledger", "monitor-base", "monitor-draws", "noise", "sensitivity"
+    "accountant", "advisories", "control", "ledger", "monitor-base", "monitor-draws", "noise",
+    "sensitivity"
   ),
   mech = c(
     "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",

@@ -183,6 +183,7 @@ test_that("number, law and size of the noise calls do not depend on the donors",
 })
 
 test_that("a sequence of calls that does depend on the panel is noticed", {
+  # Plants faults 1.
   leaky <- function(panel, add_noise) {
     if (panel[1, 1] > 0) add_noise(0, 1, 1)
     add_noise(sum(panel), 1, 2)
@@ -195,6 +196,7 @@ test_that("a sequence of calls that does depend on the panel is noticed", {
 })
 
 test_that("mechanisms of users are replayed", {
+  # Plants faults 2.
   mean_of <- function(panel, add_noise, declared) {
     add_noise(mean(panel), scale = 1, sensitivity = declared, law = "laplace")
   }
@@ -276,6 +278,7 @@ test_that("black-box audits of our releases find nothing", {
 # What must be caught -----------------------------------------------------------------------------
 
 test_that("caught: the published objective perturbation, at the rates of the errata", {
+  # Plants faults 3.
   withr::local_seed(7)
   rates <- data.frame(
     n = c(10, 10, 100), T0 = 10, epsilon = c(5, 10, 10), rate = c(0.22, 0.65, 0.9)
@@ -297,6 +300,7 @@ test_that("caught: the published objective perturbation, at the rates of the err
 })
 
 test_that("caught: radial Laplace noise, and a variance mistaken for a standard deviation", {
+  # Plants faults 4, 5.
   withr::local_seed(8)
   # Document: 0.077 for the variance, 0.014 for the published Gaussian.
   audit <- audit_published(10, 10, 50, 1, 1e-6, "variance", 500)
@@ -329,6 +333,7 @@ test_that("caught: radial Laplace noise, and a variance mistaken for a standard 
 })
 
 test_that("caught: faults planted in a gram release", {
+  # Plants faults 6, 7, 8, 9, 10, 11.
   withr::local_seed(9)
   # Enough donors for all steps. A far row counts fully: nothing is hidden by a small shift.
   pair <- audit_pairs(300, 6, 4)$jump
@@ -346,6 +351,7 @@ test_that("caught: faults planted in a gram release", {
 })
 
 test_that("caught: a fixed seed", {
+  # Plants faults 12.
   seeded <- function(panel) {
     withr::local_seed(1)
     sum(panel) + stats::rnorm(1, sd = 1e6)

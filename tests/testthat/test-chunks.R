@@ -26,6 +26,7 @@ changes <- list(
 )
 
 test_that("rows that change after the first pass are noticed, and the error says what is spent", {
+  # Plants faults 60.
   for (other in changes) {
     for (k in 2:4) {
       ledger <- dp_ledger(5, 1e-6)

@@ -122,6 +122,7 @@ test_that("the draws that calibrate are placebo errors in each cohort's own orde
 })
 
 test_that("no neighbour's covariates move a step by more than it was charged for", {
+  # Plants faults 15.
   p <- staggered_covariates(n = 300, dates = c(5, 7))
   donor <- p$data$unit == "u0001"
   swapped <- function(y, x1, g) {

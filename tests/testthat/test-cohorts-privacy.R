@@ -65,6 +65,7 @@ test_that("no neighbour moves a step by more than it was charged for", {
 })
 
 test_that("replays notice people who count twice, and a second moment charged for one cohort", {
+  # Plants faults 13, 14.
   withr::local_seed(14)
   mechanism <- cohort_mechanism_of(300, epsilon = 2)
   pairs <- cohort_pairs(300)

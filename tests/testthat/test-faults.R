@@ -27,6 +27,7 @@ cases <- list(
 )
 
 test_that("randomness that runs out, wherever it does, leaves the charge and no release", {
+  # Plants faults 53.
   withr::local_seed(1)
   bits <- tape(200)
   for (case in cases) {
@@ -59,6 +60,7 @@ interrupt_at <- function(k, real) {
 }
 
 test_that("an interrupt at any noise step leaves the charge and no release", {
+  # Plants faults 54.
   steps <- list(
     # They draw in C++: gram is stopped at its passes over the donors, below.
     list("gram", 1e-6, "gram_release_cpp", 1), list("gram", 0, "gram_release_cpp", 1),
@@ -83,6 +85,7 @@ test_that("an interrupt at any noise step leaves the charge and no release", {
 })
 
 test_that("a real Ctrl-C between two passes over the donors does the same", {
+  # Plants faults 55.
   skip_on_os("windows")
   donors <- fault_panel()$donors
   for (at in 3:9) {
@@ -109,6 +112,7 @@ test_that("a real Ctrl-C between two passes over the donors does the same", {
 })
 
 test_that("a reader of chunks that fails midway leaves the charge and no release", {
+  # Plants faults 56.
   donors <- fault_panel()$donors
   reads <- 0L
   chunks <- dp_chunks(function(i) {
@@ -124,6 +128,7 @@ test_that("a reader of chunks that fails midway leaves the charge and no release
 })
 
 test_that("without randomness from the operating system nothing is released", {
+  # Plants faults 57.
   skip_if_not(Sys.info()[["sysname"]] == "Linux", "getrandom is replaced on Linux")
   skip_if(!nzchar(Sys.which("cc")), "no C compiler")
   folder <- withr::local_tempdir()
@@ -157,6 +162,7 @@ test_that("without randomness from the operating system nothing is released", {
 })
 
 test_that("a release is not written half: a failed write leaves the old file", {
+  # Plants faults 58.
   skip_if_not_installed("jsonlite")
   skip_on_os("windows")
   folder <- withr::local_tempdir()
@@ -175,6 +181,7 @@ test_that("a release is not written half: a failed write leaves the old file", {
 # A ledger lives in one session: its balance is not shared through files or forks. A copy that
 # turns up in another process refuses to pay: what the original has spent is not known there.
 test_that("a ledger that comes from another process refuses to pay", {
+  # Plants faults 59.
   skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")
   skip_on_os("windows")
   file <- withr::local_tempfile(fileext = ".rds")

@@ -120,6 +120,7 @@ random_lemma <- function(split, k0 = 1, wrong_chord = FALSE) {
 }
 
 test_that("Lemmas 1 and 2 hold wherever they are tried, and their faults are found", {
+  # Plants faults 41, 42.
   withr::local_seed(1)
   expect_lte(max(replicate(8000, random_lemma(0))), 1e-12)
   for (a in c(0.7072, 0.9)) expect_lte(max(replicate(6000, random_lemma(a))), 1e-12)
@@ -183,6 +184,7 @@ test_that("exact densities in one and two dimensions keep to the Renyi bound", {
 })
 
 test_that("without delta log-ratios keep to epsilon, reach it, and less ridge is found", {
+  # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0
   for (d in 1:2) {
@@ -206,6 +208,7 @@ test_that("without delta log-ratios keep to epsilon, reach it, and less ridge is
 })
 
 test_that("linear limits in the mechanism cost nothing: exact densities on faces and on springs", {
+  # Plants faults 44.
   withr::local_seed(5)
   largest <- sprung <- faulty <- moved <- 0
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -281,6 +284,7 @@ test_that("the point that linear limits lead to has their normal cone", {
 })
 
 test_that("the worst pair in one dimension reaches the promise, and half the ridge breaks it", {
+  # Plants faults 45.
   claim <- exact_claim(1, 0, 1L, "binomial", 1)
   worst <- function(ridge) max(exact_worst(claim$loss, ridge, claim$kappa))
   expect_lte(worst(claim$ridge), 1 + 1e-9)

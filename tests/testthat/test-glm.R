@@ -627,7 +627,7 @@ test_that("penalised minimisers of few people and large budgets are found, soon"
     list(lasso = 0.01, ridge = 0.01)
   )
   bounds <- c(list(y = c(0, 200)), stats::setNames(rep(list(c(-8, 8)), 5), paste0("x", 1:5)))
-  for (seed in 1:40) {
+  for (seed in if (is_audit()) 1:40 else 1:8) {
     withr::local_seed(seed)
     x <- matrix(stats::rnorm(50 * 5), 50, dimnames = list(NULL, names(bounds)[-1]))
     y <- pmin(stats::rpois(50, exp(pmin(drop(x %*% stats::rnorm(5)), 8))), 200)
@@ -636,7 +636,7 @@ test_that("penalised minimisers of few people and large budgets are found, soon"
       epsilon = epsilon, bounds = bounds, penalty = penalties[[1L + seed %% 5L]], seed = seed
     )))
     expect_false(anyNA(coef(fit)))
-    expect_lt(taken[["user.self"]], 5)
+    if (is_audit()) expect_lt(taken[["user.self"]], 5)
   }
 })
 

@@ -110,7 +110,8 @@ test_that("bad input is one classed error, and spends nothing", {
   fails("bounds", bounds = list())
   fails("data", bounds = list(y = c(0, 1), a = c("x", "z")), data = 1:3)
   fails("data", formula = y ~ q, bounds = c(bounds, list(q = c(0, 1))))
-  fails("data", formula = y ~ g, bounds = list(y = c(0, 1), g = c(0, 1)))
+  fails("data", formula = y ~ d, bounds = list(y = c(0, 1), d = c(0, 1)),
+    data = transform(data, d = as.Date("2020-01-01")))
   fails("data", data = data[1:2, ])
   fails("argument", epsilon = -1)
   fails("argument", epsilon = NA)

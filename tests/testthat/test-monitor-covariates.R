@@ -165,6 +165,7 @@ test_that("other covariates than the fit's are refused, and nothing is drawn", {
 })
 
 test_that("no person's past, new periods or covariates move a look by more than was charged", {
+  # Plants faults 17.
   withr::local_seed(46)
   n <- 300
   flat <- data.frame(

@@ -21,6 +21,7 @@ test_that("no person moves a step of any look by more than it was charged for", 
 })
 
 test_that("a period that spends the budget of all is found", {
+  # Plants faults 16.
   withr::local_seed(24)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   pair <- monitor_pairs(300)$turn

@@ -249,6 +249,7 @@ placed_in <- function(con, name) {
 }
 
 test_that("no person moves a look at a table by more than was charged; one in two places does", {
+  # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
   withr::defer(DBI::dbDisconnect(con))

@@ -249,6 +249,7 @@ test_that("tight, delta = 0: the exact privacy loss stays below epsilon on every
 })
 
 test_that("tight, delta > 0: the exact delta stays below the declared one", {
+  # Plants faults 46.
   points <- points_of_law(0.8, 30)
   gaussian <- function(sd) function(b) -rowSums(b^2) / (2 * sd^2) - log(2 * pi * sd^2)
   audit <- function(step, sd) {

@@ -71,7 +71,7 @@ bad_long_data <- function(p) {
     "formula: data inlined" = function() {
       long(data, as.formula(bquote(as.character(.(data$y)) ~ treated)))
     },
-    "outcome: string" = function() long(data, as.character(y) ~ treated),
+    "outcome: string" = function() long(transform(data, y = "yes")),
     "outcome: factor" = function() long(data, factor(y) ~ treated),
     "outcome: date" = function() long(transform(data, y = as.Date("2020-01-01") + time)),
     "outcome: two columns" = function() long(data, cbind(y, y) ~ treated),

@@ -160,6 +160,7 @@ test_that("steps add up to the promise", {
 })
 
 test_that("pure calibrations hold at every place of one dimension; half a ridge does not", {
+  # Plants faults 50.
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("objective", "kst", "cms", "napp")) {
       plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
@@ -216,7 +217,35 @@ test_that("a minimiser moves by 2 / ridge at most, and nearly as much", {
   expect_gt(worst, 0.8)
 })
 
+test_that("noise is as large as its claim at the worst pair, to 2 %: half of it is noticed", {
+  # Plants faults 68, 69.
+  # Loss of noise whose density falls with its length, at rows that move what it covers most.
+  expect_claimed <- function(shift, scale, claim) {
+    expect_lte(shift / scale, claim * (1 + 1e-9))
+    expect_gt(shift / scale, 0.98 * claim)
+    expect_gt(shift / (scale / 2), 1.9 * claim)
+  }
+  # One person's gradient is (p - y) x, |x| <= 1: a row and its reverse, where p says nothing else.
+  gradient <- function(x, y, theta) (stats::plogis(x * theta) - y) * x
+  shift <- abs(gradient(1, 1, -40) - gradient(-1, 1, 40))
+  expect_equal(shift, 2)
+  for (epsilon in c(0.4, 1, 3)) {
+    for (method in c("kst", "cms")) {
+      plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
+      # The other half is for the curvature.
+      expect_claimed(shift, plan$scale[[1L]], epsilon / 2)
+    }
+    for (ridge in c(0.5, 5)) {
+      # Minimisers of two people alone are 2 / ridge apart at most, and the sum of others' curvature
+      # nothing where slopes are flat.
+      plan <- paper_plan_cpp(core_facts("output", epsilon = epsilon, ridge = ridge))
+      expect_claimed(2 / ridge, plan$output, epsilon)
+    }
+  }
+})
+
 test_that("audits: what is claimed passes, what is known to be wrong is caught", {
+  # Plants faults 51.
   withr::local_seed(8)
   for (row in paper_audits(1200)) {
     expect_identical(row$audit()$violated, row$wrong, label = row$name)
@@ -224,6 +253,7 @@ test_that("audits: what is claimed passes, what is known to be wrong is caught",
 })
 
 test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass where there was none", {
+  # Plants faults 52.
   # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has
   # x = 0, or one person has (1, 1).
   s <- 2

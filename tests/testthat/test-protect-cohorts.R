@@ -59,6 +59,7 @@ test_that("no step on a cohort or on the donors sees another cohort's rows", {
 })
 
 test_that("an audit finds no more than the budget for anyone, and planted faults", {
+  # Plants faults 21, 22.
   p <- protected_cohorts_of(n = 150, m = 60)
   extreme <- rep_len(c(1, -1), 9)
   replaced <- function(part, i, row) {

@@ -172,12 +172,11 @@ test_that("a fit says who is protected, and a release for everyone reads back an
 
 test_that("what needs the treated unit's own data is refused", {
   p <- protected_panel_of()
-  fit <- protected_fit(p)
+  fit <- withr::with_seed(1, protected_fit(p))
   expect_error(conformal(fit), "are protected", class = "dpsc_error_argument")
   expect_error(placebo_time(fit), "are protected", class = "dpsc_error_argument")
   expect_error(penalty_path(fit), "are protected", class = "dpsc_error_argument")
   expect_error(pdp(fit, p$donors), class = "dpsc_error_argument")
-  expect_true(all(is.na(as.data.frame(fit, type = "percent")$conf.low)))
   # The released path's level cuts no interval off: only the bounds' width does.
   moved <- fit
   moved$target <- fit$target + 5
@@ -185,7 +184,23 @@ test_that("what needs the treated unit's own data is refused", {
   expect_equal(tidy(moved, conf.int = TRUE), tidy(fit, conf.int = TRUE))
 })
 
+test_that("a share has limits where its released base is clear of its own noise, only there", {
+  p <- protected_panel_of()
+  clear <- vapply(1:20, function(seed) {
+    fit <- withr::with_seed(seed, protected_fit(p))
+    path <- as.data.frame(fit, type = "path")
+    share <- as.data.frame(fit, type = "percent")
+    clear <- path$.fitted[path$treated] > interval_quantile(0.95, 1) * fit$base_error
+    expect_identical(!is.na(share$conf.low), clear)
+    expect_identical(!is.na(share$conf.high), clear)
+    clear
+  }, c(NA, NA))
+  # The noise decides: both are seen.
+  expect_setequal(clear, c(TRUE, FALSE))
+})
+
 test_that("an audit finds no more than the budget for a donor or a treated person", {
+  # Plants faults 19.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   extreme <- rep_len(c(1, -1), 7)
   replaced <- function(part, row) {
@@ -211,6 +226,7 @@ test_that("an audit finds no more than the budget for a donor or a treated perso
 })
 
 test_that("a charge for the donors alone is no release for everyone", {
+  # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release
   # The treated steps without a cost of their own: the record contradicts itself.

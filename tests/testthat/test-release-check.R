@@ -52,6 +52,7 @@ test_that("honest releases of every kind are read", {
 })
 
 test_that("a seeded release with `holds` flipped is caught", {
+  # Plants faults 61.
   for_every_kind(function(caught) {
     caught(rng = "R", change = function(release) {
       release$privacy$holds <- !release$privacy$holds
@@ -66,6 +67,7 @@ test_that("a seeded release with `holds` flipped is caught", {
 })
 
 test_that("a promise that fails cannot be made to hold", {
+  # Plants faults 62.
   expect_caught("objective", "published",
     change = edit("privacy", "holds", TRUE), regexp = "promise"
   )
@@ -81,6 +83,7 @@ test_that("the words of the promise are the package's own", {
 })
 
 test_that("a smaller budget than was spent is caught, whatever goes with it", {
+  # Plants faults 63.
   for_every_kind(function(caught) {
     caught(change = edit("privacy", "epsilon", 0.5), regexp = "cost")
     caught(change = function(release) {
@@ -112,6 +115,7 @@ test_that("a smaller budget than was spent is caught, whatever goes with it", {
 })
 
 test_that("steps of another law, without noise or without a cost are caught", {
+  # Plants faults 64.
   step <- function(column, value) {
     function(release) {
       release$privacy$steps[[column]][1L] <- value
@@ -136,6 +140,7 @@ test_that("steps of another law, without noise or without a cost are caught", {
 })
 
 test_that("noise that the estimator reckons with is that of the steps", {
+  # Plants faults 65.
   for_every_kind(function(caught) {
     for (field in c("weights_variance", "post_variance")) {
       caught(change = edit("settings", field, 0), regexp = "noise")
@@ -170,6 +175,7 @@ test_that("what a release without privacy cannot have is caught, and the reverse
 })
 
 test_that("noise of a gram release that is not that of its rounds or steps is caught", {
+  # Plants faults 66.
   calibrated <- function(change, delta, regexp = NULL) {
     p <- toy_panel(400, 5, 2)
     withr::local_seed(1)
@@ -262,6 +268,7 @@ test_that("noise of a gram release that is not that of its rounds or steps is ca
 })
 
 test_that("raw statistics under a private record are caught, and the reverse", {
+  # Plants faults 67.
   raw <- doctored(epsilon = Inf)
   expect_caught(change = function(release) {
     release$statistics <- raw$statistics

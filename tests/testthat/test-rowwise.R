@@ -71,8 +71,8 @@ test_that("a row's numbers are the same whoever else is there", {
   }
   online <- new_columns(y ~ x + I(x > w), c(unit(), list(`I(x > w)` = c(0, 1))), "gaussian", NULL)
   expect_identical(table_of_rows(online, data)[-1L, ], table_of_rows(online, other)[-1L, ])
-  # Codes of a factor come from all levels: text has none.
-  expect_error(row_weights(quote(g), data, 4, NULL), class = "dpsc_error_argument")
+  # Codes of a factor come from all levels: its text is read.
+  expect_identical(row_weights(quote(g), data, 4, NULL), as.numeric(as.character(data$g)) / 4)
   weigh <- quote(as.numeric(g))
   expect_identical(
     row_weights(weigh, data, 4, NULL)[-1L], row_weights(weigh, other, 4, NULL)[-1L]

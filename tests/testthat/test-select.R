@@ -31,6 +31,7 @@ test_that("a choice has the exact law", {
 })
 
 test_that("the odds of a pick move by the exponent on the worst neighbours, and no more", {
+  # Plants faults 47.
   withr::local_seed(2)
   # Utilities (3, 1) and (1, 3): the odds go from exp(x/2) to exp(-x/2).
   base <- rbind(c(1, 1, 1), c(1, 1, 1))
@@ -211,6 +212,7 @@ test_that("the certificates hold under attack", {
 })
 
 test_that("a certificate that claims too much is caught by the same attack", {
+  # Plants faults 48.
   withr::local_seed(8)
   # As if one person could move a tenth of what the certificate allows for.
   n <- 400
@@ -228,6 +230,7 @@ test_that("a certificate that claims too much is caught by the same attack", {
 })
 
 test_that("the counterexample to the printed LASSO test is not named", {
+  # Plants faults 49.
   # A small support, and a variable outside it a hair below the penalty: one person away from
   # entering.
   n <- 4000

@@ -92,7 +92,9 @@ test_that("covariates that are missing or none are refused before the charge", {
   refused(replace(data, "g", list(replace(data$g, donor, NA))), "dpsc_error_covariate")
   refused(data, "dpsc_error_covariate", formula = y ~ on | height,
     bounds = list(y = c(-1, 1), height = c(1, 2)))
-  refused(data, "dpsc_error_bounds", formula = y ~ on | g, bounds = list(y = c(-1, 1), g = c(1, 2)))
+  # Text where a number was declared is missing: no error says that one person's cell is text.
+  refused(data, "dpsc_error_covariate", formula = y ~ on | g,
+    bounds = list(y = c(-1, 1), g = c(1, 2)))
   refused(data, "dpsc_error_covariate", formula = y ~ on | age,
     bounds = list(y = c(-1, 1), age = c("a", "b")))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
@@ -257,7 +259,7 @@ test_that("no value of donors is in a release or a statement, with covariates, g
       expect_no_canary(release, p$secrets, compute)
       expect_no_canary(release, secrets, compute)
     }
-    expect_gt(length(log), 15)
+    expect_gt(length(log), if (compute == "here") 15 else 40)
     expect_null(canary_found(log, p$secrets))
     expect_null(canary_found(log, secrets))
   }

@@ -152,14 +152,14 @@ people_queries <- function(dialect) {
   }
   keep <- sql_condition(quote(!(c1 > 0.5) | c2 == "a" & !(c1 == 2)), operand, dialect, shQuote)
   values <- c(
-    sql_finite("c1", dialect), sql_finite("c2", dialect), "CASE WHEN c3 = 'b' THEN 1 ELSE 0 END",
+    sql_within("c1", c(-3, 3), dialect), sql_within("c2", c(-3, 3), dialect), "CASE WHEN c3 = 'b' THEN 1 ELSE 0 END",
     "CASE WHEN c3 = 'c' THEN 1 ELSE 0 END",
     paste0("CASE WHEN ", sql_within("c2", c(0, 1), dialect), " > 1 THEN 1 ELSE 0 END"),
-    sql_finite("c4", dialect)
+    sql_within("c4", c(-3, 3), dialect)
   )
   c(
     people = dialect$make("p", sql_people("rows s", c(c1 = dialect$number("\"x\"")), values, design,
-      keep$text, sql_finite("c5", dialect), 3, dialect)),
+      keep$text, sql_within("c5", c(-3, 3), dialect), 3, dialect)),
     medians = sql_medians("p", 1L, list(width = 2^15), dialect),
     scales = sql_scales("p", 1L, 77, c(10, 20, 40), dialect),
     lengths = sql_lengths("p", design, ask("lengths"), dialect),
@@ -231,6 +231,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
 })
 
 test_that("an engine proves itself on people, and one that computes otherwise is refused", {
+  # Plants faults 35, 36, 37, 38, 39, 40.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(60), "people")
   refused <- function(name, fault) {
@@ -258,7 +259,7 @@ test_that("an engine proves itself on people, and one that computes otherwise is
     paste0("((", x, " - ", sql_real(centre, dialect), ") / ", sql_real(half, dialect), ")")
   })
   refused("sql_presence", function(w, max_weight, dialect) paste0("(", w, " / 2)"))
-  refused("sql_finite", function(x, dialect) paste0("COALESCE(", x, ", 0)"))
+  refused("sql_within", function(x, range, dialect) paste0("COALESCE(", x, ", 0)"))
 })
 
 test_that("what sums cannot give is refused before the charge", {
@@ -290,13 +291,12 @@ test_that("what sums cannot give is refused before the charge", {
     dp_lm(wage ~ height, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
     "dpsc_error_data"
   )
+  # A column of text: engines read text in their own ways, R by one rule.
   bounds$region <- c(0, 1)
-  for (table in list(people_in(con), dp_table(con, "people"))) {
-    refused(
-      dp_lm(wage ~ region, table, epsilon = 1, bounds = bounds, ledger = ledger),
-      "dpsc_error_data"
-    )
-  }
+  refused(
+    dp_lm(wage ~ region, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
+    "dpsc_error_data"
+  )
 })
 
 test_that("people that are lost between two passes stop the release; the charge stays", {

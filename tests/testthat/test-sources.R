@@ -55,9 +55,9 @@ test_that("a fit from a table is the fit from the data frame", {
   )
 })
 
-test_that("every so many donors calibrate alike wherever they are", {
+test_that("the same donors calibrate wherever they are", {
   skip_if_not_installed("RSQLite")
-  # Above 10,000 donors every second row calibrates: its order matters.
+  # Above 10,000 donors those at random places calibrate.
   p <- long_panel(10050, 2, 1)
   con <- sqlite_of(p$data)
   reference <- seeded(p$data)
@@ -338,7 +338,7 @@ test_that("nothing of donors is in a release, an error, or a statement that an e
       release <- dp_release(y ~ on, table, epsilon = 1, bounds = p$bounds)
     })
     expect_no_canary(release, p$secrets, compute)
-    expect_gt(length(log), 5)
+    expect_gt(length(log), if (compute == "here") 5 else 15)
     expect_null(canary_found(log, p$secrets))
   }
   broken <- tryCatch(
@@ -429,7 +429,7 @@ test_that("CSV files are read, and Parquet needs duckdb", {
   )
   files <- function(...) dp_files(file.path(folder, ...), c("unit", "week"))
   expect_identical(seeded(files("*.csv")), seeded(by_csv))
-  with_internal("csv_lines", 50L, {
+  with_internal("csv_bytes", 50L, {
     expect_identical(seeded(files("*.csv")), seeded(by_csv))
   })
   utils::write.csv(p$data[1:9, 1:3], file.path(folder, "c.csv"), row.names = FALSE)

@@ -213,6 +213,7 @@ unmasked <- function(continue, publications = 1) {
 }
 
 test_that("what a public state shows cannot be subtracted from what is released later", {
+  # Plants faults 27.
   for (continue in c("writer", "reader")) {
     seen <- replicate(200, unmasked(continue)[["seen"]])
     # Fresh noise of the variance of a node: neither less nor more.

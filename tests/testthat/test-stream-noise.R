@@ -158,6 +158,7 @@ test_that("people who come again are covered as declared", {
 })
 
 test_that("faults in the charge are caught", {
+  # Plants faults 23, 24, 25.
   withr::local_seed(7)
   x <- matrix(stats::runif(64), 64)
   zero <- replace_rows(x, 1, 0)

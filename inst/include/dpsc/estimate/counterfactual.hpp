@@ -140,7 +140,7 @@ class counterfactual_estimator {
     const features own = features_of(pre);
     const Eigen::VectorXd weights = evidence_weights(own.u);
     Eigen::VectorXd fitted = Eigen::VectorXd::Zero(s_.mean.size());
-    double distance = 0.0;  // squared, over the donors'
+    double far = 0.0;  // squared distance, over the donors'
     target_estimate out;
     out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
     Eigen::MatrixXd second = out.privacy;
@@ -159,7 +159,7 @@ class counterfactual_estimator {
         out.privacy += share * privacy_covariance(model_, fit.g, model_.restore_A * w);
         if (correction) second += share * second_order(fit, model_.restore_A * w);
       }
-      distance += share * w.dot(own.u) / static_cast<double>(p);
+      far += share * w.dot(own.u) / static_cast<double>(p);
       out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
       out.penalty += share * fit.penalty;
     }
@@ -170,7 +170,7 @@ class counterfactual_estimator {
       out.disagreement += weights[k] * apart * apart.transpose();
     }
     if (options_.is_private)
-      out.disagreement.diagonal().array() += far_doubt * std::max(0.0, distance - far_target) *
+      out.disagreement.diagonal().array() += far_doubt * std::max(0.0, far - far_target) *
                                              out.prediction.trace() / static_cast<double>(T1);
     out.path.resize(T0 + T1);
     out.path.head(T0) = basis_ * basis_gram_.solve(fitted.head(p));

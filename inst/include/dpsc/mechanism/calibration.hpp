@@ -82,22 +82,37 @@ struct calibration_shares {
   double total() const { return clip + second + 3.0 * factor; }
 };
 
-inline calibration_shares share_calibration(const total_budget& budget, double m, bool group) {
+/// Donors whose placebo errors calibrate the intervals: enough for every budget's shares to stay
+/// small, as few as do, since their rows travel from where they are.
+constexpr double calibration_rows = 10000.0, most_calibration_rows = 100000.0;
+
+/// Their least shares, of those of fewer donors: there the shares' floors say nothing any more.
+constexpr double least_share_of_many = 0.1;
+
+/// How many of n rows calibrate. PUBLIC.
+inline double rows_to_calibrate(const total_budget& budget, double n) {
+  const double wanted = std::ceil((budget.gaussian() ? 400.0 : 4000.0) / budget.total());
+  return std::min(n, std::min(std::max(wanted, calibration_rows), most_calibration_rows));
+}
+
+/// `least`: the floors' part.
+inline calibration_shares share_calibration(const total_budget& budget, double m, bool group,
+                                            double least = 1.0) {
   calibration_shares out;
   // The mean of many people hangs on the rare large errors of single ones: the clip must find them.
-  out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005, 0.06)
-                   : budget.share_of_exponent(45.0 / m, 0.005, 0.03);
-  if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005, 0.06);
+  out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005 * least, 0.06)
+                   : budget.share_of_exponent(45.0 / m, 0.005 * least, 0.03);
+  if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005 * least, 0.06);
   // The second moment's noise is a 25th of the squared clip where that is affordable.
   const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
                                           : std::sqrt(2.0) * 24.5 / (m * budget.total());
-  out.second = std::min(0.05, std::max(0.01, wanted));
+  out.second = std::min(0.05, std::max(0.01 * least, wanted));
   return out;
 }
 
 /// Can intervals be calibrated at all? A public rule.
-inline bool can_calibrate(const total_budget& budget, double m, bool group) {
-  const calibration_shares shares = share_calibration(budget, m, group);
+inline bool can_calibrate(const total_budget& budget, double m, bool group, double least = 1.0) {
+  const calibration_shares shares = share_calibration(budget, m, group, least);
   return budget.exponent(group ? shares.clip : shares.factor) * m >=
          (group ? least_group_signal : least_signal);
 }

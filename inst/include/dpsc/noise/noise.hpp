@@ -14,6 +14,7 @@
 #include "continuous.hpp"
 #include "discrete.hpp"
 #include "exponential.hpp"
+#include "positions.hpp"
 
 namespace dpsc {
 
@@ -78,6 +79,9 @@ class noise {
   /// it is what the noise protects.
   virtual Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
                                   const perturbed_objective& objective) = 0;
+
+  /// m of n positions in a random order. They see no data; no output shows them. PRIVATE.
+  virtual std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) = 0;
 };
 
 /// Noise from an engine of random bits.
@@ -115,6 +119,10 @@ class drawn_noise : public noise {
   Eigen::VectorXd perturb(const std::string&, law kind, double scale,
                           const perturbed_objective& objective) override {
     return objective.minimiser(term(kind, objective.size(), scale));
+  }
+
+  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
+    return random_positions(n, m, engine_);
   }
 
  private:
@@ -168,7 +176,15 @@ class recorded_noise : public noise {
     return k;
   }
 
+  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
+    places_.push_back(inner_.positions(n, m));
+    return places_.back();
+  }
+
   const std::vector<noise_call>& calls() const { return calls_; }
+
+  /// Positions that were drawn, in their order. PRIVATE.
+  const std::vector<std::vector<Eigen::Index>>& places() const { return places_; }
 
   static noise_call as_call(const std::string& label, const private_choice& choice, std::size_t k) {
     const auto size = static_cast<Eigen::Index>(choice.losses.size());
@@ -193,6 +209,7 @@ class recorded_noise : public noise {
 
   noise& inner_;
   std::vector<noise_call> calls_;
+  std::vector<std::vector<Eigen::Index>> places_;
 };
 
 /// A panel asked for other noise than the recorded one: its sequence of calls depends on people.
@@ -203,7 +220,9 @@ struct replay_diverged : std::runtime_error {
 /// Gives recorded answers, whatever the panel.
 class replayed_noise : public noise {
  public:
-  explicit replayed_noise(std::vector<Eigen::VectorXd> outputs) : outputs_(std::move(outputs)) {}
+  explicit replayed_noise(std::vector<Eigen::VectorXd> outputs,
+                          std::vector<std::vector<Eigen::Index>> places = {})
+      : outputs_(std::move(outputs)), places_(std::move(places)) {}
 
   Eigen::VectorXd add(const std::string&, law, const Eigen::VectorXd& exact,
                       const Eigen::VectorXd&) override {
@@ -225,6 +244,15 @@ class replayed_noise : public noise {
     return static_cast<std::size_t>(known[0]);
   }
 
+  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
+    if (place_ == places_.size()) throw replay_diverged();
+    const std::vector<Eigen::Index>& known = places_[place_++];
+    if (known.size() != static_cast<std::size_t>(m)) throw replay_diverged();
+    for (const Eigen::Index at : known)
+      if (at < 0 || at >= n) throw replay_diverged();
+    return known;
+  }
+
  private:
   const Eigen::VectorXd& next(Eigen::Index size) {
     if (position_ == outputs_.size() || outputs_[position_].size() != size) throw replay_diverged();
@@ -232,7 +260,8 @@ class replayed_noise : public noise {
   }
 
   std::vector<Eigen::VectorXd> outputs_;
-  std::size_t position_ = 0;
+  std::vector<std::vector<Eigen::Index>> places_;
+  std::size_t position_ = 0, place_ = 0;
 };
 
 }  // namespace dpsc

@@ -22,6 +22,7 @@ struct aggregate_facts {
   double epsilon = 1.0;
   double delta = 0.0;
   bool mean = false;          // clipped mean instead of quantiles
+  bool located = false;       // median, spread, then a mean within a window of both
   std::vector<int> percents;  // which quantiles over blocks
 };
 
@@ -36,6 +37,13 @@ struct aggregate_plan {
 
 constexpr int aggregate_cell_bits = 18;
 constexpr int aggregate_shift = 40;
+
+// A located mean: shares of the budget, and how many spreads its window reaches to either side.
+constexpr double located_choice_share = 0.25;
+constexpr double located_mean_share = 0.5;
+constexpr double located_window = 6.0;
+// Half of a normal law lies within this many standard deviations.
+constexpr double normal_upper_quartile = 0.67448975019608171;
 
 /// Losses of cells as places of a quantile: whole, 0 where the quantile is, 100 a rank.
 ///
@@ -91,6 +99,51 @@ inline aggregate_plan plan_quantiles(const aggregate_facts& facts) {
   return plan;
 }
 
+/// The sum of whole numbers within +- 2^bits, all that is left of a person's part in it.
+inline step_record located_mean_record(const std::string& label, const total_budget& budget,
+                                       double share, aggregate_plan& plan) {
+  const double allowed = budget.gaussian() ? budget.mu(share) : budget.epsilon(share);
+  const double room = std::floor(std::log2(std::ldexp(1.0, 25) * allowed));
+  if (!(room >= 4.0)) throw budget_too_small();
+  plan.grid_bits = static_cast<int>(std::min(20.0, room));
+  const double sensitivity = std::ldexp(2.0, plan.grid_bits);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  if (budget.gaussian()) {
+    plan.scale = gaussian_vector_variance(sensitivity, allowed);
+    return {label,       "discrete_gaussian",
+            sensitivity, std::sqrt(plan.scale),
+            none,        gaussian_vector_mu(sensitivity, plan.scale)};
+  }
+  plan.scale = std::ceil(sensitivity / allowed * (1.0 + gdp_margin));
+  return {label, "discrete_laplace", sensitivity, plan.scale, sensitivity / plan.scale, none};
+}
+
+/// Median, median distance from it, mean within a window of both: three steps a statistic, each
+/// with the two before it in hand.
+inline aggregate_plan plan_located(const aggregate_facts& facts) {
+  const double each = 1.0 / static_cast<double>(facts.names.size());
+  const total_budget pure(facts.epsilon, 0.0);
+  const total_budget shifts(facts.epsilon, facts.delta);
+  const bool gaussian = shifts.gaussian() && shifts.exponent(located_choice_share * each) >
+                                                 pure.exponent(located_choice_share * each);
+  const total_budget& budget = gaussian ? shifts : pure;
+  aggregate_plan plan;
+  plan.gaussian = gaussian;
+  plan.total = budget.total();
+  plan.exponent = budget.exponent(located_choice_share * each) / 2.0;
+  if (exponent_units(plan.exponent / 100.0, aggregate_shift) == 0) throw budget_too_small();
+  for (const std::string& name : facts.names) {
+    for (const char* part : {"median of ", "spread of "}) {
+      step_record record = budget.choice_record(part + name, 2.0 * plan.exponent);
+      record.scale = 1.0 / plan.exponent;
+      plan.records.push_back(record);
+    }
+    plan.records.push_back(
+        located_mean_record("mean of " + name, budget, located_mean_share * each, plan));
+  }
+  return plan;
+}
+
 inline aggregate_plan plan_mean(const aggregate_facts& facts) {
   const auto d = static_cast<double>(facts.names.size());
   const total_budget budget(facts.epsilon, facts.delta);
@@ -117,6 +170,7 @@ inline aggregate_plan plan_mean(const aggregate_facts& facts) {
 inline aggregate_plan plan_aggregate(const aggregate_facts& facts) {
   if (facts.blocks < 1 || facts.names.empty() || (!facts.mean && facts.percents.empty()))
     throw std::invalid_argument("an aggregate needs blocks and statistics");
+  if (facts.located) return plan_located(facts);
   return facts.mean ? plan_mean(facts) : plan_quantiles(facts);
 }
 
@@ -134,6 +188,47 @@ inline std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::Vecto
   return counts;
 }
 
+/// A quantile of values in [0, 1], drawn: the middle of its cell.
+inline double drawn_quantile(const Eigen::Ref<const Eigen::VectorXd>& values, int percent,
+                             const aggregate_plan& plan, const std::string& label, noise& draws) {
+  private_choice choice;
+  choice.losses = quantile_losses(cell_counts(values, aggregate_cell_bits), percent);
+  choice.units = exponent_units(plan.exponent / 100.0, aggregate_shift);
+  choice.shift = aggregate_shift;
+  const auto cell = static_cast<double>(draws.choose(label, choice));
+  return std::ldexp(cell + 0.5, -aggregate_cell_bits);
+}
+
+/// Statistics x (mean, median, spread as a normal law's standard deviation), in widths of the
+/// limits. RELEASED.
+inline Eigen::MatrixXd run_located(const aggregate_plan& plan,
+                                   const Eigen::Ref<const Eigen::MatrixXd>& answers, noise& draws) {
+  const double steps = std::ldexp(1.0, plan.grid_bits);
+  const law kind = plan.gaussian ? law::discrete_gaussian : law::discrete_laplace;
+  Eigen::MatrixXd out(answers.cols(), 3);
+  for (Eigen::Index j = 0; j < answers.cols(); ++j) {
+    const step_record* records = plan.records.data() + 3 * j;
+    const double median = drawn_quantile(answers.col(j), 50, plan, records[0].label, draws);
+    const Eigen::VectorXd away = (answers.col(j).array() - median).abs();
+    const double spread =
+        drawn_quantile(away, 50, plan, records[1].label, draws) / normal_upper_quartile;
+    const double window = std::min(1.0, located_window * spread);
+    double sum = 0.0;
+    for (Eigen::Index i = 0; i < answers.rows(); ++i) {
+      const double at = (answers(i, j) - median) / window;
+      // An answer that is no number counts as one at the median.
+      sum += std::isnan(at) ? 0.0 : std::nearbyint(std::clamp(at, -1.0, 1.0) * steps);
+    }
+    const Eigen::VectorXd noisy =
+        draws.add(records[2].label, kind, Eigen::VectorXd::Constant(1, sum),
+                  Eigen::VectorXd::Constant(1, plan.scale));
+    out(j, 0) = median + window * noisy[0] / (steps * static_cast<double>(answers.rows()));
+    out(j, 1) = median;
+    out(j, 2) = spread;
+  }
+  return out;
+}
+
 /// `answers`: blocks x statistics in [0, 1], PRIVATE. Returns statistics x quantiles (or x 1) in
 /// [0, 1]; a mean may lie outside.
 inline Eigen::MatrixXd run_aggregate(const aggregate_plan& plan, const aggregate_facts& facts,
@@ -142,6 +237,7 @@ inline Eigen::MatrixXd run_aggregate(const aggregate_plan& plan, const aggregate
   const Eigen::Index d = answers.cols();
   if (answers.rows() != facts.blocks || d != static_cast<Eigen::Index>(facts.names.size()))
     throw std::invalid_argument("the answers are not those of the plan");
+  if (facts.located) return run_located(plan, answers, draws);
   if (facts.mean) {
     const double steps = std::ldexp(1.0, plan.grid_bits);
     Eigen::VectorXd sums = Eigen::VectorXd::Zero(d);
@@ -157,29 +253,13 @@ inline Eigen::MatrixXd run_aggregate(const aggregate_plan& plan, const aggregate
   const auto quantiles = static_cast<Eigen::Index>(facts.percents.size());
   Eigen::MatrixXd out(d, quantiles);
   for (Eigen::Index j = 0; j < d; ++j) {
-    const std::vector<std::int64_t> counts = cell_counts(answers.col(j), aggregate_cell_bits);
     for (Eigen::Index q = 0; q < quantiles; ++q) {
-      private_choice choice;
-      choice.losses = quantile_losses(counts, facts.percents[static_cast<std::size_t>(q)]);
-      choice.units = exponent_units(plan.exponent / 100.0, aggregate_shift);
-      choice.shift = aggregate_shift;
       const std::string& label = plan.records[static_cast<std::size_t>(j * quantiles + q)].label;
-      const auto cell = static_cast<double>(draws.choose(label, choice));
-      out(j, q) = std::ldexp(cell + 0.5, -aggregate_cell_bits);
+      const int percent = facts.percents[static_cast<std::size_t>(q)];
+      out(j, q) = drawn_quantile(answers.col(j), percent, plan, label, draws);
     }
   }
   return out;
-}
-
-/// Blocks of people: a permutation that looks at nothing but n, and one seed a block for what the
-/// statistic draws.
-template <typename Engine>
-std::vector<std::int64_t> random_order(std::int64_t n, Engine& engine) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<std::size_t>(uniform_below(i, engine))]);
-  return order;
 }
 
 }  // namespace dpsc

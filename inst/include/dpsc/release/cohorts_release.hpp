@@ -51,12 +51,12 @@ inline row_scale reordered_scale(const row_scale& scale, const std::vector<Eigen
 inline placebo_errors cohort_errors_of(const gram_statistics& s, const panel_facts& facts,
                                        Eigen::Index T0, const row_scale& scale,
                                        const estimator_options& options, const row_source& source,
-                                       const cohorts_plan& plan, const ticker& tick) {
+                                       const row_positions& which, const cohorts_plan& plan,
+                                       const ticker& tick) {
   const counterfactual_estimator estimator(cohort_view(s, T0), options);
   const Eigen::Index q = facts.covariates, T = facts.T0 + facts.T1;
   const auto errors = [&](const row_source& rows, const row_scale& own) {
-    return placebo_pass(rows, own, estimator, T0 + q, T - T0, plan.moments.stride,
-                        plan.calibration.rows, tick);
+    return placebo_pass(rows, own, estimator, T0 + q, T - T0, which, plan.calibration.rows, tick);
   };
   if (q == 0 || T0 == facts.T0) return errors(source, scale);
   const std::vector<Eigen::Index> order = cohort_order(facts.T0, q, T0, T);
@@ -75,10 +75,12 @@ inline cohorts_release run_cohorts(const cohorts_plan& plan, const panel_facts& 
   cohorts_release out;
   out.moments = run_gram(plan.moments, facts, scale, options, source, draws, tick);
   if (!plan.calibration.made()) return out;
+  // The same people, in the same order, for every cohort.
+  const row_positions which = calibrating_rows(draws, facts.n, plan.calibration.rows);
   std::vector<placebo_errors> errors;
   for (const Eigen::Index T0 : dates)
-    errors.push_back(
-        cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source, plan, tick));
+    errors.push_back(cohort_errors_of(out.moments.statistics, facts, T0, scale, options, source,
+                                      which, plan, tick));
   out.intervals = release_cohort_calibration(errors, plan.calibration, draws);
   return out;
 }

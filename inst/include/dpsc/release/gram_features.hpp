@@ -53,8 +53,6 @@ constexpr double far_group = 0.5;
 // Radii of the target's own round, in units of the residuals' size in its direction. What earlier
 // rounds cut off a few people is far from it.
 constexpr double target_low = 0.7, target_high = 64.0;
-// Donors whose placebo errors calibrate the intervals, at most.
-constexpr double calibration_rows = 10000.0;
 }  // namespace gram_constants
 
 struct gram_features {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -30,9 +31,8 @@ struct gram_plan {
   std::vector<moments_step> moments;
   targeted_plan target;
   calibration_plan calibration;
-  double rho = 0.0;     // of the whole, by the conversion of zCDP
-  double total = 0.0;   // mu, or epsilon
-  double stride = 1.0;  // every so many rows calibrate
+  double rho = 0.0;    // of the whole, by the conversion of zCDP
+  double total = 0.0;  // mu, or epsilon
   std::vector<step_record> records;
 };
 
@@ -61,11 +61,11 @@ inline gram_plan plan_gram(const panel_facts& facts) {
   out.total = budget.total();
   out.rho = budget.rho();
   out.features = with_covariates(choose_features(facts, signal), facts.T0, facts.covariates);
-  out.stride = std::ceil(facts.n / calibration_rows);
-  const double m = std::ceil(facts.n / out.stride);
+  const double m = rows_to_calibrate(budget, facts.n);
+  const double least = facts.n > calibration_rows ? least_share_of_many : 1.0;
   calibration_shares intervals;
-  if (facts.intervals && can_calibrate(budget, m, facts.group)) {
-    intervals = share_calibration(budget, m, facts.group);
+  if (facts.intervals && can_calibrate(budget, m, facts.group, least)) {
+    intervals = share_calibration(budget, m, facts.group, least);
     out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
   // Inference over time takes the moments apart; pure noise has no share to spare.
@@ -156,13 +156,22 @@ inline bool is_far(const gram_statistics& s, const gram_features& f, const white
          (group ? gram_constants::far_group : far_target) * static_cast<double>(p);
 }
 
-/// Placebo errors of every stride-th row by the estimator itself. PRIVATE.
+/// Which m of n rows calibrate: a uniform random set that no name and no order of rows decides.
+/// Drawn once a release; every source is given the same. PRIVATE.
+inline row_positions calibrating_rows(noise& draws, double n, double m) {
+  row_positions out{m >= n, {}};
+  if (out.all) return out;
+  out.at = draws.positions(static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(m));
+  std::sort(out.at.begin(), out.at.end());
+  return out;
+}
+
+/// Placebo errors of some rows by the estimator itself, in the order of the pass. PRIVATE.
 inline placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
                                    const counterfactual_estimator& estimator, Eigen::Index T0,
-                                   Eigen::Index T1, double stride, double rows,
+                                   Eigen::Index T1, const row_positions& which, double rows,
                                    const ticker& tick) {
   const auto m = static_cast<Eigen::Index>(rows);
-  const auto step = static_cast<Eigen::Index>(stride);
   placebo_errors out{Eigen::MatrixXd(m, T1 + 1), Eigen::MatrixXd(m, T1 + 1), Eigen::VectorXd(m)};
   const Eigen::Index T = T0 + T1;
   const grid_map map =
@@ -171,7 +180,7 @@ inline placebo_errors placebo_pass(const row_source& source, const row_scale& sc
   Eigen::Index at = 0;
   row_estimate estimate;
   Eigen::VectorXd pre(T0);
-  source.every(0, step, [&](const table_view& table) {
+  source.rows_at(which, [&](const table_view& table) {
     block_reader reader(table, map.map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
       const Eigen::MatrixXd& block = reader.scaled(b);
@@ -267,10 +276,11 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
   if (!plan.calibration.made() && !plan.target.made()) return out;
   const counterfactual_estimator estimator(s, options);
   if (plan.calibration.made())
-    out.intervals =
-        release_calibration(placebo_pass(source, scale, estimator, facts.T0 + facts.covariates,
-                                         facts.T1, plan.stride, plan.calibration.rows, tick),
-                            plan.calibration, draws);
+    out.intervals = release_calibration(
+        placebo_pass(source, scale, estimator, facts.T0 + facts.covariates, facts.T1,
+                     calibrating_rows(draws, facts.n, plan.calibration.rows), plan.calibration.rows,
+                     tick),
+        plan.calibration, draws);
   if (plan.target.made())
     out.target = correct_target(plan.target, s, estimator, facts, scale, source, draws, tick);
   return out;

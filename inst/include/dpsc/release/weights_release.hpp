@@ -9,6 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "../noise/noise.hpp"
 #include "../rows/row_map.hpp"
@@ -37,6 +38,8 @@ struct weights_plan {
   real_step noise;         // on ridge weights, or the linear term of an objective
   real_step cover;         // bounded: over the solver's error
   real_step post;          // on outcomes from the treatment on
+  // Are places decided by names, which are protected? Then weights are shown in a random order.
+  bool shuffled = false;
 };
 
 /// RELEASED.
@@ -58,6 +61,15 @@ inline Eigen::MatrixXd scaled_rows(const table_view& table, const row_scale& sca
     }
     if (clip) out.col(t) = out.col(t).cwiseMin(scale.half[t]).cwiseMax(-scale.half[t]);
   }
+  return out;
+}
+
+/// Rows in another order. PRIVATE.
+inline Eigen::MatrixXd in_order(const Eigen::MatrixXd& rows,
+                                const std::vector<Eigen::Index>& order) {
+  Eigen::MatrixXd out(rows.rows(), rows.cols());
+  for (Eigen::Index i = 0; i < rows.rows(); ++i)
+    out.row(i) = rows.row(order[static_cast<std::size_t>(i)]);
   return out;
 }
 
@@ -142,7 +154,8 @@ inline weights_release release_weights(const table_view& donors, const row_scale
                                        const Eigen::VectorXd& y, const weights_plan& plan,
                                        noise& draws, const runtime& host = runtime()) {
   const Eigen::Index T0 = y.size(), T1 = scale.centre.size() - T0, n = donors.rows;
-  const Eigen::MatrixXd rows = scaled_rows(donors, scale, plan.post.drawn);
+  Eigen::MatrixXd rows = scaled_rows(donors, scale, plan.post.drawn);
+  if (plan.shuffled) rows = in_order(rows, draws.positions(n, n));
   weights_release out;
   out.weights = noisy_weights(rows.leftCols(T0), y, plan, draws, host);
   Eigen::MatrixXd post = rows.rightCols(T1);

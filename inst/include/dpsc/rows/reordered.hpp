@@ -24,9 +24,8 @@ class reordered_source : public row_source {
   void pass(const table_visitor& visit) const override {
     source_.pass([&](const table_view& table) { copy(table, visit); });
   }
-  Eigen::Index every(Eigen::Index first, Eigen::Index step,
-                     const table_visitor& visit) const override {
-    return source_.every(first, step, [&](const table_view& table) { copy(table, visit); });
+  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override {
+    return source_.rows_at(which, [&](const table_view& table) { copy(table, visit); });
   }
 
  private:

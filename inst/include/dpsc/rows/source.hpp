@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "finite.hpp"
+#include "positions.hpp"
 #include "products.hpp"
 #include "row_map.hpp"
 #include "sums.hpp"
@@ -61,32 +62,29 @@ class row_source {
     visit(*this);
   }
 
-  /// Rows `first`, `first + step`, ... of a pass. Returns how many rows the pass has in all.
-  virtual Eigen::Index every(Eigen::Index first, Eigen::Index step,
-                             const table_visitor& visit) const {
+  /// Rows at some places of a pass, in its order. Returns how many rows the pass has in all.
+  virtual Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const {
     Eigen::Index seen = 0;
     pass([&](const table_view& table) {
-      Eigen::Index from = first - seen;
-      if (from < 0) from += (step - 1 - from) / step * step;
-      seen += table.rows;
-      if (from == 0 && step == 1)
+      if (which.all)
         visit(table);
-      else if (from < table.rows)
-        visit_some(table, from, step, visit);
+      else
+        visit_some(table, which.within(seen, table.rows), visit);
+      seen += table.rows;
     });
     return seen;
   }
 
  private:
-  static void visit_some(const table_view& table, Eigen::Index from, Eigen::Index step,
+  static void visit_some(const table_view& table, const std::vector<Eigen::Index>& at,
                          const table_visitor& visit) {
+    if (at.empty()) return;
     table_view some = table;
-    some.rows = (table.rows - from - 1) / step + 1;
+    some.rows = static_cast<Eigen::Index>(at.size());
     const auto pick = [&](const auto* values, auto& kept) {
       kept.reserve(static_cast<std::size_t>(some.rows * some.columns));
       for (Eigen::Index t = 0; t < table.columns; ++t)
-        for (Eigen::Index i = from; i < table.rows; i += step)
-          kept.push_back(values[t * table.rows + i]);
+        for (const Eigen::Index i : at) kept.push_back(values[t * table.rows + i]);
       return kept.data();
     };
     std::vector<double> reals;
@@ -240,14 +238,9 @@ class joined_source : public row_source {
     for (const auto& part : parts_) part->each_part(visit);
   }
 
-  Eigen::Index every(Eigen::Index first, Eigen::Index step,
-                     const table_visitor& visit) const override {
+  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override {
     Eigen::Index seen = 0;
-    for (const auto& part : parts_) {
-      Eigen::Index from = first - seen;
-      if (from < 0) from += (step - 1 - from) / step * step;
-      seen += part->every(from, step, visit);
-    }
+    for (const auto& part : parts_) seen += part->rows_at(which.from(seen), visit);
     return seen;
   }
 

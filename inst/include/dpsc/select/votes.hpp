@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "../noise/positions.hpp"
 #include "from_moments.hpp"
 #include "greedy.hpp"
 
@@ -38,11 +39,7 @@ inline std::vector<Eigen::Index> block_support(const people& rows,
 template <typename Engine>
 std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::Index blocks,
                                                  Engine& engine) {
-  std::vector<Eigen::Index> order(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Eigen::Index>(i);
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1],
-              order[static_cast<std::size_t>(uniform_below(static_cast<uint128>(i), engine))]);
+  const std::vector<Eigen::Index> order = random_positions(n, n, engine);
   std::vector<std::vector<Eigen::Index>> out(static_cast<std::size_t>(blocks));
   for (std::size_t i = 0; i < order.size(); ++i) out[i % out.size()].push_back(order[i]);
   return out;
@@ -116,12 +113,14 @@ stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index bl
 }
 
 /// Random subsets, each position in each with chance `rate`, drawn again until no position is in
-/// more than `most` of them. Positions and the generator decide, never data.
+/// more than `most` of them. Positions and the generator decide, never data; in a random order,
+/// since gaps are computed in doubles, whose law is a little different from place to place.
 template <typename Engine>
 std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t subsets,
                                                     double rate, std::int64_t most,
                                                     Engine& engine) {
   const double log_out = std::log1p(-rate);
+  const std::vector<Eigen::Index> order = random_positions(n, n, engine);
   for (int attempt = 0; attempt < 50; ++attempt) {
     std::vector<std::vector<Eigen::Index>> out(static_cast<std::size_t>(subsets));
     std::vector<std::int64_t> times(static_cast<std::size_t>(n), 0);
@@ -129,7 +128,7 @@ std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t
       // Gaps between members are geometric.
       double at = std::floor(std::log(uniform_open(engine)) / log_out);
       while (at < static_cast<double>(n)) {
-        subset.push_back(static_cast<Eigen::Index>(at));
+        subset.push_back(order[static_cast<std::size_t>(at)]);
         ++times[static_cast<std::size_t>(at)];
         at += 1.0 + std::floor(std::log(uniform_open(engine)) / log_out);
       }

@@ -1,0 +1,123 @@
+# Faults of versions that people used: what they wrote must not read as if its guarantee held.
+
+#' The version that writes
+#' @noRd
+own_version <- function() unname(getNamespaceVersion("dpsc"))
+
+#' What earlier versions got wrong, one record a fault
+#'
+#' A record: `fault` in words, which go after "because"; `until`, the last version that has it;
+#' `shows`, what a file can show of it; `found`, from facts to `TRUE`, `FALSE`, or `NA` where that
+#' cannot be told. Facts, PUBLIC: `method`; `n`, the largest group of people; `calibrated`, whether
+#' intervals are; `named`, whether identifiers were declared public; `long`, whether rows came from
+#' a data frame, a table or files by a formula (`NA`: not known).
+#' @noRd
+advisories <- function() {
+  list(
+    positions = list(
+      fault = paste(
+        "which of more than 10,000 people calibrated the intervals followed the order of their",
+        "identifiers, so that another name for one of them changed the places of others"
+      ),
+      until = "0.2.0", shows = "method, number of people and steps",
+      found = function(facts) {
+        facts$method == "gram" && facts$n > 10000 && facts$calibrated && facts$long
+      }
+    ),
+    places = list(
+      fault = paste(
+        "weights stood in the order of people's identifiers, so that another name for one of them",
+        "moved those of others"
+      ),
+      until = "0.2.0", shows = "method, and names that were declared public",
+      found = function(facts) {
+        facts$method %in% c("output", "objective") && !facts$named && facts$long
+      }
+    ),
+    cells = list(
+      fault = "dp_files() took the types of a CSV file's columns from people's cells",
+      until = "0.2.0", shows = "nothing: a file does not have where its rows came from",
+      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+    ),
+    classes = list(
+      fault = paste(
+        "in formulas one person's cell could change everybody's values where a column was an",
+        "ordered factor, of integers, or of a class with methods of its own"
+      ),
+      until = "0.2.0", shows = "nothing: a file does not have the classes of columns",
+      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+    )
+  )
+}
+
+#' Facts about people as rows, by a formula
+#' @noRd
+facts_of_rows <- list(method = "", n = 0, calibrated = FALSE, named = FALSE, long = TRUE)
+
+#' Facts about what no formula, table or file gave
+#' @noRd
+facts_of_values <- utils::modifyList(facts_of_rows, list(long = FALSE))
+
+#' Facts about a release of a panel
+#'
+#' A matrix has no name for what it holds, so its outcome is called "outcome", as that of a formula
+#' may be.
+#' @noRd
+facts_of_panel <- function(release) {
+  panel <- release$panel
+  list(
+    method = release$method, n = max(panel$n, panel$treated), named = !is.null(panel$donor_names),
+    calibrated = any(grepl("placebo", release$privacy$steps$step)),
+    long = if (identical(panel$outcome, "outcome")) NA else TRUE
+  )
+}
+
+#' A privacy record with what has become known since it was written
+#' @param privacy (`list`)\cr of a release or a fit; without a `version` it is of 0.2.0 or older.
+#' @param facts (`list`)\cr see `advisories()`.
+#' @return The record; where a fault is found, or cannot be excluded (`doubt`), it does not hold,
+#'   for a `reason`.
+#' @noRd
+known_privacy <- function(privacy, facts = facts_of_rows) {
+  if (!privacy$private || !privacy$holds || isTRUE(privacy$looked)) {
+    return(privacy)
+  }
+  open <- Filter(function(one) at_most_version(privacy$version, one$until), advisories())
+  if (!length(open)) {
+    return(privacy)
+  }
+  found <- vapply(open, function(one) one$found(facts), NA)
+  faults <- function(which) vapply(open[which], `[[`, "", "fault")
+  privacy$looked <- TRUE
+  if (any(found, na.rm = TRUE)) {
+    privacy$holds <- FALSE
+    privacy$reason <- paste("version 0.2.0 had a fault:", paste(faults(which(found)),
+      collapse = "; "))
+  } else if (anyNA(found)) {
+    privacy$holds <- FALSE
+    privacy$doubt <- TRUE
+    privacy$reason <- paste0(
+      "it was made by version ", privacy$version %||% "0.2.0 or older", ", and what is kept does ",
+      "not show whether one of that version's faults is in it: ",
+      paste(faults(which(is.na(found))), collapse = "; "),
+      ". Where none was, the guarantee holds"
+    )
+  }
+  privacy
+}
+
+#' Is a version this one or older? None is the oldest.
+#' @noRd
+at_most_version <- function(version, last) {
+  plain <- is.character(version) && length(version) == 1L &&
+    grepl("^[0-9]+([.-][0-9]+)*$", version)
+  !plain || utils::compareVersion(version, last) <= 0
+}
+
+#' A release or a fit whose privacy record is known
+#' @noRd
+known_release <- function(x) {
+  facts <- if (inherits(x, "dp_release")) facts_of_panel(x) else facts_of_rows
+  x$privacy <- known_privacy(x$privacy, facts)
+  x
+}

@@ -1,0 +1,153 @@
+# From a cell to a number or a level: the one rule of every verb and source. What a cell becomes
+# depends on itself, on its column's public class and on public bounds. No cell makes an error.
+#
+# Numbers are themselves; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. What cannot
+# be read is missing. With bounds, a number beyond them, infinite or not, is the nearest bound.
+# SQL says the same in R/source-cells.R, the reader of CSV in rows/csv.hpp.
+
+#' What a column holds, by its class alone
+#' @return `"number"`, `"flag"`, `"text"`, `"factor"`, `"date"` or `"other"`.
+#' @noRd
+cell_kind <- function(x) {
+  type <- typeof(x)
+  if (length(attr(x, "dim")) > 0L) {
+    "other"
+  } else if (type == "integer" && inherits(x, "factor")) {
+    "factor"
+  } else if (type %in% c("integer", "double") && inherits(x, c("Date", "POSIXct"))) {
+    "date"
+  } else if (inherits(x, c("POSIXlt", "difftime"))) {
+    # Units of a span of time may have been chosen by all its values.
+    "other"
+  } else {
+    switch(type, integer = , double = "number", logical = "flag", character = "text", "other")
+  }
+}
+
+#' Cells as doubles with no class and no attributes: no method of a class is called
+#' @param x (`vector`)\cr a column of any kind but `"other"`. PRIVATE.
+#' @return `double`, `NA` or `NaN` where there is no number.
+#' @noRd
+cell_numbers <- function(x) {
+  if (is.double(x) && is.null(attributes(x))) {
+    return(x)
+  }
+  kind <- cell_kind(x)
+  if (kind == "factor") {
+    return(text_numbers(attr(x, "levels"))[factor_codes(x)])
+  }
+  large <- inherits(x, "integer64")
+  attributes(x) <- NULL
+  if (kind == "text") text_numbers(x) else if (large) whole_64(x) else as.double(x)
+}
+
+factor_codes <- function(x) {
+  attributes(x) <- NULL
+  x
+}
+
+#' Cells as text with no class: of a number its digits, missing where no encoding makes it readable
+#' @noRd
+cell_text <- function(x) {
+  switch(cell_kind(x),
+    factor = readable(as.character(attr(x, "levels")))[factor_codes(x)],
+    text = {
+      attributes(x) <- NULL
+      readable(x)
+    },
+    date = digits_of(x, inherits(x, "Date")),
+    flag = c("FALSE", "TRUE")[cell_numbers(x) + 1],
+    digits_of(x, FALSE)
+  )
+}
+
+digits_of <- function(x, days) {
+  x <- cell_numbers(x)
+  if (days) {
+    return(format(structure(x, class = "Date"), "%Y-%m-%d"))
+  }
+  out <- as.character(x)
+  out[is.na(x)] <- NA
+  whole <- which(x == floor(x) & abs(x) < 1e15)
+  out[whole] <- sprintf("%.0f", x[whole])
+  out
+}
+
+#' Which of the public levels each cell holds, `NA` for none of them
+#'
+#' Text holds the level with the same bytes. Numbers and flags hold the level that reads as the same
+#' number, and so does text where levels are numbers, or TRUE and FALSE.
+#' @param levels (`character`). PUBLIC.
+#' @param codes (`flag`)\cr were they given as numbers?
+#' @noRd
+cell_levels <- function(x, levels, codes = FALSE) {
+  text <- cell_kind(x) %in% c("text", "factor", "date")
+  if (text && !codes && !setequal(levels, c("FALSE", "TRUE"))) {
+    return(match(cell_text(x), levels))
+  }
+  match(cell_numbers(x), text_numbers(levels), incomparables = NA)
+}
+
+#' Text as numbers: decimal digits with a point and an exponent, "Inf", or a word for a flag
+#'
+#' Blanks around them do not count. "1,5", "0x10", "NA", "" and anything else are missing; beyond the
+#' doubles a number is infinite, and next to zero it is zero.
+#' @param x (`character`).
+#' @noRd
+text_numbers <- function(x) {
+  x <- readable(x)
+  out <- rep(NA_real_, length(x))
+  has <- function(pattern, x) grepl(paste0("^[ \t]*+(?:", pattern, ")[ \t]*+$"), x, perl = TRUE,
+    useBytes = TRUE)
+  digits <- which(has("[+-]?+(?:[0-9]++(?:[.][0-9]*+)?+|[.][0-9]++)(?:[eE][+-]?+[0-9]++)?+", x))
+  out[digits] <- as.numeric(x[digits])
+  left <- setdiff(which(!is.na(x)), digits)
+  for (k in seq_along(number_words)) {
+    out[left[has(names(number_words)[[k]], x[left])]] <- number_words[[k]]
+  }
+  out
+}
+
+number_words <- c(
+  "[+]?(?i:inf|infinity)" = Inf, "-(?i:inf|infinity)" = -Inf, "TRUE|True|true|T" = 1,
+  "FALSE|False|false|F" = 0
+)
+
+#' 64-bit integers, whose bits stand in doubles
+#' @noRd
+whole_64 <- function(x) {
+  words <- readBin(writeBin(as.double(x), raw(), endian = "little"), "integer", 2L * length(x),
+    size = 4L, endian = "little")
+  words <- matrix(as.double(words), 2L)
+  # R reads the smallest of 32 bits as missing.
+  words[is.na(words)] <- -2^31
+  out <- words[2L, ] * 2^32 + words[1L, ] %% 2^32
+  out[out == -2^63] <- NA
+  out
+}
+
+#' Strings without those that no encoding makes readable, which are missing
+#'
+#' R makes an error of comparing or converting one of these: a person's cell would tell of itself,
+#' some messages even its value.
+#' @param x (`any`). PRIVATE.
+#' @noRd
+readable <- function(x) {
+  if (is.character(x)) x[!validEnc(x) | Encoding(x) == "bytes"] <- NA_character_
+  x
+}
+
+#' Numbers moved into their bounds, by the same rule
+#' @noRd
+within_bounds <- function(x, lower, upper) pmax(pmin(x, upper), lower)
+
+#' A column in code: doubles, or text; `NULL` for a class of which nothing is known
+#'
+#' One column of a matrix is a column.
+#' @noRd
+plain_column <- function(x) {
+  if (length(dim <- attr(x, "dim")) == 2L && dim[[2L]] == 1L) attr(x, "dim") <- NULL
+  switch(cell_kind(x),
+    text = , factor = cell_text(x), number = , flag = , date = cell_numbers(x)
+  )
+}

@@ -1,0 +1,222 @@
+# Cells of an engine's columns as SQL, by the rule of R/cells.R. What a column's type is says the
+# engine, of no rows: cells have no part in it.
+#
+# Engines read text as numbers in their own ways, some with an error. So text is read here: as
+# blocks of a table pass, or when a file is copied (R/source-files.R), which leaves a number beside
+# each cell.
+
+#' Columns in queries about a row: how they are called, what they hold
+#' @param given (`list` or `NULL`)\cr checked bounds by name.
+#' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, of columns that
+#'   have a number beside each cell; `given`, `dialect`, `call`, `quote`.
+#' @noRd
+cell_row <- function(table, names, call, given = NULL) {
+  con <- table$con
+  list(
+    short = stats::setNames(lapply(names, quoted, con = con), names),
+    types = column_types(table, names, call), numbers = table$numbers, given = given,
+    dialect = table$dialect, call = call,
+    quote = function(x) as.character(DBI::dbQuoteString(con, x))
+  )
+}
+
+#' What columns hold, from a reading of no rows
+#' @return By name: `"number"`; `"exact"`, decimal digits without end; `"text"`; `"cell"`, text of a
+#'   file, with a number beside it; `"flag"`; `"any"` or `"other"`.
+#' @noRd
+column_types <- function(table, names, call) {
+  looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), call, TRUE,
+    what = "Looking at the table"
+  )
+  types <- vapply(looked[names], function(x) {
+    switch(cell_kind(x),
+      text = , factor = "text", number = "number",
+      # SQLite has no flags; it says so of columns of which it knows no type.
+      flag = if (table$dialect$name == "sqlite") "any" else "flag", "other"
+    )
+  }, "")
+  types[types == "text" & names %in% names(table$numbers)] <- "cell"
+  numbers <- which(types == "number")
+  if (length(numbers) && !is.null(table$dialect$type)) {
+    asked <- vapply(names[numbers], function(name) {
+      table$dialect$type(quoted(table$con, name), table$from)
+    }, "")
+    said <- run_sql(table$con, paste("SELECT", paste(asked, "AS", paste0("t", seq_along(asked)),
+      collapse = ", ")), call, TRUE, what = "Looking at the table")
+    types[numbers[unlist(said) == table$dialect$endless]] <- "exact"
+  }
+  types
+}
+
+#' A column as a double, NULL where it holds no number
+#' @section Errors: `dpsc_error_data` for text, by its type.
+#' @noRd
+number_column <- function(name, row) {
+  column <- row$short[[name]]
+  switch(row$types[[name]],
+    double = column,
+    number = row$dialect$number(column),
+    exact = row$dialect$exact(column),
+    any = paste0("(", row$dialect$number(column), ")"),
+    cell = row$numbers[[name]],
+    flag = paste0("(CASE WHEN ", column, " THEN ", sql_real(1, row$dialect), " WHEN NOT ", column,
+      " THEN ", sql_real(0, row$dialect), " END)"),
+    abort(c(
+      "Column {.code {name}} is not numeric in the database.",
+      i = "Cast it there, give its public levels in {.arg bounds}, or say {.code compute = \"here\"}."
+    ), c("data", "panel"), row$call)
+  )
+}
+
+#' Does a column hold this level?
+#' @noRd
+holds_level <- function(name, level, row) {
+  column <- row$short[[name]]
+  type <- row$types[[name]]
+  of_flag <- level %in% c("FALSE", "TRUE")
+  if (type == "flag") {
+    return(if (!of_flag) "(1 = 0)" else if (level == "TRUE") column else paste("NOT", column))
+  }
+  if (type == "text") {
+    return(paste(column, "=", row$quote(level)))
+  }
+  # A flag of an engine that has none is 0 or 1.
+  value <- if (of_flag) as.double(level == "TRUE") else suppressWarnings(as.double(level))
+  # A loose engine's column of numbers may hold text.
+  of_any <- type == "any" || row$dialect$loose
+  if (of_any && is.na(value)) {
+    return(paste(column, "=", row$quote(level)))
+  }
+  if (is.na(value)) {
+    return("(1 = 0)")
+  }
+  same <- paste(number_column(name, row), "=", sql_real(value, row$dialect))
+  if (of_any) paste0("(", same, " OR ", column, " = ", row$quote(level), ")") else same
+}
+
+#' A column in a condition on rows, as it is
+#' @noRd
+raw_operand <- function(name, row) {
+  column <- row$short[[name]]
+  switch(row$types[[name]],
+    double = list(text = paste0("(", sql_within(column, NULL, row$dialect), ")"), type = "number"),
+    text = list(text = column, type = "text"),
+    flag = list(text = column, type = "flag")
+  )
+}
+
+#' A variable of the formula in a condition: within its range, or one of its levels
+#' @noRd
+bounded_operand <- function(name, row) {
+  bound <- row$given[[name]]
+  if (is.null(bound$levels)) {
+    within <- sql_within(number_column(name, row), c(bound$lower, bound$upper), row$dialect)
+    return(list(text = paste0("(", within, ")"), type = "number"))
+  }
+  holds <- vapply(bound$levels, holds_level, "", name = name, row = row)
+  if (identical(bound$levels, c("FALSE", "TRUE"))) {
+    return(flag_sql("(CASE WHEN ", holds[["TRUE"]], " THEN 1 WHEN ", holds[["FALSE"]],
+      " THEN 0 END = 1)"))
+  }
+  shown <- if (isTRUE(bound$codes)) {
+    vapply(as.double(bound$levels), sql_real, "", row$dialect)
+  } else {
+    row$quote(bound$levels)
+  }
+  list(
+    text = paste0("(CASE ", paste0("WHEN ", holds, " THEN ", shown, collapse = " "), " END)"),
+    type = if (isTRUE(bound$codes)) "number" else "text"
+  )
+}
+
+#' A table whose outcome is a column of doubles
+#' @return The table, with `y`, that column's name in SQL.
+#' @section Errors: `dpsc_error_panel` for a column of text, by its type.
+#' @noRd
+with_outcome <- function(table, outcome, call) {
+  row <- cell_row(table, outcome, call)
+  type <- row$types[[outcome]]
+  table$y <- quoted(table$con, outcome)
+  if (type == "cell") {
+    table$y <- table$numbers[[outcome]]
+  } else if (type != "number" || table$dialect$loose) {
+    table$from <- paste0("(SELECT s.*, ", number_column(outcome, row), " AS dpsc_y FROM ",
+      table$from, ") s")
+    table$y <- "dpsc_y"
+  }
+  table
+}
+
+#' Cells of treated people, which R reads: outcome, then covariates
+#'
+#' R gives a column the type of its first value. So every cell says by itself what it is, by the
+#' rule of the donors' cells.
+#' @param table (`dp_table`)\cr from [with_outcome()].
+#' @param declared (`list`)\cr covariates by name, from [split_bounds()].
+#' @param hide (`flag`)\cr are these people protected?
+#' @return Columns as SQL.
+#' @noRd
+treated_cells <- function(table, declared, hide, call) {
+  row <- cell_row(table, names(declared), call)
+  covariates <- vapply(names(declared), function(name) {
+    levels <- declared[[name]]
+    type <- row$types[[name]]
+    column <- row$short[[name]]
+    if (!is.character(levels)) {
+      ranged <- type == "cell" || (type != "text" && (hide || is.numeric(levels)))
+      return(if (ranged) number_column(name, row) else column)
+    }
+    if (!hide || !(row$dialect$loose || type == "cell")) {
+      return(column)
+    }
+    holds <- vapply(levels, holds_level, "", name = name, row = row)
+    # An unknown level counts as the first.
+    paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " WHEN ",
+      column, " IS NOT NULL THEN ", row$quote(levels[[1L]]), " END")
+  }, "")
+  c(table$y, covariates)
+}
+
+#' A column that R reads block by block: one type in every block, whatever an engine takes its first
+#' value for
+#'
+#' Text is read by R. Where an engine keeps anything in a column, every cell says by itself what it
+#' is: a number, text, or one of the public levels.
+#' @param choice (`list`)\cr of conditions on rows, which take columns as they are.
+#' @noRd
+streamed_column <- function(name, row, choice) {
+  column <- row$short[[name]]
+  type <- row$types[[name]]
+  levels <- row$given[[name]]$levels
+  as_is <- is.null(row$given[[name]]) || name %in% unlist(lapply(choice, all.vars))
+  loose <- row$dialect$loose
+  of_text <- type %in% c("text", "cell") ||
+    (as_is && type == "any" && any(vapply(choice, is_compared_with_text, NA, name = name)))
+  out <- if (of_text && loose) {
+    paste0("CASE WHEN typeof(", column, ") = 'text' THEN ", column, " END")
+  } else if (of_text || type %in% c("flag", "other")) {
+    column
+  } else if (loose && !as_is && !is.null(levels)) {
+    holds <- vapply(levels, holds_level, "", name = name, row = row)
+    paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " END")
+  } else {
+    number_column(name, row)
+  }
+  if (identical(out, column)) column else paste(out, "AS", column)
+}
+
+#' Does code compare this column with a string?
+#' @noRd
+is_compared_with_text <- function(code, name) {
+  if (!is.call(code)) {
+    return(FALSE)
+  }
+  parts <- as.list(code)[-1L]
+  here <- any(vapply(parts, identical, NA, as.name(name))) &&
+    "character" %in% vapply(unlist(lapply(parts, all_constants)), typeof, "")
+  here || any(vapply(parts, is_compared_with_text, NA, name = name))
+}
+
+all_constants <- function(code) {
+  if (is.call(code)) lapply(as.list(code)[-1L], all_constants) else if (!is.symbol(code)) code
+}

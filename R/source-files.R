@@ -1,0 +1,206 @@
+# Files of people's rows: CSV is read by our own strict reader, Parquet by duckdb.
+
+#' @rdname dp_table
+#' @export
+dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups = 1,
+                     memory = NULL) {
+  call <- public_call("dp_files")
+  if (!is.character(files) || !length(files) || anyNA(files)) {
+    abort("{.arg files} must be paths of CSV or Parquet files.", "argument", call)
+  }
+  need_package("DBI", "dp_files()", call)
+  paths <- unlist(lapply(files, function(x) if (grepl("[*?]", x)) Sys.glob(x) else x))
+  absent <- paths[!file.exists(paths)]
+  if (length(absent) || !length(paths)) {
+    abort(c(
+      "There are no such files.", x = if (length(absent)) "Not there: {.path {absent}}."
+    ), "argument", call)
+  }
+  kind <- unique(tolower(sub("[.]gz$", "", paths)))
+  kind <- unique(sub(".*[.]", "", kind))
+  if (length(kind) != 1L || !kind %in% c("csv", "parquet")) {
+    abort(c(
+      "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
+    ), "argument", call)
+  }
+  if (kind == "parquet" && !has_duckdb()) {
+    abort(c(
+      "Parquet files need package {.pkg duckdb}, which is not installed.",
+      i = "Install it, or write CSV files."
+    ), "package", call)
+  }
+  engine <- keep_seed(if (has_duckdb()) files_by_duckdb(memory, call) else files_by_sqlite(call))
+  from <- if (kind == "csv") keep_seed(copied_csv(paths, engine$con, call)) else {
+    paste0("read_parquet([", paste(DBI::dbQuoteString(engine$con, paths), collapse = ", "), "]) s")
+  }
+  out <- new_table(engine$con, from, index, outcome, "here", FALSE, block, groups, call)
+  if (kind == "csv") out <- with_numbers(out, call)
+  # Closes the engine when the object is gone.
+  out$state$engine <- engine
+  class(out) <- c("dp_files", class(out))
+  out
+}
+
+has_duckdb <- function() nzchar(system.file(package = "duckdb"))
+
+connect_duckdb <- function() {
+  DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
+}
+
+files_by_duckdb <- function(memory, call) {
+  con <- connect_duckdb()
+  finish <- new.env(parent = emptyenv())
+  reg.finalizer(finish, function(e) close_quietly(con), onexit = TRUE)
+  if (!is.null(memory)) {
+    run_sql(con, paste0("SET memory_limit = ", DBI::dbQuoteString(con, memory)), call)
+  }
+  list(con = con, finish = finish)
+}
+
+files_by_sqlite <- function(call) {
+  need_package("RSQLite", "CSV files without duckdb", call)
+  path <- tempfile("dpsc", fileext = ".sqlite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), path)
+  finish <- new.env(parent = emptyenv())
+  reg.finalizer(finish, function(e) {
+    close_quietly(con)
+    unlink(path)
+  }, onexit = TRUE)
+  list(con = con, finish = finish)
+}
+
+# CSV ---------------------------------------------------------------------------------------------
+
+#' CSV files as a table of text, with what each cell is as a number beside it
+#'
+#' Commas, double quotes and a header: nothing is guessed. Types are those of the verb's bounds.
+#' @return What stands after FROM.
+#' @noRd
+copied_csv <- function(paths, con, call) {
+  names <- NULL
+  done <- tryCatch(
+    withCallingHandlers(
+      {
+        for (path in paths) names <- copy_csv(path, con, names)
+        TRUE
+      },
+      warning = function(w) tryInvokeRestart("muffleWarning")
+    ),
+    error = function(e) FALSE
+  )
+  if (!done) {
+    abort(c(
+      "The files could not be read as CSV with the same columns.",
+      i = "The first line must name the columns, separated by commas, each once."
+    ), "argument", call)
+  }
+  csv_from(con, names)
+}
+
+# How much of a file is read at a time.
+csv_bytes <- 2^22
+
+#' @return Names of the columns.
+#' @noRd
+copy_csv <- function(path, con, names) {
+  file <- gzfile(path, "rb")
+  on.exit(close(file))
+  rest <- raw()
+  repeat {
+    bytes <- readBin(file, "raw", csv_bytes)
+    last <- !length(bytes)
+    rest <- c(rest, bytes)
+    if (last || as.raw(10L) %in% bytes) break
+  }
+  end <- match(as.raw(10L), rest, nomatch = length(rest) + 1L)
+  found <- csv_names(rest[seq_len(end - 1L)])
+  if (!is.null(names) && !identical(found, names)) stop("other columns")
+  rest <- rest[-seq_len(min(end, length(rest)))]
+  written <- FALSE
+  repeat {
+    lines <- csv_cells_cpp(rest, length(found), last)
+    if (length(lines$cells[[1L]]) || (is.null(names) && !written)) {
+      DBI::dbWriteTable(con, "rows", csv_block(lines$cells, found), append = written ||
+        !is.null(names))
+      written <- TRUE
+    }
+    if (last) {
+      return(found)
+    }
+    bytes <- readBin(file, "raw", csv_bytes)
+    last <- !length(bytes)
+    rest <- c(rest[seq_along(rest) > lines$used], bytes)
+  }
+}
+
+#' Names of a header, which must differ
+#' @noRd
+csv_names <- function(line) {
+  mark <- as.raw(c(0xef, 0xbb, 0xbf))
+  if (identical(line[1:3], mark)) line <- line[-(1:3)]
+  if (length(line) && line[[length(line)]] == as.raw(13L)) line <- line[-length(line)]
+  names <- csv_header_cpp(line)
+  stopifnot(length(names) > 0L, nzchar(names), validEnc(names), !duplicated(tolower(names)),
+    !startsWith(names, "dpsc_"))
+  names
+}
+
+csv_block <- function(cells, names) {
+  cells <- lapply(cells, readable)
+  numbers <- lapply(cells, text_numbers)
+  out <- c(
+    stats::setNames(cells, names), stats::setNames(numbers, paste0("dpsc_n", seq_along(names)))
+  )
+  structure(out, class = "data.frame", row.names = .set_row_names(length(cells[[1L]])))
+}
+
+#' The copied rows, with numbers in the place of some columns' text
+#' @param numeric (`character`)\cr which columns.
+#' @noRd
+csv_from <- function(con, names, numeric = character()) {
+  numbers <- paste0("dpsc_n", seq_along(names))
+  columns <- vapply(names, quoted, "", con = con)
+  is_number <- names %in% numeric
+  shown <- if (dialect_of(con)$loose) {
+    # R has whole numbers where an engine has.
+    paste0("CASE WHEN ", numbers, " = CAST(", numbers, " AS INTEGER) THEN CAST(", numbers,
+      " AS INTEGER) ELSE ", numbers, " END")
+  } else {
+    numbers
+  }
+  columns[is_number] <- paste(shown[is_number], "AS", columns[is_number])
+  paste0("(SELECT ", paste(c(columns, numbers), collapse = ", "), " FROM rows) s")
+}
+
+#' A table of copied files: its columns, and periods as numbers if all of them, which are public,
+#' are whole ones
+#' @noRd
+with_numbers <- function(table, call) {
+  names <- table$fields[!startsWith(table$fields, "dpsc_n")]
+  table$numbers <- stats::setNames(paste0("dpsc_n", seq_along(names)), names)
+  table$fields <- names
+  if (is.null(table$index)) {
+    return(table)
+  }
+  periods <- run_sql(table$con, paste(
+    "SELECT DISTINCT", quoted(table$con, table$index[[2L]]), "FROM rows LIMIT 2000"
+  ), call, TRUE)[[1L]]
+  values <- text_numbers(periods[!is.na(periods)])
+  whole <- length(values) > 0L && !anyNA(values) && all(is.finite(values) & values == floor(values))
+  with_index_of(table, "", if (whole) 0 else "")
+}
+
+#' Units and periods as what they are declared to be: numbers or text
+#' @param unit,periods (`vector`)\cr declared ones. PUBLIC.
+#' @noRd
+with_index_of <- function(table, unit, periods) {
+  if (is.null(table$numbers)) {
+    return(table)
+  }
+  is_number <- c(is.numeric(unit), is.numeric(periods))
+  table$from <- csv_from(table$con, names(table$numbers), table$index[is_number])
+  table$kinds <- stats::setNames(
+    lapply(is_number, function(number) if (number) numeric() else character()), table$index
+  )
+  table
+}

@@ -1,0 +1,49 @@
+# Files of earlier versions: how tests read them, and which of their numbers are pinned.
+
+# The target that the releases of fixtures/0.2.0 were made for.
+release_target <- function(periods) 0.3 * sin(seq_len(periods) / 2) + 0.01 * seq_len(periods)
+
+# Whatever a file holds. Warnings are those of a target that is not the release's own.
+read_old <- function(file) {
+  switch(tools::file_ext(file),
+    json = read_release(file), rds = readRDS(file), state = resume_stream(file)
+  )
+}
+
+# A fit, also of a release that is none yet; releases that protect the treated serve their own.
+fit_old <- function(object) {
+  if (!inherits(object, "dp_release")) return(object)
+  panel <- object$panel
+  if (!is.null(panel$treated)) return(suppressWarnings(dp_synth(object)))
+  target <- release_target(length(panel$times))
+  own <- object$settings$target
+  if (object$method != "gram") target[seq_along(own)] <- own
+  dates <- object$statistics$cohorts$T0
+  rows <- rbind(target, if (!is.null(dates)) target / 2)
+  covariates <- matrix(30, nrow(rows), NROW(panel$covariates))
+  suppressWarnings(dp_synth(object,
+    target = rows, T0 = dates, covariates = if (length(covariates)) covariates
+  ))
+}
+
+# What stays of a file: its budget, its noise, what it released and what follows from that.
+pins_of <- function(file) {
+  object <- read_old(file)
+  fit <- fit_old(object)
+  privacy <- object$privacy
+  total <- function(x) sum(as.numeric(unlist(x)), na.rm = TRUE)
+  steps <- privacy$steps
+  table <- as.data.frame(tidy(fit))
+  numbers <- c(
+    epsilon = privacy$epsilon, delta = privacy$delta, holds = as.numeric(privacy$holds),
+    steps = NROW(steps), scales = total(steps$scale), sensitivities = total(steps$sensitivity),
+    estimates = sum(abs(table$estimate)), errors = total(table$std.error)
+  )
+  data.frame(file = basename(file), number = names(numbers), value = unname(numbers))
+}
+
+release_pins <- function(files) {
+  pins <- do.call(rbind, lapply(files, pins_of))
+  pins$value <- sprintf("%.15g", pins$value)
+  pins
+}

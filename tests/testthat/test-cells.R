@@ -1,0 +1,236 @@
+# A cell becomes a number or a level by `bounds` alone: one hostile cell moves its own row, makes no
+# error and loses no row, wherever rows are.
+
+test_that("text is a number by one rule", {
+  expect_identical(
+    is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
+  )
+  known <- !is.na(hostile_numbers$number)
+  expect_equal(text_numbers(hostile_numbers$text)[known], hostile_numbers$number[known],
+    tolerance = 1e-15)
+  expect_identical(text_numbers(character()), numeric())
+  # A very long one takes no time.
+  expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
+})
+
+test_that("cells of every class are plain numbers, by no method of theirs", {
+  calls <- 0
+  for (generic in c("as.vector", "as.double", "as.character", "is.na", "length", "[")) {
+    registerS3method(generic, "greedy_cells", function(x, ...) {
+      calls <<- calls + 1
+      rep(9, 3)
+    }, envir = baseenv())
+  }
+  greedy <- structure(c(1, 2, 3), class = "greedy_cells")
+  expect_identical(cell_numbers(greedy), c(1, 2, 3))
+  expect_identical(cell_text(greedy), c("1", "2", "3"))
+  expect_identical(plain_column(greedy), c(1, 2, 3))
+  expect_identical(calls, 0)
+  expect_identical(cell_numbers(1:3), c(1, 2, 3))
+  expect_identical(cell_numbers(c(TRUE, NA)), c(1, NA))
+  expect_identical(cell_numbers(factor(c("10", "2", "z"))), c(10, 2, NA))
+  expect_identical(cell_text(ordered(c("b", "a"), c("b", "a"))), c("b", "a"))
+  expect_identical(cell_text(c(100000, 1.5, NaN)), c("100000", "1.5", NA))
+  expect_identical(cell_text(100000L), "100000")
+  expect_identical(plain_column(as.Date("1970-01-11")), 10)
+  expect_null(plain_column(as.difftime(1, units = "days")))
+  expect_null(plain_column(list(1)))
+  expect_null(plain_column(1i))
+  skip_if_not_installed("bit64")
+  long <- bit64::as.integer64(c("1", "-1", NA, "2147483648", "-2147483648", "9007199254740992"))
+  expect_identical(cell_numbers(long), c(1, -1, NA, 2^31, -2^31, 2^53))
+})
+
+test_that("a cell holds a level by its text, or by its number", {
+  place <- match(hostile_levels$level, hostile_bounds$g)
+  expect_identical(cell_levels(hostile_levels$text, hostile_bounds$g), place)
+  expect_identical(cell_levels(factor(hostile_levels$text[1:8]), hostile_bounds$g), place[1:8])
+  expect_identical(cell_levels(c(1, 2, 3, NaN), hostile_bounds$g), c(1L, 2L, NA, NA))
+  expect_identical(cell_levels(c("01", "1", "2.0", "x"), c("1", "2"), TRUE), c(1L, 1L, 2L, NA))
+  expect_identical(cell_levels(c("T", "false", "1", "no"), c("FALSE", "TRUE")), c(2L, 1L, 2L, NA))
+  expect_identical(cell_levels(c(0, 1, 2), c("FALSE", "TRUE")), c(1L, 2L, NA))
+  expect_identical(cell_levels(c(TRUE, NA), c("FALSE", "TRUE")), c(2L, NA))
+  # Integers and doubles are one number: text of 100000 differs in R.
+  expect_identical(cell_levels(100000L, "100000"), cell_levels(1e5, "100000"))
+})
+
+# The same cell in a data frame, whose column becomes one of text, and in blocks.
+test_that("a hostile cell of a data frame or of a block moves its own row", {
+  n <- 20
+  data <- hostile_rows(n)
+  good <- chosen_rows(hostile_columns(), data, list(), TRUE, NULL)
+  for (at in c(1L, 7L, n)) {
+    for (k in seq_len(nrow(hostile_numbers))) {
+      bad <- data
+      bad$x <- replace(as.character(data$x), at, hostile_numbers$text[[k]])
+      made <- chosen_rows(hostile_columns(), bad, list(), TRUE, NULL)
+      expect_identical(made[-at, ], good[-at, ])
+      expected <- data[at, ]
+      expected$x <- hostile_numbers$number[[k]]
+      expect_equal(made[at, , drop = FALSE],
+        chosen_rows(hostile_columns(), expected, list(), TRUE, NULL), tolerance = 1e-15)
+      bad$x <- factor(bad$x)
+      expect_identical(chosen_rows(hostile_columns(), bad, list(), TRUE, NULL), made)
+    }
+    for (k in seq_len(nrow(hostile_levels))) {
+      bad <- data
+      bad$g[[at]] <- hostile_levels$text[[k]]
+      made <- chosen_rows(hostile_columns(), bad, list(), TRUE, NULL)
+      expect_identical(made[-at, ], good[-at, ])
+    }
+  }
+  bad <- data
+  bad$x <- replace(as.character(data$x), 7, "maybe")
+  whole <- dp_chunks(list(data[1:5, ], bad[6:n, ]))
+  blocks <- lm_source(hostile_columns(), whole, list(), TRUE, NULL)
+  data$x[[7L]] <- NA
+  expect_identical(sorted_rows(gather_rows(blocks$table)), rows_of_frame(data))
+})
+
+test_that("every verb reads text as numbers, and none makes an error of a cell", {
+  data <- hostile_rows(120)
+  bad <- data
+  bad$x <- replace(as.character(data$x), 7, "maybe")
+  good <- data
+  good$x[[7L]] <- NA
+  seeded <- dp_control(rng = "R")
+  same <- function(fit) {
+    withr::local_seed(2)
+    a <- suppressWarnings(fit(good))
+    withr::local_seed(2)
+    expect_identical(coef(suppressWarnings(fit(bad))), coef(a))
+  }
+  same(function(x) dp_lm(y ~ x, x, epsilon = 4, bounds = hostile_bounds, control = seeded))
+  same(function(x) {
+    dp_lm(I(y + x) ~ g, x, epsilon = 4, bounds = hostile_bounds, control = seeded, subset = x < 15)
+  })
+  same(function(x) {
+    dp_glm(I(y > 5) ~ x, x, epsilon = 4, bounds = hostile_bounds, control = seeded,
+      family = "binomial")
+  })
+  online <- new_columns(y ~ x + g, hostile_bounds, "gaussian", NULL)
+  expect_identical(table_of_rows(online, bad), table_of_rows(online, good))
+})
+
+# Files -------------------------------------------------------------------------------------------
+
+write_lines <- function(lines, ...) {
+  path <- withr::local_tempfile(fileext = ".csv", .local_envir = parent.frame())
+  writeBin(as.raw(unlist(lapply(paste0(c(...), lines, "\n"), charToRaw))), path)
+  path
+}
+
+plain_lines <- function(data) paste(data$y, data$x, paste0("\"", data$g, "\""), sep = ",")
+
+test_that("a hostile line of a CSV file is one row, its own", {
+  skip_if_not_installed("RSQLite")
+  data <- hostile_rows(12)
+  for (at in c(1L, 7L, 12L)) {
+    for (case in hostile_lines) {
+      lines <- plain_lines(data)
+      lines[[at]] <- case[[1L]]
+      path <- write_lines(c("y,x,g", lines))
+      expected <- data
+      expected[at, ] <- case[[2L]]
+      for (bytes in if (at == 7L) c(2^22, 5) else 2^22) {
+        with_internal("csv_bytes", bytes, {
+          expect_identical(rows_of_source(dp_files(path, block = 5)), rows_of_frame(expected),
+            label = paste(at, encodeString(case[[1L]])))
+        })
+      }
+    }
+  }
+})
+
+test_that("a hostile cell of a CSV file moves its own row", {
+  skip_if_not_installed("RSQLite")
+  data <- hostile_rows(12)
+  quoted <- function(x) paste0("\"", gsub("\"", "\"\"", x, useBytes = TRUE), "\"")
+  at <- 1L
+  for (k in seq_len(nrow(hostile_numbers))) {
+    lines <- plain_lines(data)
+    lines[[at]] <- paste(data$y[[at]], quoted(hostile_numbers$text[[k]]), data$g[[at]], sep = ",")
+    expected <- data
+    expected$x[[at]] <- hostile_numbers$number[[k]]
+    expect_equal(rows_of_source(dp_files(write_lines(c("y,x,g", lines)))), rows_of_frame(expected),
+      tolerance = 1e-15, label = hostile_numbers$text[[k]])
+  }
+  # A byte that no string holds, and a file without a last end of line.
+  path <- write_lines(c("y,x,g", plain_lines(data)))
+  bytes <- readBin(path, "raw", 1e5)
+  ends <- which(bytes == as.raw(10L))
+  bytes[[ends[[1L]] + 1L]] <- as.raw(0L)
+  writeBin(bytes[-length(bytes)], path)
+  expected <- data
+  expected$y[[1L]] <- NA
+  expect_identical(rows_of_source(dp_files(path)), rows_of_frame(expected))
+  # A mark of the byte order, and ends of lines of two bytes.
+  path <- write_lines(paste0(c("y,x,g", plain_lines(data)), "\r"), c("\ufeff", rep("", 12)))
+  expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
+})
+
+test_that("beyond the first 50,000 lines of a CSV file nothing is read in another way", {
+  skip_if_not_installed("RSQLite")
+  n <- 50003L
+  data <- hostile_rows(n)
+  lines <- plain_lines(data)
+  at <- c(1L, 7L, 49999L, 50001L)
+  lines[at] <- c("3,maybe,02", "\"3,4,02", "T,1e400,1", "3,4,\"02")
+  expected <- data
+  expected[at, ] <- list(
+    c(3, NA, 1, NA), c(NA, NA, Inf, NA), c("02", NA, NA, NA)
+  )
+  source <- dp_files(write_lines(c("y,x,g", lines)), block = 20000)
+  expect_identical(rows_of_source(source), rows_of_frame(expected))
+})
+
+test_that("one line of a CSV panel moves its own person, and periods are numbers as before", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(60, 4, 2)
+  folder <- withr::local_tempdir()
+  path <- file.path(folder, "a.csv")
+  utils::write.csv(p$data, path, row.names = FALSE)
+  panel <- function() dp_files(path, c("unit", "week"))
+  expect_identical(seeded(panel()), seeded(utils::read.csv(path)))
+  # Text where a donor's number must be is missing, as it is in a data frame.
+  lines <- readLines(path)
+  donor <- which(p$data$on == 0)[[3L]] + 1L
+  bad <- lines
+  bad[[donor]] <- sub(format(p$data$y[[donor - 1L]], digits = 15), "maybe", bad[[donor]], fixed = TRUE)
+  expect_false(identical(bad, lines))
+  writeLines(bad, path)
+  expect_error(seeded(panel()), class = "dpsc_error_panel")
+})
+
+# Databases ---------------------------------------------------------------------------------------
+
+test_that("a hostile cell of SQLite moves its own row, streamed or summed", {
+  skip_if_not_installed("RSQLite")
+  data <- hostile_rows(40)
+  con <- sqlite_of(data, "people")
+  text <- c("maybe", "5", "", "NaN", "1e400")
+  for (cell in c(paste0("'", text, "'"), "9e999", "-9e999", "x'00ff'", "NULL", "12", "1e-310")) {
+    for (at in c(1L, 7L)) {
+      DBI::dbExecute(con, paste0("UPDATE people SET x = ", cell, " WHERE rowid = ", at))
+      expected <- data
+      number <- suppressWarnings(as.double(cell))
+      # The column's affinity makes a number of '5', as SQLite documents it.
+      held <- DBI::dbGetQuery(con, paste("SELECT typeof(x) AS t, CAST(x AS REAL) AS v FROM people",
+        "WHERE rowid =", at))
+      expected$x[[at]] <- if (held$t %in% c("real", "integer")) held$v else NA
+      expect_identical(rows_of_source(dp_table(con, "people", block = 7)), rows_of_frame(expected))
+      fit <- function(x) {
+        withr::local_seed(9)
+        suppressWarnings(dp_lm(y ~ x + g, x, epsilon = 3, bounds = hostile_bounds,
+          control = dp_control(rng = "R")))
+      }
+      expect_identical(
+        coef(fit(dp_table(con, "people", compute = "database"))), coef(fit(expected))
+      )
+      DBI::dbExecute(con, paste0("UPDATE people SET x = ", data$x[[at]], " WHERE rowid = ", at))
+    }
+  }
+  # A column of text: R reads it.
+  DBI::dbWriteTable(con, "words", transform(data, x = as.character(x)))
+  expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
+})

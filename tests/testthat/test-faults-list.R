@@ -1,0 +1,43 @@
+# The list of planted faults with what notices each (fixtures/faults.csv) and the tests agree. The
+# list may only grow.
+
+faults_listed <- utils::read.csv(test_path("fixtures", "faults.csv"))
+
+# A test that plants faults begins with a comment that has their numbers.
+planted_in <- function(file) {
+  lines <- readLines(test_path(file), encoding = "UTF-8")
+  at <- grep("^  # Plants faults [0-9, ]+[.]$", lines)
+  rows <- lapply(at, function(i) {
+    title <- sub('^test_that[(]"(.*)", [{]$', "\\1", lines[[i - 1L]])
+    ids <- as.integer(strsplit(gsub("[^0-9,]", "", lines[[i]]), ",")[[1L]])
+    data.frame(id = ids, file = file, test = title)
+  })
+  do.call(rbind, rows)
+}
+
+test_that("every fault of the list is planted by the test it names, and the reverse", {
+  files <- list.files(test_path(), "^test-.*[.]R$")
+  planted <- do.call(rbind, lapply(files, planted_in))
+  planted <- planted[order(planted$id), ]
+  expect_identical(planted$id, faults_listed$id)
+  expect_identical(planted$file, faults_listed$file)
+  expect_identical(planted$test, faults_listed$test)
+  # What audits plant by name.
+  expect_identical(setdiff(names(planted_faults()), faults_listed$fault), character())
+})
+
+# Faults are added at the end: none goes, and none is put in the place of another.
+test_that("the list only grows", {
+  expect_gte(nrow(faults_listed), 67L)
+  expect_identical(faults_listed$id, seq_len(nrow(faults_listed)))
+  expect_identical(anyDuplicated(faults_listed$fault), 0L)
+  expect_true(all(nzchar(faults_listed$where)))
+  first <- paste(faults_listed$fault[seq_len(67L)], collapse = "\n")
+  expect_identical(rlang::hash(first), "de4494de4289e71392ea4799bb9b6c15")
+})
+
+test_that("the places where faults are planted exist", {
+  sources <- test_path("..", "..")
+  skip_if_not(file.exists(file.path(sources, "inst", "include")), "the package's sources")
+  expect_true(all(file.exists(file.path(sources, unique(faults_listed$where)))))
+})

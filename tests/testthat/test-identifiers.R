@@ -1,0 +1,327 @@
+# A person's identifier is part of the row that neighbours may change. Two data sets are equal but
+# for one person, who also gets another name and moves in the order of names: nothing that is
+# computed before noise may move by more than one row's worth.
+
+# Donors with names in the order of rows: every second one jumps after the treatment.
+named_people <- function(n, T0 = 4, T1 = 2) {
+  withr::local_seed(5)
+  jump <- rep_len(c(-0.9, 0.9), n)
+  rows <- cbind(matrix(stats::runif(n * T0, -0.2, 0.2), n), matrix(jump, n, T1))
+  list(
+    rows = rows, names = sprintf("p%06d", seq_len(n)), T0 = T0,
+    target = stats::runif(T0 + T1, -0.2, 0.2)
+  )
+}
+
+# One person under another name, who may be another person.
+renamed <- function(p, who, name, row = p$rows[who, ]) {
+  p$names[[who]] <- name
+  p$rows[who, ] <- row
+  p
+}
+
+# Where those at places (from 0, in the order of names) of one data set stand in the other.
+moved_between <- function(from, to) {
+  place <- order(from$names, method = "radix")
+  rank <- order(order(to$names, method = "radix"))
+  function(at) rank[place[at + 1]] - 1
+}
+
+# Rows in an order that is neither that of names nor of time.
+as_long <- function(p) {
+  rows <- rbind(p$rows, p$target)
+  k <- ncol(rows)
+  data <- data.frame(
+    unit = rep(c(p$names, "treated"), k), week = rep(seq_len(k), each = nrow(rows)), y = c(rows),
+    on = as.integer(outer(seq_len(nrow(rows)), seq_len(k), function(i, t) {
+      i == nrow(rows) & t > p$T0
+    }))
+  )
+  withr::local_seed(8)
+  data[sample.int(nrow(data)), ]
+}
+
+by_name <- function(p) p$rows[order(p$names, method = "radix"), ]
+
+# Every second donor, in the order of names, instead of those that were drawn.
+every_second <- function(places) {
+  lapply(places, function(at) rep(seq(0, length(at), by = 2), each = 2)[seq_along(at)])
+}
+
+gram_hook <- function(recorder, planted = FALSE) {
+  function(donors, facts, scale, options, rng) {
+    audit <- function(outputs) {
+      gram_audit_cpp(donors, facts, scale, options, rng, outputs, FALSE)
+    }
+    recorder$batch(function(outputs) {
+      if (!planted) {
+        return(audit(outputs))
+      }
+      first <- if (is.null(outputs)) audit(NULL)
+      places <- if (is.null(outputs)) first$places else attr(outputs, "places")
+      outputs <- outputs %||% lapply(first$calls, `[[`, "output")
+      audit(structure(outputs, places = every_second(places)))
+    }, moments = TRUE)$statistics
+  }
+}
+
+# How far each recorded value moves between two data sets, over its declared sensitivity; the same
+# people calibrate, and stand at the same places, in both.
+moves <- function(from, to, run, planted = FALSE, changes = list()) {
+  recorder <- new_recorder()
+  recorder$moved <- moved_between(from, to)
+  scope <- hooked_namespace(recorder, c(
+    list(gram_release_cpp = gram_hook(recorder, planted)), changes
+  ))
+  hooked <- list(
+    recorder = recorder, ours = TRUE,
+    run = function(p) withr::with_seed(4, suppressWarnings(run(p, scope)))$privacy
+  )
+  table <- replayed_calls(hooked, from, to)
+  expect_false(is.null(table))
+  table$ratio
+}
+
+control <- dp_control(rng = "R")
+fitted_to <- function(p, data, scope, ...) {
+  index <- if (is.data.frame(data)) list(index = c("unit", "week"))
+  do.call(scope$dp_release.formula, c(
+    list(y ~ on, data, epsilon = 1, bounds = c(-1, 1), control = control), index, list(...)
+  ))
+}
+
+from_data_frame <- function(p, scope) fitted_to(p, as_long(p), scope)
+from_matrix <- function(p, scope) {
+  scope$dp_release.matrix(by_name(p),
+    target = p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1), control = control
+  )
+}
+from_chunks <- function(p, scope) {
+  rows <- by_name(p)
+  cut <- nrow(rows) %/% 3
+  scope$dp_release.dp_chunks(dp_chunks(list(rows[1:cut, ], rows[-(1:cut), ])),
+    target = p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1), control = control
+  )
+}
+from_table <- function(...) {
+  function(p, scope) {
+    con <- sqlite_of(as_long(p))
+    fitted_to(p, in_sqlite(con, block = 4000, ...), scope)
+  }
+}
+from_places <- function(p, scope) {
+  data <- as_long(p)
+  north <- data$unit == "treated" | data$unit %in% p$names[seq_len(length(p$names) %/% 2)]
+  con <- sqlite_of(data[north, ], "north")
+  DBI::dbWriteTable(con, "south", data[!north, ])
+  fitted_to(p, dp_sources(list(
+    in_sqlite(con, name = "north", compute = "database", calibrate = TRUE),
+    in_sqlite(con, name = "south", compute = "here", block = 2000)
+  )), scope)
+}
+
+far_row <- function(p) -p$rows[1, ] * 1.1
+
+test_that("with 10,001 donors no name decides who calibrates, wherever the rows are", {
+  p <- named_people(10001)
+  last <- renamed(p, 1, "z", far_row(p))
+  sources <- list(
+    matrix = from_matrix, chunks = from_chunks, data_frame = from_data_frame
+  )
+  if (requireNamespace("RSQLite", quietly = TRUE)) {
+    sources <- c(sources, list(
+      here = from_table(), database = from_table(compute = "database", calibrate = TRUE)
+    ))
+  }
+  for (name in names(sources)) {
+    expect_lte(max(moves(p, last, sources[[name]])), 1 + 1e-9, label = name)
+    # Every second donor in the order of names: found out in each source.
+    expect_gt(max(moves(p, last, sources[[name]], planted = TRUE)), 1.5, label = name)
+  }
+  # To the middle, and nothing but the name.
+  expect_lte(max(moves(p, renamed(p, 1, "p005000x", far_row(p)), from_matrix)), 1 + 1e-9)
+  expect_identical(max(moves(p, renamed(p, 10001, "a"), from_matrix)), 0)
+})
+
+test_that("several places and workers are handed one list", {
+  skip_if_not_installed("RSQLite")
+  p <- named_people(10001)
+  # In one's own place: the first of the first half.
+  other <- renamed(p, 1, "p004000x", far_row(p))
+  expect_lte(max(moves(p, other, from_places)), 1 + 1e-9)
+  expect_gt(max(moves(p, other, from_places, planted = TRUE)), 1.5)
+  # What a worker is asked for is what it holds of the list.
+  rows <- matrix(seq_len(20), 10)
+  places <- c(0, 3, 4, 9)
+  worker_state$token <- "t"
+  withr::defer(worker_state$token <- worker_state$rows <- NULL)
+  for (held in list(rows, dp_chunks(list(rows[1:4, ], rows[5:10, ])))) {
+    worker_state$rows <- held
+    expect_identical(worker_sample("t", places), rows[places + 1, ])
+    expect_identical(worker_sample("t", NULL), rows)
+    expect_identical(nrow(worker_sample("t", numeric())), 0L)
+  }
+})
+
+test_that("places are drawn from bits alone, and are in no object and no statement", {
+  p <- named_people(10001)
+  recorder <- new_recorder()
+  scope <- hooked_namespace(recorder)
+  drawn <- function(p) {
+    recorder$start("record")
+    release <- withr::with_seed(4, suppressWarnings(from_matrix(p, scope)))
+    list(places = recorder$places, release = release)
+  }
+  one <- drawn(p)
+  expect_length(one$places, 1L)
+  at <- one$places[[1L]]
+  expect_length(unique(at), 10000L)
+  expect_true(all(at >= 0 & at <= 10000 & at == floor(at)))
+  # Another person, another name: the same places.
+  expect_identical(drawn(renamed(p, 7, "a", far_row(p)))$places, one$places)
+  lengths_in <- function(x) {
+    if (is.list(x)) c(0, unlist(lapply(unclass(x), lengths_in))) else length(x)
+  }
+  expect_lt(max(lengths_in(one$release)), 5000)
+  skip_if_not_installed("RSQLite")
+  con <- sqlite_of(as_long(p))
+  statements <- logged_sql(seeded(
+    in_sqlite(con, compute = "database", calibrate = TRUE), formula = y ~ on
+  ))
+  expect_lt(max(nchar(grep("dpsc_u", statements, value = TRUE))), 500)
+  expect_false(any(grepl("_at", DBI::dbListTables(con))))
+})
+
+test_that("with few donors a name alone changes nothing: verbs, methods and sources", {
+  p <- named_people(60)
+  names <- list(first = "a", last = "z", middle = "p000030x")
+  seeded_fit <- function(p, run) {
+    suppressWarnings(withr::with_seed(4, run(p, asNamespace("dpsc"))))
+  }
+  everyone <- function(p, scope) {
+    scope$dp_release.matrix(by_name(p),
+      target = p$rows[c(1:30, 1:30), ] * 0.9, T0 = p$T0, epsilon = 4,
+      bounds = c(-1, 1), control = control, protect = "everyone"
+    )
+  }
+  cohorts <- function(p, scope) {
+    scope$dp_release.matrix(by_name(p),
+      target = rbind(p$target, p$target * 0.9), T0 = c(3, 4), epsilon = 3, bounds = c(-1, 1),
+      control = control, protect = "donors"
+    )
+  }
+  growing <- function(p, scope) {
+    out <- scope$dp_synth.matrix(by_name(p),
+      target = p$target, T0 = p$T0, epsilon = 2, bounds = c(-1, 1), control = control, monitor = 2
+    )$release
+    # A random number that tells releases apart.
+    out$statistics$monitor$id <- NULL
+    out
+  }
+  runs <- list(
+    matrix = from_matrix, chunks = from_chunks, data_frame = from_data_frame, everyone = everyone,
+    cohorts = cohorts, growing = growing
+  )
+  if (requireNamespace("RSQLite", quietly = TRUE)) {
+    runs <- c(runs, list(
+      here = from_table(), database = from_table(compute = "database", calibrate = TRUE),
+      groups = from_table(groups = 7), places = from_places
+    ))
+  }
+  for (run in names(runs)) {
+    reference <- seeded_fit(p, runs[[run]])
+    for (name in names) {
+      expect_identical(seeded_fit(renamed(p, 2, name), runs[[run]]), reference, label = run)
+    }
+  }
+  # Two people of one name are no two rows: an error that says nothing of who.
+  twice <- renamed(p, 2, p$names[[3]])
+  expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
+})
+
+test_that("rows of regressions, selections and aggregates may come in any order", {
+  withr::local_seed(3)
+  n <- 200
+  data <- data.frame(a = stats::runif(n, -1, 1), b = stats::runif(n, -1, 1))
+  data$y <- data$a / 2 + stats::rnorm(n, 0, 0.1)
+  order <- c(n, 2:(n - 1), 1)
+  bounds <- list(y = c(-1, 1), a = c(-1, 1), b = c(-1, 1))
+  seeded_of <- function(data, fit) suppressWarnings(withr::with_seed(4, fit(data)))
+  line <- function(data) {
+    dp_lm(y ~ a + b, data, epsilon = 4, bounds = bounds, control = control)
+  }
+  expect_identical(coef(seeded_of(data, line)), coef(seeded_of(data[order, ], line)))
+  # Blocks: the same people in the same blocks, if the order of rows is undone.
+  drawn <- aggregate_order_cpp(n, 10, "R")
+  facts <- list(n = n, blocks = 10, lower = -1, upper = 1, fallback = 0)
+  answers <- function(data, at) block_answers(data, function(x) mean(x$y), facts, at, drawn$seeds)
+  at <- match(drawn$order, order)
+  expect_equal(answers(data[order, ], at), answers(data, drawn$order), tolerance = 1e-12)
+})
+
+test_that("weights stand at places that no name decides", {
+  p <- named_people(60)
+  for (method in c("output", "objective")) {
+    for (delta in c(0, 1e-6)) {
+      run <- function(p, scope) {
+        fitted_to(p, as_long(p), scope, method = method, delta = delta)
+      }
+      # Places of the old code: those of the names' order.
+      sorted <- function(recorder) {
+        function(donors, scale, y, plan, rng) {
+          plan$shuffled <- FALSE
+          recorder$batch(function(outputs) {
+            weights_audit_cpp(donors, scale, y, plan, rng, outputs)
+          })$statistics
+        }
+      }
+      for (name in c("z", "p000030x")) {
+        to <- renamed(p, 1, name, far_row(p))
+        expect_lte(max(moves(p, to, run)), 1 + 1e-9)
+        expect_identical(max(moves(p, renamed(p, 1, name), run)), 0)
+        recorder <- new_recorder()
+        scope <- hooked_namespace(recorder, list(weights_release_cpp = sorted(recorder)))
+        table <- replayed_calls(list(
+          recorder = recorder, ours = TRUE,
+          run = function(p) withr::with_seed(4, run(p, scope))$privacy
+        ), p, to)
+        expect_gt(max(table$ratio), 1.5)
+      }
+    }
+  }
+})
+
+test_that("declared names keep their places, and the release says so", {
+  p <- named_people(30)
+  with_names <- dp_control(rng = "R", donor_names = TRUE)
+  fit_of <- function(x, control, ...) {
+    withr::local_seed(4)
+    suppressWarnings(dp_synth(x,
+      epsilon = 1, bounds = c(-1, 1), method = "output", control = control, ...
+    ))
+  }
+  long <- function(control) fit_of(y ~ on, control, data = as_long(p), index = c("unit", "week"))
+  wide <- function(rows, control) fit_of(rows, control, target = p$target, T0 = p$T0)
+  named <- long(with_names)
+  expect_named(weights(named), p$names)
+  expect_match(named$release$privacy$neighbours, "identifiers are public")
+  expect_match(long(control)$release$privacy$neighbours, "replace one donor's row$")
+  # A matrix without names has the user's places; with names theirs are hidden.
+  expect_identical(
+    unname(weights(wide(p$rows, control))), unname(weights(named))
+  )
+  rows <- p$rows
+  rownames(rows) <- p$names
+  expect_false(identical(
+    unname(weights(wide(rows, control))), unname(weights(named))
+  ))
+  expect_identical(weights(wide(rows, with_names)), weights(named))
+  file <- withr::local_tempfile(fileext = ".json")
+  write_release(named$release, file, allow_not_private = TRUE)
+  expect_identical(read_release(file)$privacy$neighbours, named$release$privacy$neighbours)
+  # Method "gram" lists nobody, and keeps no names.
+  gram <- withr::with_seed(4, dp_release(rows,
+    target = p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1), control = with_names
+  ))
+  expect_null(gram$panel$donor_names)
+})

@@ -1,0 +1,39 @@
+# Releases of earlier versions: each file of fixtures/0.2.0, one for each verb, method and
+# configuration, is read and does what it did, with the numbers it had.
+
+skip_if_not_installed("jsonlite")
+
+old_folder <- test_path("fixtures", "0.2.0")
+old_pins <- utils::read.csv(file.path(old_folder, "pins.csv"))
+old_files <- unique(old_pins$file)
+reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", "dp_glm")
+
+# A state that is resumed is claimed: only public ones are here, which may be resumed at will.
+test_that("files and pins are the same list, and no configuration is lost", {
+  there <- list.files(old_folder, "[.](json|rds|state)$")
+  expect_setequal(there, old_files)
+  expect_gte(length(there), 65L)
+  expect_lt(sum(file.size(file.path(old_folder, there))), 1.5e6)
+})
+
+test_that("releases of 0.2.0 are read, printed, reported and fitted, with the numbers they had", {
+  for (file in old_files) {
+    path <- file.path(old_folder, file)
+    object <- read_old(path)
+    expect_output(print(object), ".", label = file)
+    fit <- fit_old(object)
+    expect_output(print(fit), ".", label = file)
+    expect_true(all(is.finite(tidy(fit)$estimate)), label = file)
+    for (x in list(object, fit)) {
+      if (inherits(x, reportable)) expect_output(print(report(x)), ".", label = file)
+    }
+    now <- pins_of(path)
+    then <- old_pins[old_pins$file == file, ]
+    # Whether a guarantee holds is known better by now: test-advisories.R.
+    kept <- then$number != "holds"
+    now <- now[kept, ]
+    then <- then[kept, ]
+    expect_identical(now$number, then$number, label = file)
+    expect_equal(now$value, then$value, tolerance = 1e-9, label = file)
+  }
+})

@@ -1,0 +1,52 @@
+# R CMD check of a tarball. Exit status 1 for an ERROR or a WARNING.
+#   Rscript tools/check-tarball.R <tarball> <library>: the library has it, its log is 00install.out;
+#     only those tests run that are otherwise on CRAN (see tools/run-tests.R).
+#   Rscript tools/check-tarball.R <tarball>: everything, as CRAN does, with the time that it took.
+arguments <- commandArgs(TRUE)
+tarball <- arguments[[1L]]
+library_path <- if (length(arguments) > 1L) arguments[[2L]]
+
+Sys.unsetenv("NOT_CRAN")
+# The check is about the package, not about the compiler flags of whoever runs it.
+Sys.setenv(R_MAKEVARS_USER = normalizePath(file.path("tools", "Makevars.check")),
+  DPSC_COMPILE = normalizePath(file.path("tools", "compile-once")),
+  DPSC_OBJECTS = file.path(getwd(), ".lib", "objects"), MAKEFLAGS = "-j2")
+# Offline, and without the packages that are only suggested: their tests and examples skip.
+Sys.setenv("_R_CHECK_CRAN_INCOMING_" = "false", "_R_CHECK_FORCE_SUGGESTS_" = "false",
+  "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false", "_R_CHECK_TIMINGS_" = "10")
+# The package ships no PDF whose size qpdf could check.
+if (!nzchar(Sys.which("qpdf"))) Sys.setenv("_R_CHECK_DOC_SIZES_" = "false")
+# As on CRAN, but where a suggested package is missing: then that check asks the network about it.
+suggested <- strsplit(gsub("[(][^)]*[)]|\\s", "", read.dcf("DESCRIPTION", "Suggests")[[1L]]), ",")
+present <- vapply(suggested[[1L]], function(p) nzchar(system.file(package = p)), NA)
+as_cran <- if (all(present)) {
+  "--as-cran"
+} else {
+  cat("Without --as-cran, as these are missing:", names(present)[!present], "\n")
+}
+if (!nzchar(Sys.which("pandoc"))) {
+  cat("pandoc is missing: the vignettes are neither built nor checked.\n")
+  vignettes <- "--ignore-vignettes"
+} else {
+  vignettes <- NULL
+}
+taken <- if (!is.null(library_path)) {
+  tests <- list.files("tests/testthat", "^test-.*[.]R$", full.names = TRUE)
+  differs <- vapply(tests, function(path) {
+    any(grepl("skip_on_cran|NOT_CRAN|expect_snapshot|\"[.][.]\"", readLines(path)))
+  }, NA)
+  names <- sub("^test-(.*)[.]R$", "\\1", basename(tests[differs]))
+  Sys.setenv(DPSC_TESTS = sprintf("^(%s)$", paste(names, collapse = "|")))
+  c(sprintf("--install=check:%s", shQuote(file.path(library_path, "00install.out"))),
+    paste0("--library=", shQuote(library_path)))
+}
+unlink("dpsc.Rcheck", recursive = TRUE)
+before <- proc.time()
+status <- system2(file.path(R.home("bin"), "R"),
+  c("CMD", "check", as_cran, "--no-manual", vignettes, taken, tarball))
+cpu <- sum((proc.time() - before)[c("user.child", "sys.child")])
+log <- file.path("dpsc.Rcheck", "00check.log")
+result <- if (file.exists(log)) grep("^Status:", readLines(log), value = TRUE)
+if (!length(result)) result <- "Status: not run"
+cat("R CMD check: ", sub("^Status: ", "", result), ", ", round(cpu), " CPU seconds\n", sep = "")
+quit(status = as.integer(status != 0L || any(grepl("ERROR|WARNING|not run", result))))

@@ -1,0 +1,49 @@
+# Which tests went, and whose expectations became fewer, since a commit. A test is known by its
+# name: one that went to another file is not gone. Those that run in `make audit` are listed. Exit
+# status 1 if any went.
+# Usage: Rscript tools/compare-tests.R <commit>
+commit <- commandArgs(TRUE)
+if (length(commit) != 1L) stop("Say which commit: make compare-tests SINCE=main")
+git <- function(...) system2("git", c(...), stdout = TRUE)
+
+# Expectations are counted as they are written: loops run them more often, before and after.
+count_calls <- function(e, name) {
+  if (is.call(e)) {
+    own <- is.name(e[[1L]]) && grepl(name, as.character(e[[1L]]))
+    own + sum(vapply(as.list(e), count_calls, 0, name))
+  } else if (is.pairlist(e)) {
+    sum(vapply(as.list(e), count_calls, 0, name))
+  } else {
+    0
+  }
+}
+tests_of <- function(file, lines) {
+  code <- Filter(function(e) is.call(e) && identical(e[[1L]], quote(test_that)),
+    as.list(parse(text = lines, keep.source = FALSE)))
+  data.frame(
+    file = rep(basename(file), length(code)), test = vapply(code, function(e) e[[2L]], ""),
+    expectations = vapply(code, count_calls, 0, "^expect_|^succeed$"),
+    long = vapply(code, count_calls, 0, "^(skip_unless_audit|is_audit)$") > 0
+  )
+}
+is_test <- function(files) grep("/test-[^/]*[.]R$", files, value = TRUE)
+old_files <- is_test(git("ls-tree", "-r", "--name-only", commit, "tests/testthat"))
+old <- do.call(rbind, lapply(old_files, function(f) {
+  tests_of(f, git("show", paste0(commit, ":", f)))
+}))
+new_files <- is_test(list.files("tests/testthat", full.names = TRUE))
+new <- do.call(rbind, lapply(new_files, function(f) tests_of(f, readLines(f))))
+
+gone <- old[!old$test %in% new$test, ]
+both <- merge(old, new, by = c("file", "test"), suffixes = c("", ".now"))
+fewer <- both[both$expectations.now < both$expectations, ]
+long <- new[new$long, ]
+for (i in seq_len(nrow(long))) cat("In make audit:", long$file[[i]], "|", long$test[[i]], "\n")
+for (i in seq_len(nrow(gone))) cat("GONE:", gone$file[[i]], "|", gone$test[[i]], "\n")
+for (i in seq_len(nrow(fewer))) {
+  cat("FEWER:", fewer$file[[i]], "|", fewer$test[[i]], ":", fewer$expectations[[i]], "to",
+    fewer$expectations.now[[i]], "\n")
+}
+cat(sprintf("%d tests with %d expectations at %s, %d with %d now; %d gone, %d with fewer\n",
+  nrow(old), sum(old$expectations), commit, nrow(new), sum(new$expectations), nrow(gone), nrow(fewer)))
+quit(status = as.integer(nrow(gone) + nrow(fewer) > 0L))

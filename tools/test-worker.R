@@ -1,0 +1,33 @@
+# One of the processes that run tests/testthat between them: takes the next file that nobody has
+# taken, the slowest first, and writes what came of it to a folder.
+# Usage: Rscript tools/test-worker.R <folder> <number>. With DPSC_AUDIT=true also what is long.
+folder <- commandArgs(TRUE)[[1L]]
+options(warn = 1)
+Sys.setenv(NOT_CRAN = "true")
+files <- sub("[.]R$", "", list.files("tests/testthat", "^test-.*[.]R$"))
+if (nzchar(Sys.getenv("DPSC_AUDIT"))) {
+  calls <- vapply(file.path("tests", "testthat", paste0(files, ".R")), function(path) {
+    any(grepl("skip_unless_audit[(]|is_audit[(]", readLines(path)))
+  }, NA)
+  files <- files[calls]
+}
+# What takes 10 CPU seconds or more, the slowest first; the order of the others matters little.
+slow <- paste0("test-", c(
+  "reproduction", "audit", "canary", "aggregate", "papers", "classical-augmented", "pdp-rows",
+  "monitor-privacy", "objective", "glm-privacy", "glm", "plan", "report", "protect", "gram",
+  "release-json"
+))
+for (file in c(intersect(slow, files), setdiff(files, slow))) {
+  # Only one process can make a folder.
+  if (!dir.create(file.path(folder, file), showWarnings = FALSE)) next
+  before <- proc.time()
+  results <- as.data.frame(testthat::test_file(
+    file.path("tests", "testthat", paste0(file, ".R")), package = "dpsc",
+    load_package = "installed", reporter = "check", stop_on_failure = FALSE
+  ))
+  taken <- proc.time() - before
+  cpu <- sum(taken[c("user.self", "sys.self", "user.child", "sys.child")])
+  cat(sprintf("%s: %d expectations, %.1f CPU seconds\n\n", file, sum(results$nb), cpu))
+  results$result <- NULL
+  saveRDS(list(results = results, cpu = cpu), file.path(folder, paste0(file, ".rds")))
+}

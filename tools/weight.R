@@ -1,0 +1,102 @@
+# make weight: what the package weighs, for those who install, read and change it. Prints it and
+# writes bench/results/weight.csv. The build itself is measured by tools/weight-build.R, which takes
+# many minutes: with DPSC_WEIGHT_BUILD=kept what it wrote last is kept.
+# Usage: Rscript tools/weight.R dpsc_<version>.tar.gz
+tarball <- commandArgs(TRUE)[[1L]]
+file <- file.path("bench", "results", "weight.csv")
+is_build <- function(measure) grepl("^(install|unit|compiler|peak|CPU s of)", measure)
+build <- if (Sys.getenv("DPSC_WEIGHT_BUILD") == "kept" && file.exists(file)) {
+  kept <- utils::read.csv(file)
+  kept[is_build(kept$measure), ]
+} else {
+  script <- c(file.path("tools", "weight-build.R"), tarball)
+  utils::read.csv(text = system2(file.path(R.home("bin"), "Rscript"), script, stdout = TRUE))
+}
+
+lines_of <- function(files) vapply(files, function(f) length(readLines(f, warn = FALSE)), 0L)
+code_of <- function(files, comment) {
+  vapply(files, function(f) {
+    lines <- trimws(readLines(f, warn = FALSE))
+    sum(nzchar(lines) & !grepl(comment, lines))
+  }, 0L)
+}
+r_files <- setdiff(list.files("R", "[.]R$", full.names = TRUE), "R/RcppExports.R")
+core_files <- list.files("inst/include", "[.]hpp$", full.names = TRUE, recursive = TRUE)
+glue_files <- setdiff(list.files("src", "[.](cpp|h)$", full.names = TRUE), "src/RcppExports.cpp")
+
+# Functions of the package at top level, where they are and what they call, by name.
+parsed <- lapply(stats::setNames(nm = r_files), parse, keep.source = FALSE)
+is_function <- function(e) {
+  is.call(e) && identical(e[[1L]], quote(`<-`)) && is.name(e[[2L]]) && is.call(e[[3L]]) &&
+    identical(e[[3L]][[1L]], quote(`function`))
+}
+functions <- do.call(rbind, unname(Map(function(file, code) {
+  code <- Filter(is_function, as.list(code))
+  data.frame(
+    name = vapply(code, function(e) as.character(e[[2L]]), ""), file = rep(file, length(code)),
+    arguments = vapply(code, function(e) length(e[[3L]][[2L]]), 0L),
+    calls = I(lapply(code, function(e) all.names(e[[3L]], unique = TRUE)))
+  )
+}, names(parsed), parsed)))
+home <- stats::setNames(functions$file, functions$name)
+
+# Arrows between files, and the longest chain of them (there are no circles: test-arrows.R).
+readers <- new.env()
+sys.source(file.path("tests", "testthat", "helper-arrows.R"), envir = readers)
+arrows <- readers$file_calls("R")
+longest <- list()
+chain <- function(file, above = character()) {
+  if (file %in% above) stop("A circle of files: ", paste(c(above, file), collapse = " > "))
+  if (is.null(longest[[file]])) {
+    next_files <- arrows$to[arrows$from == file]
+    tails <- lapply(next_files, chain, above = c(above, file))
+    best <- if (length(tails)) tails[[which.max(lengths(tails))]]
+    longest[[file]] <<- c(file, best)
+  }
+  longest[[file]]
+}
+chains <- lapply(basename(r_files), chain)
+deepest <- chains[[which.max(lengths(chains))]]
+
+# What dp_synth() walks on a matrix, down to the first call that draws.
+library(dpsc)
+walk <- local({
+  space <- asNamespace("dpsc")
+  walked <- character()
+  done <- FALSE
+  for (name in functions$name) {
+    suppressMessages(trace(name, bquote(.dpsc_step(.(name))), print = FALSE, where = space))
+  }
+  assign(".dpsc_step", function(name) if (!done) walked <<- c(walked, name), globalenv())
+  suppressMessages(trace("gram_release_cpp", quote(.dpsc_drawn()), print = FALSE, where = space))
+  assign(".dpsc_drawn", function() done <<- TRUE, globalenv())
+  set.seed(1)
+  donors <- matrix(stats::runif(500 * 8, -1, 1), 500)
+  dp_synth(donors, target = donors[1L, ], T0 = 6, epsilon = 1, delta = 1e-6, bounds = c(-1, 1))
+  stopifnot(done)
+  walked
+})
+files_walked <- home[walk]
+
+rows <- data.frame(
+  measure = c("R files", "R lines", "R code lines", paste("lines of the largest R file,",
+    names(which.max(lines_of(r_files)))), "core code lines", "glue code lines", "R functions",
+    "arrows between R files", paste("files in the longest chain:",
+      paste(deepest, collapse = " > ")),
+    "dp_synth(matrix) to the first draw: functions", "dp_synth(matrix) to the first draw: files",
+    "dp_synth(matrix) to the first draw: changes of file", "functions above 8 arguments",
+    "functions that call spend()"),
+  value = c(length(r_files), sum(lines_of(r_files)), sum(code_of(r_files, "^#")),
+    max(lines_of(r_files)), sum(code_of(core_files, "^(//|[*]|/[*])")),
+    sum(code_of(glue_files, "^(//|[*]|/[*])")), nrow(functions), nrow(arrows), length(deepest),
+    length(unique(walk)), length(unique(files_walked)),
+    sum(files_walked[-1L] != files_walked[-length(files_walked)]),
+    sum(functions$arguments > 8L), sum(vapply(functions$calls, function(x) "spend" %in% x, NA)))
+)
+all <- rbind(build, rows)
+all$value <- signif(all$value, 5)
+utils::write.csv(all, file, row.names = FALSE)
+for (i in seq_len(nrow(all))) {
+  cat(formatC(format(all$value[[i]], big.mark = ",", scientific = FALSE, drop0trailing = TRUE),
+    width = 10), " ", all$measure[[i]], "\n")
+}
