@@ -97,7 +97,8 @@ gram_model <- function(s) {
 # u (`numeric(p)`): the target's features less the donors' mean.
 # penalty (`number`): per donor, scaled units.
 # shape (`matrix`, p x p): what the penalty multiplies.
-# Returns: A list: `fitted` (d), `prediction`, `privacy` (T1 x T1), `penalty`, `evidence`.
+# Returns: A list: `fitted` (d), `prediction`, `privacy` (T1 x T1), `penalty`, `distance` (squared,
+# over the donors'), `evidence`.
 fit_penalty <- function(model, u, penalty, shape) {
   A <- model$A
   B <- model$B
@@ -114,7 +115,9 @@ fit_penalty <- function(model, u, penalty, shape) {
     fitted = model$mean + drop(crossprod(covariance[A, , drop = FALSE], w)),
     prediction = residual_covariance(model, g),
     privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g),
-    penalty = penalty, evidence = -sum(u * w) / 2 - sum(log(diag(root)))
+    penalty = penalty, distance = sum(u * w) / length(u),
+    # Student's t with four degrees of freedom.
+    evidence = -(4 + length(u)) / 2 * log1p(sum(u * w) / 4) - sum(log(diag(root)))
   )
 }
 

@@ -66,7 +66,9 @@ test_that("the estimate in C++ is the average over penalties of those in R", {
   expect_equal(e$path[9:10], unname(fitted[B]) / s$weight + level)
   expect_equal(e$prediction, mix("prediction") / s$weight^2)
   expect_equal(e$privacy, mix("privacy") / s$weight^2)
-  expect_equal(e$disagreement, apart / s$weight^2)
+  far <- max(0, sum(weights * vapply(fits, `[[`, 0, "distance")) - 3)
+  doubt <- 0.15 * far * mean(diag(mix("prediction")))
+  expect_equal(e$disagreement, (apart + diag(doubt, length(B))) / s$weight^2)
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 

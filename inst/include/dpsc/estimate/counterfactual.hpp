@@ -41,7 +41,7 @@ struct target_estimate {
   Eigen::MatrixXd privacy;       // T1 x T1
   Eigen::MatrixXd released;      // T1 x T1: of the path over releases, shrunk and within bounds
   Eigen::MatrixXd hidden;        // T1 x T1; empty without errors
-  Eigen::MatrixXd disagreement;  // T1 x T1, of the penalties that were averaged
+  Eigen::MatrixXd disagreement;  // T1 x T1, of the penalties that were averaged, and doubt far off
   double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
   double penalty = 0.0;          // per donor
   double variation = 0.0;        // of the pre-period about its own level, over the donors'
@@ -90,6 +90,16 @@ struct mean_regression {
 /// the penalties (measured: bench/battery.R).
 constexpr double gram_inflation = 1.2;
 
+/// Degrees of freedom of the evidence. Released moments say too little of a minority's directions:
+/// radii shorten its rows, and noise hides the rest. A normal law would take a target from there
+/// for impossible, and the largest penalty for the likeliest.
+constexpr double evidence_freedom = 4.0;
+
+/// A target so many times as far from the donors as they are on average is far: what the release
+/// says of people there rests on few of them. From there on a share of one person's variance for
+/// each such distance is in doubt (measured: bench/minority.R).
+constexpr double far_target = 3.0, far_doubt = 0.15;
+
 class counterfactual_estimator {
  public:
   counterfactual_estimator(const gram_statistics& s, const estimator_options& options)
@@ -135,6 +145,7 @@ class counterfactual_estimator {
     const features own = features_of(pre);
     const Eigen::VectorXd weights = evidence_weights(own.u);
     Eigen::VectorXd fitted = Eigen::VectorXd::Zero(s_.mean.size());
+    double far = 0.0;  // squared distance, over the donors'
     target_estimate out;
     out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
     Eigen::MatrixXd second = out.privacy;
@@ -155,6 +166,7 @@ class counterfactual_estimator {
         out.privacy += share * privacy_covariance(model_, fit.g, model_.restore_A * w);
         if (correction) second += share * second_order(fit, model_.restore_A * w);
       }
+      far += share * w.dot(own.u) / static_cast<double>(p);
       out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
       out.penalty += share * fit.penalty;
     }
@@ -166,6 +178,9 @@ class counterfactual_estimator {
     }
     // What the level's return may differ from its prior by, as far as the moments did not decide.
     out.disagreement.array() += square(level_.doubt) * doubt;
+    if (options_.is_private)
+      out.disagreement.diagonal().array() += far_doubt * std::max(0.0, far - far_target) *
+                                             out.prediction.trace() / static_cast<double>(T1);
     out.path.resize(T0 + T1);
     out.path.head(T0) = basis_ * basis_gram_.solve(fitted.head(p));
     if (s_.demean) {
@@ -330,13 +345,16 @@ class counterfactual_estimator {
     return out;
   }
 
-  // How likely each penalty makes the pre-period, if it was drawn like one donor's. The mean of a
-  // group counts as one draw, too: its people need not be a random sample of the donors.
+  // How likely each penalty makes the pre-period, if it was drawn like one donor's, by a law with
+  // the tails of Student's t. The mean of a group counts as one draw, too: its people need not be a
+  // random sample of the donors.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const {
     Eigen::VectorXd evidence(static_cast<Eigen::Index>(fits_.size()));
+    const double power = (evidence_freedom + static_cast<double>(u.size())) / 2.0;
     for (std::size_t k = 0; k < fits_.size(); ++k)
       evidence[static_cast<Eigen::Index>(k)] =
-          fits_[k].log_prior - fits_[k].log_det - u.dot(fits_[k].solve * u) / 2.0;
+          fits_[k].log_prior - fits_[k].log_det -
+          power * std::log1p(u.dot(fits_[k].solve * u) / evidence_freedom);
     Eigen::VectorXd out = (evidence.array() - evidence.maxCoeff()).exp();
     return out / out.sum();
   }

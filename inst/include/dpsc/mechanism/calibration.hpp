@@ -66,8 +66,9 @@ inline double two_sided_quantile(double tail, double statements = 1.0) {
   return high;
 }
 
-/// What half an octave more of the clip must be worth, in log-odds.
-constexpr double clip_price = 0.7;
+/// What half an octave more of the clip must be worth, in log-odds: for a person, and for the mean
+/// of many, whose interval is as long as the noise that a longer clip brings.
+constexpr double clip_price = 0.7, group_clip_price = 1.2;
 
 /// Below this many units of exponent times rows, a tail cannot be calibrated.
 constexpr double least_signal = 20.0;
@@ -245,7 +246,7 @@ inline calibration release_calibration(const placebo_errors& rows, const calibra
   const std::vector<double> clips = range_candidates(m);
   std::vector<double> clip_prior;
   for (std::size_t k = 0; k < clips.size(); ++k)
-    clip_prior.push_back(-clip_price * static_cast<double>(k));
+    clip_prior.push_back(-(plan.group ? group_clip_price : clip_price) * static_cast<double>(k));
   private_choice clip;
   clip.losses = beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent));
   clip.units = exponent_units(plan.clip_exponent, shift);

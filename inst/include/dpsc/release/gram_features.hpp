@@ -50,8 +50,11 @@ constexpr double target = 0.12, least_targeted = 40.0, most_thrice = 20000.0;
 // The radius of a whitened round, over that which keeps most energy: a half up to x = 500, then
 // by the cube root of x up to four fifths.
 constexpr double shorten_least = 0.5, shorten_signal = 500.0, shorten_most = 0.8;
-// Radii of that round, in units of the residuals' size in its direction. What earlier rounds cut
-// off a few people is far from it.
+// A radius is not made shorter where the target is far from the donors: `far_target`, or the mean
+// of many people so many times their mean distance.
+constexpr double far_group = 0.5;
+// Radii of the target's own round, in units of the residuals' size in its direction. What earlier
+// rounds cut off a few people is far from it.
 constexpr double target_low = 0.7, target_high = 64.0;
 }  // namespace gram_constants
 

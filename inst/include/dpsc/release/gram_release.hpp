@@ -142,6 +142,20 @@ struct whitening {
   }
 };
 
+/// Is the public target far from the donors as released? Then those like it are few, and rows must
+/// not be shortened: what the others need least is what explains the target. RELEASED.
+inline bool is_far(const gram_statistics& s, const gram_features& f, const whitening& frame,
+                   bool group) {
+  const Eigen::Index p = s.pre - s.covariates;
+  const Eigen::MatrixXd root =
+      s.restore.topRows(p) * (frame.spread / std::sqrt(static_cast<double>(s.mean.size())));
+  const Eigen::VectorXd u = f.origin.head(p) - s.mean.head(p);
+  const Eigen::LDLT<Eigen::MatrixXd> known(root * root.transpose());
+  // The mean of people drawn from the donors is nearer than one of them.
+  return u.dot(known.solve(u)) >
+         (group ? gram_constants::far_group : far_target) * static_cast<double>(p);
+}
+
 /// Which m of n rows calibrate: a uniform random set that no name and no order of rows decides.
 /// Drawn once a release; every source is given the same. PRIVATE.
 inline row_positions calibrating_rows(noise& draws, double n, double m) {
@@ -233,14 +247,15 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
   Eigen::MatrixXd whiten = s.restore;
   Eigen::VectorXd centre = f.origin;
   std::vector<double> radii = radius_grid(f.low, f.high);
+  bool far = false;
   for (std::size_t k = 0; k < plan.moments.size(); ++k) {
     const Eigen::MatrixXd loadings = f.loadings * whiten;
     const Eigen::VectorXd origin = whiten.transpose() * centre;
     const grid_map rows = map_on_grid(scale, loadings, origin);
-    const double radius =
-        (k == 0 ? 1.0 : plan.shorten) * choose_radius(source, rows, facts.n, radii, plan.radius,
-                                                      k == 0 ? plan.first_price : plan.price,
-                                                      plan.records[2 * k].label, draws, tick);
+    const double radius = (k == 0 || far ? 1.0 : plan.shorten) *
+                          choose_radius(source, rows, facts.n, radii, plan.radius,
+                                        k == 0 ? plan.first_price : plan.price,
+                                        plan.records[2 * k].label, draws, tick);
     const moments_step& step = plan.moments[k];
     const noisy_moments found = release_moments(source, rows, facts.n, radius, step, draws, tick);
     out.rounds.push_back(
@@ -254,6 +269,7 @@ inline gram_release run_gram(const gram_plan& plan, const panel_facts& facts,
     centre += s.restore * frame.centre;
     whiten *= frame.whiten;
     s.restore *= frame.restore;
+    far = far || (plan.target.made() && is_far(s, f, frame, facts.group));
     radii = radius_grid(std::max(spread_low * frame.spread, plan.seen * frame.seen),
                         spread_high * frame.spread);
   }
