@@ -4,19 +4,20 @@
 #' middle of the answers is released. One person moves one answer, whatever the statistic is: it may
 #' be a model fit, a correlation, anything that takes rows and gives a few numbers.
 #'
-#' The estimate is the statistic *of a block* of `n / blocks` people. With `correct = TRUE` the answer
-#' of a block is twice the statistic of its people minus the mean over its two halves, which removes
-#' the part of the small-sample bias that falls with the number of people (Quenouille, 1949). The
-#' rest remains, and is not part of the standard error. Means, counts and regressions have mechanisms of
-#' their own ([dp_lm()], [dp_stream_sum()], [dp_select()]) that are several to many times more accurate.
+#' The estimate is the statistic *of a block* of `n / blocks` people. With `correct = TRUE` the
+#' answer of a block is twice the statistic of its people minus the mean over its two halves, which
+#' removes the part of the small-sample bias that falls with the number of people (Quenouille,
+#' 1949). The rest remains, and is not part of the standard error. Means, counts and regressions
+#' have mechanisms of their own ([dp_lm()], [dp_stream_sum()], [dp_select()]) that are several to
+#' many times more accurate.
 #'
 #' @section Methods:
 #' * `"winsorised"`: the median of the answers, the median distance from it (both by the exponential
 #'   mechanism on 262,144 cells between `lower` and `upper`, a quarter of the budget each), then the
 #'   mean of the answers, moved to within six standard deviations of the median, with discrete
 #'   Laplace or Gaussian noise. A box ten times too wide costs little, and skewed answers cause
-#'   little bias. It needs about 96 / epsilon blocks per statistic; an omitted `method` is `"median"` without
-#'   `spread` where there are fewer.
+#'   little bias. It needs about 96 / epsilon blocks per statistic; an omitted `method` is
+#'   `"median"` without `spread` where there are fewer.
 #' * `"median"`: the median over blocks, each statistic on its own, by the exponential mechanism on
 #'   262,144 cells between `lower` and `upper`. A box ten times too wide costs little.
 #' * `"mean"`: the mean of the clipped answers plus discrete Laplace (`delta = 0`) or Gaussian
@@ -28,21 +29,21 @@
 #' seeds in every block; factors come as text and attributes are dropped, since levels know of
 #' everybody. Where it fails, gives something else than `length(lower)` numbers, or `NA`, the answer
 #' of that block is `fallback`. So a mistake in the statistic costs the budget and releases
-#' `fallback`, with a warning where the released numbers show it: give `example`, made-up rows on which it has to work first. The names of
-#' its answer on `example` are the names of the statistics where `lower` and `upper` have none. How long
-#' the statistic takes is not protected.
+#' `fallback`, with a warning where the released numbers show it: give `example`, made-up rows on
+#' which it has to work first. The names of its answer on `example` are the names of the statistics
+#' where `lower` and `upper` have none. How long the statistic takes is not protected.
 #'
 #' @section Intervals:
-#' There is none where a block has fewer than 30 people, or where the blocks are too few for the noise: the
-#' print gives the reason. Measured on normal, exponential, gamma and lognormal data
-#' (`bench/results/aggregate.csv`); a statistic with heavier tails in small samples than these may be
-#' covered less.
+#' There is none where a block has fewer than 30 people, or where the blocks are too few for the
+#' noise: the print gives the reason. Measured on normal, exponential, gamma and lognormal data
+#' (`bench/results/aggregate.csv`); a statistic with heavier tails in small samples than these may
+#' be covered less.
 #'
 #' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) a person.
 #' @param statistic (`function`)\cr of some people's rows; returns `length(lower)` numbers.
 #' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks; `NULL`: enough for released
-#'   quantiles to be well above the noise (160 / epsilon for one statistic), at least 30, but with at
-#'   least 30 people per block.
+#'   quantiles to be well above the noise (160 / epsilon for one statistic), at least 30, but with
+#'   at least 30 people per block.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
 #'   moved into them. Their names are the statistics' names.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
@@ -70,7 +71,8 @@
 #' Neighbours replace one person's row; the number of rows is public. One row lies in one block, so
 #' one row of the table of answers is replaced. `"median"`: exponential mechanism on ranks, each
 #' loss moves by one rank at most, up on one side and down on the other; pure. `"mean"`: Laplace or
-#' Gaussian mechanism. `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`, section 1.
+#' Gaussian mechanism. `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`,
+#' section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`; from public facts, and from the statistic of your `example`.
 #' @references

@@ -90,8 +90,8 @@ cell_levels <- function(x, levels, codes = FALSE) {
 
 #' Text as numbers: decimal digits with a point and an exponent, "Inf", or a word for a flag
 #'
-#' Blanks around them do not count. "1,5", "0x10", "NA", "" and anything else are missing; beyond the
-#' doubles a number is infinite, and next to zero it is zero.
+#' Blanks around them do not count. "1,5", "0x10", "NA", "" and anything else are missing; beyond
+#' the doubles a number is infinite, and next to zero it is zero.
 #' @param x (`character`).
 #' @noRd
 text_numbers <- function(x) {

@@ -40,8 +40,8 @@
 #' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
 #'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
 #'   guarantee is then for neighbours that keep their identifier: it no longer hides who is in the
-#'   data, and the fit's `neighbours` say so. Without it weights of people who have names come in a random
-#'   order that is kept nowhere.
+#'   data, and the fit's `neighbours` say so. Without it weights of people who have names come in a
+#'   random order that is kept nowhere.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

@@ -57,7 +57,9 @@ split_bounds <- function(bounds, names, private, call, left = quote(outcome), ow
     abort(c(
       "{.arg bounds} must be a list that names the outcome and each covariate once.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
-      x = if (length(bounds) && private && !length(outcome)) "There is nothing for {.code {label}}.",
+      x = if (length(bounds) && private && !length(outcome)) {
+        "There is nothing for {.code {label}}."
+      },
       x = if (length(unknown)) "The formula has no {.code {unknown}}.",
       x = if (anyDuplicated(given)) "Some name is there twice.",
       i = paste(

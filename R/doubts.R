@@ -114,8 +114,9 @@ location_bits <- function(median) {
 #' @noRd
 column_spread <- function(fit, j) {
   at <- column_of_variable(fit$columns, j)
-  round <- fit$release$rounds[[1L]]
-  if (is.na(at)) NA_real_ else sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
+  # Other methods than rounds release no moments.
+  round <- if (length(fit$release$rounds)) fit$release$rounds[[1L]]
+  if (is.na(at) || is.null(round)) NA_real_ else sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
 }
 
 #' The column that is a variable itself
@@ -150,7 +151,7 @@ impossible_slopes <- function(fit) {
   variables <- fit$columns$variables
   outcome <- variables[[length(variables)]]
   slopes <- fit$coefficients[-1L]
-  round <- fit$release$rounds[[1L]]
+  round <- if (length(fit$release$rounds)) fit$release$rounds[[1L]]
   partial <- tryCatch(1 / diag(solve(round$covariance)), error = function(e) NULL)
   uses <- table(unlist(lapply(fit$columns$columns, `[[`, "variables")))
   vapply(seq_along(fit$kept), function(i) {
@@ -218,8 +219,8 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
 
 #' What a release of a panel says: how far donors spread, and where the target is
 #'
-#' Donors' moments are of differences: their level is that of the target, or of the protected group's
-#' released path. Close to a bound at which honest numbers are massed nothing can be said.
+#' Donors' moments are of differences: their level is that of the target, or of the protected
+#' group's released path. Close to a bound at which honest numbers are massed nothing can be said.
 #' @param target (`numeric` or `NULL`)\cr the public target before the treatment, outcome units.
 #' @noRd
 panel_doubts <- function(release, target = NULL) {

@@ -188,8 +188,8 @@
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see Treated people. Required
-#'   with several treated units under a finite `epsilon`, with one of `size = 1`, and before anything
-#'   wrong with the treated rows of one person is said; else one treated unit is public.
+#'   with several treated units under a finite `epsilon`, with one of `size = 1`, and before
+#'   anything wrong with the treated rows of one person is said; else one treated unit is public.
 #' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`: see
 #'   Gaps.
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over

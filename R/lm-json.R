@@ -50,11 +50,17 @@ regression_of <- function(parts) {
   plan <- lm_plan(public, NULL)
   if (public$private) {
     # The noise and its cost are what formula, bounds, n and budget imply.
-    same <- isTRUE(all.equal(plan$steps, privacy$steps, tolerance = 1e-12))
-    finite <- all(is.finite(unlist(parts$statistics)))
-    if (!same || !finite || !(lm_discrepancy_cpp(parts$statistics, public$facts) < 1e-6)) {
+    old <- is.null(privacy$version)
+    same <- if (old) {
+      is_old_plan(privacy$steps, plan)
+    } else {
+      isTRUE(all.equal(plan$steps, privacy$steps, tolerance = 1e-12)) &&
+        lm_discrepancy_cpp(parts$statistics, public$facts) < 1e-6
+    }
+    if (!same || !all(is.finite(unlist(parts$statistics)))) {
       return(NULL)
     }
+    if (old) plan$steps <- privacy$steps
   } else if (!is.null(privacy$steps) || !all(is.finite(unlist(parts$statistics)))) {
     return(NULL)
   }
@@ -64,4 +70,12 @@ regression_of <- function(parts) {
     return(fit)
   }
   stats::update(fit, stats::as.formula(str2lang(parts$model), env = baseenv()))
+}
+
+#' Versions up to 0.2.0 drew radii and clips: their steps cannot be planned again, only added up
+#' @noRd
+is_old_plan <- function(steps, plan) {
+  spent <- if (anyNA(steps$mu)) sum(steps$epsilon) else sqrt(sum(steps$mu^2))
+  total <- if (anyNA(plan$steps$mu)) sum(plan$steps$epsilon) else sqrt(sum(plan$steps$mu^2))
+  is.finite(spent) && spent > 0 && spent <= total * (1 + 1e-6)
 }

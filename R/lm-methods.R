@@ -270,7 +270,8 @@ lm_counts <- function(x) {
     return(c(used = x$release$rows, far = 0, noise = 0))
   }
   counts <- x$release$counts
-  if (is.null(counts)) {
+  # Versions up to 0.2.0 counted what was clipped, which is another number.
+  if (is.null(counts) || !"far" %in% names(counts)) {
     return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
   }
   used <- min(max(counts[["rows"]], 1), x$nobs)

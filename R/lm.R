@@ -27,8 +27,9 @@
 #' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1; or by an expression's
 #' text: see [dp_bounds], the one convention of all verbs. They are what is known before
 #' the data are seen. Numbers outside are moved to the nearest bound; a level that is not listed
-#' counts as missing. Where released numbers speak against them there is a warning. Factors and logicals cost no budget of their own, numbers do. For a numeric
-#' code list its values and write `factor(code)` in the formula.
+#' counts as missing. Where released numbers speak against them there is a warning. Factors and
+#' logicals cost no budget of their own, numbers do. For a numeric code list its values and write
+#' `factor(code)` in the formula.
 #'
 #' @section Formula:
 #' Functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). What would look
@@ -232,7 +233,9 @@ check_located <- function(public, plan, call) {
   abort(c(
     "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
     x = "Medians of the outcome and of the regressors could not be told from noise.",
-    i = if (length(instead)) "The least that may tell something is {paste(instead, collapse = ', or ')}.",
+    i = if (length(instead)) {
+      "The least that may tell something is {paste(instead, collapse = ', or ')}."
+    },
     i = "{.fn dp_plan_lm} says how much. Nothing was released and nothing was spent."
   ), "argument", call)
 }

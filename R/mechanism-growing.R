@@ -119,9 +119,9 @@ growing_facts <- function(public) {
 
 #' The first release, and the record of what may follow
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
-#'   `epsilon`, of the first release; `id`, a hash; `paid`, from a ledger; `target` (T0, scaled units) and
-#'   `size`; `covariates` of the target (q, scaled units), if there are any; `periods`, a list with
-#'   one release each: `means` (8), `radius`, `sd`. RELEASED.
+#'   `epsilon`, of the first release; `id`, a hash; `paid`, from a ledger; `target` (T0, scaled
+#'   units) and `size`; `covariates` of the target (q, scaled units), if there are any; `periods`,
+#'   a list with one release each: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
@@ -138,7 +138,8 @@ run_growing <- function(plan, donors, public) {
   statistics
 }
 
-#' The name of a growing release: a hash of the numbers of the first one, and of whether a ledger paid
+#' The name of a growing release: a hash of the numbers of the first one, and of whether a ledger
+#' paid
 #'
 #' A file with another name, by which periods could be drawn anew, contradicts itself.
 #' @param statistics (`list`)\cr of the release. RELEASED.

@@ -54,7 +54,7 @@ run_objective <- function(plan, donors, public) {
   weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
     solver = if (public$calibration == "published") "perturbed" else "bounded",
     penalty = step$mu, cap = step$cap, tolerance = step$tolerance,
-    noise = step, cover = step$cover, post = plan$post, shuffled = public$shuffled
+    noise = step, cover = step$cover, post = plan$post, shuffled = isTRUE(public$shuffled)
   ), public$control$rng)
 }
 

@@ -64,7 +64,7 @@ plan_output <- function(public) {
 run_output <- function(plan, donors, public) {
   weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
     solver = "ridge", penalty = plan$weights$lambda, noise = plan$weights, post = plan$post,
-    shuffled = public$shuffled
+    shuffled = isTRUE(public$shuffled)
   ), public$control$rng)
 }
 

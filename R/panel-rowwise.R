@@ -121,7 +121,7 @@ find_value <- function(name, environment) {
 #'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: those that everybody has.
 #'
 #' What is row by row can be written into the formula, `log(pmin(y, 190)) ~ treated`; what may look
-#' at several rows is an error there. A column of `data` is taken as it is: nobody can see how it came
-#' about. `vignette("preparing-data")` has examples, where vignettes are installed.
+#' at several rows is an error there. A column of `data` is taken as it is: nobody can see how it
+#' came about. `vignette("preparing-data")` has examples, where vignettes are installed.
 #' @name preparing_data
 NULL

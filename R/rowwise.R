@@ -2,9 +2,10 @@
 # person's change must move that person's row and no other.
 
 # Functions each value of whose result depends on the same place of its arguments alone, when every
-# argument has length 1 or one value a row. Arguments become doubles before, text as `cell_numbers()`
-# reads it: a column's own class, or text in one person's cell, changes no other row. Not here
-# although they look alike: cumsum() and its kin, `&&` and `||` (the first value decides), `[`, `:`.
+# argument has length 1 or one value a row. Arguments become doubles before, text as
+# `cell_numbers()` reads it: a column's own class, or text in one person's cell, changes no other
+# row. Not here although they look alike: cumsum() and its kin, `&&` and `||` (the first value
+# decides), `[`, `:`.
 rowwise_functions <- local({
   of_doubles <- function(f) {
     force(f)
@@ -113,7 +114,10 @@ check_text_compared <- function(code, call) {
   what <- takes_no_text(code)
   if (!is.null(what)) {
     abort(c(
-      "Text can be compared by {.code ==}, {.code !=} and {.code %in%} alone, not by {.code {what}}.",
+      paste(
+        "Text can be compared by {.code ==}, {.code !=} and {.code %in%} alone, not by",
+        "{.code {what}}."
+      ),
       x = "A string stands in the formula where a number must.",
       i = "Text and factors have no order here. A date is {.code as.Date(\"2020-01-31\")}."
     ), "argument", call)
@@ -146,7 +150,9 @@ takes_no_text <- function(code) {
 value_by_row <- function(code, columns) {
   scope <- list2env(columns, parent = list2env(rowwise_functions, parent = emptyenv()))
   tryCatch(
-    withCallingHandlers(eval(plain_code(code), scope), warning = function(w) tryInvokeRestart("muffleWarning")),
+    withCallingHandlers(eval(plain_code(code), scope), warning = function(w) {
+      tryInvokeRestart("muffleWarning")
+    }),
     error = function(e) NULL
   )
 }
@@ -178,7 +184,8 @@ with_dates <- function(code, data) {
     is.symbol(x) && !identical(x, quote(expr = )) && # nolint
       cell_kind(.subset2(data, as.character(x))) == "date"
   }, given)
-  compared <- is.symbol(code[[1L]]) && as.character(code[[1L]]) %in% c("==", "!=", "<", "<=", ">", ">=")
+  compared <- is.symbol(code[[1L]]) &&
+    as.character(code[[1L]]) %in% c("==", "!=", "<", "<=", ">", ">=")
   if (compared && length(given) == 2L && length(dates) == 1L) {
     column <- .subset2(data, as.character(dates[[1L]]))
     given <- lapply(given, function(x) if (is.character(x)) date_number(x, column) else x)
@@ -191,7 +198,9 @@ with_dates <- function(code, data) {
 
 date_number <- function(text, column) {
   value <- tryCatch(
-    if (inherits(column, "Date")) as.Date(text) else {
+    if (inherits(column, "Date")) {
+      as.Date(text)
+    } else {
       as.POSIXct(text, tz = attr(column, "tzone")[1L] %||% "")
     },
     error = function(e) NA

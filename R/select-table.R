@@ -29,7 +29,10 @@ selector <- function(theorem, shares, pick, picks = function(constants) constant
 }
 
 solver_assumption <- paste(
-  "where the descent stops, its minimiser is as near as its optimality conditions tell, up to a slack",
+  paste(
+    "where the descent stops, its minimiser is as near as its optimality conditions tell, up to",
+    "a slack"
+  ),
   "for rounding that is asserted and not certified"
 )
 

@@ -63,7 +63,10 @@ number_column <- function(name, row) {
       " THEN ", sql_real(0, row$dialect), " END)"),
     abort(c(
       "Column {.code {name}} is not numeric in the database.",
-      i = "Cast it there, give its public levels in {.arg bounds}, or say {.code compute = \"here\"}."
+      i = paste(
+        "Cast it there, give its public levels in {.arg bounds}, or say",
+        "{.code compute = \"here\"}."
+      )
     ), c("data", "panel"), row$call)
   )
 }

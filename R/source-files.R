@@ -30,7 +30,9 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
     ), "package", call)
   }
   engine <- keep_seed(if (has_duckdb()) files_by_duckdb(memory, call) else files_by_sqlite(call))
-  from <- if (kind == "csv") keep_seed(copied_csv(paths, engine$con, call)) else {
+  from <- if (kind == "csv") {
+    keep_seed(copied_csv(paths, engine$con, call))
+  } else {
     paste0("read_parquet([", paste(DBI::dbQuoteString(engine$con, paths), collapse = ", "), "]) s")
   }
   out <- new_table(engine$con, from, index, outcome, "here", FALSE, block, groups, call)

@@ -60,7 +60,8 @@ sql_dialects <- function() {
       # NaN is above all numbers and equal to itself with a minus.
       endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
-        paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x, " THEN ",
+        paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
+          " THEN ",
           real("'Infinity'"), " END WHEN ", x, " < -1.7976931348623157e308 THEN ",
           real("'-Infinity'"), " WHEN ", x, " < 2.5e-324 AND ", x, " > -2.5e-324 THEN ", real("0"),
           " ELSE ", real(x), " END)")

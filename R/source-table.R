@@ -6,16 +6,18 @@
 #' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
 #' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
 #' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are, bit for bit, those
-#' of a data frame of the same numbers and text with one row a unit and period. Where an engine gives
-#' another number than R would (of text, NUMERIC or 32-bit columns), they are those of its number.
+#' of a data frame of the same numbers and text with one row a unit and period. Where an engine
+#' gives another number than R would (of text, NUMERIC or 32-bit columns), they are those of its
+#' number.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row a unit and period.
 #' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, where it is not
 #'   installed, SQLite; or Parquet files, by duckdb.
 #' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
-#'   table, or different engines. **A person must be in one of them only**: this is assumed, and not checked. Whether somebody is
-#'   in two is itself a fact about people; who is in k places has k times the loss.
+#'   table, or different engines. **A person must be in one of them only**: this is assumed, and
+#'   not checked. Whether somebody is in two is itself a fact about people; who is in k places has
+#'   k times the loss.
 #' * [dp_workers()]: sources that other processes hold.
 #'
 #' @section Two ways to compute:
@@ -45,26 +47,26 @@
 #' `"gram"` and classical estimators need the donors in memory.
 #'
 #' @section What a cell is:
-#' A cell becomes a number or a level by `bounds`, by its column's type and by nothing else, and none
-#' makes an error. Numbers are themselves, TRUE and FALSE are 1 and 0, and text is read as decimal
-#' digits with a point and an exponent, blanks around them aside: `"1e3"`, `" 12 "`, `"01"`, `".5"`.
-#' `"Inf"`, `"TRUE"`, `"T"` and the like are what they say; `"1,5"`, `"0x10"`, `"nan"`, `""` and other
-#' text are missing. In regressions a number beyond its bounds, infinite or too large for a double, is
-#' the nearest bound, and one next to zero (`1e-400`) is zero. Text holds a level with the same bytes;
-#' a number holds the level that reads as it.
+#' A cell becomes a number or a level by `bounds`, by its column's type and by nothing else, and
+#' none makes an error. Numbers are themselves, TRUE and FALSE are 1 and 0, and text is read as
+#' decimal digits with a point and an exponent, blanks around them aside: `"1e3"`, `" 12 "`,
+#' `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like are what they say; `"1,5"`, `"0x10"`,
+#' `"nan"`, `""` and other text are missing. In regressions a number beyond its bounds, infinite or
+#' too large for a double, is the nearest bound, and one next to zero (`1e-400`) is zero. Text
+#' holds a level with the same bytes; a number holds the level that reads as it.
 #'
 #' The type of a database's column is what its table declares. Text is read by R alone: a column of
 #' text that is to be a number needs `compute = "here"`, and the outcome of a panel must be declared
 #' as a number. SQLite keeps anything in a column: text in a column of numbers is missing.
 #'
-#' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte order;
-#' nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line after the
-#' header is one row, an empty one as well. A cell that begins with a quote ends at the next single
-#' quote of its line; quotes inside another cell are text. All cells are missing of a line with more
-#' or fewer cells than the header, with a quote that is not closed, or with something after a closing
-#' quote. Cells without quotes that are empty or `NA` are missing, as are those with bytes that no
-#' string can hold. Units are text. Periods are numbers if all of them are whole ones, or if those of
-#' a [dp_roster()] are numbers.
+#' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte
+#' order; nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line
+#' after the header is one row, an empty one as well. A cell that begins with a quote ends at the
+#' next single quote of its line; quotes inside another cell are text. All cells are missing of a
+#' line with more or fewer cells than the header, with a quote that is not closed, or with
+#' something after a closing quote. Cells without quotes that are empty or `NA` are missing, as are
+#' those with bytes that no string can hold. Units are text. Periods are numbers if all of them are
+#' whole ones, or if those of a [dp_roster()] are numbers.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
@@ -79,10 +81,10 @@
 #' UNTESTED: it was rendered and read, but never run.
 #'
 #' @section A query is outside the guarantee:
-#' Where `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee starts
-#' from the query's result**: its rows are the people, and their number is public and exact. So
-#' `WHERE age >= 18` tells how many are adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
-#' make one person's row change those of others. Choose rows by `subset =` of [dp_lm()] and
+#' Where `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee
+#' starts from the query's result**: its rows are the people, and their number is public and exact.
+#' So `WHERE age >= 18` tells how many are adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y)
+#' ...)` make one person's row change those of others. Choose rows by `subset =` of [dp_lm()] and
 #' [dp_glm()], which counts no one. With a table's or a view's name nothing of this applies, but for
 #' a view that is such a query.
 #'

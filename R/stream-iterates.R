@@ -93,7 +93,10 @@ iterates_privacy <- function(budget, facts, sizes) {
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),
     rng = budget$rng, exact = FALSE, integers = TRUE, version = own_version(), assumes = paste(
-      "each step's minimiser is found to within the slack that its sensitivity has, which is asserted",
+      paste(
+        "each step's minimiser is found to within the slack that its sensitivity has, which is",
+        "asserted"
+      ),
       "and not certified"
     )
   )

@@ -45,5 +45,6 @@ for (i in seq_len(nrow(fewer))) {
     fewer$expectations.now[[i]], "\n")
 }
 cat(sprintf("%d tests with %d expectations at %s, %d with %d now; %d gone, %d with fewer\n",
-  nrow(old), sum(old$expectations), commit, nrow(new), sum(new$expectations), nrow(gone), nrow(fewer)))
+  nrow(old), sum(old$expectations), commit, nrow(new), sum(new$expectations), nrow(gone),
+  nrow(fewer)))
 quit(status = as.integer(nrow(gone) + nrow(fewer) > 0L))

@@ -393,7 +393,8 @@ people_of <- function(source) {
 test_that("a hostile cell of an engine moves its own row, streamed or summed, and is no error", {
   data <- hostile_rows(40)
   numeric_cells <- c(
-    "1e400", "-1e400", "1e-400", "-1e-400", "'NaN'", "NULL", "1e308", "123456789012345678901234567890",
+    "1e400", "-1e400", "1e-400", "-1e-400", "'NaN'", "NULL", "1e308",
+    "123456789012345678901234567890",
     "4.94e-324", "2e-324", "1.7976931348623158e308", "1.7976931348623159e308", "5"
   )
   double_cells <- c("'Infinity'", "'-Infinity'", "'NaN'", "NULL", "1e308", "5")

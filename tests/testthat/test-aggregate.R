@@ -353,7 +353,9 @@ test_that("three adaptive steps of a located mean: each moves by no more than it
     other[[sample.int(30, 1)]] <- sample(c(0, 1, stats::runif(1), NaN), 1)
     median <- stats::runif(1)
     window <- min(1, 10^stats::runif(1, -6, 1))
-    part <- function(x) ifelse(is.nan(x), 0, round(pmin(pmax((x - median) / window, -1), 1) * reach))
+    part <- function(x) {
+      ifelse(is.nan(x), 0, round(pmin(pmax((x - median) / window, -1), 1) * reach))
+    }
     expect_lte(abs(sum(part(answers)) - sum(part(other))), plan$steps$sensitivity[[3L]])
     # The same for the distances' ranks: one answer, one distance.
     expect_lte(sum(abs(answers - median) != abs(other - median), na.rm = TRUE), 1)

@@ -17,7 +17,8 @@ r_floors <- list(
     "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
     "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
     "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect", "rowwise",
-    "simulate", "source-cells", "source-condition", "source-covariates", "source-engine", "source-files", "source-gaps",
+    "simulate", "source-cells", "source-condition", "source-covariates", "source-engine",
+    "source-files", "source-gaps",
     "source-gaps-sql", "source-panel", "source-people", "source-people-asked",
     "source-people-proof", "source-people-sql", "source-proof", "source-rows", "source-sql",
     "source-table", "source-wide", "source-workers", "stream-columns"

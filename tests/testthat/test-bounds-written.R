@@ -61,7 +61,9 @@ test_that("limits of a column and of an expression mean the same in every verb",
   # A column's limits clip it before the expression; a file keeps both spellings.
   columns <- lm_columns(log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)), NULL)
   expect_identical(range(lm_table(columns, data, TRUE, NULL)[, 2L]), log(c(100, 200)))
-  stream <- new_columns(log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)), "gaussian", NULL)
+  stream <- new_columns(
+    log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)), "gaussian", NULL
+  )
   expect_equal(range(table_of_rows(stream, data)[, 3L]), c(-1, 1))
   fit <- withr::with_seed(1, dp_lm(formula, data, 20, bounds = of_text, control = control))
   file <- withr::local_tempfile()

@@ -1,5 +1,5 @@
-# What formulas may say of a row: a table of what works, and pairs of data sets in which one person's
-# cell used to move everybody's row.
+# What formulas may say of a row: a table of what works, and pairs of data sets in which one
+# person's cell used to move everybody's row.
 
 rows_of_all <- function(n = 30) {
   withr::local_seed(8)
@@ -73,7 +73,8 @@ test_that("one person's cell changes no other person's value", {
   whole <- replace(data, "k", list(c(7L, data$k[-1L])))
   real <- replace(data, "k", list(c(7.5, data$k[-1L])))
   text <- replace(data, "k", list(c("maybe", data$k[-1L])))
-  for (code in alist(k == "100000", k * 1000000L, k %/% 3L, k %in% "100000", as.character(k) == "100000",
+  for (code in alist(k == "100000", k * 1000000L, k %/% 3L, k %in% "100000",
+    as.character(k) == "100000",
                      log(k), k > 3, ifelse(k > 3, k, 2), round(k / 3, 2), is.na(k), as.integer(k),
                      k * 1000000L > 2147483647L)) {
     check(code, whole, real)

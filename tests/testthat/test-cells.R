@@ -196,7 +196,8 @@ test_that("one line of a CSV panel moves its own person, and periods are numbers
   lines <- readLines(path)
   donor <- which(p$data$on == 0)[[3L]] + 1L
   bad <- lines
-  bad[[donor]] <- sub(format(p$data$y[[donor - 1L]], digits = 15), "maybe", bad[[donor]], fixed = TRUE)
+  cell <- format(p$data$y[[donor - 1L]], digits = 15)
+  bad[[donor]] <- sub(cell, "maybe", bad[[donor]], fixed = TRUE)
   expect_false(identical(bad, lines))
   writeLines(bad, path)
   expect_error(seeded(panel()), class = "dpsc_error_panel")

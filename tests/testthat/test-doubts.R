@@ -109,6 +109,8 @@ test_that("ends at which honest numbers are massed are told from others", {
   expect_false(is_natural_end(0, 5000, 1))
   expect_false(is_natural_end(5, 100, -1))
   for (bits in c(3L, 8L, 13L)) {
-    for (k in c(0, 1, 2^bits - 1)) expect_identical(location_bits((k + 0.5) * 2^(1 - bits) - 1), bits)
+    for (k in c(0, 1, 2^bits - 1)) {
+      expect_identical(location_bits((k + 0.5) * 2^(1 - bits) - 1), bits)
+    }
   }
 })

@@ -152,7 +152,8 @@ people_queries <- function(dialect) {
   }
   keep <- sql_condition(quote(!(c1 > 0.5) | c2 == "a" & !(c1 == 2)), operand, dialect, shQuote)
   values <- c(
-    sql_within("c1", c(-3, 3), dialect), sql_within("c2", c(-3, 3), dialect), "CASE WHEN c3 = 'b' THEN 1 ELSE 0 END",
+    sql_within("c1", c(-3, 3), dialect), sql_within("c2", c(-3, 3), dialect),
+    "CASE WHEN c3 = 'b' THEN 1 ELSE 0 END",
     "CASE WHEN c3 = 'c' THEN 1 ELSE 0 END",
     paste0("CASE WHEN ", sql_within("c2", c(0, 1), dialect), " > 1 THEN 1 ELSE 0 END"),
     sql_within("c4", c(-3, 3), dialect)
