@@ -32,8 +32,23 @@ written <- function(code) gsub("`", "", plain_text(code), fixed = TRUE)
 #' @noRd
 columns_in <- function(code) all.vars(unqualified(code))
 
+#' Code as text, unless a whole column is inlined in it, which would be printed
+#' @noRd
 plain_text <- function(expression) {
+  if (holds_column(expression)) {
+    return("an expression with data in it")
+  }
   paste(deparse(expression, width.cutoff = 500L), collapse = " ")
+}
+
+holds_column <- function(code) {
+  if (is.call(code)) {
+    parts <- as.list(code)
+    # x[, 1] has an empty argument, which must not be evaluated.
+    parts <- parts[!vapply(parts, identical, NA, quote(expr = ))] # nolint
+    return(any(vapply(parts, holds_column, NA)))
+  }
+  !is.symbol(code) && !is.null(code) && !(is.atomic(code) && length(code) == 1L)
 }
 
 #' A formula's left side, or an outcome without a name
@@ -72,7 +87,8 @@ as_written <- function(name) {
 #' Refuse an unnamed entry of which nobody can tell whether it is the expression's or its column's
 #' @noRd
 check_named <- function(bounds, left, call) {
-  if (is.symbol(left) || is.null(bounds) || is.data.frame(bounds)) {
+  # Code with data in it has an error of its own, which does not show it.
+  if (is.symbol(left) || is.null(bounds) || is.data.frame(bounds) || !is_plain_code(left)) {
     return(invisible(NULL))
   }
   if (!is.list(bounds)) bounds <- list(bounds)

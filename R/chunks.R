@@ -98,13 +98,6 @@ read_block <- function(chunks, i, call = NULL) {
   block
 }
 
-#' Rows of a user without an attribute that means "on the grid already" in our own blocks
-#' @noRd
-without_grid <- function(rows) {
-  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
-  rows
-}
-
 charge_stays <- paste(
   "The budget of this release was charged before and stays spent; nothing was released."
 )

@@ -70,3 +70,7 @@ lm_promise <- function(public) {
     reason = unkept_reason(public), exact = TRUE
   )
 }
+
+assumed_words <- function(privacy) {
+  if (!is.null(privacy$assumes)) paste0(" Assumed: ", privacy$assumes, ".")
+}

@@ -174,3 +174,10 @@ enumerate <- function(shown, count) {
   more <- count - length(shown)
   paste0(paste(shown, collapse = ", "), if (more > 0L) paste(" and", more, "more"))
 }
+
+#' Rows of a user without an attribute that means "on the grid already" in our own blocks
+#' @noRd
+without_grid <- function(rows) {
+  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
+  rows
+}

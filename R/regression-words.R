@@ -69,10 +69,6 @@ regression_report <- function(x, sentences, methods, references, format, level, 
   ), format)
 }
 
-assumed_words <- function(privacy) {
-  if (!is.null(privacy$assumes)) paste0(" Assumed: ", privacy$assumes, ".")
-}
-
 guarantee_of_rows <- function(privacy) {
   privacy <- known_privacy(privacy)
   if (!privacy$holds) {

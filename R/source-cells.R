@@ -31,8 +31,8 @@ column_types <- function(table, names, call) {
   types <- vapply(looked[names], function(x) {
     switch(cell_kind(x),
       text = , factor = "text", number = "number",
-      # SQLite has no flags; it says so of columns of which it knows no type.
-      flag = if (table$dialect$name == "sqlite") "any" else "flag", "other"
+      # SQLite has no flags: it reports them, or raw bytes, for columns of which it knows no type.
+      flag = if (table$dialect$loose) "any" else "flag", if (table$dialect$loose) "any" else "other"
     )
   }, "")
   types[types == "text" & names %in% names(table$numbers)] <- "cell"
@@ -222,4 +222,11 @@ is_compared_with_text <- function(code, name) {
 
 all_constants <- function(code) {
   if (is.call(code)) lapply(as.list(code)[-1L], all_constants) else if (!is.symbol(code)) code
+}
+
+#' The column that says who is treated: 0 and 1, or flags
+#' @noRd
+indicator_column <- function(table, name, call) {
+  row <- cell_row(table, name, call)
+  if (row$types[[1L]] == "cell") number_column(name, row) else row$short[[1L]]
 }

@@ -202,13 +202,6 @@ part_facts.dp_table <- function(part, columns, call) {
   out
 }
 
-#' The column that says who is treated: 0 and 1, or flags
-#' @noRd
-indicator_column <- function(table, name, call) {
-  row <- cell_row(table, name, call)
-  if (row$types[[1L]] == "cell") number_column(name, row) else row$short[[1L]]
-}
-
 #' The rows of protected treated people travel only where the user says so
 #' @section Errors: `dpsc_error_argument`, before anything of them is read.
 #' @noRd

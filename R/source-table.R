@@ -245,7 +245,8 @@ print.dp_source <- function(x, ...) {
 assumptions_of <- function(x) {
   parts <- if (inherits(x, "dp_sources")) x$parts else list(x)
   queries <- vapply(parts, function(part) inherits(part, "dp_table") && isTRUE(part$query), NA)
-  several <- length(parts) > 1L || length(x$cluster) > 1L
+  # A user's data frame may have a column of that name.
+  several <- inherits(x, "dp_source") && (length(parts) > 1L || length(x$cluster) > 1L)
   found <- c(
     if (any(queries)) {
       paste(
@@ -253,7 +254,7 @@ assumptions_of <- function(x) {
         "is public and exact"
       )
     },
-    if (inherits(x, "dp_source") && several) "nobody is in two of the sources, which is not checked"
+    if (several) "nobody is in two of the sources, which is not checked"
   )
   if (length(found)) paste(found, collapse = "; ")
 }

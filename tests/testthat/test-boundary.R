@@ -24,7 +24,7 @@ public <- c(
   "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
   "treated_plan_cpp",
   "aggregate_order_cpp", "aggregate_plan_cpp", "joint_loss_cpp", "joint_shift_cpp",
-  "paper_plan_cpp", "posterior_bound_cpp", "quantile_losses_cpp"
+  "paper_plan_cpp", "posterior_bound_cpp", "quantile_losses_cpp", "csv_header_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
@@ -53,6 +53,8 @@ unprotected <- list(
   row_integers_cpp = "round_noise",
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
+  # A file's cells, on their way into an engine on this machine.
+  csv_cells_cpp = "copy_csv",
   # Tests and audits.
   growing_audit_cpp = NULL, capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL,
   iterates_clean_cpp = NULL, lm_audit_cpp = NULL,

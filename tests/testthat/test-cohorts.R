@@ -155,7 +155,7 @@ test_that("errors are one each, classed, and spend nothing", {
   early <- data
   early$treated[early$first == 4 & early$time == 2] <- 1
   early$treated[early$first == 4 & early$time == 3] <- 1
-  expect_error(fit(early), "before the adoption of every cohort.*\n.*2 or before: u",
+  expect_error(fit(early), "before the adoption of every cohort.*\n.*2 or before: ",
     class = "dpsc_error_panel"
   )
   expect_error(fit(data[is.finite(data$first), ]), "never treated", class = "dpsc_error_panel")

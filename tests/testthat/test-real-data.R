@@ -118,7 +118,7 @@ test_that("wages as long data print as a private fit of the log wage", {
     data.frame(id = "women", year = group$year, wage = group[[2L]])
   )
   fit <- dp_synth(log(wage) ~ I(id == "women" & year >= 1980), long,
-    index = c("id", "year"), epsilon = 1, bounds = c(4, 9)
+    index = c("id", "year"), epsilon = 1, bounds = list("log(wage)" = c(4, 9))
   )
   expect_match(printed(fit), "  log(wage): 528 donors, 4 periods", fixed = TRUE, all = FALSE)
   expect_match(printed(fit), "  private: epsilon = 1", fixed = TRUE, all = FALSE)

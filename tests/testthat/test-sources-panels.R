@@ -95,7 +95,8 @@ test_that("covariates that are missing or none are refused before the charge", {
   # Text where a number was declared is missing: no error says that one person's cell is text.
   refused(data, "dpsc_error_covariate", formula = y ~ on | g,
     bounds = list(y = c(-1, 1), g = c(1, 2)))
-  refused(data, "dpsc_error_covariate", formula = y ~ on | age,
+  # No number is spelt so, whoever has it.
+  refused(data, "dpsc_error_bounds", formula = y ~ on | age,
     bounds = list(y = c(-1, 1), age = c("a", "b")))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   # After the treatment numbers may be missing; a factor's first level counts.

@@ -40,7 +40,7 @@ all_queries <- function(dialect) {
       c("1", "2", "3"), grid_of(bounds), dialect, TRUE)),
     check = sql_check("w", 3), energy = sql_energy("w", questions[[1L]], dialect),
     moments = sql_moments("w", questions[[2L]], dialect), block = sql_block("w", 3, 0, 100),
-    sample = sql_sample("w", 3, 2, 7, dialect),
+    sample = sql_sample("w", "kept", 3),
     target_energy = sql_energy("w", questions[[3L]], dialect),
     target = sql_moments("w", questions[[4L]], dialect)
   )

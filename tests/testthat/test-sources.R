@@ -161,7 +161,8 @@ test_that("an index the wrong way round is found before anything names a period"
     data$unit[data$unit == treated_of(data)] <- name
     con <- sqlite_of(data)
     error <- tryCatch(
-      seeded(dp_table(con, "sales", c("week", "unit"))), error = identity, warning = identity
+      seeded(dp_table(con, "sales", c("week", "unit")), protect = "donors"),
+      error = identity, warning = identity
     )
     expect_s3_class(error, "dpsc_error_panel")
     expect_match(conditionMessage(error), "index|treated|treatment")
