@@ -383,7 +383,9 @@ at_fallback <- function(x) {
   }
   cell <- (x$plan$upper - x$plan$lower) / 2^18
   middle <- if (x$method == "winsorised") x$quantiles[, "median"] else x$estimate
-  wide <- if (x$method == "winsorised") x$quantiles[, "spread"] else {
+  wide <- if (x$method == "winsorised") {
+    x$quantiles[, "spread"]
+  } else {
     x$quantiles[, 2L] - x$quantiles[, 1L]
   }
   names(x$estimate)[abs(middle - x$plan$fallback) <= cell & wide <= 2 * cell]

@@ -80,7 +80,8 @@ for (n in c(2000, 20000)) for (shape in c(names(honest), names(wrong))) for (ver
     z <- make(n)
     verbs[[verb]](z, n, if (length(z) > 2L) c("A", "B") else c("a", "b"))
   }))
-  out <- rbind(out, data.frame(n, shape, honest = shape %in% names(honest), verb, runs = few, share))
+  row <- data.frame(n, shape, honest = shape %in% names(honest), verb, runs = few, share)
+  out <- rbind(out, row)
   cat(n, shape, verb, share, "\n")
 }
 folder <- if (dir.exists("bench/results")) "bench/results" else "."
