@@ -114,8 +114,12 @@ location_bits <- function(median) {
 #' @noRd
 column_spread <- function(fit, j) {
   at <- column_of_variable(fit$columns, j)
+  # Budgets of delta = 0 may have had no rounds.
+  if (is.na(at) || !length(fit$release$rounds)) {
+    return(NA_real_)
+  }
   round <- fit$release$rounds[[1L]]
-  if (is.na(at)) NA_real_ else sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
+  sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
 }
 
 #' The column that is a variable itself
@@ -134,8 +138,11 @@ few_rows <- function(fit) {
     return(counts[["rows"]] + 3 * counts[["sd"]] < fit$nobs / 2)
   }
   weights <- vapply(fit$release$rounds, `[[`, 0, "weight")
+  if (!length(weights)) {
+    return(FALSE)
+  }
   sure <- length(weights) >= 3L || isTRUE(fit$release$rounds[[1L]]$sd[[1L]] < 0.03)
-  !isTRUE(fit$columns$weighted) && length(weights) && sure && max(weights) < 0.45
+  !isTRUE(fit$columns$weighted) && sure && max(weights) < 0.45
 }
 
 #' Slopes that no values within the bounds could have

@@ -112,3 +112,14 @@ test_that("ends at which honest numbers are massed are told from others", {
     for (k in c(0, 1, 2^bits - 1)) expect_identical(location_bits((k + 0.5) * 2^(1 - bits) - 1), bits)
   }
 })
+
+test_that("what an earlier version has not is no error of a print", {
+  skip_if_not_installed("jsonlite")
+  old <- function(file) test_path("fixtures", "0.2.0", file)
+  # No rounds: nothing to doubt.
+  pure <- suppressWarnings(read_release(old("glm-binomial-pure.json")))
+  expect_length(pure$release$rounds, 0L)
+  expect_output(print(pure), "NOT KNOWN TO BE PRIVATE")
+  expect_output(print(report(pure)), "NOT KNOWN TO BE PRIVATE")
+  expect_output(print(readRDS(old("aggregate-median.rds"))), "121 blocks")
+})
