@@ -271,7 +271,7 @@ test_that("rows of regressions, selections and aggregates may come in any order"
   }
   expect_identical(coef(seeded_of(data, line)), coef(seeded_of(data[order, ], line)))
   # Blocks: the same people in the same blocks, if the order of rows is undone.
-  drawn <- aggregate_order_cpp(n, 10, "R")
+  drawn <- aggregate_order_cpp(n, 30, "R")
   facts <- list(n = n, blocks = 10, lower = -1, upper = 1, fallback = 0)
   answers <- function(data, at) block_answers(data, function(x) mean(x$y), facts, at, drawn$seeds)
   at <- match(drawn$order, order)
