@@ -43,6 +43,8 @@ cell_numbers <- function(x) {
 
 factor_codes <- function(x) {
   attributes(x) <- NULL
+  # Of a damaged factor: 0 and less would take other rows' places.
+  x[x < 1L] <- NA
   x
 }
 
@@ -97,7 +99,7 @@ cell_levels <- function(x, levels, codes = FALSE) {
 text_numbers <- function(x) {
   x <- readable(x)
   out <- rep(NA_real_, length(x))
-  has <- function(pattern, x) grepl(paste0("^[ \t]*+(?:", pattern, ")[ \t]*+$"), x, perl = TRUE,
+  has <- function(pattern, x) grepl(paste0("^[ \t]*+(?:", pattern, ")[ \t]*+\\z"), x, perl = TRUE,
     useBytes = TRUE)
   digits <- which(has("[+-]?+(?:[0-9]++(?:[.][0-9]*+)?+|[.][0-9]++)(?:[eE][+-]?+[0-9]++)?+", x))
   out[digits] <- as.numeric(x[digits])

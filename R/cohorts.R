@@ -63,7 +63,8 @@
 #' @param format,... of `report()`: see [report()]; else unused.
 #' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
 #'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every verb
-#'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit;
+#'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit,
+#'   in no order of theirs where they are protected;
 #'   `errors`, what cohorts share: T x T covariances by cohort and period, squared outcome units, of
 #'   the `privacy` noise and the donors' `regression`; `forecasts`, residuals before the adoption;
 #'   `estimator`; `protected`, `TRUE` where the treated are protected. PUBLIC or RELEASED; NOT
@@ -135,7 +136,9 @@ fit_cohorts <- function(release, target, adopted, estimator, size, fit_one, cova
   penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
   errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
   if (is.null(target)) {
-    out <- new_cohorts(release, fits, adopted, size, estimator, errors)
+    # How many adopted when is public; in the order of names it is not.
+    order <- order(adopted, size)
+    out <- new_cohorts(release, fits, adopted[order], size[order], estimator, errors)
     out$protected <- TRUE
     return(out)
   }

@@ -138,8 +138,11 @@ few_rows <- function(fit) {
     return(counts[["rows"]] + 3 * counts[["sd"]] < fit$nobs / 2)
   }
   weights <- vapply(fit$release$rounds, `[[`, 0, "weight")
+  if (!length(weights)) {
+    return(FALSE)
+  }
   sure <- length(weights) >= 3L || isTRUE(fit$release$rounds[[1L]]$sd[[1L]] < 0.03)
-  !isTRUE(fit$columns$weighted) && length(weights) && sure && max(weights) < 0.45
+  !isTRUE(fit$columns$weighted) && sure && max(weights) < 0.45
 }
 
 #' Slopes that no values within the bounds could have

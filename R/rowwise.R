@@ -52,7 +52,9 @@ rowwise_functions <- local({
   # result depends on the tests of all rows.
   functions$ifelse <- function(test, yes, no) {
     size <- max(length(test), length(yes), length(no))
-    value <- if (is_text(yes) && is_text(no)) cell_text else cell_numbers
+    # A constant in quotes makes text of both: what a column holds has no part in it.
+    quoted <- any(vapply(list(yes, no), function(x) is_text(x) && length(x) == 1L, NA))
+    value <- if (quoted || (is_text(yes) && is_text(no))) cell_text else cell_numbers
     test <- rep_len(as.logical(cell_numbers(test)), size)
     out <- rep_len(value(yes), size)
     otherwise <- which(!test)

@@ -32,7 +32,8 @@ test_that("formulas of a row give what R gives", {
     as.Date("2020-01-05") < day, ifelse(x > 3, x, k), ifelse(g == "a", 1, 0), is.na(x), is.na(g),
     is.na(log(x - 3)), flag & x > 3, !flag, flag == TRUE, xor(flag, k > 3), pmin(x, 3),
     (x > 2) * 1, as.numeric(flag), as.integer(x), as.character(g) == "b", is.finite(x),
-    ifelse(f == "a", "u", "v") == "u", g == f
+    ifelse(f == "a", "u", "v") == "u", g == f,
+    ifelse(x > 3, "u", k) == "u"
   )
   for (code in table) {
     if (identical(code, quote(!(k %in% 1:1)))) code <- quote(!(k %in% 1))
@@ -76,7 +77,8 @@ test_that("one person's cell changes no other person's value", {
   for (code in alist(k == "100000", k * 1000000L, k %/% 3L, k %in% "100000",
     as.character(k) == "100000",
                      log(k), k > 3, ifelse(k > 3, k, 2), round(k / 3, 2), is.na(k), as.integer(k),
-                     k * 1000000L > 2147483647L)) {
+                     k * 1000000L > 2147483647L, ifelse(k > 3, k, "a") == "a",
+                     ifelse(k > 3, "a", k) == "a")) {
     check(code, whole, real)
     check(code, whole, text)
     check(code, whole, replace(whole, "k", list(factor(text$k))))

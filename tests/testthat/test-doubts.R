@@ -114,3 +114,14 @@ test_that("ends at which honest numbers are massed are told from others", {
     }
   }
 })
+
+test_that("what an earlier version has not is no error of a print", {
+  skip_if_not_installed("jsonlite")
+  old <- function(file) test_path("fixtures", "0.2.0", file)
+  # No rounds: nothing to doubt.
+  pure <- suppressWarnings(read_release(old("glm-binomial-pure.json")))
+  expect_length(pure$release$rounds, 0L)
+  expect_output(print(pure), "NOT KNOWN TO BE PRIVATE")
+  expect_output(print(report(pure)), "NOT KNOWN TO BE PRIVATE")
+  expect_output(print(readRDS(old("aggregate-median.rds"))), "121 blocks")
+})

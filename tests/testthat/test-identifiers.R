@@ -239,6 +239,25 @@ test_that("with few donors a name alone changes nothing: verbs, methods and sour
   expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
 })
 
+test_that("no order of protected treated people is in a fit of several cohorts", {
+  p <- named_people(200)
+  adopted <- ifelse(seq_len(200) <= 100, NA, 3 + seq_len(200) %% 2)
+  fit <- function(p) {
+    data <- as_long(p)
+    data <- data[data$unit != "treated", ]
+    at <- adopted[match(data$unit, p$names)]
+    data$on <- as.integer(!is.na(at) & data$week > at)
+    withr::with_seed(4, suppressWarnings(dp_synth(y ~ on, data,
+      index = c("unit", "week"), epsilon = 2, bounds = c(-1, 1), control = control,
+      protect = "everyone"
+    )))
+  }
+  one <- fit(p)
+  # The last of the treated under another name: the first.
+  expect_identical(fit(renamed(p, 200, "p000100x")), one)
+  expect_identical(one$adopted, rep(3:4, each = 50L))
+})
+
 test_that("rows of regressions, selections and aggregates may come in any order", {
   withr::local_seed(3)
   n <- 200
