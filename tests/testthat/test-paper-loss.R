@@ -43,17 +43,21 @@ worst_pair_loss <- function(ridge, scale) {
 test_that("objective perturbation: the worst pair costs no more than is claimed, and nearly it", {
   # Plants faults 72.
   # "kst" and "cms" add the most of slope and of curvature, which no record has at one place.
-  reached <- c(objective = 0.98, napp = 0.98, kst = 0.8, cms = 0.8)
+  reached <- list(
+    c("objective", "tight", 0.98), c("napp", "tight", 0.98), c("kst", "tight", 0.88),
+    c("cms", "tight", 0.88), c("kst", "published", 0.69), c("cms", "published", 0.64)
+  )
   for (epsilon in c(0.4, 1, 3)) {
-    for (method in names(reached)) {
-      plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon))
-      claim <- epsilon * seq_along(plan$ridge) / sum(seq_along(plan$ridge))
-      for (k in seq_along(plan$ridge)) {
+    for (row in reached) {
+      plan <- paper_plan_cpp(core_facts(row[[1L]], row[[2L]], epsilon = epsilon))
+      stages <- seq_along(plan$ridge)
+      claim <- epsilon * stages / sum(stages)
+      for (k in stages) {
         loss <- worst_pair_loss(plan$ridge[[k]], plan$scale[[k]])
         expect_lte(loss, claim[[k]] * (1 + 1e-6))
-        expect_gt(loss, reached[[method]] * claim[[k]])
+        expect_gt(loss, as.double(row[[3L]]) * claim[[k]])
         # The fault.
-        expect_gt(worst_pair_loss(plan$ridge[[k]], plan$scale[[k]] / 2), 1.1 * claim[[k]])
+        expect_gt(worst_pair_loss(plan$ridge[[k]], plan$scale[[k]] / 2), 1.05 * claim[[k]])
       }
     }
   }
