@@ -9,13 +9,15 @@
 #' The file holds sums without noise and the noise itself: whoever has it and the released values
 #' can
 #' subtract. It is AS SECRET AS THE DATA, readable by its owner only (mode 0600), and can be resumed
-#' once: `resume_stream()` claims its identity, atomically, in a folder of your account (the
-#' environment
-#' variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes the file. A copy is
-#' refused there. *What cannot be seen*: a copy that is run under another registry (another value of
-#' `DPSC_REGISTRY`, another home or data folder, an emptied registry, also **in the same account**),
-#' by another account or on another machine. Keep one registry, and let nobody copy the file: two
-#' continuations of one state can be subtracted from each other, which shows sums without noise.
+#' once: `resume_stream()` claims its identity, atomically, in a registry, a folder of your account
+#' (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes the
+#' file. A copy is refused there, and under any other registry: the file names the registry of the
+#' session that wrote it, and no other resumes it. So a state goes to another account or another
+#' machine only where both reach one registry, and it is lost if its registry is emptied. *What
+#' cannot be seen*: a registry that was itself copied or put back from a backup, a machine that was
+#' restored twice, an edited file, and files of version 0.2.0, which name no registry. Let nobody
+#' copy either: two continuations of one state can be subtracted from each other, which shows sums
+#' without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A
 #' crash before that leaves no file under that name, and the state dies with its process; a failed
@@ -38,8 +40,8 @@
 #' @return `checkpoint()`: an object of class `dp_secret_state` or `dp_public_state` with `file`,
 #'   `kind` and `steps`, invisibly. `resume_stream()`: the stream.
 #' @section Errors: `dpsc_error_checkpoint` for a file that cannot be written, cannot be read, is
-#'   damaged or exists already; `dpsc_error_stream` for a state that was resumed before or is not
-#'   here.
+#'   damaged or exists already; `dpsc_error_stream` for a state that was resumed before, is not here
+#'   or belongs to another registry.
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, horizon = 100, noise = "tree")
 #' update(visits, c(TRUE, FALSE, TRUE))
@@ -75,7 +77,9 @@ checkpoint <- function(stream, file, kind = c("private", "public")) {
       "{.file {file}} exists already.", i = "A secret state is never written over another file."
     ), "checkpoint", call)
   }
-  meta <- serialize(as.list.environment(stream)[stream_public_parts], NULL)
+  parts <- as.list.environment(stream)[stream_public_parts]
+  if (!public) parts$registry <- registry_identity(call)
+  meta <- serialize(parts, NULL)
   reading(call, stream_save_cpp(
     state, path.expand(file), state_id_cpp(), meta, public, stream$rng, 0L
   ))
@@ -97,12 +101,16 @@ resume_stream <- function(file) {
   path <- path.expand(file)
   known <- reading(call, stream_peek_cpp(path))
   parts <- tryCatch(unserialize(known$meta), error = function(e) NULL)
+  # Which registry a private state belongs to; 0.2.0 did not write it.
+  registry <- if (!known$public) parts$registry
+  parts$registry <- NULL
   if (!identical(names(parts), stream_public_parts)) {
     abort("The public part of the checkpoint is damaged.", "checkpoint", call)
   }
   # First everything that can fail, then the claim: nothing was released in between.
   state <- reading(call, stream_load_cpp(path, known$id, parts$rng))
   if (!known$public) {
+    check_registry(registry, call)
     claim_state(known$id, call)
     unlink(path)
   }
@@ -130,13 +138,49 @@ reading <- function(call, expression) {
   })
 }
 
-#' Say once and for all that this state runs here
-#' @noRd
-claim_state <- function(id, call) {
+registry_folder <- function() {
   registry <- Sys.getenv("DPSC_REGISTRY", file.path(
     Sys.getenv("XDG_DATA_HOME", path.expand(file.path("~", ".local", "share"))), "dpsc", "resumed"
   ))
   dir.create(registry, FALSE, recursive = TRUE, mode = "0700")
+  registry
+}
+
+#' A random name that the registry has had since its first use. PUBLIC.
+#' @noRd
+registry_identity <- function(call) {
+  registry <- registry_folder()
+  file <- file.path(registry, "identity")
+  if (!file.exists(file)) {
+    own <- tempfile("identity-", registry)
+    on.exit(unlink(own))
+    # Whole before it has its name, and the first of several keeps it.
+    suppressWarnings(try({
+      writeLines(paste(format(state_id_cpp()), collapse = ""), own)
+      file.link(own, file)
+    }, silent = TRUE))
+  }
+  found <- suppressWarnings(tryCatch(readLines(file), error = function(e) character()))
+  if (length(found) == 1L && nzchar(found)) found else unwritable_registry(registry, call)
+}
+
+#' A state runs under the registry that it was written under, or a copy would run under each
+#' @noRd
+check_registry <- function(identity, call) {
+  if (is.null(identity) || identical(identity, registry_identity(call))) {
+    return(invisible(NULL))
+  }
+  abort(c(
+    "This state belongs to another registry than {.file {registry_folder()}}.",
+    x = "Here nobody could see whether it was resumed before, and a state must not run twice.",
+    i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote it."
+  ), "stream", call)
+}
+
+#' Say once and for all that this state runs here
+#' @noRd
+claim_state <- function(id, call) {
+  registry <- registry_folder()
   mark <- file.path(registry, paste(format(id), collapse = ""))
   # One system call that either makes the folder or says that it exists.
   if (dir.create(mark, FALSE, mode = "0700")) {
@@ -149,6 +193,10 @@ claim_state <- function(id, call) {
       i = "Start a new stream; it needs a budget of its own for people who are in both."
     ), "stream", call)
   }
+  unwritable_registry(registry, call)
+}
+
+unwritable_registry <- function(registry, call) {
   abort(c(
     "The folder {.file {registry}} cannot be written.",
     x = "It holds which states have been resumed; without it a state could run twice.",

@@ -100,6 +100,46 @@ test_that("two processes that race for one state: one gets it", {
   expect_identical(sum(outcome == "refused"), 5L)
 })
 
+test_that("a copy does not run under another registry, nor under an emptied one", {
+  # Plants faults 75.
+  folder <- local_registry()
+  own <- Sys.getenv("DPSC_REGISTRY")
+  file <- file.path(folder, "state")
+  write_one <- function(file) {
+    stream <- counting()
+    update(stream, c(1, 0, 1))
+    checkpoint(stream, file)
+  }
+  write_one(file)
+  copies <- paste0(file, 1:4)
+  file.copy(file, copies)
+  elsewhere <- function(file) {
+    withr::local_envvar(DPSC_REGISTRY = file.path(folder, "other"))
+    resume_stream(file)
+  }
+  # Before the first continuation and after it; a refusal burns no claim and leaves the file.
+  expect_error(elsewhere(copies[[1L]]), "another registry", class = "dpsc_error_stream")
+  expect_true(file.exists(copies[[1L]]))
+  expect_identical(resume_stream(file)$released$steps, 3)
+  expect_error(elsewhere(copies[[2L]]), "another registry", class = "dpsc_error_stream")
+  expect_error(resume_stream(copies[[3L]]), "resumed before", class = "dpsc_error_stream")
+  # The fault: a file that names no registry, as 0.2.0 wrote them, runs under each.
+  unlink(file)
+  with_internal("registry_identity", function(call) NULL, write_one(file))
+  file.copy(file, copies[[1L]], overwrite = TRUE)
+  expect_s3_class(resume_stream(file), "dp_stream")
+  expect_s3_class(elsewhere(copies[[1L]]), "dp_stream")
+  unlink(own, recursive = TRUE)
+  expect_error(resume_stream(copies[[4L]]), "another registry", class = "dpsc_error_stream")
+  # A registry that cannot be written: nothing is moved, and the stream runs on.
+  stream <- counting()
+  update(stream, 1)
+  withr::local_envvar(DPSC_REGISTRY = file.path(copies[[4L]], "no folder"))
+  expect_error(checkpoint(stream, file), class = "dpsc_error_checkpoint")
+  update(stream, 1)
+  expect_false(file.exists(file))
+})
+
 test_that("files that are no states, damaged or in the way are classed errors", {
   folder <- local_registry()
   file <- file.path(folder, "state")
