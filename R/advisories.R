@@ -9,7 +9,8 @@ own_version <- function() unname(getNamespaceVersion("dpsc"))
 #' A record: `fault` in words, which go after "because"; `until`, the last version that has it;
 #' `shows`, what a file can show of it; `found`, from facts to `TRUE`, `FALSE`, or `NA` where that
 #' cannot be told. Facts, PUBLIC: `method`; `n`, the largest group of people; `calibrated`, whether
-#' intervals are; `named`, whether identifiers were declared public; `long`, whether rows came from
+#' intervals are; `named`, whether identifiers were declared public; `waves`, whether protected
+#' people adopted at several dates; `long`, whether rows came from
 #' a data frame, a table or files by a formula (`NA`: not known).
 #' @noRd
 advisories <- function() {
@@ -34,6 +35,14 @@ advisories <- function() {
         facts$method %in% c("output", "objective") && !facts$named && facts$long
       }
     ),
+    waves = list(
+      fault = paste(
+        "a fit kept the adoption dates of several waves of protected people in the order of their",
+        "identifiers"
+      ),
+      until = "0.2.0", shows = "protected people, and several adoption dates",
+      found = function(facts) facts$waves && facts$long
+    ),
     cells = list(
       fault = "dp_files() took the types of a CSV file's columns from people's cells",
       until = "0.2.0", shows = "nothing: a file does not have where its rows came from",
@@ -52,7 +61,9 @@ advisories <- function() {
 
 #' Facts about people as rows, by a formula
 #' @noRd
-facts_of_rows <- list(method = "", n = 0, calibrated = FALSE, named = FALSE, long = TRUE)
+facts_of_rows <- list(
+  method = "", n = 0, calibrated = FALSE, named = FALSE, waves = FALSE, long = TRUE
+)
 
 #' Facts about what no formula, table or file gave
 #' @noRd
@@ -68,6 +79,7 @@ facts_of_panel <- function(release) {
   list(
     method = release$method, n = max(panel$n, panel$treated), named = !is.null(panel$donor_names),
     calibrated = any(grepl("placebo", release$privacy$steps$step)),
+    waves = !is.null(panel$treated) && length(release$statistics$cohorts$T0) > 1L,
     long = if (identical(panel$outcome, "outcome")) NA else TRUE
   )
 }

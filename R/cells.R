@@ -99,8 +99,9 @@ cell_levels <- function(x, levels, codes = FALSE) {
 text_numbers <- function(x) {
   x <- readable(x)
   out <- rep(NA_real_, length(x))
-  has <- function(pattern, x) grepl(paste0("^[ \t]*+(?:", pattern, ")[ \t]*+\\z"), x, perl = TRUE,
-    useBytes = TRUE)
+  has <- function(pattern, x) {
+    grepl(paste0("^[ \t]*+(?:", pattern, ")[ \t]*+\\z"), x, perl = TRUE, useBytes = TRUE)
+  }
   digits <- which(has("[+-]?+(?:[0-9]++(?:[.][0-9]*+)?+|[.][0-9]++)(?:[eE][+-]?+[0-9]++)?+", x))
   out[digits] <- as.numeric(x[digits])
   left <- setdiff(which(!is.na(x)), digits)

@@ -6,7 +6,7 @@ of_020 <- function(name) read_old(test_path("fixtures", "0.2.0", name))
 said_of <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 
 test_that("every advisory has its record, and NEWS names it", {
-  expect_named(advisories(), c("positions", "places", "cells", "classes"))
+  expect_named(advisories(), c("positions", "places", "waves", "cells", "classes"))
   for (one in advisories()) {
     expect_named(one, c("fault", "until", "shows", "found"))
     expect_true(at_most_version(one$until, own_version()))
