@@ -222,7 +222,7 @@ test_that("a hostile cell of SQLite moves its own row, streamed or summed", {
       expect_identical(rows_of_source(dp_table(con, "people", block = 7)), rows_of_frame(expected))
       fit <- function(x) {
         withr::local_seed(9)
-        suppressWarnings(dp_lm(y ~ x + g, x, epsilon = 3, bounds = hostile_bounds,
+        suppressWarnings(dp_lm(y ~ x + g, x, epsilon = 10, bounds = hostile_bounds,
           control = dp_control(rng = "R")))
       }
       expect_identical(
