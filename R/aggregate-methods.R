@@ -91,7 +91,7 @@ aggregate_reason <- function(x) {
   if (!has_spread(x)) {
     return("No interval: the spread over blocks was not released.")
   }
-  if (!x$plan$large) {
+  if (isFALSE(x$plan$large)) {
     paste0("No interval: blocks have fewer than ", least_block, " people, and the bias of a ",
       "statistic in small samples is not known.")
   }

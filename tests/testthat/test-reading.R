@@ -176,7 +176,7 @@ test_that("a private regression is reported, with its guarantee or without", {
   expect_match(said$guarantee, "NOT PRIVATE")
   real <- dp_lm(y ~ a + g, people, epsilon = 3, bounds = lm_bounds())
   expect_match(report(real)$guarantee, "epsilon = 3 and delta = 1e-06")
-  lost <- dp_lm(y ~ a + g, people[1:60, ], epsilon = 5, bounds = lm_bounds())
+  lost <- dp_lm(y ~ (a + b + g + s)^2, people[1:400, ], epsilon = 1, bounds = lm_bounds())
   expect_match(report(lost)$result[[1L]], "not identified at this budget")
   open <- report(dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds(), vcov = "HC"))
   expect_match(open$guarantee, "NOT PRIVATE")
