@@ -137,11 +137,13 @@ few_rows <- function(fit) {
   if (!is.null(counts)) {
     return(counts[["rows"]] + 3 * counts[["sd"]] < fit$nobs / 2)
   }
-  weights <- vapply(fit$release$rounds, `[[`, 0, "weight")
-  if (!length(weights)) {
+  # Other methods than rounds release no weights.
+  rounds <- fit$release$rounds
+  if (!length(rounds)) {
     return(FALSE)
   }
-  sure <- length(weights) >= 3L || isTRUE(fit$release$rounds[[1L]]$sd[[1L]] < 0.03)
+  weights <- vapply(rounds, `[[`, 0, "weight")
+  sure <- length(weights) >= 3L || isTRUE(rounds[[1L]]$sd[[1L]] < 0.03)
   !isTRUE(fit$columns$weighted) && sure && max(weights) < 0.45
 }
 

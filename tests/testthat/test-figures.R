@@ -12,7 +12,7 @@ test_that("the band of the noise never leaves the interval", {
   donors <- matrix(as.double(stats::runif(400 * 10) < 0.4), 400)
   target <- c(0, 1, 0, 0, 1, 0, 1, 0, 1, 0)
   one <- dp_synth(donors,
-    target = target, T0 = 7, epsilon = 1.5, delta = 0, bounds = c(0, 1),
+    target = target, T0 = 7, epsilon = 3, delta = 0, bounds = c(0, 1),
     control = dp_control(rng = "R")
   )
   for (simultaneous in c(FALSE, TRUE)) {
@@ -106,7 +106,7 @@ test_that("regressions show the limits of confint(), thick what sampling leaves"
     expect_silent(drawn(picture))
     expect_error(ggplot2::autoplot(fit, foo = 1), class = "dpsc_error_argument")
   }
-  lost <- dp_lm(y ~ a + g, lm_people(60), epsilon = 0.1, bounds = lm_bounds())
+  lost <- dp_lm(y ~ (a + b + g + s)^2, lm_people(400), epsilon = 1, bounds = lm_bounds())
   picture <- ggplot2::autoplot(lost, level = 0.9)
   expect_false(any(picture$data$known))
   expect_silent(drawn(picture))

@@ -83,7 +83,7 @@ test_that("where nothing is resolved the fit says so, and is wide", {
 })
 
 test_that("what the plan knows to tell nothing is refused before the charge", {
-  for (n in c(20, 300)) {
+  for (n in c(20, 200)) {
     ledger <- dp_ledger(1, 1e-6)
     error <- expect_error(
       dp_lm(y ~ a + b, lm_people(n), epsilon = 1, bounds = lm_bounds(), ledger = ledger),

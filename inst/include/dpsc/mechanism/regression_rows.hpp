@@ -297,7 +297,7 @@ struct lm_kept {
   double rows = 0.0, far = 0.0;  // rows that count, residuals far off
 };
 
-/// Answers the three questions of a round: from what one pass keeps, or by a pass or a query each.
+/// Answers the questions of a round: from what one pass keeps, or by a pass or a query each.
 class lm_round_rows {
  public:
   lm_round_rows(const row_source& source, const people_question& question, double n, lm_kept& kept,
@@ -308,15 +308,6 @@ class lm_round_rows {
     if (keeps_) read(n);
   }
 
-  std::vector<std::int64_t> beyond_lengths(const std::vector<double>& limits) {
-    question_.what = people_question::kind::lengths;
-    question_.limits = limits;
-    if (keeps_) return beyond_kept(kept_.squared);
-    const people_sums found = sum_people(source_, question_, limit_counts(question_), tick_);
-    kept_.rows = found.there;
-    return rows_beyond_limits(found.sums);
-  }
-
   std::vector<std::int64_t> beyond_residuals(double radius, const std::vector<double>& limits) {
     question_.what = people_question::kind::residuals;
     question_.radius = radius;
@@ -325,7 +316,9 @@ class lm_round_rows {
       kept_.residual = shortened(kept_.residual, kept_.squared, radius);
       return beyond_kept(kept_.residual);
     }
-    return rows_beyond_limits(sum_people(source_, question_, limit_counts(question_), tick_).sums);
+    const people_sums found = sum_people(source_, question_, limit_counts(question_), tick_);
+    kept_.rows = found.there;
+    return rows_beyond_limits(found.sums);
   }
 
   /// For `gram`, where no residuals are counted before.
