@@ -116,7 +116,10 @@ column_spread <- function(fit, j) {
   at <- column_of_variable(fit$columns, j)
   # Other methods than rounds release no moments.
   round <- if (length(fit$release$rounds)) fit$release$rounds[[1L]]
-  if (is.na(at) || is.null(round)) NA_real_ else sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
+  if (is.na(at) || is.null(round)) {
+    return(NA_real_)
+  }
+  sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
 }
 
 #' The column that is a variable itself
