@@ -52,11 +52,12 @@ gram_facts <- function(public) {
 
 #' Is a row's own level among the features, beside those that are relative to it?
 #'
-#' Of the ridge estimator alone; a protected group, several dates and covariates do without.
+#' Of the ridge estimator alone; a protected group, several dates and covariates do without. So does
+#' a penalty that the user fixed: it is the one of a fit without noise, where it draws to zero.
 #' @noRd
 has_level <- function(public) {
   (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
-    is.null(public$covariates)
+    is.null(public$covariates) && is.null(public$control$lambda)
 }
 
 #' Is there one public target whose own round the core may plan?

@@ -89,6 +89,40 @@ gram_model <- function(s) {
   )
 }
 
+# What comes back of a row's own level, from released moments: least squares over a grid of
+# correlations. `full`: before it is lessened by what noise makes of the variance of levels.
+oracle_return <- function(s, full = FALSE) {
+  d <- length(s$mean)
+  X <- (s$restore %*% s$covariance %*% t(s$restore))
+  spread <- tcrossprod(s$restore)
+  keep <- 2:d
+  fit_one <- function(phi) {
+    time <- seq_len(nrow(s$loadings))
+    all <- crossprod(s$loadings, phi^abs(outer(time, time, "-"))) %*% s$loadings
+    data <- expand.grid(i = keep, j = keep)
+    at <- as.matrix(data)
+    variance <- spread[cbind(at[, 1], at[, 1])] * spread[cbind(at[, 2], at[, 2])] + spread[at]^2
+    fit <- stats::lm.wfit(cbind(all[at]), X[at], 1 / variance)
+    scale <- max(0, fit$coefficients)
+    misfit <- sum((X[at] - scale * all[at])^2 / variance) / (s$moment_sd^2 / 2)
+    c(misfit, scale * mean(all[1, (s$pre + 1):d]))
+  }
+  fits <- vapply(c(0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98), fit_one, c(0, 0))
+  likely <- exp((min(fits[1, ]) - fits[1, ]) / 4)
+  noise <- s$moment_sd * spread[1, 1]
+  back <- -sum(likely * fits[2, ]) / sum(likely) / (X[1, 1] + noise) * 0.3 / s$weight
+  back <- min(1, max(0, back))
+  if (full) back else back * max(0, 1 - noise / X[1, 1])
+}
+
+# Slopes that the ridge is drawn to: the level comes back by that much, other features say nothing.
+level_slopes <- function(s, back = oracle_return(s)) {
+  rbind(
+    rep(-back * s$weight / 0.3, length(s$mean) - s$pre),
+    matrix(0, s$pre - 1, length(s$mean) - s$pre)
+  )
+}
+
 # Ridge prediction at one penalty
 #
 # With N the noise of the whitened moments and e that of their mean, the prediction moves by
@@ -97,22 +131,28 @@ gram_model <- function(s) {
 # u (`numeric(p)`): the target's features less the donors' mean.
 # penalty (`number`): per donor, scaled units.
 # shape (`matrix`, p x p): what the penalty multiplies.
-# Returns: A list: `fitted` (d), `prediction`, `privacy` (T1 x T1), `penalty`, `distance` (squared,
-# over the donors'), `evidence`.
-fit_penalty <- function(model, u, penalty, shape) {
+# about (`matrix`, p x T1): the slopes that it draws to.
+# Returns: A list: `fitted` (d), `slopes` (p x T1), `prediction`, `privacy` (T1 x T1), `penalty`,
+# `distance` (squared, over the donors'), `rest` (of the first feature, what is drawn to `about`),
+# `evidence`.
+fit_penalty <- function(model, u, penalty, shape,
+                        about = matrix(0, length(model$A), length(model$B))) {
   A <- model$A
   B <- model$B
   covariance <- model$covariance
   root <- chol(covariance[A, A, drop = FALSE] + penalty * shape)
   solve_system <- function(z) backsolve(root, backsolve(root, z, transpose = TRUE))
   w <- solve_system(u)
-  g <- model$restore_B - model$restore_A %*% solve_system(covariance[A, B, drop = FALSE])
+  inner <- covariance[A, A, drop = FALSE]
+  slopes <- about + solve_system(covariance[A, B, drop = FALSE] - inner %*% about)
+  g <- model$restore_B - model$restore_A %*% slopes
   h <- drop(model$restore_A %*% w)
   # Variance of g' N h for noise on the directions given: |g|^2 |h|^2 + (g'h)^2, times sd^2 / 2.
   moved <- function(g, h) crossprod(g) * sum(h^2) + tcrossprod(drop(crossprod(g, h)))
   lost <- moved(crossprod(model$noise, g), crossprod(model$noise, h))
   list(
-    fitted = model$mean + drop(crossprod(covariance[A, , drop = FALSE], w)),
+    fitted = model$mean + c(drop(inner %*% w), drop(u %*% slopes)), slopes = slopes,
+    rest = u[[1L]] - sum(inner[1L, ] * w),
     prediction = residual_covariance(model, g),
     privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g),
     penalty = penalty, distance = sum(u * w) / length(u),
@@ -125,11 +165,11 @@ fit_penalty <- function(model, u, penalty, shape) {
 #
 # Weighted by how likely they make the target's own pre-period, if it were drawn like the donors,
 # and by a prior centred at 0.8 of half the edge, one octave wide.
-fit_penalties <- function(model, u) {
+fit_penalties <- function(model, u, ...) {
   octaves <- seq(-5, 5, by = 0.5)
   shape <- crossprod(model$restore_A)
   lapply(octaves, function(octave) {
-    fit <- fit_penalty(model, u, model$edge / 2 * 2^octave, shape)
+    fit <- fit_penalty(model, u, model$edge / 2 * 2^octave, shape, ...)
     fit$evidence <- fit$evidence - (octave - log2(0.8))^2 / 2
     fit
   })

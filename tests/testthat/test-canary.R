@@ -100,7 +100,7 @@ test_that("nothing that crosses from compiled code into R holds a donor or a sum
       public <- list(
         n = 300, T0 = 6, T1 = 2, epsilon = 2, delta = delta,
         y = (p$target[1:6] - 500) / 500, features = NaN, intervals = TRUE, group = FALSE,
-        targeted = TRUE
+        targeted = TRUE, level = TRUE
       )
       audit <- withr::with_seed(17, gram_audit_cpp(
         p$donors, public, core_scale(scale), gram_options(TRUE, 300, scale), "R", NULL, FALSE

@@ -145,8 +145,19 @@ test_that("a release takes another penalty at no cost, and a fixed one has no pa
   raw <- dp_synth(panel$donors,
     target = panel$target, T0 = 12, epsilon = Inf, control = dp_control(lambda = 12)
   )
-  # The same parametrisation with and without noise.
-  expect_equal(predict(fixed), predict(raw), tolerance = 0.02, ignore_attr = TRUE)
+  # Where the release was made for it, the same parametrisation with and without noise.
+  own <- withr::with_seed(2, dp_synth(panel$donors,
+    target = panel$target, T0 = 12, epsilon = 1e5, bounds = c(-1, 1),
+    control = dp_control(lambda = 12, rng = "R")
+  ))
+  expect_equal(predict(own), predict(raw), tolerance = 0.02, ignore_attr = TRUE)
+  # Elsewhere changes are relative to the own level, and the penalty draws to none: written out.
+  pre <- scale(panel$donors[, 1:12], scale = FALSE)
+  change <- panel$donors[, 13:14] - rowMeans(panel$donors[, 1:12])
+  slopes <- solve(crossprod(pre) + diag(6, 12), crossprod(pre, change))
+  y <- panel$target[1:12]
+  relative <- mean(y) + colMeans(change) + drop((y - attr(pre, "scaled:center")) %*% slopes)
+  expect_equal(c(predict(fixed)), relative, tolerance = 0.02, ignore_attr = TRUE)
   expect_error(penalty_path(fixed), "fixed", class = "dpsc_error_release")
   expect_equal(dp_synth(fixed$release, fit$target, lambda = NULL), fit)
   expect_error(dp_synth(fit$release, fit$target, lambda = -1), class = "dpsc_error_argument")

@@ -49,7 +49,8 @@ test_that("the estimate in C++ is the average over penalties of those in R", {
   s$mean_sd <- 0
   y <- seq(-0.2, 0.1, length.out = 10)
   model <- gram_model(s)
-  fits <- fit_penalties(model, target_features(s, y, 8)$u)
+  expect_gt(oracle_return(s), 0)
+  fits <- fit_penalties(model, target_features(s, y, 8)$u, level_slopes(s))
   evidence <- vapply(fits, `[[`, 0, "evidence")
   weights <- exp(evidence - max(evidence))
   weights <- weights / sum(weights)
@@ -68,7 +69,10 @@ test_that("the estimate in C++ is the average over penalties of those in R", {
   expect_equal(e$privacy, mix("privacy") / s$weight^2)
   far <- max(0, sum(weights * vapply(fits, `[[`, 0, "distance")) - 3)
   doubt <- 0.15 * far * mean(diag(mix("prediction")))
-  expect_equal(e$disagreement, (apart + diag(doubt, length(B))) / s$weight^2)
+  # Half of what comes back of the level is in doubt, as far as the moments did not decide.
+  rest <- sum(weights * vapply(fits, `[[`, 0, "rest")^2)
+  level_doubt <- (0.5 * oracle_return(s, full = TRUE) * s$weight / 0.3)^2 * rest
+  expect_equal(e$disagreement, (apart + level_doubt + diag(doubt, length(B))) / s$weight^2)
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 

@@ -27,30 +27,6 @@ returned <- function(a, s, phi, T0, T1) {
   (v - passing) / (a + v)
 }
 
-# The same return from released moments.
-oracle_return <- function(s) {
-  d <- length(s$mean)
-  X <- (s$restore %*% s$covariance %*% t(s$restore))
-  spread <- tcrossprod(s$restore)
-  keep <- 2:d
-  fit_one <- function(phi) {
-    time <- seq_len(nrow(s$loadings))
-    all <- crossprod(s$loadings, phi^abs(outer(time, time, "-"))) %*% s$loadings
-    data <- expand.grid(i = keep, j = keep)
-    at <- as.matrix(data)
-    variance <- spread[cbind(at[, 1], at[, 1])] * spread[cbind(at[, 2], at[, 2])] + spread[at]^2
-    fit <- stats::lm.wfit(cbind(all[at]), X[at], 1 / variance)
-    scale <- max(0, fit$coefficients)
-    misfit <- sum((X[at] - scale * all[at])^2 / variance) / (s$moment_sd^2 / 2)
-    c(misfit, scale * mean(all[1, (s$pre + 1):d]))
-  }
-  fits <- vapply(c(0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98), fit_one, c(0, 0))
-  likely <- exp((min(fits[1, ]) - fits[1, ]) / 4)
-  noise <- s$moment_sd * spread[1, 1]
-  full <- -sum(likely * fits[2, ]) / sum(likely) / (X[1, 1] + noise) * 0.3 / s$weight
-  full * (1 - noise / X[1, 1])
-}
-
 test_that("the level is the first of the features, in the place of a wave", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   facts <- gram_facts_of(y = y, features = 4)
@@ -86,20 +62,11 @@ test_that("the estimate is the ridge regression about that return, written out",
   own <- gram_estimate_cpp(s, level_options(s), t(c(y, numeric(3))), 1)[[1L]]
   model <- gram_model(s)
   u <- drop(y %*% s$loadings[1:6, model$A])
-  fits <- fit_penalties(model, u)
+  fits <- fit_penalties(model, u, level_slopes(s))
   evidence <- vapply(fits, `[[`, 0, "evidence")
   weight <- exp(evidence - max(evidence))
   weight <- weight / sum(weight)
-  # Oracle of the prior: a least-squares fit over the grid of correlations.
-  prior <- oracle_return(s)
-  B0 <- rbind(rep(-prior * s$weight / 0.3, 3), matrix(0, s$pre - 1, 3))
-  post <- 0
-  for (k in seq_along(fits)) {
-    inner <- model$covariance[model$A, model$A] + fits[[k]]$penalty * crossprod(model$restore_A)
-    slopes <- B0 + solve(inner, model$covariance[model$A, model$B] -
-      model$covariance[model$A, model$A] %*% B0)
-    post <- post + weight[[k]] * drop(u %*% slopes)
-  }
+  post <- Reduce(`+`, Map(function(fit, w) w * drop(u %*% fit$slopes), fits, weight))
   # The noise of means is next to nothing, so nothing is shrunk.
   expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
 })

@@ -54,8 +54,12 @@ test_that("each look has noise of its own, of the law that was charged, and reus
   expect_gt(stats::ks.test(jitter(as.vector(noise)) / sigma, "pnorm")$p.value, 1e-4)
   expect_lt(abs(stats::cor(as.vector(noise[, -60]), as.vector(noise[, -1]))), 0.25)
   # The same bits for every look: a generator that was forked.
-  tape <- withr::with_seed(26, as.raw(sample.int(256, 8 * 4000, TRUE) - 1L))
-  expect_true(repeated(monitor_noise(mechanism, panels, bits = tape)))
+  # Only looks whose earlier draws took as many bits repeat their sums' noise: about half the tapes.
+  found <- vapply(21:30, function(seed) {
+    tape <- withr::with_seed(seed, as.raw(sample.int(256, 8 * 4000, TRUE) - 1L))
+    repeated(monitor_noise(mechanism, panels, bits = tape))
+  }, NA)
+  expect_gte(sum(found), 3)
 })
 
 test_that("steps and shares are those of the proof", {
