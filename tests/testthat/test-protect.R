@@ -185,9 +185,13 @@ test_that("what needs the treated unit's own data is refused", {
 })
 
 test_that("a share has limits where its released base is clear of its own noise, only there", {
-  p <- protected_panel_of()
+  near <- protected_panel_of()
+  # People whose level is far from nought beside people near it.
+  far <- near
+  far$donors <- pmin(near$donors + 0.6, 1)
+  far$group <- pmin(near$group + 0.6, 1)
   clear <- vapply(1:20, function(seed) {
-    fit <- withr::with_seed(seed, protected_fit(p))
+    fit <- withr::with_seed(seed, protected_fit(if (seed > 10) far else near))
     path <- as.data.frame(fit, type = "path")
     share <- as.data.frame(fit, type = "percent")
     clear <- path$.fitted[path$treated] > interval_quantile(0.95, 1) * fit$base_error

@@ -45,7 +45,7 @@ test_that("workers give the release of all rows, and a second process cannot dra
   # A second coordinator finds them busy while the first is at work.
   ask <- function(token) {
     ask_workers(w$source, "prepare", same_task(w$source, list(
-      token = token, design = list(periods = 1:7), grid = NULL
+      token = token, design = list(periods = 1:7), grid = NULL, calibrated = FALSE
     )))
   }
   ask("first")
