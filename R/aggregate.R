@@ -268,8 +268,10 @@ aggregate_plan <- function(facts, budget, call) {
     new_cost("pure", epsilon = budget$epsilon)
   }
   plan$ranks <- aggregate_methods()[[facts$method]]$ranks(plan)
+  # A median alone has no spread that would show how far it may be off.
+  needed <- if (facts$core$located || facts$spread) 6 else 10
   plan$identified <- facts$core$mean ||
-    clearance(facts$core, plan$exponent, facts$blocks) >= 6
+    clearance(facts$core, plan$exponent, facts$blocks) >= needed
   plan
 }
 

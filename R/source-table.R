@@ -61,13 +61,13 @@
 #'
 #' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte
 #' order; nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line
-#' after the header is one row, an empty one as well: whoever writes a file of people takes line ends
-#' out of their text, or one person's text makes several rows. A cell that begins with a quote ends at the
-#' next single quote of its line; quotes inside another cell are text. All cells are missing of a
-#' line with more or fewer cells than the header, with a quote that is not closed, or with
-#' something after a closing quote. Cells without quotes that are empty or `NA` are missing, as are
-#' those with bytes that no string can hold. Units are text. Periods are numbers if all of them are
-#' whole ones, or if those of a [dp_roster()] are numbers.
+#' after the header is one row, an empty one as well: whoever writes a file of people takes line
+#' ends out of their text, or one person's text makes several rows. A cell that begins with a quote
+#' ends at the next single quote of its line; quotes inside another cell are text. All cells are
+#' missing of a line with more or fewer cells than the header, with a quote that is not closed, or
+#' with something after a closing quote. Cells without quotes that are empty or `NA` are missing,
+#' as are those with bytes that no string can hold. Units are text. Periods are numbers if all of
+#' them are whole ones, or if those of a [dp_roster()] are numbers.
 #'
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of

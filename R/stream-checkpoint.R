@@ -10,9 +10,9 @@
 #' can
 #' subtract. It is AS SECRET AS THE DATA, readable by its owner only (mode 0600), and can be resumed
 #' once: `resume_stream()` claims its identity, atomically, in a registry, a folder of your account
-#' (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes the
-#' file. A copy is refused there, and under any other registry: the file names the registry of the
-#' session that wrote it, and no other resumes it. So a state goes to another account or another
+#' (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes
+#' the file. A copy is refused there, and under any other registry: the file names the registry of
+#' the session that wrote it, and no other resumes it. So a state goes to another account or another
 #' machine only where both reach one registry, and it is lost if its registry is emptied. *What
 #' cannot be seen*: a registry that was itself copied or put back from a backup, a machine that was
 #' restored twice, an edited file, and files of version 0.2.0, which name no registry. Let nobody

@@ -6,7 +6,8 @@ runs <- as.integer(Sys.getenv("DPSC_RUNS", "100"))
 shapes <- list(
   normal = function(n) stats::rnorm(n), exponential = function(n) stats::rexp(n),
   lognormal = function(n) stats::rlnorm(n), gamma = function(n) stats::rgamma(n, 0.3),
-  uniform = function(n) stats::runif(n), mixture = function(n) stats::rexp(n) * (stats::runif(n) < 0.6)
+  uniform = function(n) stats::runif(n),
+  mixture = function(n) stats::rexp(n) * (stats::runif(n) < 0.6)
 )
 statistics <- list(
   mean = function(rows) mean(rows$x),

@@ -61,7 +61,7 @@ verbs <- list(
   },
   `dp_synth, everyone` = function(z, n, levels) {
     # People keep a third of the variance of their numbers over eight months.
-    Y <- matrix(z[[1L]], n, 10) 
+    Y <- matrix(z[[1L]], n, 10)
     mixed <- matrix(runif(10 * n) < 0.6, n)
     Y[mixed] <- sample(z[[1L]], sum(mixed), TRUE)
     group <- seq_len(n %/% 10)

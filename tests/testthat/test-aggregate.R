@@ -326,7 +326,11 @@ test_that("blocks have 30 people or there is no interval, and the print has the 
   expect_identical(small$plan$blocks, 33)
   expect_identical(nrow(small$privacy$steps), 1L)
   expect_true(is.na(tidy(small)$std.error))
-  expect_output(print(small), "No interval: the spread over blocks was not released")
+  # A fifth of such medians are drawn from the empty parts of a wide box.
+  expect_false(small$plan$identified)
+  expect_output(print(small), "Not identified at this budget")
+  wide <- go(epsilon = 1, blocks = 60, method = "median", spread = FALSE)
+  expect_output(print(wide), "No interval: the spread over blocks was not released")
   # Asked for blocks of four people: an estimate, no error.
   crowded <- go(epsilon = 1, blocks = 250, method = "winsorised")
   expect_true(crowded$plan$identified)
