@@ -8,7 +8,8 @@
 # runs it: the files in which a test asks whether it is on CRAN, compares snapshots or looks for the
 # repository's files. `make cran` checks with all tests, as CRAN does.
 options(warn = 1)
-library_path <- normalizePath(file.path(".lib", "check"), mustWork = FALSE)
+# Whole, also where there is no .lib yet: the log of the installation stands beside the library.
+library_path <- file.path(normalizePath("."), ".lib", "check")
 logs <- tempfile("tests")
 dir.create(logs)
 
