@@ -122,7 +122,7 @@ paper_facts <- function(public, core, call = NULL) {
     n = public$n, epsilon = if (public$private) public$epsilon else 1,
     delta = if (public$private) public$delta else 1e-6, design = public$facts$design,
     method = core, calibration = public$calibration, ridge = number("ridge", 0),
-    condition = number("condition", 4), target = number("target", 1),
+    condition = number("condition", 0), target = number("target", 1),
     stages = count("stages", 2, 10), iterations = count("iterations", 20, 1000)
   )
 }

@@ -78,10 +78,25 @@ print.dp_paper <- function(x, ...) {
     sep = "\n"
   )
   print(format(x$coefficients, digits = 4L), quote = FALSE)
-  cat("  No standard errors: this method releases coefficients alone.", "",
+  cat(
+    "  No standard errors: this method releases coefficients alone.", posterior_noise_words(x), "",
     promise_lines(x$privacy, rho = TRUE),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon),
     sep = "\n"
   )
   invisible(x)
+}
+
+#' The draw's own noise, from the plan: the standard deviation of a slope, where it is largest
+#' @noRd
+posterior_noise_words <- function(x) {
+  if (!x$privacy$private) {
+    return(NULL)
+  }
+  eigenvalue <- if (x$method == "adaops") x$plan$target else x$plan$ridge
+  noise <- 1 / sqrt(x$plan$gamma * eigenvalue * length(x$coefficients))
+  paste0(
+    "  The draw's noise is ", format(noise, digits = 2L), " at most (standard deviation of a slope",
+    " where all variables\n  range from -1 to 1), beside what the ridge takes off."
+  )
 }

@@ -44,7 +44,8 @@ lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
     if (!x$plan$located) bounds_served_note,
-    if (!x$plan$resolved) paste(
+    # What is NA is not shrunk.
+    if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
       "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
       "wide. Fewer columns, more people or a larger epsilon help."
     ),

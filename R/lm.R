@@ -82,7 +82,8 @@
 #'   from a posterior, for readers of Wang (2018, 2019), with repaired constants; coefficients only,
 #'   several times less accurate. See [dp_paper-methods].
 #' @param settings (`list`, PUBLIC)\cr for `"ops"` `ridge`, for `"adaops"` `condition`, the largest
-#'   acceptable condition number (4), both in units in which rows have length 1 at most.
+#'   acceptable condition number, both in units in which rows have length 1 at most; by default a
+#'   public rule sets them.
 #' @return An object of class `dp_lm` (by method `"moments"`; else `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.

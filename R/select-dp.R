@@ -18,7 +18,8 @@
 #' * `"blocks"`: the support that most blocks name, if that is stable.
 #' * `"subsamples"`: the same with overlapping random subsets, as published (Thakurta, 2013,
 #'   Algorithm 6.1), with its gaps mended (private). For reproduction: at epsilon = 1 a subset has
-#'   one of 442 people, and `"blocks"` needs 6 to 12 times fewer people.
+#'   one of 442 people (of 561 if there is a refit), so it needs `8 + 5 size` times as many rows;
+#'   fewer are refused. `"blocks"` needs 6 to 12 times fewer people.
 #' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
 #'   people
 #'   would not change it. For thousands of people and nearly orthogonal supports.
@@ -49,9 +50,10 @@
 #'   `NULL`: as in [dp_online()].
 #' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over
 #'   50, `"blocks"`:
-#'   80), `subsets` of `"subsamples"` (as printed: millions), `ball` (l1 radius of scaled
+#'   80), `subsets` of `"subsamples"` (as printed, where so many fit), `ball` (l1 radius of scaled
 #'   coefficients; default size/2), `iterations` of `"frank-wolfe"` (12), and for `"stability"`,
-#'   `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` (.16), `kappa` (c(.27, .4)).
+#'   `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` and `kappa` (curvature, sizes of
+#'   columns, per person; default: those that certify most).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param ... unused.
@@ -129,7 +131,10 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   selector <- selectors()[[method]]
   constants <- c(constants, selector$subsets(settings$subsets, facts$n, shares, call))
   # All that can fail for a public reason has to fail before the charge.
-  if (budget$private) check_selection_draws(method, shares, constants, call)
+  if (budget$private) {
+    check_selection_draws(method, shares, constants, call)
+    check_subset_people(constants, facts, call)
+  }
   plans <- list(
     select = if (is.null(selector$pick)) {
       moments_plan(facts$p + facts$intercept, shares$fit_rho, budget, call)
@@ -180,8 +185,10 @@ selection_constants <- function(settings, facts, method, call) {
   number <- function(name, default, ...) {
     check_number(settings[[name]] %||% default, 0, open = "min", arg = name, call = call)
   }
-  kappa <- settings$kappa %||% c(0.27, 0.4)
-  if (!is.numeric(kappa) || length(kappa) != 2L || !all(is.finite(kappa) & kappa > 0)) {
+  # 0: what certifies most.
+  kappa <- settings$kappa %||% c(0, 0)
+  if (!is.numeric(kappa) || length(kappa) != 2L ||
+      !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
     abort("{.arg kappa} must be two positive numbers.", "argument", call)
   }
   selector <- selectors()[[method]]
@@ -193,7 +200,8 @@ selection_constants <- function(settings, facts, method, call) {
     ball = number("ball", facts$size / 2),
     iterations = check_count(settings$iterations %||% 12, 1, 1000, arg = "iterations", call = call),
     penalty = facts$n * number("penalty", 0.035), tau = number("tau", 0.6),
-    psi = number("psi", 0.16), kappa1 = kappa[[1L]], kappa2 = kappa[[2L]]
+    psi = if (is.null(settings$psi)) 0 else number("psi", 1),
+    kappa1 = kappa[[1L]], kappa2 = kappa[[2L]]
   )
   selector$complete(constants, facts, call)
 }

@@ -156,7 +156,7 @@ check_gram_candidates <- function(facts, call) {
 }
 
 check_psi <- function(constants, facts, call) {
-  if (constants$psi * facts$n <= facts$size) {
+  if (constants$psi > 0 && constants$psi * facts$n <= facts$size) {
     abort("{.arg psi} times the number of rows must exceed {.arg size}.", "argument", call)
   }
   constants
@@ -169,12 +169,18 @@ iterations_for_size <- function(constants, facts, call) {
   constants
 }
 
-#' Rate and number of random subsets, as printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2
+#' Rate and number of random subsets
+#'
+#' As printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2; where so many do not fit, twice
+#' as many as make them balanced. Any number is private.
 #' @noRd
 subset_constants <- function(subsets, n, shares, call) {
   nominal <- if (is.finite(shares$epsilon)) shares else list(epsilon = 1, delta = 1e-6)
   rate <- min(0.5, nominal$epsilon / (32 * log(1 / nominal$delta)))
   printed <- ceiling(log(n / nominal$delta) / rate^2)
+  if (subset_members(printed, n, rate) > most_members) {
+    printed <- ceiling(12 * max(log(n), 2) / rate)
+  }
   subsets <- check_count(subsets %||% printed, 2, arg = "subsets", call = call)
   # They are drawn again until nobody is in more than twice the mean number of them.
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
@@ -184,7 +190,7 @@ subset_constants <- function(subsets, n, shares, call) {
       i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} will do."
     ), "argument", call)
   }
-  if (subsets + n * rate * subsets > 5e7) {
+  if (subset_members(subsets, n, rate) > most_members) {
     abort(c(
       "{.val subsamples} would draw {signif(n * rate * subsets, 2)} members of its subsets.",
       i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
@@ -192,3 +198,27 @@ subset_constants <- function(subsets, n, shares, call) {
   }
   list(subsets = subsets, rate = rate)
 }
+
+most_members <- 5e7
+
+subset_members <- function(subsets, n, rate) subsets * (1 + n * rate)
+
+#' Subsets too small to find a support never agree on one: refused before the charge
+#' @noRd
+check_subset_people <- function(constants, facts, call) {
+  if (is.null(constants$rate)) {
+    return(invisible())
+  }
+  least <- ceiling(subset_people(facts) / constants$rate)
+  if (facts$n < least) {
+    abort(c(
+      "{.val subsamples} needs {format(least, big.mark = \",\")} rows at this {.arg epsilon}.",
+      x = "One of its subsets would have about {signif(facts$n * constants$rate, 2)} people.",
+      i = "Nothing was released and nothing was spent. {.val blocks} needs 6 to 12 times fewer."
+    ), "argument", call)
+  }
+}
+
+#' People of a subset that can name a support
+#' @noRd
+subset_people <- function(facts) 8 + 5 * facts$size

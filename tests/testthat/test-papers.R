@@ -376,6 +376,21 @@ test_that("dp_glm() and dp_lm() run them, with their verbs", {
   expect_false(raw$privacy$holds)
 })
 
+test_that("AdaOPS by its public rule does not lose to zero, however many regressors", {
+  withr::local_seed(12)
+  p <- 12
+  data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))
+  data$y <- 0.5 * data$V1 - 0.3 * data$V2 + stats::rnorm(5000, sd = 0.2)
+  bounds <- c(list(y = c(-2, 2)), stats::setNames(rep(list(c(-1, 1)), p), paste0("V", seq_len(p))))
+  truth <- c(0.5, -0.3, rep(0, p - 2))
+  fits <- lapply(1:15, function(k) {
+    dp_lm(y ~ ., data, epsilon = 1, bounds = bounds, method = "adaops")
+  })
+  error <- vapply(fits, function(fit) sqrt(sum((coef(fit)[-1L] - truth)^2)), 0)
+  expect_lt(stats::median(error), 1.05 * sqrt(sum(truth^2)))
+  expect_output(print(fits[[1L]]), "The draw's noise is")
+})
+
 test_that("a ledger is charged before, and nothing for what holds nothing; errors are classed", {
   data <- paper_people(200)
   ledger <- dp_ledger(epsilon = 3, delta = 1e-5)

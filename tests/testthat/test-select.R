@@ -201,14 +201,20 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
 
 test_that("the certificates hold under attack", {
   withr::local_seed(7)
-  huber <- vapply(1:6, function(k) attack("stability", 400, stable_facts(400)), c(0, 0))
-  expect_lte(max(huber[1L, ]), 1026 / 1024)
-  expect_gt(sum(huber[2L, ]), 50)
+  # With constants that are given, and with those that certify most.
+  free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
+  for (facts in list(stable_facts(400), free)) {
+    huber <- vapply(1:6, function(k) attack("stability", 400, facts), c(0, 0))
+    expect_lte(max(huber[1L, ]), 1026 / 1024)
+    expect_gt(sum(huber[2L, ]), 50)
+  }
   # Only a large table gives the other test a positive distance.
   n <- 3000
-  lasso <- attack("lasso", n, stable_facts(n, size = 1, psi = 0.12, penalty = 0.1 * n), steps = 8)
-  expect_lte(lasso[["worst"]], 1026 / 1024)
-  expect_gt(lasso[["positive"]], 10)
+  for (psi in c(0.12, 0)) {
+    lasso <- attack("lasso", n, stable_facts(n, size = 1, psi = psi, penalty = 0.1 * n), steps = 8)
+    expect_lte(lasso[["worst"]], 1026 / 1024)
+    expect_gt(lasso[["positive"]], 10)
+  }
 })
 
 test_that("a certificate that claims too much is caught by the same attack", {
@@ -271,10 +277,57 @@ test_that("overlapping subsets: a neighbour moves the distance by one, and no st
   printed <- dpsc:::subset_constants(NULL, 1000, list(epsilon = 1, delta = 1e-6), NULL)
   expect_equal(1 / printed$rate, 442.0963, tolerance = 1e-6)
   expect_equal(printed$subsets, 4.05e6, tolerance = 1e-3)
-  for (subsets in list(NULL, 3000)) {
+  # Where so many do not fit, fewer: any number is private.
+  fewer <- dpsc:::subset_constants(NULL, 1e5, list(epsilon = 1, delta = 1e-6), NULL)
+  expect_identical(fewer$rate, printed$rate)
+  expect_lt(fewer$subsets * (1 + fewer$rate * 1e5), 5e7)
+  for (subsets in list(4e6, 3000)) {
     expect_error(dpsc:::subset_constants(subsets, 1e5, list(epsilon = 1, delta = 1e-6), NULL),
       class = "dpsc_error_argument"
     )
+  }
+})
+
+test_that("subsamples says how many rows it needs, and names a support there", {
+  withr::local_seed(15)
+  go <- function(rows, ...) {
+    dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
+      method = "subsamples", ...)
+  }
+  ledger <- dp_ledger(4, 1e-6)
+  rows <- sparse_rows(500, 5, s = 2)
+  said <- conditionMessage(expect_error(go(rows, ledger = ledger), class = "dpsc_error_argument"))
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  least <- as.numeric(gsub("[^0-9]", "", sub(" rows.*", "", said)))
+  expect_error(go(sparse_rows(least - 1, 5, s = 2)), class = "dpsc_error_argument")
+  found <- go(sparse_rows(least, 5, s = 2), ledger = ledger)
+  expect_setequal(found$selected, c("x.2", "x.4"))
+})
+
+test_that("the certificate needs no guess: uniform columns and signs are named", {
+  withr::local_seed(16)
+  n <- 4000
+  draws <- list(
+    function(k) stats::runif(k, -1, 1), function(k) sample(c(-1, 1), k, TRUE),
+    function(k) pmax(pmin(stats::rnorm(k, sd = 0.5), 1), -1)
+  )
+  for (draw in draws) {
+    x <- matrix(draw(n * 8), n)
+    y <- 0.4 * (x[, 2] - x[, 4] + x[, 6]) + stats::rnorm(n, sd = 0.2)
+    rows <- data.frame(x = unname(x), y = pmax(pmin(y, 1), -1))
+    found <- dp_select(y ~ 0 + ., rows, epsilon = 4, size = 3, bounds = select_bounds(rows),
+      method = "stability", refit = FALSE)
+    expect_setequal(found$selected, c("x.2", "x.4", "x.6"))
+    # No constant that a user could have given certifies more, beyond what the grid leaves.
+    table <- cbind(x, rows$y)
+    free <- distance(table, "stability", stable_facts(n, size = 3, penalty = 0.035 * n, psi = 0,
+      kappa1 = 0, kappa2 = 0))$distance
+    given <- vapply(c(0.1, 0.16, 0.25, 0.4), function(psi) {
+      distance(table, "stability", stable_facts(n, size = 3, penalty = 0.035 * n, psi = psi,
+        kappa1 = 1, kappa2 = 1.2))$distance
+    }, 0)
+    expect_gt(free, 1)
+    expect_gt(free, max(given))
   }
 })
 

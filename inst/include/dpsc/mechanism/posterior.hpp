@@ -178,8 +178,35 @@ inline posterior_plan plan_ops(double n, double d, double epsilon, double delta,
   return plan;
 }
 
+namespace posterior_detail {
+
+inline double adaops_gamma(double target, double n, const one_way& way) {
+  return posterior_precision(1.0 / target, 1.0 + std::sqrt(n / target), way.epsilon, way.delta);
+}
+
+}  // namespace posterior_detail
+
+/// Target of AdaOPS by a public rule, as ops_ridge() has it. The ridge is what the target needs
+/// beyond the eigenvalue, and what is `lost` of that to its noise.
+inline double adaops_target(double n, double d, double least, double lost,
+                            const posterior_detail::one_way& way) {
+  const double h = n / (3.0 * d);
+  double best = least, lowest = std::numeric_limits<double>::infinity();
+  for (double target = least; target < 1e12; target *= 1.05) {
+    const double gamma = posterior_detail::adaops_gamma(target, n, way);
+    if (!(gamma > 0.0)) continue;
+    const double ridge = std::max(0.0, target + lost - h);
+    const double bias = ridge / (h + ridge), error = bias * bias + d / (gamma * (h + ridge));
+    if (error < lowest) {
+      lowest = error;
+      best = target;
+    }
+  }
+  return best;
+}
+
 /// `condition`: largest acceptable condition number; the target is n / (d condition), or more if
-/// the budget needs it.
+/// the budget needs it. 0: by the public rule.
 inline posterior_plan plan_adaops(double n, double d, double epsilon, double delta,
                                   double condition) {
   const double part = delta / 3.0, half = epsilon / 2.0;
@@ -193,9 +220,9 @@ inline posterior_plan plan_adaops(double n, double d, double epsilon, double del
   const double tail = std::sqrt(-2.0 * std::log(part));
   plan.allowance = std::ldexp(std::sqrt(plan.variance) * tail, -eigenvalue_bits) + 1e-4;
   const double least = (0.5 - std::log(way.delta)) / way.epsilon;
-  plan.target = std::max(n / (d * condition), 2.0 * least);
-  plan.gamma = posterior_precision(1.0 / plan.target, 1.0 + std::sqrt(n / plan.target), way.epsilon,
-                                   way.delta);
+  plan.target = condition > 0.0 ? std::max(n / (d * condition), 2.0 * least)
+                                : adaops_target(n, d, 2.0 * least, plan.allowance + 1.0, way);
+  plan.gamma = posterior_detail::adaops_gamma(plan.target, n, way);
   if (!(plan.gamma > 0.0)) throw budget_too_small();
   const double none = std::numeric_limits<double>::quiet_NaN();
   plan.records.push_back({"smallest eigenvalue", "discrete_gaussian", sensitivity,

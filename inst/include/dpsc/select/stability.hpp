@@ -17,8 +17,9 @@ namespace dpsc {
 struct stability_facts {
   double penalty = 1.0;  // Lambda
   double tau = 1.0;      // where Huber's loss becomes linear
-  double psi = 0.1;      // curvature per person
-  double kappa1 = 1.0, kappa2 = 1.0;
+  // Curvature and sizes of columns, per person. 0: those of a public grid that certify most, which
+  // is a certificate again (the largest of several).
+  double psi = 0.0, kappa1 = 0.0, kappa2 = 0.0;
   Eigen::Index size = 1;
 };
 
@@ -139,90 +140,144 @@ inline std::int64_t on_grid(double x) {
 
 }  // namespace stability_detail
 
+/// Curvatures to try: the one that is given, or a public grid.
+inline std::vector<double> curvatures(const stability_facts& f, double n) {
+  if (f.psi > 0.0) return {f.psi};
+  std::vector<double> out;
+  for (int k = 0; k < 24; ++k) {
+    const double psi = std::exp2(-static_cast<double>(k) / 3.0);
+    if (psi * n > static_cast<double>(f.size)) out.push_back(psi);
+  }
+  return out;
+}
+
+namespace stability_detail {
+
+/// What the LASSO's certificate asks of one fit. PRIVATE.
+struct lasso_reading {
+  const sparse_fit& fit;
+  std::vector<Eigen::Index> support;
+  double n, off, curvature;
+
+  /// The distance that a curvature certifies.
+  double distance(const stability_facts& f, double psi) const {
+    const auto s = static_cast<double>(f.size);
+    const double a = 2.0 * std::pow(s, 1.5) / (psi * n), delta1 = 2.0 * s * s / psi + 4.0 * s;
+    if (support.empty()) return (f.penalty - off) / delta1 - 1.0;
+    double least = (curvature - 2.0 * psi * n - 1e-9 * n) / s;
+    if (!(least > 0.0)) return 0.0;
+    // The minimiser on the support is as near as this, and its gradients accordingly.
+    const double inexact = (fit.error() + 1e-9 * n) * std::sqrt(s) / curvature;
+    for (const Eigen::Index j : support) {
+      const double size = std::fabs(fit.theta()[j]);
+      least = std::min(least, (std::min(size, 1.0 - size) - inexact) / a - 1.0);
+    }
+    return std::min(least, (f.penalty - off - n * std::sqrt(s) * inexact) / delta1 - 1.0);
+  }
+};
+
+}  // namespace stability_detail
+
 /// The printed stability test of Thakurta (2013), Table 6.1, repaired: off-support means all other
 /// variables, no "+1", nothing released from an unstable data set.
 inline stable_support lasso_stability(const people& rows, const stability_facts& f) {
   namespace detail = stability_detail;
   const auto n = static_cast<double>(rows.n());
-  const auto s = static_cast<double>(f.size);
   const sparse_fit fit(rows, f.penalty, std::numeric_limits<double>::infinity(), true);
   stable_support out;
   out.support = fit.support();
   if (!fit.converged() || static_cast<Eigen::Index>(out.support.size()) > f.size) return out;
-  const double a = 2.0 * std::pow(s, 1.5) / (f.psi * n);
-  const double delta1 = 2.0 * s * s / f.psi + 4.0 * s;
   const Eigen::VectorXd scores = fit.scores();
   double off = fit.error() + 1e-9 * n;
   for (Eigen::Index j = 0; j < rows.p(); ++j)
     if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]) + fit.error() + 1e-9 * n);
-  double distance = std::numeric_limits<double>::infinity();
-  if (!out.support.empty()) {
-    const double curvature =
-        detail::least(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
-    distance = (curvature - 2.0 * f.psi * n - 1e-9 * n) / s;
-    if (!(distance > 0.0)) return out;
-    // The minimiser on the support is as near as this, and its gradients accordingly.
-    const double inexact = (fit.error() + 1e-9 * n) * std::sqrt(s) / curvature;
-    off += n * std::sqrt(s) * inexact;
-    for (const Eigen::Index j : out.support) {
-      distance = std::min(distance, (std::fabs(fit.theta()[j]) - inexact) / a - 1.0);
-      distance = std::min(distance, (1.0 - std::fabs(fit.theta()[j]) - inexact) / a - 1.0);
-    }
-  }
-  distance = std::min(distance, (f.penalty - off) / delta1 - 1.0);
+  double curvature = 0.0;
+  if (!out.support.empty())
+    curvature = detail::least(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
+  const detail::lasso_reading reading{fit, out.support, n, off, curvature};
+  double distance = 0.0;
+  for (const double psi : curvatures(f, n)) distance = std::max(distance, reading.distance(f, psi));
   out.distance = detail::on_grid(distance - 1e-6);
   return out;
 }
+
+namespace stability_detail {
+
+/// What the k-step certificate asks of one fit. PRIVATE.
+class huber_reading {
+ public:
+  huber_reading(const sparse_fit& fit, const stability_facts& f, double n)
+      : fit_(fit), f_(f), n_(n), s_(static_cast<double>(f.size)), support_(fit.support()) {
+    const Eigen::VectorXd scores = fit.scores();
+    for (Eigen::Index j = 0; j < scores.size(); ++j) {
+      column_ = std::max(column_, fit.x().col(j).squaredNorm());
+      if (fit.theta()[j] == 0.0)
+        off_ = std::max(off_, std::fabs(scores[j]));
+      else
+        smallest_ = std::min(smallest_, std::fabs(fit.theta()[j]));
+    }
+    if (!support_.empty()) whole_ = most(restricted_gram(fit.x(), support_, nullptr, 0.0));
+  }
+
+  /// K(k) of Theorem 4, for some kappas if none are given.
+  bool holds(double k, double psi) const {
+    const double slack = 1e-9 * n_, first = column_ + (k - 1.0), second = whole_ + (k - 1.0) * s_;
+    const double kappa1 = f_.kappa1 > 0.0 ? f_.kappa1 : first / n_ + 2e-9;
+    const double kappa2 = f_.kappa2 > 0.0 ? f_.kappa2 : second / n_ + 2e-9;
+    if (!(first <= kappa1 * n_ - slack)) return false;
+    const double a = 2.0 * f_.tau * std::sqrt(s_) / (psi * n_), slope = std::sqrt(kappa1 * kappa2);
+    // The fit is within `inexact` of the minimiser (curvature at least psi n where K(1) holds).
+    const double inexact = (fit_.error() + slack) * std::sqrt(s_) / (psi * n_);
+    const double gap = f_.penalty - off_ - fit_.error() - slope * n_ * inexact;
+    if (!(gap > k * (2.0 * f_.tau + slope * n_ * a) + slack)) return false;
+    if (support_.empty()) return true;
+    if (!(second <= kappa2 * n_ - slack) || !(smallest_ - inexact > k * a)) return false;
+    const double limit = f_.tau - std::sqrt(s_) * (k * a + inexact);
+    return least(restricted_gram(fit_.x(), support_, &fit_.residual(), limit)) >
+           psi * n_ + (k - 1.0) * s_ + slack;
+  }
+
+  /// Largest k above `from` for which K(k) holds, `from` if it holds nowhere beyond.
+  double reach(double from, double psi) const {
+    if (!holds(from, psi)) return from;
+    double low = from, high = 2.0 * from;
+    while (high < 1e6 && holds(high, psi)) {
+      low = high;
+      high *= 2.0;
+    }
+    for (int i = 0; i < 40 && high - low > 1e-5; ++i) {
+      const double k = (low + high) / 2.0;
+      (holds(k, psi) ? low : high) = k;
+    }
+    return low;
+  }
+
+ private:
+  const sparse_fit& fit_;
+  const stability_facts& f_;
+  double n_, s_;
+  std::vector<Eigen::Index> support_;
+  double off_ = 0.0, column_ = 0.0, whole_ = 0.0;
+  double smallest_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace stability_detail
 
 /// The k-step certificate for the Huberised LASSO: kbar, the largest real k >= 1 for which K(k)
 /// holds, minus one.
 inline stable_support huber_stability(const people& rows, const stability_facts& f) {
   namespace detail = stability_detail;
   const auto n = static_cast<double>(rows.n());
-  const auto s = static_cast<double>(f.size);
-  if (!(f.psi * n > s)) throw std::domain_error("psi n must exceed the size of the support");
+  if (f.psi > 0.0 && !(f.psi * n > static_cast<double>(f.size)))
+    throw std::domain_error("psi n must exceed the size of the support");
   const sparse_fit fit(rows, f.penalty, f.tau, false);
   stable_support out;
   out.support = fit.support();
   if (!fit.converged() || static_cast<Eigen::Index>(out.support.size()) > f.size) return out;
-  const double a = 2.0 * f.tau * std::sqrt(s) / (f.psi * n);
-  const double delta1 = 2.0 * f.tau + std::sqrt(f.kappa1 * f.kappa2) * n * a;
-  const Eigen::VectorXd scores = fit.scores();
-  const bool empty = out.support.empty();
-  double off = 0.0, column = 0.0, smallest = std::numeric_limits<double>::infinity();
-  for (Eigen::Index j = 0; j < rows.p(); ++j) {
-    column = std::max(column, fit.x().col(j).squaredNorm());
-    if (fit.theta()[j] == 0.0)
-      off = std::max(off, std::fabs(scores[j]));
-    else
-      smallest = std::min(smallest, std::fabs(fit.theta()[j]));
-  }
-  const double whole =
-      empty ? 0.0 : detail::most(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
-  // The fit is within `inexact` of the minimiser (curvature at least psi n where K(1) holds).
-  const double inexact = (fit.error() + 1e-9 * n) * std::sqrt(s) / (f.psi * n);
-  const auto holds = [&](double k) {
-    if (!(column <= f.kappa1 * n - (k - 1.0) - 1e-9 * n)) return false;
-    const double gap = f.penalty - off - fit.error() - std::sqrt(f.kappa1 * f.kappa2) * n * inexact;
-    if (!(gap > k * delta1 + 1e-9 * n)) return false;
-    if (empty) return true;
-    if (!(whole <= f.kappa2 * n - (k - 1.0) * s - 1e-9 * n)) return false;
-    if (!(smallest - inexact > k * a)) return false;
-    const double limit = f.tau - k * std::sqrt(s) * a - std::sqrt(s) * inexact;
-    return detail::least(detail::restricted_gram(fit.x(), out.support, &fit.residual(), limit)) >
-           f.psi * n + (k - 1.0) * s + 1e-9 * n;
-  };
-  if (!holds(1.0)) return out;
-  double low = 1.0, high = 2.0;
-  while (high < 1e6 && holds(high)) {
-    low = high;
-    high *= 2.0;
-  }
-  for (int i = 0; i < 40 && high - low > 1e-5; ++i) {
-    const double k = (low + high) / 2.0;
-    (holds(k) ? low : high) = k;
-  }
-  out.distance = detail::on_grid(low - 1.0);
+  const detail::huber_reading reading(fit, f, n);
+  double k = 1.0;
+  for (const double psi : curvatures(f, n)) k = reading.reach(k, psi);
+  out.distance = detail::on_grid(k - 1.0);
   return out;
 }
 
