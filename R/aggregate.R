@@ -121,28 +121,45 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   limits <- aggregate_limits(lower, upper, fallback, call)
   if (!is.null(example)) limits$names <- check_example(statistic, example, limits, call)
   data <- plain_rows(data, call)
-  plan_of <- function(method, spread) {
+  public <- c(budget, list(budget = budget, chosen = chosen, statistic = statistic))
+  public$facts_of <- function(method, spread) {
     facts <- aggregate_facts(rows_of_data(data), blocks, limits, method, spread, budget, call)
     facts$correct <- correct
-    list(facts = facts, plan = aggregate_plan(facts, budget, call))
+    facts
   }
-  planned <- plan_of(method, spread)
-  # Public facts decide: all of the budget for one number where there are too few blocks for three.
-  if (!chosen && !planned$plan$identified) planned <- plan_of("median", FALSE)
-  facts <- planned$facts
-  plan <- planned$plan
-  promise <- aggregate_promise(budget, plan, facts)
-  if (budget$private) spend(ledger, plan$cost, "sample and aggregate", call, promise)
-  drawn <- aggregate_order_cpp(facts$n, 3L * facts$blocks, budget$rng)
-  answers <- block_answers(data, statistic, facts, drawn$order, drawn$seeds)
-  released <- if (budget$private) {
-    aggregate_release_cpp(answers, facts$core, budget$rng)
-  } else {
-    raw_aggregate(answers, facts$core)
-  }
-  out <- new_aggregate(released, facts, plan, promise)
+  public[c("method", "spread")] <- list(method, spread)
+  made <- make_release(new_request(aggregate_record(), public, data, ledger, call))
+  out <- new_aggregate(made$drawn, made$plan$facts, made$plan, made$promise)
   warn_of_fallback(out, call)
   out
+}
+
+#' @noRd
+aggregate_record <- function() {
+  list(
+    plan = function(request) {
+      public <- request$public
+      plan_of <- function(method, spread) {
+        facts <- public$facts_of(method, spread)
+        c(aggregate_plan(facts, public$budget, request$call), list(facts = facts))
+      }
+      plan <- plan_of(public$method, public$spread)
+      # Public facts decide: all of the budget for one number where blocks are too few for three.
+      if (!public$chosen && !plan$identified) plan_of("median", FALSE) else plan
+    },
+    promise = function(request, plan) aggregate_promise(request$public$budget, plan, plan$facts),
+    label = function(request, plan) "sample and aggregate",
+    run = function(request, plan, rows) {
+      public <- request$public
+      facts <- plan$facts
+      drawn <- aggregate_order_cpp(facts$n, 3L * facts$blocks, public$rng)
+      answers <- block_answers(rows, public$statistic, facts, drawn$order, drawn$seeds)
+      if (!public$private) {
+        return(raw_aggregate(answers, facts$core))
+      }
+      aggregate_release_cpp(answers, facts$core, public$rng)
+    }
+  )
 }
 
 #' What is taken of the blocks' answers, a record each

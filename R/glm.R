@@ -143,20 +143,33 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   check_rows_come(source$table, "{.fn dp_glm} goes over them many times", call)
   public <- glm_public(budget, columns, source$n, asked, call)
   public$assumes <- assumptions_of(data)
+  made <- make_release(new_request(glm_record(), public, source$table, ledger, call))
   if (!public$private) {
-    return(new_glm(columns, public, list(), raw_glm(gather_rows(source$table), columns, family)))
+    return(new_glm(columns, public, list(), raw_glm(made$drawn, columns, family)))
   }
-  plan <- glm_plan(public, call)
-  promise <- glm_promise(public)
-  spend(ledger, plan$cost, "generalised linear model", call, promise)
-  release <- tryCatch(
-    glm_mechanisms()[[public$method]]$run(plan, after_charge(source$table, TRUE), public),
-    # An error would be an answer of another kind: this one says what it is, and stays charged.
-    `dpsc::solver_failed` = function(e) list(failed = TRUE)
-  )
-  fit <- new_glm(columns, public, plan, release)
+  fit <- new_glm(columns, public, made$plan, made$drawn)
   warn_doubts(regression_doubts(fit), call)
   fit
+}
+
+#' @noRd
+glm_record <- function() {
+  list(
+    plan = function(request) if (request$public$private) glm_plan(request$public, request$call),
+    promise = function(request, plan) glm_promise(request$public),
+    label = function(request, plan) "generalised linear model",
+    run = function(request, plan, rows) {
+      public <- request$public
+      if (!public$private) {
+        return(gather_rows(rows))
+      }
+      tryCatch(
+        glm_mechanisms()[[public$method]]$run(plan, rows, public),
+        # An error would be an answer of another kind: this one says what it is, and stays charged.
+        `dpsc::solver_failed` = function(e) list(failed = TRUE)
+      )
+    }
+  )
 }
 
 #' Numbers of options with their names and sizes, without whatever else hangs on them

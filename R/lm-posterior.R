@@ -42,27 +42,46 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger, ca
   }
   public$calibration <- "tight"
   public$settings <- settings
-  facts <- paper_facts(public, method, call)
-  promise <- lm_promise(public)
-  if (public$private) {
-    plan <- plan_paper(facts, public, call)
-    promise[c("theorem", "exact")] <- list(record$theorem, FALSE)
-    spend(ledger, plan$cost, record$title, call, promise)
-    release <- paper_release_cpp(table, facts, public$rng)
-  } else {
-    plan <- NULL
-    release <- paper_raw_cpp(table, facts)
-  }
+  public$paper <- paper_facts(public, method, call)
+  made <- make_release(new_request(posterior_record(record), public, table, ledger, call))
+  plan <- made$plan
+  release <- made$drawn
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
     neighbours = "replace one person's row", steps = plan$steps, rng = public$rng,
     version = own_version()
-  ), promise)
+  ), made$promise)
   names <- c("(Intercept)", vapply(columns$columns, `[[`, "", "name"))
   structure(list(
     coefficients = stats::setNames(release$stages[[1L]], names), release = release,
     method = method, title = record$title, source = record$source, nobs = public$n,
-    columns = columns, text = columns$text, facts = facts, privacy = privacy,
+    columns = columns, text = columns$text, facts = public$paper, privacy = privacy,
     plan = plan[setdiff(names(plan), c("cost", "steps"))]
   ), class = c("dp_paper", "dp_regression"))
+}
+
+#' @param method (`list`)\cr of [posterior_methods()].
+#' @noRd
+posterior_record <- function(method) {
+  list(
+    plan = function(request) {
+      public <- request$public
+      if (public$private) plan_paper(public$paper, public, request$call)
+    },
+    promise = function(request, plan) {
+      promise <- lm_promise(request$public)
+      if (request$public$private) {
+        promise[c("theorem", "exact")] <- list(method$theorem, FALSE)
+      }
+      promise
+    },
+    label = function(request, plan) method$title,
+    run = function(request, plan, rows) {
+      public <- request$public
+      if (!public$private) {
+        return(paper_raw_cpp(rows, public$paper))
+      }
+      paper_release_cpp(rows, public$paper, public$rng)
+    }
+  )
 }

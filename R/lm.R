@@ -151,18 +151,27 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   if (method != "moments") {
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))
   }
-  plan <- lm_plan(public, call)
-  check_located(public, plan, call)
-  table <- source$table
-  if (public$private) {
-    spend(ledger, plan$cost, "linear regression", call, lm_promise(public))
-    release <- lm_release_cpp(after_charge(table, TRUE), public$facts, public$rng)
-  } else {
-    release <- lm_raw_cpp(table, public$facts$design, vcov == "HC")
-  }
-  fit <- new_lm(columns, public, plan, release)
+  made <- make_release(new_request(lm_record(), public, source$table, ledger, call))
+  fit <- new_lm(columns, public, made$plan, made$drawn)
   warn_doubts(lm_doubts(fit), call)
   fit
+}
+
+#' @noRd
+lm_record <- function() {
+  list(
+    plan = function(request) lm_plan(request$public, request$call),
+    refuse = function(request, plan) check_located(request$public, plan, request$call),
+    promise = function(request, plan) lm_promise(request$public),
+    label = function(request, plan) "linear regression",
+    run = function(request, plan, rows) {
+      public <- request$public
+      if (!public$private) {
+        return(lm_raw_cpp(rows, public$facts$design, public$vcov == "HC"))
+      }
+      lm_release_cpp(rows, public$facts, public$rng)
+    }
+  )
 }
 
 #' Everything about a regression that is public

@@ -93,38 +93,70 @@ fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, s
   }
   estimator <- check_estimator(estimator, method, call)
   share <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(each))
-  planned <- list()
-  on.exit(for (one in planned) close_donors(one$donors))
-  for (name in names(each)) {
-    panel <- guard_panel(each[[name]]$panel, protect, TRUE, method, size, each[[name]]$bounds, call)
+  panels <- lapply(each, function(one) {
+    panel <- guard_panel(one$panel, protect, TRUE, method, size, one$bounds, call)
     panel$size <- panel$size %||% check_size(size, nrow(panel$target), call)
-    planned[[name]] <- plan_release(
-      panel, share, delta, each[[name]]$bounds, method, calibration, ledger, control, call,
-      estimator, panel$size, refuse = TRUE
-    )
-  }
-  steps <- outcome_steps(lapply(planned, function(one) one$plan$steps))
-  cost <- outcome_cost(steps, budget)
-  public <- planned[[1L]]$public
-  promise <- guarantee(public, list(steps = steps), planned[[1L]]$panel$assumes)
-  spend(ledger, cost, outcomes_label(planned), call, promise)
-  fits <- lapply(planned, function(one) {
-    fit_released(draw_release(one), one$panel, estimator, call)
+    panel
   })
+  # Each outcome is a request of its own, with its share of the budget, which nobody charges.
+  requests <- Map(function(one, panel) {
+    public <- release_facts(
+      panel, share, delta, one$bounds, method, calibration, ledger, control, call, estimator,
+      panel$size, refuse = TRUE
+    )
+    new_request(panel_record(), public, panel, NULL, call)
+  }, each, panels)
+  made <- make_release(new_request(outcomes_record(), budget, requests, ledger, call))
+  fits <- Map(function(release, panel) fit_released(release, panel, estimator, call), made$drawn,
+    panels)
   warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE), call)
   new_outcomes(fits, c(list(
-    private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = cost$rho,
-    neighbours = neighbours_of(public$treated), steps = steps, rng = control$rng,
-    version = own_version()
-  ), promise))
+    private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = made$plan$cost$rho,
+    neighbours = neighbours_of(requests[[1L]]$public$treated), steps = made$plan$steps,
+    rng = control$rng, version = own_version()
+  ), made$promise))
 }
 
+#' How releases of several outcomes are made, by name, under one charge
 #' @noRd
-outcomes_label <- function(planned) {
-  everyone <- !is.null(planned[[1L]]$public$treated)
-  paste0(
-    "release by method \"gram\", ", length(planned), " outcomes", if (everyone) ", everyone"
+outcomes_record <- function() {
+  list(
+    plan = function(request) {
+      plans <- lapply(request$people, function(one) one$record$plan(one))
+      steps <- outcome_steps(lapply(plans, `[[`, "steps"))
+      list(each = plans, steps = steps, cost = outcome_cost(steps, request$public))
+    },
+    refuse = function(request, plan) {
+      Map(function(one, plan) one$record$refuse(one, plan), request$people, plan$each)
+    },
+    open = function(request, plan) open_outcomes(request$people, plan$each),
+    promise = function(request, plan) {
+      first <- request$people[[1L]]
+      guarantee(first$public, list(steps = plan$steps), first$people$assumes)
+    },
+    label = function(request, plan) {
+      everyone <- !is.null(request$people[[1L]]$public$treated)
+      count <- length(plan$each)
+      paste0("release by method \"gram\", ", count, " outcomes", if (everyone) ", everyone")
+    },
+    run = function(request, plan, rows) {
+      Map(function(one, plan, rows) draw_release(one, plan, rows), request$people, plan$each,
+        rows$parts)
+    }
   )
+}
+
+#' @return `dp_joined` rows, a part per outcome. PRIVATE.
+#' @noRd
+open_outcomes <- function(requests, plans) {
+  opened <- list()
+  done <- FALSE
+  on.exit(if (!done) close_donors(list(parts = opened)))
+  for (name in names(requests)) {
+    opened[[name]] <- requests[[name]]$record$open(requests[[name]], plans[[name]])
+  }
+  done <- TRUE
+  structure(list(parts = opened), class = "dp_joined")
 }
 
 #' The steps of all outcomes, in the order in which they are drawn

@@ -146,30 +146,53 @@ release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, 
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                           call, estimator = "ridge", size = 1, refuse = FALSE, monitor = NULL) {
-  planned <- plan_release(
+  public <- release_facts(
     panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
     refuse, monitor
   )
-  on.exit(close_donors(planned$donors))
-  public <- planned$public
-  if (public$private) {
-    label <- paste0(
-      "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone",
-      if (!is.null(public$monitor)) paste0(", and ", count_of(public$monitor, "period"), " to come")
-    )
-    spend(ledger, planned$plan$cost, label, call, guarantee(public, planned$plan))
-  }
-  release <- draw_release(planned)
+  release <- make_release(new_request(panel_record(), public, panel, ledger, call))$drawn
   reserve_draws(ledger, release$statistics$monitor$id)
   release
 }
 
-#' What comes before the charge
-#' @return A list: `public` facts, `mechanism`, `plan`, `panel`, and `donors`, open: whoever asked
-#'   closes them. PRIVATE.
+#' How a release of a panel is made
 #' @noRd
-plan_release <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-                         estimator, size, refuse, monitor = NULL) {
+panel_record <- function() {
+  list(
+    plan = function(request) plan_release(request$public, request$call),
+    refuse = function(request, plan) {
+      if (request$public$refuse) check_hopeless(request$public, plan, request$call)
+    },
+    open = function(request, plan) {
+      open_donors(request$people$donors, request$public, isTRUE(plan$calibrated), request$call)
+    },
+    promise = function(request, plan) guarantee(request$public, plan),
+    label = function(request, plan) {
+      public <- request$public
+      later <- public$monitor
+      paste0(
+        "release by method \"", public$method, "\"", if (!is.null(public$treated)) ", everyone",
+        if (!is.null(later)) paste0(", and ", count_of(later, "period"), " to come")
+      )
+    },
+    run = function(request, plan, rows) draw_release(request, plan, rows)
+  )
+}
+
+#' @return The plan of the release's mechanism. PUBLIC.
+#' @noRd
+plan_release <- function(public, call) {
+  tryCatch(release_mechanism(public)$plan(public), dpsc_error = function(e) {
+    e$call <- call
+    stop(e)
+  })
+}
+
+#' Everything about a release that is public, for all mechanisms
+#' @param refuse (`flag`)\cr stop where the plan is hopeless.
+#' @noRd
+release_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+                          estimator, size, refuse, monitor = NULL) {
   public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
   check_cohort_method(public$method, panel$adopted, call)
@@ -182,28 +205,21 @@ plan_release <- function(panel, epsilon, delta, bounds, method, calibration, led
   public[c("paid", "sizes")] <- list(!is.null(ledger), size)
   check_can_grow(public, call, stay = rows_stay(panel$donors))
   if (!is.null(public$monitor)) public$between <- mean_between(panel$covariates, size)
-  mechanism <- release_mechanism(public)
-  plan <- tryCatch(mechanism$plan(public), dpsc_error = function(e) {
-    e$call <- call
-    stop(e)
-  })
-  if (refuse) check_hopeless(public, plan, call)
-  donors <- open_donors(panel$donors, public, isTRUE(plan$calibrated), call)
-  list(public = public, mechanism = mechanism, plan = plan, panel = panel, donors = donors)
+  public$refuse <- refuse
+  public
 }
 
-#' What comes after it
-#' @param planned (`list`)\cr from [plan_release()].
+#' @param rows (PRIVATE)\cr donors, open and paid for.
+#' @return A `dp_release`. RELEASED.
 #' @noRd
-draw_release <- function(planned) {
-  public <- planned$public
-  panel <- planned$panel
-  rows <- after_charge(planned$donors, public$private)
+draw_release <- function(request, plan, rows) {
+  public <- request$public
+  panel <- request$people
   rows <- mechanism_rows(rows, "donors", panel, public)
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
-  new_release(public, planned$plan, planned$mechanism$run(planned$plan, rows, public), panel)
+  new_release(public, plan, release_mechanism(public)$run(plan, rows, public), panel)
 }
 
 #' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period

@@ -127,29 +127,50 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   method <- choose_selection(method, facts, budget, call)
   constants <- selection_constants(settings, facts, method, call)
   radius <- if (!is.null(radius)) check_number(radius, 0, open = "min", call = call)
-  shares <- selection_shares(method, facts, budget)
-  selector <- selectors()[[method]]
-  constants <- c(constants, selector$subsets(settings$subsets, facts$n, shares, call))
-  # All that can fail for a public reason has to fail before the charge.
-  if (budget$private) {
-    check_selection_draws(method, shares, constants, call)
-    check_subset_people(constants, facts, call)
-  }
-  plans <- list(
-    select = if (is.null(selector$pick)) {
-      moments_plan(facts$p + facts$intercept, shares$fit_rho, budget, call)
-    },
-    fit = if (facts$refit) moments_plan(facts$size + facts$intercept, shares$fit_rho, budget, call)
-  )
-  if (budget$private) {
-    spend(ledger, shares$cost, paste0("selection by method \"", method, "\""), call,
-      selection_privacy(budget, method, shares))
-  }
-  selection <- run_selection(
-    table, columns, facts, method, constants, shares, plans, radius, budget
-  )
+  public <- c(budget, list(
+    budget = budget, columns = columns, facts = facts, method = method, constants = constants,
+    subsets = settings$subsets, radius = radius
+  ))
+  selection <- make_release(new_request(selection_record(), public, table, ledger, call))$drawn
   warn_doubts(selection$doubts, call)
   selection
+}
+
+#' @noRd
+selection_record <- function() {
+  list(
+    plan = function(request) {
+      public <- request$public
+      facts <- public$facts
+      shares <- selection_shares(public$method, facts, public$budget)
+      selector <- selectors()[[public$method]]
+      moments_of <- function(p) moments_plan(p, shares$fit_rho, public$budget, request$call)
+      list(
+        cost = shares$cost, shares = shares, constants = c(
+          public$constants, selector$subsets(public$subsets, facts$n, shares, request$call)
+        ),
+        select = if (is.null(selector$pick)) moments_of(facts$p + facts$intercept),
+        fit = if (facts$refit) moments_of(facts$size + facts$intercept)
+      )
+    },
+    refuse = function(request, plan) {
+      if (request$public$private) {
+        check_selection_draws(request$public$method, plan$shares, plan$constants, request$call)
+        check_subset_people(plan$constants, request$public$facts, request$call)
+      }
+    },
+    promise = function(request, plan) {
+      selection_privacy(request$public$budget, request$public$method, plan$shares)
+    },
+    label = function(request, plan) paste0("selection by method \"", request$public$method, "\""),
+    run = function(request, plan, rows) {
+      public <- request$public
+      run_selection(
+        rows, public$columns, public$facts, public$method, plan$constants, plan$shares, plan,
+        public$radius, public$budget
+      )
+    }
+  )
 }
 
 #' @rdname dp_select

@@ -80,7 +80,8 @@ join_rows <- function(opened) {
 #' Let go of what a release opened
 #' @noRd
 close_donors <- function(rows) {
-  if (is.matrix(rows)) {
+  # A table in memory: a column of it may have any name.
+  if (!is.list(rows) || is.data.frame(rows)) {
     return(invisible())
   }
   for (part in rows$parts) close_donors(part)

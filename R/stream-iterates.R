@@ -28,24 +28,21 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
   if (default_psi) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)
   what <- paste0("stream by method \"", method, "\"")
-  privacy <- iterates_privacy(budget, facts, sizes)
-  if (budget$private) spend(ledger, budget$cost, what, call, privacy)
   learner$method <- method
-  stream <- new.env(parent = emptyenv())
-  stream$what <- what
-  stream$columns <- columns
-  stream$learner <- learner
-  stream$plan <- list(
+  plan <- list(
     facts = list(noise = "by iterate", horizon = facts$horizon), calibration = calibration,
     iterates = facts
   )
-  stream$batch <- FALSE
-  stream$rng <- budget$rng
-  stream$privacy <- privacy
-  stream$session <- session_mark()
-  stream$state <- iterates_open_cpp(facts)
-  stream$released <- stream_released_cpp(stream$state)
-  structure(stream, class = c("dp_online", "dp_stream"))
+  record <- stream_record(
+    what, plan, function(request, plan) iterates_privacy(budget, facts, sizes),
+    function() iterates_open_cpp(facts)
+  )
+  made <- make_release(new_request(record, budget, NULL, ledger, call))
+  shown <- list(
+    what = what, columns = columns, learner = learner, plan = plan, batch = FALSE,
+    rng = budget$rng, privacy = made$promise
+  )
+  live_stream("dp_online", shown, made$drawn)
 }
 
 #' The ridge that loses least: what it takes off coefficients, and the noise, which falls with it

@@ -6,19 +6,36 @@
 #' @param budget (`list`)\cr from `stream_budget()`.
 #' @noRd
 new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger, call) {
-  privacy <- stream_privacy(budget, plan, learner)
-  if (budget$private) spend(ledger, budget$cost, what, call, privacy)
-  stream <- new.env(parent = emptyenv())
-  stream$what <- what
-  stream$columns <- columns
-  stream$learner <- learner
-  stream$plan <- plan
-  stream$batch <- batch
-  stream$rng <- budget$rng
-  stream$privacy <- privacy
+  record <- stream_record(
+    what, plan, function(request, plan) stream_privacy(budget, plan, learner),
+    function() stream_open_cpp(plan, learner)
+  )
+  made <- make_release(new_request(record, budget, NULL, ledger, call))
+  shown <- list(
+    what = what, columns = columns, learner = learner, plan = plan, batch = batch,
+    rng = budget$rng, privacy = made$promise
+  )
+  live_stream(class, shown, made$drawn)
+}
+
+#' A stream is a release whose rows arrive later: it is charged once, and its draw is a state
+#' @param start (`function`)\cr opens the state in the core.
+#' @noRd
+stream_record <- function(what, plan, promise, start) {
+  list(
+    plan = function(request) c(plan, list(cost = request$public$cost)), promise = promise,
+    label = function(request, plan) what, run = function(request, plan, rows) start()
+  )
+}
+
+#' @param shown (`list`, PUBLIC)\cr fields of the stream.
+#' @param state (external pointer)\cr sums without noise, in the core. PRIVATE.
+#' @noRd
+live_stream <- function(class, shown, state) {
+  stream <- list2env(shown, new.env(parent = emptyenv()))
   stream$session <- session_mark()
-  stream$state <- stream_open_cpp(plan, learner)
-  stream$released <- stream_released_cpp(stream$state)
+  stream$state <- state
+  stream$released <- stream_released_cpp(state)
   structure(stream, class = c(class, "dp_stream"))
 }
 

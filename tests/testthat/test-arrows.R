@@ -36,9 +36,9 @@ r_floors <- list(
     "steps-check"
   ),
   release = c(
-    "aggregate", "guarantee", "mechanism-table", "release", "release-check", "release-groups",
-    "release-json", "select-dp", "select-table", "stream-checkpoint", "stream-iterates",
-    "stream-online", "stream-state", "stream-sums"
+    "aggregate", "guarantee", "make-release", "mechanism-table", "release", "release-check",
+    "release-groups", "release-json", "select-dp", "select-table", "stream-checkpoint",
+    "stream-iterates", "stream-online", "stream-state", "stream-sums"
   ),
   est = c(
     "classical-augmented", "classical-covariates", "classical-estimators", "classical-factor",

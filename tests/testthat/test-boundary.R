@@ -64,7 +64,7 @@ unprotected <- list(
   stream_shown_nodes_cpp = NULL, treated_audit_cpp = "noise_hooks",
   treated_control_audit_cpp = "noise_hooks",
   # Without privacy, epsilon = Inf.
-  lm_raw_cpp = "dp_lm", paper_raw_cpp = "lm_by_posterior", lm_raw_estimate_cpp = "estimate_lm",
+  lm_raw_cpp = "lm_record", paper_raw_cpp = "posterior_record", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
   difference_deviation_cpp = "complete_sdid", sdid_fit_cpp = "fit_sdid",
   covariates_out_cpp = "take_covariates_out", covariates_redundant_cpp = "check_told_apart",

@@ -1,0 +1,49 @@
+# The spine: every release that the package makes, of whatever verb, is made by this one function,
+# the only place that charges a ledger. A verb parses what the user typed into a request, and gives
+# it to make_release(); the verb's own steps are functions of its record, below.
+
+#' What a verb asks for
+#'
+#' Its record is a list of functions of the request and, but for `plan`, of the plan. None charges.
+#'
+#' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
+#' * `refuse` (may be absent): stops where the plan is known to be hopeless.
+#' * `open` (may be absent: the request's `people` are rows): the rows, ready to be read or asked;
+#'   what is wrong with an engine stops here. PRIVATE.
+#' * `promise`: `holds`, `reason`, `theorem` and the like. PUBLIC.
+#' * `label`: the charge's name in the ledger. PUBLIC.
+#' * `run`, of the rows, too: draws. RELEASED.
+#' @param record (`list`)\cr as above.
+#' @param public (`list`, PUBLIC)\cr what is asked, checked: `private`, and what the record needs.
+#' @param people (PRIVATE)\cr who holds the rows; what the record's `open` takes. `NULL` for a
+#'   stream, whose rows arrive later.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged if the release is private.
+#' @noRd
+new_request <- function(record, public, people, ledger, call) {
+  stopifnot(
+    all(c("plan", "promise", "label", "run") %in% names(record)),
+    names(record) %in% c("plan", "refuse", "open", "promise", "label", "run")
+  )
+  list(record = record, public = public, people = people, ledger = ledger, call = call)
+}
+
+#' Make a release: plan, refuse, open, promise, charge, draw
+#'
+#' Whatever can fail for a public reason fails before the charge, and the charge comes before the
+#' draw.
+#' @return A list: `plan`, `promise` (PUBLIC) and `drawn`, what the record's `run` gave. RELEASED.
+#' @noRd
+make_release <- function(request) {
+  record <- request$record
+  private <- request$public$private
+  plan <- record$plan(request)
+  if (!is.null(record$refuse)) record$refuse(request, plan)
+  rows <- if (is.null(record$open)) request$people else record$open(request, plan)
+  on.exit(close_donors(rows))
+  promise <- record$promise(request, plan)
+  if (private) {
+    spend(request$ledger, plan$cost, record$label(request, plan), request$call, promise)
+  }
+  drawn <- record$run(request, plan, after_charge(rows, private))
+  list(plan = plan, promise = promise, drawn = drawn)
+}
