@@ -328,7 +328,7 @@ test_that("linear constraints are kept to the last digit, by the nearest point, 
 
 test_that("linear constraints in the mechanism have exact faces, and are those of limits there", {
   data <- glm_people(3000)
-  data$z1 <- stats::rnorm(3000)
+  data$z1 <- withr::with_seed(4, stats::rnorm(3000))
   bounds <- c(glm_bounds(), list(z1 = c(-5, 5)))
   fits <- function(..., penalty = NULL, epsilon = 2) {
     seeded_glm(y ~ a + b + z1, data,
