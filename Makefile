@@ -10,7 +10,7 @@ TARBALL = $(shell awk '$$1 == "Package:" {p = $$2} $$1 == "Version:" {v = $$2} E
 
 # What clang-format keeps in order: the core, the glue, the paper's loops; not what Rcpp writes.
 CORE = $(filter-out src/RcppExports.cpp, \
-  $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.hpp inst/reproduction/*.hpp \
+  $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.?pp inst/reproduction/*.hpp \
   inst/reproduction/*.cpp src/*.cpp src/*.h))
 
 .PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \

@@ -21,7 +21,7 @@ code_of <- function(files, comment) {
   }, 0L)
 }
 r_files <- setdiff(list.files("R", "[.]R$", full.names = TRUE), "R/RcppExports.R")
-core_files <- list.files("inst/include", "[.]hpp$", full.names = TRUE, recursive = TRUE)
+core_files <- list.files("inst/include", "[.][hc]pp$", full.names = TRUE, recursive = TRUE)
 glue_files <- setdiff(list.files("src", "[.](cpp|h)$", full.names = TRUE), "src/RcppExports.cpp")
 
 # Functions of the package at top level, where they are and what they call, by name.

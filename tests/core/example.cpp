@@ -1,5 +1,6 @@
 // A private release without R: made-up people, the noise of the operating system, two numbers out.
 // `tools/core` builds and runs it; nothing but Eigen's headers is needed.
+#define DPSC_ONE_UNIT  // the core's bodies, too: no library has them
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdio>

@@ -55,9 +55,9 @@ file_calls <- function(folder) {
   do.call(rbind, calls)
 }
 
-# The same for headers: paths below `folder`.
+# The same for headers, with the bodies beside them: paths below `folder`.
 header_includes <- function(folder) {
-  files <- list.files(folder, "[.]hpp$", recursive = TRUE)
+  files <- list.files(folder, "[.][hc]pp$", recursive = TRUE)
   rows <- lapply(files, function(file) {
     lines <- grep("^\\s*#\\s*include", readLines(file.path(folder, file)), value = TRUE)
     quoted <- sub('.*"(.*)".*', "\\1", grep('"', lines, value = TRUE))
@@ -65,7 +65,8 @@ header_includes <- function(folder) {
     to <- c(vapply(quoted, function(x) plain_path(file.path(dirname(file), x)), ""), angled)
     data.frame(from = rep(file, length(to)), to = unname(to))
   })
-  do.call(rbind, rows)
+  arrows <- as.data.frame(lapply(do.call(rbind, rows), function(x) sub("[.]cpp$", ".hpp", x)))
+  arrows[arrows$from != arrows$to, ]
 }
 
 # "a/../b.hpp" as "b.hpp".

@@ -107,8 +107,10 @@ test_that("the readers of arrows find what is there", {
   dir.create(file.path(folder, "low"))
   writeLines(c('#include "../high/b.hpp"', "#include <dpsc/c.hpp>", "#include <cmath>"),
     file.path(folder, "low", "a.hpp"))
+  writeLines(c('#include "a.hpp"', '#include "d.hpp"'), file.path(folder, "low", "a.cpp"))
   found <- header_includes(folder)
-  expect_identical(paste(found$from, found$to), c("low/a.hpp high/b.hpp", "low/a.hpp c.hpp"))
+  expect_setequal(paste(found$from, found$to),
+    c("low/a.hpp high/b.hpp", "low/a.hpp c.hpp", "low/a.hpp low/d.hpp"))
 })
 
 test_that("includes of the core only go down, in no circle, to headers that exist, and not to R", {
@@ -120,11 +122,28 @@ test_that("includes of the core only go down, in no circle, to headers that exis
   expect_identical(setdiff(arrows$to, files), character())
   expect_identical(arrows_up(arrows, floor_of_header), character())
   expect_identical(circles(arrows), list())
-  text <- unlist(lapply(file.path(folder, files), readLines))
+  text <- unlist(lapply(file.path(folder, list.files(folder, "[.][hc]pp$", recursive = TRUE)),
+    readLines))
   of_r <- grep("#\\s*include\\s*[<\"](Rcpp|RcppEigen|R|Rinternals|Rmath|R_ext)\\b", text,
     value = TRUE
   )
   expect_identical(of_r, character())
+})
+
+test_that("bodies of the core are compiled once: each in one unit, none in a header's place", {
+  folder <- core_headers()
+  bodies <- list.files(folder, "[.]cpp$", recursive = TRUE)
+  expect_gt(length(bodies), 60)
+  for (file in bodies) {
+    header <- readLines(file.path(folder, sub("cpp$", "hpp", file)))
+    expect_identical(utils::tail(header, 3L),
+      c("#ifdef DPSC_ONE_UNIT", paste0("#include \"", basename(file), "\""), "#endif"))
+  }
+  units <- test_path("..", "..", "src")
+  skip_if(!dir.exists(units), "the sources of src/ are not here")
+  units <- list.files(units, "^core-.*[.]cpp$", full.names = TRUE)
+  lines <- grep("#include", unlist(lapply(units, readLines)), value = TRUE, fixed = TRUE)
+  expect_identical(sort(lines), sort(sprintf("#include <dpsc/%s>", bodies)))
 })
 
 test_that("calls between files of R/ only go down, in no circle, and every file has its floor", {

@@ -55,16 +55,7 @@ struct calibration {
 inline double row_scale_factor(double variation) { return std::sqrt((4.0 + variation) / 5.0); }
 
 /// Two-sided normal quantile that leaves `tail` outside m statements together (Sidak, 1967).
-inline double two_sided_quantile(double tail, double statements = 1.0) {
-  const double one = -std::expm1(std::log1p(-tail) / statements);  // tail of each
-  const double target = std::log(one / 2.0);
-  double low = 0.0, high = 40.0;
-  for (int i = 0; i < 200; ++i) {
-    const double mid = (low + high) / 2.0;
-    (log_normal_cdf(-mid) > target ? low : high) = mid;
-  }
-  return high;
-}
+double two_sided_quantile(double tail, double statements = 1.0);
 
 /// What half an octave more of the clip must be worth, in log-odds: for a person, and for the mean
 /// of many, whose interval is as long as the noise that a longer clip brings.
@@ -90,82 +81,20 @@ constexpr double calibration_rows = 10000.0, most_calibration_rows = 100000.0;
 constexpr double least_share_of_many = 0.1;
 
 /// How many of n rows calibrate. PUBLIC.
-inline double rows_to_calibrate(const total_budget& budget, double n) {
-  const double wanted = std::ceil((budget.gaussian() ? 400.0 : 4000.0) / budget.total());
-  return std::min(n, std::min(std::max(wanted, calibration_rows), most_calibration_rows));
-}
+double rows_to_calibrate(const total_budget& budget, double n);
 
 /// `least`: the floors' part.
-inline calibration_shares share_calibration(const total_budget& budget, double m, bool group,
-                                            double least = 1.0) {
-  calibration_shares out;
-  // The mean of many people hangs on the rare large errors of single ones: the clip must find them.
-  out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005 * least, 0.06)
-                   : budget.share_of_exponent(45.0 / m, 0.005 * least, 0.03);
-  if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005 * least, 0.06);
-  // The second moment's noise is a 25th of the squared clip where that is affordable.
-  const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
-                                          : std::sqrt(2.0) * 24.5 / (m * budget.total());
-  out.second = std::min(0.05, std::max(0.01 * least, wanted));
-  return out;
-}
+calibration_shares share_calibration(const total_budget& budget, double m, bool group,
+                                     double least = 1.0);
 
 /// Can intervals be calibrated at all? A public rule.
-inline bool can_calibrate(const total_budget& budget, double m, bool group, double least = 1.0) {
-  const calibration_shares shares = share_calibration(budget, m, group, least);
-  return budget.exponent(group ? shares.clip : shares.factor) * m >=
-         (group ? least_group_signal : least_signal);
-}
+bool can_calibrate(const total_budget& budget, double m, bool group, double least = 1.0);
 
-inline calibration_plan plan_calibration(const total_budget& budget,
-                                         const calibration_shares& shares, double m, bool group) {
-  calibration_plan out;
-  out.rows = m;
-  out.group = group;
-  out.clip_exponent = budget.exponent(shares.clip);
-  if (!group) {
-    out.factor_exponent = budget.exponent(shares.factor);
-    out.tail = std::min(0.5, std::max(0.05, 1.3 / (out.factor_exponent * m)));
-  }
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  for (out.second_bits = 20; out.second_bits >= 8; --out.second_bits) {
-    const double sensitivity = std::ldexp(1.0, out.second_bits);
-    if (budget.gaussian()) {
-      out.second_law = law::discrete_gaussian;
-      out.second_noise = gaussian_vector_variance(sensitivity, budget.mu(shares.second));
-      out.second_sigma = std::sqrt(out.second_noise);
-    } else {
-      out.second_law = law::discrete_laplace;
-      out.second_noise =
-          std::ceil(sensitivity / budget.epsilon(shares.second) * (1.0 + gdp_margin));
-      out.second_sigma = std::sqrt(2.0) * out.second_noise;
-    }
-    if (out.second_sigma <= largest_sigma) break;
-  }
-  if (!(out.second_sigma <= largest_sigma)) throw budget_too_small();
-  const double sensitivity = std::ldexp(1.0, out.second_bits);
-  const char* what[] = {"tail of the average's error", "tail of a period's error",
-                        "tail of the largest error"};
-  out.records.push_back(budget.choice_record("range of placebo errors", out.clip_exponent));
-  out.records.push_back(
-      {"mean squared placebo error", law_name(out.second_law), sensitivity,
-       budget.gaussian() ? out.second_sigma : out.second_noise,
-       budget.gaussian() ? none : sensitivity / out.second_noise,
-       budget.gaussian() ? gaussian_vector_mu(sensitivity, out.second_noise) : none});
-  for (const char* label : what) {
-    if (group) break;
-    out.records.push_back(budget.choice_record(label, out.factor_exponent));
-  }
-  return out;
-}
+calibration_plan plan_calibration(const total_budget& budget, const calibration_shares& shares,
+                                  double m, bool group);
 
 /// Factors to choose from: fine around 1, then by threes.
-inline std::vector<double> tail_factors() {
-  std::vector<double> out;
-  for (int k = -2; k <= 8; ++k) out.push_back(std::pow(1.15, k));
-  for (int k = 0; k < 5; ++k) out.push_back(out.back() * 3.0);
-  return out;
-}
+std::vector<double> tail_factors();
 
 namespace calibration_detail {
 
@@ -175,25 +104,12 @@ constexpr int shift = 20;
 /// beyond all.
 class beyond_counts {
  public:
-  explicit beyond_counts(const std::vector<double>& thresholds)
-      : thresholds_(thresholds), first_(thresholds.size() + 1, 0) {}
+  explicit beyond_counts(const std::vector<double>& thresholds);
 
-  void add(double v) {
-    const auto at = std::isnan(v) ? thresholds_.end()
-                                  : std::lower_bound(thresholds_.begin(), thresholds_.end(), v);
-    ++first_[static_cast<std::size_t>(at - thresholds_.begin())];
-  }
+  void add(double v);
 
   /// Less what may.
-  std::vector<std::int64_t> losses(double allowed) const {
-    std::vector<std::int64_t> out(thresholds_.size());
-    std::int64_t outside = 0;
-    for (std::size_t k = thresholds_.size(); k-- > 0;) {
-      outside += first_[k + 1];
-      out[k] = std::max<std::int64_t>(0, outside - static_cast<std::int64_t>(allowed));
-    }
-    return out;
-  }
+  std::vector<std::int64_t> losses(double allowed) const;
 
  private:
   std::vector<double> thresholds_;
@@ -201,114 +117,24 @@ class beyond_counts {
 };
 
 /// Ranges that may hold nearly all errors.
-inline std::vector<double> range_candidates(Eigen::Index rows) {
-  std::vector<double> out;
-  for (double c = 2.0; out.empty() || c >= 10.0 / static_cast<double>(rows); c /= std::sqrt(2.0))
-    out.insert(out.begin(), c);
-  return out;
-}
+std::vector<double> range_candidates(Eigen::Index rows);
 
 /// Fine steps above one cost little, threefold ones more: the dearer, the better the draw tells
 /// tails (`signal`: units of exponent times rows), so that chance makes hardly an interval nine
 /// times too long.
-inline std::vector<double> factor_prior(std::size_t factors, double signal) {
-  const double threefold = std::min(3.0, 1.1 * std::max(1.0, signal / 180.0));
-  std::vector<double> out;
-  for (std::size_t k = 0; k < factors; ++k) {
-    const double fine = std::min(8.0, std::max(0.0, static_cast<double>(k) - 2.0));
-    const double wide = std::max(0.0, static_cast<double>(k) - 10.0);
-    out.push_back(-0.55 * fine - threefold * wide);
-  }
-  return out;
-}
+std::vector<double> factor_prior(std::size_t factors, double signal);
 
-inline std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
-                                        const std::vector<double>& thresholds, double allowed) {
-  beyond_counts counts(thresholds);
-  for (Eigen::Index j = 0; j < values.cols(); ++j)
-    for (Eigen::Index i = 0; i < values.rows(); ++i) counts.add(values(i, j));
-  return counts.losses(allowed);
-}
+std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
+                                 const std::vector<double>& thresholds, double allowed);
 
 }  // namespace calibration_detail
 
 /// The five draws, one after the other on the same people. Neighbours differ in one row of `rows`.
-inline calibration release_calibration(const placebo_errors& rows, const calibration_plan& plan,
-                                       noise& draws) {
-  using namespace calibration_detail;
-  const Eigen::Index m = rows.error.rows(), T1 = rows.error.cols() - 1;
-  calibration out;
-  out.made = true;
-  out.tail = plan.tail;
-  out.group = plan.group;
-
-  // A range that holds nearly all errors of the average; each step up must be worth it.
-  const std::vector<double> clips = range_candidates(m);
-  std::vector<double> clip_prior;
-  for (std::size_t k = 0; k < clips.size(); ++k)
-    clip_prior.push_back(-(plan.group ? group_clip_price : clip_price) * static_cast<double>(k));
-  private_choice clip;
-  clip.losses = beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent));
-  clip.units = exponent_units(plan.clip_exponent, shift);
-  clip.offsets = prior_offsets(clip_prior, shift);
-  out.clip = clips[draws.choose(plan.records[0].label, clip)];
-
-  const double one = std::ldexp(1.0, plan.second_bits);
-  double sum = 0.0;
-  for (Eigen::Index i = 0; i < m; ++i) {
-    const double ratio = rows.error(i, 0) / out.clip;
-    const double square = ratio * ratio;
-    sum += square < 1.0 ? std::floor(one * square) : one;  // not a number: one
-  }
-  const double noisy =
-      draws.add(plan.records[1].label, plan.second_law, Eigen::VectorXd::Constant(1, sum),
-                Eigen::VectorXd::Constant(1, plan.second_noise))[0];
-  const double grid = out.clip * out.clip / (one * static_cast<double>(m));
-  out.second = noisy * grid;
-  out.second_sd = plan.second_sigma * grid;
-
-  if (plan.group) return out;
-
-  // Errors in units of what the interval would say of each row, at a factor of one.
-  Eigen::MatrixXd ratio(m, T1 + 1);
-  Eigen::VectorXd largest(m);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    const double lift = std::max(1.0, out.floor() / rows.variance(i, 0));
-    double top = 0.0;  // a value that is not a number stays
-    for (Eigen::Index j = 0; j <= T1; ++j) {
-      const double deviation = rows.scale[i] * std::sqrt(lift * rows.variance(i, j));
-      ratio(i, j) = std::fabs(rows.error(i, j)) / deviation;
-      if (j > 0 && !std::isnan(top) && !(ratio(i, j) <= top)) top = ratio(i, j);
-    }
-    largest[i] = top;
-  }
-  const std::vector<double> factors = tail_factors();
-  const std::vector<double> prior =
-      factor_prior(factors.size(), plan.factor_exponent * static_cast<double>(m));
-  // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
-  const bool few = plan.factor_exponent * static_cast<double>(m) < 45.0;
-  const auto allowed = [&](double reserve) {
-    const double rows = plan.tail * static_cast<double>(m);
-    return std::max(0.0, std::ceil(few ? rows - reserve / plan.factor_exponent : rows));
-  };
-  const auto factor = [&](std::size_t record, const Eigen::MatrixXd& values, double statements,
-                          double parts, double reserve) {
-    const double quantile = two_sided_quantile(plan.tail, statements);
-    std::vector<double> thresholds;
-    for (double f : factors) thresholds.push_back(f * quantile);
-    private_choice choice;
-    // A row has `parts` values: it moves a loss by that many at most.
-    choice.losses = beyond(values, thresholds, parts * allowed(reserve));
-    choice.units = exponent_units(plan.factor_exponent / parts, shift);
-    choice.offsets = prior_offsets(prior, shift);
-    choice.shift = shift;
-    return factors[draws.choose(plan.records[record].label, choice)];
-  };
-  const double periods = static_cast<double>(T1);
-  out.average = factor(2, ratio.col(0), 1.0, 1.0, 0.5);
-  out.period = factor(3, ratio.rightCols(T1), 1.0, periods, 0.5);
-  out.band = factor(4, largest, periods, 1.0, 1.0);
-  return out;
-}
+calibration release_calibration(const placebo_errors& rows, const calibration_plan& plan,
+                                noise& draws);
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "calibration.cpp"
+#endif

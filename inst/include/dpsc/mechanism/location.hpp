@@ -19,19 +19,8 @@ namespace dpsc {
 /// loss = max(2 below - n, n - 2 upto, 0), whole for every n. A missing row counts one half below
 /// and up to every cell. Replacing a row moves below and upto by one at most: losses move by two,
 /// up on one side of the median and down on the other.
-inline std::vector<std::int64_t> median_losses(const std::vector<std::int64_t>& counts,
-                                               std::int64_t missing) {
-  std::int64_t n = missing;
-  for (std::int64_t count : counts) n += count;
-  std::vector<std::int64_t> out;
-  std::int64_t twice_below = missing;
-  for (std::int64_t count : counts) {
-    const std::int64_t twice_upto = twice_below + 2 * count;
-    out.push_back(std::max<std::int64_t>({twice_below - n, n - twice_upto, 0}));
-    twice_below = twice_upto;
-  }
-  return out;
-}
+std::vector<std::int64_t> median_losses(const std::vector<std::int64_t>& counts,
+                                        std::int64_t missing);
 
 /// Public constants of the location draws.
 struct location_plan {
@@ -55,56 +44,21 @@ constexpr double least_location = 9.7;
 constexpr double wanted_location = 12.0;
 
 /// Exponent of a location draw: its log-ratios have a range of twice that.
-inline double location_exponent(const total_budget& budget, double share) {
-  return budget.exponent(share) / 2.0;
-}
+double location_exponent(const total_budget& budget, double share);
 
 /// `share` is that of one draw. Nothing is drawn where n exponent / 2 is below `least`; scales go
 /// down to 2^-`scale_bits` of the bounds where cells are wider.
-inline location_plan plan_location(const total_budget& budget, double share, double n,
-                                   const std::vector<std::string>& names,
-                                   double least = least_location, int scale_bits = 0) {
-  location_plan out;
-  out.n = n;
-  out.exponent = location_exponent(budget, share);
-  const double h = out.exponent * n / 2.0;
-  if (names.empty() || !(h >= least)) return out;
-  out.made = true;
-  // A wrong cell far off is drawn with a chance of about cells exp(-h).
-  const double bits = std::floor((h + std::log(1e-3)) / std::log(2.0));
-  out.cell_bits = static_cast<int>(std::min(13.0, std::max(3.0, bits)));
-  const double finest = std::ldexp(1.0, -std::min(10, std::max(out.cell_bits, scale_bits)));
-  for (double r = 2.0; r >= finest * 0.999; r *= std::pow(2.0, -0.25))
-    out.radii.insert(out.radii.begin(), r);
-  for (const char* what : {"median of ", "scale of "})
-    for (const std::string& name : names) {
-      step_record record = budget.choice_record(what + name, 2.0 * out.exponent);
-      record.sensitivity = 2.0;
-      record.scale = 1.0 / out.exponent;
-      out.records.push_back(record);
-    }
-  return out;
-}
+location_plan plan_location(const total_budget& budget, double share, double n,
+                            const std::vector<std::string>& names, double least = least_location,
+                            int scale_bits = 0);
 
 /// Adds up who is in which cell of equal width; a missing row is in none.
 class median_counts {
  public:
-  explicit median_counts(const people_question& question)
-      : which_(question.design->located()),
-        width_(question.width),
-        last_(static_cast<std::size_t>(question.cells) - 1) {}
+  explicit median_counts(const people_question& question);
 
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
-                  Eigen::MatrixXd& counts) const {
-    const double one = std::ldexp(1.0, row_bits);
-    for (std::size_t v = 0; v < which_.size(); ++v)
-      for (Eigen::Index i = 0; i < grid.rows(); ++i) {
-        if (!(present[i] > 0.0)) continue;
-        const double x = grid(i, static_cast<Eigen::Index>(which_[v]));
-        const std::size_t k = std::min(last_, static_cast<std::size_t>((x + one) / width_));
-        counts(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(v)) += 1.0;
-      }
-  }
+                  Eigen::MatrixXd& counts) const;
 
  private:
   std::vector<std::size_t> which_;
@@ -115,32 +69,10 @@ class median_counts {
 /// Adds up how far from the middle people are: by the first limit that is not below, or the last.
 class scale_counts {
  public:
-  explicit scale_counts(const people_question& question)
-      : which_(question.design->located()),
-        middle_(question.middle),
-        limits_(question.limits),
-        // The first limit that is not below a multiple of 2^9: where the search begins.
-        begin_((std::size_t{1} << (row_bits + 1 - 9)) + 1) {
-    if (middle_.size() != which_.size() || limits_.empty())
-      throw std::invalid_argument("a scale needs a middle and limits");
-    for (std::size_t k = 0; k < begin_.size(); ++k)
-      begin_[k] = static_cast<std::size_t>(
-          std::lower_bound(limits_.begin(), limits_.end(), static_cast<double>(k << 9)) -
-          limits_.begin());
-  }
+  explicit scale_counts(const people_question& question);
 
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
-                  Eigen::MatrixXd& counts) const {
-    for (std::size_t v = 0; v < which_.size(); ++v)
-      for (Eigen::Index i = 0; i < grid.rows(); ++i) {
-        if (!(present[i] > 0.0)) continue;
-        const double far = std::fabs(grid(i, static_cast<Eigen::Index>(which_[v])) - middle_[v]);
-        std::size_t k = begin_[static_cast<std::size_t>(far) >> 9];
-        while (k + 1 < limits_.size() && limits_[k] < far) ++k;
-        counts(static_cast<Eigen::Index>(std::min(limits_.size() - 1, k)),
-               static_cast<Eigen::Index>(v)) += 1.0;
-      }
-  }
+                  Eigen::MatrixXd& counts) const;
 
  private:
   std::vector<std::size_t> which_;
@@ -150,59 +82,19 @@ class scale_counts {
 };
 
 /// Draws the cell of variable v.
-inline std::size_t choose_cell(const people_sums& found, std::size_t v, double exponent,
-                               const std::string& label, noise& draws, std::int64_t price = 0,
-                               std::int64_t most = 0) {
-  std::vector<std::int64_t> counts;
-  for (Eigen::Index k = 0; k < found.sums.rows(); ++k)
-    counts.push_back(static_cast<std::int64_t>(found.sums(k, static_cast<Eigen::Index>(v))));
-  private_choice choice;
-  choice.losses = median_losses(counts, static_cast<std::int64_t>(found.rows - found.there));
-  const std::size_t last = choice.losses.size() - 1;
-  for (std::size_t k = 0; k < last; ++k)
-    choice.losses[k] += std::min(most, price * static_cast<std::int64_t>(last - k));
-  choice.units = exponent_units(exponent / 2.0, location_shift);
-  choice.shift = location_shift;
-  return draws.choose(label, choice);
-}
+std::size_t choose_cell(const people_sums& found, std::size_t v, double exponent,
+                        const std::string& label, noise& draws, std::int64_t price = 0,
+                        std::int64_t most = 0);
 
 /// Quartile of the absolute standard normal: scales are those of a normal.
 constexpr double normal_mad = 0.6744897501960817;
 
 /// Medians and scales of all located variables; two passes.
-inline lm_location release_location(const row_source& source, const lm_design& design,
-                                    const location_plan& plan, noise& draws, const ticker& tick) {
-  const auto count = static_cast<Eigen::Index>(design.variables.size());
-  lm_location out{Eigen::VectorXd::Zero(count), Eigen::VectorXd::Ones(count)};
-  if (!plan.made) return out;
-  const std::vector<std::size_t> which = design.located();
-  const double one = std::ldexp(1.0, row_bits);
-  people_question question;
-  question.design = &design;
-  question.what = people_question::kind::medians;
-  question.cells = std::ldexp(1.0, plan.cell_bits);
-  question.width = std::ldexp(1.0, row_bits + 1 - plan.cell_bits);
-  const people_sums medians = sum_people(source, question, median_counts(question), tick);
-  for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k = choose_cell(medians, v, plan.exponent, plan.records[v].label, draws);
-    out.median[static_cast<Eigen::Index>(which[v])] =
-        (static_cast<double>(k) + 0.5) * question.width / one - 1.0;
-  }
-
-  question.what = people_question::kind::scales;
-  for (double r : plan.radii) question.limits.push_back(std::floor(r * one));
-  for (std::size_t j : which)
-    question.middle.push_back(std::nearbyint(out.median[static_cast<Eigen::Index>(j)] * one));
-  const people_sums scales = sum_people(source, question, scale_counts(question), tick);
-  const auto price = static_cast<std::int64_t>(std::floor(plan.scale_price * plan.n));
-  const auto most = static_cast<std::int64_t>(std::floor(plan.n / 2.0));
-  for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k = choose_cell(scales, v, plan.exponent,
-                                      plan.records[which.size() + v].label, draws, price, most);
-    // At the finest radius half of the people share one value: the bounds are the better scale.
-    out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;
-  }
-  return out;
-}
+lm_location release_location(const row_source& source, const lm_design& design,
+                             const location_plan& plan, noise& draws, const ticker& tick);
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "location.cpp"
+#endif

@@ -24,11 +24,7 @@ struct whitening_plan : lm_round_plan {
 };
 
 /// Candidates from high down to low by 2^-octaves, increasing.
-inline std::vector<double> limit_grid(double low, double high, double octaves) {
-  std::vector<double> out;
-  for (double x = high; x > low * 0.999; x *= std::pow(2.0, -octaves)) out.insert(out.begin(), x);
-  return out;
-}
+std::vector<double> limit_grid(double low, double high, double octaves);
 
 /// What a round released, in its own frame. RELEASED.
 struct whitening_round {
@@ -43,125 +39,26 @@ constexpr double rows_beyond = 0.1;
 
 /// The smallest radius that holds nearly all rows: rows beyond it, less those that may be, plus a
 /// price a step. Losses move one way, by one at most (regression.md, section 3).
-inline std::size_t choose_whitening_radius(const std::vector<double>& squared,
-                                           const std::vector<double>& limits, double price,
-                                           double exponent, const std::string& label,
-                                           noise& draws) {
-  std::vector<std::int64_t> first(limits.size() + 1, 0);
-  for (double v : squared)
-    ++first[static_cast<std::size_t>(std::lower_bound(limits.begin(), limits.end(), v) -
-                                     limits.begin())];
-  const auto allowed =
-      static_cast<std::int64_t>(std::floor(rows_beyond * static_cast<double>(squared.size())));
-  private_choice choice;
-  choice.losses.resize(limits.size());
-  std::int64_t outside = 0;
-  for (std::size_t k = limits.size(); k-- > 0;) {
-    outside += first[k + 1];
-    choice.losses[k] = std::max<std::int64_t>(0, outside - allowed) +
-                       static_cast<std::int64_t>(std::floor(price)) * static_cast<std::int64_t>(k);
-  }
-  choice.shift = 20;
-  choice.units = exponent_units(exponent, choice.shift);
-  return draws.choose(label, choice);
-}
+std::size_t choose_whitening_radius(const std::vector<double>& squared,
+                                    const std::vector<double>& limits, double price,
+                                    double exponent, const std::string& label, noise& draws);
 
-inline whitening_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
-                                     const std::vector<double>& radii, const total_budget& budget,
-                                     double radius_share, double moments_share) {
-  whitening_plan out;
-  out.exponent = budget.exponent(radius_share);
-  out.radii = radii;
-  out.radius_price = std::min(3.0 / out.exponent, 0.01 * n);
-  out.records.push_back(budget.choice_record("radius of regressors" + at, out.exponent));
-  plan_outer(out, "moments of regressors" + at, n, p, 0.0, budget, moments_share);
-  return out;
-}
+whitening_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
+                              const std::vector<double>& radii, const total_budget& budget,
+                              double radius_share, double moments_share);
 
-inline whitening_round release_whitening(const row_source& source, const lm_design& design,
-                                         const lm_location& location, const lm_frame& frame,
-                                         const whitening_plan& plan, double n, noise& draws,
-                                         const ticker& tick) {
-  const Eigen::Index p = design.p();
-  lm_reader reader(design);
-  lm_columns columns(design, location);
-  lm_features features(columns, frame);
-  const double unit = features.unit();
-  const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
-  const auto work = static_cast<double>((p + 1) * (p + 8));
-
-  std::vector<double> squared;  // PRIVATE; a missing row is inside
-  squared.reserve(static_cast<std::size_t>(n));
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    const Eigen::ArrayXd norms =
-        squared_row_norms(features.features(columns.columns(grid)).leftCols(p));
-    for (Eigen::Index i = 0; i < norms.size(); ++i)
-      squared.push_back(present[i] > 0.0 ? norms[i] : 0.0);
-    tick(static_cast<double>(grid.rows()) * work);
-  });
-  std::vector<double> limits;
-  for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
-  whitening_round out;
-  out.radius = plan.radii[choose_whitening_radius(squared, limits, plan.radius_price, plan.exponent,
-                                                  plan.records[0].label, draws)];
-
-  lm_outer sums(plan, p, steps(out.radius), 1.0);
-  reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    sums.add(features.features(columns.columns(grid)), present);
-    tick(static_cast<double>(grid.rows()) * work);
-  });
-  const Eigen::MatrixXd exact = sums.gram();
-  const Eigen::Index d = p + 1;  // without the residual, which is zero
-  const auto place = [p](Eigen::Index i) { return i < p ? i : p + 1; };
-  Eigen::MatrixXd kept(d, d);
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i < d; ++i) kept(i, j) = exact(place(i), place(j));
-  const Eigen::MatrixXd noisy =
-      add_symmetric(kept, plan.records[1].label, plan.kind, plan.noise, draws);
-  const double K = plan.constant, zoom = sums.zoom() / unit;
-  out.weight = noisy(p, p) / (K * K * n);
-  const double total = std::max(out.weight, least_weight) * n;
-  out.mean = noisy.col(p).head(p) / (zoom * K * total);
-  out.covariance =
-      noisy.topLeftCorner(p, p) / (zoom * zoom * total) - out.mean * out.mean.transpose();
-  out.sd = plan.sigma / (zoom * zoom * total);
-  return out;
-}
+whitening_round release_whitening(const row_source& source, const lm_design& design,
+                                  const lm_location& location, const lm_frame& frame,
+                                  const whitening_plan& plan, double n, noise& draws,
+                                  const ticker& tick);
 
 /// Coordinates in which the released moments are those of a standard normal, as far as the noise
 /// lets them be known: correlations within its edge are taken as none, so that a column is scaled
 /// at least. Post-processing.
-inline lm_frame whiten(const lm_frame& frame, const whitening_round& round) {
-  const Eigen::Index p = frame.centre.size();
-  const Eigen::MatrixXd& C = round.covariance;
-  const double least = std::max({round.sd, C.trace() * 1e-4, 1e-12});
-  // Variances that the noise cannot tell apart are taken as one.
-  const Eigen::ArrayXd own = C.diagonal();
-  const double middle = own.mean(), spread = (own - middle).square().mean();
-  const double keep =
-      spread > 0.0 ? std::sqrt(std::max(0.0, 1.0 - round.sd * round.sd / spread)) : 0.0;
-  const Eigen::ArrayXd v = (middle + keep * (own - middle)).max(least);
-  Eigen::MatrixXd Q(p, p);
-  double edge = 0.0;
-  for (Eigen::Index i = 0; i < p; ++i) {
-    double row = 0.0;
-    for (Eigen::Index j = 0; j < p; ++j) {
-      Q(i, j) = i == j ? 1.0 : C(i, j) / std::sqrt(v[i] * v[j]);
-      row += round.sd * round.sd / 2.0 / (v[i] * v[j]);
-    }
-    edge = std::max(edge, 2.0 * std::sqrt(row));
-  }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(Q);
-  const double floor = std::min(1.0, std::max(0.003, edge / 3.0));
-  const Eigen::ArrayXd values = spectrum.eigenvalues().array().unaryExpr([&](double l) {
-    const double far = std::sqrt(std::max((l - 1.0) * (l - 1.0) - edge * edge, 0.0));
-    return std::max(floor, l < 1.0 ? 1.0 - far : 1.0 + far);
-  });
-  lm_frame out = frame;
-  out.centre = frame.centre + frame.whiten.transpose().partialPivLu().solve(round.mean);
-  out.whiten = frame.whiten * v.sqrt().inverse().matrix().asDiagonal() * spectrum.eigenvectors() *
-               values.sqrt().inverse().matrix().asDiagonal();
-  return out;
-}
+lm_frame whiten(const lm_frame& frame, const whitening_round& round);
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "whitening.cpp"
+#endif

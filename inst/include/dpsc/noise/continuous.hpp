@@ -34,10 +34,7 @@ double standard_gamma(double shape, Engine& engine) {
   }
 }
 
-inline void require_scale(double scale) {
-  if (!(scale > 0.0) || !std::isfinite(scale))
-    throw std::domain_error("a noise scale must be positive and finite");
-}
+void require_scale(double scale);
 
 /// Independent N(0, sigma^2) coordinates; sigma is the standard deviation, not the variance.
 template <typename Engine>
@@ -59,3 +56,7 @@ Eigen::VectorXd gamma_norm_vector(Eigen::Index dimension, double scale, Engine& 
 }
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "continuous.cpp"
+#endif

@@ -60,10 +60,7 @@ bool bernoulli_exp(uint128 numerator, uint128 denominator, Engine& engine) {
 /// Discrete Laplace with integer scale t: P(x) proportional to exp(-|x| / t) (Algorithm 2).
 class discrete_laplace {
  public:
-  explicit discrete_laplace(std::int64_t scale) : scale_(scale) {
-    if (scale < 1 || scale > (std::int64_t{1} << 52))
-      throw std::domain_error("the scale of discrete Laplace noise must lie in [1, 2^52]");
-  }
+  explicit discrete_laplace(std::int64_t scale);
 
   template <typename Engine>
   std::int64_t operator()(Engine& engine) const {
@@ -92,18 +89,7 @@ class discrete_gaussian {
  public:
   static constexpr std::int64_t max_variance = std::int64_t{1} << 56;
 
-  explicit discrete_gaussian(std::int64_t numerator, std::int64_t denominator = 1)
-      : numerator_(numerator), denominator_(denominator) {
-    if (numerator < 1 || denominator < 1 || numerator > max_variance ||
-        denominator > (std::int64_t{1} << 20) ||
-        (denominator > 1 && numerator > (std::int64_t{1} << 30)))
-      throw std::domain_error(
-          "the variance of discrete Gaussian noise must be a positive integer up to 2^56 "
-          "(or a small fraction)");
-    // Any positive integer keeps the sampler exact; floor(sigma) + 1 makes it fast.
-    proposal_scale_ =
-        static_cast<std::int64_t>(std::sqrt(static_cast<double>(numerator) / denominator)) + 1;
-  }
+  explicit discrete_gaussian(std::int64_t numerator, std::int64_t denominator = 1);
 
   template <typename Engine>
   std::int64_t operator()(Engine& engine) const {
@@ -136,3 +122,7 @@ class discrete_gaussian {
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "discrete.cpp"
+#endif

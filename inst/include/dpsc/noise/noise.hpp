@@ -20,20 +20,7 @@ namespace dpsc {
 
 enum class law { discrete_gaussian, discrete_laplace, exponential, gaussian, gamma_norm };
 
-inline const char* law_name(law which) {
-  switch (which) {
-    case law::discrete_gaussian:
-      return "discrete_gaussian";
-    case law::discrete_laplace:
-      return "discrete_laplace";
-    case law::gaussian:
-      return "gaussian";
-    case law::gamma_norm:
-      return "gamma_norm";
-    default:
-      return "exponential";
-  }
-}
+const char* law_name(law which);
 
 /// One noisy step as it was asked for and answered. With `exact` it is PRIVATE: audits only.
 struct noise_call {
@@ -140,69 +127,24 @@ class recorded_noise : public noise {
   explicit recorded_noise(noise& inner) : inner_(inner) {}
 
   Eigen::VectorXd add(const std::string& label, law kind, const Eigen::VectorXd& exact,
-                      const Eigen::VectorXd& scale) override {
-    calls_.push_back({label, kind, scale, exact, {}, inner_.add(label, kind, exact, scale), none});
-    return calls_.back().output;
-  }
+                      const Eigen::VectorXd& scale) override;
 
   Eigen::VectorXd add_real(const std::string& label, law kind, const Eigen::VectorXd& exact,
-                           double scale) override {
-    calls_.push_back({label,
-                      kind,
-                      Eigen::VectorXd::Constant(1, scale),
-                      exact,
-                      {},
-                      inner_.add_real(label, kind, exact, scale),
-                      none});
-    return calls_.back().output;
-  }
+                           double scale) override;
 
   Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
-                          const perturbed_objective& objective) override {
-    const Eigen::VectorXd point = inner_.perturb(label, kind, scale, objective);
-    calls_.push_back({label,
-                      kind,
-                      Eigen::VectorXd::Constant(1, scale),
-                      -objective.gradient(point),
-                      {},
-                      point,
-                      objective.log_curvature()});
-    return point;
-  }
+                          const perturbed_objective& objective) override;
 
-  std::size_t choose(const std::string& label, const private_choice& choice) override {
-    const std::size_t k = inner_.choose(label, choice);
-    calls_.push_back(as_call(label, choice, k));
-    return k;
-  }
+  std::size_t choose(const std::string& label, const private_choice& choice) override;
 
-  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
-    places_.push_back(inner_.positions(n, m));
-    return places_.back();
-  }
+  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
 
   const std::vector<noise_call>& calls() const { return calls_; }
 
   /// Positions that were drawn, in their order. PRIVATE.
   const std::vector<std::vector<Eigen::Index>>& places() const { return places_; }
 
-  static noise_call as_call(const std::string& label, const private_choice& choice, std::size_t k) {
-    const auto size = static_cast<Eigen::Index>(choice.losses.size());
-    noise_call call{label,
-                    law::exponential,
-                    Eigen::VectorXd::Constant(1, choice.exponent()),
-                    Eigen::VectorXd(size),
-                    Eigen::VectorXd::Zero(size),
-                    Eigen::VectorXd::Constant(1, static_cast<double>(k)),
-                    none};
-    for (Eigen::Index i = 0; i < size; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      call.exact[i] = static_cast<double>(choice.losses[at]);
-      if (!choice.offsets.empty())
-        call.offset[i] = -std::ldexp(static_cast<double>(choice.offsets[at]), -choice.shift);
-    }
-    return call;
-  }
+  static noise_call as_call(const std::string& label, const private_choice& choice, std::size_t k);
 
  private:
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -221,43 +163,22 @@ struct replay_diverged : std::runtime_error {
 class replayed_noise : public noise {
  public:
   explicit replayed_noise(std::vector<Eigen::VectorXd> outputs,
-                          std::vector<std::vector<Eigen::Index>> places = {})
-      : outputs_(std::move(outputs)), places_(std::move(places)) {}
+                          std::vector<std::vector<Eigen::Index>> places = {});
 
   Eigen::VectorXd add(const std::string&, law, const Eigen::VectorXd& exact,
-                      const Eigen::VectorXd&) override {
-    return next(exact.size());
-  }
+                      const Eigen::VectorXd&) override;
 
-  Eigen::VectorXd add_real(const std::string&, law, const Eigen::VectorXd& exact, double) override {
-    return next(exact.size());
-  }
+  Eigen::VectorXd add_real(const std::string&, law, const Eigen::VectorXd& exact, double) override;
 
   Eigen::VectorXd perturb(const std::string&, law, double,
-                          const perturbed_objective& objective) override {
-    return next(objective.size());
-  }
+                          const perturbed_objective& objective) override;
 
-  std::size_t choose(const std::string&, const private_choice& choice) override {
-    const Eigen::VectorXd& known = next(1);
-    if (!(known[0] >= 0.0 && known[0] < choice.losses.size())) throw replay_diverged();
-    return static_cast<std::size_t>(known[0]);
-  }
+  std::size_t choose(const std::string&, const private_choice& choice) override;
 
-  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
-    if (place_ == places_.size()) throw replay_diverged();
-    const std::vector<Eigen::Index>& known = places_[place_++];
-    if (known.size() != static_cast<std::size_t>(m)) throw replay_diverged();
-    for (const Eigen::Index at : known)
-      if (at < 0 || at >= n) throw replay_diverged();
-    return known;
-  }
+  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
 
  private:
-  const Eigen::VectorXd& next(Eigen::Index size) {
-    if (position_ == outputs_.size() || outputs_[position_].size() != size) throw replay_diverged();
-    return outputs_[position_++];
-  }
+  const Eigen::VectorXd& next(Eigen::Index size);
 
   std::vector<Eigen::VectorXd> outputs_;
   std::vector<std::vector<Eigen::Index>> places_;
@@ -265,3 +186,7 @@ class replayed_noise : public noise {
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "noise.cpp"
+#endif

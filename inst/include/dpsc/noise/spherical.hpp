@@ -35,13 +35,14 @@ class drawn_spherical : public spherical_noise {
 class known_spherical : public spherical_noise {
  public:
   explicit known_spherical(Eigen::VectorXd value) : value_(std::move(value)) {}
-  Eigen::VectorXd draw(Eigen::Index dimension, double scale) override {
-    if (value_.size() != dimension) throw std::invalid_argument("a vector of another dimension");
-    return value_ * scale;
-  }
+  Eigen::VectorXd draw(Eigen::Index dimension, double scale) override;
 
  private:
   Eigen::VectorXd value_;
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "spherical.cpp"
+#endif

@@ -11,27 +11,11 @@ namespace dpsc {
 /// A symmetric matrix of sums plus noise, one step: of variance `noise_scale` on the diagonal and
 /// half of it off, or of one Laplace scale.
 /// @param beside further sums in the same step, with the noise of entries off the diagonal.
-inline Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label,
-                                     law kind, double noise_scale, noise& draws,
-                                     Eigen::VectorXd* beside = nullptr) {
-  const Eigen::Index d = exact.rows(), more = beside ? beside->size() : 0;
-  Eigen::VectorXd entries(d * (d + 1) / 2 + more), scale(entries.size());
-  const double off = kind == law::discrete_gaussian ? noise_scale / 2.0 : noise_scale;
-  scale.setConstant(off);
-  Eigen::Index at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) {
-      entries[at] = exact(i, j);
-      if (i == j) scale[at] = noise_scale;
-    }
-  if (beside) entries.tail(more) = *beside;
-  const Eigen::VectorXd answer = draws.add(label, kind, entries, scale);
-  Eigen::MatrixXd noisy(d, d);
-  at = 0;
-  for (Eigen::Index j = 0; j < d; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i, ++at) noisy(i, j) = noisy(j, i) = answer[at];
-  if (beside) *beside = answer.tail(more);
-  return noisy;
-}
+Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label, law kind,
+                              double noise_scale, noise& draws, Eigen::VectorXd* beside = nullptr);
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "symmetric.cpp"
+#endif

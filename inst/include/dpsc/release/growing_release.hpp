@@ -20,24 +20,18 @@ struct growing_facts {
 };
 
 /// The same for each announced period: fixed before anything is drawn. PUBLIC.
-inline period_plan plan_growing(const growing_facts& facts) {
-  const total_budget budget(facts.epsilon, facts.delta);
-  if (!(budget.total() > 0.0) || !(facts.periods >= 1.0)) throw budget_too_small();
-  return plan_period(budget, (1.0 - growing_share) / facts.periods, facts.n);
-}
+period_plan plan_growing(const growing_facts& facts);
 
 /// Estimates of all that was released so far.
-inline growing_estimate grow(const growing_base& base, const std::vector<period_release>& months) {
-  growing_estimate out(base);
-  for (const period_release& month : months) out.add(month);
-  return out;
-}
+growing_estimate grow(const growing_base& base, const std::vector<period_release>& months);
 
 /// The next period, of rows that hold all periods up to it.
-inline period_release run_growing(const period_plan& plan, const growing_base& base,
-                                  const std::vector<period_release>& months, const row_scale& scale,
-                                  const row_source& source, noise& draws, const ticker& tick) {
-  return release_period(source, scale, grow(base, months).frame(), plan, draws, tick);
-}
+period_release run_growing(const period_plan& plan, const growing_base& base,
+                           const std::vector<period_release>& months, const row_scale& scale,
+                           const row_source& source, noise& draws, const ticker& tick);
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "growing_release.cpp"
+#endif

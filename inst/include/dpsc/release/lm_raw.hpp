@@ -15,50 +15,8 @@
 namespace dpsc {
 
 /// Ordinary least squares from mean and covariance (divisor `rows`) of raw columns and response.
-inline lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
-                                double rows, const std::vector<int>& kept) {
-  const Eigen::Index p = mean.size() - 1, q = static_cast<Eigen::Index>(kept.size());
-  Eigen::MatrixXd S(q, q);
-  Eigen::VectorXd c(q), sd(q);
-  for (Eigen::Index i = 0; i < q; ++i) {
-    const int a = kept[static_cast<std::size_t>(i)];
-    sd[i] = covariance(a, a) > 0.0 ? std::sqrt(covariance(a, a)) : 1.0;
-  }
-  for (Eigen::Index i = 0; i < q; ++i) {
-    const int a = kept[static_cast<std::size_t>(i)];
-    c[i] = covariance(a, p) / sd[i];
-    for (Eigen::Index j = 0; j < q; ++j)
-      S(i, j) = covariance(a, kept[static_cast<std::size_t>(j)]) / (sd[i] * sd[j]);
-  }
-  lm_estimate out;
-  out.rows = rows;
-  Eigen::MatrixXd inverse(q, q);
-  if (q > 0) inverse = Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(S).pseudoInverse();
-  const Eigen::VectorXd slope = inverse * c;
-  const double left = std::max(0.0, covariance(p, p) - slope.dot(c));
-  const double df = std::max(1.0, rows - static_cast<double>(q) - 1.0);
-  out.residual = left * rows / df;
-  out.r_squared = covariance(p, p) > 0.0 ? 1.0 - left / covariance(p, p) : 0.0;
-  out.identified = Eigen::VectorXd::Constant(q, std::numeric_limits<double>::infinity());
-  out.coefficients = Eigen::VectorXd::Zero(p + 1);
-  out.privacy = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  out.sampling = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  Eigen::MatrixXd V = Eigen::MatrixXd::Zero(p, p);
-  for (Eigen::Index i = 0; i < q; ++i) {
-    const int a = kept[static_cast<std::size_t>(i)];
-    out.coefficients[a + 1] = slope[i] / sd[i];
-    for (Eigen::Index j = 0; j < q; ++j)
-      V(a, kept[static_cast<std::size_t>(j)]) =
-          out.residual / rows * inverse(i, j) / (sd[i] * sd[j]);
-  }
-  const Eigen::VectorXd m = mean.head(p);
-  out.coefficients[0] = mean[p] - m.dot(out.coefficients.tail(p));
-  out.sampling.bottomRightCorner(p, p) = V;
-  out.sampling.col(0).tail(p) = -V * m;
-  out.sampling.row(0).tail(p) = out.sampling.col(0).tail(p).transpose();
-  out.sampling(0, 0) = out.residual / rows + m.dot(V * m);
-  return out;
-}
+lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
+                         double rows, const std::vector<int>& kept);
 
 /// Raw columns and response of every row that counts, and its weight.
 template <typename Visit>
@@ -94,61 +52,16 @@ struct raw_columns {
   Eigen::MatrixXd covariance;
   double rows = 0.0, weight = 0.0;
 
-  raw_columns(const row_source& source, const lm_design& design)
-      : mean(Eigen::VectorXd::Zero(design.p() + 1)) {
-    for (int pass = 0; pass < 2; ++pass) {
-      Eigen::VectorXd sum = Eigen::VectorXd::Zero(mean.size());
-      covariance = Eigen::MatrixXd::Zero(mean.size(), mean.size());
-      rows = weight = 0.0;
-      each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
-        const Eigen::VectorXd centred = x - mean;
-        sum += w * centred;
-        covariance.selfadjointView<Eigen::Lower>().rankUpdate(centred, w);
-        rows += 1.0;
-        weight += w;
-      });
-      const double total = weight > 0.0 ? weight : 1.0;
-      const Eigen::VectorXd shift = sum / total;
-      covariance = Eigen::MatrixXd(covariance.selfadjointView<Eigen::Lower>()) / total -
-                   shift * shift.transpose();
-      mean += shift;
-    }
-  }
+  raw_columns(const row_source& source, const lm_design& design);
 };
 
 /// Covariance of the coefficients of the full model without one variance (White, 1980; MacKinnon
 /// and White's HC1). NOT PRIVATE.
-inline Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
-                                    const raw_columns& raw, const Eigen::VectorXd& coefficients) {
-  const Eigen::Index p = design.p();
-  const Eigen::VectorXd mean = raw.mean.head(p), slope = coefficients.tail(p);
-  Eigen::VectorXd sd = raw.covariance.diagonal().head(p).cwiseSqrt();
-  sd = (sd.array() > 0.0).select(sd, 1.0);
-  const double level = coefficients[0] + mean.dot(slope);
-  Eigen::MatrixXd meat = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  Eigen::VectorXd z(p + 1);
-  each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
-    z[0] = 1.0;
-    z.tail(p) = (x.head(p) - mean).cwiseQuotient(sd);
-    const double r = x[p] - level - slope.dot(x.head(p) - mean);
-    meat.selfadjointView<Eigen::Lower>().rankUpdate(z, w * w * r * r);
-  });
-  meat = Eigen::MatrixXd(meat.selfadjointView<Eigen::Lower>());
-  const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() *
-                                 raw.covariance.topLeftCorner(p, p) *
-                                 sd.cwiseInverse().asDiagonal();
-  Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  bread(0, 0) = 1.0;
-  bread.bottomRightCorner(p, p) =
-      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(scaled).pseudoInverse();
-  // From (fit at the mean, scaled slopes) to (intercept, slopes).
-  Eigen::MatrixXd back = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  back(0, 0) = 1.0;
-  back.bottomRightCorner(p, p) = sd.cwiseInverse().asDiagonal();
-  back.row(0).tail(p) = -mean.cwiseQuotient(sd).transpose();
-  const Eigen::MatrixXd half = back * bread;
-  const double df = std::max(1.0, raw.rows - static_cast<double>(p) - 1.0);
-  return half * meat * half.transpose() * (raw.rows / df / (raw.weight * raw.weight));
-}
+Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
+                             const raw_columns& raw, const Eigen::VectorXd& coefficients);
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "lm_raw.cpp"
+#endif

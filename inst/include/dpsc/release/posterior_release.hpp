@@ -42,17 +42,7 @@ void pass_public_rows(const row_source& source, const lm_design& design, Visit&&
   });
 }
 
-inline row_products sum_products(const row_source& source, const lm_design& design,
-                                 const ticker& tick) {
-  const Eigen::Index d = design.p() + 1;
-  row_products out{Eigen::MatrixXd::Zero(d, d), Eigen::VectorXd::Zero(d)};
-  pass_public_rows(source, design, [&](const Eigen::MatrixXd& x, const Eigen::VectorXd& y) {
-    out.gram.noalias() += x.transpose() * x;
-    out.cross.noalias() += x.transpose() * y;
-    tick(static_cast<double>(x.size() * d));
-  });
-  return out;
-}
+row_products sum_products(const row_source& source, const lm_design& design, const ticker& tick);
 
 /// RELEASED.
 struct posterior_draw {
@@ -87,3 +77,7 @@ posterior_draw draw_posterior(const posterior_plan& plan, const row_products& su
 }
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "posterior_release.cpp"
+#endif

@@ -49,71 +49,28 @@ struct weights_release {
 };
 
 /// Rows in scaled units, within the bounds if they have any. PRIVATE.
-inline Eigen::MatrixXd scaled_rows(const table_view& table, const row_scale& scale, bool clip) {
-  if (table.columns != scale.centre.size())
-    throw std::invalid_argument("the table does not fit its scale");
-  Eigen::MatrixXd out(table.rows, table.columns);
-  for (Eigen::Index t = 0; t < table.columns; ++t) {
-    for (Eigen::Index i = 0; i < table.rows; ++i) {
-      const Eigen::Index at = t * table.rows + i;
-      const double x = table.reals ? table.reals[at] : static_cast<double>(table.integers[at]);
-      out(i, t) = (x - scale.centre[t]) / scale.unit;
-    }
-    if (clip) out.col(t) = out.col(t).cwiseMin(scale.half[t]).cwiseMax(-scale.half[t]);
-  }
-  return out;
-}
+Eigen::MatrixXd scaled_rows(const table_view& table, const row_scale& scale, bool clip);
 
 /// Rows in another order. PRIVATE.
-inline Eigen::MatrixXd in_order(const Eigen::MatrixXd& rows,
-                                const std::vector<Eigen::Index>& order) {
-  Eigen::MatrixXd out(rows.rows(), rows.cols());
-  for (Eigen::Index i = 0; i < rows.rows(); ++i)
-    out.row(i) = rows.row(order[static_cast<std::size_t>(i)]);
-  return out;
-}
+Eigen::MatrixXd in_order(const Eigen::MatrixXd& rows, const std::vector<Eigen::Index>& order);
 
 /// Ridge weights X (X'X + (lambda / 2) I)^-1 y: one small system however many people there are.
-inline Eigen::VectorXd ridge_weights(const Eigen::Ref<const Eigen::MatrixXd>& x,
-                                     const Eigen::VectorXd& y, double lambda) {
-  Eigen::MatrixXd moment = x.transpose() * x;
-  moment.diagonal().array() += lambda / 2.0;
-  return x * moment.llt().solve(y);
-}
+Eigen::VectorXd ridge_weights(const Eigen::Ref<const Eigen::MatrixXd>& x, const Eigen::VectorXd& y,
+                              double lambda);
 
 /// f'(2 XX' + mu I)f / 2 - 2 (Xy)'f, whose minimiser is unconstrained or bounded.
 class weights_objective : public perturbed_objective {
  public:
   weights_objective(const Eigen::Ref<const Eigen::MatrixXd>& x, const Eigen::VectorXd& y,
-                    const weights_plan& plan, runtime host)
-      : x_(x),
-        plan_(plan),
-        host_(std::move(host)),
-        linear_(2.0 * (x * y)),
-        moment_(x.transpose() * x) {
-    moment_.diagonal().array() += plan.penalty / 2.0;
-  }
+                    const weights_plan& plan, runtime host);
 
   Eigen::Index size() const override { return linear_.size(); }
 
-  Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override {
-    const Eigen::VectorXd linear = linear_ - term;
-    // Nothing depends on whether the solver met its tolerance: in exact arithmetic it always does,
-    // after a number of iterations known beforehand. "Zeros on failure" would show a private event.
-    if (plan_.solver == weights_plan::way::bounded)
-      return capped_l1_qp(x_, linear, plan_.penalty, plan_.cap).solve(plan_.tolerance, host_).point;
-    return (linear - x_ * moment_.llt().solve(x_.transpose() * linear)) / plan_.penalty;
-  }
+  Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override;
 
-  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override {
-    return 2.0 * (x_ * (x_.transpose() * f)) + plan_.penalty * f - linear_;
-  }
+  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override;
 
-  double log_curvature() const override {
-    // log det (I + 2 X'X / mu).
-    const Eigen::MatrixXd root = (moment_ * (2.0 / plan_.penalty)).llt().matrixL();
-    return 2.0 * root.diagonal().array().log().sum();
-  }
+  double log_curvature() const override;
 
  private:
   Eigen::MatrixXd x_;
@@ -124,58 +81,19 @@ class weights_objective : public perturbed_objective {
 };
 
 /// Numbers plus the noise of a step; as they are if it draws none.
-inline Eigen::VectorXd add_step(const std::string& label, const Eigen::VectorXd& exact,
-                                const real_step& step, noise& draws) {
-  if (!step.drawn) return exact;
-  if (step.kind != law::discrete_gaussian)
-    return draws.add_real(label, step.kind, exact, step.scale);
-  const double unit = std::ldexp(1.0, step.grid);
-  const Eigen::VectorXd whole =
-      exact.unaryExpr([unit](double x) { return std::nearbyint(x * unit); });
-  return draws.add(label, step.kind, whole,
-                   Eigen::VectorXd::Constant(exact.size(), step.variance)) /
-         unit;
-}
+Eigen::VectorXd add_step(const std::string& label, const Eigen::VectorXd& exact,
+                         const real_step& step, noise& draws);
 
-inline Eigen::VectorXd noisy_weights(const Eigen::Ref<const Eigen::MatrixXd>& x,
-                                     const Eigen::VectorXd& y, const weights_plan& plan,
-                                     noise& draws, const runtime& host) {
-  if (plan.solver == weights_plan::way::ridge)
-    return add_step("ridge weights", ridge_weights(x, y, plan.penalty), plan.noise, draws);
-  const weights_objective objective(x, y, plan, host);
-  if (!plan.noise.drawn) return objective.minimiser(Eigen::VectorXd::Zero(objective.size()));
-  const Eigen::VectorXd point =
-      draws.perturb("linear term of the objective", plan.noise.kind, plan.noise.scale, objective);
-  return add_step("accuracy of the solver", point, plan.cover, draws);
-}
+Eigen::VectorXd noisy_weights(const Eigen::Ref<const Eigen::MatrixXd>& x, const Eigen::VectorXd& y,
+                              const weights_plan& plan, noise& draws, const runtime& host);
 
 /// @param y (T0, scaled units) the target before the treatment. PUBLIC.
-inline weights_release release_weights(const table_view& donors, const row_scale& scale,
-                                       const Eigen::VectorXd& y, const weights_plan& plan,
-                                       noise& draws, const runtime& host = runtime()) {
-  const Eigen::Index T0 = y.size(), T1 = scale.centre.size() - T0, n = donors.rows;
-  Eigen::MatrixXd rows = scaled_rows(donors, scale, plan.post.drawn);
-  if (plan.shuffled) rows = in_order(rows, draws.positions(n, n));
-  weights_release out;
-  out.weights = noisy_weights(rows.leftCols(T0), y, plan, draws, host);
-  Eigen::MatrixXd post = rows.rightCols(T1);
-  if (plan.post.drawn && plan.post.kind == law::discrete_gaussian) {
-    // On the grid and inside the bounds rounded towards zero, so the sensitivity holds exactly.
-    const double unit = std::ldexp(1.0, plan.post.grid);
-    for (Eigen::Index t = 0; t < T1; ++t) {
-      const double limit = std::floor(scale.half[T0 + t] * unit) / unit;
-      post.col(t) = post.col(t)
-                        .unaryExpr([unit](double x) { return std::nearbyint(x * unit) / unit; })
-                        .cwiseMin(limit)
-                        .cwiseMax(-limit);
-    }
-  }
-  // Only the product is kept: nothing later needs the noisy outcomes themselves.
-  const Eigen::VectorXd stacked = Eigen::Map<const Eigen::VectorXd>(post.data(), n * T1);
-  const Eigen::VectorXd noisy = add_step("post-period outcomes", stacked, plan.post, draws);
-  out.counterfactual =
-      Eigen::Map<const Eigen::MatrixXd>(noisy.data(), n, T1).transpose() * out.weights;
-  return out;
-}
+weights_release release_weights(const table_view& donors, const row_scale& scale,
+                                const Eigen::VectorXd& y, const weights_plan& plan, noise& draws,
+                                const runtime& host = runtime());
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "weights_release.cpp"
+#endif

@@ -26,34 +26,7 @@ struct csv_cell {
 
 /// Cells of a line without its end; `cells` is written over.
 /// @return false if a quote makes the line malformed.
-inline bool csv_cells(const char* line, std::size_t size, std::vector<csv_cell>& cells) {
-  cells.clear();
-  std::size_t at = 0;
-  while (true) {
-    csv_cell cell;
-    if (at < size && line[at] == '"') {
-      cell.quoted = true;
-      bool closed = false;
-      for (++at; at < size && !closed; ++at) {
-        if (line[at] != '"') {
-          cell.text += line[at];
-        } else if (at + 1 < size && line[at + 1] == '"') {
-          cell.text += line[at++];
-        } else {
-          closed = true;
-        }
-      }
-      if (!closed || (at < size && line[at] != ',')) return false;
-    } else {
-      const std::size_t first = at;
-      while (at < size && line[at] != ',') ++at;
-      cell.text.assign(line + first, at - first);
-    }
-    cells.push_back(cell);
-    if (at == size) return true;
-    ++at;
-  }
-}
+bool csv_cells(const char* line, std::size_t size, std::vector<csv_cell>& cells);
 
 /// Calls `row(cells)` for every line of `data`, with a null pointer for a malformed one.
 /// @param columns how many cells a line must have.
@@ -77,3 +50,7 @@ std::size_t csv_lines(const char* data, std::size_t size, std::size_t columns, b
 }
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "csv.cpp"
+#endif

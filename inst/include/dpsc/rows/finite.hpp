@@ -12,34 +12,17 @@
 
 namespace dpsc {
 
-inline std::uint64_t bits_of(double x) {
-  std::uint64_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
+std::uint64_t bits_of(double x);
 
 /// NaN, NA and the infinities are the doubles whose exponent is all ones.
-inline bool all_finite(const double* x, std::size_t size) {
-  constexpr std::uint64_t exponent = 0x7ff0000000000000;
-  std::uint64_t bad = 0;
-  for (std::size_t i = 0; i < size; ++i) bad |= (bits_of(x[i]) & exponent) == exponent;
-  return bad == 0;
-}
+bool all_finite(const double* x, std::size_t size);
 
 /// R's missing integer is the smallest one.
-inline bool all_finite(const int* x, std::size_t size) {
-  unsigned bad = 0;
-  for (std::size_t i = 0; i < size; ++i) bad |= x[i] == std::numeric_limits<int>::min();
-  return bad == 0;
-}
+bool all_finite(const int* x, std::size_t size);
 
 /// Finalizer of SplitMix64 (Steele, Lea and Flood, 2014): a bijection in which every bit moves half
 /// of the others.
-inline std::uint64_t mix_bits(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+std::uint64_t mix_bits(std::uint64_t x);
 
 /// A 64-bit checksum of the entries and their places, the same for integers and for doubles of the
 /// same values. Exact: sums of mixed bits modulo 2^64. One changed entry always changes it; other
@@ -56,3 +39,7 @@ std::uint64_t checksum(const Scalar* x, std::size_t size) {
 }
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "finite.cpp"
+#endif

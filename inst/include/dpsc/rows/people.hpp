@@ -13,12 +13,8 @@
 namespace dpsc {
 
 /// Grid steps of a score, at most `score_limit` long, per step of (w, k) and of the residual.
-inline double score_zoom(Eigen::Index p, double score_limit, double limit, double constant,
-                         double residual_limit) {
-  const double root = std::sqrt(static_cast<double>(p) + 1.0);
-  return (score_limit - root / 2.0) * (1.0 - 0x1.0p-40) /
-         std::sqrt(limit * limit + constant * constant) / residual_limit;
-}
+double score_zoom(Eigen::Index p, double score_limit, double limit, double constant,
+                  double residual_limit);
 
 /// What is asked. PUBLIC or RELEASED. Limits are whole numbers.
 struct people_question {
@@ -45,30 +41,14 @@ struct people_question {
   /// Grid steps of clipped rows, of clipped residuals and of scores per step of what they are of.
   double zoom() const { return clipped_moments::zoom(design->p(), radius, limit); }
   double residual_zoom() const { return residual_limit / clip; }
-  double score_zoom() const {
-    return dpsc::score_zoom(design->p(), score_limit, limit, constant, residual_limit);
-  }
+  double score_zoom() const;
 
   bool counts() const { return what != kind::outer && what != kind::scores; }
   /// Rows and columns of the answer.
-  Eigen::Index height() const {
-    if (what == kind::medians) return static_cast<Eigen::Index>(cells);
-    if (what == kind::scales) return static_cast<Eigen::Index>(limits.size());
-    if (counts()) return static_cast<Eigen::Index>(limits.size()) + 1;
-    return design->p() + (what == kind::outer ? 2 : 1);
-  }
-  Eigen::Index width_of_answer() const {
-    if (what == kind::medians || what == kind::scales)
-      return static_cast<Eigen::Index>(design->located().size());
-    return counts() ? 1 : height();
-  }
+  Eigen::Index height() const;
+  Eigen::Index width_of_answer() const;
   /// No entry that one row adds is larger.
-  double largest() const {
-    if (counts()) return 1.0;
-    if (what == kind::scores) return score_limit * score_limit;
-    const double longest = std::max(limit, residual_limit);
-    return longest * longest;
-  }
+  double largest() const;
 };
 
 /// The answer, without noise. PRIVATE.
@@ -76,31 +56,11 @@ struct people_sums {
   double rows = 0.0, there = 0.0;  // people, and those who are not missing
   Eigen::MatrixXd sums;
 
-  explicit people_sums(const people_question& question)
-      : sums(Eigen::MatrixXd::Zero(question.height(), question.width_of_answer())) {}
+  explicit people_sums(const people_question& question);
 
   /// What a pass would have added, summed elsewhere: refused where no rows can have such sums.
   void add(const people_question& question, const Eigen::MatrixXd& own, double own_rows,
-           double own_there) {
-    if (own.rows() != sums.rows() || own.cols() != sums.cols() || !is_count(own_rows) ||
-        !is_count(own_there) || own_there > own_rows)
-      throw std::invalid_argument("sums over people do not fit the question");
-    const double most = own_rows * question.largest();
-    bool fits = (own.array().floor() == own.array()).all() && (own.array().abs() <= most).all();
-    if (question.counts()) {
-      // Lengths and residuals of missing people are zero, which is within; cells hold the others.
-      const bool all = question.what == people_question::kind::lengths ||
-                       question.what == people_question::kind::residuals;
-      fits = fits && (own.array() >= 0.0).all() &&
-             (own.colwise().sum().array() == (all ? own_rows : own_there)).all();
-    } else {
-      fits = fits && own == own.transpose() && (own.diagonal().array() >= 0.0).all();
-    }
-    if (!fits) throw std::invalid_argument("sums over people are out of range");
-    sums += own;
-    rows += own_rows;
-    there += own_there;
-  }
+           double own_there);
 };
 
 /// Asks every part of a source; of a part that has no sums, rows go to `add(grid, present, sums)`.
@@ -123,3 +83,7 @@ people_sums sum_people(const row_source& source, const people_question& question
 }
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "people.cpp"
+#endif

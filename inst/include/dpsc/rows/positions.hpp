@@ -14,24 +14,17 @@ struct row_positions {
 
   /// Places from `before` on, counted from there: what a part of the rows is asked for, which
   /// ignores what lies behind its end.
-  row_positions from(Eigen::Index before) const {
-    row_positions out{all, {}};
-    for (auto i = first(before); i != at.end(); ++i) out.at.push_back(*i - before);
-    return out;
-  }
+  row_positions from(Eigen::Index before) const;
 
   /// Places in [before, before + rows), counted from `before`.
-  std::vector<Eigen::Index> within(Eigen::Index before, Eigen::Index rows) const {
-    std::vector<Eigen::Index> out;
-    for (auto i = first(before); i != at.end() && *i < before + rows; ++i)
-      out.push_back(*i - before);
-    return out;
-  }
+  std::vector<Eigen::Index> within(Eigen::Index before, Eigen::Index rows) const;
 
  private:
-  std::vector<Eigen::Index>::const_iterator first(Eigen::Index before) const {
-    return std::lower_bound(at.begin(), at.end(), before);
-  }
+  std::vector<Eigen::Index>::const_iterator first(Eigen::Index before) const;
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "positions.cpp"
+#endif

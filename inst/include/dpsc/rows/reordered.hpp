@@ -18,38 +18,13 @@ class reordered_source : public row_source {
   /// `before`, `after`: the grids (grid_id) that a source may have put rows on, and what they are
   /// once reordered.
   reordered_source(const row_source& source, std::vector<Eigen::Index> order, std::uint64_t before,
-                   std::uint64_t after)
-      : source_(source), order_(std::move(order)), before_(before), after_(after) {}
+                   std::uint64_t after);
 
-  void pass(const table_visitor& visit) const override {
-    source_.pass([&](const table_view& table) { copy(table, visit); });
-  }
-  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override {
-    return source_.rows_at(which, [&](const table_view& table) { copy(table, visit); });
-  }
+  void pass(const table_visitor& visit) const override;
+  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override;
 
  private:
-  void copy(const table_view& table, const table_visitor& visit) const {
-    if (table.columns != static_cast<Eigen::Index>(order_.size()))
-      throw std::invalid_argument("the table does not fit the order of its columns");
-    if (table.grid != 0 && table.grid != before_)
-      throw std::invalid_argument("the rows were put on another grid");
-    table_view moved = table;
-    if (table.grid != 0) moved.grid = after_;
-    const auto pick = [&](const auto* values, auto& kept) {
-      kept.reserve(static_cast<std::size_t>(table.rows * table.columns));
-      for (const Eigen::Index t : order_)
-        kept.insert(kept.end(), values + t * table.rows, values + (t + 1) * table.rows);
-      return kept.data();
-    };
-    std::vector<double> reals;
-    std::vector<int> integers;
-    if (table.reals)
-      moved.reals = pick(table.reals, reals);
-    else
-      moved.integers = pick(table.integers, integers);
-    visit(moved);
-  }
+  void copy(const table_view& table, const table_visitor& visit) const;
 
   const row_source& source_;
   std::vector<Eigen::Index> order_;
@@ -57,3 +32,7 @@ class reordered_source : public row_source {
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "reordered.cpp"
+#endif

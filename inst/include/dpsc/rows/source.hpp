@@ -28,12 +28,7 @@ struct table_view {
 };
 
 /// Which grid a row map puts rows on: of its centre, scale and limit. Never zero.
-inline std::uint64_t grid_id(const row_map& map) {
-  const auto of = [](const Eigen::VectorXd& x) {
-    return checksum(x.data(), static_cast<std::size_t>(x.size()));
-  };
-  return mix_bits(of(map.centre) + mix_bits(of(map.limit) + mix_bits(bits_of(map.scale)))) | 1;
-}
+std::uint64_t grid_id(const row_map& map);
 
 using table_visitor = std::function<void(const table_view&)>;
 
@@ -58,43 +53,14 @@ class row_source {
   virtual bool answers() const { return false; }
 
   /// Every part by itself, of a source that is made of several.
-  virtual void each_part(const std::function<void(const row_source&)>& visit) const {
-    visit(*this);
-  }
+  virtual void each_part(const std::function<void(const row_source&)>& visit) const;
 
   /// Rows at some places of a pass, in its order. Returns how many rows the pass has in all.
-  virtual Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const {
-    Eigen::Index seen = 0;
-    pass([&](const table_view& table) {
-      if (which.all)
-        visit(table);
-      else
-        visit_some(table, which.within(seen, table.rows), visit);
-      seen += table.rows;
-    });
-    return seen;
-  }
+  virtual Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const;
 
  private:
   static void visit_some(const table_view& table, const std::vector<Eigen::Index>& at,
-                         const table_visitor& visit) {
-    if (at.empty()) return;
-    table_view some = table;
-    some.rows = static_cast<Eigen::Index>(at.size());
-    const auto pick = [&](const auto* values, auto& kept) {
-      kept.reserve(static_cast<std::size_t>(some.rows * some.columns));
-      for (Eigen::Index t = 0; t < table.columns; ++t)
-        for (const Eigen::Index i : at) kept.push_back(values[t * table.rows + i]);
-      return kept.data();
-    };
-    std::vector<double> reals;
-    std::vector<int> integers;
-    if (table.reals)
-      some.reals = pick(table.reals, reals);
-    else
-      some.integers = pick(table.integers, integers);
-    visit(some);
-  }
+                         const table_visitor& visit);
 };
 
 class matrix_source : public row_source {
@@ -111,43 +77,16 @@ class block_reader {
  public:
   static constexpr Eigen::Index block_rows = 1024;  // T = 50: 400 kB
 
-  block_reader(const table_view& table, const row_map& map)
-      : table_(table), map_(map), identity_(is_identity(map.loadings)) {
-    map_.check();
-    if (table.columns != map.periods())
-      throw std::invalid_argument("the table does not fit the row map");
-    if (table.grid != 0 && (!map.on_grid || table.grid != grid_id(map)))
-      throw std::invalid_argument("the rows were put on another grid");
-  }
+  block_reader(const table_view& table, const row_map& map);
 
   Eigen::Index blocks() const { return (table_.rows + block_rows - 1) / block_rows; }
   Eigen::Index first_row(Eigen::Index b) const { return b * block_rows; }
 
   /// Rows of block b on the grid (row_bits), or as they are: at most block_rows x T.
-  const Eigen::MatrixXd& scaled(Eigen::Index b) {
-    if (table_.reals)
-      read(table_.reals, b);
-    else
-      read(table_.integers, b);
-    return scaled_;
-  }
+  const Eigen::MatrixXd& scaled(Eigen::Index b);
 
   /// Features of block b: at most block_rows x d.
-  const Eigen::MatrixXd& features(Eigen::Index b) {
-    scaled(b);
-    if (identity_)
-      features_.swap(scaled_);
-    else
-      features_.noalias() = scaled_ * map_.loadings;
-    for (Eigen::Index j = 0; j < map_.dimension(); ++j) {
-      auto column = features_.col(j).array();
-      if (map_.on_grid)
-        column = nearest_integer((column * map_.rescale).eval()) - map_.origin[j];
-      else
-        column = column * map_.rescale - map_.origin[j];
-    }
-    return features_;
-  }
+  const Eigen::MatrixXd& features(Eigen::Index b);
 
  private:
   template <typename Scalar>
@@ -177,9 +116,7 @@ class block_reader {
     }
   }
 
-  static bool is_identity(const Eigen::MatrixXd& m) {
-    return m.rows() == m.cols() && m.isIdentity(0.0);
-  }
+  static bool is_identity(const Eigen::MatrixXd& m);
 
   table_view table_;
   row_map map_;
@@ -191,9 +128,7 @@ class block_reader {
 inline const row_map& features_of(const row_map& map) { return map; }
 inline const row_map& features_of(const product_map& map) { return map.features; }
 inline const Eigen::MatrixXd& summed_of(const row_map&, const Eigen::MatrixXd& z) { return z; }
-inline Eigen::MatrixXd summed_of(const product_map& map, const Eigen::MatrixXd& z) {
-  return map.rows(z);
-}
+Eigen::MatrixXd summed_of(const product_map& map, const Eigen::MatrixXd& z);
 
 /// The answer to one question: the source's own sums, or one pass that gives every block of
 /// features, or of their products, to an accumulator's `add()`.
@@ -215,34 +150,20 @@ void add_features(const row_source& source, const Map& map, Accumulator& into, T
 /// Several sources one after the other: their sums add up, bit for bit in any order.
 class joined_source : public row_source {
  public:
-  explicit joined_source(std::vector<std::unique_ptr<row_source>> parts)
-      : parts_(std::move(parts)) {}
+  explicit joined_source(std::vector<std::unique_ptr<row_source>> parts);
 
-  void pass(const table_visitor& visit) const override {
-    for (const auto& part : parts_) part->pass(visit);
-  }
+  void pass(const table_visitor& visit) const override;
 
   bool ask(const row_map& map, radius_energy& into) const override { return ask_all(map, into); }
   bool ask(const row_map& map, clipped_moments& into) const override { return ask_all(map, into); }
-  bool ask(const product_map& map, radius_energy& into) const override {
-    return ask_all(map, into);
-  }
+  bool ask(const product_map& map, radius_energy& into) const override;
   bool ask(const product_map& map, clipped_sums& into) const override { return ask_all(map, into); }
 
-  bool answers() const override {
-    return std::any_of(parts_.begin(), parts_.end(),
-                       [](const auto& part) { return part->answers(); });
-  }
+  bool answers() const override;
 
-  void each_part(const std::function<void(const row_source&)>& visit) const override {
-    for (const auto& part : parts_) part->each_part(visit);
-  }
+  void each_part(const std::function<void(const row_source&)>& visit) const override;
 
-  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override {
-    Eigen::Index seen = 0;
-    for (const auto& part : parts_) seen += part->rows_at(which.from(seen), visit);
-    return seen;
-  }
+  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override;
 
  private:
   template <typename Map, typename Accumulator>
@@ -255,3 +176,7 @@ class joined_source : public row_source {
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "source.cpp"
+#endif

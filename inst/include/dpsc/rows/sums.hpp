@@ -14,11 +14,7 @@
 namespace dpsc {
 
 /// Squared norms of the rows; exact when the entries are integers within a checked row map.
-inline Eigen::ArrayXd squared_row_norms(const Eigen::MatrixXd& z) {
-  Eigen::ArrayXd out = Eigen::ArrayXd::Zero(z.rows());
-  for (Eigen::Index j = 0; j < z.cols(); ++j) out += z.col(j).array().square();
-  return out;
-}
+Eigen::ArrayXd squared_row_norms(const Eigen::MatrixXd& z);
 
 /// A whole number of things that doubles count exactly.
 inline bool is_count(double x) { return x >= 0.0 && x <= 0x1.0p53 && x == std::floor(x); }
@@ -30,51 +26,13 @@ inline bool is_count(double x) { return x >= 0.0 && x <= 0x1.0p53 && x == std::f
 /// Replacing a row changes the sums, over the radii, within a range of (price + 2) 2^bits.
 class radius_energy {
  public:
-  radius_energy(std::vector<double> squared_radii, int price, int bits)
-      : squared_radii_(std::move(squared_radii)),
-        price_(price),
-        one_(std::ldexp(1.0, bits)),
-        kept_(squared_radii_.size(), 0.0),
-        outside_(squared_radii_.size() + 1, 0.0) {
-    if (squared_radii_.empty() || !(squared_radii_.front() >= 1.0) ||
-        !std::is_sorted(squared_radii_.begin(), squared_radii_.end()))
-      throw std::invalid_argument("radii must be positive and increase");
-    for (double r2 : squared_radii_) inverse_.push_back(one_ / r2);
-  }
+  radius_energy(std::vector<double> squared_radii, int price, int bits);
 
-  void add(const Eigen::MatrixXd& z) {
-    const Eigen::ArrayXd norms = squared_row_norms(z);
-    for (Eigen::Index i = 0; i < norms.size(); ++i) {
-      const auto from = static_cast<std::size_t>(
-          std::lower_bound(squared_radii_.begin(), squared_radii_.end(), norms[i]) -
-          squared_radii_.begin());
-      outside_[from] += 1.0;  // beyond all radii before `from`
-      for (std::size_t k = from; k < kept_.size(); ++k)
-        kept_[k] += std::min(one_, std::nearbyint(norms[i] * inverse_[k]));
-    }
-    rows_ += static_cast<double>(norms.size());
-  }
+  void add(const Eigen::MatrixXd& z);
 
   /// What `add()` would have done, summed elsewhere: for each radius what rows within it kept and
   /// how many lie beyond it.
-  void add_sums(const std::vector<double>& kept, const std::vector<double>& beyond, double rows) {
-    const std::size_t radii = kept_.size();
-    if (kept.size() != radii || beyond.size() != radii || !is_count(rows))
-      throw std::invalid_argument("sums over rows do not fit the radii");
-    double outer = rows;
-    for (std::size_t k = 0; k < radii; ++k) {
-      if (!is_count(beyond[k]) || !is_count(kept[k]) || beyond[k] > outer ||
-          kept[k] > (rows - beyond[k]) * one_)
-        throw std::invalid_argument("sums over rows are out of range");
-      outer = beyond[k];
-    }
-    for (std::size_t k = 0; k < radii; ++k) {
-      kept_[k] += kept[k];
-      outside_[k + 1] += k + 1 < radii ? beyond[k] - beyond[k + 1] : beyond[k];
-    }
-    outside_[0] += rows - beyond[0];
-    rows_ += rows;
-  }
+  void add_sums(const std::vector<double>& kept, const std::vector<double>& beyond, double rows);
 
   const std::vector<double>& squared_radii() const { return squared_radii_; }
   /// One over the squared radii, in the energy's steps.
@@ -85,24 +43,11 @@ class radius_energy {
 
   /// The sums themselves, as add_sums() takes them. PRIVATE.
   const std::vector<double>& kept() const { return kept_; }
-  std::vector<double> beyond() const {
-    std::vector<double> out(kept_.size());
-    double sum = 0.0;
-    for (std::size_t k = out.size(); k-- > 0;) out[k] = sum += outside_[k + 1];
-    return out;
-  }
+  std::vector<double> beyond() const;
 
   /// Losses of the choice: what all rows could add at most, less what they do. Whole, never
   /// negative.
-  std::vector<std::int64_t> losses() const {
-    std::vector<std::int64_t> out(kept_.size());
-    double beyond = 0.0;
-    for (std::size_t k = kept_.size(); k-- > 0;) {
-      beyond += outside_[k + 1];
-      out[k] = static_cast<std::int64_t>(rows_ * one_ - kept_[k] + beyond * price_ * one_);
-    }
-    return out;
-  }
+  std::vector<std::int64_t> losses() const;
 
  private:
   std::vector<double> squared_radii_, inverse_;
@@ -118,42 +63,18 @@ class radius_energy {
 /// rounding lengthens a row by sqrt(d) / 2 at most, so |w| <= limit holds in integers.
 class clipped_sums {
  public:
-  clipped_sums(Eigen::Index dimension, double radius, double limit)
-      : radius_(radius),
-        limit2_(limit * limit),
-        zoom_(zoom(dimension, radius, limit)),
-        sum_(Eigen::VectorXd::Zero(dimension)) {
-    if (!(radius >= 1.0 && limit == std::floor(limit) && zoom_ > 0.0))
-      throw std::invalid_argument("a clipped row needs a positive radius and a whole limit");
-  }
+  clipped_sums(Eigen::Index dimension, double radius, double limit);
 
   /// Grid steps of the clipped row per step of the features.
-  static double zoom(Eigen::Index dimension, double radius, double limit) {
-    return (limit - std::sqrt(static_cast<double>(dimension)) / 2.0) * (1.0 - 0x1.0p-40) / radius;
-  }
+  static double zoom(Eigen::Index dimension, double radius, double limit);
 
   /// The clipped rows: integers, |w| <= limit.
-  const Eigen::MatrixXd& clip(const Eigen::MatrixXd& z) {
-    const Eigen::ArrayXd norms = squared_row_norms(z).sqrt();
-    const Eigen::ArrayXd factor = zoom_ * (norms <= radius_).select(1.0, radius_ / norms);
-    clipped_.resize(z.rows(), z.cols());
-    for (Eigen::Index j = 0; j < z.cols(); ++j)
-      clipped_.col(j).array() = nearest_integer((z.col(j).array() * factor).eval());
-    if (!(squared_row_norms(clipped_) <= limit2_).all())
-      throw std::logic_error("a clipped row is longer than its limit");
-    return clipped_;
-  }
+  const Eigen::MatrixXd& clip(const Eigen::MatrixXd& z);
 
   void add(const Eigen::MatrixXd& z) { sum_ += clip(z).colwise().sum().transpose(); }
 
   /// What `add()` would have done, summed elsewhere over so many rows.
-  void add_sums(const Eigen::VectorXd& sum, double rows) {
-    if (sum.size() != sum_.size() || !is_count(rows))
-      throw std::invalid_argument("sums over rows do not fit the features");
-    if (!(sum.array().floor() == sum.array()).all() || !(sum.array().abs() <= rows * limit()).all())
-      throw std::invalid_argument("sums over rows are out of range");
-    sum_ += sum;
-  }
+  void add_sums(const Eigen::VectorXd& sum, double rows);
 
   double zoom() const { return zoom_; }
   double radius() const { return radius_; }
@@ -169,27 +90,12 @@ class clipped_sums {
 /// Sum and Gram matrix of such rows.
 class clipped_moments : public clipped_sums {
  public:
-  clipped_moments(Eigen::Index dimension, double radius, double limit)
-      : clipped_sums(dimension, radius, limit),
-        gram_(Eigen::MatrixXd::Zero(dimension, dimension)) {}
+  clipped_moments(Eigen::Index dimension, double radius, double limit);
 
-  void add(const Eigen::MatrixXd& z) {
-    clipped_sums::add(z);
-    gram_.selfadjointView<Eigen::Lower>().rankUpdate(clipped_.transpose());
-  }
+  void add(const Eigen::MatrixXd& z);
 
   /// What `add()` would have done, summed elsewhere over so many rows.
-  void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows) {
-    const Eigen::Index d = sum_.size();
-    if (gram.rows() != d || gram.cols() != d || !is_count(rows))
-      throw std::invalid_argument("sums over rows do not fit the features");
-    const bool whole = (gram.array().floor() == gram.array()).all() && gram == gram.transpose();
-    if (!whole || !(gram.trace() <= rows * limit2_) || !(gram.diagonal().array() >= 0.0).all() ||
-        !(gram.array().abs() <= rows * limit2_).all())
-      throw std::invalid_argument("sums over rows are out of range");
-    clipped_sums::add_sums(sum, rows);
-    gram_ += gram;
-  }
+  void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows);
 
   Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
 
@@ -200,14 +106,9 @@ class clipped_moments : public clipped_sums {
 /// Sum and Gram matrix of the rows as they are: the non-private limit.
 class raw_moments {
  public:
-  explicit raw_moments(Eigen::Index dimension)
-      : sum_(Eigen::VectorXd::Zero(dimension)),
-        gram_(Eigen::MatrixXd::Zero(dimension, dimension)) {}
+  explicit raw_moments(Eigen::Index dimension);
 
-  void add(const Eigen::MatrixXd& z) {
-    sum_ += z.colwise().sum().transpose();
-    gram_.selfadjointView<Eigen::Lower>().rankUpdate(z.transpose());
-  }
+  void add(const Eigen::MatrixXd& z);
 
   const Eigen::VectorXd& sum() const { return sum_; }
   Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
@@ -218,3 +119,7 @@ class raw_moments {
 };
 
 }  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "sums.cpp"
+#endif

@@ -1,0 +1,351 @@
+// Bodies of pooled.hpp.
+#pragma once
+
+#include "pooled.hpp"
+
+namespace dpsc {
+
+lm_pool::lm_pool(const std::vector<lm_round>& given) : rounds(given) {
+  share_weight();
+  const lm_frame& last = rounds.back().frame;
+  const Eigen::Index p = last.centre.size();
+  const Eigen::PartialPivLU<Eigen::MatrixXd> inverse(last.whiten);
+  Eigen::MatrixXd weight = Eigen::MatrixXd::Zero(p, p);
+  covariance = Eigen::MatrixXd::Zero(p, p);
+  std::vector<Eigen::MatrixXd> precisions;
+  for (const lm_round& round : rounds) {
+    const Eigen::MatrixXd to = round.frame.whiten.partialPivLu().solve(last.whiten).transpose();
+    const Eigen::MatrixXd M = to * to.transpose();
+    const Eigen::MatrixXd precision =
+        ((M.diagonal() * M.diagonal().transpose()).array() + M.array().square()).inverse() /
+        (round.sd_covariance * round.sd_covariance);
+    own.push_back(to * round.covariance * to.transpose());
+    covariance.array() += precision.array() * own.back().array();
+    weight += precision;
+    precisions.push_back(precision);
+    kept_slope.push_back(clip_slope(round));
+    slope.push_back(inverse.solve(round.frame.slope));
+    cross.push_back(to * round.cross);
+    cross_variance.push_back(round.sd_cross * round.sd_cross * M.trace() / static_cast<double>(p));
+  }
+  covariance.array() /= weight.array();
+  covariance = ((covariance + covariance.transpose()) / 2.0).eval();
+  const double d = static_cast<double>(p);
+  sd = std::sqrt(weight.cwiseInverse().mean() * d / (d + 1.0));
+  // Squares of entries that are noise alone vary about their mean, the fewer the more.
+  const double chance = 1.0 + 2.0 * std::sqrt(4.0 / (d * (d + 1.0)));
+  for (std::size_t t = 0; t < rounds.size(); ++t) {
+    own[t] = ((own[t] + own[t].transpose()) / 2.0 - covariance).eval();
+    const Eigen::MatrixXd noise = precisions[t].cwiseInverse() - weight.cwiseInverse();
+    const double size = own[t].squaredNorm();
+    const double real = size > 0.0 ? std::max(0.0, 1.0 - chance * noise.sum() / size) : 0.0;
+    own[t] *= real;
+    own_variance.push_back(real * real * noise.mean());
+  }
+}
+
+void lm_pool::share_weight() {
+  const std::size_t from = rounds.size() > 1 ? 1 : 0;
+  double mean = 0.0;
+  for (std::size_t t = from; t < rounds.size(); ++t) mean += rounds[t].weight;
+  mean = std::min(1.0, std::max(least_weight, mean / static_cast<double>(rounds.size() - from)));
+  for (lm_round& round : rounds) {
+    const double f = std::max(round.weight, least_weight) / mean;
+    round.covariance *= f;
+    round.cross *= f;
+    round.variance *= f;
+    round.sd_covariance *= f;
+    round.sd_cross *= f;
+    round.sd_variance *= f;
+    round.weight = mean;
+  }
+}
+
+pooled_cross::pooled_cross(const lm_pool& pool, const Eigen::VectorXd& theta) : pool_(pool) {
+  const double d = static_cast<double>(pool.p());
+  double total = 0.0;
+  for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
+    weights.push_back(0.0);
+    if (pool.left_out(t)) continue;
+    const double far = (theta - pool.slope[t]).squaredNorm();
+    const double k = pool.kept_slope[t];
+    const double v =
+        pool.cross_variance[t] / (k * k) +
+        (pool.sd * pool.sd + pool.own_variance[t] + clipping_doubt * clipping_doubt / d) * far;
+    total += weights.back() = 1.0 / v;
+  }
+  own_ = Eigen::MatrixXd::Zero(pool.p(), pool.p());
+  for (std::size_t t = 0; t < weights.size(); ++t) own_ += (weights[t] /= total) * pool.own[t];
+  covariance = pool.covariance + own_;
+  variance = 1.0 / total;
+}
+
+Eigen::VectorXd pooled_cross::value(const Eigen::MatrixXd& C) const {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(C.rows());
+  for (std::size_t t = 0; t < weights.size(); ++t)
+    out += weights[t] *
+           (pool_.cross[t] / pool_.kept_slope[t] + (C + pool_.own[t] - own_) * pool_.slope[t]);
+  return out;
+}
+
+namespace pooled_detail {
+
+void shrink_covariance(const lm_pool& pool, const Eigen::MatrixXd& C, lm_solution& out,
+                       Eigen::VectorXd& raw) {
+  const Eigen::Index p = pool.p();
+  const double d = static_cast<double>(p);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(C);
+  raw = spectrum.eigenvalues();
+  const double middle = raw.mean();
+  const double spread = (raw.array() - middle).square().sum();
+  // The noise's part of it: a mean eigenvalue is a free parameter.
+  const double noise = pool.sd * pool.sd * (d * (d + 1.0) - 2.0);
+  const double keep = spread > 0.0 ? std::max(0.0, 1.0 - noise / spread) : 1.0;
+  const double floor = pool.floor();
+  out.values = (middle + keep * (raw.array() - middle)).max(floor);
+  out.directions = spectrum.eigenvectors();
+  out.covariance = out.directions * out.values.asDiagonal() * out.directions.transpose();
+  // Below half the noise's edge first order says nothing, whatever it is iterated to.
+  out.resolved = raw / std::max(floor, 1e-300);
+}
+
+Eigen::VectorXd evidence_mean(const Eigen::VectorXd& l, const Eigen::VectorXd& c, double v,
+                              double scale2) {
+  std::vector<double> log_evidence;
+  std::vector<Eigen::VectorXd> means;
+  for (int k = -12; k <= 10; ++k) {
+    const double nu = scale2 * std::ldexp(1.0, k);
+    const Eigen::ArrayXd total = nu * l.array().square() + v;
+    log_evidence.push_back(-0.5 * (total.log() + c.array().square() / total).sum());
+    means.push_back((nu * l.array() * c.array() / total).matrix());
+  }
+  const double top = *std::max_element(log_evidence.begin(), log_evidence.end());
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(l.size());
+  double weight = 0.0;
+  for (std::size_t k = 0; k < means.size(); ++k) {
+    const double w = std::exp(log_evidence[k] - top);
+    out += w * means[k];
+    weight += w;
+  }
+  return out / weight;
+}
+
+double residual_variance(const lm_pool& pool, const Eigen::MatrixXd& C,
+                         const Eigen::VectorXd& theta) {
+  double sum = 0.0, weight = 0.0;
+  for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
+    if (pool.left_out(t)) continue;
+    const lm_round& round = pool.rounds[t];
+    const Eigen::VectorXd u = theta - pool.slope[t];
+    const double far = u.dot(C * u);
+    const double sd = round.sd_variance + clipping_doubt * far;
+    const double total = unclipped_variance(round.variance, round.clip);
+    sum += (total - 2.0 * u.dot(pool.cross[t]) / pool.kept_slope[t] + far) / (sd * sd);
+    weight += 1.0 / (sd * sd);
+  }
+  return std::max(sum / weight, 0.5 / std::sqrt(weight));
+}
+
+}  // namespace pooled_detail
+
+lm_solution solve_pool(const lm_pool& pool) {
+  using namespace pooled_detail;
+  lm_solution out;
+  Eigen::VectorXd raw;
+  const lm_round& first = pool.rounds.front();
+  out.response = std::max(first.variance, 0.0) + 2.0 * first.sd_variance;
+  const double scale2 = pool.last().clip * pool.last().clip;
+  out.theta = pool.slope.back();
+  double variance = 0.0;
+  for (int step = 0; step < 3; ++step) {
+    const pooled_cross c(pool, out.theta);
+    variance = c.variance;
+    shrink_covariance(pool, c.covariance, out, raw);
+    const Eigen::VectorXd along = out.directions.transpose() * c.value(out.covariance);
+    out.theta = out.directions * evidence_mean(out.values, along, variance, scale2);
+  }
+  variance = pooled_cross(pool, out.theta).variance;
+  out.residual = residual_variance(pool, out.covariance, out.theta);
+
+  // Noise of the covariance multiplies what each round left of the slope, and its own error.
+  const Eigen::ArrayXd left =
+      (out.directions.transpose() * (out.theta - pool.slope.back())).array().square();
+  const Eigen::ArrayXd l = out.values.array(), bias = (l - raw.array()).square();
+  // Little is further away than all of the response's variance. What the noise hides may be.
+  const Eigen::ArrayXd most = out.response / l;
+  Eigen::ArrayXd pv = Eigen::ArrayXd::Zero(pool.p());
+  for (int step = 0; step < 6; ++step) {
+    const Eigen::ArrayXd v = variance + pool.sd * pool.sd * pv.sum() + bias * (left + pv);
+    pv = (v / l.square()).min(most);
+  }
+  out.privacy = (out.resolved.array() > 1.0).select(privacy_inflation * pv, 4.0 * most);
+  return out;
+}
+
+lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
+  const lm_round& last = pool.last();
+  const lm_frame& frame = last.frame;
+  const Eigen::Index p = pool.p();
+  lm_frame out;
+  const Eigen::VectorXd shift = frame.whiten.transpose().partialPivLu().solve(last.mean);
+  out.centre = frame.centre + shift;
+  out.slope = frame.whiten * solution.theta;
+  out.level = frame.level + frame.slope.dot(shift) + last.residual;
+  if (pool.rounds.size() > 2) {
+    // Rows are weighted alike from now on, and no direction is lengthened any more.
+    out.whiten = frame.whiten;
+    return out;
+  }
+  const double edge = spectral_edge(pool.sd * std::sqrt(2.0), p);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
+  const double least = pool.rounds.size() > 1 ? longest_lengthening : 1e-12;
+  const Eigen::VectorXd values =
+      (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(least);
+  out.whiten =
+      frame.whiten * spectrum.eigenvectors() * values.cwiseSqrt().cwiseInverse().asDiagonal();
+  for (Eigen::Index j = 0; j < p; ++j)
+    out.whiten.col(j) *= std::min(1.0, longest_direction / out.whiten.col(j).norm());
+  return out;
+}
+
+namespace pooled_detail {
+
+void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::VectorXd& beta,
+                   const Eigen::MatrixXd& privacy, const Eigen::MatrixXd& sampling, double n,
+                   lm_estimate& out) {
+  const Eigen::Index p = beta.size();
+  // Slopes of standardised columns that amount to beta: map' b y_scale = beta.
+  const Eigen::VectorXd b = units.map.transpose().partialPivLu().solve(beta) / units.y_scale;
+  double level = 0.0, weight = 0.0;
+  Eigen::VectorXd centre = Eigen::VectorXd::Zero(p);
+  for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
+    if (pool.left_out(t)) continue;
+    const lm_round& round = pool.rounds[t];
+    const lm_frame& frame = round.frame;
+    const Eigen::VectorXd x =
+        frame.centre + frame.whiten.transpose().partialPivLu().solve(round.mean);
+    const double y = frame.level + frame.slope.dot(x - frame.centre) + round.residual;
+    const double far = frame.whiten.partialPivLu().solve(b - frame.slope).squaredNorm();
+    const double v =
+        round.sd_residual * round.sd_residual +
+        (round.sd_mean * round.sd_mean + clipping_doubt * clipping_doubt / static_cast<double>(p)) *
+            far;
+    level += (y - b.dot(x)) / v;
+    centre += x / v;
+    weight += 1.0 / v;
+  }
+  level /= weight;
+  centre /= weight;
+  const double s = units.y_scale;
+  out.coefficients.resize(p + 1);
+  out.coefficients[0] = units.y_centre + s * (level + b.dot(units.shift));
+  out.coefficients.tail(p) = beta;
+  // Mean of the raw columns.
+  const Eigen::VectorXd mean = units.map.partialPivLu().solve(centre - units.shift);
+  const auto join = [&](const Eigen::MatrixXd& V, double own) {
+    Eigen::MatrixXd joined(p + 1, p + 1);
+    joined.bottomRightCorner(p, p) = V;
+    joined.col(0).tail(p) = -V * mean;
+    joined.row(0).tail(p) = joined.col(0).tail(p).transpose();
+    joined(0, 0) = own + mean.dot(V * mean);
+    return joined;
+  };
+  out.privacy = join(privacy, privacy_inflation * s * s / weight);
+  out.sampling = join(sampling, out.residual / n);
+}
+
+}  // namespace pooled_detail
+
+double effective_rows(const lm_pool& pool, double n) {
+  return n * std::min(1.0, std::max(least_weight, pool.last().weight));
+}
+
+lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double rows) {
+  const lm_solution s = solve_pool(pool);
+  const Eigen::Index p = pool.p();
+  const Eigen::MatrixXd back = units.y_scale * units.map.transpose() * pool.last().frame.whiten;
+  const Eigen::MatrixXd along = back * s.directions;
+  lm_estimate out;
+  out.rows = rows;
+  const double unit2 = units.y_scale * units.y_scale;
+  out.residual = unit2 * s.residual;
+  const double explained = s.theta.dot(s.covariance * s.theta);
+  out.r_squared = explained / (explained + s.residual);
+  out.identified = Eigen::VectorXd::Constant(p, std::numeric_limits<double>::infinity());
+  for (Eigen::Index i = 0; i < p; ++i) {
+    const double length = along.row(i).squaredNorm();
+    for (Eigen::Index j = 0; j < p; ++j)
+      if (along(i, j) * along(i, j) > 0.02 * length)
+        out.identified[i] = std::min(out.identified[i], s.resolved[j]);
+  }
+  const Eigen::MatrixXd privacy = along * s.privacy.asDiagonal() * along.transpose();
+  const Eigen::MatrixXd sampling =
+      along *
+      (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse()).asDiagonal() *
+      along.transpose();
+  pooled_detail::add_intercept(pool, units, back * s.theta, privacy, sampling, rows, out);
+  return out;
+}
+
+Eigen::MatrixXd floored_covariance(const lm_pool& pool, const Eigen::VectorXd& theta) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
+      pooled_cross(pool, theta).covariance);
+  return spectrum.eigenvectors() * spectrum.eigenvalues().cwiseMax(pool.floor()).asDiagonal() *
+         spectrum.eigenvectors().transpose();
+}
+
+lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double rows,
+                          const std::vector<int>& kept) {
+  const lm_solution full = solve_pool(pool);
+  const Eigen::Index p = pool.p(), q = static_cast<Eigen::Index>(kept.size());
+  const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
+  // Raw columns are root' w about their mean.
+  const Eigen::MatrixXd root =
+      (units.map.transpose() * pool.last().frame.whiten).partialPivLu().inverse();
+  Eigen::MatrixXd part(p, q);
+  for (Eigen::Index k = 0; k < q; ++k) part.col(k) = root.col(kept[static_cast<std::size_t>(k)]);
+  const double s = units.y_scale;
+  lm_estimate out;
+  out.rows = rows;
+  Eigen::VectorXd theta = Eigen::VectorXd::Zero(p), slope = Eigen::VectorXd::Zero(q);
+  const Eigen::MatrixXd inverse =
+      q > 0 ? Eigen::MatrixXd(
+                  (part.transpose() * C * part).ldlt().solve(Eigen::MatrixXd::Identity(q, q)))
+            : Eigen::MatrixXd(0, 0);
+  double variance = 0.0;
+  for (int step = 0; step < 3; ++step) {
+    const pooled_cross c(pool, theta);
+    variance = c.variance;
+    slope = inverse * (part.transpose() * c.value(C));
+    theta = part * slope;
+  }
+  // Error of theta per error of the cross moments, and its own noise times that of the covariance.
+  const Eigen::MatrixXd hat = inverse * part.transpose();  // q x p
+  const double gain = (part * hat).squaredNorm();
+  double v = variance;
+  for (int step = 0; step < 6; ++step)
+    v = variance + pool.sd * pool.sd * std::min(v * gain, full.response / pool.floor());
+  const double total = full.residual + full.theta.dot(full.covariance * full.theta);
+  const double explained = theta.dot(C * theta);
+  const double left = std::max(total - explained, full.residual);
+  out.residual = s * s * left;
+  out.r_squared = std::min(1.0, explained / (explained + left));
+  out.identified = Eigen::VectorXd::Constant(q, full.resolved.minCoeff());
+  Eigen::MatrixXd privacy = Eigen::MatrixXd::Zero(p, p), sampling = privacy;
+  Eigen::VectorXd beta = Eigen::VectorXd::Zero(p);
+  const Eigen::MatrixXd noise = privacy_inflation * s * s * v * hat * hat.transpose();
+  const double clipped = clipped_efficiency(pool.last());
+  for (Eigen::Index i = 0; i < q; ++i) {
+    const int a = kept[static_cast<std::size_t>(i)];
+    beta[a] = s * slope[i];
+    for (Eigen::Index j = 0; j < q; ++j) {
+      const int b = kept[static_cast<std::size_t>(j)];
+      privacy(a, b) = noise(i, j);
+      sampling(a, b) = s * s * clipped * left / rows * inverse(i, j);
+    }
+  }
+  pooled_detail::add_intercept(pool, units, beta, privacy, sampling, rows, out);
+  return out;
+}
+
+}  // namespace dpsc

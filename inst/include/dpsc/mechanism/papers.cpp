@@ -1,0 +1,298 @@
+// Bodies of papers.hpp.
+#pragma once
+
+#include "papers.hpp"
+
+namespace dpsc {
+
+double joint_loss(double x, double c) {
+  if (!(x >= 0.0 && c >= 0.0)) throw std::domain_error("a loss needs a shift and a curvature");
+  if (c <= x || c == 0.0) return x;  // increasing in p up to its end
+  // Concave: x (1 + c p - c p^2) + c - 2 c p = 0, the root in [0, 1], without cancellation.
+  const double b = 2.0 * c - x * c;
+  const double root = std::sqrt(b * b + 4.0 * x * c * (x + c));
+  const double p = std::min(1.0, 2.0 * (x + c) / (b + root));
+  return p * x + std::log1p(c * p * (1.0 - p));
+}
+
+double joint_shift(double epsilon, double c, bool replace) {
+  const auto loss = [&](double x) { return joint_loss(x, c) + (replace ? x : 0.0); };
+  if (!(loss(0.0) < epsilon)) return 0.0;
+  double low = 0.0, high = epsilon;
+  for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
+    const double mid = (low + high) / 2.0;
+    (loss(mid) <= epsilon ? low : high) = mid;
+  }
+  return low * (1.0 - 1e-13);
+}
+
+namespace papers_detail {
+
+double output_ridge(const paper_facts& f, double spread) {
+  const double h = usual_curvature(f);
+  double best = 1.0, least = std::numeric_limits<double>::infinity();
+  for (double ridge = 1e-3; ridge < 1e9; ridge *= 1.1) {
+    const double bias = 2.0 * std::sqrt(f.d) * ridge / (h + ridge), noise = spread / ridge;
+    const double error = bias * bias + noise * noise;
+    if (error < least) {
+      least = error;
+      best = ridge;
+    }
+  }
+  return best;
+}
+
+double ridge_floor(const paper_facts& f) {
+  return f.calibration == paper_calibration::published ? 1e-6 : least_ridge;
+}
+
+double longest(const perturbed_stage& stage, const paper_facts& f) {
+  const double L = 60.0 + (f.delta > 0.0 ? -std::log(f.delta) : 0.0);
+  switch (stage.law) {
+    case vector_law::none:
+      return 0.0;
+    case vector_law::gaussian:
+      return stage.scale * (std::sqrt(f.d) + std::sqrt(2.0 * L));
+    default:
+      return stage.scale * (f.d + std::sqrt(2.0 * f.d * L) + L);
+  }
+}
+
+step_record pure_record(const std::string& label, double sensitivity, double scale,
+                        double epsilon) {
+  return {label, "gamma_norm", sensitivity,
+          scale, epsilon,      std::numeric_limits<double>::quiet_NaN()};
+}
+
+step_record gaussian_record(const std::string& label, double sensitivity, double scale,
+                            double epsilon) {
+  step_record out = pure_record(label, sensitivity, scale, epsilon);
+  out.law = "gaussian";
+  return out;
+}
+
+void plan_output(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const bool gaussian = f.delta > 0.0;
+  // Both objectives are ridge-strongly convex and differ by one record's gradient on each side.
+  const double mu = gaussian ? gdp_budget(epsilon, f.delta) : 0.0;
+  // The kernel exp(-epsilon |N| / (2 GS)) of Thakurta (2013, section 3.2.2): twice the scale.
+  const double loose = f.calibration == paper_calibration::published ? 2.0 : 1.0;
+  const double unit = gaussian ? 2.0 / mu : loose * 2.0 / epsilon;
+  const double spread = unit * (gaussian ? std::sqrt(f.d) : std::sqrt(f.d * (f.d + 1.0)));
+  const double ridge = f.ridge > 0.0 ? f.ridge : output_ridge(f, spread);
+  plan.stages.push_back({vector_law::none, 0.0, ridge, false});
+  plan.output = {gaussian ? vector_law::gaussian : vector_law::spherical, unit / ridge, 0.0, false};
+  const std::string label = "noise on the coefficients";
+  plan.records.push_back(gaussian ? gaussian_record(label, 2.0 / ridge, unit / ridge, epsilon)
+                                  : pure_record(label, 2.0 / ridge, unit / ridge, epsilon));
+  if (gaussian) plan.records.back().mu = mu;
+}
+
+void add_objective(const perturbed_stage& stage, double epsilon, paper_plan& plan) {
+  const std::string label = "linear term of the objective";
+  plan.stages.push_back(stage);
+  plan.records.push_back(stage.law == vector_law::gaussian
+                             ? gaussian_record(label, 2.0, stage.scale, epsilon)
+                             : pure_record(label, 2.0, stage.scale, epsilon));
+}
+
+perturbed_stage joint_stage(double ridge, double epsilon) {
+  const double shift = joint_shift(epsilon, 1.0 / ridge);
+  if (!(shift > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
+  return {vector_law::spherical, 1.0 / shift, ridge, false};
+}
+
+perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d) {
+  const auto fits = [&](double reach) {
+    const double c = epsilon - reach / 2.0;
+    if (!(c > 0.0) || !(ridge * c >= 1.0)) return false;
+    const double corner = spherical_loss(reach, d).delta(epsilon);
+    const double edge = spherical_loss(reach / std::sqrt(2.0), d).delta(epsilon);
+    return std::max(corner, 2.0 * edge) <= delta * (1.0 - 1e-6);
+  };
+  double low = 0.0, high = 2.0 * epsilon;
+  for (int i = 0; i < 60 && high - low > 1e-9 * high; ++i) {
+    const double mid = (low + high) / 2.0;
+    (fits(mid) ? low : high) = mid;
+  }
+  if (!(low > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
+  return {vector_law::spherical, 2.0 / low, ridge, false};
+}
+
+void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan) {
+  // Free at 2 / epsilon; the approximate noise is a little larger in reach, and so is its ridge.
+  if (!uses_delta(f)) {
+    add_objective(joint_stage(f.ridge > 0.0 ? f.ridge : 2.0 / epsilon, epsilon), epsilon, plan);
+    return;
+  }
+  const int d = static_cast<int>(f.d);
+  if (f.ridge > 0.0) {
+    add_objective(joint_stage(f.ridge, epsilon, f.delta, d), epsilon, plan);
+    return;
+  }
+  perturbed_stage best = joint_stage(2.0 / epsilon, epsilon);
+  for (double ridge = 2.0 / epsilon; ridge < 64.0 / epsilon; ridge *= 1.1) {
+    const perturbed_stage next = joint_stage(ridge, epsilon, f.delta, d);
+    if (!(next.scale < 0.995 * best.scale)) {
+      if (ridge > 4.0 / epsilon) break;
+      continue;
+    }
+    best = next;
+  }
+  add_objective(best, epsilon, plan);
+}
+
+void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const double times = f.calibration == paper_calibration::published ? 2.0 : 1.0;
+  const auto left = [&](double ridge) {
+    return epsilon - times * std::log1p(sup_curvature / ridge);
+  };
+  perturbed_stage stage;
+  stage.ridge = f.ridge;
+  double rest = stage.ridge > 0.0 ? left(stage.ridge) : 0.0;
+  if (!(rest > 0.0)) {
+    stage.ridge = std::max(
+        {stage.ridge, sup_curvature / std::expm1(epsilon / (2.0 * times)), ridge_floor(f)});
+    rest = epsilon / 2.0;
+  }
+  stage.law = vector_law::spherical;
+  stage.scale = 2.0 / rest;
+  add_objective(stage, epsilon, plan);
+}
+
+void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const bool printed = f.calibration == paper_calibration::published;
+  perturbed_stage stage;
+  const double least =
+      printed ? 2.0 * sup_curvature / epsilon : sup_curvature / std::expm1(epsilon / 2.0);
+  stage.ridge = std::max({f.ridge, least, ridge_floor(f)});
+  if (f.delta > 0.0) {
+    stage.law = vector_law::gaussian;
+    const double t = std::sqrt(-2.0 * std::log(f.delta));
+    stage.scale = 2.0 *
+                  (printed ? std::sqrt(8.0 * std::log(2.0 / f.delta) + 4.0 * epsilon)
+                           : t + std::sqrt(t * t + epsilon)) /
+                  epsilon;
+  } else {
+    stage.law = vector_law::spherical;
+    stage.scale = 4.0 / epsilon;
+  }
+  add_objective(stage, epsilon, plan);
+}
+
+void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const double target = std::log(f.delta) + std::log1p(-1e-6);
+  const int d = static_cast<int>(f.d);
+  double weight = 0.0;
+  for (int k = 1; k <= f.stages; ++k) weight += static_cast<double>(k) * k;
+  const auto share = [&](int k) { return static_cast<double>(k) / std::sqrt(weight); };
+  const auto ridge = [&](int k) { return f.ridge > 0.0 ? f.ridge : 2.0 / (epsilon * share(k)); };
+  const auto certified = [&](double reach) {
+    std::vector<objective_renyi> stages;
+    for (int k = 1; k <= f.stages; ++k)
+      stages.emplace_back(slope_kind::pairs, reach * share(k), 1.0 / ridge(k), d);
+    const auto moment = [&](double t) {
+      double sum = 0.0;
+      for (const objective_renyi& stage : stages) sum += stage.log_moment(t);
+      return sum;
+    };
+    return best_order(moment, 0.0, epsilon).log_delta <= target;
+  };
+  double low = 0.0, high = epsilon;
+  while (certified(high)) {
+    low = high;
+    high *= 2.0;
+  }
+  for (int i = 0; i < 30 && high - low > 1e-6 * high; ++i) {
+    const double mid = (low + high) / 2.0;
+    (certified(mid) ? low : high) = mid;
+  }
+  low *= 1.0 - 1e-6;
+  // Pure accounting may be the better one for few dimensions.
+  if (!(2.0 / (low * share(f.stages)) < plan.stages.back().scale) || !certified(low)) return;
+  plan.approximate = true;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (int k = 1; k <= f.stages; ++k) {
+    const auto at = static_cast<std::size_t>(k - 1);
+    plan.stages[at].ridge = ridge(k);
+    plan.stages[at].scale = 2.0 / (low * share(k));
+    plan.records[at].scale = plan.stages[at].scale;
+    plan.records[at].epsilon = none;
+  }
+}
+
+void plan_napp(const paper_facts& f, double epsilon, paper_plan& plan) {
+  if (f.stages < 1 || f.stages > 10) throw std::domain_error("from one to ten stages");
+  const double parts = f.stages * (f.stages + 1) / 2.0;
+  for (int k = 1; k <= f.stages; ++k) {
+    const double own = epsilon * k / parts;
+    perturbed_stage stage = joint_stage(f.ridge > 0.0 ? f.ridge : 1.0 / own, own);
+    stage.centred = k > 1;
+    plan.stages.push_back(stage);
+    plan.records.push_back(
+        pure_record("linear term, stage " + std::to_string(k), 2.0, stage.scale, own));
+  }
+  if (uses_delta(f)) plan_napp_renyi(f, epsilon, plan);
+}
+
+void plan_napp_printed(const paper_facts& f, double epsilon, paper_plan& plan) {
+  const double half = epsilon / 2.0;  // r = 1/2
+  perturbed_stage stage;
+  stage.ridge = sup_curvature / half;  // 2 Lambda0
+  if (f.delta > 0.0) {
+    stage.law = vector_law::gaussian;
+    stage.scale = std::sqrt(2.0 * (half - std::log(f.delta))) / half;
+  } else {
+    stage.law = vector_law::printed;
+    stage.scale = 2.0 / half;
+  }
+  plan.stages.push_back(stage);
+  plan.holds = false;
+  plan.iterations = f.iterations;
+  plan.target = f.target;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  plan.records.push_back({"linear term as printed",
+                          f.delta > 0.0 ? "gaussian" : "exponential length", none, stage.scale,
+                          none, none});
+}
+
+}  // namespace papers_detail
+
+paper_plan plan_paper(const paper_facts& f) {
+  using namespace papers_detail;
+  paper_plan plan;
+  const bool printed =
+      f.method == paper_method::napp && f.calibration == paper_calibration::published;
+  const double epsilon = printed ? f.epsilon : f.epsilon * (1.0 - accuracy_share);
+  if (f.method == paper_method::output)
+    plan_output(f, epsilon, plan);
+  else if (f.method == paper_method::objective)
+    plan_objective(f, epsilon, plan);
+  else if (f.method == paper_method::kst)
+    plan_kst(f, epsilon, plan);
+  else if (f.method == paper_method::cms)
+    plan_cms(f, epsilon, plan);
+  else if (printed)
+    plan_napp_printed(f, epsilon, plan);
+  else
+    plan_napp(f, epsilon, plan);
+  for (const perturbed_stage& stage : plan.stages)
+    plan.approximate = plan.approximate || stage.law == vector_law::gaussian;
+  plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
+                     (f.method == paper_method::objective && uses_delta(f));
+  // The gradient at the solver's point: 1e3 times and more what rounding makes of it.
+  plan.tolerance = 1e-10 * (f.n + 1.0);
+  for (const perturbed_stage& stage : plan.stages) plan.tolerance += 0x1.0p-40 * longest(stage, f);
+  if (!printed) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const perturbed_stage& stage : plan.stages) least = std::min(least, stage.ridge);
+    const double share = f.epsilon * accuracy_share / static_cast<double>(plan.stages.size());
+    const double sensitivity = 2.0 * plan.tolerance / least;
+    plan.cover = sensitivity / share;
+    for (std::size_t k = 0; k < plan.stages.size(); ++k)
+      plan.records.push_back(pure_record("accuracy of the solver", sensitivity, plan.cover, share));
+  }
+  return plan;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,123 @@
+// Bodies of noise.hpp.
+#pragma once
+
+#include "noise.hpp"
+
+namespace dpsc {
+
+const char* law_name(law which) {
+  switch (which) {
+    case law::discrete_gaussian:
+      return "discrete_gaussian";
+    case law::discrete_laplace:
+      return "discrete_laplace";
+    case law::gaussian:
+      return "gaussian";
+    case law::gamma_norm:
+      return "gamma_norm";
+    default:
+      return "exponential";
+  }
+}
+
+Eigen::VectorXd recorded_noise::add(const std::string& label, law kind,
+                                    const Eigen::VectorXd& exact, const Eigen::VectorXd& scale) {
+  calls_.push_back({label, kind, scale, exact, {}, inner_.add(label, kind, exact, scale), none});
+  return calls_.back().output;
+}
+
+Eigen::VectorXd recorded_noise::add_real(const std::string& label, law kind,
+                                         const Eigen::VectorXd& exact, double scale) {
+  calls_.push_back({label,
+                    kind,
+                    Eigen::VectorXd::Constant(1, scale),
+                    exact,
+                    {},
+                    inner_.add_real(label, kind, exact, scale),
+                    none});
+  return calls_.back().output;
+}
+
+Eigen::VectorXd recorded_noise::perturb(const std::string& label, law kind, double scale,
+                                        const perturbed_objective& objective) {
+  const Eigen::VectorXd point = inner_.perturb(label, kind, scale, objective);
+  calls_.push_back({label,
+                    kind,
+                    Eigen::VectorXd::Constant(1, scale),
+                    -objective.gradient(point),
+                    {},
+                    point,
+                    objective.log_curvature()});
+  return point;
+}
+
+std::size_t recorded_noise::choose(const std::string& label, const private_choice& choice) {
+  const std::size_t k = inner_.choose(label, choice);
+  calls_.push_back(as_call(label, choice, k));
+  return k;
+}
+
+std::vector<Eigen::Index> recorded_noise::positions(Eigen::Index n, Eigen::Index m) {
+  places_.push_back(inner_.positions(n, m));
+  return places_.back();
+}
+
+noise_call recorded_noise::as_call(const std::string& label, const private_choice& choice,
+                                   std::size_t k) {
+  const auto size = static_cast<Eigen::Index>(choice.losses.size());
+  noise_call call{label,
+                  law::exponential,
+                  Eigen::VectorXd::Constant(1, choice.exponent()),
+                  Eigen::VectorXd(size),
+                  Eigen::VectorXd::Zero(size),
+                  Eigen::VectorXd::Constant(1, static_cast<double>(k)),
+                  none};
+  for (Eigen::Index i = 0; i < size; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    call.exact[i] = static_cast<double>(choice.losses[at]);
+    if (!choice.offsets.empty())
+      call.offset[i] = -std::ldexp(static_cast<double>(choice.offsets[at]), -choice.shift);
+  }
+  return call;
+}
+
+replayed_noise::replayed_noise(std::vector<Eigen::VectorXd> outputs,
+                               std::vector<std::vector<Eigen::Index>> places)
+    : outputs_(std::move(outputs)), places_(std::move(places)) {}
+
+Eigen::VectorXd replayed_noise::add(const std::string&, law, const Eigen::VectorXd& exact,
+                                    const Eigen::VectorXd&) {
+  return next(exact.size());
+}
+
+Eigen::VectorXd replayed_noise::add_real(const std::string&, law, const Eigen::VectorXd& exact,
+                                         double) {
+  return next(exact.size());
+}
+
+Eigen::VectorXd replayed_noise::perturb(const std::string&, law, double,
+                                        const perturbed_objective& objective) {
+  return next(objective.size());
+}
+
+std::size_t replayed_noise::choose(const std::string&, const private_choice& choice) {
+  const Eigen::VectorXd& known = next(1);
+  if (!(known[0] >= 0.0 && known[0] < choice.losses.size())) throw replay_diverged();
+  return static_cast<std::size_t>(known[0]);
+}
+
+std::vector<Eigen::Index> replayed_noise::positions(Eigen::Index n, Eigen::Index m) {
+  if (place_ == places_.size()) throw replay_diverged();
+  const std::vector<Eigen::Index>& known = places_[place_++];
+  if (known.size() != static_cast<std::size_t>(m)) throw replay_diverged();
+  for (const Eigen::Index at : known)
+    if (at < 0 || at >= n) throw replay_diverged();
+  return known;
+}
+
+const Eigen::VectorXd& replayed_noise::next(Eigen::Index size) {
+  if (position_ == outputs_.size() || outputs_[position_].size() != size) throw replay_diverged();
+  return outputs_[position_++];
+}
+
+}  // namespace dpsc

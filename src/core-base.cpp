@@ -1,0 +1,23 @@
+// Bodies of the core: accounting, noise, rows of people.
+#include <dpsc/accountant/gaussian.cpp>
+#include <dpsc/accountant/gdp.cpp>
+#include <dpsc/accountant/spherical.cpp>
+#include <dpsc/accountant/zcdp.cpp>
+#include <dpsc/noise/continuous.cpp>
+#include <dpsc/noise/discrete.cpp>
+#include <dpsc/noise/exponential.cpp>
+#include <dpsc/noise/noise.cpp>
+#include <dpsc/noise/spherical.cpp>
+#include <dpsc/noise/symmetric.cpp>
+#include <dpsc/rows/csv.cpp>
+#include <dpsc/rows/design.cpp>
+#include <dpsc/rows/finite.cpp>
+#include <dpsc/rows/people.cpp>
+#include <dpsc/rows/positions.cpp>
+#include <dpsc/rows/products.cpp>
+#include <dpsc/rows/reordered.cpp>
+#include <dpsc/rows/row_map.cpp>
+#include <dpsc/rows/source.cpp>
+#include <dpsc/rows/sums.cpp>
+#include <dpsc/mechanism/budget.cpp>
+#include <dpsc/mechanism/people_answers.cpp>
