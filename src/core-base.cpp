@@ -3,6 +3,8 @@
 #include <dpsc/accountant/gdp.cpp>
 #include <dpsc/accountant/spherical.cpp>
 #include <dpsc/accountant/zcdp.cpp>
+#include <dpsc/mechanism/budget.cpp>
+#include <dpsc/mechanism/people_answers.cpp>
 #include <dpsc/noise/continuous.cpp>
 #include <dpsc/noise/discrete.cpp>
 #include <dpsc/noise/exponential.cpp>
@@ -19,5 +21,3 @@
 #include <dpsc/rows/row_map.cpp>
 #include <dpsc/rows/source.cpp>
 #include <dpsc/rows/sums.cpp>
-#include <dpsc/mechanism/budget.cpp>
-#include <dpsc/mechanism/people_answers.cpp>

@@ -1,10 +1,10 @@
 // Bodies of the core: protected groups, dates in waves, rows that grow.
-#include <dpsc/mechanism/cohort_calibration.cpp>
-#include <dpsc/mechanism/one_period.cpp>
 #include <dpsc/estimate/clipped.cpp>
 #include <dpsc/estimate/cohorts.cpp>
 #include <dpsc/estimate/growing.cpp>
 #include <dpsc/estimate/period_law.cpp>
+#include <dpsc/mechanism/cohort_calibration.cpp>
+#include <dpsc/mechanism/one_period.cpp>
 #include <dpsc/release/cohorts_release.cpp>
 #include <dpsc/release/growing_release.cpp>
 #include <dpsc/release/treated_release.cpp>
