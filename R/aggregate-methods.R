@@ -13,7 +13,7 @@
 #' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
 #'   without `spread`, and where not identified), `privacy.se`, `identified` (whether the budget
 #'   lets the quantiles stand clear of the noise), and `conf.low`, `conf.high`.
-#' * `glance()`: one row of facts.
+#' * `glance()`: one row of facts. `summary()`: the print, and all on privacy with its steps.
 #' @section Errors: `dpsc_error_argument`.
 #' @name tidy.dp_aggregate
 NULL
@@ -58,10 +58,16 @@ nobs.dp_aggregate <- function(object, ...) {
 
 #' @rdname tidy.dp_aggregate
 #' @export
-print.dp_aggregate <- function(x, ...) {
+print.dp_aggregate <- function(x, ...) print_lines(x, aggregate_lines(x))
+
+#' @rdname tidy.dp_aggregate
+#' @export
+summary.dp_aggregate <- function(object, ...) new_summary(object, aggregate_lines(object), ...)
+
+aggregate_lines <- function(x) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")
   title <- aggregate_methods()[[x$method]]$title
-  cat(
+  c(
     paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) title else tolower(title),
       " of your statistic over ", whole(x$plan$blocks), " blocks of ",
       whole(floor(x$nobs / x$plan$blocks)), " people"),
@@ -70,11 +76,8 @@ print.dp_aggregate <- function(x, ...) {
       formatC(x$estimate, digits = 5L, format = "g"),
       ifelse(is.na(x$std.error), "", paste0("  (", formatC(x$std.error, digits = 3L, format = "g"),
         ")"))),
-    strwrap(c(aggregate_reason(x), fallback_line(x)), 90L, prefix = "  "),
-    "", promise_lines(known_privacy(x$privacy, facts_of_values), rho = TRUE),
-    sep = "\n"
+    strwrap(c(aggregate_reason(x), fallback_line(x)), 90L, prefix = "  ")
   )
-  invisible(x)
 }
 
 #' Why there is no interval, by public facts, or `NULL`

@@ -6,7 +6,7 @@ print.dp_synth_classical <- function(x, ...) {
   cat(
     fit_headline(x), describe_targets(x), "",
     average_effect_lines(x), fit_quality_lines(x), weight_line(x), tuning_lines(x), "",
-    next_lines(x), "", privacy_lines(x$release),
+    next_lines(x), "", privacy_lines(x),
     sep = "\n"
   )
   invisible(x)
@@ -58,7 +58,7 @@ print.summary.dp_synth_classical <- function(x, ...) {
   }
   cat(
     "", fit_quality_lines(fit), weight_line(fit), tuning_lines(fit), "", next_lines(fit), "",
-    privacy_lines(fit$release),
+    privacy_lines(fit),
     sep = "\n"
   )
   invisible(x)

@@ -11,7 +11,8 @@ print.dp_glm <- function(x, ...) {
 summary.dp_glm <- function(object, ...) {
   structure(list(
     heading = glm_heading(object), coefficients = summary_matrix(tidy.dp_glm(object), "z"),
-    notes = glm_notes(object), nobs = object$nobs, private = object$privacy$private
+    notes = glm_notes(object), nobs = object$nobs, private = object$privacy$private,
+    privacy = privacy_summary(object)
   ), class = "summary.dp_glm")
 }
 
@@ -20,6 +21,7 @@ summary.dp_glm <- function(object, ...) {
 print.summary.dp_glm <- function(x, ...) {
   print_summary_matrix(x)
   cat_notes(x$notes)
+  cat_notes(x$privacy)
   invisible(x)
 }
 
@@ -29,7 +31,7 @@ glm_heading <- function(x) {
       glm_families()[[x$family]]$words, "of", format(x$nobs, big.mark = ","), "people",
       if (x$privacy$private) paste("by", glm_mechanisms()[[x$method]]$title)
     ),
-    paste0("  ", x$text), paste0("  ", row_promise(x$privacy))
+    paste0("  ", x$text)
   )
 }
 

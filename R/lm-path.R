@@ -118,18 +118,3 @@ coef.dp_lm_path <- function(object, penalty = NULL, ...) {
   penalty <- check_number(penalty, 0, call = public_call("coef"))
   object$coefficients[which.min(abs(object$path$penalty - penalty)), ]
 }
-
-#' @rdname lm_path
-#' @export
-print.dp_lm_path <- function(x, ...) {
-  kind <- if (x$alpha == 1) "Lasso" else if (x$alpha == 0) "Ridge" else "Elastic net"
-  cat(kind, " of ", x$text, " at ", nrow(x$path), " penalties, from one release\n", sep = "")
-  if (!x$privacy$holds) cat("  NOT PRIVATE:", x$privacy$reason, "\n")
-  best <- x$path[x$best, ]
-  cat(
-    "Best: penalty ", format(best$penalty, digits = 3L), ", R-squared ",
-    format(best$r.squared, digits = 3L), " (noisy)\n", sep = ""
-  )
-  print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
-  invisible(x)
-}

@@ -12,6 +12,7 @@
 #' * `coef()`: a vector. `predict()`: a vector, one value a row. `nobs()`: the number of people.
 #' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
 #'   `newdata` with `.fitted`.
+#'   `summary()`: the print, and all on privacy with its steps.
 #' * `vcov()`, `confint()`, `residuals()`, `fitted()`: an error that says why.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_paper-methods
@@ -71,20 +72,20 @@ augment.dp_paper <- function(x, newdata, ...) {
 
 #' @rdname dp_paper-methods
 #' @export
-print.dp_paper <- function(x, ...) {
-  cat(
+print.dp_paper <- function(x, ...) print_lines(x, paper_lines(x))
+
+#' @rdname dp_paper-methods
+#' @export
+summary.dp_paper <- function(object, ...) new_summary(object, paper_lines(object), ...)
+
+paper_lines <- function(x) {
+  c(
     paste("Linear regression of", format(x$nobs, big.mark = ","), "people by", x$title),
     paste0("  ", x$text), paste("  after", x$source), "", "Coefficients:",
-    sep = "\n"
+    utils::capture.output(print(format(x$coefficients, digits = 4L), quote = FALSE)),
+    "  No standard errors: this method releases coefficients alone.", posterior_noise_words(x),
+    if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
-  print(format(x$coefficients, digits = 4L), quote = FALSE)
-  cat(
-    "  No standard errors: this method releases coefficients alone.", posterior_noise_words(x), "",
-    promise_lines(x$privacy, rho = TRUE),
-    if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon),
-    sep = "\n"
-  )
-  invisible(x)
 }
 
 #' The draw's own noise, from the plan: the standard deviation of a slope, where it is largest

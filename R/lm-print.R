@@ -13,7 +13,8 @@ summary.dp_lm <- function(object, ...) {
     heading = lm_heading(object), coefficients = summary_matrix(tidy.dp_lm(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
     df.residual = object$df.residual, notes = lm_notes(object),
-    nobs = object$nobs, far = far_words(object), private = object$privacy$private
+    nobs = object$nobs, far = far_words(object), private = object$privacy$private,
+    privacy = privacy_summary(object)
   ), class = "summary.dp_lm")
 }
 
@@ -28,13 +29,14 @@ print.summary.dp_lm <- function(x, ...) {
   )
   if (length(x$far)) cat(x$far, "\n", sep = "")
   cat_notes(x$notes)
+  cat_notes(x$privacy)
   invisible(x)
 }
 
 lm_heading <- function(x) {
   c(
     paste("Linear regression of", format(x$nobs, big.mark = ","), "people"),
-    paste0("  ", x$text), paste0("  ", row_promise(x$privacy))
+    paste0("  ", x$text)
   )
 }
 
@@ -94,4 +96,19 @@ robust_words <- function(x) {
     "deviations and are clipped: the slopes are those of a robust regression (Huber's), not of ",
     "least squares."
   )
+}
+
+#' @rdname lm_path
+#' @export
+print.dp_lm_path <- function(x, ...) {
+  kind <- if (x$alpha == 1) "Lasso" else if (x$alpha == 0) "Ridge" else "Elastic net"
+  cat(kind, " of ", x$text, " at ", nrow(x$path), " penalties, from one release\n", sep = "")
+  best <- x$path[x$best, ]
+  cat(
+    "Best: penalty ", format(best$penalty, digits = 3L), ", R-squared ",
+    format(best$r.squared, digits = 3L), " (noisy)\n", sep = ""
+  )
+  print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
+  cat_notes(privacy_lines(x))
+  invisible(x)
 }

@@ -191,7 +191,7 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
     cat(outcome_lines(x$outcomes[[name]], name, level), sep = "\n")
   }
   cat("", "  fit$outcomes holds each fit; tidy(fit) all effects, with a column outcome.", "",
-    together_lines(x), sep = "\n"
+    privacy_lines(x, all_outcomes), weak_together(x), sep = "\n"
   )
   invisible(x)
 }
@@ -226,9 +226,7 @@ print.summary.dp_outcomes <- function(x, ...) {
     print(shown)
     cat("\n")
   }
-  steps <- fit$privacy$steps
-  if (!is.null(steps)) fit$privacy$steps$step <- paste0(steps$outcome, ": ", steps$step)
-  cat(together_lines(fit), "", step_lines(fit), sep = "\n")
+  cat(privacy_summary(fit, all_outcomes), weak_together(fit), sep = "\n")
   invisible(x)
 }
 
@@ -265,15 +263,12 @@ outcome_lines <- function(fit, name, level) {
   c(paste0("  ", name), paste0("  ", lines))
 }
 
-#' What all outcomes cost together
-#' @noRd
-together_lines <- function(fit) {
-  lines <- privacy_lines(fit)
-  if (fit$privacy$holds) {
-    lines <- c(lines, "    for all outcomes together; what one of fit$outcomes states is its share")
-  }
+# What one of them states is its share.
+all_outcomes <- "for all outcomes together"
+
+weak_together <- function(fit) {
   weak <- if (fit$privacy$private) weak_budget(fit$privacy$epsilon)
-  c(lines, if (!is.null(weak)) strwrap(weak, 92L, prefix = "  "))
+  if (!is.null(weak)) strwrap(weak, 92L, prefix = "  ")
 }
 
 # Plots and reports --------------------------------------------------------------------------------

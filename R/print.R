@@ -4,7 +4,7 @@
 #' is none; then what the privacy guarantee is, by which theorem, and whether it holds; where it
 #' does not, they say NOT PRIVATE and why.
 #'
-#' The last lines of a summary, and of a release, are the steps that the budget was spent on: where
+#' The last lines of a summary are the steps that the budget was spent on: where
 #' the donors are (`radius`), their mean and moments, both again in coordinates in which they are
 #' equally spread (`whitened`), and how far they stray from their own predictions
 #' (`placebo errors`).
@@ -12,7 +12,8 @@
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr what to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param ... unused.
-#' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_synth` with
+#' @return `print()`: its argument, invisibly. `summary()` of a fit: a list of class
+#'   `summary.dp_synth` with
 #'   * `fit`, `level`.
 #'   * `effects`: a data frame, the average first, then each period: `target`, `term`, `estimate`,
 #'     `conf.low`, `conf.high`, `p.value` (of no effect), `privacy.se` (standard deviation of the
@@ -35,7 +36,7 @@ NULL
 #' @export
 print.dp_synth <- function(x, level = 0.95, ...) {
   cat(fit_headline(x), describe_targets(x), "", average_lines(x, level),
-    doubt_lines(fit_doubts(x)), "", privacy_lines(x$release),
+    doubt_lines(fit_doubts(x)), "", privacy_lines(x), growing_line(x$release),
     sep = "\n"
   )
   invisible(x)
@@ -44,13 +45,21 @@ print.dp_synth <- function(x, level = 0.95, ...) {
 #' @rdname print.dp_synth
 #' @export
 print.dp_release <- function(x, ...) {
+  print_lines(x, release_lines(x), c(privacy_lines(x), growing_line(x)))
+}
+
+#' @rdname print.dp_synth
+#' @export
+summary.dp_release <- function(object, ...) {
+  new_summary(object, c(release_lines(object), growing_line(object)), ...)
+}
+
+release_lines <- function(x) {
   title <- if (x$privacy$private) "Private release" else "Release of raw statistics"
-  cat(
+  c(
     paste0(title, " of donors' statistics by ", describe_method(x)), panel_line(x),
-    doubt_lines(panel_doubts(x)), "", privacy_lines(x), "", step_lines(x),
-    sep = "\n"
+    doubt_lines(panel_doubts(x))
   )
-  invisible(x)
 }
 
 #' @rdname print.dp_synth
@@ -89,7 +98,7 @@ print.summary.dp_synth <- function(x, ...) {
   )
   said <- c(said, fit_doubts(fit))
   cat("\n", if (length(said)) paste0(c(said, ""), "\n"), sep = "")
-  cat(privacy_lines(fit$release), "", step_lines(fit$release), sep = "\n")
+  cat(privacy_summary(fit), growing_line(fit$release), sep = "\n")
   invisible(x)
 }
 
@@ -309,135 +318,10 @@ weak_line <- function(fit) {
   if (!is.null(weak)) strwrap(weak, 92L, prefix = "  ")
 }
 
-#' What a release promises, in words
-#' @noRd
-privacy_lines <- function(release) {
-  release <- known_release(release)
-  c(
-    promise_lines(release$privacy), if (release$privacy$holds) {
-      "    each run of this call spends that again: keep the result, or pay from a dp_ledger()"
-    }, growing_line(release)
-  )
-}
-
-#' A privacy record in words
-#' @param rho (`flag`)\cr whether to name the budget in zCDP, where there is one.
-#' @noRd
-promise_lines <- function(privacy, rho = FALSE) {
-  privacy <- known_privacy(privacy)
-  if (!privacy$private) {
-    return(paste("  NOT PRIVATE:", privacy$reason))
-  }
-  budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
-  if (!privacy$holds) {
-    return(c(
-      paste0("  ", unkept_words(privacy, budget), ","),
-      strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
-    ))
-  }
-  if (rho && !is.na(privacy$rho)) {
-    budget <- paste0(budget, " (rho = ", format(privacy$rho, digits = 4L), ")")
-  }
-  c(
-    paste0("  private: ", budget, ", neighbours ", privacy$neighbours),
-    strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
-    paste0("    noise from the operating system, ", if (privacy$exact) {
-      "exact integer samplers"
-    } else if (isTRUE(privacy$integers)) {
-      "exact integer samplers on what a solver found"
-    } else {
-      "in floating point (rounded; the usual caveat of such noise applies)"
-    }), assumption_lines(privacy)
-  )
-}
-
-#' How many announced periods are left, and what the guarantee asks of who draws them
-#' @noRd
-growing_line <- function(release) {
-  if (!is_growing(release)) {
-    return(NULL)
-  }
-  announced <- release$statistics$monitor$announced
-  c(
-    paste0(
-      "    in it ", count_of(announced, "further period"), ": ", periods_left(release),
-      " left, by update(fit, newdata), which spends nothing more"
-    ),
-    if (!release$statistics$monitor$paid) {
-      "    without a ledger no other session knows which were drawn: update the newest fit only"
-    }
-  )
-}
-
-#' The noise steps of a release, as a table
-#' @noRd
-step_lines <- function(release) {
-  steps <- release$privacy$steps
-  # Steps of announced periods are alike.
-  if (is_growing(release)) {
-    count <- release$statistics$monitor$announced
-    last <- nrow(steps) - 2L * count + 1:2
-    steps$step[last] <- paste0(steps$step[last], ", ", count, " times")
-    steps <- steps[seq_len(last[[2L]]), ]
-  }
-  if (is.null(steps) || !nrow(steps)) {
-    return(character())
-  }
-  mu <- steps$mu %||% rep(NA_real_, nrow(steps))
-  cost <- ifelse(!is.na(mu), paste0("mu = ", format(mu, digits = 3L)),
-    ifelse(is.na(steps$rho), paste0("epsilon = ", format(steps$epsilon, digits = 3L)),
-      paste0("rho = ", format(steps$rho, digits = 3L))
-    )
-  )
-  paste0(
-    "  ", formatC(steps$step, width = -max(nchar(steps$step))), "  ",
-    formatC(gsub("_", " ", steps$law), width = -max(nchar(steps$law))), "  ", cost
-  )
-}
-
 interval_names <- function(fit, level) {
   paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
 }
 
 format_p <- function(p) {
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
-}
-
-#' What a guarantee assumes
-#' @noRd
-assumption_lines <- function(privacy, width = 84L, prefix = "    ") {
-  if (!is.null(privacy$assumes)) {
-    strwrap(paste("assumed:", privacy$assumes), width, prefix = prefix)
-  }
-}
-
-#' A budget that does not hold, or of which that cannot be told
-#' @noRd
-unkept_words <- function(privacy, budget) {
-  if (isTRUE(privacy$doubt)) {
-    paste("NOT KNOWN TO BE PRIVATE: whether the nominal", budget, "holds cannot be told")
-  } else {
-    paste("NOT PRIVATE: the nominal", budget, "does not hold")
-  }
-}
-
-#' What is promised to people as rows, in words
-#' @param privacy (`list`)\cr of a fit.
-#' @noRd
-row_promise <- function(privacy) {
-  privacy <- known_privacy(privacy)
-  budget <- paste0("epsilon = ", format_epsilon(privacy$epsilon))
-  if (privacy$delta > 0) budget <- paste0(budget, ", delta = ", format(privacy$delta))
-  if (!privacy$private) {
-    paste("NOT PRIVATE:", privacy$reason)
-  } else if (!privacy$holds) {
-    c(paste0(unkept_words(privacy, budget), ","), strwrap(
-      paste("because", privacy$reason), 86L, prefix = "  "
-    ))
-  } else {
-    c(
-      paste0("private for each row: ", budget, " (neighbours: ", privacy$neighbours, ")"),
-      assumption_lines(privacy, 86L, "  ")
-    )
-  }
 }

@@ -7,6 +7,7 @@ print_regression <- function(x, heading, notes) {
   cat("\nCoefficients:\n")
   print(format(x$coefficients, digits = 4L), quote = FALSE)
   cat_notes(notes)
+  cat_notes(privacy_lines(x))
   invisible(x)
 }
 
@@ -81,9 +82,10 @@ guarantee_of_rows <- function(privacy) {
   paste0(
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
-    "; neighbours: ", privacy$neighbours, ". Somebody who reads everything that was released, ",
-    "and even knows all other rows, decides between two possible rows of one person, as likely as ",
-    "each other beforehand, correctly with probability at most ",
+    "; neighbours: ", privacy$neighbours, "; by ", privacy$theorem, "; ", noise_words(privacy),
+    ". Somebody who reads everything that was released, and even knows all other rows, decides ",
+    "between two possible rows of one person, as likely as each other beforehand, correctly with ",
+    "probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
     "rows, the formula, the bounds and the levels.", assumed_words(privacy)

@@ -16,7 +16,7 @@
 #'   candidate is taken, errors and tests are `NA`.
 #' * `glance()`: one row of facts. `coef()`: estimates, `vcov()`, `confint()`: with the same
 #'   proviso. `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot,
-#'   which `plot()` draws.
+#'   which `plot()` draws. `summary()`: the print, and all on privacy.
 #' @name tidy.dp_selection
 NULL
 
@@ -76,7 +76,13 @@ predict.dp_selection <- function(object, newdata, ...) {
 
 #' @rdname tidy.dp_selection
 #' @export
-print.dp_selection <- function(x, ...) {
+print.dp_selection <- function(x, ...) print_lines(x, selection_lines(x))
+
+#' @rdname tidy.dp_selection
+#' @export
+summary.dp_selection <- function(object, ...) new_summary(object, selection_lines(object), ...)
+
+selection_lines <- function(x) {
   chosen <- if (x$abstained) {
     "  abstained: the data are not stable enough to name a support (an output, and paid for)"
   } else if (length(x$selected)) {
@@ -84,7 +90,7 @@ print.dp_selection <- function(x, ...) {
   } else {
     "  no variable"
   }
-  cat(
+  c(
     paste0(if (x$privacy$private) "Private selection" else "Selection", " of at most ",
       x$facts$size, " of ",
       x$facts$p, " variables by method \"", x$method, "\""),
@@ -104,8 +110,6 @@ print.dp_selection <- function(x, ...) {
         "  This budget finds variables whose scaled covariance with what is left is above about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
-    doubt_lines(x$doubts), "", promise_lines(x$privacy, rho = TRUE),
-    sep = "\n"
+    doubt_lines(x$doubts)
   )
-  invisible(x)
 }

@@ -194,9 +194,7 @@ stream_lines <- function(stream, values = TRUE) {
         formatC(shown, digits = 5L, format = "g"), stream_errors(stream, length(shown))),
       if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"), ""
     ),
-    promise_lines(
-      known_privacy(stream$privacy, if (online) facts_of_rows else facts_of_values), rho = TRUE
-    )
+    if (values) privacy_lines(stream) else privacy_summary(stream)
   )
 }
 

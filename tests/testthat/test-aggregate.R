@@ -170,7 +170,7 @@ test_that("it finds the statistic, and says how far off it is", {
   raw <- dp_aggregate(people, q75, lower = 0, upper = 10, epsilon = Inf, blocks = 50)
   expect_false(raw$privacy$holds)
   expect_output(print(raw), "NOT PRIVATE")
-  expect_output(print(fit), "NOT PRIVATE: the nominal epsilon = 2, delta = 0 does not hold")
+  expect_output(print(fit), "NOT PRIVATE: the nominal epsilon = 2 does not hold")
   expect_output(
     print(seeded_aggregate(people, q75, lower = 0, upper = 10, epsilon = 0.1, blocks = 30)),
     "Not identified at this budget"

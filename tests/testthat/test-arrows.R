@@ -66,8 +66,8 @@ r_floors <- list(
     "glm-methods", "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods",
     "lm-print", "lm-report", "methods", "normal-limits", "outcomes-methods", "outcomes-plot",
     "pdp-methods", "plot", "plot-coefficients", "plot-inference", "plot-periods", "plot-plan",
-    "plot-theme", "print", "regression-methods", "regression-words", "report", "select-methods",
-    "stream-methods", "tidiers", "verbs", "verbs-limits", "zzz"
+    "plot-theme", "print", "privacy-print", "regression-methods", "regression-words", "report",
+    "select-methods", "stream-methods", "tidiers", "verbs", "verbs-limits", "zzz"
   )
 )
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)

@@ -134,7 +134,8 @@ test_that("a ledger is charged once, before the draw, and not for a seed", {
   expect_identical(charge$kind, "approximate")
   expect_identical(c(charge$epsilon, charge$delta), c(1, 1e-6))
   expect_true(fit$privacy$holds)
-  expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "private for each row")
+  expect_match(paste(utils::capture.output(print(fit)), collapse = " "),
+    "private: epsilon = .*neighbours replace one person's row")
   pure <- dp_glm(y ~ a, data, epsilon = 1, delta = 0, bounds = glm_bounds(), ledger = ledger)
   expect_identical(as.data.frame(ledger)$kind, c("approximate", "pure"))
   expect_identical(pure$privacy$delta, 0)

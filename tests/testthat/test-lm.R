@@ -205,7 +205,7 @@ test_that("values of people do not exist", {
   expect_output(print(fit), "NOT PRIVATE: the nominal")
   secure <- dp_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_true(glance(secure)$private)
-  expect_output(print(summary(secure)), "private for each row")
+  expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
 })
 
 test_that("pure privacy works, too", {

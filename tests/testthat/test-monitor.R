@@ -37,7 +37,7 @@ test_that("the words say what is left, and what a copy may not do", {
   expect_match(said, "3 further periods: 2 left", all = FALSE)
   expect_match(said, "update the newest fit only", all = FALSE)
   expect_match(paste(report(fit), collapse = " "), "1 of 3 further periods since")
-  expect_match(utils::capture.output(print(fit$release)), "sums of the period, 3 times",
+  expect_match(utils::capture.output(print(summary(fit$release))), "sums of the period, 3 times",
     all = FALSE)
   ledger <- dp_ledger(4, 1e-6)
   fit <- start_monitor(p, monitor = 3, rng = "secure", ledger = ledger)

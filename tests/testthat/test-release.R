@@ -317,6 +317,7 @@ test_that("the structure of a printed release is stable", {
   for (method in every_method) {
     release <- draw(p, rng = "secure", method = method[[1L]], calibration = method[[2L]])
     expect_snapshot(writeLines(shape(release)))
+    expect_snapshot(writeLines(shape(summary(release))))
   }
 })
 

@@ -1,0 +1,166 @@
+# What prints and summaries say of privacy: two lines in a print, all of it and the steps in a
+# summary, for every verb by these functions.
+
+#' The privacy record of what a verb gave, with what has become known since
+#' @param x (`list`)\cr a release, or a fit with one or with a record of its own.
+#' @noRd
+privacy_of <- function(x) {
+  if (is.null(x$privacy)) x <- x$release
+  facts <- if (inherits(x, "dp_release")) {
+    facts_of_panel(x)
+  } else if (inherits(x, c("dp_aggregate", "dp_stream_sum"))) {
+    facts_of_values
+  } else {
+    facts_of_rows
+  }
+  known_privacy(x$privacy, facts)
+}
+
+#' What a print says of privacy: budget, neighbours and theorem; where noise comes from, whether it
+#' is exact, and what is assumed
+#'
+#' What is not private, or does not hold, is said with its whole reason.
+#' @param whole (`string`)\cr what the budget is of, such as "for all outcomes together".
+#' @return Two strings; of what is not private as many as it takes.
+#' @noRd
+privacy_lines <- function(x, whole = NULL) {
+  privacy <- privacy_of(x)
+  if (!privacy$private || !privacy$holds) {
+    return(unkept_lines(privacy, whole))
+  }
+  c(
+    paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours,
+      ", by ", sub("\\([^();]*, [0-9]{4}; ", "(", privacy$theorem)),
+    paste0("  ", noise_words(privacy), "; each run of the call spends that again",
+      if (!is.null(privacy$assumes)) "; assumed: ", privacy$assumes)
+  )
+}
+
+#' What a summary says of privacy: the whole theorem, what is spent again, and the steps
+#' @inheritParams privacy_lines
+#' @noRd
+privacy_summary <- function(x, whole = NULL) {
+  privacy <- privacy_of(x)
+  if (!privacy$private || !privacy$holds) {
+    return(c(unkept_lines(privacy, whole), "", step_lines(x)))
+  }
+  if (!is.na(privacy$rho %||% NA)) {
+    whole <- c(paste0("(rho = ", format(privacy$rho, digits = 4L), ")"), whole)
+  }
+  c(
+    paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours),
+    strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
+    paste0("    ", noise_words(privacy)),
+    if (!is.null(privacy$assumes)) {
+      strwrap(paste("assumed:", privacy$assumes), 84L, prefix = "    ")
+    },
+    "    each run of this call spends that again: keep the result, or pay from a dp_ledger()", "",
+    step_lines(x)
+  )
+}
+
+#' Print lines, and below them what is said of privacy
+#' @noRd
+print_lines <- function(x, lines, privacy = privacy_lines(x)) {
+  cat(lines, "", privacy, sep = "\n")
+  invisible(x)
+}
+
+#' A summary of what has no table of its own: the lines of its print, and all on privacy
+#' @noRd
+new_summary <- function(x, lines, ...) {
+  check_no_dots(..., call = public_call("summary"))
+  structure(list(lines = lines, privacy = privacy_summary(x)), class = "summary.dp_lines")
+}
+
+#' @export
+print.summary.dp_lines <- function(x, ...) print_lines(x, x$lines, x$privacy)
+
+stated_budget <- function(privacy, whole = NULL) {
+  # What a method does not need it does not promise.
+  delta <- if (privacy$delta > 0) paste0(", delta = ", format(privacy$delta))
+  paste(c(paste0("epsilon = ", format(privacy$epsilon), delta), whole), collapse = " ")
+}
+
+#' Where the noise comes from, and whether it is exact
+#' @noRd
+noise_words <- function(privacy) {
+  paste0("noise from the operating system, ", if (privacy$exact) {
+    "exact integer samplers"
+  } else if (isTRUE(privacy$integers)) {
+    "exact integer samplers on what a solver found"
+  } else {
+    "in floating point: not exact (rounded; the usual caveat of such noise applies)"
+  })
+}
+
+#' What is not private, or does not hold, and why
+#' @noRd
+unkept_lines <- function(privacy, whole = NULL) {
+  if (!privacy$private) {
+    return(paste("  NOT PRIVATE:", privacy$reason))
+  }
+  c(
+    paste0("  ", unkept_words(privacy, stated_budget(privacy, whole)), ","),
+    strwrap(paste0("because ", privacy$reason), 84L, prefix = "    ")
+  )
+}
+
+#' A budget that does not hold, or of which that cannot be told
+#' @noRd
+unkept_words <- function(privacy, budget) {
+  if (isTRUE(privacy$doubt)) {
+    paste("NOT KNOWN TO BE PRIVATE: whether the nominal", budget, "holds cannot be told")
+  } else {
+    paste("NOT PRIVATE: the nominal", budget, "does not hold")
+  }
+}
+
+#' How many announced periods are left, and what the guarantee asks of who draws them
+#' @noRd
+growing_line <- function(release) {
+  if (!is_growing(release)) {
+    return(NULL)
+  }
+  announced <- release$statistics$monitor$announced
+  c(
+    paste0(
+      "  in it ", count_of(announced, "further period"), ": ", periods_left(release),
+      " left, by update(fit, newdata), which spends nothing more"
+    ),
+    if (!release$statistics$monitor$paid) {
+      "  without a ledger no other session knows which were drawn: update the newest fit only"
+    }
+  )
+}
+
+#' The noise steps of a release or a fit, as a table
+#' @noRd
+step_lines <- function(x) {
+  if (is.null(x$privacy)) x <- x$release
+  steps <- x$privacy$steps
+  # Steps of announced periods are alike.
+  if (is_growing(x)) {
+    count <- x$statistics$monitor$announced
+    last <- nrow(steps) - 2L * count + 1:2
+    steps$step[last] <- paste0(steps$step[last], ", ", count, " times")
+    steps <- steps[seq_len(last[[2L]]), ]
+  }
+  if (is.null(steps) || !nrow(steps)) {
+    return(character())
+  }
+  name <- if (is.null(steps$outcome)) steps$step else paste0(steps$outcome, ": ", steps$step)
+  paste0(
+    "  ", formatC(name, width = -max(nchar(name))), "  ",
+    formatC(gsub("_", " ", steps$law), width = -max(nchar(steps$law))), "  ", step_costs(steps)
+  )
+}
+
+step_costs <- function(steps) {
+  cost <- rep("", nrow(steps))
+  for (unit in c("epsilon", "rho", "mu")) {
+    given <- !is.na(steps[[unit]] %||% rep(NA_real_, nrow(steps)))
+    cost[given] <- paste(unit, "=", format(steps[[unit]][given], digits = 3L))
+  }
+  cost
+}
