@@ -1,8 +1,8 @@
 // Glue of what all methods share, of weights and of estimators without privacy, as one.
 #include "rcpp-accountant.cpp"
 #include "rcpp-aggregate.cpp"
-#include "rcpp-classical.cpp"
 #include "rcpp-classical-models.cpp"
+#include "rcpp-classical.cpp"
 #include "rcpp-csv.cpp"
 #include "rcpp-noise.cpp"
 #include "rcpp-rows.cpp"
