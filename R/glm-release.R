@@ -2,32 +2,22 @@
 # was released are written; the rest (columns, plan, promise, estimates) is made from them again, so
 # that it cannot disagree.
 
-glm_json_format <- "dpsc-glm"
 glm_json_facts <- c("family", "method", "calibration", "text", "nobs")
 
 #' @export
-write_release.dp_glm <- function(release, path, allow_not_private = FALSE) {
-  call <- public_call("write_release")
-  check_given(missing(path), "path", "the file to write", call)
-  check_publishable(release$privacy, allow_not_private, call)
-  options <- release$public$options
-  parts <- c(unclass(release)[glm_json_facts], list(
-    bounds = lapply(release$columns$given, plain_bound),
+file_parts.dp_glm <- function(x) {
+  options <- x$public$options
+  c(unclass(x)[glm_json_facts], list(
+    bounds = lapply(x$columns$given, plain_bound),
     # The delta that was given: it is part of what a plan is made of.
-    privacy = c(release$privacy[
-      intersect(c("private", "epsilon", "rng", "version", "assumes"), names(release$privacy))
-    ], delta = release$public$delta),
-    options = options[lengths(options) > 0L], release = release$release
+    delta = x$public$delta, privacy = x$privacy, options = options[lengths(options) > 0L],
+    release = x$release
   ))
-  write_json(list(format = glm_json_format, version = 1L, model = to_json(parts)), path, call)
 }
 
 #' @export
-parse_release.dpsc_glm <- function(content, fail) {
-  if (!identical(content$version, 1L)) fail("It was written by another version of the package.")
-  fit <- tryCatch(
-    suppressWarnings(glm_of_parts(from_json(content$model))), error = function(e) NULL
-  )
+file_object.dp_glm <- function(parts, fail) {
+  fit <- tryCatch(suppressWarnings(glm_of_parts(unclass(parts))), error = function(e) NULL)
   if (is.null(fit)) fail("Its parts are missing, or do not fit together.")
   fit
 }
@@ -55,7 +45,7 @@ glm_of_parts <- function(parts) {
   )
   privacy <- parts$privacy
   budget <- checked_budget(
-    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng), call
+    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng), call
   )
   public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, call)
   stopifnot(identical(public$private, privacy$private))

@@ -37,7 +37,7 @@ plan_objective <- function(public) {
     new_cost("pure", epsilon = public$epsilon)
   }
   list(
-    weights = weights, post = post, cost = cost,
+    weights = weights, post = post, cost = cost, share = share,
     steps = rbind(
       describe_step("linear term of the objective", weights),
       if (tight) describe_step("accuracy of the solver", weights$cover),

@@ -50,7 +50,7 @@ plan_output <- function(public) {
     cost <- new_cost("pure", epsilon = public$epsilon)
   }
   list(
-    weights = weights, post = c(post, sensitivity = post_sensitivity), cost = cost,
+    weights = weights, post = c(post, sensitivity = post_sensitivity), cost = cost, share = share,
     steps = rbind(describe_step("ridge weights", weights), describe_step("post-period outcomes",
       c(post, sensitivity = post_sensitivity)))
   )

@@ -99,3 +99,69 @@ step_conflict <- function(release) {
   }
   if (!charged) "A noise step has less noise than its cost says."
 }
+
+#' What is wrong with a release that was read, in words, or `NULL`
+#'
+#' Sizes and types must agree, so that a file that was edited or damaged fails here and not in the
+#' middle of a fit.
+#' @noRd
+release_problem <- function(release) {
+  tryCatch(find_release_problem(release), error = function(e) {
+    "A part has another type than it should."
+  })
+}
+
+find_release_problem <- function(release) {
+  parts <- c("method", "calibration", "statistics", "panel", "bounds", "settings", "privacy")
+  if (!all(parts %in% names(release))) {
+    return("Parts are missing.")
+  }
+  lists <- c("statistics", "panel", "bounds", "settings", "privacy")
+  if (!all(vapply(release[lists], is.list, NA))) {
+    return("A part has another type than it should.")
+  }
+  is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
+  is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
+  is_size <- function(x, min) is_number(x) && is.finite(x) && x >= min && x == round(x)
+  is_vector <- function(x, size) is.numeric(x) && length(x) == size && !anyNA(x)
+  panel <- release$panel
+  if (!(is_size(panel$n, 1) && is_size(panel$T0, 2) && is_size(panel$T1, 1))) {
+    return("The sizes of the panel are missing or wrong.")
+  }
+  periods <- panel$T0 + panel$T1
+  names <- panel$donor_names
+  if (!is_string(panel$outcome) || !is.atomic(panel$times) || length(panel$times) != periods ||
+    !(is.null(names) || (is.character(names) && length(names) == panel$n))) {
+    return("The periods or names do not fit the sizes of the panel.")
+  }
+  bounds <- release$bounds
+  if (!is_vector(bounds$lower, periods) || !is_vector(bounds$upper, periods) ||
+    any(bounds$lower >= bounds$upper)) {
+    return("The bounds do not fit the panel.")
+  }
+  if (!is_string(release$method) || !release$method %in% names(mechanisms()) ||
+    !is_string(release$calibration) || !release$calibration %in% c("tight", "published")) {
+    return("The method is unknown.")
+  }
+  privacy <- release$privacy
+  flags <- vapply(c("private", "holds", "exact"), function(f) is_flag(privacy[[f]]), NA)
+  strings <- vapply(c("neighbours", "theorem", "reason", "rng"), function(f) {
+    is_string(privacy[[f]])
+  }, NA)
+  columns <- c("step", "law", "sensitivity", "scale", "epsilon", "rho")
+  if (!all(flags, strings) || !is_number(privacy$epsilon) || privacy$epsilon <= 0 ||
+    !is_number(privacy$delta) || privacy$delta < 0 || privacy$delta >= 1 ||
+    !is.numeric(privacy$rho) || length(privacy$rho) != 1L ||
+    privacy$private != is.finite(privacy$epsilon) ||
+    privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
+    return("The privacy record is wrong.")
+  }
+  if (!is.null(privacy$version) && !is_string(privacy$version)) {
+    return("The version that wrote it is wrong.")
+  }
+  if (!is.null(privacy$assumes) && !is_string(privacy$assumes)) {
+    return("What it assumes is wrong.")
+  }
+  growing_problem(release) %||% mechanisms()[[release$method]]$problem(base_release(release)) %||%
+    cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
+}

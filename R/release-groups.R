@@ -49,6 +49,7 @@ combine_releases <- function(...) {
   out$panel$n <- sum(n)
   out$panel["donor_names"] <- list(NULL)
   out$groups <- n
+  out$asked <- NULL
   out$statistics <- union_statistics(lapply(parts, `[[`, "statistics"), n / sum(n))
   out$privacy <- union_privacy(lapply(parts, `[[`, "privacy"))
   out

@@ -23,6 +23,7 @@
 #'   * `panel`: `n`, `T0`, `T1`, `times`, `outcome`. PUBLIC.
 #'   * `bounds`: `lower`, `upper`, length T, outcome units. PUBLIC.
 #'   * `settings`: what the estimator needs to know of the [dp_control()]. PUBLIC.
+#'   * `asked`: what the plan was made of besides: the target before the treatment, options. PUBLIC.
 #'   * `privacy`: `private`, `holds`, `reason`, `epsilon`, `delta`, `rho`, `neighbours`, `theorem`,
 #'     `steps` (one row a noise step: law, sensitivity, scale, cost), `rng`, `exact`. PUBLIC.
 #'
@@ -389,6 +390,7 @@ new_release <- function(public, plan, statistics, panel) {
     if (!is.null(public$covariates)) list(covariates = public$covariates)),
     bounds = public$bounds[c("lower", "upper")],
     settings = mechanisms()[[public$method]]$settings(public, plan),
+    asked = asked_facts(public, plan),
     privacy = c(
       list(
         private = public$private, epsilon = public$epsilon, delta = public$delta,
@@ -400,6 +402,21 @@ new_release <- function(public, plan, statistics, panel) {
       guarantee(public, plan, panel$assumes)
     )
   ), class = "dp_release")
+}
+
+#' What a plan is made of that is nowhere else in a release, so that a file can be planned again
+#' @return A list: `target` (T0, outcome units) and `y`, the same scaled; the middle of the bounds
+#'   where the treated are protected; `size`, `estimator`, `dates`, `control`. PUBLIC.
+#' @noRd
+asked_facts <- function(public, plan) {
+  control <- unclass(public$control)[
+    c("lambda", "features", "split", "cap", "curvature", "intervals", "target_round")
+  ]
+  control["split"] <- list(plan$share %||% control$split)
+  list(
+    target = public$target, y = unname(public$y), size = public$size,
+    estimator = public$estimator, dates = public$dates, control = control
+  )
 }
 
 #' Whose row is replaced between neighbours

@@ -86,7 +86,7 @@ test_that("what this version writes carries its version, and holds", {
     # A file without one is of 0.2.0 or older.
     lines <- paste(readLines(path), collapse = "\n")
     parts <- jsonlite::fromJSON(lines, simplifyVector = FALSE)
-    body <- setdiff(names(parts), c("format", "version"))
+    body <- "release"
     at <- match("privacy", unlist(parts[[body]]$names))
     record <- parts[[body]]$values[[at]]
     gone <- match("version", unlist(record$names))
@@ -94,6 +94,7 @@ test_that("what this version writes carries its version, and holds", {
     record$values <- record$values[-gone]
     parts[[body]]$values[[at]] <- record
     writeLines(jsonlite::toJSON(parts, auto_unbox = TRUE, null = "null", digits = NA), path)
+    mark_anew(path)
     old <- tryCatch(read_release(path), dpsc_error_release = function(e) NULL)
     if (!is.null(old)) expect_false(old$privacy$holds)
   }

@@ -37,6 +37,7 @@ r_floors <- list(
   ),
   release = c(
     "aggregate", "guarantee", "make-release", "mechanism-table", "release", "release-check",
+    "release-file",
     "release-groups", "release-json", "select-dp", "select-table", "stream-checkpoint",
     "stream-iterates", "stream-online", "stream-state", "stream-sums"
   ),

@@ -581,6 +581,7 @@ test_that("a fit comes back from its file as it was, and careless edits are foun
   for (lines in edited) {
     expect_false(identical(lines, text))
     writeLines(lines, path)
+    mark_anew(path)
     expect_error(read_release(path), class = "dpsc_error_release")
   }
   writeLines(text[1:20], path)

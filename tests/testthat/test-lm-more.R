@@ -260,31 +260,33 @@ test_that("a regression survives JSON, and damage is noticed", {
     changed <- sub(from, to, text)
     expect_false(identical(changed, text))
     writeLines(changed, path)
+    mark_anew(path)
     expect_error(read_release(path), class = "dpsc_error_release")
   }
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
   edit <- function(change) {
     jsonlite::write_json(change(content), path, auto_unbox = TRUE, digits = NA, null = "null")
+    mark_anew(path)
     expect_error(read_release(path), class = "dpsc_error_release")
   }
-  at <- function(name) match(name, unlist(content$regression$names))
+  at <- function(name) match(name, unlist(content$release$names))
   edit(function(x) {
-    x$regression$values[[at("n")]]$values[[1L]] <- 6000L
+    x$release$values[[at("n")]]$values[[1L]] <- 6000L
     x
   })
   edit(function(x) {
-    x$regression$values[[at("formula")]]$values[[1L]] <- "y ~ system('true')"
+    x$release$values[[at("formula")]]$values[[1L]] <- "y ~ system('true')"
     x
   })
   edit(function(x) {
-    x$regression$values[[at("vcov")]]$values[[1L]] <- "const"
+    x$release$values[[at("vcov")]]$values[[1L]] <- "const"
     x
   })
   edit(function(x) {
     x$version <- 9
     x
   })
-  damaged('"epsilon", *"delta", *"rng"', '"epsilon", "delta", "tape"')
+  damaged('"epsilon", *"delta", *"rho"', '"epsilon", "delta", "tape"')
   seeded <- seeded_lm(y ~ a, data, epsilon = 1, bounds = bounds)
   expect_error(write_release(seeded, path), class = "dpsc_error_release")
   write_release(seeded, path, allow_not_private = TRUE)

@@ -200,16 +200,16 @@ test_that("a file that is absent, a directory or something else is refused", {
   path <- file.path(folder, "x.json")
   expect_error(read_release(path), "no such file", class = "dpsc_error_release")
   expect_error(read_release(folder), class = "dpsc_error_release")
-  release <- '{"format": "dpsc-release", "version": %s, "release": %s}'
+  release <- '{"format": "dpsc-release", "version": %s, "kind": "dp_release", "release": %s}'
   others <- c(
     "", " ", "null", "true", "1", "\"text\"", "[]", "{}", "[1, 2]",
     "{\"format\": \"dpsc-release\"}",
     "{\"format\": [\"dpsc-release\"], \"version\": 1}", "https://example.invalid/x.json", "{", "\"",
     "{\"format\": \"geojson\", \"version\": 1, \"release\": {}}", strrep("[", 2000),
     sprintf(
-      release, c("2", "0", "null", "\"1x\"", "[1, 1]", "[[1, 2]]", "{}", "1.5", "1e99"), "{}"
+      release, c("3", "0", "null", "\"1x\"", "[1, 1]", "[[1, 2]]", "{}", "1.5", "1e99"), "{}"
     ),
-    sprintf(release, "1", c(
+    sprintf(release, rep(c("1", "2"), each = 10L), c(
       "null", "1", "\"x\"", "[]", "{}", "[1]", "{\"type\": \"list\"}", "{\"type\": \"function\"}",
       "{\"type\": \"list\", \"names\": [\"method\"], \"values\": [null]}",
       "{\"type\": \"double\", \"values\": [1]}"
@@ -229,6 +229,7 @@ test_that("a part that is absent, empty or of another type is refused", {
     content$release <- dpsc:::to_json(release)
     text <- jsonlite::toJSON(content, auto_unbox = TRUE, null = "null", json_verbatim = TRUE)
     writeLines(text, path)
+    mark_anew(path)
     expect_identical(
       read_or_refuse(readBin(path, "raw", file.size(path)), path), "refused",
       label = deparse(sys.call())[[1L]]
@@ -358,5 +359,6 @@ test_that("the file is JSON in UTF-8 that says what it is", {
   save_release(file_release(), path)
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
   expect_identical(content$format, "dpsc-release")
-  expect_identical(content$version, 1L)
+  expect_identical(content$version, 2L)
+  expect_identical(content$kind, "dp_release")
 })

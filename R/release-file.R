@@ -1,0 +1,396 @@
+# Files of releases: one format for whatever was released, checked by planning again. What is in
+# them is RELEASED or PUBLIC.
+
+#' Write and read a release
+#'
+#' A release holds noisy statistics and public facts only, so it may be published. It is written as
+#' JSON with 17 significant digits: what is read back is identical.
+#'
+#' `read_release()` trusts nothing that follows from public facts: it plans again from the file's
+#' facts (sizes, bounds, budget, options), and steps, noise, costs and promise must be those of the
+#' file. Every field has a mark besides. So damage and careless edits are noticed, and the error
+#' names the field. **It is no proof of origin**: somebody who recomputes every part, or invents the
+#' statistics, cannot be caught without a signature. Get releases from somebody you trust, or sign
+#' the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with each other.
+#'
+#' @param release (`dp_release`, or a fit by [dp_synth()], [dp_lm()] or [dp_glm()])\cr a release, a
+#'   fit, whose release is written, or a regression with its release. One that is NOT PRIVATE (no
+#'   noise, noise from a seed, or a guarantee that does not hold) is refused, unless
+#'   `allow_not_private` says otherwise.
+#' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
+#'   the old file or the new one, never half of one.
+#' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
+#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or the
+#'   regression that was written.
+#' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
+#'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
+#'   `dpsc_error_argument`.
+#' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
+#' release <- dp_release(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 2, bounds = c(-1, 1)
+#' )
+#' path <- tempfile(fileext = ".json")
+#' write_release(release, path)
+#' dp_synth(read_release(path), target = panel$target)
+#' @export
+write_release <- function(release, path, allow_not_private = FALSE) {
+  UseMethod("write_release")
+}
+
+#' @rdname write_release
+#' @export
+write_release.default <- function(release, path, allow_not_private = FALSE) {
+  call <- public_call("write_release")
+  if (inherits(release, "dp_pdp")) {
+    abort(c(
+      "Privacy losses of donors are for the curator only and are not written.",
+      x = "They are computed from the donors' data without noise; no guarantee covers them.",
+      i = "Write the release. {.fn pdp_bound} gives what may be published about losses."
+    ), "release", call)
+  }
+  rlang::check_installed("jsonlite", "to write a release.")
+  kind <- intersect(class(release), file_kinds)
+  if (!length(kind)) {
+    abort(c(
+      "{.arg release} must come from {.fn dp_release}, or be a fit by {.fn dp_synth}, \\
+       {.fn dp_lm} or {.fn dp_glm}.",
+      x = "It is {describe(release)}.",
+      i = if (is.list(release) && !is.object(release)) {
+        paste(
+          "A regression is written whole, {.code write_release(fit, path)}, and not its",
+          "{.code $release}."
+        )
+      }
+    ), "argument", call)
+  }
+  if (!is.null(release$groups)) {
+    abort(c(
+      "A union of groups is not written.",
+      i = "Write the releases of its groups, and put them together with {.fn combine_releases}."
+    ), "release", call)
+  }
+  check_given(missing(path), "path", "the file to write", call)
+  check_path(path, call)
+  check_publishable(release$privacy, allow_not_private, call)
+  parts <- file_parts(release)
+  parts$privacy[c("looked", "doubt")] <- NULL
+  write_json(list(
+    format = file_format, version = file_version, kind = kind, release = to_json(parts),
+    marks = field_marks(parts)
+  ), path, call)
+}
+
+#' @export
+write_release.dp_synth <- function(release, path, allow_not_private = FALSE) {
+  check_given(missing(path), "path", "the file to write", public_call("write_release"))
+  if (release$release$calibration == "none") {
+    abort(c(
+      "A fit by estimator {.val {release$estimator}} has no release: it is of raw donors.",
+      i = "{.fn saveRDS} keeps it, donors included."
+    ), "release", public_call("write_release"))
+  }
+  write_release.default(release$release, path, allow_not_private)
+}
+
+#' @export
+write_release.dp_cohorts <- write_release.dp_synth
+
+#' Is what shall be written private, or meant not to be?
+#' @noRd
+check_publishable <- function(privacy, allow_not_private, call) {
+  if (!privacy$holds && !check_flag(allow_not_private, call = call)) {
+    reason <- privacy$reason
+    abort(c(
+      "This release is NOT PRIVATE.", x = "Because {reason}.",
+      i = "To write it all the same, say {.code allow_not_private = TRUE}."
+    ), "release", call)
+  }
+}
+
+#' Write content to a draft, then move it: a crash leaves the old file or the new one
+#' @noRd
+write_json <- function(content, path, call) {
+  rlang::check_installed("jsonlite", "to write a release.")
+  check_path(path, call)
+  text <- jsonlite::toJSON(content,
+    auto_unbox = TRUE, null = "null", na = "null", json_verbatim = TRUE, pretty = TRUE
+  )
+  draft <- tempfile(basename(path), dirname(path))
+  on.exit(unlink(draft))
+  written <- tryCatch(
+    {
+      writeLines(enc2utf8(text), draft, useBytes = TRUE)
+      file.rename(draft, path)
+    },
+    error = function(e) FALSE, warning = function(w) FALSE
+  )
+  if (!written) {
+    abort(c("The file could not be written.", x = "{.file {path}}"), "release", call)
+  }
+  invisible(path)
+}
+
+#' @rdname write_release
+#' @export
+read_release <- function(path) {
+  call <- public_call("read_release")
+  check_given(missing(path), "path", "the file to read", call)
+  rlang::check_installed("jsonlite", "to read a release.")
+  check_path(path, call)
+  fail <- function(problem) {
+    abort(c(
+      "{.file {path}} is not a release that can be read.", x = "{problem}"
+    ), "release", call)
+  }
+  if (!file.exists(path)) fail("There is no such file.")
+  content <- tryCatch(
+    jsonlite::fromJSON(path, simplifyVector = FALSE),
+    error = function(e) NULL, warning = function(w) NULL
+  )
+  if (is.null(content)) fail("It is not valid JSON; was it cut short?")
+  if (!is.list(content)) fail("It is some other JSON.")
+  object_of_file(content, fail)
+}
+
+#' The object of a file's content; calls `fail` with a reason where there is none
+#'
+#' What follows from public facts is not read: the object is made again from facts and released
+#' numbers, by the plan that made it, and the file must say the same.
+#' @noRd
+object_of_file <- function(content, fail) {
+  file <- current_content(content, fail)
+  changed <- if (!file$old) changed_field(file$marks, file$parts)
+  if (!is.null(changed)) fail(paste0("Its field ", changed, " is not what was written."))
+  object <- file_object(structure(file$parts, class = file$kind), fail)
+  known <- known_release(object)
+  other <- file_difference(file, object)
+  # What is known to fail now is written as such.
+  if (identical(other, "privacy$holds")) other <- file_difference(file, known)
+  if (!is.null(other)) {
+    fail(paste0("Its field ", other, " is not what follows from its public facts."))
+  }
+  known
+}
+
+#' What is written of an object: a list of plain values. PUBLIC and RELEASED.
+#' @noRd
+file_parts <- function(x) {
+  UseMethod("file_parts")
+}
+
+#' The object again, from facts and released numbers among what [file_parts()] wrote
+#' @param parts (`list`)\cr of class `kind`.
+#' @param fail (`function`)\cr called with a reason where they do not fit together.
+#' @noRd
+file_object <- function(parts, fail) {
+  UseMethod("file_object")
+}
+
+#' @export
+file_parts.dp_release <- function(x) unclass(x)
+
+#' @export
+file_object.dp_release <- function(parts, fail) {
+  release <- structure(parts, class = "dp_release")
+  problem <- release_problem(release)
+  if (!is.null(problem)) fail(problem)
+  promise <- read_promise(release)
+  release$privacy[names(promise)] <- promise
+  # What is known of its version is known now, not when it was written.
+  release$privacy[c("looked", "doubt")] <- NULL
+  if (is.null(release$asked) || at_most_version(release$privacy$version, last_other_plan)) {
+    return(release)
+  }
+  tryCatch(suppressWarnings(planned_again(release)), error = function(e) {
+    fail("Its public facts have no plan.")
+  })
+}
+
+# The last version whose plans are not today's: what it wrote can only be added up. Whoever changes
+# a plan raises it.
+last_other_plan <- "0.2.0"
+
+#' A release whose settings and privacy record are those that its facts and its mechanism's plan say
+#' @noRd
+planned_again <- function(release) {
+  public <- public_again(release)
+  plan <- release_mechanism(public)$plan(public)
+  settings <- mechanisms()[[release$method]]$settings(public, plan)
+  # Moments serve any penalty.
+  if (gives_moments(release$method)) settings["lambda"] <- list(release$settings$lambda)
+  promise <- guarantee(public, plan, release$privacy$assumes)
+  made <- c(list(
+    private = public$private, rho = plan$cost$rho %||% NA_real_, steps = plan$steps,
+    neighbours = neighbours_of(public$treated, !is.null(release$panel$donor_names))
+  ), promise)
+  release$settings <- settings
+  release$privacy[names(made)] <- made
+  release$asked["y"] <- list(scaled_pre(public$target, public$bounds))
+  s <- release$statistics
+  if (public$private && gives_moments(release$method)) {
+    release$statistics[c("pre", "demean")] <- plan$features[c("pre", "demean")]
+  }
+  if (!is.null(s$target)) release$statistics$target$pre <- public$y
+  if (!is.null(s$monitor)) release$statistics$monitor$target <- public$y
+  release
+}
+
+scaled_pre <- function(target, bounds) {
+  pre <- seq_along(target)
+  drop(to_scale(matrix(target, 1L), bounds, pre))
+}
+
+#' The facts that a plan is made of
+#' @noRd
+public_again <- function(release) {
+  asked <- release$asked
+  first <- base_release(release)
+  scale <- release_scale(first)
+  privacy <- release$privacy
+  control <- c(asked$control, rng = privacy$rng)
+  c(first$panel[c("n", "T0", "T1")], asked[c("target", "y", "size", "estimator", "dates")], list(
+    method = release$method, calibration = release$calibration, epsilon = privacy$epsilon,
+    private = is.finite(privacy$epsilon), delta = privacy$delta, bounds = scale,
+    half = scale$half, control = control, treated = first$panel$treated,
+    covariates = first$panel$covariates, monitor = release$statistics$monitor$announced
+  ))
+}
+
+# Versions -----------------------------------------------------------------------------------------
+
+file_format <- "dpsc-release"
+file_version <- 2L
+# What has a file.
+file_kinds <- c("dp_release", "dp_lm", "dp_glm")
+
+#' A file's content as the current version writes it
+#' @return A list: `kind`, `parts`, `marks`, and `old` (flag: it was upgraded).
+#' @noRd
+current_content <- function(content, fail) {
+  is_string <- function(x) is.character(x) && length(x) == 1L
+  first <- if (is_string(content$format)) first_formats()[[content$format]]
+  if (is.null(first)) fail("It is some other JSON.")
+  if (identical(content$version, 1L)) {
+    return(list(
+      kind = first$kind, old = TRUE,
+      parts = first$upgrade(parsed_parts(content[[first$part]], fail))
+    ))
+  }
+  if (!identical(content$version, file_version) || content$format != file_format) {
+    fail("It was written by another version of the package.")
+  }
+  if (!is_string(content$kind) || !content$kind %in% file_kinds) fail("It holds an unknown kind.")
+  list(
+    kind = content$kind, parts = parsed_parts(content$release, fail), marks = content$marks,
+    old = FALSE
+  )
+}
+
+parsed_parts <- function(part, fail) {
+  parts <- tryCatch(from_json(part), error = function(e) NULL, warning = function(w) NULL)
+  if (!is.list(parts)) fail("A value has an unknown type.")
+  parts
+}
+
+#' From version 1, of 0.1.0 and 0.2.0, which had a format for each of three kinds and no marks
+#' @noRd
+first_formats <- function() {
+  list(
+    `dpsc-release` = list(kind = "dp_release", part = "release", upgrade = identity),
+    `dpsc-regression` = list(kind = "dp_lm", part = "regression", upgrade = identity),
+    `dpsc-glm` = list(kind = "dp_glm", part = "model", upgrade = function(parts) {
+      # The delta that was given stood where that of the promise stands.
+      if (is.list(parts$privacy)) {
+        parts["delta"] <- list(parts$privacy$delta)
+        parts$privacy$delta <- NULL
+      }
+      parts
+    })
+  )
+}
+
+# Marks and differences ----------------------------------------------------------------------------
+
+#' A mark for each field, by which damage and careless edits are found, and where
+#' @return A named list of strings.
+#' @noRd
+field_marks <- function(parts) {
+  lapply(fields_of(parts), function(field) {
+    rlang::hash(enc2utf8(paste(unlist(to_json(field)), collapse = "\n")))
+  })
+}
+
+fields_of <- function(parts) {
+  inner <- lapply(names(parts), function(name) {
+    part <- parts[[name]]
+    if (!is.list(part) || is.data.frame(part) || !length(names(part))) {
+      return(stats::setNames(list(part), name))
+    }
+    stats::setNames(part, paste0(name, "$", names(part)))
+  })
+  do.call(c, inner)
+}
+
+#' @return The first field that is not as its mark says, or `NULL`.
+#' @noRd
+changed_field <- function(marks, parts) {
+  found <- field_marks(parts)
+  names <- union(names(found), names(marks))
+  same <- vapply(names, function(name) identical(found[[name]], marks[[name]]), NA)
+  if (!all(same)) names[!same][[1L]]
+}
+
+# The package's own words, which a later version may put better.
+file_words <- c("privacy$theorem", "privacy$reason")
+
+#' The first field in which a file says something else than the object that was made from it
+#'
+#' Of an upgraded file the fields are compared that it has.
+#' @noRd
+file_difference <- function(file, object) {
+  made <- file_parts(object)
+  made$privacy[c("looked", "doubt")] <- NULL
+  file$parts$privacy[c("looked", "doubt")] <- NULL
+  difference(file$parts, made, NULL, file$old)
+}
+
+difference <- function(said, made, name, old) {
+  if (isTRUE(name %in% file_words)) {
+    return(NULL)
+  }
+  if (!is.list(said) || !is.list(made)) {
+    return(if (!same_values(said, made)) name %||% "release")
+  }
+  fields <- names(said) %||% names(made)
+  if (is.null(fields)) {
+    if (length(said) != length(made)) return(name)
+    fields <- seq_along(said)
+  } else if (!old) {
+    fields <- union(fields, names(made))
+  }
+  for (field in fields) {
+    inner <- if (is.numeric(field)) paste0("[[", field, "]]") else paste0("$", field)
+    full <- sub("^[$]", "", paste0(name, inner))
+    other <- difference(said[[field]], made[[field]], full, old)
+    if (!is.null(other)) return(other)
+  }
+}
+
+#' Equal, numbers up to what another machine may compute
+#' @noRd
+same_values <- function(x, y) {
+  if (!is.numeric(x) || !is.numeric(y)) {
+    return(identical(as.vector(x), as.vector(y)))
+  }
+  x <- as.double(x)
+  y <- as.double(y)
+  near <- abs(x - y) <= read_tolerance * pmax(abs(x), abs(y))
+  length(x) == length(y) && identical(is.na(x), is.na(y)) && all(near | x == y, na.rm = TRUE)
+}
+
+check_path <- function(path, call) {
+  if (!(is.character(path) && length(path) == 1L && !is.na(path) && nzchar(path))) {
+    abort(c("{.arg path} must name one file.", x = "It is {describe(path)}."), "argument", call)
+  }
+}

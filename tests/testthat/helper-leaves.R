@@ -1,0 +1,56 @@
+# Every number, string and flag of a release's file, changed one at a time.
+
+# Leaves of the content of a file: where they are, as `at` (for `[[`) and in words.
+file_leaves <- function(node, at = list(), name = "") {
+  if (is.list(node) && !is.null(node$type) && node$type %in% c("list", "table")) {
+    named <- unlist(node$names)
+    parts <- lapply(seq_along(node$values), function(i) {
+      own <- if (length(named)) paste0(name, "$", named[[i]]) else paste0(name, "[[", i, "]]")
+      file_leaves(node$values[[i]], c(at, "values", i), own)
+    })
+    return(do.call(c, parts))
+  }
+  if (is.list(node) && !is.null(node$type)) {
+    return(lapply(seq_along(node$values), function(i) {
+      list(at = c(at, "values", i), name = paste0(name, "[", i, "]"), type = node$type)
+    }))
+  }
+  if (!is.list(node)) {
+    return(if (!is.null(node)) list(list(at = at, name = name, type = typeof(node))))
+  }
+  do.call(c, lapply(names(node), function(field) {
+    file_leaves(node[[field]], c(at, field), paste0(name, "$", field))
+  }))
+}
+
+leaf_at <- function(node, at) if (length(at)) leaf_at(node[[at[[1L]]]], at[-1L]) else node
+
+with_leaf <- function(node, at, value) {
+  if (!length(at)) {
+    return(value)
+  }
+  node[at[[1L]]] <- list(with_leaf(node[[at[[1L]]]], at[-1L], value))
+  node
+}
+
+# Another value of the same type; a missing one becomes one that is there.
+tampered <- function(value, type) {
+  if (is.null(value) || identical(value, "NA")) {
+    return(switch(type, logical = TRUE, character = "tampered", 1))
+  }
+  if (type == "integer") return(value + 1L)
+  if (type == "double") return(if (is.numeric(value)) value * 1.25 + (value == 0) else 1.5)
+  if (is.logical(value)) return(!value)
+  paste0(value, "x")
+}
+
+# The work of somebody who edits a file and knows of its marks.
+mark_anew <- function(path) {
+  content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
+  none <- function(e) NULL
+  parts <- tryCatch(from_json(content$release), error = none, warning = none)
+  content$marks <- if (is.list(parts)) tryCatch(field_marks(parts), error = none)
+  jsonlite::write_json(content, path,
+    auto_unbox = TRUE, null = "null", na = "null", digits = I(17)
+  )
+}
