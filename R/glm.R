@@ -11,9 +11,10 @@
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
 #' wide. Rows far from the middle weigh less, by a function of the regressors alone, which keeps the
-#' estimates consistent. A ridge that the proof needs, of size 2 R^2 / epsilon with R^2 one more
-#' than
-#' the number of columns, draws slopes towards zero when people are few.
+#' estimates consistent. How far is decided by the rarest value of a 0/1 regressor or level of a
+#' factor that the noise leaves, by its released share. A ridge that the proof needs, of size
+#' 2 R^2 / epsilon with R that limit (R^2 is one more than the number of columns, or what a rare
+#' group's rows need), draws slopes towards zero when people are few.
 #'
 #' A logistic loss bends least where its slope is largest. Once the ridge is that large, the
 #' curvature of one person's loss costs nearly nothing beside its slope, and the whole budget is

@@ -12,6 +12,9 @@
 #' @param epsilon (`numeric`)\cr privacy losses.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param numbers (`count`)\cr of the variables, how many are numbers (and not factors).
+#' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
+#'   regressor, or a level of a factor, is expected to have: `longer` and `identified` are those of
+#'   its coefficient then.
 #' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, standard errors with
 #'   privacy over those without; `identified`: will slopes be? `located`: will medians be found, so
 #'   that bounds may be wide? PUBLIC.
@@ -19,11 +22,12 @@
 #' @examples
 #' dp_plan_glm(c(1000, 10000, 1e5), p = 5, epsilon = c(0.5, 1))
 #' @export
-dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p) {
+dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p, share = 0.5) {
   call <- public_call("dp_plan_glm")
   p <- check_count(p, 1, 500, call = call)
   numbers <- check_count(numbers, 0, 500, call = call)
   delta <- check_number(delta, 0, 1, open = c("min", "max"), call = call)
+  share <- check_number(share, 0, 0.5, open = "min", call = call)
   for (given in list(n, epsilon)) {
     if (!is.numeric(given) || !length(given) || !all(is.finite(given)) || any(given <= 0)) {
       abort("{.arg n} and {.arg epsilon} must be positive numbers.", "argument", call)
@@ -31,15 +35,16 @@ dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p) {
   }
   cells <- expand.grid(n = n, epsilon = epsilon)
   rows <- Map(function(n, epsilon) {
-    plan_logistic_row(n, p, epsilon, delta, numbers)
+    plan_logistic_row(n, p, epsilon, delta, numbers, share)
   }, cells$n, cells$epsilon)
   cbind(cells, do.call(rbind, rows))
 }
 
 #' Mean curvature a row of a logistic model is about .17 in whitened coordinates, weights included;
-#' first-order noise is short by the core's 1.2 (measured: bench/glm.R).
+#' first-order noise is short by the core's 1.2 (measured: bench/glm.R). Rows of a rare group are as
+#' long as the limit, or weigh less by the square.
 #' @noRd
-plan_logistic_row <- function(n, p, epsilon, delta, numbers) {
+plan_logistic_row <- function(n, p, epsilon, delta, numbers, share) {
   given <- seq_len(p)
   variables <- rep(list(list(centre = 0, half = 1)), p + 1)
   facts <- list(
@@ -56,13 +61,16 @@ plan_logistic_row <- function(n, p, epsilon, delta, numbers) {
     return(data.frame(longer = Inf, identified = FALSE, located = FALSE))
   }
   d <- p + 1
-  told <- 0.17 * n
-  noise <- 1.2 * (d + 1) * (2 * sqrt(d) / plan$reach)^2
-  # The information's own noise: rows of length sqrt(d) / 2.
+  group <- 1 + (1 - share) / share + p - 1
+  square <- min(group, max(d, plan$longest^2))
+  weight <- square / group
+  told <- 0.17 * n * weight
+  noise <- 1.2 * (d + 1) * (2 / plan$reach)^2 * square
+  # The information's own noise: rows of half the limit.
   mu <- plan$steps$mu[plan$steps$step == "information"]
-  doubt <- 2.5 * sqrt(2) * d / 4 / mu
+  doubt <- 2.5 * sqrt(2) * square / 4 / mu
   data.frame(
-    longer = sqrt(1 + noise / told),
-    identified = told - doubt > plan$identified.from * d / plan$c, located = plan$located
+    longer = sqrt(1 + noise / told / weight),
+    identified = told - doubt > plan$identified.from * square / plan$c, located = plan$located
   )
 }

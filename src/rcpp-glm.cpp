@@ -67,7 +67,7 @@ Rcpp::List from_release(const dpsc::glm_release& r) {
   return Rcpp::List::create(
       _["median"] = as_vector(r.location.median), _["scale"] = as_vector(r.location.scale),
       _["rounds"] = rounds, _["centre"] = as_vector(r.frame.centre), _["whiten"] = r.frame.whiten,
-      _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
+      _["limit"] = r.limit, _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
       _["theta"] = as_vector(r.theta), _["out.sd"] = r.out_sd, _["information"] = r.information,
       _["information.sd"] = r.information_sd);
 }
@@ -78,6 +78,9 @@ dpsc::glm_release as_release(const Rcpp::List& x) {
   const auto centre = Rcpp::as<Eigen::VectorXd>(x["centre"]);
   r.frame = {centre, Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
              Eigen::VectorXd(Eigen::VectorXd::Zero(centre.size())), 0.0};
+  // Releases up to 0.3.0 had the least limit.
+  r.limit = x.containsElementNamed("limit") ? Rcpp::as<double>(x["limit"])
+                                            : dpsc::row_limit(centre.size() + 1);
   r.span = Rcpp::as<double>(x["span"]);
   r.ridge = Rcpp::as<double>(x["ridge"]);
   r.kappa = Rcpp::as<double>(x["kappa"]);
@@ -106,7 +109,8 @@ Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
       _["steps"] = as_steps(plan.records), _["located"] = plan.location.made,
       _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
       _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
-      _["caps"] = plan.caps, _["identified.from"] = dpsc::identified_from(known),
+      _["caps"] = plan.caps, _["longest"] = plan.longest,
+      _["identified.from"] = dpsc::identified_from(known),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
           _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information));

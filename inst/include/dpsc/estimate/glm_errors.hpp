@@ -16,6 +16,15 @@
 
 namespace dpsc {
 
+/// What released moments say of columns with two values, in standardised units. RELEASED.
+struct rare_columns {
+  Eigen::VectorXd centre;
+  Eigen::MatrixXd back;  // from whitened coordinates to columns
+  Eigen::VectorXd share, rare, common;
+
+  bool any() const { return share.size() > 0 && share.maxCoeff() > 0.0; }
+};
+
 /// What errors are made of, in whitened coordinates. RELEASED.
 struct glm_facts_released {
   glm_family family;
@@ -25,6 +34,8 @@ struct glm_facts_released {
   Eigen::MatrixXd information;  // noisy; empty: none was paid for
   double information_sd = 0.0;  // of its diagonal; off it, by sqrt 2 less
   Eigen::MatrixXd penalty;      // of squares that were asked for; empty: none
+  double limit = 0.0;           // of rows
+  rare_columns rare;
 };
 
 /// Theta with its first-order shrinkage undone, and its covariances in parts. RELEASED.
@@ -59,37 +70,87 @@ class public_engine {
   std::uint64_t state_ = 20;
 };
 
-/// Under standard normal regressors, the model and the weights: variance of the score over the
-/// information, and the information itself a row.
+/// Under regressors with the released moments, the model and the weights: variance of the score
+/// over the information, and the information itself a row.
 struct surrogate {
   double ratio;
   Eigen::MatrixXd information;  // a row
   Eigen::MatrixXd weighted;     // E w xi xi', a row
+  Eigen::MatrixXd score;        // covariance of the score, a row
 };
 
-inline surrogate normal_surrogate(const glm_family& family, const Eigen::VectorXd& theta) {
+/// What a standard normal exceeds with this chance, at most one half.
+inline double upper_normal(double chance) {
+  double low = 0.0, high = 40.0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2.0;
+    (std::erfc(middle / std::sqrt(2.0)) / 2.0 > chance ? low : high) = middle;
+  }
+  return low;
+}
+
+/// A normal row; columns with two values have them in their shares, and about the same
+/// correlations.
+inline void draw_row(const rare_columns& rare, const Eigen::VectorXd& cut,
+                     const Eigen::MatrixXd& whiten, public_engine& engine, Eigen::VectorXd& xi) {
+  xi[0] = 1.0;
+  for (Eigen::Index j = 1; j < xi.size(); ++j) xi[j] = standard_normal(engine);
+  if (!rare.any()) return;
+  Eigen::VectorXd x = rare.back * xi.tail(cut.size());
+  for (Eigen::Index k = 0; k < cut.size(); ++k) {
+    if (!(rare.share[k] > 0.0)) continue;
+    const double to = rare.rare[k] > rare.common[k] ? x[k] : -x[k];
+    x[k] = (to > cut[k] ? rare.rare[k] : rare.common[k]) - rare.centre[k];
+  }
+  xi.tail(cut.size()) = whiten.transpose() * x;
+}
+
+inline surrogate draw_surrogate(const glm_facts_released& f) {
   public_engine engine;
-  const Eigen::Index d = theta.size();
-  constexpr int draws = 2000;
-  surrogate out{0.0, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d)};
+  const Eigen::Index d = f.theta.size();
+  const Eigen::VectorXd deviation = f.rare.back.rowwise().norm();
+  Eigen::VectorXd cut = Eigen::VectorXd::Zero(d - 1);
+  for (Eigen::Index k = 0; k + 1 < d; ++k)
+    if (f.rare.share[k] > 0.0) cut[k] = deviation[k] * upper_normal(f.rare.share[k]);
+  const Eigen::MatrixXd whiten = f.rare.back.partialPivLu().inverse().transpose();
+  const int draws = f.rare.any() && d < 50 ? 20000 : 2000;
+  const Eigen::MatrixXd zero = Eigen::MatrixXd::Zero(d, d);
+  surrogate out{0.0, zero, zero, zero};
   double score = 0.0, information = 0.0;
   Eigen::VectorXd xi(d);
   for (int i = 0; i < draws; ++i) {
-    xi[0] = 1.0;
-    for (Eigen::Index j = 1; j < d; ++j) xi[j] = standard_normal(engine);
-    const double length = xi.squaredNorm(), w = mallows_weight(length, row_limit(d));
-    const double t = xi.dot(theta);
+    draw_row(f.rare, cut, whiten, engine, xi);
+    const double length = xi.squaredNorm(), w = mallows_weight(length, f.limit);
+    const double t = xi.dot(f.theta);
     // Gaussian: curvature does not depend on the row under the model.
-    const double k = family.kind == glm_kind::gaussian ? 1.0 : family.curvature(t, 0.0);
+    const double k = f.family.kind == glm_kind::gaussian ? 1.0 : f.family.curvature(t, 0.0);
     score += w * w * k * length;
     information += w * k * length;
     out.information.selfadjointView<Eigen::Lower>().rankUpdate(xi, w * k / draws);
     out.weighted.selfadjointView<Eigen::Lower>().rankUpdate(xi, w / draws);
+    out.score.selfadjointView<Eigen::Lower>().rankUpdate(xi, w * w * k / draws);
   }
   out.ratio = score / information;
-  out.information = Eigen::MatrixXd(out.information.selfadjointView<Eigen::Lower>());
-  out.weighted = Eigen::MatrixXd(out.weighted.selfadjointView<Eigen::Lower>());
+  for (Eigen::MatrixXd* m : {&out.information, &out.weighted, &out.score})
+    *m = Eigen::MatrixXd(m->selfadjointView<Eigen::Lower>());
   return out;
+}
+
+inline Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(x);
+  const Eigen::VectorXd values =
+      spectrum.eigenvalues().array().max(1e-12 * spectrum.eigenvalues().maxCoeff()).pow(power);
+  return spectrum.eigenvectors() * values.asDiagonal() * spectrum.eigenvectors().transpose();
+}
+
+/// What turns an information matrix H into the covariance of the score, H^1/2 times it times H^1/2.
+/// Where no group is rare one ratio serves all directions.
+inline Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model) {
+  const Eigen::Index d = f.theta.size();
+  if (!f.rare.any() || !(f.limit > row_limit(d) * (1.0 + 1e-9)))
+    return model.ratio * Eigen::MatrixXd::Identity(d, d);
+  const Eigen::MatrixXd root = symmetric_root(model.information, -0.5);
+  return root * model.score * root;
 }
 
 /// Eigenvalues drawn towards their mean by as much as the noise spreads them, none below a share of
@@ -118,8 +179,8 @@ inline Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::Mat
   return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;
 }
 
-inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, double score,
-                      glm_covariance& out) {
+inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H,
+                      const Eigen::MatrixXd& shape, glm_covariance& out) {
   const Eigen::Index d = f.theta.size();
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
@@ -136,7 +197,8 @@ inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, dou
   const Eigen::MatrixXd hidden = size * middle * whole.ldlt().solve(I);
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
                  left * hidden * left.transpose();
-  out.sampling += undo * (score * H) * undo.transpose();
+  const Eigen::MatrixXd root = symmetric_root(H, 0.5);
+  out.sampling += undo * (root * shape * root) * undo.transpose();
 }
 
 }  // namespace glm_detail
@@ -146,9 +208,9 @@ constexpr int information_redraws = 40;
 inline glm_covariance glm_errors(const glm_facts_released& f) {
   using namespace glm_detail;
   const Eigen::Index d = f.theta.size();
-  const surrogate model = normal_surrogate(f.family, f.theta);
+  const surrogate model = draw_surrogate(f);
   Eigen::MatrixXd expected = f.n * model.information;
-  double score = model.ratio;
+  Eigen::MatrixXd score = score_shape(f, model);
   const bool released = f.information.size() > 0;
   if (f.family.kind == glm_kind::gaussian) {
     // (slope / tau)^2 = 1 - curvature: the mean curvature tells the score's variance.

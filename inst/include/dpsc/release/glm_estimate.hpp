@@ -13,6 +13,7 @@
 #include "../solver/glm_linear.hpp"
 #include "../solver/glm_prox.hpp"
 #include "glm_plan.hpp"
+#include "glm_radius.hpp"
 
 namespace dpsc {
 
@@ -21,6 +22,7 @@ struct glm_release {
   lm_location location;
   std::vector<whitening_round> rounds;
   lm_frame frame;
+  double limit = 0.0;  // of rows
   double span = 1.0, ridge = 0.0, kappa = 0.0;
   Eigen::VectorXd theta;  // in the frame; intercept first
   double out_sd = 0.0;
@@ -135,7 +137,9 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
                            release.theta,
                            release.information,
                            release.information_sd,
-                           {}};
+                           {},
+                           release.limit,
+                           rare_columns_of(facts.design, release.location, release.frame)};
   const Eigen::Index p = facts.design.p();
   Eigen::VectorXd sd;
   const slope_units slopes = standardise_slopes(units, sd);

@@ -82,9 +82,10 @@ struct glm_plan {
   std::vector<double> caps;
   double accuracy_mu = 0.0, accuracy_epsilon = 0.0;
   information_step information;
-  double rho = 0.0;    // of all steps but the objective
-  double reach = 0.0;  // 2 units / kappa
-  double c = 0.0;      // curvature over ridge
+  double longest = 0.0;  // of the limits of rows that the noise leaves
+  double rho = 0.0;      // of all steps but the objective
+  double reach = 0.0;    // 2 units / kappa
+  double c = 0.0;        // curvature over ridge
   double order = std::numeric_limits<double>::quiet_NaN();
   double objective_epsilon = 0.0;  // of pure steps
   std::vector<step_record> records;
@@ -102,6 +103,9 @@ constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
 constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
 constexpr double cap = 0.02, accuracy = 0.001, information = 0.1;
 constexpr double ridge_share = 0.5;  // c over epsilon
+// What rows of the longest limit may cost those of the least one: their ridge, a row, and the doubt
+// about their information. Measured: bench/glm-dummies.R.
+constexpr double ridge_longest = 0.08, doubt_longest = 0.19;
 constexpr double cap_margin = 1.5, cap_quantile = 0.02;
 }  // namespace glm_constants
 
@@ -267,6 +271,18 @@ inline step_record price_objective(const glm_facts& facts, const total_budget& b
   return objective;
 }
 
+/// How long a row may be before the ridge and the noise of the information hide its own group, and
+/// before that noise hides everybody else.
+inline double longest_limit(const glm_facts& facts, const total_budget& budget,
+                            const glm_plan& plan) {
+  using namespace glm_constants;
+  const double ridge = std::sqrt(ridge_longest * facts.n * plan.c);
+  if (!facts.intervals || !budget.gaussian()) return ridge;
+  const double told = doubt_longest * facts.n * budget.mu(information);
+  const double d = static_cast<double>(facts.design.p() + 1);
+  return std::min({ridge, std::sqrt(told), told / (3.0 * std::sqrt(d))});
+}
+
 }  // namespace glm_plan_detail
 
 inline glm_plan plan_glm(const glm_facts& facts) {
@@ -283,6 +299,7 @@ inline glm_plan plan_glm(const glm_facts& facts) {
   // Paid for last, drawn before what looks at its result.
   const step_record objective = price_objective(facts, budget, out);
   out.records.insert(out.records.begin() + before, objective);
+  out.longest = longest_limit(facts, budget, out);
   return out;
 }
 

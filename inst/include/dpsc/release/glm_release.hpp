@@ -16,6 +16,7 @@
 #include "../solver/glm_prox.hpp"
 #include "glm_estimate.hpp"
 #include "glm_plan.hpp"
+#include "glm_radius.hpp"
 
 namespace dpsc {
 
@@ -64,7 +65,7 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
   glm_rows out;
   out.p = design.p();
   out.unit = features.unit();
-  out.limit = row_limit(out.d());
+  out.limit = release.limit;
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd z = features.features(columns.columns(grid)).leftCols(out.p);
     const Eigen::ArrayXd squared = squared_row_norms(z);
@@ -169,6 +170,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
         release_whitening(source, design, out.location, out.frame, round, facts.n, draws, tick));
     out.frame = whiten(out.frame, out.rounds.back());
   }
+  out.limit = glm_limit(facts, plan, out.location, out.frame);
   double largest = 1.0;
   if (facts.kind == glm_kind::poisson) out.span = largest = choose_cap(source, facts, plan, draws);
   if (facts.kind == glm_kind::gaussian) {

@@ -29,7 +29,7 @@ struct glm_rows {
   }
 };
 
-/// Public limit of a row in d = p + 1 coordinates.
+/// Least limit of a row in d = p + 1 coordinates. PUBLIC.
 inline double row_limit(Eigen::Index d) { return std::sqrt(static_cast<double>(d)); }
 
 /// Mallows weight of a row of this squared length: min(q, q^2), q = R / |xi|. R is a hair shorter

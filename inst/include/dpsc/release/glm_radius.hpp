@@ -1,0 +1,50 @@
+// How long a row of a generalised linear model may be: as long as those of the rarest group that
+// the noise leaves. Functions of released moments and public facts. Proof: inst/proofs/glm.md,
+// section 1.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+#include "../estimate/glm_errors.hpp"
+#include "glm_plan.hpp"
+
+namespace dpsc {
+
+/// Columns that take two values, in standardised units: the share of the rarer one (0: no such
+/// column), that value and the other.
+inline rare_columns rare_columns_of(const lm_design& design, const lm_location& location,
+                                    const lm_frame& frame) {
+  const Eigen::Index p = design.p();
+  rare_columns out{frame.centre, frame.whiten.transpose().partialPivLu().inverse(),
+                   Eigen::VectorXd::Zero(p), Eigen::VectorXd::Zero(p), Eigen::VectorXd::Zero(p)};
+  if (frame.whiten.isIdentity(0.0)) return out;  // no moments were released
+  const Eigen::VectorXd variance = out.back.rowwise().squaredNorm();
+  for (Eigen::Index k = 0; k < p; ++k) {
+    out.share[k] = rarer_share(design, location, k, out.centre[k], variance[k]);
+    double low = 0.0, high = 1.0;
+    two_values(design, location, k, low, high);
+    const bool above = out.centre[k] - low < high - out.centre[k];
+    out.rare[k] = above ? high : low;
+    out.common[k] = above ? low : high;
+  }
+  return out;
+}
+
+/// The limit R of a row. Up to the length of a group's rows its information grows with R^2, as the
+/// ridge does, and the noise with R: the rarest group sets it.
+inline double glm_limit(const glm_facts& facts, const glm_plan& plan, const lm_location& location,
+                        const lm_frame& frame) {
+  const double p = static_cast<double>(facts.design.p());
+  const rare_columns columns = rare_columns_of(facts.design, location, frame);
+  double square = p + 1.0;
+  for (Eigen::Index k = 0; k < facts.design.p(); ++k)
+    if (columns.share[k] > 0.0)
+      square = std::max(square,
+                        1.0 + group_square(columns.share[k], columns_within(facts.design, k), p));
+  return std::sqrt(std::min(square, std::max(p + 1.0, plan.longest * plan.longest)));
+}
+
+}  // namespace dpsc

@@ -1,0 +1,75 @@
+# dp_glm() with groups that few people are in: inst/proofs/glm.md, sections 1 and 6.
+
+rare_people <- function(n, share) {
+  data <- data.frame(t = stats::runif(n) < share, a = stats::rnorm(n))
+  data$y <- as.double(stats::runif(n) < stats::plogis(-0.5 + 0.5 * data$t - 0.5 * data$a))
+  data
+}
+
+rare_bounds <- list(y = c(0, 1), t = c(FALSE, TRUE), a = c(-9, 9))
+
+test_that("a rare dummy's slope is nearly as good as glm()'s, and so are its errors", {
+  runs <- if (is_audit()) 60 else 20
+  found <- vapply(seq_len(runs), function(seed) {
+    data <- withr::with_seed(seed, rare_people(20000, 0.03))
+    raw <- stats::glm(y ~ t + a, stats::binomial(), data)
+    fit <- seeded_glm(y ~ t + a, data, "binomial", epsilon = 1, bounds = rare_bounds, seed = seed)
+    error <- (stats::coef(fit) - c(-0.5, 0.5, -0.5))[-1L]
+    se <- sqrt(diag(vcov(fit)))[-1L]
+    least <- sqrt(diag(stats::vcov(raw)))[-1L]
+    c(
+      error = mean((error / least)^2), covers = mean(abs(error) < 2 * se),
+      wide = se[[1L]] / least[[1L]], known = all(fit$identified)
+    )
+  }, numeric(4))
+  expect_lt(sqrt(mean(found["error", ])), 1.5)
+  expect_lt(stats::median(found["wide", ]), 2)
+  expect_gt(mean(found["covers", ]), 0.85)
+  expect_identical(mean(found["known", ]), 1)
+})
+
+test_that("rows are as long as the released share asks for, and no row passes the limit", {
+  data <- withr::with_seed(2, rare_people(20000, 0.03))
+  facts <- function(n, intervals = TRUE) {
+    columns <- lm_columns(y ~ t + a, rare_bounds, NULL, glm_families()$binomial$outcome)
+    list(
+      n = n, epsilon = 1, delta = 1e-6, design = lm_design(columns), family = "binomial",
+      upper = 1, intervals = intervals
+    )
+  }
+  table <- lm_table(
+    lm_columns(y ~ t + a, rare_bounds, NULL, glm_families()$binomial$outcome), data, TRUE, NULL
+  )
+  release <- withr::with_seed(1, glm_audit_cpp(table, facts(20000), c(1, 2, 3), "R", NULL)$release)
+  share <- (release$centre[[1L]] + 1) / 2
+  expect_equal(release$limit^2, 1 + (1 - share) / share + 1, tolerance = 1e-8)
+  expect_equal(release$ridge, release$limit^2 / 0.5, tolerance = 1e-12)
+  rows <- glm_rows_cpp(table, facts(20000), release)
+  long <- sqrt(rowSums(rows$x^2))
+  expect_lte(max(rows$weight * long), rows$limit)
+  expect_lte(max(rows$weight * long^2), rows$limit^2)
+  expect_identical(rows$limit, release$limit)
+  # What the noise does not leave is not asked for; the longest limit is public.
+  longest <- vapply(c(500, 2000, 20000), function(n) glm_plan_cpp(facts(n))$longest, 0)
+  expect_true(all(diff(longest) > 0))
+  expect_lte(release$limit, longest[[3L]])
+})
+
+test_that("a plan tells what a share costs", {
+  plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
+    dp_plan_glm(20000, 2, numbers = 1, share = share)$longer
+  }, 0)
+  expect_true(all(diff(plans) > 0))
+  expect_identical(dp_plan_glm(20000, 2, numbers = 1)$longer, plans[[1L]])
+  expect_false(dp_plan_glm(2000, 1, numbers = 0, share = 0.01)$identified)
+  expect_error(dp_plan_glm(100, 2, share = 0.6), class = "dpsc_error_argument")
+})
+
+test_that("a release without a limit of its rows has the least one", {
+  data <- withr::with_seed(3, rare_people(5000, 0.5))
+  fit <- suppressWarnings(seeded_glm(y ~ a, data, "binomial", epsilon = 1, bounds = rare_bounds))
+  old <- fit
+  old$release$limit <- NULL
+  expect_identical(estimate_glm(old)$coefficients, fit$coefficients)
+  expect_identical(fit$release$limit, sqrt(2))
+})
