@@ -79,15 +79,22 @@ lm_plan plan_lm(const lm_facts& facts) {
   return out;
 }
 
+void two_values(const lm_design& design, const lm_location& location, Eigen::Index k, double& low,
+                double& high) {
+  const lm_column& column = design.columns[static_cast<std::size_t>(k)];
+  low = 0.0;
+  high = 1.0;
+  if (!column.is_variable()) return;
+  const int j = column.variables[0];
+  low = (-1.0 - location.median[j]) / location.scale[j];
+  high = (1.0 - location.median[j]) / location.scale[j];
+}
+
 double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
                    double mean, double variance) {
   const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-  double low = 0.0, high = 1.0;
-  if (column.is_variable()) {
-    const int j = column.variables[0];
-    low = (-1.0 - location.median[j]) / location.scale[j];
-    high = (1.0 - location.median[j]) / location.scale[j];
-  }
+  double low, high;
+  two_values(design, location, k, low, high);
   const bool known = design.of_indicators(k);
   if (!known && (!column.is_variable() || variance < two_valued * (mean - low) * (high - mean)))
     return 0.0;

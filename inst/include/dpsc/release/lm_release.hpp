@@ -83,35 +83,13 @@ constexpr double two_valued = 0.7;
 
 /// Ends of a column's values in standardised units: of a variable its bounds, of a product of
 /// indicators 0 and 1.
-inline void two_values(const lm_design& design, const lm_location& location, Eigen::Index k,
-                       double& low, double& high) {
-  const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-  low = 0.0;
-  high = 1.0;
-  if (!column.is_variable()) return;
-  const int j = column.variables[0];
-  low = (-1.0 - location.median[j]) / location.scale[j];
-  high = (1.0 - location.median[j]) / location.scale[j];
-}
+void two_values(const lm_design& design, const lm_location& location, Eigen::Index k, double& low,
+                double& high);
 
 /// Where a column is 0 or 1, a product of such, or a number at its bounds: the share of its rarer
 /// value. Else 0. Mean and variance in standardised units.
-<<<<<<< HEAD
 double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
                    double mean, double variance);
-=======
-inline double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
-                          double mean, double variance) {
-  const lm_column& column = design.columns[static_cast<std::size_t>(k)];
-  double low, high;
-  two_values(design, location, k, low, high);
-  const bool known = design.of_indicators(k);
-  if (!known && (!column.is_variable() || variance < two_valued * (mean - low) * (high - mean)))
-    return 0.0;
-  const double share = (mean - low) / (high - low);
-  return std::max(0.0, std::min(share, 1.0 - share));
-}
->>>>>>> b51f263 (dp_glm: rows are as long as the rarest group needs; errors by the weights of rare groups; dp_plan_glm(share=))
 
 /// Columns that are 0 wherever column k is: those whose variables include its own.
 double columns_within(const lm_design& design, Eigen::Index k);
