@@ -17,6 +17,8 @@
 #' * `plan` (function of public and call): a list with `cost` (from `new_cost()`), `steps` (a data
 #'   frame as `as_steps()` makes) and whatever else is worth printing. PUBLIC: sees no rows. May
 #'   fail with class `dpsc::budget_too_small`.
+#' * `hopeless` (function of public, plan and call; optional): an error where the plan knows that
+#'   nothing would be identified. Before the charge, and not of a file.
 #' * `run` (function of plan, table and public): the release, a list. RELEASED. `table` is the
 #'   matrix of `lm_table()`, the outcome last; `NaN` marks missing rows.
 #' * `estimate` (function of release and public): `coefficients` (intercept first, formula's

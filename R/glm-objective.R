@@ -12,7 +12,7 @@ objective_glm <- function() {
     },
     families = c("binomial", "poisson", "gaussian"), calibrations = "tight",
     options = c("intervals", "penalty", "constraints"), prepare = prepare_objective_glm,
-    promise = promise_objective_glm, plan = plan_objective_glm,
+    promise = promise_objective_glm, plan = plan_objective_glm, hopeless = check_curved,
     run = function(plan, table, public) glm_release_cpp(table, public$facts, public$rng),
     estimate = function(release, public) {
       estimate <- glm_estimate_cpp(release, public$facts)
@@ -61,6 +61,33 @@ plan_objective_glm <- function(public, call) {
     new_cost("pure", epsilon = public$epsilon)
   }
   plan
+}
+
+# At four fifths of what an even design needs 2 of 440 simulated fits called a slope identified.
+hopeless_share <- 0.8
+
+#' Refuse where rows cannot be told from the ridge, as the plan knows: nothing would be identified
+#'
+#' Of rows of length R the curvature adds up to at most n k R^2, k the loss's largest, over d
+#' directions; the ridge is b R^2 / c. R and an outcome's span cancel in their ratio. What limits
+#' and penalties say is not from rows: with them a fit may tell something.
+#' @section Errors: `dpsc_error_argument`, before the charge.
+#' @noRd
+check_curved <- function(public, plan, call) {
+  told <- function(n, epsilon) {
+    facts <- utils::modifyList(public$facts, list(n = n, epsilon = min(epsilon, 1000)))
+    plan <- tryCatch(glm_plan_cpp(facts), `dpsc::budget_too_small` = function(e) NULL)
+    d <- length(public$facts$design$columns) + 1
+    most <- if (public$family == "gaussian") 1 / 2 else 1 / 4
+    !is.null(plan) && n * most * plan$c / d > hopeless_share * plan$identified.from
+  }
+  declared <- length(public$options$penalty) || length(public$options$constraints)
+  if (declared || told(public$n, public$epsilon)) {
+    return(invisible(NULL))
+  }
+  abort_unidentified(public, told, c(
+    x = "No row tells enough: the ridge that privacy needs outweighs all of them together."
+  ), "dp_plan_glm", call)
 }
 
 #' What slopes are asked to be, in the core's terms

@@ -157,6 +157,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
 glm_record <- function() {
   list(
     plan = function(request) if (request$public$private) glm_plan(request$public, request$call),
+    refuse = function(request, plan) check_hopeful(request$public, plan, request$call),
     promise = function(request, plan) glm_promise(request$public),
     label = function(request, plan) "generalised linear model",
     run = function(request, plan, rows) {
@@ -245,6 +246,13 @@ glm_plan <- function(public, call) {
       ), "argument", call)
     }
   )
+}
+
+#' Refuse what a method's plan knows to be hopeless
+#' @noRd
+check_hopeful <- function(public, plan, call) {
+  refuse <- glm_mechanisms()[[public$method]]$hopeless
+  if (!is.null(refuse)) refuse(public, plan, call)
 }
 
 #' @noRd

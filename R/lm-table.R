@@ -39,7 +39,9 @@ check_classes_fit <- function(columns, data, call) {
 #' What a column's class, which is public, says of its cells
 #' @noRd
 type_of_cells <- function(x) {
-  if (is.logical(x)) "logical" else if (is.numeric(x) && !is.object(x)) "number" else "other"
+  switch(cell_kind(x),
+    flag = "logical", date = "date", number = if (is.object(x)) "other" else "number", "other"
+  )
 }
 
 symbols_of <- function(variable) {

@@ -234,20 +234,9 @@ check_located <- function(public, plan, call) {
     facts <- utils::modifyList(public$facts, list(n = n, epsilon = epsilon))
     isTRUE(tryCatch(lm_plan_cpp(facts)$located, `dpsc::budget_too_small` = function(e) FALSE))
   }
-  n <- ceiling(first_that(function(x) located(ceiling(x), public$epsilon), public$n, 1e9))
-  epsilon <- signif_up(first_that(function(x) located(public$n, x), public$epsilon, 1e6))
-  instead <- c(
-    if (!is.na(n)) paste(count_of(n, "row"), "at this epsilon"),
-    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these rows")
-  )
-  abort(c(
-    "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
-    x = "Medians of the outcome and of the regressors could not be told from noise.",
-    i = if (length(instead)) {
-      "The least that may tell something is {paste(instead, collapse = ', or ')}."
-    },
-    i = "{.fn dp_plan_lm} says how much. Nothing was released and nothing was spent."
-  ), "argument", call)
+  abort_unidentified(public, located, c(
+    x = "Medians of the outcome and of the regressors could not be told from noise."
+  ), "dp_plan_lm", call)
 }
 
 #' @noRd

@@ -49,3 +49,25 @@ check_hopeless <- function(public, plan, call) {
     abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
   }
 }
+
+#' An error that names the least n, or epsilon, that would do
+#' @param would (`function` of n and epsilon)\cr is there a hope? PUBLIC.
+#' @param reason (`character`)\cr why not.
+#' @param plan (`string`)\cr the verb that plans.
+#' @noRd
+abort_unidentified <- function(public, would, reason, plan, call) {
+  n <- ceiling(first_that(function(x) would(ceiling(x), public$epsilon), public$n, 1e9))
+  epsilon <- signif_up(first_that(function(x) would(public$n, x), public$epsilon, 1e6))
+  instead <- c(
+    if (!is.na(n)) paste(count_of(n, "row"), "at this epsilon"),
+    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these rows")
+  )
+  abort(c(
+    "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
+    reason,
+    i = if (length(instead)) {
+      "The least that may tell something is {paste(instead, collapse = ', or ')}."
+    },
+    i = "{.fn {plan}} says how much. Nothing was released and nothing was spent."
+  ), "argument", call)
+}

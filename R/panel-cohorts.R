@@ -13,17 +13,18 @@ with_adoption <- function(panel, adopted) {
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param labels (`character(k)`)\cr the treated units, which are public.
 #' @param times (`vector`)\cr the periods.
+#' @param hide (`flag`)\cr are the treated protected, or not to be named?
 #' @return `adopted`.
-#' @section Errors: `dpsc_error_panel`; names the units.
+#' @section Errors: `dpsc_error_panel`; names the units, unless `hide`.
 #' @noRd
-check_adopted <- function(adopted, labels, times, call = NULL) {
+check_adopted <- function(adopted, labels, times, call = NULL, hide = FALSE) {
   early <- adopted < 2L
   if (any(early)) {
     units <- enumerate(utils::head(labels[early], 5L), sum(early))
     period <- period_text(times[[max(adopted[early]) + 1L]])
     abort(c(
       "Two periods at least must come before the adoption of every cohort.",
-      x = "Treated in {period} or before: {units}.",
+      x = if (hide) "Some treated unit has fewer." else "Treated in {period} or before: {units}.",
       i = paste(
         "Leave these units out (nothing tells what they would have been), or add earlier periods.",
         "They cannot be donors."

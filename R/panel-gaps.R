@@ -194,7 +194,7 @@ roster_treatment <- function(roster, call, hide = FALSE, ask = NULL) {
   first <- match(roster$from[units], roster$periods)
   if (length(unique(first)) > 1L) {
     labels <- if (hide) rep("a treated unit", length(units)) else unit_labels(roster$unit[units])
-    adopted <- check_adopted(first - 1L, labels, roster$periods, call)
+    adopted <- check_adopted(first - 1L, labels, roster$periods, call, hide)
     return(list(units = units, T0 = min(adopted), adopted = adopted))
   }
   if (first[[1L]] < 3L) {

@@ -46,11 +46,11 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   variables <- evaluate_formula(formula, data, n_rows, index, private, call)
 
   check_units_recur(units, times, call)
-  # Before any message may name a period: the periods might be the donors.
-  check_orientation(units, times, variables$treated, call)
   treated <- unique(units$code[variables$treated])
-  if (private) check_two_numbers(units, times, length(units$values) - length(treated), call)
   ask <- ask_of_units(ask, treated)
+  # Before any message may name a period: the periods might be the donors.
+  check_orientation(units, times, variables$treated, call, ask)
+  if (private) check_two_numbers(units, times, length(units$values) - length(treated), call)
   shown <- if (!hide) treated
   cells <- match_cells(units, times, shown %||% integer(), call, quiet, ask)
   treatment <- find_treatment(units, times, variables$treated, call, quiet, ask)

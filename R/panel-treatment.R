@@ -7,9 +7,9 @@
 #' periods; one that is not, but is on for the last units, looks like a swap. If both are, the types
 #' of the columns decide, and a unit that is a number beside a time that is a string is refused.
 #' @inheritParams find_treatment
-#' @section Errors: `dpsc_error_panel`; names the columns only.
+#' @section Errors: `dpsc_error_panel`; names the columns only. Who is protected is asked before.
 #' @noRd
-check_orientation <- function(units, times, rows, call = NULL) {
+check_orientation <- function(units, times, rows, call = NULL, ask = function() NULL) {
   if (length(rows) == 0L) {
     abort(c(
       "One unit at least must be treated.",
@@ -24,6 +24,7 @@ check_orientation <- function(units, times, rows, call = NULL) {
   by_pattern <- swapped_valid && !valid
   by_guess <- (swapped_valid || !valid) && is.numeric(units$values) && is.character(times$values)
   if (by_type || by_pattern || by_guess) {
+    ask()
     abort(c(
       "{.arg index} must name the unit first and the time second.",
       x = if (by_type) {
@@ -118,10 +119,14 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
     off_text <- period_text(times$values[off])
     abort(c(
       "A treatment must last to the end of the panel.",
-      x = paste(
-        "{labels[[i]]} is treated in period {on_text} and no longer in period {off_text}",
-        "({length(switches)} such unit{?s})."
-      ),
+      x = if (hide) {
+        "Some treated unit is no longer treated in a later period."
+      } else {
+        paste(
+          "{labels[[i]]} is treated in period {on_text} and no longer in period {off_text}",
+          "({length(switches)} such unit{?s})."
+        )
+      },
       i = "Cut the panel before the treatment ends, or code the indicator as treated for good.",
       i = if (times$alphabetical) {
         "Periods that are strings are sorted alphabetically: use numbers, dates or a factor."
@@ -130,7 +135,7 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
   }
   if (min(first) < 3L) ask()
   if (length(unique(first)) > 1L) {
-    adopted <- check_adopted(unname(first) - 1L, labels, times$values, call)
+    adopted <- check_adopted(unname(first) - 1L, labels, times$values, call, hide)
     return(list(units = treated, T0 = min(adopted), adopted = adopted))
   }
   T0 <- first[[1L]] - 1L
@@ -138,7 +143,9 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
     period <- period_text(times$values[T0 + 1L])
     abort(c(
       "Two periods at least must come before the treatment.",
-      x = if (T0 == 0L) {
+      x = if (hide) {
+        "The treatment begins in one of the first two."
+      } else if (T0 == 0L) {
         "The treatment begins in {period}, the first period of the panel."
       } else {
         "The treatment begins in {period}, the second period of the panel."

@@ -112,7 +112,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
       i = "{.fn dp_lm} reads people from a table elsewhere."
     ), "data", call)
   }
-  table <- table_of_rows(columns, data, call = call)
+  table <- table_of_rows(columns, data, call = call, batch = FALSE)
   if (nrow(table) < 2L) abort("There must be two rows at least.", "data", call)
   facts <- list(
     n = nrow(table), p = length(columns$names) - columns$intercept, intercept = columns$intercept,

@@ -307,7 +307,7 @@ source_design <- function(treated, times, n, last, columns, private, hide, quiet
   # Donors, of whom the checks only want to know whether there are enough, and on which side.
   padded <- pad_units(units, min(n, 2), last)
   # Before any message may name a period: the periods might be the donors.
-  check_orientation(padded, own, rows, call)
+  check_orientation(padded, own, rows, call, ask)
   if (quiet) {
     units$values <- rep("a treated unit", length(named))
     padded <- pad_units(units, min(n, 2), last)

@@ -118,9 +118,10 @@ column_names <- function(column, intercept) {
 #' the core counts such a row as zeros: no error may depend on one person's values.
 #' @param data (`data.frame`, PRIVATE).
 #' @param outcome (`flag`)\cr whether the outcome is needed, as last column.
+#' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @return A matrix, rows x columns, scaled. PRIVATE.
 #' @noRd
-table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
+table_of_rows <- function(columns, data, outcome = TRUE, call = NULL, batch = TRUE) {
   if (!is.data.frame(data)) {
     abort(c(
       "The rows must be a data frame.", x = "They are {describe_people(data)}."
@@ -129,8 +130,8 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
   check_whole_columns(data, "data", call)
   parts <- c(
     if (columns$intercept) list(rep(1, nrow(data))),
-    lapply(columns$regressors, scaled_column, data, columns$intercept, call),
-    if (outcome) list(scaled_outcome(columns$outcome, data, call))
+    lapply(columns$regressors, scaled_column, data, columns$intercept, call, batch),
+    if (outcome) list(scaled_outcome(columns$outcome, data, call, batch))
   )
   # A batch may be empty.
   out <- matrix(
@@ -141,25 +142,43 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL) {
 }
 
 #' Values of an expression, numbers or places of levels, from the table's columns and nothing else
+#' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @noRd
-values_of <- function(column, data, call) {
+values_of <- function(column, data, call, batch = TRUE) {
   code <- with_dates(column$expression, data)
-  value <- value_by_row(code, columns_of_code(code, data, call))
+  own <- columns_of_code(code, data, call)
+  value <- own_column(column, data, call, batch) %||% value_by_row(code, own)
   if (is.null(value) || length(value) != nrow(data)) {
     abort(c(
       "{.code {column$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
     ), "data", call)
   }
-  # A batch in which all is missing may come as flags.
-  if (!is.null(column$levels) && !is.logical(value)) {
-    check_levels_fit(column$levels, type_of_cells(value), column$name, call)
-  }
   if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)
 }
 
-scaled_column <- function(column, data, intercept, call) {
-  value <- values_of(column, data, call)
+#' A column of the table as it is, if its class can be what `bounds` say
+#' @return `NULL` where the formula computes something.
+#' @noRd
+own_column <- function(column, data, call, batch) {
+  code <- column$expression
+  of_factor <- is.call(code) && length(code) == 2L &&
+    as.character(code[[1L]])[[1L]] %in% c("factor", "as.factor")
+  if (of_factor) code <- code[[2L]]
+  if (!is.symbol(code)) {
+    return(NULL)
+  }
+  x <- .subset2(data, as.character(code))
+  check_cell_kind(x, column$name, is.null(column$levels), call)
+  # A batch in which all is missing may come as flags.
+  if (!is.null(column$levels) && !(batch && is.logical(x))) {
+    check_levels_fit(column$levels, type_of_cells(x), column$name, call)
+  }
+  x
+}
+
+scaled_column <- function(column, data, intercept, call, batch) {
+  value <- values_of(column, data, call, batch)
   if (is.null(column$levels)) {
     return(clip_scaled(value, column))
   }
@@ -167,8 +186,8 @@ scaled_column <- function(column, data, intercept, call) {
   as.double(outer(value, shown, `==`))
 }
 
-scaled_outcome <- function(column, data, call) {
-  value <- values_of(column, data, call)
+scaled_outcome <- function(column, data, call, batch) {
+  value <- values_of(column, data, call, batch)
   if (!is.null(column$levels)) {
     return(value - 1)
   }

@@ -285,6 +285,58 @@ test_that("who is protected is asked before treated rows are judged, and no pers
   )
 })
 
+test_that("who is protected is asked before the order of index is doubted", {
+  p <- toy_panel(5, 4, 2, k = 1)
+  data <- transform(p$data, person = as.integer(factor(unit)), day = as.Date("2020-01-01") + time)
+  data$name <- sprintf("p%d", data$person)
+  run <- function(data, index, ...) {
+    dp_synth(y ~ treated, data, index, epsilon = 1, bounds = c(-1, 1), ...)
+  }
+  # One row of one person is treated: the last, or in the middle of the time.
+  one <- transform(data, treated = 0)
+  last <- which(data$person == max(data$person) & data$time == max(data$time))
+  odd <- which(data$person == 2 & data$time == min(data$time) + 2)
+  rows <- list(
+    dates = list(replace(one$treated, last, 1), c("day", "person")),
+    pattern = list(replace(one$treated, odd, 1), c("name", "time")),
+    swapped = list(data$treated, c("time", "unit"))
+  )
+  for (one_row in rows) {
+    given <- transform(data, treated = one_row[[1L]])
+    expect_error(run(given, one_row[[2L]]), class = "dpsc_error_protect")
+    expect_error(run(given, one_row[[2L]], protect = "donors"), class = "dpsc_error_panel")
+  }
+})
+
+test_that("no error tells of a protected person when the treatment began or stopped", {
+  p <- toy_panel(6, 4, 2, k = 3)
+  treated <- p$data$treated == 1
+  people <- unique(p$data$unit[treated])
+  at <- function(who, time) p$data$unit == who & p$data$time %in% time
+  times <- sort(unique(p$data$time))
+  run <- function(on, ...) {
+    conditionMessage(expect_error(dp_synth(y ~ treated, transform(p$data, treated = on),
+      c("unit", "time"), epsilon = 1, bounds = c(-1, 1), ...
+    ), class = "dpsc_error_panel"))
+  }
+  for (kind in c("stops", "early")) {
+    said <- lapply(people, function(who) {
+      lapply(if (kind == "stops") times[6] else times[1:2], function(time) {
+        on <- p$data$treated
+        on[at(who, if (kind == "stops") time else times[times >= time])] <- kind == "early"
+        run(as.integer(on), protect = "everyone")
+      })
+    })
+    said <- unique(unlist(said))
+    expect_length(said, 1L)
+    expect_no_match(said, paste(c(people, times, "[0-9]"), collapse = "|"))
+  }
+  # Several of them: nothing counts them.
+  on <- p$data$treated
+  on[at(people[[1L]], times[6]) | at(people[[2L]], times[6])] <- 0L
+  expect_no_match(run(on, protect = "everyone"), "[0-9]")
+})
+
 test_that("a group's own rows are public: errors name it", {
   p <- toy_panel(5, 4, 2, k = 2)
   own <- p$data$unit == "target02" & p$data$time == 2003

@@ -165,19 +165,48 @@ test_that("hard data give finite fits, and what the budget cannot tell is said",
       expect_true(all(diag(vcov(fit)) > 0))
     }
   }
-  small <- seeded_glm(y ~ a + b + g, data[1:60, ], epsilon = 0.3, bounds = glm_bounds())
+  # Refused before the charge, as a rule: see below.
+  unrefused <- function(...) with_internal("check_hopeful", function(...) NULL, seeded_glm(...))
+  small <- unrefused(y ~ a + b + g, data[1:60, ], epsilon = 0.3, bounds = glm_bounds())
   expect_false(all(small$identified))
   told <- paste(utils::capture.output(print(small)), collapse = " ")
   expect_match(told, "Not identified at this budget")
   # Mostly ridge: predictors no wilder than the ridge lets noise be, of norm kappa d / ridge.
   wild <- replicate(20, {
     seed <- sample.int(1e6, 1)
-    fit <- seeded_glm(y ~ a + b + g, data[1:60, ],
+    fit <- unrefused(y ~ a + b + g, data[1:60, ],
       epsilon = 0.3, bounds = glm_bounds(), seed = seed
     )
     stats::sd(predict(fit, data))
   })
   expect_lt(stats::median(wild), small$release$kappa * 5 / small$release$ridge)
+})
+
+test_that("what the plan knows to tell nothing is refused before the charge", {
+  for (family in c("binomial", "poisson", "gaussian")) {
+    for (delta in c(0, 1e-6)) {
+      ledger <- dp_ledger(1, 1e-6)
+      run <- function(data, epsilon, ...) {
+        dp_glm(y ~ a + b, data, family, epsilon, delta,
+          bounds = glm_bounds(family), ledger = ledger, ...
+        )
+      }
+      error <- expect_error(
+        run(glm_people(20, family), 1), "would identify no coefficient",
+        class = "dpsc_error_argument"
+      )
+      expect_identical(nrow(as.data.frame(ledger)), 0L)
+      # What it says would do is not refused; nor is what limits tell.
+      said <- gsub("\n", " ", conditionMessage(error))
+      least <- as.numeric(sub(".*is ([0-9]+) rows.*", "\\1", said))
+      expect_lt(least, 400)
+      run(glm_people(least, family), 1)
+      expect_identical(nrow(as.data.frame(ledger)), 1L)
+    }
+  }
+  seeded_glm(y ~ a + b, glm_people(20),
+    epsilon = 1, bounds = glm_bounds(), constraints = list(simplex = TRUE)
+  )
 })
 
 test_that("verbs read the release", {

@@ -38,7 +38,11 @@ test_that("medians are spoken of only where a regressor is a number", {
   few <- seeded_glm(y ~ g, people, epsilon = 0.5, bounds = glm_bounds()[c("y", "g")])
   expect_false(few$plan$located)
   expect_no_match(text_of(few), "Medians")
-  with_number <- seeded_glm(y ~ g + a, people, epsilon = 0.001, bounds = glm_bounds())
+  # Refused before the charge, as a rule.
+  with_number <- with_internal(
+    "check_hopeful", function(...) NULL,
+    seeded_glm(y ~ g + a, people, epsilon = 0.001, bounds = glm_bounds())
+  )
   expect_false(with_number$plan$located)
   expect_match(text_of(with_number), "Medians are not identified")
 })
