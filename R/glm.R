@@ -252,7 +252,7 @@ glm_plan <- function(public, call) {
 #' @noRd
 check_hopeful <- function(public, plan, call) {
   refuse <- glm_mechanisms()[[public$method]]$hopeless
-  if (!is.null(refuse)) refuse(public, plan, call)
+  if (public$private && !is.null(refuse)) refuse(public, plan, call)
 }
 
 #' @noRd
