@@ -13,6 +13,9 @@
 #'   many people it takes.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
+#' @param width (`number`)\cr half of a number's bounds in its standard deviations: a public guess.
+#' @param r.squared (`number`, in (0, 1))\cr share of the outcome's variance that the regressors
+#'   explain (of a latent one in logistic models): a public guess.
 #' @return `dp_plan_select()`: a data frame with one row a method of `"pursuit"`, `"screening"`,
 #'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three
 #'   (nearly always at 1.5 times that, seldom at half; measured in bench/selection.R), `needs`
@@ -20,7 +23,8 @@
 #'
 #'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
 #'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,
-#'   relative to predicting zero (1 is useless; within a factor 2, bench/streams.R). PUBLIC.
+#'   relative to predicting the middle of the outcome's bounds (1 is useless), of people who are as
+#'   `width` and `r.squared` say (within a factor 2, bench/online.R). PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- c(list(y = c(-1, 1)), stats::setNames(rep(list(c(-1, 1)), 50), paste0("V", 1:50)))
@@ -75,7 +79,7 @@ selection_hurdle <- function(method, facts, budget, radius) {
 #' @export
 dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
                            family = c("gaussian", "binomial"), radius = NULL, ball = NULL,
-                           psi = NULL) {
+                           psi = NULL, width = 3, r.squared = 0.5) {
   call <- public_call("dp_plan_online")
   check_given(missing(bounds), "bounds", "public limits of every variable", call)
   check_given(missing(horizon), "horizon", "the most steps the stream may take", call)
@@ -89,15 +93,85 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
   learner <- learner_settings(columns, radius, ball, psi, call)
   noise <- choose_noise(NULL, horizon, budget, call)
   plan_for <- planner_of(learner, noise, horizon, c(times = 1, apart = 1), budget, call)
+  learner$method <- default_method(learner, plan_for, horizon)
+  guess <- list(
+    width = check_number(width, 0, open = "min", call = call),
+    r.squared = check_number(r.squared, 0, 1, open = c("min", "max"), call = call)
+  )
   plan <- plan_for("ftal")
   fills <- function(t) {
     sqrt(learner$columns) * prefix_sd(learner, plan, t) / (learner$psi * t) > learner$ball
   }
-  useful <- first_that(function(t) !fills(t), 1, 1e12)
-  # Measured: three times the share of steps that noise fills, less where that is near one.
-  lost <- 3 * useful / horizon
   data.frame(
-    method = default_method(learner, plan_for, horizon), noise = noise,
-    useful_from = ceiling(useful), regret = lost / (1 + lost / 3)
+    method = learner$method, noise = noise, useful_from = ceiling(first_that(function(t) {
+      !fills(t)
+    }, 1, 1e12)),
+    regret = planned_regret(columns, complete_learner(learner, plan_for, horizon), guess, horizon,
+      budget, call)
   )
+}
+
+#' Regret of the stream's own code on made-up people who are as the guess says
+#'
+#' Noise over signal is what counts: T steps under rho are as fewer under as much less noise. Made
+#' three times, from a fixed seed: a plan says the same twice.
+#' @noRd
+planned_regret <- function(columns, learner, guess, horizon, budget, call) {
+  steps <- min(horizon, 3000)
+  log_factor <- function(t) 1.066 + log(t) / pi
+  budget$rho <- budget$rho * (horizon / steps * log_factor(steps) / log_factor(horizon))^2
+  plan <- plan_stream(choose_noise(NULL, steps, budget, call),
+    if (learner$method == "gram") "gram" else "vector",
+    learner$columns + (learner$method == "gram"), steps, c(times = 1, apart = 1), budget, call)
+  mean(keep_seed({
+    set.seed(1)
+    replicate(3, regret_of_guess(columns, learner, guess, steps, plan))
+  }))
+}
+
+#' @noRd
+regret_of_guess <- function(columns, learner, guess, steps, plan) {
+  people <- made_up_people(columns, guess, steps)
+  state <- stream_open_cpp(plan, learner)
+  scores <- stream_advance_cpp(state, cbind(people$x, people$y), FALSE, TRUE, "R")$scores
+  relative_regret(columns$family, people$truth, scores)
+}
+
+#' @noRd
+relative_regret <- function(family, truth, scores) {
+  if (family == "gaussian") {
+    return(sum((scores - truth)^2) / sum(truth^2))
+  }
+  chance <- stats::plogis(truth)
+  loss <- function(score) sum(log1p(exp(-abs(score))) + pmax(score, 0) - chance * score)
+  (loss(scores) - loss(truth)) / (loss(0 * truth) - loss(truth))
+}
+
+#' Scaled columns of people whose numbers have the guessed width, an outcome, and its mean
+#' @noRd
+made_up_people <- function(columns, guess, n) {
+  parts <- lapply(columns$regressors, made_up_column, columns$intercept, guess$width, n)
+  x <- do.call(cbind, c(if (columns$intercept) list(rep(1, n)), parts))
+  slopes <- stats::rnorm(ncol(x)) / pmax(apply(x, 2L, stats::sd), 1e-6)
+  if (columns$intercept) slopes[[1L]] <- 0
+  truth <- drop(x %*% slopes)
+  truth <- (truth - mean(truth)) / stats::sd(truth)
+  if (columns$family == "binomial") {
+    truth <- truth * 1.8 * sqrt(guess$r.squared / (1 - guess$r.squared))
+    return(list(x = x, y = stats::rbinom(n, 1, stats::plogis(truth)), truth = truth))
+  }
+  truth <- truth * sqrt(guess$r.squared) / guess$width
+  left <- stats::rnorm(n, sd = sqrt(1 - guess$r.squared) / guess$width)
+  list(x = x, y = truth + left, truth = truth)
+}
+
+#' @noRd
+made_up_column <- function(column, intercept, width, n) {
+  if (!is.null(column$levels)) {
+    level <- sample.int(length(column$levels), n, replace = TRUE)
+    shown <- if (intercept) seq_along(column$levels)[-1L] else seq_along(column$levels)
+    return(outer(level, shown, `==`) + 0)
+  }
+  # A flag that one in five has: rare ones carry less.
+  if (always_full(column)) sample(c(-1, 1), n, TRUE, c(0.8, 0.2)) else stats::rnorm(n) / width
 }

@@ -14,7 +14,9 @@
 #' @param conf.level,level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value a row; `NA` where a regressor is missing.
+#' * `predict()`: a vector, one value a row; `NA` where a regressor is missing. By method `"gram"`
+#'   a share of the coefficients predicts, from the middle of the outcome's bounds: none while noise
+#'   alone could have made them (bench/online.R: regret is at most 1.05 times that of zero).
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the sums to date.
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
@@ -36,7 +38,8 @@ predict.dp_online <- function(object, newdata, type = c("response", "link"), ...
   check_given(missing(newdata), "newdata", "the rows to predict", call)
   type <- check_choice(type, c("response", "link"), call = call)
   table <- table_of_rows(object$columns, newdata, outcome = FALSE, call = call)
-  score <- drop(table %*% object$released$estimate)
+  # Objects of old versions have no share.
+  score <- drop(table %*% object$released$estimate) * (object$released$share %||% 1)
   score[is.nan(score)] <- NA_real_
   if (type == "response") {
     return(outcome_of_score(object, score))
@@ -192,10 +195,25 @@ stream_lines <- function(stream, values = TRUE) {
     if (values) c(
       paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
         formatC(shown, digits = 5L, format = "g"), stream_errors(stream, length(shown))),
-      if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"), ""
+      if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"),
+      share_words(stream), ""
     ),
     if (values) privacy_lines(stream) else privacy_summary(stream)
   )
+}
+
+#' That predictions do not take the coefficients as they are
+#' @noRd
+share_words <- function(stream) {
+  share <- stream$released$share %||% 1
+  if (stream$released$steps == 0 || share == 1) {
+    return(NULL)
+  }
+  if (share == 0) {
+    return("  noise may have made all of these: predictions are the middle of the outcome's bounds")
+  }
+  paste0("  predictions go ", format(100 * share, digits = 2L),
+    " % of the way from the middle of the outcome's bounds")
 }
 
 #' Standard errors of the privacy noise of what is shown, in brackets: without them a sum that is

@@ -136,10 +136,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
     abort("{.code method = \"gram\"} is for linear models.", "argument", call)
   }
   learner$method <- method %||% default_method(learner, plan_for, horizon)
-  # Found by simulation over public designs (bench/streams.R); neither depends on data.
-  learner$damping <- if (learner$method == "ftal") 2 else 1
-  learner$lambda <- if (learner$method == "ftrl") ftrl_penalty(learner, plan_for("ftrl"),
-    horizon) else 0
+  learner <- complete_learner(learner, plan_for, horizon)
   new_stream("dp_online", paste0("stream by method \"", learner$method, "\""), columns, learner,
     plan_for(learner$method), budget, batch, ledger, call)
 }
@@ -158,6 +155,18 @@ learner_settings <- function(columns, radius, ball, psi, call) {
     psi = positive(psi, (if (linear) 0.9 else 0.13) * radius^2 / p, "psi"), lambda = 0,
     damping = 1 # set with the method
   )
+}
+
+#' Found by simulation over public designs (bench/streams.R); neither depends on data.
+#' @noRd
+complete_learner <- function(learner, plan_for, horizon) {
+  learner$damping <- if (learner$method == "ftal") 2 else 1
+  learner$lambda <- if (learner$method == "ftrl") {
+    ftrl_penalty(learner, plan_for("ftrl"), horizon)
+  } else {
+    0
+  }
+  learner
 }
 
 #' Numbers seldom reach all their bounds at once; an intercept, a factor and a flag always have

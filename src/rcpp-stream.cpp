@@ -254,7 +254,7 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
         Rcpp::Named("rows") = static_cast<double>(core.steps()),
         Rcpp::Named("estimate") = core.theta(),
         Rcpp::Named("noise") = Eigen::MatrixXd(Eigen::MatrixXd::Identity(p, p) * sd * sd),
-        Rcpp::Named("total") = Eigen::MatrixXd(),
+        Rcpp::Named("total") = Eigen::MatrixXd(), Rcpp::Named("share") = 1.0,
         Rcpp::Named("trace") = trace_table(stream.trace, p + 3));
   }
   const dpsc::learner& core = *stream.core;
@@ -263,7 +263,8 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
   return Rcpp::List::create(
       Rcpp::Named("steps") = static_cast<double>(core.steps()), Rcpp::Named("rows") = core.rows(),
       Rcpp::Named("estimate") = core.estimate(), Rcpp::Named("noise") = core.noise_covariance(),
-      Rcpp::Named("total") = core.total_covariance(), Rcpp::Named("trace") = table);
+      Rcpp::Named("total") = core.total_covariance(), Rcpp::Named("share") = core.share(),
+      Rcpp::Named("trace") = table);
 }
 
 // Released running moments of a gram stream, and the noise of a diagonal entry.

@@ -123,6 +123,31 @@ test_that("a learner that forgets to clip is caught", {
   expect_gt(replayed_share(unclipped, fine, first, second, charged = plan), 3)
 })
 
+test_that("a stream that noise fills predicts the middle of the bounds, and its plan says so", {
+  withr::local_seed(21)
+  rows <- data.frame(matrix(stats::rnorm(1500 * 3), 1500))
+  eta <- rows$X1 - rows$X2
+  for (family in c("gaussian", "binomial")) {
+    linear <- family == "gaussian"
+    rows$y <- if (linear) eta + stats::rnorm(1500) else stats::rbinom(1500, 1, stats::plogis(eta))
+    bounds <- lapply(rows, function(x) c(-15, 15))
+    if (!linear) bounds$y <- c(0, 1)
+    stream <- dp_online(y ~ ., epsilon = 0.5, horizon = 1500, bounds = bounds, family = family)
+    found <- update(stream, rows, predict = TRUE)
+    middle <- mean(bounds$y)
+    expect_lt(sum((rows$y - found)^2), 1.01 * sum((rows$y - middle)^2))
+    plan <- dp_plan_online(y ~ ., bounds, 1500, 0.5, family = family, width = 15)
+    expect_gt(plan$regret, 0.7)
+    expect_lt(plan$regret, 1.1)
+    # With ample budget nothing is held back.
+    ample <- dp_online(y ~ ., epsilon = Inf, horizon = 1500, bounds = bounds, family = family)
+    update(ample, rows)
+    expect_identical(ample$released$share, 1)
+  }
+  expect_output(print(stream), "noise may have made all of these")
+  expect_equal(predict(stream, rows[1:2, ]), c(0.5, 0.5))
+})
+
 test_that("rows enter once and in order, with progressive predictions", {
   withr::local_seed(6)
   rows <- linear_stream(50)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "gram_solver.hpp"
 #include "sums.hpp"
 
 namespace dpsc {
@@ -33,7 +34,8 @@ class learner {
         facts_(facts),
         sums_(plan),
         theta_(Eigen::VectorXd::Zero(facts.columns)),
-        past_(Eigen::VectorXd::Zero(facts.columns)) {
+        past_(Eigen::VectorXd::Zero(facts.columns)),
+        share_(learns() ? 0.0 : 1.0) {
     prepare();
   }
 
@@ -65,12 +67,15 @@ class learner {
     keep();
   }
 
-  /// x'theta of a row, before the row is used.
+  /// The prediction of a row, before the row is used.
   double score(const double* row, std::int64_t stride) const {
     double eta = 0.0;
     for (std::int64_t j = 0; j < facts_.columns; ++j) eta += row[j * stride] * theta_[j];
-    return eta;
+    return share_ * eta;
   }
+
+  /// Share of the coefficients that predicts: less than one where noise may have made them.
+  double share() const { return share_; }
 
   /// Coefficients, or sums, of now, whatever the refresh schedule. Post-processing.
   void refresh() {
@@ -143,6 +148,8 @@ class learner {
         sums_.noise().dimension() != plan_.facts.dimension())
       throw state_error("the checkpoint is damaged");
     prepare();
+    share_ = learns() && theta_.isZero(0.0) ? 0.0 : 1.0;
+    refresh();
   }
 
  private:
@@ -258,6 +265,10 @@ class learner {
       return;
     }
     sums_.estimate(estimate_);
+    // Until gradients at zero stand out from their noise zero predicts best, and what it would
+    // have moved by is not carried along.
+    if (share_ == 0.0 && !stands_out(estimate_, sums_.sd(0))) return;
+    share_ = 1.0;
     const double below = std::max(curvature(), 1e-300);
     theta_ = (facts_.method == "ftal" ? facts_.psi * past_ - estimate_ / zoom_
                                       : Eigen::VectorXd(-estimate_ / zoom_)) /
@@ -267,31 +278,13 @@ class learner {
 
   /// Ridge on the released moments, within the ball.
   void solve_gram() {
-    const Eigen::Index p = facts_.columns;
     const Eigen::MatrixXd all = moments();
     const double sd = moment_sd();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(all.topLeftCorner(p, p));
-    const Eigen::ArrayXd values = eigen.eigenvalues().array().max(0.0);
-    const Eigen::VectorXd h = eigen.eigenvectors().transpose() * all.col(p).head(p);
-    double ridge = std::max(facts_.damping * sd * std::sqrt(static_cast<double>(p)),
-                            1e-9 * rows_ * facts_.radius * facts_.radius);
-    const auto solve = [&](double more) {
-      return Eigen::VectorXd(h.array() / (values + ridge + more));
-    };
-    Eigen::VectorXd z = solve(0.0);
-    double more = 0.0;
-    if (z.norm() > facts_.ball) {  // the penalty that puts theta on the sphere
-      double low = 0.0, high = ridge;
-      while (solve(high).norm() > facts_.ball) high *= 2.0;
-      for (int i = 0; i < 60; ++i) {
-        more = (low + high) / 2.0;
-        (solve(more).norm() > facts_.ball ? low : high) = more;
-      }
-      more = high;
-      z = solve(more);
-    }
-    theta_ = eigen.eigenvectors() * z;
-    gram_variances(all, eigen.eigenvectors(), values + ridge + more, sd);
+    const gram_solution found = solve_moments(all, sd, 1e-9 * rows_ * facts_.radius * facts_.radius,
+                                              facts_.damping, facts_.ball);
+    theta_ = found.theta;
+    share_ = found.share;
+    gram_variances(all, found.vectors, found.values, sd);
   }
 
   // theta = A^{-1} (h + n) with A = G + N + ridge: to first order the noise moves it by
@@ -383,7 +376,7 @@ class learner {
   Eigen::MatrixXd privacy_, total_;
   Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1> whole_;
   std::vector<std::int64_t> entry_;
-  double zoom_ = 1.0, room_ = 1.0, rows_ = 0.0, next_solve_ = 1.0, next_trace_ = 1.0;
+  double share_ = 1.0, zoom_ = 1.0, room_ = 1.0, rows_ = 0.0, next_solve_ = 1.0, next_trace_ = 1.0;
   std::vector<double> trace_;
 };
 
