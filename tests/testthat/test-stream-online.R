@@ -132,7 +132,8 @@ test_that("a stream that noise fills predicts the middle of the bounds, and its 
     rows$y <- if (linear) eta + stats::rnorm(1500) else stats::rbinom(1500, 1, stats::plogis(eta))
     bounds <- lapply(rows, function(x) c(-15, 15))
     if (!linear) bounds$y <- c(0, 1)
-    stream <- dp_online(y ~ ., epsilon = 0.5, horizon = 1500, bounds = bounds, family = family)
+    stream <- dp_online(y ~ ., epsilon = 0.5, horizon = 1500, bounds = bounds, family = family,
+      control = dp_control(rng = "R"))
     found <- update(stream, rows, predict = TRUE)
     middle <- mean(bounds$y)
     expect_lt(sum((rows$y - found)^2), 1.01 * sum((rows$y - middle)^2))
