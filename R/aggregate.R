@@ -64,6 +64,7 @@
 #'     spread over blocks. RELEASED.
 #'   * `std.error`, `privacy.se`: see [tidy.dp_aggregate()]; `NA` where the budget does not identify
 #'     the statistic (`plan$identified`) or blocks are too small. RELEASED.
+#'   * `release`: the noisy numbers that the others are made of, in widths of the limits. RELEASED.
 #'   * `plan`, `privacy`: blocks, limits, cost; neighbours, theorem, whether it holds. PUBLIC.
 #'
 #'   It holds no row, no answer of a block, and not the statistic.
@@ -351,9 +352,10 @@ new_aggregate <- function(released, facts, plan, promise) {
     std.error = none, privacy.se = none, nobs = facts$n, method = facts$method,
     plan = c(
       facts[c("blocks", "lower", "upper", "fallback", "spread", "correct")],
-      plan[c("ranks", "identified")], list(large = has_large_blocks(facts))
+      plan[c("ranks", "identified")],
+      list(large = has_large_blocks(facts), delta = facts$core$delta)
     ),
-    privacy = promise
+    release = released, privacy = promise
   )
   errors <- aggregate_errors(released, values, width, facts, plan)
   if (!is.null(errors$quantiles)) {
@@ -423,3 +425,40 @@ warn_of_fallback <- function(x, call) {
 #' Was the spread over blocks released?
 #' @noRd
 has_spread <- function(x) !is.null(x$quantiles)
+
+# Files --------------------------------------------------------------------------------------------
+
+#' @export
+file_parts.dp_aggregate <- function(x) {
+  c(list(
+    n = x$nobs, method = x$method, names = names(x$estimate)
+  ), x$plan[c("blocks", "lower", "upper", "fallback", "spread", "correct", "delta")], list(
+    privacy = x$privacy, release = x$release
+  ))
+}
+
+#' @export
+file_object.dp_aggregate <- function(parts, fail) {
+  tryCatch(aggregate_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
+}
+
+#' @noRd
+aggregate_of <- function(parts) {
+  privacy <- parts$privacy
+  limits <- aggregate_limits(
+    stats::setNames(parts$lower, parts$names), parts$upper, parts$fallback, NULL
+  )
+  budget <- checked_budget(
+    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng), NULL
+  )
+  stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
+  facts <- aggregate_facts(
+    check_count(parts$n, 4), parts$blocks, limits, check_choice(parts$method,
+      names(aggregate_methods())), check_flag(parts$spread), budget, NULL
+  )
+  facts$correct <- check_flag(parts$correct)
+  plan <- aggregate_plan(facts, budget, NULL)
+  out <- new_aggregate(parts$release, facts, plan, aggregate_promise(budget, plan, facts))
+  out$privacy["version"] <- list(privacy$version)
+  out
+}

@@ -64,3 +64,48 @@ is_old_plan <- function(steps, plan) {
   total <- if (anyNA(plan$steps$mu)) sum(plan$steps$epsilon) else sqrt(sum(plan$steps$mu^2))
   is.finite(spent) && spent > 0 && spent <= total * (1 + 1e-6)
 }
+
+#' @export
+file_parts.dp_paper <- function(x) {
+  columns <- x$columns
+  settings <- x$facts[posterior_methods()[[x$method]]$settings]
+  list(
+    formula = columns$text, bounds = lapply(columns$given, plain_bound), method = x$method,
+    # Zero: none was given.
+    settings = settings[vapply(settings, `>`, NA, 0)], n = x$nobs, privacy = x$privacy,
+    release = x$release
+  )
+}
+
+#' @export
+file_object.dp_paper <- function(parts, fail) {
+  tryCatch(paper_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
+}
+
+#' @noRd
+paper_of <- function(parts) {
+  privacy <- parts$privacy
+  record <- posterior_methods()[[check_choice(parts$method, names(posterior_methods()))]]
+  formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
+  columns <- lm_columns(formula, parts$bounds, NULL)
+  columns$weighted <- FALSE
+  budget <- checked_budget(
+    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng), NULL
+  )
+  public <- suppressWarnings(
+    lm_public(budget, columns, check_count(parts$n, 1), "const", 1, NULL)
+  )
+  public[c("assumes", "calibration", "settings")] <- list(
+    privacy$assumes, "tight", parts$settings
+  )
+  public$paper <- paper_facts(public, parts$method, NULL)
+  request <- list(public = public)
+  made <- posterior_record(record)
+  plan <- made$plan(request)
+  fit <- new_paper(
+    columns, public, parts$method, plan, made$promise(request, plan), parts$release
+  )
+  fit$privacy["version"] <- list(privacy$version)
+  stopifnot(length(fit$coefficients) == length(columns$columns) + 1L)
+  fit
+}

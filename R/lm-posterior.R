@@ -44,13 +44,17 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger, ca
   public$settings <- settings
   public$paper <- paper_facts(public, method, call)
   made <- make_release(new_request(posterior_record(record), public, table, ledger, call))
-  plan <- made$plan
-  release <- made$drawn
+  new_paper(columns, public, method, made$plan, made$promise, made$drawn)
+}
+
+#' @noRd
+new_paper <- function(columns, public, method, plan, promise, release) {
+  record <- posterior_methods()[[method]]
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
     neighbours = "replace one person's row", steps = plan$steps, rng = public$rng,
     version = own_version()
-  ), made$promise)
+  ), promise)
   names <- c("(Intercept)", vapply(columns$columns, `[[`, "", "name"))
   structure(list(
     coefficients = stats::setNames(release$stages[[1L]], names), release = release,

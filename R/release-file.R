@@ -13,15 +13,16 @@
 #' statistics, cannot be caught without a signature. Get releases from somebody you trust, or sign
 #' the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with each other.
 #'
-#' @param release (`dp_release`, or a fit by [dp_synth()], [dp_lm()] or [dp_glm()])\cr a release, a
-#'   fit, whose release is written, or a regression with its release. One that is NOT PRIVATE (no
+#' @param release (`dp_release`, or what [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()] or
+#'   [dp_aggregate()] gave)\cr a release, a fit, whose release is written, or a regression,
+#'   selection or statistic with its release. One that is NOT PRIVATE (no
 #'   noise, noise from a seed, or a guarantee that does not hold) is refused, unless
 #'   `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
-#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or the
-#'   regression that was written.
+#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or
+#'   what else was written.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
 #'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
 #'   `dpsc_error_argument`.
@@ -54,7 +55,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
   if (!length(kind)) {
     abort(c(
       "{.arg release} must come from {.fn dp_release}, or be a fit by {.fn dp_synth}, \\
-       {.fn dp_lm} or {.fn dp_glm}.",
+       {.fn dp_lm}, {.fn dp_glm}, {.fn dp_select} or {.fn dp_aggregate}.",
       x = "It is {describe(release)}.",
       i = if (is.list(release) && !is.object(release)) {
         paste(
@@ -74,6 +75,12 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
   check_path(path, call)
   check_publishable(release$privacy, allow_not_private, call)
   parts <- file_parts(release)
+  if (is.null(parts$statistics %||% parts$release)) {
+    abort(c(
+      "This object does not hold what was released.",
+      i = "One of version 0.2.0 is kept by {.fn saveRDS}."
+    ), "release", call)
+  }
   parts$privacy[c("looked", "doubt")] <- NULL
   write_json(list(
     format = file_format, version = file_version, kind = kind, release = to_json(parts),
@@ -262,7 +269,9 @@ public_again <- function(release) {
 file_format <- "dpsc-release"
 file_version <- 2L
 # What has a file.
-file_kinds <- c("dp_release", "dp_lm", "dp_glm")
+file_kinds <- c(
+  "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate"
+)
 
 #' A file's content as the current version writes it
 #' @return A list: `kind`, `parts`, `marks`, and `old` (flag: it was upgraded).

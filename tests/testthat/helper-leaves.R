@@ -54,3 +54,47 @@ mark_anew <- function(path) {
     auto_unbox = TRUE, null = "null", na = "null", digits = I(17)
   )
 }
+
+# What reading says of each changed leaf: "refused: why", "same" public claims, or "other" ones.
+# `first`: of each vector the first leaf alone. `anew`: the marks are made anew as well.
+leaf_results <- function(x, anew, first = TRUE) {
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(x, path, allow_not_private = TRUE)
+  content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
+  claims <- public_claims(x)
+  leaves <- Filter(function(leaf) !grepl("^[$]marks", leaf$name), file_leaves(content))
+  names <- vapply(leaves, `[[`, "", "name")
+  if (first) leaves <- leaves[!duplicated(sub("[[0-9]+\\]$", "", names))]
+  results <- lapply(leaves, function(leaf) {
+    changed <- with_leaf(content, leaf$at, tampered(leaf_at(content, leaf$at), leaf$type))
+    if (anew) changed$marks <- marks_of(changed$release)
+    again <- tryCatch(
+      suppressWarnings(object_of_file(changed, function(problem) {
+        rlang::abort(paste("refused:", problem), class = "refusal")
+      })),
+      refusal = conditionMessage
+    )
+    if (is.character(again)) {
+      again
+    } else {
+      if (same_claims(public_claims(again), claims)) "same" else "other"
+    }
+  })
+  data.frame(
+    leaf = sub("^[$]", "", sub("^[$]release", "", vapply(leaves, `[[`, "", "name"))),
+    result = unlist(results)
+  )
+}
+
+marks_of <- function(release) {
+  none <- function(e) NULL
+  parts <- tryCatch(from_json(release), error = none, warning = none)
+  if (is.list(parts)) field_marks(parts)
+}
+
+public_claims <- function(x) {
+  parts <- file_parts(x)
+  parts[setdiff(names(parts), c("statistics", "release"))]
+}
+
+same_claims <- function(x, y) isTRUE(all.equal(x, y, tolerance = 1e-12))

@@ -1,0 +1,112 @@
+# One file format for whatever was released: what is read is what was written; whatever leaf of a
+# file is changed, it is refused by name; and whoever makes the marks anew must agree with the plan.
+
+skip_if_not_installed("jsonlite")
+
+file_people <- function(n = 3000) {
+  withr::local_seed(8)
+  data <- data.frame(x = stats::runif(n, -1, 1), g = rep(c("a", "b"), n / 2))
+  data$y <- 1 + data$x / 2 + (data$g == "b") + stats::rnorm(n) / 4
+  data$z <- stats::runif(n) < stats::plogis(data$x)
+  data
+}
+
+file_objects <- function() {
+  p <- toy_panel(25, 5, 2)
+  many <- toy_panel(400, 5, 2)
+  data <- file_people()
+  bounds <- list(y = c(-3, 5), x = c(-1, 1), g = c("a", "b"), z = c(FALSE, TRUE))
+  of <- function(...) bounds[c(...)]
+  panel <- function(p, ...) {
+    dp_release(p$donors, target = p$target, T0 = 5, epsilon = 2, bounds = c(-1, 1), ...)
+  }
+  fitted <- function(...) dp_lm(y ~ x + g, data, 1, bounds = of("y", "x", "g"), ...)
+  chosen <- function(method, ...) {
+    dp_select(y ~ x + g, data, 4, size = 1, bounds = of("y", "x", "g"), method = method, ...)
+  }
+  answer <- function(method, ...) {
+    dp_aggregate(data, function(rows) mean(rows$y), lower = c(y = -3), upper = 5, epsilon = 1,
+      method = method, ...)
+  }
+  suppressWarnings(list(
+    gram = panel(many), output = panel(p, method = "output"),
+    objective = panel(p, method = "objective", delta = 0), lm = fitted(),
+    hc = fitted(vcov = "HC", delta = 0), ops = fitted(method = "ops"),
+    adaops = fitted(method = "adaops"), gram_selection = chosen("gram"),
+    pursuit = chosen("pursuit"), stability = chosen("stability"),
+    votes = chosen("votes", refit = FALSE),
+    glm = dp_glm(z ~ x + g, data, epsilon = 2, bounds = of("z", "x", "g")),
+    napp = dp_glm(z ~ x, data, epsilon = 2, bounds = of("z", "x"), method = "napp"),
+    winsorised = answer("winsorised"), median = answer("median"),
+    mean = answer("mean", delta = 1e-6),
+    raw = dp_aggregate(data, function(rows) mean(rows$y), lower = -3, upper = 5, epsilon = Inf)
+  ))
+}
+
+objects <- file_objects()
+
+test_that("what is read is what was written, of every verb", {
+  path <- withr::local_tempfile(fileext = ".json")
+  for (name in names(objects)) {
+    x <- objects[[name]]
+    write_release(x, path, allow_not_private = TRUE)
+    again <- read_release(path)
+    expect_identical(again, x, label = name)
+    expect_identical(utils::capture.output(print(again)), utils::capture.output(print(x)))
+    expect_no_canary(readLines(path), file_people()$y[1:200], name)
+  }
+  expect_error(write_release(objects$raw, path), "NOT PRIVATE", class = "dpsc_error_release")
+  grown <- dp_select(objects$gram_selection, size = 2)
+  write_release(grown, path)
+  expect_identical(read_release(path), grown)
+  old <- objects$mean
+  old$release <- NULL
+  expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
+})
+
+test_that("a change of any field is refused by its name", {
+  for (name in setdiff(names(objects), "hc")) {
+    found <- leaf_results(objects[[name]], anew = FALSE)
+    expect_identical(found$leaf[!grepl("^refused", found$result)], character(), label = name)
+    inside <- !found$leaf %in% c("format", "version", "kind")
+    field <- sub("^([^$[]*([$][^$[]*)?).*", "\\1", found$leaf)
+    named <- mapply(grepl, paste("field", field), found$result, MoreArgs = list(fixed = TRUE))
+    expect_identical(found$leaf[inside & !named], character(), label = name)
+  }
+})
+
+# From these nothing else in a file follows: what was measured, its limits, choices without a cost.
+free_fields <- paste0("^(", paste(c(
+  "panel[$](times|outcome)", "asked[$](size|estimator)",
+  "asked[$]control[$](intervals|target_round|features)", "privacy[$]version", "bounds", "weighted",
+  "max_weight", "nobs", "n", "facts[$](n|share|refit)", "lower", "upper", "fallback", "spread",
+  "correct"
+), collapse = "|"), ")\\b")
+
+test_that("budget, steps, noise and promise cannot be changed with marks made anew", {
+  for (name in c("output", "objective", "lm", "glm", "adaops", "pursuit", "winsorised", "mean")) {
+    found <- leaf_results(objects[[name]], anew = TRUE)
+    public <- !grepl("^(statistics|release)\\b", found$leaf)
+    other <- found$leaf[public & found$result == "other"]
+    expect_identical(grep(free_fields, other, invert = TRUE, value = TRUE), character(),
+      label = name)
+    expect_true(all(grepl("^refused|^same", found$result[grepl("steps[$]scale", found$leaf)])))
+  }
+})
+
+test_that("a gram release says the steps of its plan, scale by scale", {
+  path <- withr::local_tempfile(fileext = ".json")
+  for (column in c("sensitivity", "scale", "epsilon", "rho", "mu")) {
+    forged <- objects$gram
+    steps <- forged$privacy$steps
+    at <- which(!is.na(steps[[column]]))
+    at <- at[[length(at)]]
+    forged$privacy$steps[[column]][at] <- steps[[column]][at] * 1.01
+    write_release(forged, path)
+    expect_error(read_release(path), class = "dpsc_error_release", label = column)
+  }
+  forged <- objects$gram
+  forged$bounds <- lapply(forged$bounds, `*`, 1.5)
+  write_release(forged, path)
+  expect_error(read_release(path), "asked[$]y", class = "dpsc_error_release")
+})
