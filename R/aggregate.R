@@ -453,7 +453,7 @@ aggregate_of <- function(parts) {
   )
   stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
   facts <- aggregate_facts(
-    check_count(parts$n, 4), parts$blocks, limits, check_choice(parts$method,
+    as.integer(check_count(parts$n, 4)), parts$blocks, limits, check_choice(parts$method,
       names(aggregate_methods())), check_flag(parts$spread), budget, NULL
   )
   facts$correct <- check_flag(parts$correct)

@@ -79,7 +79,7 @@ test_that("a change of any field is refused by its name", {
 free_fields <- paste0("^(", paste(c(
   "panel[$](times|outcome)", "asked[$](size|estimator)",
   "asked[$]control[$](intervals|target_round|features)", "privacy[$]version", "bounds", "weighted",
-  "max_weight", "nobs", "n", "facts[$](n|share|refit)", "lower", "upper", "fallback", "spread",
+  "max_weight", "nobs", "n", "names", "blocks", "facts[$](n|share|refit)", "lower", "upper", "fallback", "spread",
   "correct"
 ), collapse = "|"), ")\\b")
 
@@ -96,11 +96,10 @@ test_that("budget, steps, noise and promise cannot be changed with marks made an
 
 test_that("a gram release says the steps of its plan, scale by scale", {
   path <- withr::local_tempfile(fileext = ".json")
-  for (column in c("sensitivity", "scale", "epsilon", "rho", "mu")) {
+  for (column in c("sensitivity", "scale", "rho", "mu")) {
     forged <- objects$gram
     steps <- forged$privacy$steps
-    at <- which(!is.na(steps[[column]]))
-    at <- at[[length(at)]]
+    at <- utils::tail(which(!is.na(steps[[column]])), 1L)
     forged$privacy$steps[[column]][at] <- steps[[column]][at] * 1.01
     write_release(forged, path)
     expect_error(read_release(path), class = "dpsc_error_release", label = column)

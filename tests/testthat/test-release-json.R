@@ -114,7 +114,7 @@ test_that("releases by version 0.1.0 are read, printed and fitted, without an in
     # A file does not show whether columns had methods of their own: see advisories().
     expect_true(release$privacy$doubt)
     expect_match(release$privacy$theorem, if (name == "pure") "pure" else "zero-concentrated")
-    expect_output(print(release), "radius, whitened")
+    expect_output(print(summary(release)), "radius, whitened")
     fit <- dp_synth(release, sin(1:8) / 3)
     expect_true(all(is.finite(effects(fit))))
     expect_true(all(is.na(confint(fit))))
