@@ -66,6 +66,12 @@ to_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
   (x - rep(bounds$centre[periods], each = nrow(x))) / bounds$unit
 }
 
+#' A target's outcomes before the treatment, scaled
+#' @noRd
+scaled_pre <- function(target, bounds) {
+  drop(to_scale(matrix(target, 1L), bounds, seq_along(target)))
+}
+
 #' Donors clipped to the bounds, in scaled units, without their names
 #' @param donors (`matrix`, n x T, outcome units, PRIVATE).
 #' @noRd

@@ -292,3 +292,13 @@ check_whole_columns <- function(data, class, call) {
     ), class, call)
   }
 }
+
+#' Numbers of options with their names and sizes, without whatever else hangs on them
+#' @noRd
+bare_options <- function(x) {
+  if (is.list(x)) {
+    return(lapply(x, bare_options))
+  }
+  attributes(x) <- attributes(x)[intersect(c("names", "dim", "dimnames"), names(attributes(x)))]
+  x
+}

@@ -174,16 +174,6 @@ glm_record <- function() {
   )
 }
 
-#' Numbers of options with their names and sizes, without whatever else hangs on them
-#' @noRd
-bare_options <- function(x) {
-  if (is.list(x)) {
-    return(lapply(x, bare_options))
-  }
-  attributes(x) <- attributes(x)[intersect(c("names", "dim", "dimnames"), names(attributes(x)))]
-  x
-}
-
 #' @noRd
 glm_public <- function(budget, columns, n, asked, call) {
   public <- lm_public(budget, columns, n, "const", 1, call)

@@ -243,11 +243,6 @@ planned_again <- function(release) {
   release
 }
 
-scaled_pre <- function(target, bounds) {
-  pre <- seq_along(target)
-  drop(to_scale(matrix(target, 1L), bounds, pre))
-}
-
 #' The facts that a plan is made of
 #' @noRd
 public_again <- function(release) {

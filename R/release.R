@@ -316,11 +316,12 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
   if (private) check_target_bounds(panel, target, scale, method, calibration, call)
   pre <- seq_len(panel$T0)
   size <- panel$size %||% rep(1, nrow(target))
+  pre_mean <- unname(mean_target(panel$target, size)[1L, pre])
   list(
     method = method, calibration = calibration, private = private, epsilon = epsilon,
     delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
-    bounds = scale, half = scale$half, y = mean_target(target, size)[1L, pre],
-    target = unname(mean_target(panel$target, size)[1L, pre]), control = control,
+    bounds = scale, half = scale$half, y = scaled_pre(pre_mean, scale),
+    target = pre_mean, control = control,
     shuffled = private && mechanisms()[[method]]$needs == "rows" && named_places(panel, control)
   )
 }
@@ -414,7 +415,7 @@ asked_facts <- function(public, plan) {
   ]
   control["split"] <- list(plan$share %||% control$split)
   list(
-    target = public$target, y = unname(public$y), size = public$size,
+    target = public$target, y = public$y, size = public$size,
     estimator = public$estimator, dates = public$dates, control = control
   )
 }

@@ -33,7 +33,7 @@ new_columns <- function(formula, bounds, family, call) {
   names <- c(if (intercept) "(Intercept)", unlist(lapply(regressors, column_names, intercept)))
   list(
     outcome = outcome, regressors = regressors, intercept = intercept, names = names,
-    family = family, text = plain_text(formula), given = bounds
+    family = family, text = plain_text(formula), given = bare_options(bounds)
   )
 }
 

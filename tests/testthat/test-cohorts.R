@@ -155,9 +155,11 @@ test_that("errors are one each, classed, and spend nothing", {
   early <- data
   early$treated[early$first == 4 & early$time == 2] <- 1
   early$treated[early$first == 4 & early$time == 3] <- 1
-  expect_error(fit(early), "before the adoption of every cohort.*\n.*2 or before: ",
+  expect_error(fit(early, size = 30), "before the adoption of every cohort.*\n.*2 or before: ",
     class = "dpsc_error_panel"
   )
+  # Single people have no names in messages.
+  expect_error(fit(early), "Some treated unit has fewer.", class = "dpsc_error_panel")
   expect_error(fit(data[is.finite(data$first), ]), "never treated", class = "dpsc_error_panel")
   for (method in c("output", "objective")) {
     expect_error(fit(data, method = method), "serves one adoption date",
