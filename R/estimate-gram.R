@@ -24,11 +24,13 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   own <- has_own_round(release, target, estimator)
   lapply(gram_estimate_cpp(s, options, target, size, own), function(e) {
     e$penalty <- 2 * n * e$penalty
+    e$apart <- placebo_apart(s$intervals, e)
     # Of the mean of so many people, and the donors' own regression error.
     own <- group_variance(s$intervals, e)
     e$own <- own
     e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
     e$spread <- interval_spread(release, e, estimator)
+    e$spread$apart <- e$apart
     q <- NROW(release$panel$covariates)
     if (q > 0L) e$path <- e$path[-(release$panel$T0 + seq_len(q))]
     e
@@ -48,20 +50,56 @@ has_own_round <- function(release, target, estimator) {
 }
 
 #' The errors' variance of one person, for the mean of several: at least the released second moment
-#' of placebo errors and its own deviation
+#' of placebo errors and its own deviation; more of people who differ from each other more than the
+#' donors do
 #' @noRd
 group_variance <- function(intervals, e) {
   if (is.null(intervals) || e$size == 1) {
     return(e$prediction)
   }
   average <- mean(e$prediction)
+  if (average <= 0) {
+    return(e$prediction + least_variance(intervals))
+  }
+  e$prediction * placebo_lift(intervals, e) * group_scale(e)
+}
+
+#' What a released second moment of placebo errors may be at most, by its noise
+#' @noRd
+least_variance <- function(intervals) {
   # Of several adoption dates the second moments are pooled.
   second <- intervals$pooled %||% intervals[c("second", "second_sd")]
-  least <- max(second$second, 0) + second$second_sd
-  if (average <= 0) {
-    return(e$prediction + least)
-  }
-  e$prediction * max(1, least / average)
+  max(second$second, 0) + second$second_sd
+}
+
+#' By how much donors' placebo errors exceed what the released moments say of them
+#' @noRd
+placebo_lift <- function(intervals, e) {
+  average <- mean(e$prediction)
+  if (average > 0) max(1, least_variance(intervals) / average) else 1
+}
+
+#' How unlike the donors a target is, where their errors say how far the moments are to be trusted
+#'
+#' Its mean square distance over that of a random mean of as many people. Moments that were drawn to
+#' a mass of equal people make everybody look far; then placebo errors exceed the model's as well.
+#' @noRd
+placebo_apart <- function(intervals, e) {
+  if (!is.null(intervals)) (e$apart %||% 0) / placebo_lift(intervals, e)
+}
+
+# So many times the mean square distance of a random target from the donors, and more, hardly any
+# random target has, and nearly every group like one donor in ten (bench/selected.R).
+most_apart <- 7
+
+#' The variance of people in a group over the donors', as their mean's distance says
+#'
+#' By a fifth, as a donor's own scale does for one person, and never below one; in full beyond what
+#' random groups have.
+#' @noRd
+group_scale <- function(e) {
+  apart <- e$apart %||% 0
+  max(1, (4 + apart) / 5) + 0.8 * max(0, apart - most_apart)
 }
 
 #' From the covariances to intervals: what the donors' placebo errors add
@@ -124,13 +162,13 @@ most_variation <- 10
 #' @param e (`list`)\cr a target's estimate, see [estimate_gram()]. RELEASED.
 #' @noRd
 unseen_reason <- function(e) {
-  if (e$size >= group_size && isTRUE(e$variation > most_variation)) {
-    paste(
-      "before the treatment the target varies far more than the donors as released: most of them",
-      "are alike, and the noise hid the others, or the target is unlike them"
-    )
-  }
+  if (e$size >= group_size && isTRUE(e$variation > most_variation)) unseen_words
 }
+
+unseen_words <- paste(
+  "before the treatment the target varies far more than the donors as released: most of them",
+  "are alike, and the noise hid the others, or the target is unlike them"
+)
 
 #' Exponent of the choice that finds the range of the placebo errors
 #' @noRd

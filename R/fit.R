@@ -110,6 +110,13 @@
 #' part; the fit allows for that (method `"gram"`, one adoption date, no covariates). It is wrong
 #' for a group whose distance will last.
 #'
+#' The fit also asks how far the target is from the donors before the treatment, given its level, in
+#' units of what a random target of its size would have. The interval of a group grows with that.
+#' From seven times the mean square on, the print, the summary and the report say that few donors
+#' are like it: the estimate may be drawn to the others then. Hardly a random target has that note,
+#' and nearly every group from a tenth of the donors with a path of its own; one person of such a
+#' minority can hardly be told from the others (`bench/selected.R` of the sources).
+#'
 #' There is no interval, and the print says why, where donors and budget cannot calibrate one: at
 #' `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for a
 #' mean of 20 people or more ([dp_plan()] says what it takes); where the release was calibrated for
@@ -212,8 +219,8 @@
 #'     to its own level), `privacy`, of the estimate over releases, and `noise`, the same before
 #'     the estimate is drawn to the target's own level. RELEASED.
 #'   * `spread`: a list with a list of what turns the variance into intervals (`floor`, and factors
-#'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none.
-#'     RELEASED.
+#'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none; and
+#'     `apart`, how unlike the donors the target is (1: as a random one). RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
 #'   * `covariates`: 1 x q, of the target, if there are any. PUBLIC.
 #'   * `protected`: `TRUE` where the treated are protected: then `target` is RELEASED.

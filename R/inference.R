@@ -40,6 +40,24 @@ missing_interval <- function(fit, i = 1L, level = 0.95) {
   if (is.character(raw)) raw
 }
 
+#' What the released moments say of a target that few donors are like, or `NULL`
+#'
+#' Given its level: one that was chosen for that alone is like donors of that level. Where the
+#' moments were drawn to a mass of equal people the reason why there is no interval says all.
+#' @noRd
+unlike_words <- function(fit, i = 1L) {
+  spread <- fit$spread[[i]]
+  if (!isTRUE(spread$apart > most_apart) || identical(spread$reason, unseen_words)) {
+    return(NULL)
+  }
+  whom <- if (fit$size[[i]] > 1) "a random mean of as many people" else "one of them"
+  paste0(
+    "Before the treatment the target is unlike the donors as released (",
+    format(sqrt(spread$apart), digits = 2L), " times as far from them as ", whom, " would be, ",
+    "given its level): few are like it, and the estimate may be drawn to the others."
+  )
+}
+
 #' Effects with standard errors: one row for each target's average and for each of its periods
 #' @param type (`string`)\cr `"overall"`: of the group; `"unit"`: of each treated unit.
 #' @return A data frame: `target`, `term`, `estimate`, `std.error` (calibrated: intervals are normal

@@ -85,7 +85,7 @@ three_rounds <- function(public) {
 #' @noRd
 gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, penalty = NaN) {
   list(
-    estimator = estimator, private = private, half = scale$half,
+    estimator = estimator, private = private, half = scale$half, n = n,
     # The paper's lambda is on the sum over donors and halved.
     penalty = if (is.null(lambda)) penalty else lambda / (2 * n)
   )

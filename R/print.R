@@ -96,7 +96,7 @@ print.summary.dp_synth <- function(x, ...) {
     sub("^ +", "", missing_line(fit, x$level)), average_test_line(table), any_test_line(x$test),
     interval_meaning(fit)
   )
-  said <- c(said, fit_doubts(fit))
+  said <- c(said, unlike_words(fit), fit_doubts(fit))
   cat("\n", if (length(said)) paste0(c(said, ""), "\n"), sep = "")
   cat(privacy_summary(fit), growing_line(fit$release), sep = "\n")
   invisible(x)
@@ -168,7 +168,8 @@ average_lines <- function(fit, level) {
   row <- table[table$term == "average", ]
   c(
     paste0("  average effect   ", format_value(row$estimate), interval_text(fit, row, level)),
-    missing_line(fit, level), noise_note(fit, row), carry_note(fit), weak_line(fit)
+    missing_line(fit, level), doubt_lines(unlike_words(fit)), noise_note(fit, row),
+    carry_note(fit), weak_line(fit)
   )
 }
 

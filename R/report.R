@@ -55,7 +55,7 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
     result = result_sentences(x, level, placebo),
     methods = methods_paragraph(
       x$release, x$estimator, if (states_interval(x, level)) known_parts(x), rownames(x$target),
-      fit_doubts(x)
+      c(fit_doubts(x), unlike_words(x))
     ),
     release = x$release, estimator = x$estimator, format = format
   )

@@ -108,6 +108,9 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
                              const Rcpp::Nullable<Rcpp::LogicalVector>& own = R_NilValue) {
   const dpsc::gram_statistics s = as_statistics(statistics);
   const dpsc::counterfactual_estimator estimator(s, as_options(options));
+  // Where they are not counted the error of their mean is left out.
+  const double donors = options.containsElementNamed("n") ? Rcpp::as<double>(options["n"])
+                                                          : std::numeric_limits<double>::infinity();
   dpsc::target_correction correction;
   Rcpp::LogicalVector served(targets.rows());
   if (own.isNotNull() && statistics.containsElementNamed("target")) {
@@ -123,7 +126,8 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
         _["released"] = e.released, _["hidden"] = e.hidden, _["disagreement"] = e.disagreement,
         _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,
-        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation);
+        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation,
+        _["apart"] = estimator.apart(pre, size[i], donors));
   }
   return out;
 }

@@ -128,6 +128,23 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
   return out;
 }
 
+double counterfactual_estimator::apart(const Eigen::VectorXd& pre, double people,
+                                       double donors) const {
+  const Eigen::Index p = s_.pre;
+  if (model_.edge <= 0.0 || !has_level_feature(s_)) return 0.0;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(model_.whitened);
+  const Eigen::VectorXd known =
+      shrink_spectrum(spectrum.eigenvalues(), model_.edge).array() + model_.edge;
+  const Eigen::MatrixXd root = model_.restore_A.transpose() * spectrum.eigenvectors();
+  const Eigen::MatrixXd variance =
+      (1.0 / people + 1.0 / donors) * root * known.asDiagonal() * root.transpose() +
+      square(model_.mean_sd) * model_.restore_A.transpose() * model_.restore_A;
+  const Eigen::VectorXd u = features_of(pre).u;
+  // The level is the first feature.
+  const double rest = u.dot(variance.ldlt().solve(u)) - square(u[0]) / variance(0, 0);
+  return std::max(0.0, rest) / static_cast<double>(p - 1);
+}
+
 void counterfactual_estimator::row(const Eigen::VectorXd& pre, row_estimate& out) const {
   const Eigen::Index T1 = s_.T1(), forms = T1 + 1;
   const features own = features_of(pre);

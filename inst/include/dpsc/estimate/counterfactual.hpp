@@ -111,6 +111,10 @@ class counterfactual_estimator {
   target_estimate target(const Eigen::VectorXd& pre,
                          const target_correction* correction = nullptr) const;
 
+  /// How unlike the donors the mean of so many people is: the mean square of its features given its
+  /// level, over that of a random mean (one, on average). 0 where levels are no feature.
+  double apart(const Eigen::VectorXd& pre, double people, double donors) const;
+
   /// A donor's own row, on the grid. Nothing but this row and the release enters.
   void row(const Eigen::VectorXd& pre, row_estimate& out) const;
 

@@ -1,0 +1,125 @@
+# Targets that are not drawn like the donors, on held-out designs: chosen for their level, or of a
+# minority with a path of its own. No target has an effect.
+#
+# From the package's root, with dpsc installed: Rscript bench/selected.R [levels|minority|monotone]
+# DPSC_BENCH_REPLICATIONS (default 24) releases a cell, one target each, at epsilon = 1 and Inf on
+# the same panels. Writes bench/results/selected-levels.csv and selected-minority.csv:
+#   cover, cover_inf   of nominal 95 % intervals of the average; none: share without one
+#   error, to_inf      root mean square, in half widths of the bounds, and over that without privacy
+#   se_ratio           median standard error over the error
+#   noted              share with the note that the target is unlike the donors as released
+#   covered_unnoted    cover of those without the note
+# and selected-monotone.csv: the median error at n donors, and over that at half as many (about).
+library(dpsc)
+source("bench/battery-designs.R")
+source("bench/battery-measures.R")
+source("bench/selected-designs.R")
+
+replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "24"))
+designs_of <- function(name) held_out[[name]] %||% designs[[name]] %||% name
+
+# By a note, or as the reason why there is no interval.
+says_unlike <- function(fit) {
+  !is.null(dpsc:::unlike_words(fit)) ||
+    identical(fit$spread[[1L]]$reason, dpsc:::unseen_words)
+}
+
+read_one <- function(panel, epsilon) {
+  fit <- fit_donors(panel, epsilon, panel$targets[1L, ])
+  row <- tidy_units(fit)[1L, ]
+  data.frame(
+    error = row$estimate, se = row$std.error, low = row$conf.low, high = row$conf.high,
+    noted = says_unlike(fit), apart = fit$spread[[1L]]$apart %||% NA
+  )
+}
+
+summarise_cell <- function(private, exact, half) {
+  covers <- function(x) mean(x$low <= 0 & x$high >= 0, na.rm = TRUE)
+  rmse <- sqrt(mean(private$error^2))
+  data.frame(
+    releases = nrow(private), cover = covers(private), cover_inf = covers(exact),
+    none = mean(is.na(private$low)), error = rmse / half, to_inf = rmse / sqrt(mean(exact$error^2)),
+    se_ratio = stats::median(private$se, na.rm = TRUE) / rmse, noted = mean(private$noted),
+    covered_unnoted = covers(private[!private$noted, ]), apart = stats::median(private$apart)
+  )
+}
+
+run_cell <- function(cell, draw) {
+  runs <- lapply(seq_len(replications), function(r) {
+    set.seed(seed_of("selected", cell$design, cell$target, cell$n, cell$T0) + r)
+    panel <- draw(cell)
+    list(half = diff(panel$bounds) / 2, private = read_one(panel, 1), exact = read_one(panel, Inf))
+  })
+  bind <- function(part) do.call(rbind, lapply(runs, `[[`, part))
+  row <- cbind(cell, summarise_cell(bind("private"), bind("exact"), runs[[1L]]$half))
+  print(row, row.names = FALSE, digits = 3)
+  row
+}
+
+run_cells <- function(cells, draw) {
+  do.call(rbind, lapply(seq_len(nrow(cells)), function(i) run_cell(cells[i, ], draw)))
+}
+
+levels_table <- function() {
+  kinds <- c("mean30", "mean200", "third1", "third30", "third200", "twothirds200")
+  cells <- rbind(
+    expand.grid(design = names(held_out), target = kinds, n = 1500, T0 = c(6, 24)),
+    expand.grid(design = names(held_out), target = kinds, n = 5000, T0 = c(6, 12)),
+    expand.grid(design = names(held_out), target = kinds, n = 20000, T0 = 24),
+    # Their own n and T0.
+    expand.grid(
+      design = c("clinic", "males", "wages"), target = c("mean30", "third30"), n = 0, T0 = 0
+    )
+  )
+  cells[1:2] <- lapply(cells[1:2], as.character)
+  run_cells(cells, function(cell) {
+    draw_panel(designs_of(cell$design), cell$n, cell$T0, 4L, 1L, cell$target)
+  })
+}
+
+minority_table <- function() {
+  cells <- expand.grid(
+    design = c("trend", "wave"), share = c(0.03, 0.1), size = c(1, 30, 100), n = c(1500, 5000),
+    T0 = c(8, 18), stringsAsFactors = FALSE
+  )
+  cells$target <- paste0(100 * cells$share, "%, ", cells$size)
+  run_cells(cells, function(cell) {
+    cluster_panel(cell$n, cell$share, cell$size, cell$T0, cell$design)
+  })
+}
+
+# Nested donors: whoever is there with fewer is there with more.
+monotone_table <- function(sizes = c(1500, 3000, 6000, 12000, 20000)) {
+  cells <- expand.grid(
+    design = c("season", "amplitude", "sticky", "factor"), target = c("person", "mean100"),
+    T0 = c(6, 24), stringsAsFactors = FALSE
+  )
+  do.call(rbind, lapply(seq_len(nrow(cells)), function(i) {
+    cell <- cells[i, ]
+    errors <- vapply(seq_len(replications), function(r) {
+      set.seed(seed_of("monotone", cell$design, cell$target, cell$T0) + r)
+      panel <- draw_panel(designs_of(cell$design), max(sizes), cell$T0, 4L, 1L, cell$target)
+      donors <- panel$donors
+      vapply(sizes, function(n) {
+        panel$donors <- donors[seq_len(n), ]
+        effects <- dpsc:::effects_of(fit_donors(panel, 1, panel$targets[1L, ]))
+        sqrt(mean(effects^2))
+      }, 0)
+    }, sizes)
+    median <- apply(errors, 1L, stats::median)
+    rms <- sqrt(rowMeans(errors^2))
+    row <- data.frame(
+      cell, n = sizes, panels = replications, error = median,
+      ratio = c(NA, median[-1L] / median[-length(sizes)]),
+      rms_ratio = c(NA, rms[-1L] / rms[-length(sizes)]), row.names = NULL
+    )
+    print(row, row.names = FALSE, digits = 3)
+    row
+  }))
+}
+
+tables <- list(levels = levels_table, minority = minority_table, monotone = monotone_table)
+asked <- commandArgs(trailingOnly = TRUE)
+for (name in if (length(asked)) asked else names(tables)) {
+  save_results(tables[[name]](), paste0("selected-", name, ".csv"))
+}
