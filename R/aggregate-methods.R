@@ -5,62 +5,56 @@
 #' Post-processing of a [dp_aggregate()]: it costs nothing.
 #'
 #' @param x,object (`dp_aggregate`).
-#' @param conf.int (`flag`)\cr add limits; needs `spread = TRUE`.
-#' @param conf.level (`number`, in (0, 1))\cr their coverage, of the statistic that blocks estimate.
 #' @param ... unused.
 #' @return
-#' * `coef()`: the estimates. `nobs()`: the number of people.
+#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Limits are of the statistic that
+#'   blocks estimate, and an error without `spread = TRUE`.
 #' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
 #'   without `spread`, and where not identified), `privacy.se`, `identified` (whether the budget
 #'   lets the quantiles stand clear of the noise), and `conf.low`, `conf.high`.
 #' * `glance()`: one row of facts. `summary()`: the print, and all on privacy with its steps.
 #' @section Errors: `dpsc_error_argument`.
-#' @name tidy.dp_aggregate
+#' @name dp_aggregate-methods
 NULL
 
-#' @rdname tidy.dp_aggregate
-#' @export
-tidy.dp_aggregate <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
-  call <- public_call("tidy")
-  check_no_dots(..., call = call)
-  out <- data.frame(
-    term = names(x$estimate), estimate = unname(x$estimate), std.error = x$std.error,
-    privacy.se = x$privacy.se, identified = rep(x$plan$identified, length(x$estimate))
-  )
-  if (check_flag(conf.int, call = call)) {
-    check_spread(x, call)
-    out <- add_limits(out, out$std.error, conf.level, call)
+#' @noRd
+aggregate_estimates <- function(fit) {
+  k <- length(fit$estimate)
+  # Medians of the same blocks are correlated; how is not released.
+  apart <- function(error) {
+    out <- named_square(rep(NA_real_, k^2), names(fit$estimate))
+    diag(out) <- error^2
+    out
   }
-  out
-}
-
-#' @rdname tidy.dp_aggregate
-#' @export
-glance.dp_aggregate <- function(x, ...) {
-  data.frame(
-    method = x$method, nobs = x$nobs, blocks = x$plan$blocks, epsilon = x$privacy$epsilon,
-    delta = x$privacy$delta, private = x$privacy$holds, identified = x$plan$identified
+  new_estimates(fit$estimate,
+    index = data.frame(term = names(fit$estimate), identified = rep(fit$plan$identified, k)),
+    columns = c(error_columns[1:4], "identified"), nobs = fit$nobs,
+    covariance = if (has_spread(fit)) {
+      list(total = apart(fit$std.error), privacy = apart(fit$privacy.se))
+    },
+    law = list(df = Inf, errors = function() {
+      data.frame(std.error = fit$std.error, privacy.se = fit$privacy.se)
+    }),
+    lacks = list(
+      reason = "this aggregate was released without its spread",
+      advice = paste(
+        "Release by {.code method = \"winsorised\"}, with about 96 / epsilon blocks or more."
+      ),
+      strict = TRUE
+    ),
+    facts = list(
+      method = fit$method, nobs = fit$nobs, blocks = fit$plan$blocks,
+      epsilon = fit$privacy$epsilon, delta = fit$privacy$delta, private = fit$privacy$holds,
+      identified = fit$plan$identified
+    )
   )
 }
 
-#' @rdname tidy.dp_aggregate
-#' @export
-coef.dp_aggregate <- function(object, ...) {
-  check_no_dots(..., call = public_call("coef"))
-  object$estimate
-}
-
-#' @rdname tidy.dp_aggregate
-#' @export
-nobs.dp_aggregate <- function(object, ...) {
-  object$nobs
-}
-
-#' @rdname tidy.dp_aggregate
+#' @rdname dp_aggregate-methods
 #' @export
 print.dp_aggregate <- function(x, ...) print_lines(x, aggregate_lines(x))
 
-#' @rdname tidy.dp_aggregate
+#' @rdname dp_aggregate-methods
 #' @export
 summary.dp_aggregate <- function(object, ...) new_summary(object, aggregate_lines(object), ...)
 

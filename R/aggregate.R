@@ -62,7 +62,8 @@
 #'   * `estimate`: one number a statistic. RELEASED.
 #'   * `quantiles`: with `spread`, the quartiles over blocks; `"winsorised"`: the median and the
 #'     spread over blocks. RELEASED.
-#'   * `std.error`, `privacy.se`: see [tidy.dp_aggregate()]; `NA` where the budget does not identify
+#'   * `std.error`, `privacy.se`: see [dp_aggregate-methods]; `NA` where the budget does not
+#'     identify
 #'     the statistic (`plan$identified`) or blocks are too small. RELEASED.
 #'   * `release`: the noisy numbers that the others are made of, in widths of the limits. RELEASED.
 #'   * `plan`, `privacy`: blocks, limits, cost; neighbours, theorem, whether it holds. PUBLIC.

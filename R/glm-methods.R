@@ -6,20 +6,14 @@
 #' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
 #'
 #' @param object,model,x (`dp_glm`)\cr a fit.
-#' @param parm (`character` or `integer`)\cr which coefficients.
-#' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
-#' @param type (`string`)\cr of `vcov()` and `confint()`. `"total"`: about the population.
-#'   `"privacy"`: what noise and ridge add, about what the fit without them would have said.
-#'   `"sampling"`: what that fit itself would be off. Of `predict()`: `"link"`, the linear
-#'   predictor, or `"response"`, the mean.
+#' @param level (`number`, in (0, 1))\cr coverage of intervals.
+#' @param type (`string`)\cr `"link"`, the linear predictor, or `"response"`, the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` of the mean.
 #' @param se.fit (`flag`)\cr add standard errors, sampling and privacy together.
-#' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
-#'   ratios.
 #' @param ... unused; an error for `predict()`, `anova()` and `plot()`.
 #' @return
-#' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
+#' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: that
 #'   as `fit`, `se.fit` (of the mean to first order, for `"response"`) and `residual.scale`.
 #' * `anova()`: a Wald chi-squared test of every term with the total covariance; `NA` for a term
@@ -35,20 +29,24 @@
 #' @name dp_glm-methods
 NULL
 
-#' @rdname dp_glm-methods
-#' @export
-vcov.dp_glm <- function(object, type = c("total", "privacy", "sampling"), ...) {
-  glm_covariance(object, type, public_call("vcov"))
+#' @noRd
+glm_estimates <- function(fit) {
+  new_estimates(fit$coefficients,
+    index = data.frame(term = names(fit$coefficients), identified = unname(fit$identified)),
+    covariance = as.list(fit$covariance[covariance_parts]), text = fit$text, nobs = fit$nobs,
+    columns = c(error_columns, "identified"),
+    lacks = if (is.null(fit$covariance)) glm_no_errors(fit),
+    facts = list(
+      family = fit$family, method = fit$method, nobs = fit$nobs,
+      df = length(fit$coefficients) - 1L, epsilon = fit$privacy$epsilon,
+      delta = fit$privacy$delta, private = fit$privacy$holds,
+      ridge = fit$release$ridge %||% NA_real_, noise = fit$release$kappa %||% NA_real_,
+      identified = all(fit$identified)
+    )
+  )
 }
 
-glm_covariance <- function(fit, type, call) {
-  type <- check_choice(type, c("total", "privacy", "sampling"), call = call)
-  if (is.null(fit$covariance)) {
-    why <- glm_no_errors(fit)
-    abort(c("This fit has no standard errors: {why$reason}.", i = why$advice), "argument", call)
-  }
-  fit$covariance[[type]]
-}
+glm_covariance <- function(fit, type, call) known_part(glm_estimates(fit), type, call)
 
 #' Why a fit has no standard errors, and what would have given some
 #' @return A list of two strings. PUBLIC.
@@ -77,17 +75,6 @@ glm_no_errors <- function(fit) {
     reason = "none were paid for",
     advice = "{.code intervals = TRUE} has to be chosen before the release."
   )
-}
-
-#' @rdname dp_glm-methods
-#' @export
-confint.dp_glm <- function(object, parm, level = 0.95, type = c("total", "privacy", "sampling"),
-                           ...) {
-  call <- public_call("confint")
-  level <- check_level(level, call)
-  reach <- stats::qnorm((1 + level) / 2) * sqrt(diag(glm_covariance(object, type, call)))
-  limits <- symmetric_limits(object$coefficients, reach, level)
-  limits_asked(limits, parm, "coefficients of the fit", call)
 }
 
 #' @rdname dp_glm-methods
@@ -165,43 +152,6 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   # To first order, as predict.glm() does.
   slope <- if (type == "response") family.dp_glm(object)$mu.eta(fit) else 1
   list(fit = out, se.fit = stats::setNames(abs(slope) * error, names(fit)), residual.scale = 1)
-}
-
-#' @rdname dp_glm-methods
-#' @export
-tidy.dp_glm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
-  call <- public_call("tidy")
-  missing <- rep(NA_real_, length(x$coefficients))
-  error <- part <- missing
-  if (!is.null(x$covariance)) {
-    error <- unname(sqrt(diag(x$covariance$total)))
-    part <- unname(sqrt(diag(x$covariance$privacy)))
-  }
-  statistic <- unname(x$coefficients) / error
-  change <- if (check_flag(exponentiate, call = call)) exp else identity
-  out <- data.frame(
-    term = names(x$coefficients), estimate = change(unname(x$coefficients)), std.error = error,
-    privacy.se = part, statistic = statistic, p.value = 2 * stats::pnorm(-abs(statistic)),
-    identified = unname(x$identified)
-  )
-  if (check_flag(conf.int, call = call)) {
-    # Tables of several models ask for limits of all of them.
-    known <- !is.null(x$covariance)
-    limits <- if (known) confint.dp_glm(x, level = conf.level) else cbind(missing, missing)
-    out <- with_limits(out, limits, change)
-  }
-  out
-}
-
-#' @rdname dp_glm-methods
-#' @export
-glance.dp_glm <- function(x, ...) {
-  data.frame(
-    family = x$family, method = x$method, nobs = x$nobs, df = length(x$coefficients) - 1L,
-    epsilon = x$privacy$epsilon, delta = x$privacy$delta, private = x$privacy$holds,
-    ridge = x$release$ridge %||% NA_real_, noise = x$release$kappa %||% NA_real_,
-    identified = all(x$identified)
-  )
 }
 
 #' @rdname dp_glm-methods

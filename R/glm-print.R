@@ -10,7 +10,7 @@ print.dp_glm <- function(x, ...) {
 #' @export
 summary.dp_glm <- function(object, ...) {
   structure(list(
-    heading = glm_heading(object), coefficients = summary_matrix(tidy.dp_glm(object), "z"),
+    heading = glm_heading(object), coefficients = summary_matrix(generics::tidy(object), "z"),
     notes = glm_notes(object), nobs = object$nobs, private = object$privacy$private,
     privacy = privacy_summary(object)
   ), class = "summary.dp_glm")

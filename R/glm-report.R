@@ -10,7 +10,7 @@ report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.
 
 glm_sentences <- function(x, level) {
   kind <- switch(x$family, binomial = "log odds", poisson = "log rate", gaussian = "mean")
-  table <- tidy.dp_glm(x, conf.int = !is.null(x$covariance), conf.level = level)[-1L, ]
+  table <- generics::tidy(x, conf.int = !is.null(x$covariance), conf.level = level)[-1L, ]
   vapply(seq_len(nrow(table)), function(i) {
     row <- table[i, ]
     paste0(

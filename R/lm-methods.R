@@ -6,20 +6,16 @@
 #' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
 #'
 #' @param object,x (`dp_lm`)\cr a fit.
-#' @param parm (`character` or `integer`)\cr which coefficients.
-#' @param level,conf.level (`number`, in (0, 1))\cr coverage of intervals.
-#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: what the noise adds,
-#'   about what `lm()` on these rows would have said. `"sampling"`: what `lm()` itself would be off.
+#' @param level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, `"confidence"` (of the mean) or `"prediction"` (of one
 #'   person's outcome, in the formula's units).
 #' @param formula. (`formula`)\cr a submodel, as [stats::update()] takes it: columns of the released
 #'   model only.
 #' @param se.fit (`flag`)\cr add the standard errors of the means, sampling and privacy together.
-#' @param conf.int (`flag`)\cr add limits.
 #' @param ... for `anova()` a submodel; otherwise unused, and an error for `predict()`.
 #' @return
-#' * `vcov()`: a matrix. `confint()`: a matrix with one row a coefficient.
+#' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list:
 #'   that as `fit`, `se.fit`, `df` and `residual.scale`.
 #' * `autoplot()`: a ggplot; `plot()` draws it. Slopes with their limits; the thick part is what
@@ -40,27 +36,23 @@
 #' @name dp_lm-methods
 NULL
 
-#' @rdname dp_lm-methods
-#' @export
-vcov.dp_lm <- function(object, type = c("total", "privacy", "sampling"), ...) {
-  object$covariance[[check_choice(type, c("total", "privacy", "sampling"),
-    call = public_call("vcov"))]]
-}
-
-#' @rdname dp_lm-methods
-#' @export
-confint.dp_lm <- function(object, parm, level = 0.95, type = c("total", "privacy", "sampling"),
-                          ...) {
-  call <- public_call("confint")
-  level <- check_level(level, call)
-  reach <- stats::qt((1 + level) / 2, object$df.residual) * sqrt(diag(vcov.dp_lm(object, type)))
-  out <- symmetric_limits(object$coefficients, reach, level)
-  if (type[[1L]] == "total") {
-    honest <- uncontradicted(object, level)
-    replaced <- !is.na(honest$low)
-    out[replaced, ] <- cbind(honest$low, honest$high)[replaced, ]
-  }
-  limits_asked(out, parm, "coefficients of the fit", call)
+#' @noRd
+lm_estimates <- function(fit) {
+  counts <- lm_counts(fit)
+  new_estimates(fit$coefficients,
+    covariance = fit$covariance, text = fit$text, nobs = fit$nobs,
+    law = list(
+      df = fit$df.residual, limits = function(level) uncontradicted(fit, level),
+      errors = function() coefficient_tests(fit)
+    ),
+    facts = list(
+      r.squared = fit$r.squared, sigma = fit$sigma, df = length(fit$kept),
+      df.residual = fit$df.residual, nobs = fit$nobs, epsilon = fit$privacy$epsilon,
+      delta = fit$privacy$delta, rho = fit$privacy$rho, private = fit$privacy$holds,
+      resolved = fit$plan$resolved, located = fit$plan$located, identified = all(fit$identified),
+      used = counts[["used"]], far = counts[["far"]]
+    )
+  )
 }
 
 #' Limits of the slopes that noisy moments do not contradict, where the budget does not resolve them
@@ -95,13 +87,15 @@ uncontradicted <- function(fit, level = 0.95) {
 }
 
 #' Standard errors and tests of single coefficients, as far as the budget carries them
-#' @return A data frame: `std.error`, `statistic`, `p.value`; `NA` where there is none.
+#' @return A data frame: `std.error`, `privacy.se`, `statistic`, `p.value`; `NA` where there is
+#'   none.
 #' @noRd
 coefficient_tests <- function(fit) {
   error <- unname(sqrt(diag(fit$covariance$total)))
   statistic <- unname(fit$coefficients) / error
   out <- data.frame(
-    std.error = error, statistic = statistic,
+    std.error = error, privacy.se = unname(sqrt(diag(fit$covariance$privacy))),
+    statistic = statistic,
     p.value = 2 * stats::pt(-abs(statistic), fit$df.residual)
   )
   honest <- uncontradicted(fit)
@@ -162,10 +156,10 @@ update.dp_lm <- function(object, formula., ...) {
   if (!inherits(formula., "formula")) {
     abort("{.arg formula.} must be a formula.", "argument", call)
   }
-  new <- stats::update(formula.dp_regression(object), formula.)
+  new <- stats::update(stats::formula(object), formula.)
   terms <- stats::terms(new)
   if (attr(terms, "intercept") != 1L) check_lm_terms(terms, call)
-  same <- identical(plain_text(new[[2L]]), plain_text(formula.dp_regression(object)[[2L]]))
+  same <- identical(plain_text(new[[2L]]), plain_text(stats::formula(object)[[2L]]))
   kept <- submodel_columns(object$columns, attr(terms, "term.labels"))
   if (!same || is.null(kept)) {
     abort(c(
@@ -230,35 +224,6 @@ wald_f <- function(places, fit) {
   data.frame(
     Df = test$df, Res.Df = fit$df.residual, F = f,
     `Pr(>F)` = stats::pf(f, test$df, fit$df.residual, lower.tail = FALSE), check.names = FALSE
-  )
-}
-
-#' @rdname dp_lm-methods
-#' @export
-tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
-  call <- public_call("tidy")
-  tests <- coefficient_tests(x)
-  privacy <- unname(sqrt(diag(x$covariance$privacy)))
-  out <- data.frame(
-    term = names(x$coefficients), estimate = unname(x$coefficients), std.error = tests$std.error,
-    privacy.se = ifelse(is.na(tests$std.error), NA, privacy),
-    tests[c("statistic", "p.value")]
-  )
-  if (check_flag(conf.int, call = call)) {
-    out <- with_limits(out, confint.dp_lm(x, level = conf.level))
-  }
-  out
-}
-
-#' @rdname dp_lm-methods
-#' @export
-glance.dp_lm <- function(x, ...) {
-  data.frame(
-    r.squared = x$r.squared, sigma = x$sigma, df = length(x$kept), df.residual = x$df.residual,
-    nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta, rho = x$privacy$rho,
-    private = x$privacy$holds, resolved = x$plan$resolved, located = x$plan$located,
-    identified = all(x$identified), used = lm_counts(x)[["used"]],
-    far = lm_counts(x)[["far"]]
   )
 }
 

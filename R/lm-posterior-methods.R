@@ -9,7 +9,7 @@
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param ... unused.
 #' @return
-#' * `coef()`: a vector. `predict()`: a vector, one value a row. `nobs()`: the number of people.
+#' * `predict()`: a vector, one value a row. `coef()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
 #'   `newdata` with `.fitted`.
 #'   `summary()`: the print, and all on privacy with its steps.
@@ -18,49 +18,27 @@
 #' @name dp_paper-methods
 NULL
 
+#' @noRd
+paper_estimates <- function(fit) {
+  new_estimates(fit$coefficients,
+    text = fit$text, nobs = fit$nobs, columns = c("term", "estimate", "std.error"),
+    lacks = list(
+      reason = "this method releases coefficients alone",
+      advice = "{.code method = \"moments\"} releases what intervals need."
+    ),
+    facts = list(
+      method = fit$method, nobs = fit$nobs, ridge = fit$release$ridge,
+      epsilon = fit$privacy$epsilon, delta = fit$privacy$delta, private = fit$privacy$holds
+    )
+  )
+}
+
 #' @rdname dp_paper-methods
 #' @export
 predict.dp_paper <- function(object, newdata, ...) {
   call <- public_call("predict")
   check_no_dots(..., call = call)
   linear_predictor(object, newdata, call)$fit
-}
-
-#' @rdname dp_paper-methods
-#' @export
-vcov.dp_paper <- function(object, ...) {
-  abort_of_paper(object, "vcov")
-}
-
-#' @rdname dp_paper-methods
-#' @export
-confint.dp_paper <- function(object, ...) {
-  abort_of_paper(object, "confint")
-}
-
-abort_of_paper <- function(object, name) {
-  abort(c(
-    "Method {.val {object$method}} releases coefficients alone: there are no errors to tell.",
-    i = "{.code method = \"moments\"} releases what intervals need."
-  ), "argument", public_call(name))
-}
-
-#' @rdname dp_paper-methods
-#' @export
-tidy.dp_paper <- function(x, ...) {
-  check_no_dots(..., call = public_call("tidy"))
-  data.frame(
-    term = names(x$coefficients), estimate = unname(x$coefficients), std.error = NA_real_
-  )
-}
-
-#' @rdname dp_paper-methods
-#' @export
-glance.dp_paper <- function(x, ...) {
-  data.frame(
-    method = x$method, nobs = x$nobs, ridge = x$release$ridge,
-    epsilon = x$privacy$epsilon, delta = x$privacy$delta, private = x$privacy$holds
-  )
 }
 
 #' @rdname dp_paper-methods

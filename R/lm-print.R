@@ -10,7 +10,7 @@ print.dp_lm <- function(x, ...) {
 #' @export
 summary.dp_lm <- function(object, ...) {
   structure(list(
-    heading = lm_heading(object), coefficients = summary_matrix(tidy.dp_lm(object), "t"),
+    heading = lm_heading(object), coefficients = summary_matrix(generics::tidy(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
     df.residual = object$df.residual, notes = lm_notes(object),
     nobs = object$nobs, far = far_words(object), private = object$privacy$private,

@@ -9,8 +9,8 @@ report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.9
 }
 
 lm_sentences <- function(x, level) {
-  table <- tidy.dp_lm(x, conf.int = TRUE, conf.level = level)
-  outcome <- plain_text(formula.dp_regression(x)[[2L]])
+  table <- generics::tidy(x, conf.int = TRUE, conf.level = level)
+  outcome <- plain_text(stats::formula(x)[[2L]])
   errors <- if (x$privacy$private) {
     "sampling and privacy together"
   } else {

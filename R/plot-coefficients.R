@@ -104,7 +104,7 @@ autoplot.dp_lm <- function(object, level = 0.95, ...) {
   level <- check_level(level, call)
   reach <- stats::qt((1 + level) / 2, object$df.residual)
   draw_slopes(
-    object, confint.dp_lm(object, level = level),
+    object, stats::confint(object, level = level),
     reach * sqrt(diag(object$covariance$sampling)), level
   )
 }
@@ -196,21 +196,21 @@ autoplot.dp_lm_path <- function(object, ...) {
     dpsc_theme()
 }
 
-#' @rdname tidy.dp_selection
+#' @rdname dp_selection-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @export
 plot.dp_selection <- function(x, level = 0.95, ...) {
   show_picture(autoplot.dp_selection(x, level = level, ...))
 }
 
-#' @rdname tidy.dp_selection
+#' @rdname dp_selection-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_selection <- function(object, level = 0.95, ...) {
   call <- public_call("plot")
   check_no_dots(..., call = call)
   rlang::check_installed("ggplot2", "to plot a selection.")
   level <- check_level(level, call)
-  table <- tidy.dp_selection(object)
+  table <- generics::tidy(object)
   table <- table[table$rank > 0, ]
   if (is.null(table$estimate) || !nrow(table)) {
     abort(c(
@@ -229,14 +229,14 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) {
   )
 }
 
-#' @rdname tidy.dp_aggregate
+#' @rdname dp_aggregate-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @export
 plot.dp_aggregate <- function(x, level = 0.95, ...) {
   show_picture(autoplot.dp_aggregate(x, level = level, ...))
 }
 
-#' @rdname tidy.dp_aggregate
+#' @rdname dp_aggregate-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
   call <- public_call("plot")

@@ -1,45 +1,13 @@
 # The verbs that all private regressions have in common: coefficients were released, people's values
 # were not. Post-processing, free.
 
-#' Verbs of every private regression
-#'
-#' Fits of [dp_lm()] and [dp_glm()] are `dp_regression`s: coefficients of a formula, in its units,
-#' released from rows of people. What they have beyond this stands at [dp_lm-methods],
-#' [dp_glm-methods] and [dp_paper-methods].
-#'
-#' @param object,x (`dp_regression`)\cr a fit.
-#' @param ... unused.
-#' @return `coef()`: a named vector. `nobs()`: the number of people. `formula()`: the model, without
-#'   an environment. `residuals()`, `fitted()`: an error, since those are values of single people.
-#' @section Errors: `dpsc_error_argument`.
-#' @name dp_regression
-NULL
-
-#' @rdname dp_regression
-#' @export
-coef.dp_regression <- function(object, ...) {
-  object$coefficients
-}
-
-#' @rdname dp_regression
-#' @export
-nobs.dp_regression <- function(object, ...) {
-  object$nobs
-}
-
-#' @rdname dp_regression
-#' @export
-formula.dp_regression <- function(x, ...) {
-  stats::as.formula(str2lang(x$text), env = baseenv())
-}
-
-#' @rdname dp_regression
+#' @rdname dp_estimates
 #' @export
 residuals.dp_regression <- function(object, ...) {
   abort_of_people("Residuals", "residuals", object$privacy$private)
 }
 
-#' @rdname dp_regression
+#' @rdname dp_estimates
 #' @export
 fitted.dp_regression <- function(object, ...) {
   abort_of_people("Fitted values", "fitted", object$privacy$private)

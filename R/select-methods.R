@@ -4,61 +4,46 @@
 #'
 #' @param x,object (`dp_selection`)\cr from [dp_select()].
 #' @param newdata (`data.frame`)\cr rows to predict.
-#' @param conf.int (`flag`)\cr add limits. They TAKE THE SELECTION AS GIVEN: they treat the chosen
-#'   variables as if they had been fixed beforehand, and are too short for what a choice among many
-#'   candidates makes of chance.
-#' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
 #' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit
 #'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all for
 #'   a selection that is given. By method `"gram"` the same noise chooses and fits: unless every
-#'   candidate is taken, errors and tests are `NA`.
-#' * `glance()`: one row of facts. `coef()`: estimates, `vcov()`, `confint()`: with the same
-#'   proviso. `nobs()`: the number of people. `predict()`: a vector. `autoplot()`: a ggplot,
+#'   candidate is taken, errors and tests are `NA`. Limits TAKE THE SELECTION AS GIVEN: they treat
+#'   the chosen variables as if they had been fixed beforehand, and are too short for what a choice
+#'   among many candidates makes of chance.
+#' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates], with the same
+#'   proviso. `predict()`: a vector. `autoplot()`: a ggplot,
 #'   which `plot()` draws. `summary()`: the print, and all on privacy.
-#' @name tidy.dp_selection
+#' @name dp_selection-methods
 NULL
 
-#' @rdname tidy.dp_selection
-#' @export
-tidy.dp_selection <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
-  call <- public_call("tidy")
-  rank <- stats::setNames(seq_along(x$selected), x$selected)
-  if (is.null(x$coefficients)) {
-    return(data.frame(term = names(rank), rank = unname(rank)))
-  }
-  terms <- names(x$coefficients)
-  error <- sqrt(diag(vcov.dp_selection(x)))
-  statistic <- unname(x$coefficients) / error
-  out <- data.frame(
-    term = terms, rank = ifelse(terms %in% names(rank), rank[terms], 0),
-    estimate = unname(x$coefficients), std.error = error,
-    privacy.se = sqrt(diag(x$covariance$privacy)), statistic = statistic,
-    p.value = 2 * stats::pnorm(-abs(statistic)), row.names = NULL
-  )
-  if (check_flag(conf.int, call = call)) out <- add_limits(out, error, conf.level, call)
-  out
-}
-
-#' @rdname tidy.dp_selection
-#' @export
-glance.dp_selection <- function(x, ...) {
-  data.frame(
-    method = x$method, nobs = x$facts$n, candidates = x$facts$p, size = x$facts$size,
-    abstained = x$abstained, epsilon = x$privacy$epsilon, delta = x$privacy$delta,
-    private = x$privacy$holds
+#' @noRd
+selection_estimates <- function(fit) {
+  terms <- names(fit$coefficients) %||% fit$selected
+  covariance <- lapply(fit$covariance, named_square, names = terms)
+  if (!is.null(fit$coefficients) && chosen_by_its_noise(fit)) covariance$total[] <- NA
+  new_estimates(fit$coefficients,
+    index = data.frame(term = as.character(terms), rank = match(terms, fit$selected, 0L)),
+    columns = append(error_columns, "rank", 1L), covariance = covariance, nobs = fit$facts$n,
+    lacks = if (is.null(fit$coefficients)) {
+      list(reason = "this selection was made without a regression (refit = FALSE)")
+    },
+    facts = list(
+      method = fit$method, nobs = fit$facts$n, candidates = fit$facts$p, size = fit$facts$size,
+      abstained = fit$abstained, epsilon = fit$privacy$epsilon, delta = fit$privacy$delta,
+      private = fit$privacy$holds
+    )
   )
 }
 
-#' @rdname tidy.dp_selection
-#' @export
-coef.dp_selection <- function(object, ...) {
-  check_no_dots(..., call = public_call("coef"))
-  object$coefficients
+#' Did the noise of the fit choose too? Its intervals would cover half of what they say then.
+#' @noRd
+chosen_by_its_noise <- function(x) {
+  x$privacy$private && x$method == "gram" && length(x$selected) < x$facts$p
 }
 
-#' @rdname tidy.dp_selection
+#' @rdname dp_selection-methods
 #' @export
 predict.dp_selection <- function(object, newdata, ...) {
   call <- public_call("predict")
@@ -74,11 +59,11 @@ predict.dp_selection <- function(object, newdata, ...) {
   pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
 }
 
-#' @rdname tidy.dp_selection
+#' @rdname dp_selection-methods
 #' @export
 print.dp_selection <- function(x, ...) print_lines(x, selection_lines(x))
 
-#' @rdname tidy.dp_selection
+#' @rdname dp_selection-methods
 #' @export
 summary.dp_selection <- function(object, ...) new_summary(object, selection_lines(object), ...)
 

@@ -7,30 +7,67 @@
 #' @param x,object (`dp_online` or `dp_stream_sum`)\cr a stream.
 #' @param newdata (`data.frame`)\cr rows to predict; the outcome is not needed.
 #' @param type (`string`)\cr `"response"`: the outcome's scale, within its bounds; `"link"`: the
-#'   linear predictor, in the outcome's units for linear models. Of `vcov()`: `"total"`, or what the
-#'   `"privacy"` noise adds.
-#' @param parm (`character` or `integer`)\cr which coefficients or sums.
+#'   linear predictor, in the outcome's units for linear models.
 #' @param conf.int (`flag`)\cr add limits.
-#' @param conf.level,level (`number`, in (0, 1))\cr their coverage.
+#' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
 #' * `predict()`: a vector, one value a row; `NA` where a regressor is missing. By method `"gram"`
 #'   a share of the coefficients predicts, from the middle of the outcome's bounds: none while noise
 #'   alone could have made them (bench/online.R: regret is at most 1.05 times that of zero).
-#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the sums to date.
+#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the sums to date. It,
+#'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()`: see [dp_estimates]. Errors of sums
+#'   are those of the privacy noise alone.
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row a kept step and term: `step`, `rows`, `term`, `estimate`,
 #'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more.
-#' * `vcov()`, `confint()`: of the coefficients, as `tidy()`; of the sums to date, the privacy noise
-#'   alone. `nobs()`: rows taken. `formula()`: that of a `dp_online`.
 #' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
 #'   (estimates now, with their errors).
-#' * `glance()`: one row of facts.
-#' @name tidy.dp_stream
+#' @name dp_stream-methods
 NULL
 
-#' @rdname tidy.dp_stream
+#' @noRd
+online_estimates <- function(fit) {
+  units <- unscaling(fit$columns)
+  names <- fit$columns$names
+  part <- function(covariance) {
+    if (length(covariance)) named_square(units$map %*% covariance %*% t(units$map), names)
+  }
+  new_estimates(
+    stats::setNames(drop(units$map %*% fit$released$estimate) + units$shift, names),
+    covariance = list(total = part(fit$released$total), privacy = part(fit$released$noise)),
+    text = fit$columns$text, nobs = fit$released$rows, facts = stream_facts(fit),
+    lacks = list(advice = "Method {.val gram} releases what it takes.")
+  )
+}
+
+#' @noRd
+sum_estimates <- function(fit) {
+  columns <- fit$columns
+  width <- columns$width
+  noise <- fit$released$noise
+  if (!length(noise)) noise <- diag(0, length(width))
+  # Of sums to date nothing is sampled: what is off is the noise.
+  noise <- named_square(noise * tcrossprod(width), columns$names)
+  new_estimates(
+    stats::setNames(
+      columns$lower * fit$released$rows + width * fit$released$estimate, columns$names
+    ),
+    covariance = list(total = noise, privacy = noise), nobs = fit$released$rows,
+    facts = stream_facts(fit)
+  )
+}
+
+stream_facts <- function(fit) {
+  list(
+    method = fit$learner$method, noise = fit$plan$facts$noise, steps = fit$released$steps,
+    rows = fit$released$rows, horizon = planned_horizon(fit), epsilon = fit$privacy$epsilon,
+    delta = fit$privacy$delta, rho = fit$privacy$rho, private = fit$privacy$holds
+  )
+}
+
+#' @rdname dp_stream-methods
 #' @export
 predict.dp_online <- function(object, newdata, type = c("response", "link"), ...) {
   call <- public_call("predict")
@@ -47,58 +84,13 @@ predict.dp_online <- function(object, newdata, type = c("response", "link"), ...
   score * object$columns$outcome$half + object$columns$outcome$centre
 }
 
-#' @rdname tidy.dp_stream
-#' @export
-coef.dp_online <- function(object, ...) {
-  check_no_dots(..., call = public_call("coef"))
-  units <- unscaling(object$columns)
-  stats::setNames(
-    drop(units$map %*% object$released$estimate) + units$shift, object$columns$names
-  )
-}
-
-#' @rdname tidy.dp_stream
-#' @export
-coef.dp_stream_sum <- function(object, ...) {
-  check_no_dots(..., call = public_call("coef"))
-  columns <- object$columns
-  stats::setNames(
-    columns$lower * object$released$rows + columns$width * object$released$estimate, columns$names
-  )
-}
-
-#' @rdname tidy.dp_stream
-#' @export
-tidy.dp_online <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
-  call <- public_call("tidy")
-  units <- unscaling(x$columns)
-  spread <- function(covariance) {
-    if (!length(covariance)) {
-      return(rep(NA_real_, length(x$columns$names)))
-    }
-    sqrt(diag(units$map %*% covariance %*% t(units$map)))
-  }
-  estimate <- unname(coef.dp_online(x))
-  error <- spread(x$released$total)
-  statistic <- estimate / error
-  out <- data.frame(
-    term = x$columns$names, estimate = estimate, std.error = error,
-    privacy.se = spread(x$released$noise), statistic = statistic,
-    p.value = 2 * stats::pnorm(-abs(statistic))
-  )
-  if (check_flag(conf.int, call = call)) {
-    out <- add_limits(out, out$std.error, conf.level, call)
-  }
-  out
-}
-
 add_limits <- function(table, error, level, call) {
   level <- check_level(level, call, "conf.level")
   width <- stats::qnorm((1 + level) / 2) * error
   cbind(table, conf.low = table$estimate - width, conf.high = table$estimate + width)
 }
 
-#' @rdname tidy.dp_stream
+#' @rdname dp_stream-methods
 #' @export
 tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   call <- public_call("tidy")
@@ -118,42 +110,33 @@ tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
   out
 }
 
-#' @rdname tidy.dp_stream
-#' @export
-glance.dp_stream <- function(x, ...) {
-  data.frame(
-    method = x$learner$method, noise = x$plan$facts$noise, steps = x$released$steps,
-    rows = x$released$rows, horizon = planned_horizon(x), epsilon = x$privacy$epsilon,
-    delta = x$privacy$delta, rho = x$privacy$rho, private = x$privacy$holds
-  )
-}
-
 planned_horizon <- function(stream) {
   horizon <- stream$plan$facts$horizon
   if (horizon == unknown_horizon) Inf else horizon
 }
 
-#' @rdname tidy.dp_stream
+#' @rdname dp_stream-methods
 #' @export
 print.dp_stream <- function(x, ...) {
   cat(stream_lines(x), sep = "\n")
   invisible(x)
 }
 
-#' @rdname tidy.dp_stream
+#' @rdname dp_stream-methods
 #' @export
 summary.dp_stream <- function(object, ...) {
   check_no_dots(..., call = public_call("summary"))
   table <- if (inherits(object, "dp_online")) {
-    tidy.dp_online(object)
+    generics::tidy(object)
   } else {
     data.frame(
-      term = object$columns$names, estimate = unname(coef.dp_stream_sum(object)),
+      term = object$columns$names, estimate = unname(stats::coef(object)),
       privacy.se = unname(sqrt(diag(stats::vcov(object))))
     )
   }
   structure(list(
-    stream = stream_lines(object, values = FALSE), facts = glance.dp_stream(object), table = table
+    stream = stream_lines(object, values = FALSE), facts = as.data.frame(stream_facts(object)),
+    table = table
   ), class = "summary.dp_stream")
 }
 
@@ -177,7 +160,7 @@ stream_lines <- function(stream, values = TRUE) {
   } else {
     stream$what
   }
-  all <- if (online) coef.dp_online(stream) else coef.dp_stream_sum(stream)
+  all <- stats::coef(stream)
   shown <- utils::head(all, 20L)
   c(
     paste0(if (stream$privacy$private) "Private " else "Raw ", title, ", noise \"",
@@ -223,12 +206,8 @@ stream_errors <- function(stream, k) {
   if (!stream$privacy$private || stream$released$steps == 0) {
     return("")
   }
-  noise <- if (inherits(stream, "dp_online")) {
-    tidy.dp_online(stream)$privacy.se
-  } else {
-    sqrt(diag(stats::vcov(stream)))
-  }
-  noise <- noise[seq_len(k)]
+  maker <- if (inherits(stream, "dp_online")) online_estimates else sum_estimates
+  noise <- part_errors(maker(stream), "privacy")[seq_len(k)]
   ifelse(is.na(noise), "", paste0("  (noise ", formatC(noise, digits = 3L, format = "g"), ")"))
 }
 

@@ -63,9 +63,10 @@ r_floors <- list(
   ),
   show = c(
     "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
-    "cohort-measures", "cohort-methods", "cohort-plot", "effect-series", "explore",
+    "cohort-measures", "cohort-methods", "cohort-plot", "effect-series", "estimates",
+    "estimates-record", "explore",
     "glm-methods", "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods",
-    "lm-print", "lm-report", "methods", "normal-limits", "outcomes-methods", "outcomes-plot",
+    "lm-print", "lm-report", "methods", "outcomes-methods", "outcomes-plot",
     "pdp-methods", "plot", "plot-coefficients", "plot-inference", "plot-periods", "plot-plan",
     "plot-theme", "print", "privacy-print", "regression-methods", "regression-words", "report",
     "select-methods", "stream-methods", "tidiers", "verbs", "verbs-limits", "zzz"

@@ -1,0 +1,96 @@
+# The record of what a private fit estimates, which all verbs read: coefficients, their errors by
+# part, the law of their limits, and facts. Post-processing of the release, free.
+
+#' A record of estimates
+#' @param estimate (named `numeric`, RELEASED)\cr in the units of the formula; `NULL`: none.
+#' @param index (`data.frame`)\cr one row an estimate: `term`, and what else tells them apart
+#'   (outcome, cohort, target, period, rank).
+#' @param covariance (`list` of matrices)\cr `total`, `privacy`, `sampling`; `NULL` where a part is
+#'   not known.
+#' @param law (`list`)\cr of limits: `df`, of Student's t (`Inf`: normal); where some estimates have
+#'   another law, `limits` (function of the level: columns `low`, `high`, `NA` where none are
+#'   needed) and `errors` (function: `std.error`, `privacy.se`, `statistic`, `p.value`).
+#' @param columns (`character`)\cr what `tidy()` shows.
+#' @param facts (`list`, PUBLIC or RELEASED)\cr the row of `glance()`.
+#' @param nobs (`count`, PUBLIC).
+#' @param text (`string` or `NULL`)\cr the formula.
+#' @param lacks (`list`)\cr why there are no errors, and what would have given some: `reason`,
+#'   `advice`; `strict`, do limits of `tidy()` stop for it? Else they are `NA`.
+#' @noRd
+new_estimates <- function(estimate, facts, nobs, covariance = list(), law = list(df = Inf),
+                          index = data.frame(term = as.character(names(estimate))),
+                          columns = error_columns, text = NULL, lacks = list()) {
+  check_estimates(list(
+    estimate = estimate, index = index, covariance = covariance, law = law, columns = columns,
+    facts = facts, nobs = nobs, text = text, lacks = lacks
+  ))
+}
+
+error_columns <- c("term", "estimate", "std.error", "privacy.se", "statistic", "p.value")
+
+#' @noRd
+check_estimates <- function(e) {
+  k <- length(e$estimate)
+  square <- function(part) is.null(part) || is.matrix(part) && identical(dim(part), c(k, k))
+  stopifnot(
+    is.null(e$estimate) || is.numeric(e$estimate) && !is.null(names(e$estimate)),
+    is.null(e$estimate) || nrow(e$index) == k, "term" %in% names(e$index),
+    all(names(e$covariance) %in% covariance_parts), vapply(e$covariance, square, NA),
+    is.numeric(e$law$df), is.list(e$facts)
+  )
+  e
+}
+
+covariance_parts <- c("total", "privacy", "sampling")
+
+#' One part of the covariance, or an error that says why there is none
+#' @noRd
+known_part <- function(e, type, call) {
+  part <- e$covariance[[type]]
+  if (is.null(part)) {
+    reason <- if (all(vapply(e$covariance, is.null, NA))) e$lacks$reason
+    reason <- reason %||% paste("no", type, "errors are released")
+    abort(c(
+      "This fit has no standard errors: {reason}.",
+      i = e$lacks$advice
+    ), "argument", call)
+  }
+  part
+}
+
+#' Limits of all estimates, as a matrix
+#' @noRd
+limits_of <- function(e, level, type, call) {
+  reach <- stats::qt((1 + level) / 2, e$law$df) * sqrt(diag(known_part(e, type, call)))
+  out <- symmetric_limits(e$estimate, reach, level)
+  if (type == "total" && !is.null(e$law$limits)) {
+    other <- e$law$limits(level)
+    replaced <- !is.na(other$low)
+    out[replaced, ] <- cbind(other$low, other$high)[replaced, ]
+  }
+  out
+}
+
+#' Estimates with errors and tests, one row each
+#' @noRd
+error_table <- function(e) {
+  estimate <- unname(e$estimate)
+  if (!is.null(e$law$errors)) {
+    return(cbind(e$index, estimate = estimate, e$law$errors()))
+  }
+  error <- part_errors(e, "total")
+  statistic <- estimate / error
+  cbind(e$index,
+    estimate = estimate, std.error = error, privacy.se = part_errors(e, "privacy"),
+    statistic = statistic, p.value = 2 * stats::pt(-abs(statistic), e$law$df)
+  )
+}
+
+part_errors <- function(e, type) {
+  part <- e$covariance[[type]]
+  if (is.null(part)) rep(NA_real_, length(e$estimate)) else unname(sqrt(diag(part)))
+}
+
+named_square <- function(covariance, names) {
+  matrix(as.double(covariance), length(names), dimnames = list(names, names))
+}

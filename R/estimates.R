@@ -1,0 +1,202 @@
+# The verbs that read a record of estimates, each written once, and the classes that have one.
+
+#' Verbs of every private fit
+#'
+#' Fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and [dp_online()], and the sums of
+#' [dp_stream_sum()] answer the same verbs. They read what was released and cost nothing. What a
+#' verb has beyond this stands at [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
+#' [dp_selection-methods], [dp_aggregate-methods] and [dp_stream-methods].
+#'
+#' @param object,x (`dp_regression`, `dp_selection`, `dp_aggregate` or `dp_stream`)\cr a fit.
+#' @param parm (`character` or `integer`)\cr which estimates.
+#' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
+#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: what noise (and a ridge
+#'   that privacy needs) adds, about what the fit without it would have been on these rows.
+#'   `"sampling"`: what that fit itself would be off.
+#' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
+#'   ratios.
+#' @param complete unused; other packages give it.
+#' @param ... unused, and an error for `coef()`, `vcov()` and `confint()`.
+#' @return
+#' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
+#'   rows taken. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an
+#'   error, since those are values of single people.
+#' * `vcov()`: a matrix. `confint()`: a matrix with one row an estimate. Both are an error that says
+#'   why, where errors were not released.
+#' * `tidy()`: a data frame, one row an estimate: `term`, `estimate`, `std.error` (sampling and
+#'   privacy), `privacy.se`, `statistic`, `p.value`, and `conf.low`, `conf.high`. Errors, tests and
+#'   limits are `NA` where nothing is identified or no errors were released. Of [dp_glm()] and
+#'   [dp_aggregate()] also `identified`, of [dp_select()] `rank`.
+#' * `glance()`: one row of facts.
+#' @section Errors: `dpsc_error_argument`.
+#' @aliases dp_regression
+#' @name dp_estimates
+NULL
+
+#' The record of a fit's estimates
+#' @return See [new_estimates()].
+#' @noRd
+estimates <- function(fit) {
+  makers <- list(
+    dp_lm = lm_estimates, dp_glm = glm_estimates, dp_paper = paper_estimates,
+    dp_selection = selection_estimates, dp_aggregate = aggregate_estimates,
+    dp_online = online_estimates, dp_stream_sum = sum_estimates
+  )
+  makers[[intersect(class(fit), names(makers))]](fit)
+}
+
+coef_estimates <- function(object, complete = TRUE, ...) {
+  check_no_dots(..., call = public_call("coef"))
+  estimates(object)$estimate
+}
+
+vcov_estimates <- function(object, type = c("total", "privacy", "sampling"), complete = TRUE,
+                           ...) {
+  call <- public_call("vcov")
+  check_no_dots(..., call = call)
+  known_part(estimates(object), check_choice(type, covariance_parts, call = call), call)
+}
+
+confint_estimates <- function(object, parm, level = 0.95,
+                              type = c("total", "privacy", "sampling"), ...) {
+  call <- public_call("confint")
+  check_no_dots(..., call = call)
+  level <- check_level(level, call)
+  type <- check_choice(type, covariance_parts, call = call)
+  limits_asked(limits_of(estimates(object), level, type, call), parm, "estimates", call)
+}
+
+tidy_estimates <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
+  call <- public_call("tidy")
+  e <- estimates(x)
+  if (is.null(e$estimate)) {
+    return(e$index)
+  }
+  change <- if (check_flag(exponentiate, call = call)) exp else identity
+  out <- error_table(e)[e$columns]
+  out$estimate <- change(out$estimate)
+  if (check_flag(conf.int, call = call)) {
+    level <- check_level(conf.level, call, "conf.level")
+    # Tables of several models ask for limits of all of them.
+    known <- isTRUE(e$lacks$strict) || !is.null(e$covariance$total)
+    limits <- if (known) limits_of(e, level, "total", call) else matrix(NA_real_, nrow(out), 2L)
+    out <- with_limits(out, limits, change)
+  }
+  out
+}
+
+glance_estimates <- function(x, ...) as.data.frame(estimates(x)$facts)
+
+nobs_estimates <- function(object, ...) estimates(object)$nobs
+
+formula_estimates <- function(x, ...) {
+  text <- estimates(x)$text
+  if (is.null(text)) abort("This has no formula.", "argument", public_call("formula"))
+  stats::as.formula(str2lang(text), env = baseenv())
+}
+
+# Classes ------------------------------------------------------------------------------------------
+
+#' @rdname dp_estimates
+#' @export
+coef.dp_regression <- coef_estimates
+
+#' @rdname dp_estimates
+#' @export
+coef.dp_selection <- coef_estimates
+
+#' @rdname dp_estimates
+#' @export
+coef.dp_aggregate <- coef_estimates
+
+#' @rdname dp_estimates
+#' @export
+coef.dp_stream <- coef_estimates
+
+#' @rdname dp_estimates
+#' @export
+vcov.dp_regression <- vcov_estimates
+
+#' @rdname dp_estimates
+#' @export
+vcov.dp_selection <- vcov_estimates
+
+#' @rdname dp_estimates
+#' @export
+vcov.dp_aggregate <- vcov_estimates
+
+#' @rdname dp_estimates
+#' @export
+vcov.dp_stream <- vcov_estimates
+
+#' @rdname dp_estimates
+#' @export
+confint.dp_regression <- confint_estimates
+
+#' @rdname dp_estimates
+#' @export
+confint.dp_selection <- confint_estimates
+
+#' @rdname dp_estimates
+#' @export
+confint.dp_aggregate <- confint_estimates
+
+#' @rdname dp_estimates
+#' @export
+confint.dp_stream <- confint_estimates
+
+#' @rdname dp_estimates
+#' @export
+tidy.dp_regression <- tidy_estimates
+
+#' @rdname dp_estimates
+#' @export
+tidy.dp_selection <- tidy_estimates
+
+#' @rdname dp_estimates
+#' @export
+tidy.dp_aggregate <- tidy_estimates
+
+#' @rdname dp_estimates
+#' @export
+tidy.dp_stream <- tidy_estimates
+
+#' @rdname dp_estimates
+#' @export
+glance.dp_regression <- glance_estimates
+
+#' @rdname dp_estimates
+#' @export
+glance.dp_selection <- glance_estimates
+
+#' @rdname dp_estimates
+#' @export
+glance.dp_aggregate <- glance_estimates
+
+#' @rdname dp_estimates
+#' @export
+glance.dp_stream <- glance_estimates
+
+#' @rdname dp_estimates
+#' @export
+nobs.dp_regression <- nobs_estimates
+
+#' @rdname dp_estimates
+#' @export
+nobs.dp_selection <- nobs_estimates
+
+#' @rdname dp_estimates
+#' @export
+nobs.dp_aggregate <- nobs_estimates
+
+#' @rdname dp_estimates
+#' @export
+nobs.dp_stream <- nobs_estimates
+
+#' @rdname dp_estimates
+#' @export
+formula.dp_regression <- formula_estimates
+
+#' @rdname dp_estimates
+#' @export
+formula.dp_stream <- formula_estimates
