@@ -28,7 +28,7 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     # Of the mean of so many people, and the donors' own regression error.
     own <- group_variance(s$intervals, e)
     e$own <- own
-    e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
+    e$prediction <- group_scale(e) * own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
     e$spread <- interval_spread(release, e, estimator)
     e$spread$apart <- e$apart
     q <- NROW(release$panel$covariates)
@@ -50,8 +50,7 @@ has_own_round <- function(release, target, estimator) {
 }
 
 #' The errors' variance of one person, for the mean of several: at least the released second moment
-#' of placebo errors and its own deviation; more of people who differ from each other more than the
-#' donors do
+#' of placebo errors and its own deviation
 #' @noRd
 group_variance <- function(intervals, e) {
   if (is.null(intervals) || e$size == 1) {
@@ -61,7 +60,7 @@ group_variance <- function(intervals, e) {
   if (average <= 0) {
     return(e$prediction + least_variance(intervals))
   }
-  e$prediction * placebo_lift(intervals, e) * group_scale(e)
+  e$prediction * placebo_lift(intervals, e)
 }
 
 #' What a released second moment of placebo errors may be at most, by its noise
@@ -98,6 +97,9 @@ most_apart <- 7
 #' random groups have.
 #' @noRd
 group_scale <- function(e) {
+  if (e$size == 1) {
+    return(1)
+  }
   apart <- e$apart %||% 0
   max(1, (4 + apart) / 5) + 0.8 * max(0, apart - most_apart)
 }

@@ -27,7 +27,8 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
     e$path <- c(e$path, grown$path)
     e[c("released", "hidden")] <- NULL
     e$privacy <- capped(grown$privacy, scale$half[-seq_len(first$panel$T0)])
-    e$prediction <- grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
+    e$prediction <-
+      group_scale(e) * grown$own * (1 / e$size + (1 + e$leverage) / first$panel$n) +
       carried(e$disagreement, grown$left) + grown$model
     e
   })

@@ -339,6 +339,7 @@ refit_error <- function(fit, i, prediction, privacy) {
   own <- group_variance(
     fit$release$statistics$intervals, list(prediction = prediction, size = size)
   )
+  own <- own * group_scale(list(size = size, apart = spread$apart))
   variance <- mean(own) * (1 / size + 1 / fit$release$panel$n) + mean(privacy)
   (spread$average %||% 1) * sqrt((spread$floor %||% 1) * max(0, variance))
 }

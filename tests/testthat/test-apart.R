@@ -74,10 +74,15 @@ test_that("a group's variance grows with it, and errors of the donors speak agai
   e <- list(prediction = diag(2), size = 50, apart = 1)
   intervals <- list(second = 0.4, second_sd = 0.1)
   expect_equal(group_variance(intervals, e), diag(2))
-  expect_equal(group_variance(intervals, utils::modifyList(e, list(apart = 6))), 2 * diag(2))
+  with_apart <- function(apart) utils::modifyList(e, list(apart = apart))
+  expect_equal(group_scale(e), 1)
+  expect_equal(group_scale(with_apart(6)), 2)
   # Beyond what random groups have, in full.
-  expect_equal(group_variance(intervals, utils::modifyList(e, list(apart = 32))), 27.2 * diag(2))
-  expect_equal(group_variance(intervals, utils::modifyList(e, list(apart = 0))), diag(2))
+  expect_equal(group_scale(with_apart(32)), 27.2)
+  expect_equal(group_scale(with_apart(0)), 1)
+  # What donors are clipped by does not grow with it, and one person's interval does not.
+  expect_equal(group_variance(intervals, with_apart(32)), diag(2))
+  expect_equal(group_scale(utils::modifyList(e, list(apart = 32, size = 1))), 1)
   # A mean of two variances of one half: errors ten times as large.
   wide <- list(second = 4.5, second_sd = 0.5)
   expect_equal(placebo_lift(wide, e), 10)
