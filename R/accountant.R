@@ -25,42 +25,42 @@
 #' cdp_rho(epsilon = 1, delta = 1e-6)
 #' cdp_epsilon(rho = 0.1, delta = 1e-6)
 #' @export
-gaussian_sigma <- function(epsilon, delta, sensitivity = 1) {
+gaussian_sigma <- function(epsilon, delta, sensitivity = 1) door("gaussian_sigma", {
   epsilon <- check_number(epsilon, 0)
   delta <- check_number(delta, 0, 1, open = c("min", "max"))
   sensitivity <- check_number(sensitivity, 0, open = "min")
   sensitivity / gaussian_mu_cpp(epsilon, delta)
-}
+})
 
 #' @rdname gaussian_sigma
 #' @export
-gaussian_delta <- function(epsilon, sigma, sensitivity = 1) {
+gaussian_delta <- function(epsilon, sigma, sensitivity = 1) door("gaussian_delta", {
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   sigma <- check_number(sigma, 0, open = "min")
   sensitivity <- check_number(sensitivity, 0, open = "min")
   exp(log_gaussian_delta_cpp(epsilon, sensitivity / sigma))
-}
+})
 
 #' @rdname gaussian_sigma
 #' @export
-cdp_rho <- function(epsilon, delta) {
+cdp_rho <- function(epsilon, delta) door("cdp_rho", {
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   delta <- check_number(delta, 0, 1, open = "min")
   cdp_rho_cpp(epsilon, delta)
-}
+})
 
 #' @rdname gaussian_sigma
 #' @export
-cdp_epsilon <- function(rho, delta) {
+cdp_epsilon <- function(rho, delta) door("cdp_epsilon", {
   rho <- check_number(rho, 0)
   delta <- check_number(delta, 0, 1, open = "min")
   cdp_epsilon_cpp(rho, delta)
-}
+})
 
 #' @rdname gaussian_sigma
 #' @export
-cdp_delta <- function(rho, epsilon) {
+cdp_delta <- function(rho, epsilon) door("cdp_delta", {
   rho <- check_number(rho, 0, infinite = TRUE)
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   exp(log_cdp_delta_cpp(rho, epsilon))
-}
+})

@@ -4,16 +4,16 @@
 #' Rows of people without what a column knows of all rows: levels, names, groups, an index
 #' @return A plain vector, matrix or data frame. PRIVATE.
 #' @noRd
-plain_rows <- function(data, call) {
+plain_rows <- function(data) {
   if (is.data.frame(data)) {
-    check_whole_columns(data, "data", call)
+    check_whole_columns(data, "data")
     columns <- lapply(seq_along(data), function(j) stripped_column(.subset2(data, j)))
     ok <- !vapply(columns, is.null, NA)
     if (!all(ok)) {
       abort(c(
         "Columns of {.arg data} must be plain vectors, factors or dates.",
         x = "{.code {names(data)[!ok]}} {?is/are} not."
-      ), "data", call)
+      ), "data")
     }
     names(columns) <- names(data)
     rows <- length(attr(data, "row.names"))
@@ -32,7 +32,7 @@ plain_rows <- function(data, call) {
   abort(c(
     "{.arg data} must be a data frame, a matrix or a vector, with one row a person.",
     x = "It is {describe_people(data)}."
-  ), "data", call)
+  ), "data")
 }
 
 stripped_column <- function(x) {

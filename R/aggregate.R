@@ -102,39 +102,38 @@
 dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, delta = 0,
                          method = c("winsorised", "median", "mean"),
                          spread = method == "median", fallback = NULL, example = NULL,
-                         correct = TRUE, ledger = NULL, control = dp_control()) {
-  call <- public_call("dp_aggregate")
-  check_given(missing(data), "data", "one row a person", call)
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic",
-    call)
+                         correct = TRUE, ledger = NULL,
+                         control = dp_control()) paying_door("dp_aggregate", {
+  check_given(missing(data), "data", "one row a person")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic")
   if (!is.function(statistic)) {
     abort(c(
       "{.arg statistic} must be a function of rows.", x = "It is {describe(statistic)}."
-    ), "argument", call)
+    ), "argument")
   }
   chosen <- !missing(method) || !missing(spread)
   # Quartiles over blocks are a question to the median.
   if (missing(method) && chosen) method <- "median"
-  method <- check_choice(method, names(aggregate_methods()), call = call)
-  spread <- check_flag(spread, call = call) && aggregate_methods()[[method]]$by_rank
-  correct <- check_flag(correct, call = call)
-  budget <- checked_budget(epsilon, delta, ledger, control, call)
-  limits <- aggregate_limits(lower, upper, fallback, call)
-  if (!is.null(example)) limits$names <- check_example(statistic, example, limits, call)
-  data <- plain_rows(data, call)
+  method <- check_choice(method, names(aggregate_methods()))
+  spread <- check_flag(spread) && aggregate_methods()[[method]]$by_rank
+  correct <- check_flag(correct)
+  budget <- checked_budget(epsilon, delta, ledger, control)
+  limits <- aggregate_limits(lower, upper, fallback)
+  if (!is.null(example)) limits$names <- check_example(statistic, example, limits)
+  data <- plain_rows(data)
   public <- c(budget, list(budget = budget, chosen = chosen, statistic = statistic))
   public$facts_of <- function(method, spread) {
-    facts <- aggregate_facts(rows_of_data(data), blocks, limits, method, spread, budget, call)
+    facts <- aggregate_facts(rows_of_data(data), blocks, limits, method, spread, budget)
     facts$correct <- correct
     facts
   }
   public[c("method", "spread")] <- list(method, spread)
-  made <- make_release(new_request(aggregate_record(), public, data, ledger, call))
+  made <- make_release(new_request(aggregate_record(), public, data, ledger))
   out <- new_aggregate(made$drawn, made$plan$facts, made$plan, made$promise)
-  warn_of_fallback(out, call)
+  warn_of_fallback(out)
   out
-}
+})
 
 #' @noRd
 aggregate_record <- function() {
@@ -143,7 +142,7 @@ aggregate_record <- function() {
       public <- request$public
       plan_of <- function(method, spread) {
         facts <- public$facts_of(method, spread)
-        c(aggregate_plan(facts, public$budget, request$call), list(facts = facts))
+        c(aggregate_plan(facts, public$budget), list(facts = facts))
       }
       plan <- plan_of(public$method, public$spread)
       # Public facts decide: all of the budget for one number where blocks are too few for three.
@@ -200,7 +199,7 @@ aggregate_methods <- function() {
   )
 }
 
-aggregate_limits <- function(lower, upper, fallback, call) {
+aggregate_limits <- function(lower, upper, fallback) {
   size <- max(length(lower), length(upper))
   ok <- is.numeric(lower) && is.numeric(upper) && size > 0L &&
     all(c(length(lower), length(upper)) %in% c(1L, size)) && all(is.finite(c(lower, upper))) &&
@@ -209,7 +208,7 @@ aggregate_limits <- function(lower, upper, fallback, call) {
     abort(c(
       "{.arg lower} and {.arg upper} must be finite numbers, one a statistic, lower below upper.",
       x = "They are {describe(lower)} and {describe(upper)}."
-    ), "bounds", call)
+    ), "bounds")
   }
   given <- names(lower) %||% names(upper)
   named <- length(given) == size
@@ -223,7 +222,7 @@ aggregate_limits <- function(lower, upper, fallback, call) {
     abort(c(
       "{.arg fallback} must be numbers within the limits, one a statistic.",
       x = "It is {describe(fallback)}."
-    ), "bounds", call)
+    ), "bounds")
   }
   list(
     names = as.character(names), named = named, lower = lower, upper = upper,
@@ -233,8 +232,8 @@ aggregate_limits <- function(lower, upper, fallback, call) {
 
 #' @return A list: `n`, `blocks`, limits, `method`, `core` (what the core is told). PUBLIC.
 #' @noRd
-aggregate_facts <- function(n, blocks, limits, method, spread, budget, call) {
-  if (n < 4L) abort("{.arg data} must have four rows at least.", "data", call)
+aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
+  if (n < 4L) abort("{.arg data} must have four rows at least.", "data")
   by_rank <- aggregate_methods()[[method]]$by_rank
   core <- list(
     blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
@@ -242,10 +241,10 @@ aggregate_facts <- function(n, blocks, limits, method, spread, budget, call) {
     percents = if (spread) c(50L, 25L, 75L) else 50L
   )
   if (is.null(blocks)) {
-    wanted <- if (budget$private) default_blocks(core, call) else 30
+    wanted <- if (budget$private) default_blocks(core) else 30
     blocks <- max(2, min(max(30, wanted), floor(n / least_block)))
   } else {
-    blocks <- check_count(blocks, 2, n, call = call)
+    blocks <- check_count(blocks, 2, n)
   }
   core$blocks <- as.double(blocks)
   c(list(n = n, blocks = blocks, method = method, spread = spread, core = core), limits)
@@ -265,20 +264,20 @@ clearance <- function(core, exponent, blocks) {
   exponent * blocks * min(core$percents) / 100
 }
 
-default_blocks <- function(core, call) {
+default_blocks <- function(core) {
   if (core$mean) {
     return(ceiling(50 * length(core$names) / core$epsilon))
   }
-  ceiling(10 / clearance(core, planned_draws(core, call)$exponent, 1))
+  ceiling(10 / clearance(core, planned_draws(core)$exponent, 1))
 }
 
 #' What an aggregate spends, and how many ranks its noise is worth
 #' @noRd
-aggregate_plan <- function(facts, budget, call) {
+aggregate_plan <- function(facts, budget) {
   if (!budget$private) {
     return(list(cost = NULL, ranks = 0, identified = TRUE))
   }
-  plan <- planned_draws(facts$core, call)
+  plan <- planned_draws(facts$core)
   spent <- if (plan$gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
   stopifnot(spent <= plan$total * (1 + 1e-9))
   plan$cost <- if (plan$gaussian) {
@@ -294,12 +293,11 @@ aggregate_plan <- function(facts, budget, call) {
   plan
 }
 
-planned_draws <- function(core, call) {
+planned_draws <- function(core) {
   tryCatch(aggregate_plan_cpp(core), `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "{.arg epsilon} is too small: the noise would not fit the exact sampler."
+    ), "argument")
   })
 }
 
@@ -317,18 +315,17 @@ aggregate_promise <- function(budget, plan, facts) {
 
 #' @return The names of the statistics: those of the limits, else those of the answer. PUBLIC.
 #' @noRd
-check_example <- function(statistic, example, limits, call) {
+check_example <- function(statistic, example, limits) {
   state <- hold_state()
   between_blocks(state)
-  part <- plain_rows(example, call)
+  part <- plain_rows(example)
   answer <- quiet_answer(statistic, part, length(limits$lower))
   given <- if (!anyNA(answer)) tryCatch(names(statistic(part)), error = function(e) NULL)
   restore_state(state)
   if (anyNA(answer)) {
     abort(c(
-      "{.arg statistic} does not give {length(limits$lower)} number{?s} on {.arg example}.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "{.arg statistic} does not give {length(limits$lower)} number{?s} on {.arg example}."
+    ), "argument")
   }
   if (limits$named || is.null(given)) limits$names else given
 }
@@ -413,13 +410,13 @@ at_fallback <- function(x) {
   names(x$estimate)[abs(middle - x$plan$fallback) <= cell & wide <= 2 * cell]
 }
 
-warn_of_fallback <- function(x, call) {
+warn_of_fallback <- function(x) {
   failed <- at_fallback(x)
   if (length(failed)) {
     rlang::warn(cli::format_message(c(
       "The answers of most blocks equal {.arg fallback} for {.val {failed}}.",
       i = "Did the statistic fail? Try it on made-up rows with {.arg example}. The budget is spent."
-    )), class = "dpsc_warning_fallback", call = call)
+    )), class = "dpsc_warning_fallback")
   }
 }
 
@@ -447,18 +444,18 @@ file_object.dp_aggregate <- function(parts, fail) {
 aggregate_of <- function(parts) {
   privacy <- parts$privacy
   limits <- aggregate_limits(
-    stats::setNames(parts$lower, parts$names), parts$upper, parts$fallback, NULL
+    stats::setNames(parts$lower, parts$names), parts$upper, parts$fallback
   )
   budget <- checked_budget(
-    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng), NULL
+    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng)
   )
   stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
   facts <- aggregate_facts(
     as.integer(check_count(parts$n, 4)), parts$blocks, limits, check_choice(parts$method,
-      names(aggregate_methods())), check_flag(parts$spread), budget, NULL
+      names(aggregate_methods())), check_flag(parts$spread), budget
   )
   facts$correct <- check_flag(parts$correct)
-  plan <- aggregate_plan(facts, budget, NULL)
+  plan <- aggregate_plan(facts, budget)
   out <- new_aggregate(parts$release, facts, plan, aggregate_promise(budget, plan, facts))
   out$privacy["version"] <- list(privacy$version)
   out

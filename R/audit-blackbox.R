@@ -6,8 +6,8 @@ audit_events <- 4L
 #' @param run (`function`)\cr from a panel to numbers.
 #' @return What dp_audit() adds to its own record.
 #' @noRd
-audit_blackbox <- function(run, pair, claimed, n_runs, level, call) {
-  outputs <- collect_outputs(run, pair, n_runs, call)
+audit_blackbox <- function(run, pair, claimed, n_runs, level) {
+  outputs <- collect_outputs(run, pair, n_runs)
   learn <- seq_len(n_runs %/% 2L)
   first <- lapply(outputs, function(x) x[learn, , drop = FALSE])
   second <- lapply(outputs, function(x) x[-learn, , drop = FALSE])
@@ -28,7 +28,7 @@ audit_blackbox <- function(run, pair, claimed, n_runs, level, call) {
 
 #' Outputs of both panels as matrices, one row a run
 #' @noRd
-collect_outputs <- function(run, pair, n_runs, call) {
+collect_outputs <- function(run, pair, n_runs) {
   both <- repeat_runs(n_runs, function(i) lapply(pair, function(panel) as.double(run(panel))))
   lapply(c(data = "data", neighbour = "neighbour"), function(side) {
     rows <- lapply(both, `[[`, side)
@@ -36,7 +36,7 @@ collect_outputs <- function(run, pair, n_runs, call) {
       abort(c(
         "The mechanism must return numbers, equally many in every run.",
         i = "An output whose length depends on the panel is a release, too: return it as a number."
-      ), "argument", call)
+      ), "argument")
     }
     x <- do.call(rbind, rows)
     # Infinite and missing outputs are events like any other.

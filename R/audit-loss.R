@@ -4,9 +4,9 @@
 loss_margins <- c(1e-3, 0.1, 0.5, 2)
 
 #' @noRd
-audit_loss <- function(mechanism, pair, claimed, n_runs, level, log_density, call, ...) {
+audit_loss <- function(mechanism, pair, claimed, n_runs, level, log_density, ...) {
   loss <- if (is.null(log_density)) {
-    loss_of_release(mechanism, call)
+    loss_of_release(mechanism)
   } else {
     loss_of_density(as_black_box(mechanism, ...), log_density)
   }
@@ -15,7 +15,7 @@ audit_loss <- function(mechanism, pair, claimed, n_runs, level, log_density, cal
   })
   losses <- matrix(unlist(losses), 2L)
   if (ncol(losses) != n_runs || anyNA(losses)) {
-    abort("{.arg log_density} must return one number that is not missing.", "argument", call)
+    abort("{.arg log_density} must return one number that is not missing.", "argument")
   }
   # The two directions share the level.
   tail <- (1 - level) / 2
@@ -44,17 +44,17 @@ loss_of_density <- function(run, log_density) {
 
 #' Exact loss of a release of ours: the sum of its noise calls' losses
 #' @noRd
-loss_of_release <- function(mechanism, call) {
+loss_of_release <- function(mechanism) {
   if (is.function(mechanism)) {
-    abort("{.arg log_density} is required for mechanisms of your own.", "argument", call)
+    abort("{.arg log_density} is required for mechanisms of your own.", "argument")
   }
   if (mechanism$method == "objective" && mechanism$calibration == "tight") {
     abort(c(
       "The law of constrained objective perturbation has parts of every dimension.",
       i = "Its exact loss is computed face by face in the package's tests; use another mode here."
-    ), "argument", call)
+    ), "argument")
   }
-  hooked <- as_hooked(mechanism, call)
+  hooked <- as_hooked(mechanism)
   function(from, to) {
     calls <- record_and_replay(hooked, from, to)
     if (is.null(calls)) {

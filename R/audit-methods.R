@@ -89,14 +89,14 @@ tidy.dp_audit <- function(x, ...) {
 
 #' @rdname print.dp_audit
 #' @export
-plot.dp_audit <- function(x, ...) {
+plot.dp_audit <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_audit(x, ...))
-}
+})
 
 #' @rdname print.dp_audit
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_audit <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
+autoplot.dp_audit <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot an audit.")
   if (is.null(object$table)) {
     abort("There is nothing to plot: the sequence of noise calls differed.", "argument")
@@ -110,7 +110,7 @@ autoplot.dp_audit <- function(object, ...) {
       legend.position = "bottom", panel.grid.minor = ggplot2::element_blank(),
       plot.title.position = "plot"
     )
-}
+})
 
 # Okabe and Ito's blue and vermillion.
 audit_colours <- c(claimed = "#0072B2", observed = "#D55E00")

@@ -98,17 +98,17 @@ record_and_replay <- function(hooked, from, to) {
 #' @return A list: `recorder`, `run` (function of a panel), `steps` (function of a result: declared
 #'   sensitivities).
 #' @noRd
-as_hooked <- function(mechanism, call, ...) {
+as_hooked <- function(mechanism, ...) {
   recorder <- new_recorder()
   if (is.function(mechanism)) {
     if (length(formals(mechanism)) < 2L) {
       abort(c(
         "To be replayed, {.arg mechanism} must take its noise from its second argument.",
         i = "Write {.code function(panel, add_noise)}; see {.code ?dp_audit} for its arguments."
-      ), "argument", call)
+      ), "argument")
     }
     return(list(
-      recorder = recorder, run = function(panel) mechanism(panel, users_noise(recorder, call), ...)
+      recorder = recorder, run = function(panel) mechanism(panel, users_noise(recorder), ...)
     ))
   }
   scope <- hooked_namespace(recorder)
@@ -120,11 +120,11 @@ as_hooked <- function(mechanism, call, ...) {
 
 #' What a user's mechanism calls to add noise
 #' @noRd
-users_noise <- function(recorder, call) {
+users_noise <- function(recorder) {
   function(value, scale, sensitivity, law = c("gaussian", "laplace", "gamma_norm")) {
-    law <- check_choice(law, c("gaussian", "laplace", "gamma_norm"), call = call)
-    check_number(scale, 0, open = "min", call = call)
-    check_number(sensitivity, 0, call = call)
+    law <- check_choice(law, c("gaussian", "laplace", "gamma_norm"))
+    check_number(scale, 0, open = "min")
+    check_number(sensitivity, 0)
     d <- length(value)
     recorder$hook(law, scale, as.double(value), function() {
       value + switch(law,

@@ -65,38 +65,36 @@
 #' dp_audit(ours, panel$donors, other, n_runs = 20, mode = "replay")
 #' @export
 dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
-                     mode = NULL, log_density = NULL, level = 0.95) {
-  call <- public_call("dp_audit")
-  check_given(missing(mechanism), "mechanism", "what is to be audited", call)
-  check_given(missing(data), "data", "one of two neighbouring panels", call)
-  check_given(missing(neighbour), "neighbour", "the other of two neighbouring panels", call)
+                     mode = NULL, log_density = NULL, level = 0.95) door("dp_audit", {
+  check_given(missing(mechanism), "mechanism", "what is to be audited")
+  check_given(missing(data), "data", "one of two neighbouring panels")
+  check_given(missing(neighbour), "neighbour", "the other of two neighbouring panels")
   ours <- inherits(mechanism, "dp_audit_mechanism")
   if (!ours && !is.function(mechanism)) {
     abort(c(
       "{.arg mechanism} must be a function of a panel, or come from {.fn audit_mechanism}.",
       x = "It is {describe(mechanism)}."
-    ), "argument", call)
+    ), "argument")
   }
-  if (ours) check_no_dots(..., call = call)
+  if (ours) check_no_dots(...)
   mode <- check_choice(
-    mode %||% if (is.null(log_density)) "blackbox" else "loss", c("blackbox", "loss", "replay"),
-    call = call
+    mode %||% if (is.null(log_density)) "blackbox" else "loss", c("blackbox", "loss", "replay")
   )
-  claimed <- check_claim(mechanism, epsilon, delta, mode, call)
-  n_runs <- check_count(n_runs, if (mode == "blackbox") 20 else 1, call = call)
-  level <- check_level(level, call)
+  claimed <- check_claim(mechanism, epsilon, delta, mode)
+  n_runs <- check_count(n_runs, if (mode == "blackbox") 20 else 1)
+  level <- check_level(level)
   pair <- list(data = data, neighbour = neighbour)
-  if (ours) check_audit_pair(pair, call)
+  if (ours) check_audit_pair(pair)
   result <- switch(mode,
-    blackbox = audit_blackbox(as_black_box(mechanism, ...), pair, claimed, n_runs, level, call),
-    loss = audit_loss(mechanism, pair, claimed, n_runs, level, log_density, call, ...),
-    replay = audit_replay(as_hooked(mechanism, call, ...), pair, n_runs)
+    blackbox = audit_blackbox(as_black_box(mechanism, ...), pair, claimed, n_runs, level),
+    loss = audit_loss(mechanism, pair, claimed, n_runs, level, log_density, ...),
+    replay = audit_replay(as_hooked(mechanism, ...), pair, n_runs)
   )
   structure(
     c(list(mode = mode, claimed = claimed, n_runs = n_runs, level = level), result),
     class = "dp_audit"
   )
-}
+})
 
 #' Describe one of the package's own releases to [dp_audit()]
 #'
@@ -117,28 +115,28 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 audit_mechanism <- function(method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), target, T0, epsilon,
                             delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R"),
-                            protect = c("donors", "everyone"), treated = NULL) {
-  call <- public_call("audit_mechanism")
-  protect <- check_choice(protect, c("donors", "everyone"), call = call)
+                            protect = c("donors", "everyone"),
+                            treated = NULL) door("audit_mechanism", {
+  protect <- check_choice(protect, c("donors", "everyone"))
   everyone <- protect == "everyone"
   if (everyone) {
-    treated <- check_count(treated, 2, call = call)
-    T0 <- vapply(T0, check_count, 0, min = 1, arg = "T0", call = call)
+    treated <- check_count(treated, 2)
+    T0 <- vapply(T0, check_count, 0, min = 1, arg = "T0")
     if (!length(T0) %in% c(1L, treated)) {
-      abort("{.arg T0} must be one number, or one for each treated person.", "argument", call)
+      abort("{.arg T0} must be one number, or one for each treated person.", "argument")
     }
   } else {
-    T0 <- check_count(T0, 1, call = call)
+    T0 <- check_count(T0, 1)
   }
   structure(list(
-    method = check_choice(method, c("gram", "output", "objective"), call = call),
-    calibration = check_choice(calibration, c("tight", "published"), call = call),
+    method = check_choice(method, c("gram", "output", "objective")),
+    calibration = check_choice(calibration, c("tight", "published")),
     target = if (!everyone) target, T0 = T0, protect = protect, treated = treated,
-    epsilon = check_number(epsilon, 0, open = "min", call = call),
-    delta = check_number(delta, 0, 1, open = "max", call = call), bounds = bounds,
-    control = check_control(control, call)
+    epsilon = check_number(epsilon, 0, open = "min"),
+    delta = check_number(delta, 0, 1, open = "max"), bounds = bounds,
+    control = check_control(control)
   ), class = "dp_audit_mechanism")
-}
+})
 
 #' @export
 print.dp_audit_mechanism <- function(x, ...) {
@@ -152,7 +150,7 @@ print.dp_audit_mechanism <- function(x, ...) {
 }
 
 #' @noRd
-check_claim <- function(mechanism, epsilon, delta, mode, call) {
+check_claim <- function(mechanism, epsilon, delta, mode) {
   ours <- inherits(mechanism, "dp_audit_mechanism")
   if (ours) {
     epsilon <- epsilon %||% mechanism$epsilon
@@ -161,26 +159,26 @@ check_claim <- function(mechanism, epsilon, delta, mode, call) {
   if (is.null(epsilon)) {
     # A replay compares sensitivities, whatever the budget.
     if (mode == "replay") return(list(epsilon = NA_real_, delta = NA_real_))
-    abort("{.arg epsilon} is required: what the mechanism claims.", "argument", call)
+    abort("{.arg epsilon} is required: what the mechanism claims.", "argument")
   }
   list(
-    epsilon = check_number(epsilon, 0, call = call),
-    delta = check_number(delta %||% 0, 0, 1, open = "max", call = call)
+    epsilon = check_number(epsilon, 0),
+    delta = check_number(delta %||% 0, 0, 1, open = "max")
   )
 }
 
 #' @noRd
-check_audit_pair <- function(pair, call) {
+check_audit_pair <- function(pair) {
   fits <- function(x) is.matrix(x) && is.numeric(x)
   if (!fits(pair$data) || !fits(pair$neighbour) ||
         !identical(dim(pair$data), dim(pair$neighbour))) {
     abort(c(
       "{.arg data} and {.arg neighbour} must be matrices of donors of the same size.",
       i = "Neighbours differ in one donor's row; the number of donors is public."
-    ), "argument", call)
+    ), "argument")
   }
   differing <- sum(rowSums(pair$data != pair$neighbour) > 0)
   if (!identical(differing, 1L)) {
-    abort("{.arg data} and {.arg neighbour} must differ in exactly one row.", "argument", call)
+    abort("{.arg data} and {.arg neighbour} must differ in exactly one row.", "argument")
   }
 }

@@ -63,7 +63,7 @@ left_side <- function(formula) {
 #' @param strict (`flag`)\cr refuse an unnamed entry where the left side is computed?
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
-named_bounds <- function(bounds, left, call, strict = TRUE) {
+named_bounds <- function(bounds, left, strict = TRUE) {
   if (is.null(bounds) || is.data.frame(bounds)) {
     return(bounds)
   }
@@ -71,7 +71,7 @@ named_bounds <- function(bounds, left, call, strict = TRUE) {
   names <- rlang::names2(bounds)
   blank <- which(!nzchar(names))
   if (length(blank) == 1L) {
-    if (strict) check_named(bounds, left, call)
+    if (strict) check_named(bounds, left)
     names[[blank]] <- written(left)
   }
   rlang::set_names(bounds, vapply(names, as_written, ""))
@@ -86,7 +86,7 @@ as_written <- function(name) {
 
 #' Refuse an unnamed entry of which nobody can tell whether it is the expression's or its column's
 #' @noRd
-check_named <- function(bounds, left, call) {
+check_named <- function(bounds, left) {
   # Code with data in it has an error of its own, which does not show it.
   if (is.symbol(left) || is.null(bounds) || is.data.frame(bounds) || !is_plain_code(left)) {
     return(invisible(NULL))
@@ -113,9 +113,8 @@ check_named <- function(bounds, left, call) {
     i = paste(
       "Of the {if (several) 'outcomes' else 'expression'}, by",
       "{if (several) 'their' else 'its'} text: {.code {text}}."
-    ),
-    i = "Nothing was spent."
-  ), "bounds", call)
+    )
+  ), "bounds")
 }
 
 #' A pair of limits as code; what else was given could be people's values
@@ -125,19 +124,19 @@ limits_text <- function(x) {
   if (pair) paste(deparse(unname(x), 500L), collapse = "") else "..."
 }
 
-check_bounds_list <- function(bounds, call) {
+check_bounds_list <- function(bounds) {
   if (!is.list(bounds) || is.data.frame(bounds) || !length(bounds) ||
       any(!nzchar(rlang::names2(bounds))) || anyDuplicated(names(bounds))) {
     abort(c(
       "{.arg bounds} must be a list named by variable.",
       i = "For example {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
       i = "They come from what is known about the variables, never from the data."
-    ), "bounds", call)
+    ), "bounds")
   }
 }
 
-expand_terms <- function(formula, bounds, call) {
-  check_no_bar(formula[[3L]], call)
+expand_terms <- function(formula, bounds) {
+  check_no_bar(formula[[3L]])
   outcome <- all.vars(formula[[2L]])
   others <- setdiff(names(bounds), c(outcome, written(formula[[2L]])))
   computed <- vapply(others, is_expression, NA)
@@ -153,7 +152,7 @@ expand_terms <- function(formula, bounds, call) {
   ), optional = TRUE)
   tryCatch(
     stats::terms(formula, data = skeleton),
-    error = function(e) abort("The formula cannot be read.", "argument", call)
+    error = function(e) abort("The formula cannot be read.", "argument")
   )
 }
 
@@ -167,34 +166,26 @@ is_expression <- function(name) {
 #' Refuse a bar between terms, which is a logical OR and looks like a second part
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-check_no_bar <- function(right, call) {
+check_no_bar <- function(right) {
   if (!is.call(right) || !is.symbol(right[[1L]])) {
     return(invisible(NULL))
   }
   operator <- as.character(right[[1L]])
   if (operator %in% c("|", "||")) {
-    verb <- verb_of(call)
     abort(c(
-      "{.fn {verb}} has no second part of a formula: {.code {operator}} between terms is an OR.",
+      "There is no second part of this formula: {.code {operator}} between terms is an OR.",
       x = "The right-hand side has {.code {code_label(right, operator)}}.",
-      i = "Add terms with {.code +}. For the OR of two conditions write {.code I(a | b)}.",
-      i = "Nothing was spent."
-    ), "argument", call)
+      i = "Add terms with {.code +}. For the OR of two conditions write {.code I(a | b)}."
+    ), "argument")
   }
   if (operator %in% c("+", "-", "*", ":", "/", "^", "%in%", "(")) {
-    for (part in as.list(right)[-1L]) check_no_bar(part, call)
+    for (part in as.list(right)[-1L]) check_no_bar(part)
   }
-}
-
-#' The function the user called
-#' @noRd
-verb_of <- function(call) {
-  if (is.null(call)) "dp_lm" else as.character(call[[1L]])
 }
 
 # Limits -------------------------------------------------------------------------------------------
 
-check_range <- function(range, name, call) {
+check_range <- function(range, name) {
   ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&
     range[[1L]] < range[[2L]]
   if (!ok) {
@@ -204,9 +195,9 @@ check_range <- function(range, name, call) {
       i = if (inherits(range, c("Date", "POSIXt"))) {
         "A date is no number: make a column of numbers, such as days since a public date."
       }
-    ), "bounds", call)
+    ), "bounds")
   }
-  check_size_of_range(as.double(range), name, call)
+  check_size_of_range(as.double(range), name)
 }
 
 #' Bounds are public: two numbers are shown as they are
@@ -221,13 +212,13 @@ describe_limits <- function(range) {
 
 #' Squares and products of a range must be numbers that a computer has
 #' @noRd
-check_size_of_range <- function(range, name, call) {
+check_size_of_range <- function(range, name) {
   if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
     abort(c(
       "The bounds of {.code {name}} must lie within 1e100 and be 1e-100 apart at least.",
       x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
       i = "Use other units."
-    ), "bounds", call)
+    ), "bounds")
   }
   range
 }
@@ -241,7 +232,7 @@ is_flag_pair <- function(x) is.logical(x) && identical(sort(unname(x)), c(FALSE,
 #' @param type (`string`)\cr `"number"`, `"logical"`, `"date"` or anything else; PUBLIC.
 #' @section Errors: `dpsc_error_bounds`, from the class alone.
 #' @noRd
-check_levels_fit <- function(levels, type, name, call) {
+check_levels_fit <- function(levels, type, name) {
   known <- switch(type,
     logical = levels %in% c("FALSE", "TRUE"),
     number = levels %in% c("FALSE", "TRUE") | is_number_text(levels),
@@ -258,9 +249,8 @@ check_levels_fit <- function(levels, type, name, call) {
         "Make a column of numbers, such as days since a public date, or of text."
       } else {
         "Give its range, {.code c(lower, upper)}, or its codes as numbers."
-      },
-      i = "Nothing was spent."
-    ), "bounds", call)
+      }
+    ), "bounds")
   }
 }
 

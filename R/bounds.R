@@ -11,7 +11,7 @@
 #'   `half` (length T, scaled), `unit` (outcome units). All PUBLIC.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
-new_bounds <- function(bounds, periods, call = NULL) {
+new_bounds <- function(bounds, periods) {
   fail <- function(problem) {
     abort(c(
       paste(
@@ -20,7 +20,7 @@ new_bounds <- function(bounds, periods, call = NULL) {
       ),
       x = problem,
       i = "They come from what is known about the outcome, never from the donors' data."
-    ), "bounds", call)
+    ), "bounds")
   }
   if (!is.numeric(bounds)) fail("It is {describe(bounds)}.")
   if (is.null(dim(bounds))) {

@@ -7,13 +7,12 @@
 #' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
 #'   bullets named `"x"`, `"i"` or `" "`. Interpolate names, sizes and periods, never values.
 #' @param class (`string`)\cr what is wrong, appended to `dpsc_error_`.
-#' @param call (`call` or `NULL`)\cr a call of symbols, from [public_call()].
 #' @param env (`environment`)\cr where the interpolation is evaluated.
 #' @return Never returns.
 #' @noRd
-abort <- function(message, class, call = NULL, env = parent.frame()) {
+abort <- function(message, class, env = rlang::caller_env()) {
   stop(make_condition(
-    rlang::error_cnd, message, paste0("dpsc_error_", class), "dpsc_error", call, env
+    rlang::error_cnd, message, paste0("dpsc_error_", class), "dpsc_error", env
   ))
 }
 
@@ -21,28 +20,20 @@ abort <- function(message, class, call = NULL, env = parent.frame()) {
 #' @inheritParams abort
 #' @return Invisible `NULL`.
 #' @noRd
-warn <- function(message, class, call = NULL, env = parent.frame()) {
+warn <- function(message, class, env = rlang::caller_env()) {
   warning(make_condition(
-    rlang::warning_cnd, message, paste0("dpsc_warning_", class), "dpsc_warning", call, env
+    rlang::warning_cnd, message, paste0("dpsc_warning_", class), "dpsc_warning", env
   ))
   invisible(NULL)
 }
 
-make_condition <- function(constructor, message, class, parent_class, call, env) {
+make_condition <- function(constructor, message, class, parent_class, env) {
   lines <- vapply(message, cli::format_inline, character(1), .envir = env)
   constructor(
     class = c(class, parent_class), message = rlang::format_error_bullets(
       rlang::set_names(lines, rlang::names2(message))
-    ), call = call
+    )
   )
-}
-
-#' The call to show in a condition: the function's name, without its arguments
-#' @param name (`string`)\cr name of the function the user called.
-#' @return A call such as `dp_synth()`.
-#' @noRd
-public_call <- function(name) {
-  call(name)
 }
 
 #' Is `x` one finite-or-infinite number that is not missing?
@@ -60,7 +51,7 @@ is_number <- function(x) {
 #' @return `x` as a double.
 #' @noRd
 check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite = FALSE,
-                         arg = rlang::caller_arg(x), call = NULL) {
+                         arg = rlang::caller_arg(x)) {
   ok <- is_number(x) && (infinite || is.finite(x)) &&
     (if ("min" %in% open) x > min else x >= min) && (if ("max" %in% open) x < max else x <= max)
   if (!ok) {
@@ -68,7 +59,7 @@ check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite 
     abort(c(
       "{.arg {arg}} must be one number{range}.",
       x = "It is {describe(x)}."
-    ), "argument", call)
+    ), "argument")
   }
   as.double(x)
 }
@@ -76,21 +67,21 @@ check_number <- function(x, min = -Inf, max = Inf, open = character(), infinite 
 #' Check a coverage: a number between 0 and 1
 #' @inheritParams check_number
 #' @noRd
-check_level <- function(level, call, arg = rlang::caller_arg(level)) {
-  check_number(level, 0, 1, open = c("min", "max"), arg = arg, call = call)
+check_level <- function(level, arg = rlang::caller_arg(level)) {
+  check_number(level, 0, 1, open = c("min", "max"), arg = arg)
 }
 
 #' Check one whole number
 #' @inheritParams check_number
 #' @return `x` as an integer-valued double.
 #' @noRd
-check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x), call = NULL) {
+check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x)) {
   if (!(is_number(x) && is.finite(x) && x == round(x) && x >= min && x <= max)) {
     range <- describe_range(min, max, character(), FALSE)
     abort(c(
       "{.arg {arg}} must be one whole number{range}.",
       x = "It is {describe(x)}."
-    ), "argument", call)
+    ), "argument")
   }
   as.double(x)
 }
@@ -99,9 +90,9 @@ check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x), call 
 #' @inheritParams check_number
 #' @return `x`.
 #' @noRd
-check_flag <- function(x, arg = rlang::caller_arg(x), call = NULL) {
+check_flag <- function(x, arg = rlang::caller_arg(x)) {
   if (!(is.logical(x) && length(x) == 1L && !is.na(x))) {
-    abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe(x)}."), "argument", call)
+    abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe(x)}."), "argument")
   }
   x
 }
@@ -111,7 +102,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x), call = NULL) {
 #' @param choices (`character`)\cr the words allowed; a vector equal to it means the first.
 #' @return The chosen word.
 #' @noRd
-check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = NULL) {
+check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (identical(x, choices)) {
     return(choices[[1L]])
   }
@@ -119,7 +110,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = NULL) {
     abort(c(
       "{.arg {arg}} must be one of {.or {.val {choices}}}.",
       x = "It is {describe(x)}."
-    ), "argument", call)
+    ), "argument")
   }
   x
 }
@@ -140,8 +131,8 @@ epsilon_range <- c(1e-9, 1e9)
 #' @inheritParams check_number
 #' @return `epsilon` as a double.
 #' @noRd
-check_epsilon <- function(epsilon, call = NULL) {
-  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE, call = call)
+check_epsilon <- function(epsilon) {
+  epsilon <- check_number(epsilon, 0, open = "min", infinite = TRUE)
   size <- if (epsilon < epsilon_range[[1L]]) {
     "small"
   } else if (is.finite(epsilon) && epsilon > epsilon_range[[2L]]) {
@@ -159,7 +150,7 @@ check_epsilon <- function(epsilon, call = NULL) {
       } else {
         "Noise that small hides nothing; {.code epsilon = Inf} says so."
       }
-    ), "argument", call)
+    ), "argument")
   }
   epsilon
 }
@@ -203,7 +194,7 @@ check_argument_names <- function(given, name) {
       "Arguments must be given once, with their names in full.",
       x = if (length(twice)) "Given more than once: {.arg {twice}}.",
       x = if (any(short)) "Cut short: {.arg {given[short]}}."
-    ), "argument", public_call(name))
+    ), "argument")
   }
 }
 
@@ -225,14 +216,14 @@ argument_names <- new.env(parent = emptyenv())
 #' A misspelt `epsilom = 1` must not fall through to a default.
 #' @param ... what the caller's dots hold.
 #' @noRd
-check_no_dots <- function(..., call = NULL) {
+check_no_dots <- function(...) {
   if (...length() > 0L) {
     given <- rlang::names2(substitute(list(...)))[-1L]
     given[!nzchar(given)] <- "(unnamed)"
     abort(c(
       "Unknown argument{?s}: {.arg {given}}.",
       i = "See the help page for the arguments there are."
-    ), "argument", call)
+    ), "argument")
   }
 }
 
@@ -274,7 +265,7 @@ is_plain_number <- function(x) {
 #' Has every column of a data frame a value for each row? A shorter one would be recycled, and one
 #' person's values stand in the rows of others.
 #' @noRd
-check_whole_columns <- function(data, class, call) {
+check_whole_columns <- function(data, class) {
   rows <- .row_names_info(data, 2L)
   sizes <- vapply(seq_along(data), function(j) {
     x <- .subset2(data, j)
@@ -289,7 +280,7 @@ check_whole_columns <- function(data, class, call) {
       "The data frame is damaged: every column must have a value for each row.",
       x = "{.code {damaged}} {?has/have} not.",
       i = "Make it anew, for instance by {.code data.frame()} from its columns."
-    ), class, call)
+    ), class)
   }
 }
 

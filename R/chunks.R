@@ -31,14 +31,13 @@
 #' chunks <- dp_chunks(list(panel$donors[1:400, ], panel$donors[401:900, ]))
 #' dp_synth(chunks, target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1))
 #' @export
-dp_chunks <- function(blocks, count = NULL) {
-  call <- public_call("dp_chunks")
+dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
   if (is.function(blocks)) {
-    count <- check_count(count, 1, call = call)
+    count <- check_count(count, 1)
     read <- blocks
   } else if (is.list(blocks) && !is.data.frame(blocks) && length(blocks) > 0L) {
     if (!is.null(count)) {
-      abort("{.arg count} is only for {.arg blocks} that are read by a function.", "argument", call)
+      abort("{.arg count} is only for {.arg blocks} that are read by a function.", "argument")
     }
     count <- length(blocks)
     read <- function(i) blocks[[i]]
@@ -46,10 +45,10 @@ dp_chunks <- function(blocks, count = NULL) {
     abort(c(
       "{.arg blocks} must be a list of matrices or a function that reads block {.code i}.",
       x = "It is {describe(blocks)}."
-    ), "argument", call)
+    ), "argument")
   }
   structure(list(read = read, count = count), class = "dp_chunks")
-}
+})
 
 #' @rdname dp_chunks
 #' @export
@@ -67,10 +66,10 @@ print.dp_chunks <- function(x, ...) {
 #' @return The block, a plain numeric matrix after the first pass. PRIVATE.
 #' @section Errors: `dpsc_error_reader`, also a `dpsc_error_panel`.
 #' @noRd
-read_block <- function(chunks, i, call = NULL) {
+read_block <- function(chunks, i) {
   # Rows of an engine are read by our own code.
   if (is.function(chunks$reader)) {
-    return(chunks$reader(i, isTRUE(chunks$charged), call))
+    return(chunks$reader(i, isTRUE(chunks$charged)))
   }
   block <- tryCatch(
     withCallingHandlers(
@@ -86,14 +85,14 @@ read_block <- function(chunks, i, call = NULL) {
       "Block {i} of the donors could not be read.",
       i = "Call the function that reads it with {i} to see its own error.",
       i = if (isTRUE(chunks$charged)) charge_stays
-    ), c("reader", "panel"), call)
+    ), c("reader", "panel"))
   }
   if (!is.null(chunks$checksums) && !is_same_block(block, chunks, i)) {
     abort(c(
       "Block {i} of the donors changed between two reads.",
       i = "The function that reads it must return the same rows each time.",
       i = if (isTRUE(chunks$charged)) charge_stays
-    ), c("reader", "panel"), call)
+    ), c("reader", "panel"))
   }
   block
 }
@@ -122,29 +121,29 @@ after_charge <- function(donors, private) {
 #' @inheritParams panel_from_matrix
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
-panel_from_chunks <- function(x, target, T0, times = NULL, call = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
-  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
+panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(T0), "T0", "the number of periods before the treatment")
   n <- 0
   sizes <- checksums <- vector("list", x$count)
   for (i in seq_len(x$count)) {
-    block <- read_block(x, i, call)
-    check_donor_matrix(block, call)
+    block <- read_block(x, i)
+    check_donor_matrix(block)
     if (i == 1L) {
       # The sizes and periods are those of the first block.
-      design <- design_public(target, T0, times, ncol(block), call, hide)
+      design <- design_public(target, T0, times, ncol(block), hide)
     } else if (ncol(block) != ncol(design$target)) {
       abort(c(
         "All blocks of donors must have the same periods.",
         x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target)}."
-      ), "panel", call)
+      ), "panel")
     }
-    check_donors_finite(block, "donors", call)
+    check_donors_finite(block, "donors")
     n <- n + nrow(block)
     sizes[[i]] <- dim(block)
     checksums[[i]] <- checksum_cpp(block)
   }
-  check_donor_count(n, "Rows of the blocks are donors, columns are periods.", call)
+  check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
   panel <- new_panel_design(
     block, design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "chunks", treated = NULL)

@@ -10,28 +10,28 @@
 #' @param settings (`list`)\cr `lambda` (squared outcome units), `rule`, and `predictors`:
 #'   covariates that are balanced besides the outcomes, each brought to the outcomes' deviation.
 #' @noRd
-complete_augmented <- function(raw, settings, call) {
+complete_augmented <- function(raw, settings) {
   out <- list(rule = check_choice(
-    settings$rule %||% "1se", c("1se", "min"), arg = "rule", call = call
+    settings$rule %||% "1se", c("1se", "min"), arg = "rule"
   ))
   if (!is.null(settings$predictors)) {
-    out$predictors <- check_predictors(settings$predictors, raw$donors, call)
+    out$predictors <- check_predictors(settings$predictors, raw$donors)
   }
   if (!is.null(settings$lambda)) {
     out$path <- settings$path
-    out$lambda <- check_number(settings$lambda, 0, open = "min", arg = "lambda", call = call)
+    out$lambda <- check_number(settings$lambda, 0, open = "min", arg = "lambda")
     return(out)
   }
   if (raw$T0 < 3L) {
     abort(c(
       "Estimator {.val augmented} needs three periods before treatment to choose its penalty.",
       i = "Give {.code lambda} in {.code dp_control(settings = )}."
-    ), "argument", call)
+    ), "argument")
   }
   both <- balanced_columns(raw$donors, raw$target, raw$T0, out$predictors)
   path <- augmented_path_cpp(both$donors, both$target, raw$T0, 20L, 1e-8)
   if (path$lambda[[1L]] <= 1e-20 * max(raw$donors^2)) {
-    abort("The donors are alike before treatment: there is nothing to fit.", "argument", call)
+    abort("The donors are alike before treatment: there is nothing to fit.", "argument")
   }
   error <- colMeans(path$error)
   spread <- apply(path$error, 2L, stats::sd) / sqrt(raw$T0)

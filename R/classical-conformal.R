@@ -24,8 +24,8 @@ conformal_engine <- function(y, refit) {
 #' The residual function of a fit on raw data; estimators that can refit in one call
 #' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
 #' @noRd
-conformal_engine_classical <- function(fit, call = NULL) {
-  parts <- raw_parts(fit, call)
+conformal_engine_classical <- function(fit) {
+  parts <- raw_parts(fit)
   raw <- parts$raw
   if (!treats_periods_alike(parts)) {
     abort(c(
@@ -36,7 +36,7 @@ conformal_engine_classical <- function(fit, call = NULL) {
         "Estimator {.val {parts$estimator}} does not: predictors are taken before treatment."
       },
       i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
-    ), "argument", call)
+    ), "argument")
   }
   residuals <- batch_of(parts$estimator, parts$settings, "residuals")
   if (is.null(residuals)) {
@@ -79,17 +79,17 @@ treats_periods_alike <- function(fit) {
 #' @return A list: `p_value`, `statistic`, `n_sets` (permutations counted, with the identity).
 #' @noRd
 conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), n_perm = 999,
-                        effect = 0, statistic = c("mean_abs", "abs_mean"), call = NULL) {
-  permutations <- check_choice(permutations, c("block", "iid"), call = call)
-  statistic <- check_choice(statistic, c("mean_abs", "abs_mean"), call = call)
-  T0 <- check_count(T0, 1, call = call)
-  T1 <- check_count(T1, 1, call = call)
+                        effect = 0, statistic = c("mean_abs", "abs_mean")) {
+  permutations <- check_choice(permutations, c("block", "iid"))
+  statistic <- check_choice(statistic, c("mean_abs", "abs_mean"))
+  T0 <- check_count(T0, 1)
+  T1 <- check_count(T1, 1)
   if (!(is.numeric(effect) && length(effect) %in% c(1, T1) && all(is.finite(effect)))) {
     abort(
-      "{.arg effect} must be one number, or one for each period after treatment.", "argument", call
+      "{.arg effect} must be one number, or one for each period after treatment.", "argument"
     )
   }
-  sets <- permutation_sets(T0, T1, permutations, check_count(n_perm, 1, 1e7, call = call))
+  sets <- permutation_sets(T0, T1, permutations, check_count(n_perm, 1, 1e7))
   null <- matrix(c(rep(0, T0), rep_len(effect, T1)), 1L)
   values <- set_statistics(residual_fun(null, seq_len(T0 + T1)), sets, statistic)
   list(p_value = share_at_least(values), statistic = values[[1L]], n_sets = ncol(sets))
@@ -117,10 +117,10 @@ conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), 
 #' @noRd
 conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
                                permutations = c("block", "iid"), n_perm = 999, average = TRUE,
-                               parts = rep(c(TRUE, average), c(T1, 1L)), call = NULL) {
-  permutations <- check_choice(permutations, c("block", "iid"), call = call)
-  level <- check_level(level, call)
-  n_perm <- check_count(n_perm, 1, 1e7, call = call)
+                               parts = rep(c(TRUE, average), c(T1, 1L))) {
+  permutations <- check_choice(permutations, c("block", "iid"))
+  level <- check_level(level)
+  n_perm <- check_count(n_perm, 1, 1e7)
   pre <- seq_len(T0)
   start <- residual_fun(matrix(c(rep(0, T0), centre), 1L), seq_len(T0 + T1))
   unit <- max(mean(abs(start)), 1e-9 * abs(centre), 1e-300)

@@ -9,20 +9,20 @@
 #' @section Errors: `dpsc_error_argument` for a wrong form; `dpsc_error_covariate` for covariates
 #'   that cannot be told from effects of units and periods, or from each other.
 #' @noRd
-complete_covariates <- function(raw, settings, call) {
+complete_covariates <- function(raw, settings) {
   out <- list()
   if (!is.null(settings$predictors)) {
-    out$predictors <- check_predictors(settings$predictors, raw$donors, call)
+    out$predictors <- check_predictors(settings$predictors, raw$donors)
   }
   if (!is.null(settings$covariates)) {
-    out$covariates <- check_varying(settings$covariates, raw$donors, call)
+    out$covariates <- check_varying(settings$covariates, raw$donors)
   }
-  if (length(out)) check_told_apart(raw, out, call)
+  if (length(out)) check_told_apart(raw, out)
   out
 }
 
 #' @noRd
-check_varying <- function(given, donors, call) {
+check_varying <- function(given, donors) {
   shape <- if (is.list(given)) dim(given$donors)
   if (length(shape) == 2L && is.numeric(given$target)) {
     given$donors <- array(given$donors, c(shape, 1L))
@@ -39,13 +39,13 @@ check_varying <- function(given, donors, call) {
         "A list of {.code donors}, an array of donors x periods x covariates, and {.code target},",
         "a matrix of periods x covariates."
       )
-    ), "argument", call)
+    ), "argument")
   }
   if (!all(is.finite(given$donors)) || !all(is.finite(given$target))) {
     abort(c(
       "Covariates must be finite for every unit in every period, after the treatment, too.",
       i = "Leave out what is not known, or fill it before."
-    ), "covariate", call)
+    ), "covariate")
   }
   storage.mode(given$donors) <- "double"
   storage.mode(given$target) <- "double"
@@ -54,7 +54,7 @@ check_varying <- function(given, donors, call) {
 
 #' Is every covariate told from the others and from effects of units and periods, by the donors?
 #' @noRd
-check_told_apart <- function(raw, given, call) {
+check_told_apart <- function(raw, given) {
   n <- nrow(raw$donors)
   own <- covariate_blocks(raw$donors, given)
   kept <- lapply(own, function(block) block[seq_len(n), , drop = FALSE])
@@ -80,7 +80,7 @@ check_told_apart <- function(raw, given, call) {
     } else {
       "Leave it out."
     }
-  ), "covariate", call)
+  ), "covariate")
 }
 
 #' Names of covariates, those of units first

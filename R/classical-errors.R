@@ -35,11 +35,10 @@ placebo_errors <- function(fit, ...) {
 
 #' @rdname placebo_errors
 #' @export
-placebo_errors.dp_synth <- function(fit, draws = 200, ...) {
-  call <- public_call("placebo_errors")
-  check_no_dots(..., call = call)
-  draws <- check_count(draws, 2, 1e6, call = call)
-  parts <- raw_parts(fit, call)
+placebo_errors.dp_synth <- function(fit, draws = 200, ...) door("placebo_errors", {
+  check_no_dots(...)
+  draws <- check_count(draws, 2, 1e6)
+  parts <- raw_parts(fit)
   n <- nrow(parts$raw$donors)
   treated <- sum(fit$size %||% 1)
   if (n < max(3, 2 * treated)) {
@@ -47,7 +46,7 @@ placebo_errors.dp_synth <- function(fit, draws = 200, ...) {
       "There are too few donors for standard errors by placebos.",
       x = "{treated} treated unit{?s} and {n} donor{?s}.",
       i = "There must be at least three, and two for each treated unit."
-    ), "argument", call)
+    ), "argument")
   }
   gaps <- placebo_gaps(parts, treated, draws)[, -seq_len(parts$raw$T0), drop = FALSE]
   centred <- sweep(gaps, 2L, colMeans(gaps))
@@ -56,7 +55,7 @@ placebo_errors.dp_synth <- function(fit, draws = 200, ...) {
   fit$spread <- list(list())
   fit$placebos <- nrow(gaps)
   fit
-}
+})
 
 #' Outcome minus counterfactual of placebo groups
 #' @return A matrix, one row a placebo, T columns. NOT PRIVATE.

@@ -41,11 +41,10 @@
 #'   NOT PRIVATE, all of it.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-fit_classical <- function(donors, target, T0, estimator = "simplex", settings = list(),
-                          call = NULL) {
-  estimator <- check_choice(estimator, names(classical_table()), call = call)
-  raw <- check_raw(donors, target, T0, call)
-  settings <- complete_settings(raw, estimator, settings, call)
+fit_classical <- function(donors, target, T0, estimator = "simplex", settings = list()) {
+  estimator <- check_choice(estimator, names(classical_table()))
+  raw <- check_raw(donors, target, T0)
+  settings <- complete_settings(raw, estimator, settings)
   fit_checked(raw$donors, raw$target, raw$T0, estimator, settings)
 }
 
@@ -65,26 +64,26 @@ fit_checked <- function(donors, target, T0, estimator, settings) {
 
 #' Matrices as the C++ side wants them: doubles, finite, one target
 #' @noRd
-check_raw <- function(donors, target, T0, call = NULL) {
+check_raw <- function(donors, target, T0) {
   if (!(is.matrix(donors) && is.numeric(donors) && nrow(donors) >= 1L)) {
-    abort("{.arg donors} must be a numeric matrix with one row a donor.", "argument", call)
+    abort("{.arg donors} must be a numeric matrix with one row a donor.", "argument")
   }
   if (!(is.numeric(target) && length(target) == ncol(donors))) {
-    abort("{.arg target} must hold one value for each column of {.arg donors}.", "argument", call)
+    abort("{.arg target} must hold one value for each column of {.arg donors}.", "argument")
   }
   if (!all(is.finite(donors)) || !all(is.finite(target))) {
-    abort("{.arg donors} and {.arg target} must be finite.", "argument", call)
+    abort("{.arg donors} and {.arg target} must be finite.", "argument")
   }
   if (!is.double(donors)) {
     storage.mode(donors) <- "double"
   }
   list(
     donors = donors, target = as.double(target),
-    T0 = check_count(T0, 1, ncol(donors), arg = "T0", call = call)
+    T0 = check_count(T0, 1, ncol(donors), arg = "T0")
   )
 }
 
-complete_settings <- function(raw, estimator, settings, call = NULL) {
+complete_settings <- function(raw, estimator, settings) {
   record <- classical_table()[[estimator]]
   known <- record$knows
   unknown <- setdiff(names(settings), known)
@@ -92,9 +91,9 @@ complete_settings <- function(raw, estimator, settings, call = NULL) {
     abort(c(
       "Estimator {.val {estimator}} does not know every setting given: {.val {unknown}}.",
       i = if (length(known)) "It knows {.val {known}}." else "It knows none."
-    ), "argument", call)
+    ), "argument")
   }
-  record$complete(raw, settings, call)
+  record$complete(raw, settings)
 }
 
 #' Many fits in one call, where an estimator has a way for these settings

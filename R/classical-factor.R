@@ -9,14 +9,14 @@
 #'   `predictors` and `covariates`, see `complete_covariates()`: the donors' slopes are found with
 #'   their factors, anew for each number of them.
 #' @noRd
-complete_factor <- function(raw, settings, call) {
-  given <- complete_covariates(raw, settings, call)
+complete_factor <- function(raw, settings) {
+  given <- complete_covariates(raw, settings)
   limit <- most_factors(nrow(raw$donors), raw$T0, given)
   if (!is.null(settings$rank)) {
-    rank <- check_count(settings$rank, 0, max(limit, 0L), arg = "rank", call = call)
+    rank <- check_count(settings$rank, 0, max(limit, 0L), arg = "rank")
     return(c(list(rank = rank, path = settings$path), given))
   }
-  most <- min(check_count(settings$most %||% 5, 0, arg = "most", call = call), limit)
+  most <- min(check_count(settings$most %||% 5, 0, arg = "most"), limit)
   if (most < 1L) {
     return(c(list(rank = 0L, path = NULL), given))
   }

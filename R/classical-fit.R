@@ -15,17 +15,17 @@ is_classical <- function(estimator) {
 #' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times:
 #'   PRIVATE) and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.
 #' @noRd
-fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call) {
+fit_classical_panel <- function(panel, epsilon, estimator, ledger, control) {
   if (missing(epsilon) || !is_number(epsilon) || is.finite(epsilon)) {
     abort(c(
       "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
       x = "It fits the donors' rows as they are, and no noise hides any of them.",
       i = "The private estimators are {.val ridge} and {.val did}."
-    ), "argument", call)
+    ), "argument")
   }
-  check_nothing_to_charge(check_ledger(ledger, call), call)
+  check_nothing_to_charge(check_ledger(ledger))
   if (inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
-    abort("The classical estimators need the donors as one matrix.", "argument", call)
+    abort("The classical estimators need the donors as one matrix.", "argument")
   }
   k <- nrow(panel$target)
   label <- if (k == 1L) rownames(panel$target) else paste("mean of", k, "treated units")
@@ -33,8 +33,8 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
   donors <- panel$donors
   storage.mode(donors) <- "double"
   rownames(donors) <- panel$donor_names %||% seq_len(nrow(donors))
-  settings <- classical_settings(control$settings, estimator, panel, call)
-  fit <- fit_classical(donors, target, panel$T0, estimator, settings, call)
+  settings <- classical_settings(control$settings, estimator, panel)
+  fit <- fit_classical(donors, target, panel$T0, estimator, settings)
   T1 <- panel$T1
   unknown <- matrix(NA_real_, T1, T1)
   structure(list(
@@ -52,7 +52,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control, call
 
 #' The user's settings, and what only the panel knows
 #' @noRd
-classical_settings <- function(settings, estimator, panel, call) {
+classical_settings <- function(settings, estimator, panel) {
   if (estimator == "sdid") settings$treated <- settings$treated %||% nrow(panel$target)
   brought <- list(predictors = panel$predictors, covariates = panel$regressors)
   brought <- brought[!vapply(brought, is.null, NA)]
@@ -60,7 +60,7 @@ classical_settings <- function(settings, estimator, panel, call) {
     abort(c(
       "There are two sets of predictors.",
       i = "Name them in the formula or in {.code dp_control(settings = )}, not in both."
-    ), "argument", call)
+    ), "argument")
   }
   settings[names(brought)] <- brought
   settings

@@ -11,7 +11,7 @@ regressor_estimators <- c("sdid", "factor", "mcnnm")
 #'   where there are none. A formula that is not `y ~ a | b` comes back as it is.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
-split_predictors <- function(formula, estimator, call = NULL) {
+split_predictors <- function(formula, estimator) {
   rhs <- if (inherits(formula, "formula") && length(formula) == 3L) formula[[3L]]
   if (!(is.call(rhs) && identical(rhs[[1L]], quote(`|`)))) {
     return(list(formula = formula, terms = NULL))
@@ -21,7 +21,7 @@ split_predictors <- function(formula, estimator, call = NULL) {
     abort(c(
       "Estimator {.val {estimator}} takes no predictors: {.arg formula} has a second part.",
       i = "{.or {.val {able}}} take them."
-    ), "panel", call)
+    ), "panel")
   }
   terms <- added_terms(rhs[[3L]])
   operators <- vapply(terms, function(term) {
@@ -33,7 +33,7 @@ split_predictors <- function(formula, estimator, call = NULL) {
       "Predictors are columns joined by {.code +}.",
       x = "{.code {code_label(terms[operators][[1L]], 'One of them')}} is not a column.",
       i = "Wrap arithmetic in {.code I()}; {.code over(x, periods)} is a mean over some periods."
-    ), "panel", call)
+    ), "panel")
   }
   formula[[3L]] <- rhs[[2L]]
   list(formula = formula, terms = terms)
@@ -69,28 +69,28 @@ added_terms <- function(code) {
 #'   `treated`, the units of which that is the mean (k x K).
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
-formula_predictors <- function(parts, data, index, panel, call = NULL) {
+formula_predictors <- function(parts, data, index, panel) {
   if (is.null(parts$terms)) {
     return(NULL)
   }
-  rows <- panel_rows(data, index, panel, call)
+  rows <- panel_rows(data, index, panel)
   columns <- lapply(parts$terms, function(term) {
-    unit_means(term, environment(parts$formula), data, rows, panel$T0, call)
+    unit_means(term, environment(parts$formula), data, rows, panel$T0)
   })
-  all <- check_predictor_rows(do.call(cbind, columns), call)
+  all <- check_predictor_rows(do.call(cbind, columns))
   still <- vapply(columns, function(column) isTRUE(attr(column, "still")), NA)
   split_predictor_rows(all, panel, all(still))
 }
 
 #' @noRd
-check_predictor_rows <- function(all, call) {
+check_predictor_rows <- function(all) {
   lost <- colSums(!is.finite(all))
   if (any(lost > 0)) {
     abort(c(
       "Every unit must have a value of every predictor before treatment.",
       x = "{.code {colnames(all)[lost > 0][[1L]]}} has none for {lost[lost > 0][[1L]]} unit{?s}.",
       i = "Leave it out, or give {.code over()} periods in which it is observed."
-    ), "panel", call)
+    ), "panel")
   }
   all
 }
@@ -112,9 +112,9 @@ split_predictor_rows <- function(all, panel, fixed) {
 #' @return A list: `unit`, `time` (`NA` where the panel has none, or has the cell already), `times`
 #'   (text), `n_units`, `n_times`.
 #' @noRd
-panel_rows <- function(data, index, panel, call) {
-  units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
-  times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
+panel_rows <- function(data, index, panel) {
+  units <- code_index(index_column(data, index[[1L]]), index[[1L]])
+  times <- code_index(index_column(data, index[[2L]]), index[[2L]])
   labels <- c(panel$donor_names, rownames(panel$target))
   periods <- period_text(panel$times)
   unit <- match(unit_labels(units$values), labels)[units$code]
@@ -131,10 +131,10 @@ panel_rows <- function(data, index, panel, call) {
 #' @return A matrix, units x columns, `NaN` where nothing is observed; `attr(, "still")`: is it the
 #'   same in all periods of every unit?
 #' @noRd
-unit_means <- function(term, environment, data, rows, T0, call) {
+unit_means <- function(term, environment, data, rows, T0) {
   chosen <- seq_len(T0)
-  if (is_window(term)) chosen <- over_periods(term, environment, rows$times, T0, call)
-  values <- term_columns(term, environment, data, rows, call)
+  if (is_window(term)) chosen <- over_periods(term, environment, rows$times, T0)
+  values <- term_columns(term, environment, data, rows)
   kept <- rows$time %in% chosen
   out <- mean_by(values[kept, , drop = FALSE], rows$unit[kept], rows$n_units)
   known <- which(!is.na(rows$unit))
@@ -151,21 +151,21 @@ is_window <- function(term) is.call(term) && identical(term[[1L]], quote(over))
 
 #' One term's columns of numbers, a row for each of `data`
 #' @noRd
-term_columns <- function(term, environment, data, rows, call) {
+term_columns <- function(term, environment, data, rows) {
   # The fit is not private: years may be shown in full, which code_label() would not.
   label <- if (is_plain_code(term)) paste(deparse(term, 500L), collapse = " ") else "predictor"
   if (is_window(term)) {
-    check_window(term, call)
+    check_window(term)
     term <- term[[2L]]
   }
   formula <- stats::as.formula(call("~", term), environment)
   frame <- evaluate_frame(formula, data)
   if (is.null(frame)) {
-    abort_evaluation(formula, data, call)
+    abort_evaluation(formula, data)
   }
-  values <- as_columns(frame[[1L]], label, call)
+  values <- as_columns(frame[[1L]], label)
   if (nrow(values) != length(rows$unit)) {
-    abort("{.code {label}} must have one value for each row of {.arg data}.", "panel", call)
+    abort("{.code {label}} must have one value for each row of {.arg data}.", "panel")
   }
   values
 }
@@ -188,7 +188,7 @@ tabulate_sum <- function(values, group, n) {
 
 #' A predictor as columns of numbers: of a factor or strings, an indicator a level
 #' @noRd
-as_columns <- function(x, label, call) {
+as_columns <- function(x, label) {
   if (is.character(x)) x <- factor(x)
   if (is.factor(x)) {
     out <- outer(as.integer(x), seq_len(nlevels(x)), "==") + 0
@@ -201,29 +201,29 @@ as_columns <- function(x, label, call) {
     abort(c(
       "A predictor must be a column of numbers, logical values, strings or a factor.",
       x = "{.code {label}} is of class {class(x)[[1L]]}."
-    ), "panel", call)
+    ), "panel")
   }
   matrix(as.double(x), ncol = 1L, dimnames = list(NULL, label))
 }
 
 #' Positions of the periods that `over(x, periods)` names
 #' @noRd
-over_periods <- function(term, environment, times, T0, call) {
-  check_window(term, call)
+over_periods <- function(term, environment, times, T0) {
+  check_window(term)
   named <- tryCatch(eval(term[[3L]], environment), error = function(e) NULL)
   at <- if (length(named)) match(period_text(named), times)
   if (!length(at) || anyNA(at) || any(at > T0)) {
     abort(c(
       "{.code {code_label(term, 'over()')}} must name periods before the treatment.",
       i = "They go from {times[[1L]]} to {times[[T0]]}."
-    ), "panel", call)
+    ), "panel")
   }
   at
 }
 
 #' @noRd
-check_window <- function(term, call) {
+check_window <- function(term) {
   if (length(term) != 3L) {
-    abort("{.code over(x, periods)} takes a column and periods.", "panel", call)
+    abort("{.code over(x, periods)} takes a column and periods.", "panel")
   }
 }

@@ -11,11 +11,11 @@
 #' @param settings (`list`)\cr `lambda` (outcome units), and `predictors` and `covariates`, see
 #'   `complete_covariates()`: their coefficients are not penalised.
 #' @noRd
-complete_mcnnm <- function(raw, settings, call) {
-  given <- complete_covariates(raw, settings, call)
+complete_mcnnm <- function(raw, settings) {
+  given <- complete_covariates(raw, settings)
   if (!is.null(settings$lambda)) {
     return(c(list(
-      lambda = check_number(settings$lambda, 0, open = "min", arg = "lambda", call = call),
+      lambda = check_number(settings$lambda, 0, open = "min", arg = "lambda"),
       path = settings$path
     ), given))
   }
@@ -23,7 +23,7 @@ complete_mcnnm <- function(raw, settings, call) {
     abort(c(
       "Estimator {.val mcnnm} needs three periods before treatment to choose its penalty.",
       i = "Give {.code lambda} in {.code dp_control(settings = )}."
-    ), "argument", call)
+    ), "argument")
   }
   own <- covariate_blocks(raw$donors, given)
   path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3, own$varying, own$units)
@@ -41,7 +41,7 @@ complete_mcnnm <- function(raw, settings, call) {
       } else {
         "Estimator {.val did} says all there is to say."
       }
-    ), "argument", call)
+    ), "argument")
   }
   c(list(
     lambda = path$lambda[[which.min(path$error)]],

@@ -41,15 +41,15 @@ placebo_space <- function(fit, ...) {
 
 #' @rdname placebo_space
 #' @export
-placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf, ...) {
-  call <- public_call("placebo_space")
-  check_no_dots(..., call = call)
-  squared <- check_flag(squared, call = call)
-  max_ratio <- check_number(max_ratio, 0, open = "min", infinite = TRUE, call = call)
-  parts <- raw_parts(fit, call)
+placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
+                                   ...) door("placebo_space", {
+  check_no_dots(...)
+  squared <- check_flag(squared)
+  max_ratio <- check_number(max_ratio, 0, open = "min", infinite = TRUE)
+  parts <- raw_parts(fit)
   raw <- parts$raw
   if (nrow(raw$donors) < 2L) {
-    abort("Placebos need at least two donors.", "argument", call)
+    abort("Placebos need at least two donors.", "argument")
   }
   own <- fit_checked(raw$donors, raw$target, raw$T0, parts$estimator, parts$settings)
   others <- placebo_counterfactuals(raw, parts$estimator, parts$settings)
@@ -73,7 +73,7 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf, ...) {
     gaps = gaps, p_value = rank[[1L]] / sum(ranked), squared = squared, times = parts$times,
     T0 = raw$T0, estimator = parts$estimator, outcome = fit$release$panel$outcome
   ), class = "dp_placebo_space")
-}
+})
 
 #' Leave one donor out
 #'
@@ -97,13 +97,12 @@ leave_one_out <- function(fit, ...) {
 
 #' @rdname leave_one_out
 #' @export
-leave_one_out.dp_synth <- function(fit, ...) {
-  call <- public_call("leave_one_out")
-  check_no_dots(..., call = call)
-  parts <- raw_parts(fit, call)
+leave_one_out.dp_synth <- function(fit, ...) door("leave_one_out", {
+  check_no_dots(...)
+  parts <- raw_parts(fit)
   raw <- parts$raw
   if (nrow(raw$donors) < 2L) {
-    abort("Leaving a donor out needs at least two donors.", "argument", call)
+    abort("Leaving a donor out needs at least two donors.", "argument")
   }
   own <- fit_checked(raw$donors, raw$target, raw$T0, parts$estimator, parts$settings)
   dropped <- which(own$weights != 0)
@@ -120,7 +119,7 @@ leave_one_out.dp_synth <- function(fit, ...) {
     counterfactual = own$counterfactual, target = raw$target, times = parts$times, T0 = raw$T0,
     estimator = parts$estimator, outcome = fit$release$panel$outcome
   ), class = "dp_leave_one_out")
-}
+})
 
 #' Placebo dates on raw data: treatment moved to earlier periods
 #'
@@ -131,15 +130,15 @@ leave_one_out.dp_synth <- function(fit, ...) {
 #' @return A data frame, one row a date: `date`, `T0`, `effect` (mean), `rmspe_pre`, `rmspe_post`,
 #'   `ratio` (not squared).
 #' @noRd
-placebo_time_classical <- function(fit, dates, call = NULL) {
-  parts <- raw_parts(fit, call)
+placebo_time_classical <- function(fit, dates) {
+  parts <- raw_parts(fit)
   raw <- parts$raw
   first <- match(as.character(dates), as.character(parts$times))
   if (anyNA(first) || any(first < 3L) || any(first > raw$T0)) {
     abort(c(
       "Placebo dates must be periods before treatment.",
       i = "At least two periods must come before each of them."
-    ), "argument", call)
+    ), "argument")
   }
   before <- seq_len(raw$T0)
   donors <- raw$donors[, before, drop = FALSE]
@@ -171,16 +170,16 @@ rmspe <- function(gaps, T0) {
 #'   `times`, `target_name`. NOT PRIVATE.
 #' @section Errors: `dpsc_error_private` for a private fit.
 #' @noRd
-raw_parts <- function(fit, call = NULL) {
+raw_parts <- function(fit) {
   if (is.null(fit$raw)) {
-    refuse_raw(fit$release, call)
+    refuse_raw(fit$release)
   }
-  raw <- check_raw(fit$raw$donors, fit$raw$target, fit$raw$T0, call)
+  raw <- check_raw(fit$raw$donors, fit$raw$target, fit$raw$T0)
   if (raw$T0 >= ncol(raw$donors)) {
-    abort("There is no period after treatment.", "argument", call)
+    abort("There is no period after treatment.", "argument")
   }
-  estimator <- check_choice(fit$estimator, names(classical_table()), arg = "estimator", call = call)
-  settings <- complete_settings(raw, estimator, fit$settings, call)
+  estimator <- check_choice(fit$estimator, names(classical_table()), arg = "estimator")
+  settings <- complete_settings(raw, estimator, fit$settings)
   if (is.null(rownames(raw$donors))) {
     rownames(raw$donors) <- paste("donor", seq_len(nrow(raw$donors)))
   }
@@ -195,7 +194,7 @@ raw_parts <- function(fit, call = NULL) {
 
 #' The refusal of what draws donors one by one, with what this very fit can do instead
 #' @noRd
-refuse_raw <- function(release, call) {
+refuse_raw <- function(release) {
   if (isTRUE(release$privacy$private)) {
     abort(c(
       "This fit is private and holds no donor's data.",
@@ -204,7 +203,7 @@ refuse_raw <- function(release, call) {
         "classical estimators with {.code epsilon = Inf} only."
       ),
       i = free_inference(release)
-    ), "private", call)
+    ), "private")
   }
   abort(c(
     "This fit is not by a classical estimator: it rests on moments, not on single donors.",
@@ -213,7 +212,7 @@ refuse_raw <- function(release, call) {
       "{.code estimator = \"simplex\"}, with {.code epsilon = Inf}."
     ),
     i = free_inference(release)
-  ), "private", call)
+  ), "private")
 }
 
 #' @rdname placebo_space

@@ -15,19 +15,18 @@ placebo_colours <- c(target = "#0072B2", others = "grey65")
 #' plot(space)
 #' @importFrom rlang .data
 #' @export
-plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), ...) {
+plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), ...) door("plot", {
   show_picture(autoplot.dp_placebo_space(x, type = type, ...))
-}
+})
 
 #' @rdname placebo_space
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot placebos.")
-  type <- check_choice(type, c("gaps", "ratio"), call = call)
+  type <- check_choice(type, c("gaps", "ratio"))
   switch(type, gaps = plot_placebo_gaps(object), ratio = plot_placebo_ratios(object))
-}
+})
 
 #' Effects of all units in long form, the target last so that it is drawn on top
 #' @noRd
@@ -116,19 +115,18 @@ plot_placebo_ratios <- function(x) {
 #' without
 #' plot(without)
 #' @export
-plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), ...) {
+plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), ...) door("plot", {
   show_picture(autoplot.dp_leave_one_out(x, type = type, ...))
-}
+})
 
 #' @rdname leave_one_out
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot fits without a donor.")
-  type <- check_choice(type, c("paths", "weights"), call = call)
+  type <- check_choice(type, c("paths", "weights"))
   switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weights(object))
-}
+})
 
 #' Outcome, counterfactual and counterfactuals without one donor, in long form
 #' @noRd

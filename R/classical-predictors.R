@@ -6,7 +6,7 @@
 #' @return The same, as doubles, and `fixed`: are they known to be the same in all periods? NOT
 #'   PRIVATE.
 #' @noRd
-check_predictors <- function(given, donors, call) {
+check_predictors <- function(given, donors) {
   ok <- is.list(given) && is.matrix(given$donors) && is.numeric(given$donors) &&
     ncol(given$donors) >= 1L && is.numeric(given$target) &&
     length(given$target) == ncol(given$donors)
@@ -14,11 +14,11 @@ check_predictors <- function(given, donors, call) {
     abort(c(
       "The setting {.arg predictors} has not the right form.",
       i = "A list of {.code donors}, one row a donor, and {.code target}, one value a predictor."
-    ), "argument", call)
+    ), "argument")
   }
-  given <- match_predictors(given, donors, call)
+  given <- match_predictors(given, donors)
   if (!all(is.finite(given$donors)) || !all(is.finite(given$target))) {
-    abort("The predictors must be finite.", "argument", call)
+    abort("The predictors must be finite.", "argument")
   }
   storage.mode(given$donors) <- "double"
   list(
@@ -31,7 +31,7 @@ check_predictors <- function(given, donors, call) {
 #' By name, never by position where there are names: a shuffled matrix would give a wrong fit
 #' without a sign. Rows of other units are left out.
 #' @noRd
-match_predictors <- function(given, donors, call) {
+match_predictors <- function(given, donors) {
   donor_names <- rownames(donors)
   # Donors that came without names are numbered.
   if (identical(donor_names, as.character(seq_len(nrow(donors))))) {
@@ -47,7 +47,7 @@ match_predictors <- function(given, donors, call) {
         x = if (lacking > 0L) "Without a row of their name: {lacking} of {nrow(donors)} donors.",
         x = if (anyDuplicated(own)) "Some row names are there more than once.",
         i = "Name the rows of {.code predictors$donors} exactly as the units are named."
-      ), "argument", call)
+      ), "argument")
     }
     given$donors <- given$donors[at, , drop = FALSE]
   } else if (!is.null(donor_names) || nrow(given$donors) != nrow(donors)) {
@@ -58,7 +58,7 @@ match_predictors <- function(given, donors, call) {
         "There are {nrow(donors)} donors and {nrow(given$donors)} rows."
       },
       i = "Give {.code predictors$donors} one row a donor, with the donors' names as row names."
-    ), "argument", call)
+    ), "argument")
   }
   columns <- colnames(given$donors)
   named <- names(given$target)
@@ -67,14 +67,14 @@ match_predictors <- function(given, donors, call) {
       abort(c(
         "The predictors of the target are not those of the donors.",
         i = "{.code names(predictors$target)} must be {.code colnames(predictors$donors)}."
-      ), "argument", call)
+      ), "argument")
     }
     given$target <- given$target[columns]
   }
   given
 }
 
-complete_predictors <- function(raw, settings, call) {
+complete_predictors <- function(raw, settings) {
   if (is.null(settings$predictors)) {
     abort(c(
       "Estimator {.val predictors} needs predictors.",
@@ -82,18 +82,18 @@ complete_predictors <- function(raw, settings, call) {
         "Name columns in the formula, {.code outcome ~ treated | x1 + x2}, or give a setting",
         "{.arg predictors}."
       )
-    ), "argument", call)
+    ), "argument")
   }
-  given <- check_predictors(settings$predictors, raw$donors, call)
-  v <- check_importances(settings$v, given, call)
+  given <- check_predictors(settings$predictors, raw$donors)
+  v <- check_importances(settings$v, given)
   judged <- settings$judged %||% seq_len(raw$T0)
   if (!(is.numeric(judged) && length(judged) >= 1L && all(judged %in% seq_len(raw$T0)))) {
-    abort("{.arg judged} must be positions of periods before treatment.", "argument", call)
+    abort("{.arg judged} must be positions of periods before treatment.", "argument")
   }
   effort <- list(screened = 400, starts = 6, evaluations = 150)
   for (name in names(effort)) {
     if (!is.null(settings[[name]])) {
-      effort[[name]] <- check_count(settings[[name]], 1, 1e6, arg = name, call = call)
+      effort[[name]] <- check_count(settings[[name]], 1, 1e6, arg = name)
     }
   }
   c(list(predictors = given, v = v, judged = as.integer(judged)), effort)
@@ -101,7 +101,7 @@ complete_predictors <- function(raw, settings, call) {
 
 #' Importances of predictors, by name or by position
 #' @noRd
-check_importances <- function(v, given, call) {
+check_importances <- function(v, given) {
   if (!is.null(names(v)) && setequal(names(v), colnames(given$donors))) {
     v <- unname(v[colnames(given$donors)])
   }
@@ -110,7 +110,7 @@ check_importances <- function(v, given, call) {
     abort(c(
       "{.arg v} must hold one importance for each predictor.",
       i = "Not negative, not all zero; {.code NULL} searches for them."
-    ), "argument", call)
+    ), "argument")
   }
   v
 }
@@ -120,15 +120,15 @@ check_importances <- function(v, given, call) {
 #' @param settings (`list`)\cr `predictors`, and `v`, the importance of each (default 1: as much as
 #'   one period).
 #' @noRd
-complete_balanced <- function(raw, settings, call) {
+complete_balanced <- function(raw, settings) {
   if (is.null(settings$predictors)) {
     if (!is.null(settings$v)) {
-      abort("{.arg v} weighs predictors, and there are none.", "argument", call)
+      abort("{.arg v} weighs predictors, and there are none.", "argument")
     }
     return(list())
   }
-  given <- check_predictors(settings$predictors, raw$donors, call)
-  v <- check_importances(settings$v, given, call) %||% rep(1, ncol(given$donors))
+  given <- check_predictors(settings$predictors, raw$donors)
+  v <- check_importances(settings$v, given) %||% rep(1, ncol(given$donors))
   list(predictors = given, v = v)
 }
 

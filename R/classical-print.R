@@ -33,8 +33,8 @@ average_effect_lines <- function(fit) {
 
 #' @rdname print.dp_synth
 #' @export
-summary.dp_synth_classical <- function(object, ...) {
-  check_no_dots(..., call = public_call("summary"))
+summary.dp_synth_classical <- function(object, ...) door("summary", {
+  check_no_dots(...)
   effect <- effects_of(object)
   structure(list(
     fit = object,
@@ -44,7 +44,7 @@ summary.dp_synth_classical <- function(object, ...) {
     ),
     rmspe = classical_rmspe(object), balance = balance_table(object)
   ), class = "summary.dp_synth_classical")
-}
+})
 
 #' @rdname print.dp_synth
 #' @export
@@ -66,7 +66,7 @@ print.summary.dp_synth_classical <- function(x, ...) {
 
 #' @rdname effects.dp_synth
 #' @export
-confint.dp_synth_classical <- function(object, ...) {
+confint.dp_synth_classical <- function(object, ...) door("confint", {
   if (!is.null(object$placebos)) {
     return(NextMethod())
   }
@@ -85,8 +85,8 @@ confint.dp_synth_classical <- function(object, ...) {
   abort(c(
     "A fit by estimator {.val {object$estimator}} has no standard errors and no {.fn confint}.",
     i = instead
-  ), "argument", public_call("confint"))
-}
+  ), "argument")
+})
 
 #' The highest level, up to 95 %, at which conformal() has intervals for single periods
 #' @noRd

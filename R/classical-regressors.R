@@ -12,14 +12,14 @@
 #'   either is `NULL` where there are none.
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_covariate`.
 #' @noRd
-formula_regressors <- function(parts, data, index, panel, gaps, call = NULL) {
+formula_regressors <- function(parts, data, index, panel, gaps) {
   if (is.null(parts$terms)) {
     return(NULL)
   }
-  rows <- panel_rows(data, index, panel, call)
+  rows <- panel_rows(data, index, panel)
   windows <- vapply(parts$terms, is_window, NA)
   found <- lapply(parts$terms[!windows], function(term) {
-    regressor_cells(term, environment(parts$formula), data, rows, gaps, call)
+    regressor_cells(term, environment(parts$formula), data, rows, gaps)
   })
   cells <- unlist(found, recursive = FALSE)
   # Are all periods of a unit alike?
@@ -27,7 +27,7 @@ formula_regressors <- function(parts, data, index, panel, gaps, call = NULL) {
   units <- c(
     lapply(parts$terms[windows], function(term) {
       without_first_level(unit_means(
-        term, environment(parts$formula), data, rows, panel$T0, call
+        term, environment(parts$formula), data, rows, panel$T0
       ))
     }),
     lapply(names(cells)[still], function(name) {
@@ -35,7 +35,7 @@ formula_regressors <- function(parts, data, index, panel, gaps, call = NULL) {
     })
   )
   predictors <- if (length(units)) {
-    split_predictor_rows(check_predictor_rows(do.call(cbind, units), call), panel, !any(windows))
+    split_predictor_rows(check_predictor_rows(do.call(cbind, units)), panel, !any(windows))
   }
   list(predictors = predictors, covariates = split_cells(cells[!still], panel))
 }
@@ -43,8 +43,8 @@ formula_regressors <- function(parts, data, index, panel, gaps, call = NULL) {
 #' One term's cells
 #' @return A list of matrices, units x periods, by name.
 #' @noRd
-regressor_cells <- function(term, environment, data, rows, gaps, call) {
-  values <- without_first_level(term_columns(term, environment, data, rows, call))
+regressor_cells <- function(term, environment, data, rows, gaps) {
+  values <- without_first_level(term_columns(term, environment, data, rows))
   known <- which(!is.na(rows$unit))
   out <- lapply(seq_len(ncol(values)), function(k) {
     cells <- matrix(NA_real_, rows$n_units, rows$n_times)
@@ -66,7 +66,7 @@ regressor_cells <- function(term, environment, data, rows, gaps, call) {
           "Fill it, leave it out, or take one value a unit: {.code over(x, periods)} is a mean",
           "over some periods before the treatment."
         )
-      ), "covariate", call)
+      ), "covariate")
     }
     cells
   })

@@ -9,15 +9,15 @@
 #'   number of treated units whose mean the target is), and `predictors` and `covariates`, see
 #'   `complete_covariates()`, which are taken out of the outcomes first.
 #' @noRd
-complete_sdid <- function(raw, settings, call) {
+complete_sdid <- function(raw, settings) {
   T1 <- ncol(raw$donors) - raw$T0
   if (T1 < 1L) {
-    abort("Estimator {.val sdid} needs a period after treatment.", "argument", call)
+    abort("Estimator {.val sdid} needs a period after treatment.", "argument")
   }
-  treated <- check_count(settings$treated %||% 1, 1, arg = "treated", call = call)
+  treated <- check_count(settings$treated %||% 1, 1, arg = "treated")
   out <- c(
     list(zeta = settings$zeta, zeta_periods = settings$zeta_periods, treated = treated),
-    complete_covariates(raw, settings, call)
+    complete_covariates(raw, settings)
   )
   if (is.null(out$zeta) || is.null(out$zeta_periods)) {
     if (nrow(raw$donors) * (raw$T0 - 1L) < 2L) {
@@ -28,15 +28,15 @@ complete_sdid <- function(raw, settings, call) {
           "less than two."
         ),
         i = "Give {.code zeta} and {.code zeta_periods} in {.code dp_control(settings = )}."
-      ), "argument", call)
+      ), "argument")
     }
     rest <- take_covariates_out(raw$donors, raw$target, raw$T0, out)
     sigma <- difference_deviation_cpp(rest$donors, raw$T0)
     out$zeta <- out$zeta %||% ((treated * T1)^0.25 * sigma)
     out$zeta_periods <- out$zeta_periods %||% (1e-6 * sigma)
   }
-  out$zeta <- check_number(out$zeta, 0, arg = "zeta", call = call)
-  out$zeta_periods <- check_number(out$zeta_periods, 0, arg = "zeta_periods", call = call)
+  out$zeta <- check_number(out$zeta, 0, arg = "zeta")
+  out$zeta_periods <- check_number(out$zeta_periods, 0, arg = "zeta_periods")
   out
 }
 

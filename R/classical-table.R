@@ -11,7 +11,7 @@
 #'   there is a way; otherwise `NULL`, and they are fitted one by one.
 #' @noRd
 classical_table <- function() {
-  record <- function(fit, knows = character(), complete = function(raw, settings, call) list(),
+  record <- function(fit, knows = character(), complete = function(raw, settings) list(),
                      placebos = NULL) {
     list(knows = knows, complete = complete, fit = fit, placebos = placebos)
   }

@@ -1,22 +1,22 @@
 # Estimators that are a formula: ridge weights, least squares on the largest singular values, and
 # difference-in-differences. NOT PRIVATE.
 
-complete_penalised <- function(raw, settings, call) {
+complete_penalised <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val penalised} needs a penalty {.arg lambda}.",
       i = "Between 0 (the simplex fit) and large values (the nearest donor); 0.1 is a start."
-    ), "argument", call)
+    ), "argument")
   }
   c(
-    list(lambda = check_number(settings$lambda, 0, arg = "lambda", call = call)),
-    complete_balanced(raw, settings, call)
+    list(lambda = check_number(settings$lambda, 0, arg = "lambda")),
+    complete_balanced(raw, settings)
   )
 }
 
-complete_ridge <- function(raw, settings, call) {
+complete_ridge <- function(raw, settings) {
   list(lambda = check_number(
-    settings$lambda %||% raw$T0, 0, open = "min", arg = "lambda", call = call
+    settings$lambda %||% raw$T0, 0, open = "min", arg = "lambda"
   ))
 }
 
@@ -54,20 +54,20 @@ fit_hsvt <- function(donors, target, T0, settings) {
 }
 
 # Singular values above the threshold of Gavish and Donoho (2014), noise level unknown.
-complete_hsvt <- function(raw, settings, call) {
+complete_hsvt <- function(raw, settings) {
   rank <- settings$rank
   pre <- raw$donors[, seq_len(raw$T0), drop = FALSE]
   values <- svd(pre, nu = 0L, nv = 0L)$d
   largest <- sum(values > 1e-10 * values[[1L]])
   if (largest == 0L) {
-    abort("The donors are all zero before treatment: there is nothing to fit.", "argument", call)
+    abort("The donors are all zero before treatment: there is nothing to fit.", "argument")
   }
   if (is.null(rank)) {
     shape <- min(dim(pre)) / max(dim(pre))
     factor <- 0.56 * shape^3 - 0.95 * shape^2 + 1.82 * shape + 1.43
     rank <- min(max(sum(values > factor * stats::median(values)), 1L), largest)
   }
-  list(rank = check_count(rank, 1, largest, arg = "rank", call = call))
+  list(rank = check_count(rank, 1, largest, arg = "rank"))
 }
 
 fit_did <- function(donors, target, T0, settings) {

@@ -6,7 +6,7 @@
 #' @return `table` with `estimate`, `conf.low` and `conf.high` in that measure, without the errors
 #'   and tests of effects, and without rows before the adoption.
 #' @noRd
-measured_cohorts <- function(fit, type, measure, level, simultaneous, call) {
+measured_cohorts <- function(fit, type, measure, level, simultaneous) {
   table <- cohort_table(fit, type, level, simultaneous)
   table <- table[table$kind == "effect", ]
   values <- if (measure == "percent") {
@@ -16,7 +16,7 @@ measured_cohorts <- function(fit, type, measure, level, simultaneous, call) {
       abort(c(
         "Effects are summed up over the time since adoption: {.code type = \"event\"}.",
         i = "Of one cohort: {.code as.data.frame(fit$cohorts[[1]], type = \"cumulative\")}."
-      ), "argument", call)
+      ), "argument")
     }
     table <- table[table$term != "average", ]
     cumulative_cohorts(fit, table, level, simultaneous)

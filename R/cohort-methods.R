@@ -4,32 +4,32 @@ cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 
 #' A type of averages, also by the names that package did has for them
 #' @noRd
-check_cohort_type <- function(type, call) {
+check_cohort_type <- function(type) {
   aliases <- c(dynamic = "event", group = "cohort")
   if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
     return(aliases[[type]])
   }
-  check_choice(type, cohort_types, call = call)
+  check_choice(type, cohort_types)
 }
 
 #' @rdname dp_cohorts
 #' @export
 tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_time", "overall"),
-                            conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("tidy")
-  level <- check_level(conf.level, call)
-  type <- check_cohort_type(type, call)
-  table <- cohort_table(x, type, level, check_flag(simultaneous, call = call))
-  limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
+                            conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
+                            ...) door("tidy", {
+  level <- check_level(conf.level)
+  type <- check_cohort_type(type)
+  table <- cohort_table(x, type, level, check_flag(simultaneous))
+  limits <- if (check_flag(conf.int)) c("conf.low", "conf.high")
   table[c(
     "term", "cohort", "period", "event", "kind", "cohorts", "people", "estimate", "std.error",
     "privacy.se", "statistic", "p.value", limits
   )]
-}
+})
 
 #' @rdname dp_cohorts
 #' @export
-glance.dp_cohorts <- function(x, ...) {
+glance.dp_cohorts <- function(x, ...) door("glance", {
   release <- x$release
   overall <- cohort_table(x, "overall")
   residual <- unlist(lapply(x$cohorts, residuals.dp_synth))
@@ -41,7 +41,7 @@ glance.dp_cohorts <- function(x, ...) {
     epsilon = release$privacy$epsilon, delta = release$privacy$delta, rho = release$privacy$rho,
     private = release$privacy$holds
   )
-}
+})
 
 #' @rdname dp_cohorts
 #' @export
@@ -54,29 +54,28 @@ augment.dp_cohorts <- function(x, ...) {
 
 #' @rdname dp_cohorts
 #' @export
-coef.dp_cohorts <- function(object, type = "event", ...) {
-  type <- check_cohort_type(type, public_call("coef"))
+coef.dp_cohorts <- function(object, type = "event", ...) door("coef", {
+  type <- check_cohort_type(type)
   table <- cohort_table(object, type)
   table <- table[table$kind == "effect", ]
   stats::setNames(table$estimate, table$term)
-}
+})
 
 #' @rdname dp_cohorts
 #' @export
-vcov.dp_cohorts <- function(object, type = "event", ...) {
-  type <- check_cohort_type(type, public_call("vcov"))
+vcov.dp_cohorts <- function(object, type = "event", ...) door("vcov", {
+  type <- check_cohort_type(type)
   cohort_covariance(object, type)
-}
+})
 
 #' @rdname dp_cohorts
 #' @export
 confint.dp_cohorts <- function(object, parm = NULL, level = 0.95, type = "event",
-                               simultaneous = FALSE, ...) {
-  call <- public_call("confint")
-  check_no_dots(..., call = call)
-  type <- check_cohort_type(type, call)
-  level <- check_level(level, call)
-  table <- cohort_table(object, type, level, check_flag(simultaneous, call = call))
+                               simultaneous = FALSE, ...) door("confint", {
+  check_no_dots(...)
+  type <- check_cohort_type(type)
+  level <- check_level(level)
+  table <- cohort_table(object, type, level, check_flag(simultaneous))
   table <- table[table$kind == "effect", ]
   percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
   out <- matrix(
@@ -91,10 +90,10 @@ confint.dp_cohorts <- function(object, parm = NULL, level = 0.95, type = "event"
     abort(c(
       "{.arg parm} must name rows of this type.",
       x = "There is no {.val {unknown}}.", i = "There are {.val {table$term}}."
-    ), "argument", call)
+    ), "argument")
   }
   out[parm, , drop = FALSE]
-}
+})
 
 #' @rdname dp_cohorts
 #' @export
@@ -102,7 +101,7 @@ nobs.dp_cohorts <- function(object, ...) as.integer(object$release$panel$n)
 
 #' @rdname dp_cohorts
 #' @export
-formula.dp_cohorts <- function(x, ...) formula.dp_synth(x)
+formula.dp_cohorts <- function(x, ...) door("formula", formula.dp_synth(x))
 
 #' @rdname dp_cohorts
 #' @export
@@ -110,29 +109,31 @@ effects.dp_cohorts <- function(object, ...) lapply(object$cohorts, effects.dp_sy
 
 #' @rdname dp_cohorts
 #' @export
-predict.dp_cohorts <- function(object, ...) lapply(object$cohorts, predict.dp_synth, ...)
+predict.dp_cohorts <- function(object,
+                               ...) door("predict", lapply(object$cohorts, predict.dp_synth, ...))
 
 #' @rdname dp_cohorts
 #' @export
-fitted.dp_cohorts <- function(object, ...) lapply(object$cohorts, fitted.dp_synth)
+fitted.dp_cohorts <- function(object, ...) door("fitted", lapply(object$cohorts, fitted.dp_synth))
 
 #' @rdname dp_cohorts
 #' @export
-residuals.dp_cohorts <- function(object, ...) lapply(object$cohorts, residuals.dp_synth)
+residuals.dp_cohorts <- function(object,
+                                 ...) door("residuals", lapply(object$cohorts, residuals.dp_synth))
 
 #' @rdname dp_cohorts
 #' @export
-weights.dp_cohorts <- function(object, ...) lapply(object$cohorts, weights.dp_synth)
+weights.dp_cohorts <- function(object,
+                               ...) door("weights", lapply(object$cohorts, weights.dp_synth))
 
 #' @rdname dp_cohorts
 #' @export
-update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...) {
-  call <- public_call("update")
+update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...) door("update", {
   if (...length() || inherits(object$cohorts[[1L]], "dp_synth_classical")) {
     abort(c(
       "{.fn update} can change {.arg estimator}, {.arg lambda} and {.arg size} of a release's fit.",
       i = "They are free. Anything else needs {.fn dp_synth}."
-    ), "argument", call)
+    ), "argument")
   }
   if (is_released_group(object)) {
     arguments <- list(object$release, estimator = estimator %||% object$estimator)
@@ -151,11 +152,11 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
   arguments$covariates <- do.call(rbind, unname(covariates))
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)
-}
+})
 
 #' What works on one cohort's fit says so
 #' @noRd
-one_cohort <- function(verb) function(...) abort_several(verb, "cohort")
+one_cohort <- function(verb) function(...) door(verb, abort_several(verb, "cohort"))
 
 #' @rdname dp_cohorts
 #' @export
@@ -185,18 +186,18 @@ simulate.dp_cohorts <- one_cohort("simulate")
 #' @export
 as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
                                      simultaneous = FALSE,
-                                     measure = c("effect", "percent", "cumulative")) {
-  call <- public_call("as.data.frame")
-  measure <- check_choice(measure, c("effect", "percent", "cumulative"), call = call)
+                                     measure = c("effect", "percent",
+                                     "cumulative")) door("as.data.frame", {
+  measure <- check_choice(measure, c("effect", "percent", "cumulative"))
   if (measure == "effect") {
     return(tidy.dp_cohorts(x,
       type = type, conf.int = TRUE, conf.level = level, simultaneous = simultaneous
     ))
   }
-  level <- check_level(level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
-  measured_cohorts(x, check_cohort_type(type, call), measure, level, simultaneous, call)
-}
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
+  measured_cohorts(x, check_cohort_type(type), measure, level, simultaneous)
+})
 
 # Prints -------------------------------------------------------------------------------------------
 
@@ -214,17 +215,16 @@ print.dp_cohorts <- function(x, level = 0.95, ...) {
 
 #' @rdname dp_cohorts
 #' @export
-summary.dp_cohorts <- function(object, level = 0.95, ...) {
-  call <- public_call("summary")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
+summary.dp_cohorts <- function(object, level = 0.95, ...) door("summary", {
+  check_no_dots(...)
+  level <- check_level(level)
   types <- c(event = "event", cohort = "cohort", calendar = "calendar")
   structure(c(
     list(fit = object, level = level), lapply(types, function(type) {
       tidy.dp_cohorts(object, type, conf.int = TRUE, conf.level = level)
     })
   ), class = "summary.dp_cohorts")
-}
+})
 
 #' @rdname dp_cohorts
 #' @export
@@ -389,17 +389,17 @@ next_cohort_lines <- function(fit) {
 
 #' @rdname dp_cohorts
 #' @export
-report.dp_cohorts <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
-  call <- public_call("report")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
+report.dp_cohorts <- function(x, format = c("text", "markdown", "latex"), level = 0.95,
+                              ...) door("report", {
+  check_no_dots(...)
+  level <- check_level(level)
   x$release <- known_release(x$release)
-  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"))
   new_report(
     result = cohort_sentences(x, level), methods = cohort_methods_words(x),
     release = x$release, estimator = x$estimator, format = format
   )
-}
+})
 
 cohort_sentences <- function(fit, level) {
   limits <- function(row) {

@@ -4,29 +4,28 @@
 #' @rdname dp_cohorts
 #' @export
 plot.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "path"), level = 0.95,
-                            simultaneous = FALSE, ...) {
+                            simultaneous = FALSE, ...) door("plot", {
   show_picture(autoplot.dp_cohorts(x,
     type = type, level = level, simultaneous = simultaneous, ...
   ))
-}
+})
 
 #' @rdname dp_cohorts
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", "path"),
-                                level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+                                level = 0.95, simultaneous = FALSE, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
   if (identical(type, "dynamic")) type <- "event"
   if (identical(type, "group")) type <- "cohort"
-  type <- check_choice(type, c("event", "cohort", "calendar", "path"), call = call)
-  level <- check_level(level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
+  type <- check_choice(type, c("event", "cohort", "calendar", "path"))
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
   if (type == "path") {
     return(plot_cohort_paths(object))
   }
   plot_cohort_effects(object, type, level, simultaneous)
-}
+})
 
 #' What an effect plot shows: the rows of the table, with limits and the noise's share
 #' @noRd

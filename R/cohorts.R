@@ -237,23 +237,23 @@ cohort_sizes <- function(fits) vapply(fits, function(fit) sum(fit$size), 0)
 #' @return Whole numbers, one for each target.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_panel`.
 #' @noRd
-check_release_dates <- function(T0, release, k, call) {
+check_release_dates <- function(T0, release, k) {
   first <- release$panel$T0
   last <- first + release$panel$T1 - 1
   if (!gives_moments(release$method) && !all(T0 == first)) {
     abort(c(
       "A release by method {.val {release$method}} serves its own adoption date only.",
       i = "One by {.val gram} serves later ones, too."
-    ), "argument", call)
+    ), "argument")
   }
   if (length(T0) == 1L) T0 <- rep(T0, k)
-  T0 <- check_each_split(T0, k, last + 1, call)
+  T0 <- check_each_split(T0, k, last + 1)
   if (any(T0 < first)) {
     abort(c(
       "{.arg T0} must not be before the first adoption that the release was made for.",
       x = "It is {min(T0)} for some target, the release's is {first}.",
       i = "What came before {first} is held as features, not period by period."
-    ), "argument", call)
+    ), "argument")
   }
   T0
 }

@@ -50,26 +50,25 @@
 #' @export
 dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, split = NULL,
                        cap = NULL, curvature = NULL, donor_names = FALSE, settings = list(),
-                       intervals = TRUE, target_round = TRUE) {
-  call <- public_call("dp_control")
+                       intervals = TRUE, target_round = TRUE) door("dp_control", {
   optional <- function(x, ..., arg) {
-    if (is.null(x)) NULL else check_number(x, ..., arg = arg, call = call)
+    if (is.null(x)) NULL else check_number(x, ..., arg = arg)
   }
   if (!is.list(settings)) {
-    abort(c("{.arg settings} must be a list.", x = "It is {describe(settings)}."), "argument", call)
+    abort(c("{.arg settings} must be a list.", x = "It is {describe(settings)}."), "argument")
   }
   structure(list(
-    rng = check_choice(rng, c("secure", "R"), call = call),
+    rng = check_choice(rng, c("secure", "R")),
     lambda = optional(lambda, 0, open = "min", arg = "lambda"),
-    features = if (!is.null(features)) check_features(features, call),
+    features = if (!is.null(features)) check_features(features),
     split = optional(split, 0, 1, open = c("min", "max"), arg = "split"),
     cap = optional(cap, 0, open = "min", arg = "cap"),
     curvature = optional(curvature, 0, open = "min", arg = "curvature"),
-    donor_names = check_flag(donor_names, call = call), settings = settings,
-    intervals = check_flag(intervals, call = call),
-    target_round = check_flag(target_round, call = call)
+    donor_names = check_flag(donor_names), settings = settings,
+    intervals = check_flag(intervals),
+    target_round = check_flag(target_round)
   ), class = "dp_control")
-}
+})
 
 #' @export
 print.dp_control <- function(x, ...) {
@@ -82,31 +81,28 @@ print.dp_control <- function(x, ...) {
   invisible(x)
 }
 
-check_features <- function(features, call) {
-  if (identical(features, Inf)) Inf else check_count(features, 1, call = call)
+check_features <- function(features) {
+  if (identical(features, Inf)) Inf else check_count(features, 1)
 }
 
 #' Check settings again, since a list can be edited
 #'
 #' `rng` may also be a tape of random bytes, with which audits replay a release; it is not private.
 #' @noRd
-check_control <- function(control, call) {
+check_control <- function(control) {
   if (!inherits(control, "dp_control")) {
     abort(c(
       "{.arg control} must come from {.fn dp_control}.", x = "It is {describe(control)}."
-    ), "argument", call)
+    ), "argument")
   }
   fields <- unclass(control)
   if (!is.list(fields) || !setequal(names(fields), names(formals(dp_control))) ||
       anyDuplicated(names(fields))) {
     abort(c(
       "{.arg control} must come from {.fn dp_control}.", x = "Its fields are not those of one."
-    ), "argument", call)
+    ), "argument")
   }
   if (is.raw(fields$rng)) fields$rng <- "R"
-  tryCatch(do.call(dp_control, fields), dpsc_error = function(e) {
-    e$call <- call
-    stop(e)
-  })
+  do.call(dp_control, fields)
   control
 }

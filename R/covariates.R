@@ -6,7 +6,7 @@
 #' @return A list: `formula` (without covariates), `names` (`NULL` without any).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
-split_covariates <- function(formula, call) {
+split_covariates <- function(formula) {
   two <- inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
     identical(formula[[3L]][[1L]], quote(`|`))
   if (!two) {
@@ -17,7 +17,7 @@ split_covariates <- function(formula, call) {
     abort(c(
       "Covariates must be columns, each once: {.code outcome ~ treated | x1 + x2}.",
       i = "Add what is computed from columns to {.arg data} as a column of its own."
-    ), "covariate", call)
+    ), "covariate")
   }
   formula[[3L]] <- formula[[3L]][[2L]]
   list(formula = formula, names = names)
@@ -46,7 +46,7 @@ added_names <- function(code) {
 #'   `numeric(2)` or of levels (`character`), or `NULL` for one of which nothing is declared.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
-split_bounds <- function(bounds, names, private, call, left = quote(outcome), own = NULL) {
+split_bounds <- function(bounds, names, private, left = quote(outcome), own = NULL) {
   given <- names(bounds)
   outcome <- intersect(given, c(own, written(left), columns_in(left)))
   missing <- if (private) setdiff(names, given)
@@ -67,10 +67,10 @@ split_bounds <- function(bounds, names, private, call, left = quote(outcome), ow
         "two numbers, or all levels of a factor, from what is known and not from the data."
       ),
       i = if (length(unknown) && !length(names)) covariate_advice
-    ), "bounds", call)
+    ), "bounds")
   }
   covariates <- rlang::set_names(lapply(names, function(name) {
-    check_covariate_bounds(bounds[[name]], name, call)
+    check_covariate_bounds(bounds[[name]], name)
   }), names)
   list(outcome = bounds[outcome], covariates = covariates)
 }
@@ -83,7 +83,7 @@ split_bounds <- function(bounds, names, private, call, left = quote(outcome), ow
 #' @return A list: `formula`, `limits` as [new_bounds()] takes them.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
-outcome_limits <- function(formula, limits, columns, call, own = NULL) {
+outcome_limits <- function(formula, limits, columns, own = NULL) {
   left <- left_side(formula)
   whole <- limits[[written(left)]] %||% if (!is.null(own)) limits[[own]]
   if (is_flag_pair(whole)) whole <- c(0, 1)
@@ -95,13 +95,13 @@ outcome_limits <- function(formula, limits, columns, call, own = NULL) {
     abort(c(
       "Limits that differ by period must be those of the expression.",
       i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
-    ), "bounds", call)
+    ), "bounds")
   }
-  checked <- Map(lm_bound, limits, names(limits), list(call))
+  checked <- Map(lm_bound, limits, names(limits))
   if (is.null(whole) && length(limits)) tell_whose(names(limits), left)
   plain <- unqualified(with_constants(left, environment(formula), c(columns, names(limits))))
   formula[[2L]] <- clipped_code(left, limits)
-  list(formula = formula, limits = whole %||% implied_limits(plain, checked, call))
+  list(formula = formula, limits = whole %||% implied_limits(plain, checked))
 }
 
 #' Version 0.2.0 took a named entry for the outcome's whatever its name
@@ -119,19 +119,19 @@ tell_whose <- function(columns, left) {
 
 #' Limits that an expression's columns imply
 #' @noRd
-implied_limits <- function(code, checked, call) {
-  check_known(code, checked, call)
-  check_rowwise(code, call)
+implied_limits <- function(code, checked) {
+  check_known(code, checked)
+  check_rowwise(code)
   name <- code_label(code, "outcome")
   ends <- lapply(checked, function(x) if (is.null(x$levels)) c(x$lower, x$upper) else x$levels)
   corners <- value_by_row(code, as.list(expand.grid(ends, stringsAsFactors = FALSE)))
   if (is.numeric(corners) && !all(is.finite(corners))) {
     abort(c(
       "{.code {name}} is not finite at the limits of its columns.",
-      i = "Give limits within which it is, as above 0 for a log. Nothing was spent."
-    ), "bounds", call)
+      i = "Give limits within which it is, as above 0 for a log."
+    ), "bounds")
   }
-  image <- image_of(code, name, checked, call)
+  image <- image_of(code, name, checked)
   if (is.null(image$levels)) c(image$lower, image$upper) else c(0, 1)
 }
 
@@ -143,7 +143,7 @@ with_constants <- function(code, environment, columns) {
 }
 
 #' @noRd
-check_covariate_bounds <- function(x, name, call) {
+check_covariate_bounds <- function(x, name) {
   # A flag is a number, 0 or 1.
   if (is_flag_pair(x)) x <- c(0, 1)
   limits <- is.numeric(x) && length(x) == 2L && all(is.finite(x)) && x[[1L]] < x[[2L]] &&
@@ -153,7 +153,7 @@ check_covariate_bounds <- function(x, name, call) {
     abort(c(
       "{.arg bounds} of {.code {name}} must be two finite numbers, or the levels of a factor.",
       i = "Lower limit first; two levels at least, each once."
-    ), "bounds", call)
+    ), "bounds")
   }
   x
 }
@@ -176,23 +176,22 @@ check_covariate_bounds <- function(x, name, call) {
 #'   `columns` (data frame: `name`, `lower`, `upper`, PUBLIC).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
-covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps,
-                                call) {
+covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps) {
   parts <- lapply(names(declared), function(name) {
     if (!name %in% names(data)) {
       abort(c(
         "Covariates must be columns of {.arg data}.", x = "There is no {.code {name}}."
-      ), "covariate", call)
+      ), "covariate")
     }
     x <- .subset2(data, name)
     kind <- cell_kind(x)
-    if (!kind %in% c("number", "flag", "text", "factor")) abort_covariate_type(name, x, call)
+    if (!kind %in% c("number", "flag", "text", "factor")) abort_covariate_type(name, x)
     # Without privacy nothing may be declared.
     if (is.character(declared[[name]]) ||
           (is.null(declared[[name]]) && kind %in% c("text", "factor"))) {
-      factor_covariate(x, name, declared[[name]], units, times, public, private, gaps, call)
+      factor_covariate(x, name, declared[[name]], units, times, public, private, gaps)
     } else {
-      numeric_covariate(x, name, declared[[name]], units, times, treatment$T0, private, gaps, call)
+      numeric_covariate(x, name, declared[[name]], units, times, treatment$T0, private, gaps)
     }
   })
   list(
@@ -213,10 +212,10 @@ split_units <- function(found, treated) {
 }
 
 #' @noRd
-numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps, call) {
+numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps) {
   x <- cell_numbers(x)
   before <- which(times$code <= T0)
-  if (!gaps) check_covariate_finite(x[before], name, call)
+  if (!gaps) check_covariate_finite(x[before], name)
   if (is.null(limits)) limits <- c(-Inf, Inf)
   columns <- data.frame(name = name, lower = limits[[1L]], upper = limits[[2L]])
   # A person's values in the order of time, whatever the order of the rows.
@@ -250,13 +249,13 @@ covariate_cells <- function(x, centre, half) {
 nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 
 #' @noRd
-factor_covariate <- function(x, name, levels, units, times, public, private, gaps, call) {
-  check_levels_fit(levels, type_of_cells(x), name, call)
+factor_covariate <- function(x, name, levels, units, times, public, private, gaps) {
+  check_levels_fit(levels, type_of_cells(x), name)
   if (is.numeric(levels) && !is.numeric(x)) {
     abort(c(
       "{.arg bounds} of {.code {name}} must be its levels: it is a factor.",
       x = "They are numbers."
-    ), "bounds", call)
+    ), "bounds")
   }
   held <- cell_levels(x, levels %||% character())
   x <- cell_text(x)
@@ -266,12 +265,12 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
     abort(c(
       "Covariates must be known for everybody.", x = "{.code {name}} is missing for somebody.",
       i = row_by_row_advice
-    ), "covariate", call)
+    ), "covariate")
   }
   # Declared where anything is private.
   if (is.null(levels)) levels <- sort(unique(x[!is.na(x)]), method = "radix")
   if (length(levels) < 2L) {
-    abort("{.code {name}} has one level only, which tells nothing.", "covariate", call)
+    abort("{.code {name}} has one level only, which tells nothing.", "covariate")
   }
   shown <- if (private) public else seq_along(units$values)
   # A gap is no level.
@@ -282,7 +281,7 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
       "A factor must have one level for each unit.",
       x = "{.code {name}} varies within {sum(varies)} unit{?s}.",
       i = "Use its level before the treatment."
-    ), "covariate", call)
+    ), "covariate")
   }
   # The earliest known one is written last.
   first <- character(length(units$values))
@@ -297,21 +296,21 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
 }
 
 #' @noRd
-check_covariate_finite <- function(x, name, call) {
+check_covariate_finite <- function(x, name) {
   if (!all_finite_cpp(as.matrix(x))) {
     abort(c(
       "Covariates must be finite for everybody before the treatment.",
       x = "{.code {name}} is missing or not finite for somebody.", i = row_by_row_advice
-    ), "covariate", call)
+    ), "covariate")
   }
 }
 
 #' @noRd
-abort_covariate_type <- function(name, x, call) {
+abort_covariate_type <- function(name, x) {
   abort(c(
     "Covariates must be numbers, logicals, strings or factors.",
     x = "{.code {name}} is of class {class(x)[[1L]]}."
-  ), "covariate", call)
+  ), "covariate")
 }
 
 #' Covariates in the mechanism's units: their bounds are \[-1, 1\]; without bounds as they are

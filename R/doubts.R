@@ -49,11 +49,11 @@ doubt_lines <- function(doubts) {
 
 #' A warning after a release, in its own words
 #' @noRd
-warn_doubts <- function(doubts, call) {
+warn_doubts <- function(doubts) {
   if (length(doubts)) {
     warn(c(
       "The released numbers speak against {.arg bounds}.", rlang::set_names(doubts, "x")
-    ), "bounds", call)
+    ), "bounds")
   }
 }
 

@@ -82,7 +82,7 @@ carried <- function(disagreement, left) {
 #' @param covariates (`matrix`, 1 x q, or `NULL`)\cr of it.
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
-check_growing_target <- function(release, group, size, estimator, call, covariates = NULL) {
+check_growing_target <- function(release, group, size, estimator, covariates = NULL) {
   if (!periods_grown(release)) {
     return(invisible())
   }
@@ -97,7 +97,7 @@ check_growing_target <- function(release, group, size, estimator, call, covariat
         "Other targets, group sizes and estimators are served by the periods of the first release",
         "alone: use the fit from before the first {.code update(newdata = )}."
       )
-    ), "monitor", call)
+    ), "monitor")
   }
 }
 

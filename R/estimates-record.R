@@ -45,7 +45,7 @@ covariance_parts <- c("total", "privacy", "sampling")
 
 #' One part of the covariance, or an error that says why there is none
 #' @noRd
-known_part <- function(e, type, call) {
+known_part <- function(e, type) {
   part <- e$covariance[[type]]
   if (is.null(part)) {
     reason <- if (all(vapply(e$covariance, is.null, NA))) e$lacks$reason
@@ -53,15 +53,15 @@ known_part <- function(e, type, call) {
     abort(c(
       "This fit has no standard errors: {reason}.",
       i = e$lacks$advice
-    ), "argument", call)
+    ), "argument")
   }
   part
 }
 
 #' Limits of all estimates, as a matrix
 #' @noRd
-limits_of <- function(e, level, type, call) {
-  reach <- stats::qt((1 + level) / 2, e$law$df) * sqrt(diag(known_part(e, type, call)))
+limits_of <- function(e, level, type) {
+  reach <- stats::qt((1 + level) / 2, e$law$df) * sqrt(diag(known_part(e, type)))
   out <- symmetric_limits(e$estimate, reach, level)
   if (type == "total" && !is.null(e$law$limits)) {
     other <- e$law$limits(level)

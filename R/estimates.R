@@ -45,55 +45,53 @@ estimates <- function(fit) {
   makers[[intersect(class(fit), names(makers))]](fit)
 }
 
-coef_estimates <- function(object, complete = TRUE, ...) {
-  check_no_dots(..., call = public_call("coef"))
+coef_estimates <- function(object, complete = TRUE, ...) door("coef", {
+  check_no_dots(...)
   estimates(object)$estimate
-}
+})
 
 vcov_estimates <- function(object, type = c("total", "privacy", "sampling"), complete = TRUE,
-                           ...) {
-  call <- public_call("vcov")
-  check_no_dots(..., call = call)
-  known_part(estimates(object), check_choice(type, covariance_parts, call = call), call)
-}
+                           ...) door("vcov", {
+  check_no_dots(...)
+  known_part(estimates(object), check_choice(type, covariance_parts))
+})
 
 confint_estimates <- function(object, parm, level = 0.95,
-                              type = c("total", "privacy", "sampling"), ...) {
-  call <- public_call("confint")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
-  type <- check_choice(type, covariance_parts, call = call)
-  limits_asked(limits_of(estimates(object), level, type, call), parm, "estimates", call)
-}
+                              type = c("total", "privacy", "sampling"), ...) door("confint", {
+  check_no_dots(...)
+  level <- check_level(level)
+  type <- check_choice(type, covariance_parts)
+  limits_asked(limits_of(estimates(object), level, type), parm, "estimates")
+})
 
-tidy_estimates <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
-  call <- public_call("tidy")
+tidy_estimates <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE,
+                           ...) door("tidy", {
   e <- estimates(x)
   if (is.null(e$estimate)) {
     return(e$index)
   }
-  change <- if (check_flag(exponentiate, call = call)) exp else identity
+  change <- if (check_flag(exponentiate)) exp else identity
   out <- error_table(e)[e$columns]
   out$estimate <- change(out$estimate)
-  if (check_flag(conf.int, call = call)) {
-    level <- check_level(conf.level, call, "conf.level")
+  if (check_flag(conf.int)) {
+    level <- check_level(conf.level, "conf.level")
     # Tables of several models ask for limits of all of them.
     known <- isTRUE(e$lacks$strict) || !is.null(e$covariance$total)
-    limits <- if (known) limits_of(e, level, "total", call) else matrix(NA_real_, nrow(out), 2L)
+    limits <- if (known) limits_of(e, level, "total") else matrix(NA_real_, nrow(out), 2L)
     out <- with_limits(out, limits, change)
   }
   out
-}
+})
 
 glance_estimates <- function(x, ...) as.data.frame(estimates(x)$facts)
 
 nobs_estimates <- function(object, ...) estimates(object)$nobs
 
-formula_estimates <- function(x, ...) {
+formula_estimates <- function(x, ...) door("formula", {
   text <- estimates(x)$text
-  if (is.null(text)) abort("This has no formula.", "argument", public_call("formula"))
+  if (is.null(text)) abort("This has no formula.", "argument")
   stats::as.formula(str2lang(text), env = baseenv())
-}
+})
 
 # Classes ------------------------------------------------------------------------------------------
 

@@ -19,16 +19,15 @@
 #' panel <- sim_panel(n = 300, T0 = 12, T1 = 4, effect = 0.2)
 #' dp_synth(panel$donors, target = panel$target, T0 = 12, epsilon = 1, bounds = c(-1, 1))
 #' @export
-dp_explore <- function(outcome = "outcome", bounds = c(0, 100)) {
-  call <- public_call("dp_explore")
+dp_explore <- function(outcome = "outcome", bounds = c(0, 100)) door("dp_explore", {
   rlang::check_installed(c("shiny", "ggplot2"), "to explore designs.")
   if (!is.character(outcome) || length(outcome) != 1L || is.na(outcome)) {
-    abort("{.arg outcome} must be one name.", "argument", call)
+    abort("{.arg outcome} must be one name.", "argument")
   }
-  checked <- new_bounds(bounds, 1, call)
+  checked <- new_bounds(bounds, 1)
   limits <- c(checked$lower[[1L]], checked$upper[[1L]])
   shiny::shinyApp(explore_page(outcome, limits), explore_server(outcome))
-}
+})
 
 # Choices on a scale where every step doubles or so.
 explore_epsilon <- c(0.1, 0.25, 0.5, 1, 2, 4, 8)

@@ -4,7 +4,7 @@
 #' Check the covariates of targets that a release is asked about
 #' @return A matrix, k x q, or `NULL`.
 #' @noRd
-check_target_covariates <- function(release, covariates, k, call) {
+check_target_covariates <- function(release, covariates, k) {
   columns <- release$panel$covariates
   if (is.null(columns) && is.null(covariates)) {
     return(NULL)
@@ -14,14 +14,14 @@ check_target_covariates <- function(release, covariates, k, call) {
     abort(c(
       "{.arg covariates} must hold the covariates that the release knows, a row for each target.",
       i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
-    ), "covariate", call)
+    ), "covariate")
   }
   matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
 }
 
 #' A release whose fits use another penalty: free for method "gram", fixed for the others
 #' @noRd
-with_penalty <- function(release, lambda, call) {
+with_penalty <- function(release, lambda) {
   if (identical(lambda, release$settings$lambda)) {
     return(release)
   }
@@ -29,34 +29,34 @@ with_penalty <- function(release, lambda, call) {
     abort(c(
       "The new periods of this release were measured for its own penalty.",
       i = "The fit from before the first {.code update(newdata = )} serves others."
-    ), "monitor", call)
+    ), "monitor")
   }
   if (!gives_moments(release$method)) {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",
       i = "Only releases by method {.val gram} can be fitted with another one."
-    ), "argument", call)
+    ), "argument")
   }
   release$settings["lambda"] <- list(
-    if (!is.null(lambda)) check_number(lambda, 0, open = "min", call = call)
+    if (!is.null(lambda)) check_number(lambda, 0, open = "min")
   )
   release
 }
 
 #' @noRd
-check_estimator <- function(estimator, method, call) {
-  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators), call = call)
+check_estimator <- function(estimator, method) {
+  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators))
   if (is_classical(estimator)) {
     abort(c(
       "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
       i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
-    ), "argument", call)
+    ), "argument")
   }
   if (estimator == "did" && !gives_moments(method)) {
     abort(c(
       "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
       i = "Methods {.val output} and {.val objective} release ridge weights only."
-    ), "argument", call)
+    ), "argument")
   }
   estimator
 }
@@ -72,7 +72,7 @@ check_estimator <- function(estimator, method, call) {
 #' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets, where the release has any.
 #' @return A `dp_synth`.
 #' @noRd
-fit_release <- function(release, target, estimator, size, call = NULL, covariates = NULL) {
+fit_release <- function(release, target, estimator, size, covariates = NULL) {
   if (is.null(target)) {
     return(structure(c(
       list(release = release),
@@ -81,11 +81,11 @@ fit_release <- function(release, target, estimator, size, call = NULL, covariate
     ), class = "dp_synth"))
   }
   group <- mean_target(target, size)
-  if (!gives_moments(release$method)) check_fitted_target(release, group, call)
+  if (!gives_moments(release$method)) check_fitted_target(release, group)
   mean_covariates <- if (!is.null(covariates)) {
     matrix(colSums(covariates * (size / sum(size))), 1L)
   }
-  check_growing_target(release, group, size, estimator, call, mean_covariates)
+  check_growing_target(release, group, size, estimator, mean_covariates)
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
   # New periods are of the group's mean.
   several <- nrow(target) > 1L && gives_moments(release$method) && !periods_grown(release)
@@ -131,12 +131,12 @@ reported_variance <- function(fit, unit) {
 
 #' Is this the target whose weights were released?
 #' @noRd
-check_fitted_target <- function(release, target, call) {
+check_fitted_target <- function(release, target) {
   pre <- target[1L, seq_len(release$panel$T0)]
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
       "This release holds weights that were fitted to another target.",
       i = "A release by {.val gram} serves any target, one by {.val {release$method}} only its own."
-    ), "argument", call)
+    ), "argument")
   }
 }

@@ -251,15 +251,15 @@
 #' summary(fit)
 #' @export
 dp_synth <- function(x, ...) {
-  check_argument_names(...names(), "dp_synth")
+  paying_door("dp_synth", check_argument_names(...names(), "dp_synth"))
   UseMethod("dp_synth")
 }
 
 #' @rdname dp_synth
 #' @export
-dp_synth.default <- function(x, ...) {
-  abort_unknown_input(x, public_call("dp_synth"))
-}
+dp_synth.default <- function(x, ...) paying_door("dp_synth", {
+  abort_unknown_input(x)
+})
 
 #' @rdname dp_synth
 #' @export
@@ -268,33 +268,32 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              calibration = c("tight", "published"), estimator = "ridge",
                              size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
                              na = c("error", "interpolate"), roster = NULL, monitor = NULL,
-                             ...) {
-  call <- public_call("dp_synth")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
+                             ...) paying_door("dp_synth", {
+  check_no_dots(...)
+  control <- check_control(control)
   private <- is_private(epsilon)
   classical <- is_classical(estimator)
-  several <- split_outcomes(x, bounds, private, call)
+  several <- split_outcomes(x, bounds, private)
   panels <- several %||% list(list(formula = x, bounds = bounds))
   # No function of a loop's own: what is missing must be seen to be.
   for (k in seq_along(panels)) {
     panels[[k]] <- formula_panel(
-      panels[[k]]$formula, data, index, na, roster, panels[[k]]$bounds, call, private,
+      panels[[k]]$formula, data, index, na, roster, panels[[k]]$bounds, private,
       estimator = if (classical) estimator, own = panels[[k]]$own,
       keep_names = control$donor_names || classical, hide = hides_treated(protect, private),
       quiet = hides_names(protect, private, size),
-      ask = ask_protect(protect, private, method, size, call)
+      ask = ask_protect(protect, private, method, size)
     )
   }
   fit <- if (is.null(several)) {
     fit_panel(
       panels[[1L]]$panel, epsilon, delta, panels[[1L]]$bounds, method, calibration, estimator, size,
-      ledger, control, call, protect, monitor
+      ledger, control, protect, monitor
     )
   } else {
-    check_can_grow(list(monitor = monitor, outcomes = length(several)), call)
+    check_can_grow(list(monitor = monitor, outcomes = length(several)))
     fit_outcomes(
-      panels, epsilon, delta, method, calibration, estimator, size, ledger, control, call, protect
+      panels, epsilon, delta, method, calibration, estimator, size, ledger, control, protect
     )
   }
   fit$formula <- shown_formula(x)
@@ -302,7 +301,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   if (!is.null(monitor) && !missing(index)) fit$index <- unname(as.character(index))
   if (!is.null(monitor)) fit$limits <- panels[[1L]]$limits
   fit
-}
+})
 
 #' The formula, if it holds names and plain numbers only: a longer one could be somebody's value
 #' @noRd
@@ -321,40 +320,38 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            protect = NULL, monitor = NULL, ...) {
-  call <- public_call("dp_synth")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
+                            protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
+  check_no_dots(...)
+  control <- check_control(control)
   private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size)
   hide <- hides_names(protect, private, size)
-  panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
+  panel <- panel_from_matrix(x, target, T0, times, hide = hide)
   if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control,
     protect, monitor
   )
-}
+})
 
 #' @rdname dp_synth
 #' @export
 dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                method = "gram", calibration = "tight", estimator = "ridge",
                                size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               protect = NULL, monitor = NULL, ...) {
-  call <- public_call("dp_synth")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
+                               protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
+  check_no_dots(...)
+  control <- check_control(control)
   private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size)
   hide <- hides_names(protect, private, size)
-  panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
+  panel <- panel_reader(x)(x, target, T0, times, hide = hide)
   panel$assumes <- assumptions_of(x)
   fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control, call,
+    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control,
     protect, monitor
   )
-}
+})
 
 #' @rdname dp_synth
 #' @export
@@ -363,29 +360,29 @@ dp_synth.dp_source <- dp_synth.dp_chunks
 #' @rdname dp_synth
 #' @export
 dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
-                                lambda = x$settings$lambda, T0 = NULL, covariates = NULL, ...) {
-  call <- public_call("dp_synth")
-  check_no_dots(..., call = call)
-  x <- with_penalty(x, lambda, call)
-  estimator <- check_estimator(estimator, x$method, call)
+                                lambda = x$settings$lambda, T0 = NULL, covariates = NULL,
+                                ...) door("dp_synth", {
+  check_no_dots(...)
+  x <- with_penalty(x, lambda)
+  estimator <- check_estimator(estimator, x$method)
   if (missing(target) && !is.null(x$panel$treated)) {
-    return(fit_protected(x, estimator, call))
+    return(fit_protected(x, estimator))
   }
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
   periods <- x$panel$T0 + x$panel$T1
-  target <- check_target(target, periods, call)
-  check_finite_target(target, x$panel$times, "target", call)
-  size <- check_size(size, nrow(target), call)
-  covariates <- check_target_covariates(x, covariates, nrow(target), call)
-  estimator <- check_estimator(estimator, x$method, call)
-  if (!is.null(T0)) check_not_grown(x, "Another adoption date", call)
+  target <- check_target(target, periods)
+  check_finite_target(target, x$panel$times, "target")
+  size <- check_size(size, nrow(target))
+  covariates <- check_target_covariates(x, covariates, nrow(target))
+  estimator <- check_estimator(estimator, x$method)
+  if (!is.null(T0)) check_not_grown(x, "Another adoption date")
   if (!is.null(T0) || !is.null(x$statistics$cohorts)) {
-    adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target), call)
+    adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target))
     if (length(unique(adopted)) > 1L) {
-      fit_one <- function(...) fit_release(..., call = call)
+      fit_one <- function(...) fit_release(...)
       return(fit_cohorts(x, target, adopted, estimator, size, fit_one, covariates))
     }
     x <- cohort_view(x, adopted[[1L]])
   }
-  fit_release(x, target, estimator, size, call, covariates)
-}
+  fit_release(x, target, estimator, size, covariates)
+})

@@ -6,7 +6,7 @@
 #' @param names (`character`)\cr of slopes.
 #' @return A list: `A` (a row a constraint, a column a slope), `b`, `equal` (a flag a row). PUBLIC.
 #' @noRd
-linear_limits <- function(limits, names, call) {
+linear_limits <- function(limits, names) {
   p <- length(names)
   out <- list(A = matrix(0, 0L, p), b = numeric(), equal = logical())
   add <- function(A, b, equal = FALSE) {
@@ -15,32 +15,32 @@ linear_limits <- function(limits, names, call) {
     )
   }
   if (xor(is.null(limits$A), is.null(limits$b))) {
-    abort("Constraints {.code A} and {.code b} come together.", "argument", call)
+    abort("Constraints {.code A} and {.code b} come together.", "argument")
   }
   if (!is.null(limits$A)) {
-    A <- check_constraint_rows(limits$A, names, call)
+    A <- check_constraint_rows(limits$A, names)
     b <- limits$b
     if (!is.numeric(b) || length(b) != nrow(A) || !all(is.finite(b))) {
-      abort("{.code b} must be one finite number for each row of {.code A}.", "argument", call)
+      abort("{.code b} must be one finite number for each row of {.code A}.", "argument")
     }
     add(A, as.double(b))
   }
-  if (check_flag(limits$simplex %||% FALSE, arg = "constraints$simplex", call = call)) {
+  if (check_flag(limits$simplex %||% FALSE, arg = "constraints$simplex")) {
     add(-diag(p), numeric(p))
     add(matrix(1, 1L, p), 1, TRUE)
   }
-  lower <- check_limits(limits$lower, -1e300, names, call)
-  upper <- check_limits(limits$upper, 1e300, names, call)
+  lower <- check_limits(limits$lower, -1e300, names)
+  upper <- check_limits(limits$upper, 1e300, names)
   add(-diag(p)[lower > -1e300, , drop = FALSE], -lower[lower > -1e300])
   add(diag(p)[upper < 1e300, , drop = FALSE], upper[upper < 1e300])
   at <- nearest_within(numeric(p), diag(p), out)
   if (is.null(at)) {
-    abort("No slopes keep all constraints.", "argument", call)
+    abort("No slopes keep all constraints.", "argument")
   }
   out
 }
 
-check_constraint_rows <- function(A, names, call) {
+check_constraint_rows <- function(A, names) {
   if (is.numeric(A) && is.null(dim(A))) A <- t(A)
   ok <- is.matrix(A) && is.numeric(A) && all(is.finite(A)) && nrow(A) > 0L && nrow(A) <= 500L &&
     all(rowSums(A != 0) > 0)
@@ -56,7 +56,7 @@ check_constraint_rows <- function(A, names, call) {
     abort(c(
       "{.code A} must be a matrix of finite numbers, a row a constraint, a column a slope.",
       i = "Columns are the slopes {.val {names}}, in this order or by name."
-    ), "argument", call)
+    ), "argument")
   }
   A
 }
@@ -134,7 +134,7 @@ constrain_estimate <- function(estimate, limits, within = FALSE) {
 
 #' One limit a slope, from one number or numbers by name
 #' @noRd
-check_limits <- function(given, free, names, call) {
+check_limits <- function(given, free, names) {
   out <- rep(free, length(names))
   if (is.null(given)) {
     return(out)
@@ -146,7 +146,7 @@ check_limits <- function(given, free, names, call) {
   if (!ok) {
     abort(c(
       "A limit must be one number, or numbers named by slopes.", i = "They are {.val {names}}."
-    ), "argument", call)
+    ), "argument")
   }
   if (is.null(names(given))) out[] <- given else out[match(names(given), names)] <- given
   out

@@ -25,7 +25,7 @@ glm_families <- function() {
 #' A family's name from what glm() would take
 #' @param family (`string`, function or `family`).
 #' @noRd
-check_family <- function(family, call) {
+check_family <- function(family) {
   known <- glm_families()
   if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
   link <- NULL
@@ -37,22 +37,22 @@ check_family <- function(family, call) {
     abort(c(
       "{.arg family} must be one of {.or {.val {names(known)}}}.",
       i = if (identical(family, "Gamma")) "A slope without bound cannot be made private this way."
-    ), "argument", call)
+    ), "argument")
   }
   if (!is.null(link) && link != known[[family]]$link) {
     abort(c(
       "Family {.val {family}} comes with the link {.val {known[[family]]$link}} only.",
       x = "It was given {.val {link}}.",
       i = "Other links have slopes without bound, or curvature that privacy must pay for."
-    ), "argument", call)
+    ), "argument")
   }
   family
 }
 
 #' An outcome of two values: its variable is 1 for the second
 #' @noRd
-binary_outcome <- function(expression, given, call) {
-  response <- lm_atom(expression, given, call)
+binary_outcome <- function(expression, given) {
+  response <- lm_atom(expression, given)
   if (response$kind == "levels" && length(response$levels) == 2L) {
     level <- response$levels[[2L]]
     return(list(
@@ -67,20 +67,20 @@ binary_outcome <- function(expression, given, call) {
         "In {.arg bounds}: {.code c(0, 1)} for a number, {.code c(FALSE, TRUE)} for a logical, or",
         "its two levels, the second of which is the event."
       )
-    ), "bounds", call)
+    ), "bounds")
   }
   response
 }
 
 #' A count: a number that is not negative
 #' @noRd
-count_outcome <- function(expression, given, call) {
-  response <- lm_outcome(expression, given, call)
+count_outcome <- function(expression, given) {
+  response <- lm_outcome(expression, given)
   if (response$lower < 0 || response$upper < 1) {
     abort(c(
       "The bounds of a count must start at 0 or above, and reach 1.",
       x = "They are {response$lower} and {response$upper}."
-    ), "bounds", call)
+    ), "bounds")
   }
   response
 }

@@ -46,7 +46,7 @@ glm_estimates <- function(fit) {
   )
 }
 
-glm_covariance <- function(fit, type, call) known_part(glm_estimates(fit), type, call)
+glm_covariance <- function(fit, type) known_part(glm_estimates(fit), type)
 
 #' Why a fit has no standard errors, and what would have given some
 #' @return A list of two strings. PUBLIC.
@@ -80,7 +80,7 @@ glm_no_errors <- function(fit) {
 #' @rdname dp_glm-methods
 #' @importFrom stats update
 #' @export
-update.dp_glm <- function(object, ...) {
+update.dp_glm <- function(object, ...) door("update", {
   abort(c(
     "A private generalised linear model cannot be fitted again from its release.",
     x = paste(
@@ -91,8 +91,8 @@ update.dp_glm <- function(object, ...) {
       "{.fn dp_glm} fits another model for another budget; {.fn dp_lm} releases moments, from",
       "which submodels are free; {.arg constraints} hold slopes at values."
     )
-  ), "argument", public_call("update"))
-}
+  ), "argument")
+})
 
 #' @rdname dp_glm-methods
 #' @importFrom stats family
@@ -106,40 +106,39 @@ family.dp_glm <- function(object, ...) {
 #' @rdname dp_glm-methods
 #' @importFrom stats logLik deviance hatvalues
 #' @export
-deviance.dp_glm <- function(object, ...) {
+deviance.dp_glm <- function(object, ...) door("deviance", {
   abort_of_people("The deviance and its parts", "deviance", object$privacy$private)
-}
+})
 
 #' @rdname dp_glm-methods
 #' @export
-logLik.dp_glm <- function(object, ...) {
+logLik.dp_glm <- function(object, ...) door("logLik", {
   abort_of_people("The log-likelihood and its parts", "logLik", object$privacy$private)
-}
+})
 
 #' @rdname dp_glm-methods
 #' @export
-hatvalues.dp_glm <- function(model, ...) {
+hatvalues.dp_glm <- function(model, ...) door("hatvalues", {
   abort_of_people("Hat values", "hatvalues", model$privacy$private)
-}
+})
 
 #' @rdname dp_glm-methods
 #' @export
 predict.dp_glm <- function(object, newdata, type = c("link", "response"),
                            interval = c("none", "confidence"), level = 0.95, se.fit = FALSE,
-                           ...) {
-  call <- public_call("predict")
-  check_no_dots(..., call = call)
-  se.fit <- check_flag(se.fit, call = call)
-  type <- check_choice(type, c("link", "response"), call = call)
-  interval <- check_choice(interval, c("none", "confidence"), call = call)
-  level <- check_level(level, call)
-  rows <- linear_predictor(object, newdata, call)
+                           ...) door("predict", {
+  check_no_dots(...)
+  se.fit <- check_flag(se.fit)
+  type <- check_choice(type, c("link", "response"))
+  interval <- check_choice(interval, c("none", "confidence"))
+  level <- check_level(level)
+  rows <- linear_predictor(object, newdata)
   fit <- rows$fit
   mean <- if (type == "response") glm_families()[[object$family]]$mean else identity
   if (interval == "none" && !se.fit) {
     return(mean(fit))
   }
-  error <- predictor_errors(rows$x, glm_covariance(object, "total", call))
+  error <- predictor_errors(rows$x, glm_covariance(object, "total"))
   reach <- stats::qnorm((1 + level) / 2) * error
   out <- if (interval == "none") {
     mean(fit)
@@ -152,15 +151,15 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   # To first order, as predict.glm() does.
   slope <- if (type == "response") family.dp_glm(object)$mu.eta(fit) else 1
   list(fit = out, se.fit = stats::setNames(abs(slope) * error, names(fit)), residual.scale = 1)
-}
+})
 
 #' @rdname dp_glm-methods
 #' @export
-augment.dp_glm <- function(x, newdata, ...) {
-  rows <- linear_predictor(x, newdata, public_call("augment"))
+augment.dp_glm <- function(x, newdata, ...) door("augment", {
+  rows <- linear_predictor(x, newdata)
   newdata$.fitted <- unname(glm_families()[[x$family]]$mean(rows$fit))
   if (!is.null(x$covariance)) {
     newdata$.se.fit <- predictor_errors(rows$x, x$covariance$total)
   }
   newdata
-}
+})

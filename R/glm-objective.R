@@ -53,7 +53,7 @@ objective_references <- c(
   )
 )
 
-plan_objective_glm <- function(public, call) {
+plan_objective_glm <- function(public) {
   plan <- glm_plan_cpp(public$facts)
   plan$cost <- if (public$delta > 0) {
     new_cost("approximate", epsilon = public$epsilon, delta = public$delta)
@@ -73,7 +73,7 @@ hopeless_share <- 0.8
 #' and penalties say is not from rows: with them a fit may tell something.
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
-check_curved <- function(public, plan, call) {
+check_curved <- function(public, plan) {
   told <- function(n, epsilon) {
     facts <- utils::modifyList(public$facts, list(n = n, epsilon = min(epsilon, 1000)))
     plan <- tryCatch(glm_plan_cpp(facts), `dpsc::budget_too_small` = function(e) NULL)
@@ -87,12 +87,12 @@ check_curved <- function(public, plan, call) {
   }
   abort_unidentified(public, told, c(
     x = "No row tells enough: the ridge that privacy needs outweighs all of them together."
-  ), "dp_plan_glm", call)
+  ), "dp_plan_glm")
 }
 
 #' What slopes are asked to be, in the core's terms
 #' @noRd
-prepare_objective_glm <- function(public, columns, call) {
+prepare_objective_glm <- function(public, columns) {
   # Less loss than was accepted: beyond it noise is nothing, and orders leave the search.
   public$facts$epsilon <- min(public$facts$epsilon, 1000)
   penalty <- public$options$penalty
@@ -100,17 +100,17 @@ prepare_objective_glm <- function(public, columns, call) {
   if (is.null(penalty) && is.null(limits)) {
     return(public)
   }
-  weights <- check_weights(penalty, call)
+  weights <- check_weights(penalty)
   names <- vapply(columns$columns, `[[`, "", "name")
   known <- c("lower", "upper", "A", "b", "simplex", "after")
   if (length(limits) && !(is.list(limits) && all(names(limits) %in% known) &&
     length(names(limits)) == length(limits) && !anyDuplicated(names(limits)))) {
-    abort("{.arg constraints} must be a list of {.or {.code {known}}}.", "argument", call)
+    abort("{.arg constraints} must be a list of {.or {.code {known}}}.", "argument")
   }
-  after <- check_flag(limits$after %||% FALSE, arg = "constraints$after", call = call)
+  after <- check_flag(limits$after %||% FALSE, arg = "constraints$after")
   if (after && any(weights > 0)) {
     abort(
-      "Constraints that are kept {.code after} the release go with no penalty.", "argument", call
+      "Constraints that are kept {.code after} the release go with no penalty.", "argument"
     )
   }
   free <- list(lower = rep(-1e300, length(names)), upper = rep(1e300, length(names)))
@@ -118,13 +118,13 @@ prepare_objective_glm <- function(public, columns, call) {
     if (weights[["lasso"]] > 0 || weights[["group"]] > 0) {
       abort(
         "Constraints {.code A} and {.code simplex} go with no {.code lasso} and no {.code group}.",
-        "argument", call
+        "argument"
       )
     }
-    public$linear <- linear_limits(limits, names, call)
+    public$linear <- linear_limits(limits, names)
     if (!is.null(limits$A)) {
       # Without names: a file does not keep them.
-      public$options$constraints$A <- check_constraint_rows(limits$A, names, call) + 0
+      public$options$constraints$A <- check_constraint_rows(limits$A, names) + 0
       dimnames(public$options$constraints$A) <- NULL
     }
     if (after) {
@@ -136,12 +136,12 @@ prepare_objective_glm <- function(public, columns, call) {
   }
   terms <- vapply(columns$columns, `[[`, 0L, "term")
   if (weights[["group"]] > 0 && (weights[["lasso"]] > 0 || length(limits))) {
-    abort("A penalty on groups goes with no {.code lasso} and no constraints.", "argument", call)
+    abort("A penalty on groups goes with no {.code lasso} and no constraints.", "argument")
   }
-  lower <- check_limits(limits$lower, -1e300, names, call)
-  upper <- check_limits(limits$upper, 1e300, names, call)
+  lower <- check_limits(limits$lower, -1e300, names)
+  upper <- check_limits(limits$upper, 1e300, names)
   if (any(lower > upper)) {
-    abort("A slope's lower limit is above its upper one.", "argument", call)
+    abort("A slope's lower limit is above its upper one.", "argument")
   }
   public$facts$wishes <- c(as.list(weights), list(
     groups = unname(split(seq_along(terms), terms)), lower = lower, upper = upper
@@ -160,15 +160,15 @@ only_ridge <- function(wishes) {
     all(wishes$upper >= 1e300)
 }
 
-check_weights <- function(penalty, call) {
+check_weights <- function(penalty) {
   known <- c("lasso", "ridge", "group")
   ok <- is.null(penalty) || (is.list(penalty) && length(names(penalty)) == length(penalty) &&
     all(names(penalty) %in% known) && !anyDuplicated(names(penalty)))
   if (!ok) {
-    abort("{.arg penalty} must be a list of {.or {.code {known}}}.", "argument", call)
+    abort("{.arg penalty} must be a list of {.or {.code {known}}}.", "argument")
   }
   vapply(stats::setNames(nm = known), function(name) {
     if (is.null(penalty[[name]])) return(0)
-    check_number(penalty[[name]], 0, 1e6, arg = paste0("penalty$", name), call = call)
+    check_number(penalty[[name]], 0, 1e6, arg = paste0("penalty$", name))
   }, 0)
 }

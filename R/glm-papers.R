@@ -59,7 +59,7 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
         theorem = theorem[[public$calibration]], reason = reason %||% "", exact = FALSE
       )
     },
-    plan = function(public, call) plan_paper(paper_facts(public, core, call), public, call),
+    plan = function(public) plan_paper(paper_facts(public, core), public),
     run = function(plan, table, public) {
       release <- paper_release_cpp(table, paper_facts(public, core), public$rng)
       names(release$stages) <- paste0("stage", seq_along(release$stages))
@@ -107,16 +107,16 @@ unknown_settings <- function(settings, known) {
 
 #' Facts for the core
 #' @noRd
-paper_facts <- function(public, core, call = NULL) {
+paper_facts <- function(public, core) {
   settings <- public$options$settings %||% public$settings
   number <- function(name, default) {
     if (is.null(settings[[name]])) {
       return(default)
     }
-    check_number(settings[[name]], 0, 1e12, open = "min", arg = name, call = call)
+    check_number(settings[[name]], 0, 1e12, open = "min", arg = name)
   }
   count <- function(name, default, most) {
-    check_count(settings[[name]] %||% default, 1, most, arg = name, call = call)
+    check_count(settings[[name]] %||% default, 1, most, arg = name)
   }
   list(
     n = public$n, epsilon = if (public$private) public$epsilon else 1,
@@ -129,13 +129,12 @@ paper_facts <- function(public, core, call = NULL) {
 
 #' @return A list: `cost`, `steps`, and what the noise is. PUBLIC.
 #' @noRd
-plan_paper <- function(facts, public, call) {
+plan_paper <- function(facts, public) {
   force(facts)
   plan <- tryCatch(paper_plan_cpp(facts), error = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this method, or its {.arg ridge} is.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "{.arg epsilon} is too small for this method, or its {.arg ridge} is."
+    ), "argument")
   })
   plan$cost <- if (plan$approximate) {
     new_cost("approximate", epsilon = public$epsilon, delta = public$delta)

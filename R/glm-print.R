@@ -8,13 +8,13 @@ print.dp_glm <- function(x, ...) {
 
 #' @rdname dp_glm-methods
 #' @export
-summary.dp_glm <- function(object, ...) {
+summary.dp_glm <- function(object, ...) door("summary", {
   structure(list(
     heading = glm_heading(object), coefficients = summary_matrix(generics::tidy(object), "z"),
     notes = glm_notes(object), nobs = object$nobs, private = object$privacy$private,
     privacy = privacy_summary(object)
   ), class = "summary.dp_glm")
-}
+})
 
 #' @rdname dp_glm-methods
 #' @export

@@ -24,17 +24,16 @@ file_object.dp_glm <- function(parts, fail) {
 
 #' @noRd
 glm_of_parts <- function(parts) {
-  call <- public_call("dp_glm")
   stopifnot(
     all(c(glm_json_facts, "bounds", "privacy", "options", "release") %in% names(parts)),
     is.list(parts$bounds), is.list(parts$release), is.character(parts$text),
     is.numeric(parts$nobs), parts$privacy$rng %in% c("secure", "R")
   )
-  family <- check_family(parts$family, call)
+  family <- check_family(parts$family)
   formula <- str2lang(parts$text)
   stopifnot(is.call(formula), identical(formula[[1L]], as.name("~")))
   columns <- lm_columns(
-    stats::as.formula(formula, env = baseenv()), parts$bounds, call,
+    stats::as.formula(formula, env = baseenv()), parts$bounds,
     glm_families()[[family]]$outcome
   )
   options <- parts$options
@@ -45,12 +44,12 @@ glm_of_parts <- function(parts) {
   )
   privacy <- parts$privacy
   budget <- checked_budget(
-    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng), call
+    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng)
   )
-  public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, call)
+  public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked)
   stopifnot(identical(public$private, privacy$private))
   public$assumes <- privacy$assumes
-  plan <- if (public$private) glm_plan(public, call) else list()
+  plan <- if (public$private) glm_plan(public) else list()
   fit <- new_glm(columns, public, plan, parts$release)
   fit$privacy["version"] <- list(privacy$version)
   stopifnot(

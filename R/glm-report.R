@@ -2,11 +2,12 @@
 
 #' @rdname report
 #' @export
-report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
+report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.95,
+                          ...) door("report", {
   regression_report(
     x, glm_sentences, glm_methods_words(x), glm_references(x), format, level, ...
   )
-}
+})
 
 glm_sentences <- function(x, level) {
   kind <- switch(x$family, binomial = "log odds", poisson = "log rate", gaussian = "mean")

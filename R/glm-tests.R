@@ -2,21 +2,20 @@
 
 #' @rdname dp_glm-methods
 #' @export
-anova.dp_glm <- function(object, ...) {
-  call <- public_call("anova")
+anova.dp_glm <- function(object, ...) door("anova", {
   if (...length()) {
     abort(c(
       "{.fn anova} of a {.fn dp_glm} tests the terms of one fit.",
       i = "Two fits are two releases: their deviances are values of people."
-    ), "argument", call)
+    ), "argument")
   }
-  glm_covariance(object, "total", call)
+  glm_covariance(object, "total")
   tests <- lapply(term_places(object$columns), wald_chi_square, fit = object)
   lost <- names(tests)[vapply(tests, function(test) is.na(test$Chisq), NA)]
   wald_table(tests, object, if (length(lost)) {
     paste0("Not identified at this budget, so not tested: ", paste(lost, collapse = ", "))
   })
-}
+})
 
 wald_chi_square <- function(places, fit) {
   test <- wald_statistic(places, fit)

@@ -125,39 +125,38 @@
 dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bounds,
                    method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
-                   control = dp_control()) {
-  call <- public_call("dp_glm")
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  check_given(missing(data), "data", "one row a person", call)
+                   control = dp_control()) paying_door("dp_glm", {
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_given(missing(data), "data", "one row a person")
   subset <- substitute(subset)
-  family <- check_family(family, call)
-  columns <- lm_columns(formula, bounds, call, glm_families()[[family]]$outcome)
+  family <- check_family(family)
+  columns <- lm_columns(formula, bounds, glm_families()[[family]]$outcome)
   asked <- list(
     family = family, method = method, calibration = calibration, intervals = intervals,
     penalty = bare_options(penalty), constraints = bare_options(constraints),
     settings = bare_options(settings)
   )
-  budget <- checked_budget(epsilon, delta, ledger, control, call)
-  source <- lm_source(columns, data, list(subset = subset), budget$private, call)
+  budget <- checked_budget(epsilon, delta, ledger, control)
+  source <- lm_source(columns, data, list(subset = subset), budget$private)
   on.exit(close_donors(source$table))
-  check_rows_come(source$table, "{.fn dp_glm} goes over them many times", call)
-  public <- glm_public(budget, columns, source$n, asked, call)
+  check_rows_come(source$table, "{.fn dp_glm} goes over them many times")
+  public <- glm_public(budget, columns, source$n, asked)
   public$assumes <- assumptions_of(data)
-  made <- make_release(new_request(glm_record(), public, source$table, ledger, call))
+  made <- make_release(new_request(glm_record(), public, source$table, ledger))
   if (!public$private) {
     return(new_glm(columns, public, list(), raw_glm(made$drawn, columns, family)))
   }
   fit <- new_glm(columns, public, made$plan, made$drawn)
-  warn_doubts(regression_doubts(fit), call)
+  warn_doubts(regression_doubts(fit))
   fit
-}
+})
 
 #' @noRd
 glm_record <- function() {
   list(
-    plan = function(request) if (request$public$private) glm_plan(request$public, request$call),
-    refuse = function(request, plan) check_hopeful(request$public, plan, request$call),
+    plan = function(request) if (request$public$private) glm_plan(request$public),
+    refuse = function(request, plan) check_hopeful(request$public, plan),
     promise = function(request, plan) glm_promise(request$public),
     label = function(request, plan) "generalised linear model",
     run = function(request, plan, rows) {
@@ -175,36 +174,36 @@ glm_record <- function() {
 }
 
 #' @noRd
-glm_public <- function(budget, columns, n, asked, call) {
-  public <- lm_public(budget, columns, n, "const", 1, call)
+glm_public <- function(budget, columns, n, asked) {
+  public <- lm_public(budget, columns, n, "const", 1)
   methods <- glm_mechanisms()
   public$family <- asked$family
-  public$method <- check_choice(asked$method, names(methods), arg = "method", call = call)
+  public$method <- check_choice(asked$method, names(methods), arg = "method")
   record <- methods[[public$method]]
   if (!asked$family %in% record$families) {
     abort(c(
       "Method {.val {public$method}} fits {.or {.val {record$families}}} only.",
       x = "{.arg family} is {.val {asked$family}}."
-    ), "argument", call)
+    ), "argument")
   }
   public$calibration <- check_choice(
     asked$calibration %||% record$calibrations[[1L]], record$calibrations,
-    arg = "calibration", call = call
+    arg = "calibration"
   )
-  public$options <- check_glm_options(asked, record, public$method, call)
+  public$options <- check_glm_options(asked, record, public$method)
   response <- columns$variables[[length(columns$variables)]]
   public$facts <- c(public$facts, list(
     family = asked$family, upper = response$upper, intervals = public$options$intervals
   ))
-  if (!is.null(record$prepare)) public <- record$prepare(public, columns, call)
+  if (!is.null(record$prepare)) public <- record$prepare(public, columns)
   reason <- if (!is.null(record$refuse)) record$refuse(public)
   if (!is.null(reason)) {
-    abort(c("Method {.val {public$method}} cannot do this.", x = reason), "argument", call)
+    abort(c("Method {.val {public$method}} cannot do this.", x = reason), "argument")
   }
   public
 }
 
-check_glm_options <- function(asked, record, method, call) {
+check_glm_options <- function(asked, record, method) {
   taken <- function(name) name %in% record$options
   given <- c(
     penalty = !is.null(asked$penalty), constraints = !is.null(asked$constraints),
@@ -212,12 +211,12 @@ check_glm_options <- function(asked, record, method, call) {
   )
   refused <- names(given)[given & !vapply(names(given), taken, NA)]
   if (length(refused)) {
-    abort("Method {.val {method}} takes no {.arg {refused}}.", "argument", call)
+    abort("Method {.val {method}} takes no {.arg {refused}}.", "argument")
   }
   if (!is.list(asked$settings)) {
-    abort("{.arg settings} must be a list.", "argument", call)
+    abort("{.arg settings} must be a list.", "argument")
   }
-  intervals <- check_flag(asked$intervals, arg = "intervals", call = call)
+  intervals <- check_flag(asked$intervals, arg = "intervals")
   list(
     intervals = intervals && taken("intervals"), penalty = asked$penalty,
     constraints = asked$constraints, settings = asked$settings
@@ -226,23 +225,22 @@ check_glm_options <- function(asked, record, method, call) {
 
 #' What a model will spend, and on what
 #' @noRd
-glm_plan <- function(public, call) {
+glm_plan <- function(public) {
   tryCatch(
-    glm_mechanisms()[[public$method]]$plan(public, call),
+    glm_mechanisms()[[public$method]]$plan(public),
     `dpsc::budget_too_small` = function(e) {
       abort(c(
-        "{.arg epsilon} is too small for this model: no noise that can be drawn would do.",
-        i = "Nothing was released and nothing was spent."
-      ), "argument", call)
+        "{.arg epsilon} is too small for this model: no noise that can be drawn would do."
+      ), "argument")
     }
   )
 }
 
 #' Refuse what a method's plan knows to be hopeless
 #' @noRd
-check_hopeful <- function(public, plan, call) {
+check_hopeful <- function(public, plan) {
   refuse <- glm_mechanisms()[[public$method]]$hopeless
-  if (public$private && !is.null(refuse)) refuse(public, plan, call)
+  if (public$private && !is.null(refuse)) refuse(public, plan)
 }
 
 #' @noRd

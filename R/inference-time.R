@@ -10,7 +10,7 @@
 #' @return Statistics as [run_gram()] gives them, with the identity for loadings.
 #' @section Errors: `dpsc_error_release` if the release does not hold single periods.
 #' @noRd
-period_statistics <- function(release, what, call, alike = FALSE) {
+period_statistics <- function(release, what, alike = FALSE) {
   s <- release$statistics
   if (!gives_moments(release$method)) {
     abort(c(
@@ -20,10 +20,10 @@ period_statistics <- function(release, what, call, alike = FALSE) {
         "Another release, by {.code method = \"gram\"} with {.code dp_control(features = Inf)},",
         "can; it spends budget again."
       )
-    ), "release", call)
+    ), "release")
   }
   if (!is.null(release$panel$covariates)) {
-    abort("{what} does not take covariates.", "release", call)
+    abort("{what} does not take covariates.", "release")
   }
   if (!holds_periods(release, alike)) {
     abort(c(
@@ -37,7 +37,7 @@ period_statistics <- function(release, what, call, alike = FALSE) {
         "Another release, with {.code dp_control(features = Inf)}, can; it spends budget again.",
         "Decide before the first."
       )
-    ), "release", call)
+    ), "release")
   }
   back <- solve(t(s$loadings))
   s$mean <- drop(back %*% s$mean)
@@ -69,8 +69,8 @@ kept_penalty <- function(fit, i) {
 
 #' Residual function of a release for conformal inference
 #' @noRd
-conformal_engine_release <- function(fit, i, call) {
-  s <- period_statistics(fit$release, "Conformal inference", call, alike = TRUE)
+conformal_engine_release <- function(fit, i) {
+  s <- period_statistics(fit$release, "Conformal inference", alike = TRUE)
   y <- drop(to_scale(fit$target[i, , drop = FALSE], release_scale(fit$release)))
   penalty <- kept_penalty(fit, i)
   private <- fit$release$privacy$private
@@ -128,26 +128,26 @@ conformal <- function(object, ...) {
 #' @rdname conformal
 #' @export
 conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "iid"),
-                               n_perm = 999, level = 0.95, intervals = TRUE, ...) {
-  call <- public_call("conformal")
-  check_no_dots(..., call = call)
-  check_not_protected(object, "Conformal inference", call)
-  check_not_grown(object$release, "Conformal inference", call)
-  permutations <- check_choice(permutations, c("block", "iid"), call = call)
-  check_flag(intervals, call = call)
-  level <- check_level(level, call)
-  n_perm <- check_count(n_perm, 1, 1e7, call = call)
+                               n_perm = 999, level = 0.95, intervals = TRUE,
+                               ...) door("conformal", {
+  check_no_dots(...)
+  check_not_protected(object, "Conformal inference")
+  check_not_grown(object$release, "Conformal inference")
+  permutations <- check_choice(permutations, c("block", "iid"))
+  check_flag(intervals)
+  level <- check_level(level)
+  n_perm <- check_count(n_perm, 1, 1e7)
   T0 <- object$release$panel$T0
   T1 <- object$release$panel$T1
   possible <- conformal_possible(T0, T1, permutations, n_perm, level)
   effects <- effects_of(object)
   parts <- lapply(seq_len(nrow(effects)), function(i) {
     engine <- if (is.null(object$raw)) {
-      conformal_engine_release(object, i, call)
+      conformal_engine_release(object, i)
     } else {
-      conformal_engine_classical(object, call)
+      conformal_engine_classical(object)
     }
-    test <- conformal_p(engine, T0, T1, permutations, n_perm, effect, call = call)
+    test <- conformal_p(engine, T0, T1, permutations, n_perm, effect)
     target <- rownames(effects)[[i]]
     list(
       test = data.frame(
@@ -156,8 +156,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
       ),
       intervals = if (intervals) {
         inverted <- conformal_interval(engine, T0, T1, effects[i, ], level, permutations, n_perm,
-          parts = possible$parts, call = call
-        )
+          parts = possible$parts)
         data.frame(
           target = rep(target, nrow(inverted)),
           term = c(colnames(effects), "average")[possible$parts],
@@ -172,7 +171,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
     note = if (intervals) possible$note, effect = effect, kind = permutations,
     private = is_private_fit(object)
   ), class = "dp_conformal")
-}
+})
 
 #' Which conformal intervals a level allows, and what to say of those it does not
 #' @return A list: `parts` (`logical(T1 + 1)`: periods, average), `note` (lines or `NULL`).
@@ -254,11 +253,10 @@ placebo_time <- function(object, ...) {
 
 #' @rdname placebo_time
 #' @export
-placebo_time.dp_synth <- function(object, periods = NULL, ...) {
-  call <- public_call("placebo_time")
-  check_no_dots(..., call = call)
-  check_not_protected(object, "A placebo date", call)
-  check_not_grown(object$release, "A placebo date", call)
+placebo_time.dp_synth <- function(object, periods = NULL, ...) door("placebo_time", {
+  check_no_dots(...)
+  check_not_protected(object, "A placebo date")
+  check_not_grown(object$release, "A placebo date")
   panel <- object$release$panel
   if (is.null(periods)) {
     periods <- panel$times[seq.int(max(3L, panel$T0 %/% 2L + 1L), panel$T0)]
@@ -269,15 +267,15 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) {
     abort(c(
       "{.arg periods} must be before the treatment, each with two periods at least before it.",
       i = "The pre-period is {limits[[1L]]} to {limits[[2L]]}."
-    ), "argument", call)
+    ), "argument")
   }
   rows <- if (is.null(object$raw)) {
-    s <- period_statistics(object$release, "A placebo date", call)
+    s <- period_statistics(object$release, "A placebo date")
     unlist(lapply(seq_len(nrow(object$target)), function(i) {
       lapply(first - 1L, function(T0) placebo_date(object, s, i, T0))
     }), recursive = FALSE)
   } else {
-    raw <- placebo_time_classical(object, panel$times[first], call)
+    raw <- placebo_time_classical(object, panel$times[first])
     list(data.frame(
       target = rownames(object$target), date = raw$date, T0 = raw$T0, effect = raw$effect,
       std.error = NA_real_, p.value = NA_real_, rmspe_pre = raw$rmspe_pre,
@@ -287,7 +285,7 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) {
   structure(do.call(rbind, rows),
     class = c("dp_placebo_time", "data.frame"), private = is_private_fit(object)
   )
-}
+})
 
 is_private_fit <- function(fit) isTRUE(fit$release$privacy$holds)
 
@@ -374,29 +372,28 @@ penalty_path <- function(object, ...) {
 
 #' @rdname penalty_path
 #' @export
-penalty_path.dp_synth <- function(object, ...) {
-  call <- public_call("penalty_path")
-  check_no_dots(..., call = call)
-  check_not_protected(object, "The penalty path", call)
-  check_not_grown(object$release, "The penalty path", call)
+penalty_path.dp_synth <- function(object, ...) door("penalty_path", {
+  check_no_dots(...)
+  check_not_protected(object, "The penalty path")
+  check_not_grown(object$release, "The penalty path")
   release <- object$release
   if (!gives_moments(release$method) || object$estimator != "ridge") {
     abort(c(
       "The penalty path exists for {.code method = \"gram\"} with {.code estimator = \"ridge\"}.",
       i = "The other methods fix the penalty before anything is released."
-    ), "release", call)
+    ), "release")
   }
   if (!is.null(release$settings$lambda)) {
     abort(c(
       "This fit has one penalty, fixed by {.code dp_control(lambda = )}, and no path.",
       i = "Fit the release with {.code lambda = NULL} to weigh penalties: it costs nothing."
-    ), "release", call)
+    ), "release")
   }
   rows <- lapply(seq_len(nrow(object$target)), function(i) path_of(object, i))
   structure(do.call(rbind, rows),
     class = c("dp_penalty_path", "data.frame"), private = is_private_fit(object)
   )
-}
+})
 
 path_of <- function(fit, i) {
   release <- fit$release
@@ -449,7 +446,7 @@ rolling_error <- function(release, y, penalties) {
   if (release$statistics$pre < T0) {
     return(rep(NA_real_, length(penalties)))
   }
-  s <- period_statistics(release, "The curve", NULL)
+  s <- period_statistics(release, "The curve")
   private <- release$privacy$private
   origins <- seq.int(max(2L, T0 %/% 2L), T0 - 1L)
   errors <- vapply(origins, function(t) {

@@ -58,29 +58,28 @@
 #' )
 #' ledger
 #' @export
-dp_ledger <- function(epsilon, delta = 0, resume = NULL) {
-  call <- public_call("dp_ledger")
+dp_ledger <- function(epsilon, delta = 0, resume = NULL) door("dp_ledger", {
   if (!is.null(resume)) {
-    return(resume_ledger(resume, missing(epsilon) && missing(delta), call))
+    return(resume_ledger(resume, missing(epsilon) && missing(delta)))
   }
-  check_given(missing(epsilon), "epsilon", "the total privacy loss", call)
+  check_given(missing(epsilon), "epsilon", "the total privacy loss")
   self <- new.env(parent = emptyenv())
-  self$epsilon <- check_number(epsilon, 0, open = "min", call = call)
-  self$delta <- check_number(delta, 0, 1, open = "max", call = call)
+  self$epsilon <- check_number(epsilon, 0, open = "min")
+  self$delta <- check_number(delta, 0, 1, open = "max")
   self$history <- data.frame(
     label = character(), kind = character(), epsilon = double(), delta = double(), rho = double(),
     mu = double()
   )
   register(structure(self, class = "dp_ledger"))
-}
+})
 
 #' @noRd
-resume_ledger <- function(copy, alone, call) {
+resume_ledger <- function(copy, alone) {
   if (!alone || !inherits(copy, "dp_ledger")) {
     abort(c(
       "{.arg resume} must be a ledger, and stands alone.",
       i = "Its total and history are taken over as they are."
-    ), "argument", call)
+    ), "argument")
   }
   id <- copy$id
   # An older copy may be of one that was taken over here before.
@@ -187,15 +186,16 @@ gaussian_epsilon <- function(charges, delta) {
 #' @param promise (`list`)\cr what the release will claim: `holds` and, where not, `reason`.
 #' @return Invisible `NULL`.
 #' @noRd
-spend <- function(ledger, cost, label, call, promise) {
+spend <- function(ledger, cost, label, promise) {
   if (is.null(ledger)) {
+    note_charge()
     return(invisible(NULL))
   }
-  check_live(ledger, call)
-  check_promise(promise, call)
+  check_live(ledger)
+  check_promise(promise)
   charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho", "mu")])
   after <- rbind(complete_history(ledger$history), charge)
-  check_order(after, call)
+  check_order(after)
   total <- total_epsilon(after, ledger$delta)
   if (!(total <= ledger$epsilon * (1 + 1e-9))) {
     abort(c(
@@ -204,26 +204,26 @@ spend <- function(ledger, cost, label, call, promise) {
         "With it the total would be epsilon = {format_epsilon(total)} at delta = {ledger$delta};",
         "the limit is {ledger$epsilon}."
       ),
-      i = paste("Nothing was released and nothing was spent.", budget_left(ledger, cost, call))
-    ), "budget", call)
+      i = budget_left(ledger, cost)
+    ), "budget")
   }
   ledger$history <- after
+  note_charge()
   invisible(NULL)
 }
 
 #' What is left for a call like the one that was refused, in words
 #' @noRd
-budget_left <- function(ledger, cost, call) {
+budget_left <- function(ledger, cost) {
   left <- format_epsilon(remaining_epsilon(ledger, cost))
-  verb <- if (is.null(call)) "release" else paste0("{.fn ", as.character(call[[1L]]), "}")
   paste0(
-    "About epsilon = ", left, " is left for a ", verb, " like this one",
+    "About epsilon = ", left, " is left for a release like this one",
     if (ledger$delta == 0 && cost$kind != "pure") " with {.code delta = 0}", "."
   )
 }
 
 #' @noRd
-check_live <- function(ledger, call) {
+check_live <- function(ledger) {
   if (is_live(ledger)) {
     return(invisible(NULL))
   }
@@ -236,30 +236,30 @@ check_live <- function(ledger, call) {
     },
     x = "What the original has spent since is not known here.",
     i = paste(
-      "Nothing was released and nothing was spent. Use the ledger where it was made, or take it",
+      "Use the ledger where it was made, or take it",
       "over with {.code dp_ledger(resume = )}."
     )
-  ), "budget", call)
+  ), "budget")
 }
 
 #' @noRd
-check_promise <- function(promise, call) {
+check_promise <- function(promise) {
   if (!promise$holds) {
     abort(c(
       "A ledger does not pay for a release whose guarantee does not hold.",
       x = "Here {promise$reason}.",
       i = paste(
-        "Nothing was released and nothing was spent. Drop {.arg ledger} for such a release, and do",
+        "Drop {.arg ledger} for such a release, and do",
         "not make it of data that need protection."
       )
-    ), "budget", call)
+    ), "budget")
   }
 }
 
 #' Charges that the ledger's accounting cannot cover where they stand
 #' @param history (`data.frame`)\cr with the new charge as its last row.
 #' @noRd
-check_order <- function(history, call) {
+check_order <- function(history) {
   new <- nrow(history)
   earlier <- history$kind[-new]
   if (!any(earlier %in% c("gdp", "zcdp"))) {
@@ -271,10 +271,10 @@ check_order <- function(history, call) {
       "This ledger holds releases with Gaussian noise: this kind of release had to come before.",
       x = "How costs add up is fixed when the first of them is charged.",
       i = paste(
-        "Nothing was released and nothing was spent. Use a ledger of its own for this release:",
+        "Use a ledger of its own for this release:",
         "the totals of two ledgers on the same donors add up."
       )
-    ), "budget", call)
+    ), "budget")
   }
 }
 
@@ -307,11 +307,11 @@ remaining_epsilon <- function(ledger, cost = NULL) {
   low
 }
 
-check_ledger <- function(ledger, call) {
+check_ledger <- function(ledger) {
   if (!is.null(ledger) && !inherits(ledger, "dp_ledger")) {
     abort(c(
       "{.arg ledger} must come from {.fn dp_ledger}.", x = "It is {describe(ledger)}."
-    ), "argument", call)
+    ), "argument")
   }
   ledger
 }
@@ -363,15 +363,15 @@ ledger_lives <- "It lives in this R session, and in files that you save yourself
 #' @rdname dp_ledger
 #' @param object (`dp_ledger`)\cr a ledger.
 #' @export
-summary.dp_ledger <- function(object, ...) {
-  check_no_dots(..., call = public_call("summary"))
+summary.dp_ledger <- function(object, ...) door("summary", {
+  check_no_dots(...)
   structure(list(
     epsilon = object$epsilon, delta = object$delta,
     spent = if (nrow(object$history)) total_epsilon(object$history, object$delta) else 0,
     left = remaining_epsilon(object), charges = as.data.frame.dp_ledger(object),
     text = format.dp_ledger(object)
   ), class = "summary.dp_ledger")
-}
+})
 
 #' @export
 print.summary.dp_ledger <- function(x, ...) {
@@ -389,24 +389,24 @@ as.data.frame.dp_ledger <- function(x, ...) {
 #' @return A list: `private`, `epsilon`, `delta` (0 without privacy), `rng`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_budget`.
 #' @noRd
-checked_budget <- function(epsilon, delta, ledger, control, call) {
-  epsilon <- check_epsilon(epsilon, call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
-  control <- check_control(control, call)
-  check_ledger(ledger, call)
+checked_budget <- function(epsilon, delta, ledger, control) {
+  epsilon <- check_epsilon(epsilon)
+  delta <- check_number(delta, 0, 1, open = "max")
+  control <- check_control(control)
+  check_ledger(ledger)
   private <- is.finite(epsilon)
-  if (!private) check_nothing_to_charge(ledger, call)
-  check_draws_here(call)
+  if (!private) check_nothing_to_charge(ledger)
+  check_draws_here()
   list(private = private, epsilon = epsilon, delta = if (private) delta else 0, rng = control$rng)
 }
 
 #' Refuse a ledger where nothing is private
 #' @noRd
-check_nothing_to_charge <- function(ledger, call) {
+check_nothing_to_charge <- function(ledger) {
   if (!is.null(ledger)) {
     abort(c(
       "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
       i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
-    ), "budget", call)
+    ), "budget")
   }
 }

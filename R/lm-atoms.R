@@ -4,19 +4,19 @@
 #' One entry of `bounds`
 #' @return A list with `lower` and `upper`, or with `levels` (strings); `values` as given.
 #' @noRd
-lm_bound <- function(x, name, call) {
+lm_bound <- function(x, name) {
   if (is.factor(x)) x <- levels(x)
   if (is.character(x) || is.logical(x)) {
     levels <- as.character(if (is.logical(x)) sort(unique(x)) else x)
     if (length(levels) < 2L || anyNA(x) || anyDuplicated(levels)) {
-      abort("The levels of {.code {name}} must be two different ones at least.", "bounds", call)
+      abort("The levels of {.code {name}} must be two different ones at least.", "bounds")
     }
     return(list(levels = levels))
   }
   if (is.numeric(x) && length(x) > 2L && all(is.finite(x)) && !anyDuplicated(x)) {
     return(list(levels = as.character(x), codes = TRUE))
   }
-  range <- check_range(x, name, call)
+  range <- check_range(x, name)
   list(lower = range[[1L]], upper = range[[2L]])
 }
 
@@ -24,22 +24,22 @@ lm_bound <- function(x, name, call) {
 #' @return A list: `kind` `"value"` (with `expression`, `lower`, `upper`), `"levels"` (with
 #'   `expression`, `levels`) or `"power"` (a value, and `power`).
 #' @noRd
-lm_atom <- function(expression, given, call) {
+lm_atom <- function(expression, given) {
   name <- written(expression)
   inner <- strip_factor(expression)
   if (!is.symbol(expression) && !is.null(given[[name]])) {
-    return(own_atom(inner, name, given[[name]], call))
+    return(own_atom(inner, name, given[[name]]))
   }
-  check_known(inner, given, call)
+  check_known(inner, given)
   if (is.symbol(inner)) {
     bound <- given[[as.character(inner)]]
     as_levels <- !identical(inner, expression)
-    if (as_levels && is.null(bound$levels)) bound <- levels_of_pair(bound, name, call)
+    if (as_levels && is.null(bound$levels)) bound <- levels_of_pair(bound, name)
     if (isTRUE(bound$codes) && !as_levels) {
       abort(c(
         "The bounds of {.code {name}} must be {.code c(lower, upper)}.",
         i = "For a number that is a code, write {.code factor({name})} in the formula."
-      ), "bounds", call)
+      ), "bounds")
     }
     if (!is.null(bound$levels)) {
       return(list(kind = "levels", name = name, expression = inner, levels = bound$levels))
@@ -48,37 +48,37 @@ lm_atom <- function(expression, given, call) {
       kind = "value", name = name, expression = inner, lower = bound$lower, upper = bound$upper
     ))
   }
-  check_rowwise(inner, call)
+  check_rowwise(inner)
   power <- whole_power(inner, given)
   if (!is.null(power)) {
-    base <- lm_atom(power$base, given, call)
+    base <- lm_atom(power$base, given)
     return(c(list(kind = "power", label = name, power = power$power), base[names(base) != "kind"]))
   }
-  image_of(inner, name, given, call)
+  image_of(inner, name, given)
 }
 
 #' An expression with limits or levels of its own, by its text
 #' @noRd
-own_atom <- function(expression, name, bound, call) {
-  check_rowwise(expression, call)
+own_atom <- function(expression, name, bound) {
+  check_rowwise(expression)
   if (isTRUE(bound$codes) && !is.symbol(expression)) {
     abort(c(
       "The bounds of {.code {name}} must be {.code c(lower, upper)}, or levels as text."
-    ), "bounds", call)
+    ), "bounds")
   }
-  if (is.symbol(expression) && is.null(bound$levels)) bound <- levels_of_pair(bound, name, call)
+  if (is.symbol(expression) && is.null(bound$levels)) bound <- levels_of_pair(bound, name)
   kind <- if (is.null(bound$levels)) "value" else "levels"
   c(list(kind = kind, name = name, expression = expression), bound[c("lower", "upper", "levels")])
 }
 
 #' Two numbers are levels where nothing lies between them: 0 and 1
 #' @noRd
-levels_of_pair <- function(bound, name, call) {
+levels_of_pair <- function(bound, name) {
   if (bound$upper - bound$lower != 1) {
     abort(c(
       "{.code {name}} needs its public levels, not a range.",
       i = "Give every code, as in {.code c(0, 1, 2, 3)}, or levels as text."
-    ), "bounds", call)
+    ), "bounds")
   }
   list(levels = as.character(c(bound$lower, bound$upper)))
 }
@@ -89,14 +89,14 @@ strip_factor <- function(expression) {
   if (is_factor) expression[[2L]] else expression
 }
 
-check_known <- function(expression, given, call) {
+check_known <- function(expression, given) {
   unknown <- setdiff(all.vars(expression), names(given))
   if (length(unknown)) {
     abort(c(
       "{.arg bounds} has no entry for {.code {unknown}}.",
       i = "Every variable of the formula needs its public range, or its public levels.",
       i = if (is.call(expression)) "Or give those of the expression, by its text."
-    ), "bounds", call)
+    ), "bounds")
   }
 }
 
@@ -114,13 +114,13 @@ whole_power <- function(expression, given) {
 
 #' Range, or levels, of a function of one row, on a public grid of its variables
 #' @noRd
-image_of <- function(expression, name, given, call) {
+image_of <- function(expression, name, given) {
   variables <- all.vars(expression)
   if (!length(variables) || length(variables) > 3L) {
     abort(c(
       "{.code {name}} must be a function of one, two or three variables.",
       i = "Put it in a column of its own, with bounds of its own."
-    ), "argument", call)
+    ), "argument")
   }
   steps <- c(1001L, 101L, 41L)[[length(variables)]]
   grid <- expand.grid(lapply(given[variables], function(bound) {
@@ -142,9 +142,9 @@ image_of <- function(expression, name, given, call) {
   if (length(value) < 2L || !(min(value) < max(value))) {
     abort(c(
       "{.code {name}} is not a number that varies within {.arg bounds}."
-    ), "bounds", call)
+    ), "bounds")
   }
-  range <- check_size_of_range(range(value), name, call)
+  range <- check_size_of_range(range(value), name)
   list(
     kind = "value", name = name, expression = expression, lower = range[[1L]],
     upper = range[[2L]]

@@ -1,29 +1,29 @@
 # Which rows of people a regression uses, and how much each counts.
 
 #' @noRd
-chosen_rows <- function(columns, data, choice, clip, call) {
-  table <- lm_table(columns, data, clip, call)
+chosen_rows <- function(columns, data, choice, clip) {
+  table <- lm_table(columns, data, clip)
   if (!is.null(choice$weights)) {
-    table <- cbind(table, row_weights(choice$weights, data, choice$max_weight, call))
+    table <- cbind(table, row_weights(choice$weights, data, choice$max_weight))
   }
-  leave_out(table, choice$subset, data, call)
+  leave_out(table, choice$subset, data)
 }
 
 #' Case weights over the largest: one number a row
 #' @noRd
-row_weights <- function(weights, data, max_weight, call) {
+row_weights <- function(weights, data, max_weight) {
   weights <- with_dates(weights, data)
-  check_rowwise(weights, call)
+  check_rowwise(weights)
   unknown <- setdiff(all.vars(weights), names(data))
   if (length(unknown) || !length(all.vars(weights))) {
     abort(c(
       "{.arg weights} must be a column of {.arg data}, or a function of one row of it.",
       x = if (length(unknown)) "The rows have no column {.code {unknown}}."
-    ), "argument", call)
+    ), "argument")
   }
-  value <- value_by_row(weights, columns_of_code(weights, data, call))
+  value <- value_by_row(weights, columns_of_code(weights, data))
   if (length(value) != nrow(data)) {
-    abort("{.arg weights} must give one number a row.", "argument", call)
+    abort("{.arg weights} must give one number a row.", "argument")
   }
   value <- cell_numbers(value)
   value[value %in% Inf] <- max_weight

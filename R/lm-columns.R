@@ -10,24 +10,24 @@
 #'   into; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
 #'   PUBLIC, without environments.
 #' @noRd
-lm_columns <- function(formula, bounds, call, outcome = lm_outcome) {
+lm_columns <- function(formula, bounds, outcome = lm_outcome) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort(c(
       "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
-    ), "argument", call)
+    ), "argument")
   }
-  bounds <- named_bounds(bounds, formula[[2L]], call)
-  check_bounds_list(bounds, call)
-  given <- Map(function(x, name) lm_bound(x, name, call), bounds, names(bounds))
-  terms <- expand_terms(formula, bounds, call)
-  check_lm_terms(terms, call)
+  bounds <- named_bounds(bounds, formula[[2L]])
+  check_bounds_list(bounds)
+  given <- Map(function(x, name) lm_bound(x, name), bounds, names(bounds))
+  terms <- expand_terms(formula, bounds)
+  check_lm_terms(terms)
   known <- list(given = given, variables = list(), columns = list())
   factors <- attr(terms, "factors")
-  for (k in seq_along(attr(terms, "term.labels"))) known <- add_term(known, factors, k, call)
+  for (k in seq_along(attr(terms, "term.labels"))) known <- add_term(known, factors, k)
   known$columns <- Filter(function(column) length(column$variables) > 0L, known$columns)
-  known <- give_unclosed(known, call)
-  response <- outcome(formula[[2L]], given, call)
-  check_lm_size(known, call)
+  known <- give_unclosed(known)
+  response <- outcome(formula[[2L]], given)
+  check_lm_size(known)
   known$variables <- c(known$variables, list(response))
   c(known, list(
     response = response$name, text = plain_text(terms_formula(formula, terms)),
@@ -36,11 +36,11 @@ lm_columns <- function(formula, bounds, call, outcome = lm_outcome) {
 }
 
 #' @noRd
-lm_outcome <- function(expression, given, call) {
-  response <- lm_atom(expression, given, call)
-  if (response$kind == "power") response <- image_of(expression, response$label, given, call)
+lm_outcome <- function(expression, given) {
+  response <- lm_atom(expression, given)
+  if (response$kind == "power") response <- image_of(expression, response$label, given)
   if (response$kind != "value") {
-    abort("The outcome must be a number with a range in {.arg bounds}.", "bounds", call)
+    abort("The outcome must be a number with a range in {.arg bounds}.", "bounds")
   }
   response
 }
@@ -54,46 +54,44 @@ terms_formula <- function(formula, terms) {
   stats::reformulate(attr(terms, "term.labels"), formula[[2L]], env = baseenv())
 }
 
-check_lm_terms <- function(terms, call) {
-  verb <- verb_of(call)
+check_lm_terms <- function(terms) {
   if (length(attr(terms, "offset"))) {
     abort(c(
-      "{.fn {verb}} has no offsets.",
-      i = if (verb == "dp_lm") "Take the offset off the outcome: {.code I(y - z) ~ x}."
-    ), "argument", call)
+      "A private regression has no offsets.",
+      i = "In a linear model take it off the outcome: {.code I(y - z) ~ x}."
+    ), "argument")
   }
   if (attr(terms, "intercept") != 1L) {
     abort(c(
-      "{.fn {verb}} needs its intercept.",
+      "A private regression needs its intercept.",
       i = "Drop {.code - 1} or {.code + 0}: moments about the mean are what is released."
-    ), "argument", call)
+    ), "argument")
   }
   if (!length(attr(terms, "term.labels"))) {
-    abort("The formula has no regressors.", "argument", call)
+    abort("The formula has no regressors.", "argument")
   }
 }
 
-check_lm_size <- function(known, call) {
-  verb <- verb_of(call)
+check_lm_size <- function(known) {
   names <- vapply(known$columns, `[[`, "", "name")
   if (anyDuplicated(names)) {
-    abort("Two columns have the same name: {.code {names[duplicated(names)]}}.", "argument", call)
+    abort("Two columns have the same name: {.code {names[duplicated(names)]}}.", "argument")
   }
   if (length(names) > 500L) {
     abort(c(
-      "The formula has {length(names)} columns; {.fn {verb}} takes 500 at most.",
+      "The formula has {length(names)} columns; 500 at most can be released.",
       i = "{.fn dp_select} is for many columns of which few matter."
-    ), "argument", call)
+    ), "argument")
   }
 }
 
 #' Add the columns of one term, named and ordered as lm() does
 #' @noRd
-add_term <- function(known, factors, k, call) {
+add_term <- function(known, factors, k) {
   rows <- which(factors[, k] > 0L)
   columns <- list(list(name = character(), variables = integer(), powers = integer()))
   for (row in rows) {
-    atom <- lm_atom(str2lang(rownames(factors)[[row]]), known$given, call)
+    atom <- lm_atom(str2lang(rownames(factors)[[row]]), known$given)
     parts <- atom_columns(known, atom, factors[row, k] == 1L)
     known <- parts$known
     # The first factor of a term varies fastest.
@@ -158,8 +156,8 @@ find_variable <- function(known, variable) {
 #'
 #' Others are built from standardised variables and multiplied out afterwards.
 #' @noRd
-give_unclosed <- function(known, call) {
-  for (column in known$columns) column_range(known, column, call)
+give_unclosed <- function(known) {
+  for (column in known$columns) column_range(known, column)
   key <- function(variables, powers) {
     keep <- powers > 0L
     paste(variables[keep], powers[keep], sep = "^", collapse = "*")
@@ -177,7 +175,7 @@ give_unclosed <- function(known, call) {
     if (!any(open)) {
       break
     }
-    for (k in which(open)) known <- give_column(known, k, call)
+    for (k in which(open)) known <- give_column(known, k)
   }
   used <- sort(unique(unlist(lapply(known$columns, `[[`, "variables"))))
   # Products refer to variables that may have no column: those stay out of the table.
@@ -189,9 +187,9 @@ give_unclosed <- function(known, call) {
   known
 }
 
-give_column <- function(known, k, call) {
+give_column <- function(known, k) {
   column <- known$columns[[k]]
-  range <- column_range(known, column, call)
+  range <- column_range(known, column)
   made <- find_variable(known, list(
     kind = "product", name = column$name, parts = known$variables[column$variables],
     powers = column$powers, lower = range[[1L]], upper = range[[2L]]
@@ -204,7 +202,7 @@ give_column <- function(known, k, call) {
 
 #' What a product of powers can be, within the bounds of its variables
 #' @noRd
-column_range <- function(known, column, call) {
+column_range <- function(known, column) {
   range <- c(1, 1)
   for (i in seq_along(column$variables)) {
     variable <- known$variables[[column$variables[[i]]]]
@@ -213,7 +211,7 @@ column_range <- function(known, column, call) {
     if (column$powers[[i]] %% 2L == 0L && prod(sign(part)) < 0) ends <- c(ends, 0)
     range <- range(outer(range, ends))
   }
-  check_size_of_range(range, column$name, call)
+  check_size_of_range(range, column$name)
 }
 
 #' The columns in the core's terms

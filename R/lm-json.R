@@ -22,18 +22,18 @@ file_object.dp_lm <- function(parts, fail) {
 #' @noRd
 regression_of <- function(parts) {
   formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
-  columns <- lm_columns(formula, parts$bounds, NULL)
+  columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- parts$weighted
   privacy <- parts$privacy
   control <- dp_control(rng = privacy$rng)
-  budget <- checked_budget(privacy$epsilon, privacy$delta, NULL, control, NULL)
+  budget <- checked_budget(privacy$epsilon, privacy$delta, NULL, control)
   n <- check_count(parts$n, 1)
   max_weight <- check_number(parts$max_weight, 0, open = "min")
   public <- suppressWarnings(
-    lm_public(budget, columns, n, check_choice(parts$vcov, c("const", "HC")), max_weight, NULL)
+    lm_public(budget, columns, n, check_choice(parts$vcov, c("const", "HC")), max_weight)
   )
   public$assumes <- privacy$assumes
-  plan <- lm_plan(public, NULL)
+  plan <- lm_plan(public)
   if (public$private) {
     # The noise and its cost are what formula, bounds, n and budget imply.
     old <- at_most_version(privacy$version, last_other_plan)
@@ -87,18 +87,18 @@ paper_of <- function(parts) {
   privacy <- parts$privacy
   record <- posterior_methods()[[check_choice(parts$method, names(posterior_methods()))]]
   formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
-  columns <- lm_columns(formula, parts$bounds, NULL)
+  columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- FALSE
   budget <- checked_budget(
-    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng), NULL
+    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
   )
   public <- suppressWarnings(
-    lm_public(budget, columns, check_count(parts$n, 1), "const", 1, NULL)
+    lm_public(budget, columns, check_count(parts$n, 1), "const", 1)
   )
   public[c("assumes", "calibration", "settings")] <- list(
     privacy$assumes, "tight", parts$settings
   )
-  public$paper <- paper_facts(public, parts$method, NULL)
+  public$paper <- paper_facts(public, parts$method)
   request <- list(public = public)
   made <- posterior_record(record)
   plan <- made$plan(request)

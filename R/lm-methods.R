@@ -123,13 +123,12 @@ sigma.dp_lm <- function(object, ...) {
 #' @rdname dp_lm-methods
 #' @export
 predict.dp_lm <- function(object, newdata, interval = c("none", "confidence", "prediction"),
-                          level = 0.95, se.fit = FALSE, ...) {
-  call <- public_call("predict")
-  check_no_dots(..., call = call)
-  se.fit <- check_flag(se.fit, call = call)
-  interval <- check_choice(interval, c("none", "confidence", "prediction"), call = call)
-  level <- check_level(level, call)
-  rows <- linear_predictor(object, newdata, call)
+                          level = 0.95, se.fit = FALSE, ...) door("predict", {
+  check_no_dots(...)
+  se.fit <- check_flag(se.fit)
+  interval <- check_choice(interval, c("none", "confidence", "prediction"))
+  level <- check_level(level)
+  rows <- linear_predictor(object, newdata)
   fit <- rows$fit
   if (interval == "none" && !se.fit) {
     return(fit)
@@ -145,20 +144,19 @@ predict.dp_lm <- function(object, newdata, interval = c("none", "confidence", "p
     return(fit)
   }
   list(fit = fit, se.fit = error, df = object$df.residual, residual.scale = object$sigma)
-}
+})
 
 #' @rdname dp_lm-methods
 #' @export
-update.dp_lm <- function(object, formula., ...) {
-  call <- public_call("update")
-  check_no_dots(..., call = call)
-  check_given(missing(formula.), "formula.", "the submodel", call)
+update.dp_lm <- function(object, formula., ...) door("update", {
+  check_no_dots(...)
+  check_given(missing(formula.), "formula.", "the submodel")
   if (!inherits(formula., "formula")) {
-    abort("{.arg formula.} must be a formula.", "argument", call)
+    abort("{.arg formula.} must be a formula.", "argument")
   }
   new <- stats::update(stats::formula(object), formula.)
   terms <- stats::terms(new)
-  if (attr(terms, "intercept") != 1L) check_lm_terms(terms, call)
+  if (attr(terms, "intercept") != 1L) check_lm_terms(terms)
   same <- identical(plain_text(new[[2L]]), plain_text(stats::formula(object)[[2L]]))
   kept <- submodel_columns(object$columns, attr(terms, "term.labels"))
   if (!same || is.null(kept)) {
@@ -166,13 +164,13 @@ update.dp_lm <- function(object, formula., ...) {
       "A submodel can only leave terms of the released model out.",
       x = "Released: {.code {object$columns$text}}.",
       i = "Another outcome or other terms need another {.fn dp_lm}, which spends budget."
-    ), "argument", call)
+    ), "argument")
   }
   object$kept <- kept
   object$text <- plain_text(new)
   object$terms <- attr(terms, "term.labels")
   estimate_lm(object)
-}
+})
 
 #' Which columns the terms of a submodel are, or `NULL`
 #' @noRd
@@ -192,8 +190,7 @@ submodel_columns <- function(columns, labels) {
 
 #' @rdname dp_lm-methods
 #' @export
-anova.dp_lm <- function(object, ...) {
-  call <- public_call("anova")
+anova.dp_lm <- function(object, ...) door("anova", {
   others <- list(...)
   fit <- object
   if (!length(others)) {
@@ -208,7 +205,7 @@ anova.dp_lm <- function(object, ...) {
       abort(c(
         "{.fn anova} compares two nested fits of one release.",
         i = "Make the smaller one with {.fn update}."
-      ), "argument", call)
+      ), "argument")
     }
     fit <- if (length(object$kept) > length(other$kept)) object else other
     small <- if (length(object$kept) > length(other$kept)) other else object
@@ -216,7 +213,7 @@ anova.dp_lm <- function(object, ...) {
     names(sets) <- paste("without", paste(names(fit$coefficients)[sets[[1L]]], collapse = ", "))
   }
   wald_table(lapply(sets, wald_f, fit = fit), fit)
-}
+})
 
 wald_f <- function(places, fit) {
   test <- wald_statistic(places, fit)
@@ -245,9 +242,9 @@ lm_counts <- function(x) {
 
 #' @rdname dp_lm-methods
 #' @export
-augment.dp_lm <- function(x, newdata, ...) {
-  rows <- linear_predictor(x, newdata, public_call("augment"))
+augment.dp_lm <- function(x, newdata, ...) door("augment", {
+  rows <- linear_predictor(x, newdata)
   newdata$.fitted <- unname(rows$fit)
   newdata$.se.fit <- predictor_errors(rows$x, x$covariance$total)
   newdata
-}
+})

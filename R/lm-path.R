@@ -32,13 +32,11 @@
 #' lasso
 #' coef(lasso)
 #' @export
-lm_path <- function(fit, alpha = 1, penalties = NULL) {
-  call <- public_call("lm_path")
+lm_path <- function(fit, alpha = 1, penalties = NULL) door("lm_path", {
   if (!inherits(fit, "dp_lm")) {
-    abort(c("{.arg fit} must come from {.fn dp_lm}.", x = "It is {describe(fit)}."), "argument",
-      call)
+    abort(c("{.arg fit} must come from {.fn dp_lm}.", x = "It is {describe(fit)}."), "argument")
   }
-  alpha <- check_number(alpha, 0, 1, call = call)
+  alpha <- check_number(alpha, 0, 1)
   m <- path_moments(fit)
   scale <- sqrt(diag(m$covariance))
   scale[!(scale > 0)] <- 1
@@ -47,7 +45,7 @@ lm_path <- function(fit, alpha = 1, penalties = NULL) {
     penalties <- top * 10^seq(0, -3, length.out = 50)
   }
   if (!is.numeric(penalties) || !length(penalties) || !all(is.finite(penalties) & penalties >= 0)) {
-    abort("{.arg penalties} must be numbers, none below 0.", "argument", call)
+    abort("{.arg penalties} must be numbers, none below 0.", "argument")
   }
   penalties <- sort(as.double(penalties), decreasing = TRUE)
   slopes <- penalised_path_cpp(m$covariance, m$cross, alpha, penalties)
@@ -67,7 +65,7 @@ lm_path <- function(fit, alpha = 1, penalties = NULL) {
     ),
     coefficients = coefficients, best = which.min(cp), text = fit$text, privacy = fit$privacy
   ), class = "dp_lm_path")
-}
+})
 
 #' Moments of the columns that a model keeps
 #' @noRd
@@ -111,10 +109,10 @@ path_cost <- function(b, penalty, alpha, m) {
 
 #' @rdname lm_path
 #' @export
-coef.dp_lm_path <- function(object, penalty = NULL, ...) {
+coef.dp_lm_path <- function(object, penalty = NULL, ...) door("coef", {
   if (is.null(penalty)) {
     return(object$coefficients[object$best, ])
   }
-  penalty <- check_number(penalty, 0, call = public_call("coef"))
+  penalty <- check_number(penalty, 0)
   object$coefficients[which.min(abs(object$path$penalty - penalty)), ]
-}
+})

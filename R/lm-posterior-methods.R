@@ -35,18 +35,17 @@ paper_estimates <- function(fit) {
 
 #' @rdname dp_paper-methods
 #' @export
-predict.dp_paper <- function(object, newdata, ...) {
-  call <- public_call("predict")
-  check_no_dots(..., call = call)
-  linear_predictor(object, newdata, call)$fit
-}
+predict.dp_paper <- function(object, newdata, ...) door("predict", {
+  check_no_dots(...)
+  linear_predictor(object, newdata)$fit
+})
 
 #' @rdname dp_paper-methods
 #' @export
-augment.dp_paper <- function(x, newdata, ...) {
-  newdata$.fitted <- unname(linear_predictor(x, newdata, public_call("augment"))$fit)
+augment.dp_paper <- function(x, newdata, ...) door("augment", {
+  newdata$.fitted <- unname(linear_predictor(x, newdata)$fit)
   newdata
-}
+})
 
 #' @rdname dp_paper-methods
 #' @export

@@ -21,7 +21,7 @@ posterior_methods <- function() {
 
 #' @return A `dp_paper`.
 #' @noRd
-lm_by_posterior <- function(columns, public, table, method, settings, ledger, call) {
+lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
   record <- posterior_methods()[[method]]
   reason <- if (is.list(settings)) {
     unknown_settings(settings, record$settings)
@@ -29,21 +29,21 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger, ca
     "It must be a list."
   }
   if (!is.null(reason)) {
-    abort(c("{.arg settings} does not fit method {.val {method}}.", x = reason), "argument", call)
+    abort(c("{.arg settings} does not fit method {.val {method}}.", x = reason), "argument")
   }
   if (!is.matrix(table) || columns$weighted || public$vcov == "HC") {
     abort(paste(
       "Method {.val {method}} takes a data frame, and neither {.arg weights} nor",
       "{.code vcov = \"HC\"}."
-    ), "argument", call)
+    ), "argument")
   }
   if (public$private && public$delta == 0) {
-    abort("Method {.val {method}} needs {.arg delta} above 0.", "argument", call)
+    abort("Method {.val {method}} needs {.arg delta} above 0.", "argument")
   }
   public$calibration <- "tight"
   public$settings <- settings
-  public$paper <- paper_facts(public, method, call)
-  made <- make_release(new_request(posterior_record(record), public, table, ledger, call))
+  public$paper <- paper_facts(public, method)
+  made <- make_release(new_request(posterior_record(record), public, table, ledger))
   new_paper(columns, public, method, made$plan, made$promise, made$drawn)
 }
 
@@ -70,7 +70,7 @@ posterior_record <- function(method) {
   list(
     plan = function(request) {
       public <- request$public
-      if (public$private) plan_paper(public$paper, public, request$call)
+      if (public$private) plan_paper(public$paper, public)
     },
     promise = function(request, plan) {
       promise <- lm_promise(request$public)

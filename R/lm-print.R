@@ -8,7 +8,7 @@ print.dp_lm <- function(x, ...) {
 
 #' @rdname dp_lm-methods
 #' @export
-summary.dp_lm <- function(object, ...) {
+summary.dp_lm <- function(object, ...) door("summary", {
   structure(list(
     heading = lm_heading(object), coefficients = summary_matrix(generics::tidy(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
@@ -16,7 +16,7 @@ summary.dp_lm <- function(object, ...) {
     nobs = object$nobs, far = far_words(object), private = object$privacy$private,
     privacy = privacy_summary(object)
   ), class = "summary.dp_lm")
-}
+})
 
 #' @rdname dp_lm-methods
 #' @export

@@ -2,11 +2,12 @@
 
 #' @rdname report
 #' @export
-report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.95, ...) {
+report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.95,
+                         ...) door("report", {
   regression_report(
     x, lm_sentences, lm_methods_words(x), lm_references(x), format, level, ...
   )
-}
+})
 
 lm_sentences <- function(x, level) {
   table <- generics::tidy(x, conf.int = TRUE, conf.level = level)

@@ -7,28 +7,28 @@
 #' @param choice (`list`)\cr `subset` and `weights` (expressions or `NULL`), `max_weight`.
 #' @return A list: `table` (a matrix, or chunks that give one, PRIVATE) and `n`.
 #' @noRd
-lm_source <- function(columns, data, choice, clip, call) {
+lm_source <- function(columns, data, choice, clip) {
   if (inherits(data, "dp_chunks")) {
-    return(lm_chunks(columns, data, choice, clip, call))
+    return(lm_chunks(columns, data, choice, clip))
   }
   if (inherits(data, "dp_source")) {
-    return(open_people(data, columns, choice, clip, call))
+    return(open_people(data, columns, choice, clip))
   }
   if (!is.data.frame(data)) {
     abort(c(
       "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
-    ), "data", call)
+    ), "data")
   }
-  check_classes_fit(columns, data, call)
-  list(table = chosen_rows(columns, data, choice, clip, call), n = nrow(data))
+  check_classes_fit(columns, data)
+  list(table = chosen_rows(columns, data, choice, clip), n = nrow(data))
 }
 
 #' The largest case weight that counts: given, or the upper bound of the weights' column
 #' @noRd
-largest_weight <- function(weights, max_weight, bounds, private, call) {
+largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(weights)) {
     if (!is.null(max_weight)) {
-      abort("{.arg max_weight} is only for {.arg weights}.", "argument", call)
+      abort("{.arg max_weight} is only for {.arg weights}.", "argument")
     }
     return(1)
   }
@@ -43,31 +43,31 @@ largest_weight <- function(weights, max_weight, bounds, private, call) {
     abort(c(
       "{.arg weights} need {.arg max_weight}, the largest weight that counts.",
       i = "It is public; larger weights are cut to it, smaller ones lose by it."
-    ), "argument", call)
+    ), "argument")
   }
-  check_number(max_weight, 0, open = "min", call = call)
+  check_number(max_weight, 0, open = "min")
 }
 
 #' Chunks of numbers from chunks of data frames, after one pass that checks every block
 #' @return As `lm_source()`.
 #' @noRd
-lm_chunks <- function(columns, data, choice, clip, call) {
+lm_chunks <- function(columns, data, choice, clip) {
   sizes <- checksums <- vector("list", data$count)
   n <- 0
   for (i in seq_len(data$count)) {
-    block <- read_block(data, i, call)
+    block <- read_block(data, i)
     if (!is.data.frame(block)) {
       abort(c(
         "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
-      ), "data", call)
+      ), "data")
     }
-    table <- chosen_rows(columns, block, choice, clip, call)
+    table <- chosen_rows(columns, block, choice, clip)
     sizes[[i]] <- dim(table)
     checksums[[i]] <- checksum_cpp(table)
     n <- n + nrow(table)
   }
   made <- data
-  made$read <- function(i) chosen_rows(columns, data$read(i), choice, clip, NULL)
+  made$read <- function(i) chosen_rows(columns, data$read(i), choice, clip)
   made$sizes <- sizes
   made$checksums <- checksums
   list(table = made, n = n)

@@ -10,17 +10,17 @@
 #' @param variables (`list`)\cr which of `columns$variables`.
 #' @return A matrix of doubles. PRIVATE.
 #' @noRd
-lm_table <- function(columns, data, clip, call, variables = columns$variables) {
+lm_table <- function(columns, data, clip, variables = columns$variables) {
   if (!is.data.frame(data)) {
     abort(c(
       "{.arg data} must be a data frame.", x = "It is {describe_people(data)}."
-    ), "data", call)
+    ), "data")
   }
-  check_whole_columns(data, "data", call)
-  plain <- plain_values(columns, data, clip, call, unique(unlist(lapply(variables, symbols_of))))
+  check_whole_columns(data, "data")
+  plain <- plain_values(columns, data, clip, unique(unlist(lapply(variables, symbols_of))))
   out <- matrix(0, nrow(data), length(variables))
   for (j in seq_along(variables)) {
-    out[, j] <- variable_values(variables[[j]], plain, nrow(data), call)
+    out[, j] <- variable_values(variables[[j]], plain, nrow(data))
   }
   out
 }
@@ -29,10 +29,10 @@ lm_table <- function(columns, data, clip, call, variables = columns$variables) {
 #'
 #' Not for blocks of a source: there a class may come from what stands in the cells.
 #' @noRd
-check_classes_fit <- function(columns, data, call) {
+check_classes_fit <- function(columns, data) {
   used <- unique(unlist(lapply(columns$variables, symbols_of)))
   for (name in intersect(used, names(data))) {
-    check_levels_fit(columns$given[[name]]$levels, type_of_cells(data[[name]]), name, call)
+    check_levels_fit(columns$given[[name]]$levels, type_of_cells(data[[name]]), name)
   }
 }
 
@@ -54,15 +54,15 @@ symbols_of <- function(variable) {
 
 #' The formula's variables as plain vectors, each cell by its bounds
 #' @noRd
-plain_values <- function(columns, data, clip, call, needed) {
+plain_values <- function(columns, data, clip, needed) {
   missing <- setdiff(needed, names(data))
   if (length(missing)) {
-    abort("The rows have no column {.code {missing}}.", "data", call)
+    abort("The rows have no column {.code {missing}}.", "data")
   }
   out <- lapply(stats::setNames(nm = needed), function(name) {
     x <- .subset2(data, name)
     bound <- columns$given[[name]]
-    check_cell_kind(x, name, !is.null(bound) && is.null(bound$levels), call)
+    check_cell_kind(x, name, !is.null(bound) && is.null(bound$levels))
     if (is.null(bound)) {
       return(plain_column(x))
     }
@@ -85,22 +85,22 @@ plain_values <- function(columns, data, clip, call, needed) {
 #' Refuse a column of a class that holds neither numbers nor text
 #' @param ranged (`flag`)\cr is it to be a number?
 #' @noRd
-check_cell_kind <- function(x, name, ranged, call) {
+check_cell_kind <- function(x, name, ranged) {
   kind <- cell_kind(x)
-  if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data", call)
+  if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data")
   if (kind == "date" && ranged) {
     abort(c(
       "Column {.code {name}} is not numeric, and {.arg bounds} gives it a range.",
       i = "A date is no number: make a column of numbers, such as days since a public date."
-    ), "data", call)
+    ), "data")
   }
 }
 
-variable_values <- function(variable, plain, rows, call) {
+variable_values <- function(variable, plain, rows) {
   if (variable$kind == "product") {
     value <- rep(1, rows)
     for (i in seq_along(variable$parts)) {
-      part <- variable_values(variable$parts[[i]], plain, rows, call)
+      part <- variable_values(variable$parts[[i]], plain, rows)
       value <- value * part^variable$powers[[i]]
     }
     return(value)
@@ -110,7 +110,7 @@ variable_values <- function(variable, plain, rows, call) {
     abort(c(
       "{.code {variable$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
-    ), "data", call)
+    ), "data")
   }
   if (variable$kind == "level") {
     held <- cell_levels(value, variable$levels)
@@ -122,7 +122,7 @@ variable_values <- function(variable, plain, rows, call) {
 #' Rows that a private choice leaves out weigh nothing; n stays
 #' @param subset (`expression` or `NULL`).
 #' @noRd
-leave_out <- function(table, subset, data, call) {
+leave_out <- function(table, subset, data) {
   if (is.null(subset)) {
     return(table)
   }
@@ -131,13 +131,13 @@ leave_out <- function(table, subset, data, call) {
     abort(c(
       "{.arg subset} names {.code {unknown}}, which the rows do not have.",
       i = "It must be a condition on columns of {.arg data}."
-    ), "argument", call)
+    ), "argument")
   }
   subset <- with_dates(subset, data)
-  check_rowwise(subset, call)
-  keep <- value_by_row(subset, columns_of_code(subset, data, call))
+  check_rowwise(subset)
+  keep <- value_by_row(subset, columns_of_code(subset, data))
   if (length(keep) != nrow(table)) {
-    abort("{.arg subset} must give TRUE or FALSE a row.", "argument", call)
+    abort("{.arg subset} must give TRUE or FALSE a row.", "argument")
   }
   table[!as.logical(cell_numbers(keep)) %in% TRUE, ] <- NaN
   table
@@ -146,9 +146,9 @@ leave_out <- function(table, subset, data, call) {
 #' Columns of the model for public rows, in the formula's units
 #' @return A matrix with one named column a column of the model, intercept first.
 #' @noRd
-lm_matrix <- function(columns, newdata, call) {
+lm_matrix <- function(columns, newdata) {
   regressors <- columns$variables[-length(columns$variables)]
-  model_columns(columns, lm_table(columns, newdata, clip = FALSE, call, variables = regressors))
+  model_columns(columns, lm_table(columns, newdata, clip = FALSE, variables = regressors))
 }
 
 #' Columns of the model from variables' values, intercept first

@@ -127,41 +127,40 @@
 dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, weights = NULL,
                   max_weight = NULL, vcov = c("const", "HC"), ledger = NULL,
                   control = dp_control(), method = c("moments", "ops", "adaops"),
-                  settings = list()) {
-  call <- public_call("dp_lm")
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  check_given(missing(data), "data", "one row a person", call)
+                  settings = list()) paying_door("dp_lm", {
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_given(missing(data), "data", "one row a person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
-  vcov <- check_choice(vcov, c("const", "HC"), call = call)
-  method <- check_choice(method, c("moments", "ops", "adaops"), call = call)
-  columns <- lm_columns(formula, bounds, call)
-  budget <- checked_budget(epsilon, delta, ledger, control, call)
-  choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private, call)
+  vcov <- check_choice(vcov, c("const", "HC"))
+  method <- check_choice(method, c("moments", "ops", "adaops"))
+  columns <- lm_columns(formula, bounds)
+  budget <- checked_budget(epsilon, delta, ledger, control)
+  choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   columns$weighted <- !is.null(choice$weights)
-  source <- lm_source(columns, data, choice, budget$private, call)
+  source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
   if (method != "moments") {
-    check_rows_come(source$table, paste0("method \"", method, "\" takes no sums"), call)
+    check_rows_come(source$table, paste0("method \"", method, "\" takes no sums"))
   } else if (!budget$private) {
-    check_rows_come(source$table, "{.code epsilon = Inf} takes no sums", call)
+    check_rows_come(source$table, "{.code epsilon = Inf} takes no sums")
   }
-  public <- lm_public(budget, columns, source$n, vcov, choice$max_weight, call)
+  public <- lm_public(budget, columns, source$n, vcov, choice$max_weight)
   public$assumes <- assumptions_of(data)
   if (method != "moments") {
-    return(lm_by_posterior(columns, public, source$table, method, settings, ledger, call))
+    return(lm_by_posterior(columns, public, source$table, method, settings, ledger))
   }
-  made <- make_release(new_request(lm_record(), public, source$table, ledger, call))
+  made <- make_release(new_request(lm_record(), public, source$table, ledger))
   fit <- new_lm(columns, public, made$plan, made$drawn)
-  warn_doubts(lm_doubts(fit), call)
+  warn_doubts(lm_doubts(fit))
   fit
-}
+})
 
 #' @noRd
 lm_record <- function() {
   list(
-    plan = function(request) lm_plan(request$public, request$call),
-    refuse = function(request, plan) check_located(request$public, plan, request$call),
+    plan = function(request) lm_plan(request$public),
+    refuse = function(request, plan) check_located(request$public, plan),
     promise = function(request, plan) lm_promise(request$public),
     label = function(request, plan) "linear regression",
     run = function(request, plan, rows) {
@@ -177,19 +176,19 @@ lm_record <- function() {
 #' Everything about a regression that is public
 #' @param budget (`list`)\cr from `checked_budget()`.
 #' @noRd
-lm_public <- function(budget, columns, n, vcov, max_weight, call) {
+lm_public <- function(budget, columns, n, vcov, max_weight) {
   p <- length(columns$columns)
   if (n <= .Machine$integer.max) n <- as.integer(n)
   if (n <= p + 1) {
     abort(c(
       "There must be more rows than columns.", x = "Rows: {n}. Columns besides the intercept: {p}."
-    ), "data", call)
+    ), "data")
   }
   if (budget$private && budget$delta >= 1 / n) {
     warn(c(
       "{.arg delta} = {budget$delta} is not below 1/n = {signif(1 / n, 2)}.",
       i = "A delta that large allows some person's row to be published outright."
-    ), "delta", call)
+    ), "delta")
   }
   c(budget, list(
     n = n, vcov = vcov, max_weight = max_weight, facts = list(
@@ -202,15 +201,14 @@ lm_public <- function(budget, columns, n, vcov, max_weight, call) {
 #' What a regression will spend, and on what
 #' @return A list: `cost`, `steps`, `shares`, `signal`, `resolved`, `located`. PUBLIC.
 #' @noRd
-lm_plan <- function(public, call) {
+lm_plan <- function(public) {
   if (!public$private) {
     return(list(cost = NULL, steps = NULL, resolved = TRUE, located = TRUE))
   }
   plan <- tryCatch(lm_plan_cpp(public$facts), `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this regression: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "{.arg epsilon} is too small for this regression: the noise would not fit the exact sampler."
+    ), "argument")
   })
   gaussian <- public$delta > 0
   spent <- if (gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
@@ -226,7 +224,7 @@ lm_plan <- function(public, call) {
 #' Refuse where no median can be found: nothing would be identified, and the plan knows it
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
-check_located <- function(public, plan, call) {
+check_located <- function(public, plan) {
   if (plan$located) {
     return(invisible(NULL))
   }
@@ -236,7 +234,7 @@ check_located <- function(public, plan, call) {
   }
   abort_unidentified(public, located, c(
     x = "Medians of the outcome and of the regressors could not be told from noise."
-  ), "dp_plan_lm", call)
+  ), "dp_plan_lm")
 }
 
 #' @noRd

@@ -19,12 +19,12 @@
 #'   stream, whose rows arrive later.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged if the release is private.
 #' @noRd
-new_request <- function(record, public, people, ledger, call) {
+new_request <- function(record, public, people, ledger) {
   stopifnot(
     all(c("plan", "promise", "label", "run") %in% names(record)),
     names(record) %in% c("plan", "refuse", "open", "promise", "label", "run")
   )
-  list(record = record, public = public, people = people, ledger = ledger, call = call)
+  list(record = record, public = public, people = people, ledger = ledger)
 }
 
 #' Make a release: plan, refuse, open, promise, charge, draw
@@ -42,7 +42,7 @@ make_release <- function(request) {
   on.exit(close_donors(rows))
   promise <- record$promise(request, plan)
   if (private) {
-    spend(request$ledger, plan$cost, record$label(request, plan), request$call, promise)
+    spend(request$ledger, plan$cost, record$label(request, plan), promise)
   }
   drawn <- record$run(request, plan, after_charge(rows, private))
   list(plan = plan, promise = promise, drawn = drawn)

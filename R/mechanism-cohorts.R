@@ -17,8 +17,7 @@ plan_cohorts <- function(public) {
       cohort_plan_cpp(gram_facts(public), public$dates),
       `dpsc::budget_too_small` = function(e) {
         abort(c(
-          "{.arg epsilon} is too small for so many adoption dates.",
-          i = "Nothing was released and nothing was spent."
+          "{.arg epsilon} is too small for so many adoption dates."
         ), "argument")
       }
     )

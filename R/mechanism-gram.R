@@ -32,8 +32,7 @@ plan_gram <- function(public) {
 gram_plan <- function(public) {
   tryCatch(gram_plan_cpp(gram_facts(public)), `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this panel: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
+      "{.arg epsilon} is too small for this panel: the noise would not fit the exact sampler."
     ), "argument")
   })
 }

@@ -5,7 +5,7 @@
 #' Check `monitor`
 #' @return A whole number, or `NULL`.
 #' @noRd
-check_monitor <- function(monitor, call) {
+check_monitor <- function(monitor) {
   if (is.null(monitor)) {
     return(NULL)
   }
@@ -18,14 +18,14 @@ check_monitor <- function(monitor, call) {
         "unseen."
       ),
       i = "Announce a number: four times as many periods cost each twice the noise."
-    ), "monitor", call)
+    ), "monitor")
   }
   number <- is_number(monitor) && monitor == round(monitor) && monitor >= 1 && monitor <= 1000
   if (!number) {
     abort(c(
       "{.arg monitor} must be the number of further periods to pay for, from 1 to 1,000.",
       x = "It is {describe(monitor)}."
-    ), "monitor", call)
+    ), "monitor")
   }
   as.integer(monitor)
 }
@@ -34,7 +34,7 @@ check_monitor <- function(monitor, call) {
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
 #' @param stay (`flag`)\cr do people's rows stay elsewhere, so that only sums come here?
 #' @noRd
-check_can_grow <- function(public, call, stay = FALSE) {
+check_can_grow <- function(public, stay = FALSE) {
   if (is.null(public$monitor)) {
     return(invisible())
   }
@@ -59,8 +59,8 @@ check_can_grow <- function(public, call, stay = FALSE) {
   if (!is.null(problem)) {
     abort(c(
       "This release cannot grow: {.arg monitor} does not go with the other arguments.",
-      x = problem[[1L]], i = problem[[2L]], i = "Nothing was released and nothing was spent."
-    ), "monitor", call)
+      x = problem[[1L]], i = problem[[2L]]
+    ), "monitor")
   }
 }
 
@@ -96,8 +96,7 @@ growing_mechanism <- function() list(plan = plan_growing, run = run_growing)
 plan_growing <- function(public) {
   each <- tryCatch(growing_plan_cpp(growing_facts(public)), `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for so many periods: the noise would not fit the sampler.",
-      i = "Nothing was released and nothing was spent."
+      "{.arg epsilon} is too small for so many periods: the noise would not fit the sampler."
     ), "argument")
   })
   first <- with_share(public, each$share)

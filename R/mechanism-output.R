@@ -103,7 +103,7 @@ check_rounding <- function(n, T0, mu) {
       "{.arg lambda} is too small for double precision with this many donors and periods.",
       i = paste(
         "The weights would follow rounding errors. Take a larger {.arg lambda} in",
-        "{.fn dp_control}; nothing was released and nothing was spent."
+        "{.fn dp_control}."
       )
     ), "argument")
   }
@@ -115,8 +115,7 @@ check_representable <- function(public) {
   if (public$epsilon < 1e-100 || public$epsilon > 1e100) {
     abort(c(
       "{.arg epsilon} is too {if (public$epsilon < 1) 'small' else 'large'} for this method.",
-      x = "It is {public$epsilon}; noise of such a size cannot be computed with.",
-      i = "Nothing was released and nothing was spent."
+      x = "It is {public$epsilon}; noise of such a size cannot be computed with."
     ), "argument")
   }
 }

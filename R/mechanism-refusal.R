@@ -43,10 +43,10 @@ plan_refusal <- function(public, plan) {
 
 #' Refuse a fit that public facts doom, before the charge
 #' @noRd
-check_hopeless <- function(public, plan, call) {
+check_hopeless <- function(public, plan) {
   doomed <- plan_refusal(public, plan)
   if (!is.null(doomed)) {
-    abort(c("{doomed}", i = "Nothing was released and nothing was spent."), "argument", call)
+    abort(c("{doomed}"), "argument")
   }
 }
 
@@ -55,7 +55,7 @@ check_hopeless <- function(public, plan, call) {
 #' @param reason (`character`)\cr why not.
 #' @param plan (`string`)\cr the verb that plans.
 #' @noRd
-abort_unidentified <- function(public, would, reason, plan, call) {
+abort_unidentified <- function(public, would, reason, plan) {
   n <- ceiling(first_that(function(x) would(ceiling(x), public$epsilon), public$n, 1e9))
   epsilon <- signif_up(first_that(function(x) would(public$n, x), public$epsilon, 1e6))
   instead <- c(
@@ -68,6 +68,6 @@ abort_unidentified <- function(public, would, reason, plan, call) {
     i = if (length(instead)) {
       "The least that may tell something is {paste(instead, collapse = ', or ')}."
     },
-    i = "{.fn {plan}} says how much. Nothing was released and nothing was spent."
-  ), "argument", call)
+    i = "{.fn {plan}} says how much."
+  ), "argument")
 }

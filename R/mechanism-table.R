@@ -66,7 +66,7 @@ has_calibrations <- function(method) length(mechanisms()[[method]]$calibrations)
 #' @param control (`dp_control`).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-check_method_options <- function(method, control, call) {
+check_method_options <- function(method, control) {
   optional <- c("lambda", "features", "split", "cap", "curvature")
   given <- c(
     optional[!vapply(control[optional], is.null, NA)], if (!control$intervals) "intervals",
@@ -77,7 +77,7 @@ check_method_options <- function(method, control, call) {
     abort(c(
       "Method {.val {method}} has no option {.or {.arg {unknown}}}.",
       i = "See {.fn dp_control} for the options of each method."
-    ), "argument", call)
+    ), "argument")
   }
 }
 

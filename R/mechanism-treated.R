@@ -43,8 +43,7 @@ treated_facts <- function(public, features, m) {
 plan_group <- function(group) {
   plan <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this group: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
+      "{.arg epsilon} is too small for this group: the noise would not fit the exact sampler."
     ), "argument")
   })
   check_group_noise(plan$noise, group)
@@ -126,7 +125,7 @@ check_group_noise <- function(noise, group) {
     i = if (length(instead)) paste0("It takes about ", paste(instead, collapse = ", or "), "."),
     i = paste(
       "{.code protect = \"donors\"} publishes the group's mean without noise, which protects none",
-      "of them. Nothing was released and nothing was spent."
+      "of them."
     )
   ), "argument")
 }

@@ -45,11 +45,11 @@ effects.dp_synth <- function(object, ...) {
 #' @rdname effects.dp_synth
 #' @importFrom stats confint
 #' @export
-confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("confint")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
-  table <- effect_limits(object, level, check_flag(simultaneous, call = call))
+confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE,
+                             ...) door("confint", {
+  check_no_dots(...)
+  level <- check_level(level)
+  table <- effect_limits(object, level, check_flag(simultaneous))
   labels <- if (nrow(object$target) > 1L) paste0(table$target, ": ", table$term) else table$term
   percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
   out <- matrix(c(table$conf.low, table$conf.high),
@@ -66,25 +66,24 @@ confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = F
     abort(c(
       "{.arg parm} must name effects.",
       x = "There is no {.val {unknown}}.", i = "There are {.val {labels}}."
-    ), "argument", call)
+    ), "argument")
   }
   out[parm, , drop = FALSE]
-}
+})
 
 #' @rdname effects.dp_synth
 #' @importFrom stats fitted
 #' @export
-fitted.dp_synth <- function(object, ...) {
+fitted.dp_synth <- function(object, ...) door("fitted", {
   predict.dp_synth(object, type = "pre")
-}
+})
 
 #' @rdname effects.dp_synth
 #' @importFrom stats predict
 #' @export
-predict.dp_synth <- function(object, type = c("post", "pre", "all"), ...) {
-  call <- public_call("predict")
-  check_no_dots(..., call = call)
-  type <- check_choice(type, c("post", "pre", "all"), call = call)
+predict.dp_synth <- function(object, type = c("post", "pre", "all"), ...) door("predict", {
+  check_no_dots(...)
+  type <- check_choice(type, c("post", "pre", "all"))
   periods <- switch(type,
     post = post_periods(object), pre = seq_len(object$release$panel$T0),
     all = seq_along(object$release$panel$times)
@@ -92,14 +91,14 @@ predict.dp_synth <- function(object, type = c("post", "pre", "all"), ...) {
   out <- object$counterfactual[, periods, drop = FALSE]
   colnames(out) <- period_text(object$release$panel$times[periods])
   out
-}
+})
 
 #' @rdname effects.dp_synth
 #' @importFrom stats residuals
 #' @export
-residuals.dp_synth <- function(object, ...) {
+residuals.dp_synth <- function(object, ...) door("residuals", {
   object$target[, seq_len(object$release$panel$T0), drop = FALSE] - fitted.dp_synth(object)
-}
+})
 
 #' @rdname effects.dp_synth
 #' @importFrom stats nobs

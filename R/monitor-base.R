@@ -36,12 +36,12 @@ base_release <- function(release) {
 #' Refuse what speaks of the first release alone
 #' @param what (`string`)\cr what was asked for.
 #' @noRd
-check_not_grown <- function(release, what, call) {
+check_not_grown <- function(release, what) {
   if (periods_grown(release)) {
     abort(c(
       "{what} speaks of the first release alone, and this one has grown.",
       i = "Ask the fit from before the first {.code update(newdata = )}."
-    ), "monitor", call)
+    ), "monitor")
   }
 }
 

@@ -18,8 +18,8 @@ reserve_draws <- function(ledger, id) {
 #' @return How many of the announced draws are taken now.
 #' @section Errors: `dpsc_error_monitor`, `dpsc_error_budget`.
 #' @noRd
-take_draw <- function(monitor, period, ledger, again, call) {
-  check_draw_ledger(monitor, ledger, call)
+take_draw <- function(monitor, period, ledger, again) {
+  check_draw_ledger(monitor, ledger)
   known <- if (monitor$paid) ledger$monitors[[monitor$id]] else session$monitors[[monitor$id]]
   # What the fit itself knows: it may come from another session.
   known <- list(
@@ -29,19 +29,19 @@ take_draw <- function(monitor, period, ledger, again, call) {
   if (known$taken >= monitor$announced) {
     abort(c(
       "All {monitor$announced} announced periods of this release were drawn.",
-      i = "Nothing was released and nothing was spent. A release for more periods is a new one."
-    ), c("monitor", "budget"), call)
+      i = "A release for more periods is a new one."
+    ), c("monitor", "budget"))
   }
   if (period %in% known$periods && !again) {
     abort(c(
       "This period of this release was drawn before.",
       x = "A second look at the same share of the budget would not be private.",
       i = paste(
-        "Nothing was released and nothing was spent. Use the fit that the first call of",
+        "Use the fit that the first call of",
         "{.fn update} gave. If it is lost, {.code again = TRUE} draws anew and takes the share of",
         "one of the {monitor$announced - known$taken} announced period{?s} that {?is/are} left."
       )
-    ), c("monitor", "budget"), call)
+    ), c("monitor", "budget"))
   }
   known$periods <- union(known$periods, as.integer(period))
   known$taken <- known$taken + 1L
@@ -55,28 +55,28 @@ take_draw <- function(monitor, period, ledger, again, call) {
 
 #' Is this the ledger that paid for the release's periods?
 #' @noRd
-check_draw_ledger <- function(monitor, ledger, call) {
-  check_ledger(ledger, call)
+check_draw_ledger <- function(monitor, ledger) {
+  check_ledger(ledger)
   if (!monitor$paid) {
     if (!is.null(ledger)) {
       abort(c(
         "This release was not paid for from a ledger.",
         i = "Leave {.arg ledger} out: its periods were paid for when it was made."
-      ), "monitor", call)
+      ), "monitor")
     }
     return(invisible())
   }
   if (is.null(ledger)) {
     abort(c(
       "{.arg ledger} is required: the one that paid for this release's periods.",
-      i = "It remembers which of them were drawn, and is not charged again. Nothing was spent."
-    ), "monitor", call)
+      i = "It remembers which of them were drawn, and is not charged again."
+    ), "monitor")
   }
-  check_live(ledger, call)
+  check_live(ledger)
   if (is.null(ledger$monitors[[monitor$id]])) {
     abort(c(
       "This ledger did not pay for this release's periods.",
-      i = "Give the ledger that the release was made with. Nothing was spent."
-    ), "monitor", call)
+      i = "Give the ledger that the release was made with."
+    ), "monitor")
   }
 }

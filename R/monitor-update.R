@@ -95,13 +95,13 @@ NULL
 
 #' @rdname dp_monitor
 #' @export
-monitor_left <- function(object) {
+monitor_left <- function(object) door("monitor_left", {
   release <- if (inherits(object, "dp_release")) object else object$release
   if (!is_growing(release)) {
-    abort("This is no fit or release that grows.", "argument", public_call("monitor_left"))
+    abort("This is no fit or release that grows.", "argument")
   }
   periods_left(release)
-}
+})
 
 #' A fit with the new periods that the data hold
 #' @param object,newdata,target,index,formula,times,na,roster,ledger,again see [dp_monitor].
@@ -110,29 +110,29 @@ monitor_left <- function(object) {
 update_growing <- function(object, newdata, target = NULL, index = object$index,
                            formula = object$formula, times = NULL,
                            na = c("error", "interpolate"), roster = NULL, ledger = NULL,
-                           again = FALSE, call = NULL) {
+                           again = FALSE) {
   release <- object$release
   if (!is_growing(release)) {
     abort(c(
       "This fit takes no new periods: none were paid for when it was made.",
-      i = "Say {.code dp_synth(..., monitor = )}. Nothing was released and nothing was spent."
-    ), "monitor", call)
+      i = "Say {.code dp_synth(..., monitor = )}."
+    ), "monitor")
   }
-  again <- check_flag(again, call = call)
-  check_draws_here(call)
-  if (inherits(newdata, "dp_source") && !missing(index)) abort_index_given(call)
-  panel <- newer_panel(object, newdata, target, index, formula, times, na, roster, call)
+  again <- check_flag(again)
+  check_draws_here()
+  if (inherits(newdata, "dp_source") && !missing(index)) abort_index_given()
+  panel <- newer_panel(object, newdata, target, index, formula, times, na, roster)
   group <- mean_target(panel$target, release$statistics$monitor$size)
-  check_newer(object, panel, group, call)
-  covariates <- newer_covariates(release, panel, call)
-  donors <- open_newer(release, panel, call)
+  check_newer(object, panel, group)
+  covariates <- newer_covariates(release, panel)
+  donors <- open_newer(release, panel)
   on.exit(close_donors(donors))
   for (period in seq_len(panel$T1 - release$panel$T1)) {
-    release <- grow_release(release, panel, donors, ledger, again, call)
+    release <- grow_release(release, panel, donors, ledger, again)
   }
   rownames(group) <- rownames(object$target)
   fit <- fit_release(
-    release, group, "ridge", sum(release$statistics$monitor$size), call, covariates
+    release, group, "ridge", sum(release$statistics$monitor$size), covariates
   )
   fit$formula <- object$formula
   fit$limits <- object$limits
@@ -142,50 +142,50 @@ update_growing <- function(object, newdata, target = NULL, index = object$index,
 
 #' The panel that new data make, checked as any
 #' @noRd
-newer_panel <- function(object, newdata, target, index, formula, times, na, roster, call) {
+newer_panel <- function(object, newdata, target, index, formula, times, na, roster) {
   release <- object$release
   T0 <- release$panel$T0
   if (inherits(newdata, "dp_chunks")) {
-    return(panel_from_chunks(newdata, target, T0, times, call))
+    return(panel_from_chunks(newdata, target, T0, times))
   }
   elsewhere <- inherits(newdata, "dp_source")
   # A source of donors alone, or of long rows.
   if (elsewhere && !is.null(target)) {
-    return(panel_from_donors(newdata, target, T0, times, call))
+    return(panel_from_donors(newdata, target, T0, times))
   }
   if (!elsewhere && !is.data.frame(newdata)) {
-    check_given(is.null(target), "target", "the treated unit's outcome, one value a period", call)
-    return(panel_from_matrix(newdata, target, T0, times, call))
+    check_given(is.null(target), "target", "the treated unit's outcome, one value a period")
+    return(panel_from_matrix(newdata, target, T0, times))
   }
   if (is.null(formula)) {
     abort(c(
       "{.arg formula} is required: this fit does not hold the one it was made with.",
-      i = "Give it as in {.fn dp_synth}. Nothing was spent.",
+      i = "Give it as in {.fn dp_synth}.",
       i = if (elsewhere) "Of a source of donors alone give {.arg target}."
-    ), "argument", call)
+    ), "argument")
   }
   if (is.null(index) && !elsewhere) {
     abort(c(
       "{.arg index} is required: this fit does not hold the names of its columns.",
-      i = "Give the columns of unit and time as in {.fn dp_synth}. Nothing was spent."
-    ), "argument", call)
+      i = "Give the columns of unit and time as in {.fn dp_synth}."
+    ), "argument")
   }
   bounds <- cbind(release$bounds$lower, release$bounds$upper)
   bounds <- if (inherits(roster, "dp_roster")) {
     longer_bounds(bounds, max(length(roster$periods), nrow(bounds)))
   }
-  na <- check_gaps(na, roster, call)
-  parts <- split_covariates(formula, call)
-  parts$formula <- outcome_limits(parts$formula, object$limits, names(newdata), call)$formula
-  declared <- known_covariates(release$panel$covariates, parts$names, call)
+  na <- check_gaps(na, roster)
+  parts <- split_covariates(formula)
+  parts$formula <- outcome_limits(parts$formula, object$limits, names(newdata))$formula
+  declared <- known_covariates(release$panel$covariates, parts$names)
   if (elsewhere) {
     return(panel_with_gaps(
-      parts$formula, newdata, na = na, roster = roster, bounds = bounds, call = call,
+      parts$formula, newdata, na = na, roster = roster, bounds = bounds,
       private = TRUE, covariates = declared
     ))
   }
   panel_with_gaps(
-    parts$formula, newdata, index, na, roster, bounds, call, private = TRUE, covariates = declared
+    parts$formula, newdata, index, na, roster, bounds, private = TRUE, covariates = declared
   )
 }
 
@@ -198,7 +198,7 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
 #' @return As from [split_bounds()].
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
-known_covariates <- function(columns, names, call) {
+known_covariates <- function(columns, names) {
   declared <- lapply(names, function(name) {
     at <- match(name, columns$name)
     if (!is.na(at)) {
@@ -206,28 +206,27 @@ known_covariates <- function(columns, names, call) {
     }
     lead <- paste0(name, ": ")
     levels <- columns$name[startsWith(as.character(columns$name), lead)]
-    if (!length(levels)) abort_other_covariates(columns, call)
+    if (!length(levels)) abort_other_covariates(columns)
     levels <- substring(levels, nchar(lead) + 1L)
     c(setdiff(c("another", paste(c("not", levels), collapse = " ")), levels)[[1L]], levels)
   })
   rlang::set_names(declared, names)
 }
 
-abort_other_covariates <- function(columns, call) {
+abort_other_covariates <- function(columns) {
   abort(c(
     "{.arg newdata} must give the covariates that the fit knows, in the same order.",
-    x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}.",
-    i = "Nothing was released and nothing was spent."
-  ), c("covariate", "monitor"), call)
+    x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}."
+  ), c("covariate", "monitor"))
 }
 
 #' Are a panel's covariates those of the fit, and the target's unchanged?
 #' @return Those of the mean target, 1 x q, or `NULL`. PUBLIC.
 #' @section Errors: `dpsc_error_covariate`, `dpsc_error_monitor`.
 #' @noRd
-newer_covariates <- function(release, panel, call) {
+newer_covariates <- function(release, panel) {
   known <- release$panel$covariates
-  if (!isTRUE(all.equal(panel$covariates$columns, known))) abort_other_covariates(known, call)
+  if (!isTRUE(all.equal(panel$covariates$columns, known))) abort_other_covariates(known)
   if (is.null(known)) {
     return(NULL)
   }
@@ -235,9 +234,8 @@ newer_covariates <- function(release, panel, call) {
   if (!same_between(release, own)) {
     abort(c(
       "The target's covariates in {.arg newdata} are not the fit's.",
-      i = "What was released was measured for the target as it was: give that.",
-      i = "Nothing was released and nothing was spent."
-    ), "monitor", call)
+      i = "What was released was measured for the target as it was: give that."
+    ), "monitor")
   }
   unname(own)
 }
@@ -251,11 +249,11 @@ longer_bounds <- function(bounds, periods) {
 #' Do new data go on where the fit ends? All that is compared is public
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
-check_newer <- function(object, panel, group, call) {
+check_newer <- function(object, panel, group) {
   known <- object$release$panel
   old <- known$T0 + known$T1
   fail <- function(what, ...) {
-    abort(c(what, ..., i = "Nothing was released and nothing was spent."), "monitor", call)
+    abort(c(what, ...), "monitor")
   }
   if (!is.null(panel$adopted)) fail("{.arg newdata} holds several adoption dates, the fit has one.")
   size <- object$release$statistics$monitor$size
@@ -306,8 +304,8 @@ check_newer <- function(object, panel, group, call) {
   if (periods - old > left) {
     abort(c(
       "{.arg newdata} holds {periods - old} new period{?s}, and {left} {?is/are} left.",
-      i = "Nothing was released and nothing was spent. A release for more periods is a new one."
-    ), c("monitor", "budget"), call)
+      i = "A release for more periods is a new one."
+    ), c("monitor", "budget"))
   }
 }
 
@@ -331,40 +329,40 @@ skipped_period <- function(times, old) {
 #' The bounds of a release's periods and of those that come
 #' @return A `dpsc_bounds`.
 #' @noRd
-newer_bounds <- function(release, periods, call) {
+newer_bounds <- function(release, periods) {
   bounds <- cbind(release$bounds$lower, release$bounds$upper)
-  new_bounds(longer_bounds(bounds, periods), periods, call)
+  new_bounds(longer_bounds(bounds, periods), periods)
 }
 
 #' Donors of all periods, opened once for all that are drawn now, before the first draw
 #' @return As from [open_donors()]; whoever asked closes them. PRIVATE.
 #' @section Errors: `dpsc_error_monitor` where only sums would come; those of [open_donors()].
 #' @noRd
-open_newer <- function(release, panel, call) {
+open_newer <- function(release, panel) {
   if (rows_stay(panel$donors)) {
     abort(c(
       "{.arg newdata} cannot be used for new periods.", x = rows_needed[[1L]],
-      i = rows_needed[[2L]], i = "Nothing was released and nothing was spent."
-    ), "monitor", call)
+      i = rows_needed[[2L]]
+    ), "monitor")
   }
   public <- list(
-    private = TRUE, bounds = newer_bounds(release, panel$T0 + panel$T1, call), T0 = panel$T0,
+    private = TRUE, bounds = newer_bounds(release, panel$T0 + panel$T1), T0 = panel$T0,
     covariates = release$panel$covariates
   )
-  mechanism_rows(open_donors(panel$donors, public, FALSE, call), "donors", panel, public)
+  mechanism_rows(open_donors(panel$donors, public, FALSE), "donors", panel, public)
 }
 
 #' A release with one period more: written down as drawn, then drawn
 #' @param donors (`any`)\cr from `open_newer()`. PRIVATE.
 #' @noRd
-grow_release <- function(release, panel, donors, ledger, again, call) {
+grow_release <- function(release, panel, donors, ledger, again) {
   monitor <- release$statistics$monitor
   periods <- release$panel$T0 + release$panel$T1 + 1L
-  bounds <- newer_bounds(release, periods, call)
+  bounds <- newer_bounds(release, periods)
   base <- growing_base(release)
   q <- NROW(release$panel$covariates)
   donors <- first_periods(donors, periods + q, grid_of(bounds, q, release$panel$T0)$id)
-  taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again, call)
+  taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again)
   drawn <- draw_period(release, base, after_charge(donors, TRUE), bounds)
   release$statistics$monitor$drawn <- taken
   release$statistics$monitor$periods <- c(monitor$periods, list(drawn))
@@ -391,9 +389,9 @@ first_periods <- function(donors, columns, grid) {
     return(cut(donors))
   }
   all <- donors
-  donors$reader <- function(i, charged, call) {
+  donors$reader <- function(i, charged) {
     all$charged <- charged
-    cut(read_block(all, i, call))
+    cut(read_block(all, i))
   }
   donors
 }

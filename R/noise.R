@@ -21,8 +21,7 @@ gaussian_variance <- function(sensitivity, mu) {
   variance <- gaussian_vector_variance_cpp(sensitivity, mu)
   if (!is.finite(variance) || variance > 2^56) {
     abort(c(
-      "{.arg epsilon} or {.arg delta} is too small: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
+      "{.arg epsilon} or {.arg delta} is too small: the noise would not fit the exact sampler."
     ), "argument")
   }
   variance

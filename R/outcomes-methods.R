@@ -21,17 +21,17 @@ outcome_level <- function(x, level, simultaneous) {
 
 #' @rdname dp_outcomes
 #' @export
-tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("tidy")
-  level <- check_level(conf.level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
+tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
+                             ...) door("tidy", {
+  level <- check_level(conf.level)
+  simultaneous <- check_flag(simultaneous)
   by_outcome(x, function(fit) {
     generics::tidy(fit,
       conf.int = conf.int, conf.level = outcome_level(x, level, simultaneous),
       simultaneous = simultaneous, ...
     )
   })
-}
+})
 
 #' @rdname dp_outcomes
 #' @export
@@ -49,16 +49,15 @@ augment.dp_outcomes <- function(x, ...) by_outcome(x, generics::augment)
 #' @rdname dp_outcomes
 #' @export
 as.data.frame.dp_outcomes <- function(x, row.names = NULL, optional = FALSE, ..., level = 0.95,
-                                      simultaneous = FALSE) {
-  call <- public_call("as.data.frame")
-  level <- check_level(level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
+                                      simultaneous = FALSE) door("as.data.frame", {
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
   by_outcome(x, function(fit) {
     as.data.frame(fit, ...,
       level = outcome_level(x, level, simultaneous), simultaneous = simultaneous
     )
   })
-}
+})
 
 #' @rdname dp_outcomes
 #' @export
@@ -90,10 +89,10 @@ vcov.dp_outcomes <- function(object, ...) {
 
 #' @rdname dp_outcomes
 #' @export
-confint.dp_outcomes <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("confint")
-  level <- check_level(level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
+confint.dp_outcomes <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE,
+                                ...) door("confint", {
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
   each <- lapply(object$outcomes, function(fit) {
     stats::confint(fit,
       level = outcome_level(object, level, simultaneous), simultaneous = simultaneous, ...
@@ -113,10 +112,10 @@ confint.dp_outcomes <- function(object, parm = NULL, level = 0.95, simultaneous 
     abort(c(
       "{.arg parm} must name effects.",
       x = "There is no {.val {unknown}}.", i = "There are {.val {rownames(out)}}."
-    ), "argument", call)
+    ), "argument")
   }
   out[parm, , drop = FALSE]
-}
+})
 
 #' @rdname dp_outcomes
 #' @export
@@ -144,7 +143,7 @@ nobs.dp_outcomes <- function(object, ...) stats::nobs(object$outcomes[[1L]])
 
 #' @rdname dp_outcomes
 #' @export
-formula.dp_outcomes <- function(x, ...) formula.dp_synth(x)
+formula.dp_outcomes <- function(x, ...) door("formula", formula.dp_synth(x))
 
 #' @rdname dp_outcomes
 #' @export
@@ -155,7 +154,7 @@ update.dp_outcomes <- function(object, ...) {
 
 #' What works on one outcome's fit says so
 #' @noRd
-one_outcome <- function(verb) function(...) abort_several(verb, "outcome")
+one_outcome <- function(verb) function(...) door(verb, abort_several(verb, "outcome"))
 
 #' @rdname dp_outcomes
 #' @export
@@ -198,14 +197,13 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
 
 #' @rdname dp_outcomes
 #' @export
-summary.dp_outcomes <- function(object, level = 0.95, ...) {
-  call <- public_call("summary")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
+summary.dp_outcomes <- function(object, level = 0.95, ...) door("summary", {
+  check_no_dots(...)
+  level <- check_level(level)
   structure(list(
     fit = object, level = level, outcomes = lapply(object$outcomes, summary, level = level)
   ), class = "summary.dp_outcomes")
-}
+})
 
 #' @rdname dp_outcomes
 #' @export
@@ -275,8 +273,8 @@ weak_together <- function(fit) {
 
 #' @rdname dp_outcomes
 #' @export
-report.dp_outcomes <- function(x, format = c("text", "markdown", "latex"), ...) {
-  format <- check_choice(format, c("text", "markdown", "latex"), call = public_call("report"))
+report.dp_outcomes <- function(x, format = c("text", "markdown", "latex"), ...) door("report", {
+  format <- check_choice(format, c("text", "markdown", "latex"))
   each <- lapply(x$outcomes, function(fit) {
     # The budget is that of all outcomes.
     share <- c("epsilon", "delta", "rho")
@@ -290,4 +288,4 @@ report.dp_outcomes <- function(x, format = c("text", "markdown", "latex"), ...) 
     out[[part]] <- unique(unlist(lapply(each, `[[`, part), use.names = FALSE))
   }
   out
-}
+})

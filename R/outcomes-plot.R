@@ -3,20 +3,20 @@
 
 #' @rdname dp_outcomes
 #' @export
-plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, ...) {
+plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, ...) door("plot", {
   show_picture(autoplot.dp_outcomes(x,
     type = type, level = level, simultaneous = simultaneous, ...
   ))
-}
+})
 
 #' @rdname dp_outcomes
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous = FALSE,
+                                 ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  level <- check_level(level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
   several <- inherits(object$outcomes[[1L]], "dp_cohorts")
   types <- if (several) {
     c("event", "cohort", "calendar", "path")
@@ -26,14 +26,14 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
   if (identical(type, "weights")) {
     abort(c(
       "Weights are of one outcome.", i = "See {.code plot(fit$outcomes[[1]], type = \"weights\")}."
-    ), "argument", call)
+    ), "argument")
   }
-  type <- check_choice(outcome_type(type) %||% types, types, "type", call)
+  type <- check_choice(outcome_type(type) %||% types, types, "type")
   draw <- if (several) draw_outcome_cohorts else draw_outcomes
   draw(object, type, level, simultaneous) + ggplot2::labs(
     title = outcomes_title(object), subtitle = outcomes_subtitle(object)
   )
-}
+})
 
 #' A type by the name that this plot has for it
 #' @noRd
@@ -66,7 +66,7 @@ draw_outcomes <- function(x, type, level, simultaneous) {
   across <- outcomes_across(x)
   own <- outcome_level(x, level, simultaneous)
   if (type == "balance") {
-    data <- stack_outcomes(x, function(one) balance_data(one, 1L, public_call("plot")))
+    data <- stack_outcomes(x, function(one) balance_data(one, 1L))
     kinds <- levels(data$against)
     return(draw_balance(data) + target_panels(data$target, across, "free_y") +
       ggplot2::scale_colour_manual(NULL, values = stats::setNames(contrast_colours, kinds)) +

@@ -75,41 +75,40 @@ NULL
 #' @return A `dp_outcomes`.
 #' @noRd
 fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, size, ledger,
-                         control, call, protect) {
-  check_epsilon_given(missing(epsilon), call)
-  budget <- checked_budget(epsilon, delta, ledger, control, call)
-  method <- check_choice(method, names(mechanisms()), call = call)
+                         control, protect) {
+  check_epsilon_given(missing(epsilon))
+  budget <- checked_budget(epsilon, delta, ledger, control)
+  method <- check_choice(method, names(mechanisms()))
   if (budget$private && (!gives_moments(method) || is_classical(estimator))) {
     abort(c(
-      "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}."
+    ), "argument")
   }
   if (!budget$private) {
     return(new_outcomes(lapply(each, function(one) {
       fit_panel(one$panel, epsilon, delta, one$bounds, method, calibration, estimator, size, ledger,
-        control, call, protect)
+        control, protect)
     })))
   }
-  estimator <- check_estimator(estimator, method, call)
+  estimator <- check_estimator(estimator, method)
   share <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(each))
   panels <- lapply(each, function(one) {
-    panel <- guard_panel(one$panel, protect, TRUE, method, size, one$bounds, call)
-    panel$size <- panel$size %||% check_size(size, nrow(panel$target), call)
+    panel <- guard_panel(one$panel, protect, TRUE, method, size, one$bounds)
+    panel$size <- panel$size %||% check_size(size, nrow(panel$target))
     panel
   })
   # Each outcome is a request of its own, with its share of the budget, which nobody charges.
   requests <- Map(function(one, panel) {
     public <- release_facts(
-      panel, share, delta, one$bounds, method, calibration, ledger, control, call, estimator,
+      panel, share, delta, one$bounds, method, calibration, ledger, control, estimator,
       panel$size, refuse = TRUE
     )
-    new_request(panel_record(), public, panel, NULL, call)
+    new_request(panel_record(), public, panel, NULL)
   }, each, panels)
-  made <- make_release(new_request(outcomes_record(), budget, requests, ledger, call))
-  fits <- Map(function(release, panel) fit_released(release, panel, estimator, call), made$drawn,
+  made <- make_release(new_request(outcomes_record(), budget, requests, ledger))
+  fits <- Map(function(release, panel) fit_released(release, panel, estimator), made$drawn,
     panels)
-  warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE), call)
+  warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE))
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = made$plan$cost$rho,
     neighbours = neighbours_of(requests[[1L]]$public$treated), steps = made$plan$steps,

@@ -9,7 +9,7 @@
 #' @param name (`string`)\cr of the column of time.
 #' @section Warnings: `dpsc_warning_calendar`.
 #' @noRd
-warn_calendar_gap <- function(times, name, call = NULL) {
+warn_calendar_gap <- function(times, name) {
   after <- calendar_gaps(times)
   if (!length(after)) {
     return(invisible(NULL))
@@ -24,7 +24,7 @@ warn_calendar_gap <- function(times, name, call = NULL) {
       "Periods on both sides of a gap are taken for neighbours. Complete the data; or, if there",
       "are no such periods, make {.code {name}} a factor with its levels in order."
     )
-  ), "calendar", call)
+  ), "calendar")
 }
 
 #' Where a calendar skips whole periods

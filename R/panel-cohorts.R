@@ -17,7 +17,7 @@ with_adoption <- function(panel, adopted) {
 #' @return `adopted`.
 #' @section Errors: `dpsc_error_panel`; names the units, unless `hide`.
 #' @noRd
-check_adopted <- function(adopted, labels, times, call = NULL, hide = FALSE) {
+check_adopted <- function(adopted, labels, times, hide = FALSE) {
   early <- adopted < 2L
   if (any(early)) {
     units <- enumerate(utils::head(labels[early], 5L), sum(early))
@@ -29,7 +29,7 @@ check_adopted <- function(adopted, labels, times, call = NULL, hide = FALSE) {
         "Leave these units out (nothing tells what they would have been), or add earlier periods.",
         "They cannot be donors."
       )
-    ), "panel", call)
+    ), "panel")
   }
   adopted
 }
@@ -39,20 +39,20 @@ check_adopted <- function(adopted, labels, times, call = NULL, hide = FALSE) {
 #' @return `T0`, whole numbers.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a date after the last period.
 #' @noRd
-check_each_split <- function(T0, k, n_times, call = NULL) {
+check_each_split <- function(T0, k, n_times) {
   if (length(T0) != k) {
     abort(c(
       "{.arg T0} must be one number, or one for each row of {.arg target}.",
       x = "It has length {length(T0)}, {.arg target} has {k} row{?s}."
-    ), "argument", call)
+    ), "argument")
   }
-  T0 <- vapply(T0, check_count, 0, min = -Inf, arg = "T0", call = call)
+  T0 <- vapply(T0, check_count, 0, min = -Inf, arg = "T0")
   if (any(T0 >= n_times)) {
     abort(c(
       "Every treated unit must be observed in a period after its adoption.",
       x = "{.arg T0} is {max(T0)} for some unit, and the panel has {n_times} periods.",
       i = "Units that are never treated are donors, not targets."
-    ), "panel", call)
+    ), "panel")
   }
   as.integer(T0)
 }
@@ -82,12 +82,11 @@ smallest_group <- function(size, adopted) {
 #' Refuse several adoption dates where a method serves one only
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-check_cohort_method <- function(method, adopted, call = NULL) {
+check_cohort_method <- function(method, adopted) {
   if (!is.null(adopted) && method != "gram") {
     abort(c(
       "Method {.val {method}} serves one adoption date, and there are {length(unique(adopted))}.",
-      i = "{.code method = \"gram\"} serves all of them from one release.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      i = "{.code method = \"gram\"} serves all of them from one release."
+    ), "argument")
   }
 }

@@ -6,7 +6,7 @@
 #' @return `formula` with its environment and no other attribute.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
-check_panel_formula <- function(formula, call = NULL) {
+check_panel_formula <- function(formula) {
   problem <- formula_problem(formula)
   if (!is.null(problem)) {
     abort(c(
@@ -17,7 +17,7 @@ check_panel_formula <- function(formula, call = NULL) {
         "{.arg index}. Wrap arithmetic on the right in {.code I()}."
       ),
       i = if (has_several_terms(formula)) covariate_advice
-    ), "panel", call)
+    ), "panel")
   }
   environment <- environment(formula)
   attributes(formula) <- list(
@@ -86,10 +86,10 @@ has_several_terms <- function(formula) {
 #' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is
 #'   not numeric or may mix rows, a treatment that is not 0/1.
 #' @noRd
-evaluate_formula <- function(formula, data, n_rows, index, private, call = NULL) {
+evaluate_formula <- function(formula, data, n_rows, index, private) {
   if (private) {
-    check_indicator(formula, index, call)
-    outcome <- evaluate_rowwise(formula[[2L]], environment(formula), data, call)
+    check_indicator(formula, index)
+    outcome <- evaluate_rowwise(formula[[2L]], environment(formula), data)
     # Without a left-hand side.
     frame <- evaluate_frame(formula[-2L], data)
     treated <- frame[[1L]]
@@ -103,7 +103,7 @@ evaluate_formula <- function(formula, data, n_rows, index, private, call = NULL)
     sizes <- nrow(frame)
   }
   if (failed) {
-    abort_evaluation(formula, data, call)
+    abort_evaluation(formula, data)
   }
   if (any(sizes != n_rows)) {
     found <- sizes[sizes != n_rows][[1L]]
@@ -111,11 +111,11 @@ evaluate_formula <- function(formula, data, n_rows, index, private, call = NULL)
       "The variables of {.arg formula} must have one value for each row of {.arg data}.",
       x = "{.arg data} has {n_rows} row{?s}, the variables have {found}.",
       i = "Use columns of {.arg data}."
-    ), "panel", call)
+    ), "panel")
   }
   list(
-    outcome = check_outcome(outcome, code_label(formula[[2L]], "outcome"), call),
-    treated = check_treated(treated, code_label(formula[[3L]], "treated"), call)
+    outcome = check_outcome(outcome, code_label(formula[[2L]], "outcome")),
+    treated = check_treated(treated, code_label(formula[[3L]], "treated"))
   )
 }
 
@@ -133,20 +133,20 @@ evaluate_frame <- function(formula, data) {
 #'
 #' A column by itself is taken as it is, and the index columns are public.
 #' @noRd
-check_indicator <- function(formula, index, call) {
+check_indicator <- function(formula, index) {
   shared <- setdiff(intersect(all.vars(formula[[2L]]), all.vars(formula[[3L]])), index)
   if (length(shared) > 0L && is.call(formula[[3L]])) {
     abort(c(
       "The treatment indicator must not be computed from the outcome: it is public.",
       x = "Both sides of {.arg formula} name {.code {shared}}.",
       i = "Use a column that says who was treated and when."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
 #' Say why a formula could not be evaluated, naming what the formula names and nothing else
 #' @noRd
-abort_evaluation <- function(formula, data, call) {
+abort_evaluation <- function(formula, data) {
   environment <- environment(formula)
   is_value <- function(name) {
     tryCatch(!is.function(get(name, envir = environment)), error = function(e) FALSE)
@@ -161,19 +161,19 @@ abort_evaluation <- function(formula, data, call) {
       "{.arg formula} names {length(variables)} unknown variable{?s}: {.code {variables}}.",
       x = "{cli::qty(length(variables))}{?It is/They are} not in {.arg data}.",
       i = "Check the spelling against the column names of {.arg data}."
-    ), "panel", call)
+    ), "panel")
   }
   if (length(functions) > 0L) {
     abort(c(
       "{.arg formula} calls {length(functions)} unknown function{?s}: {.code {functions}}.",
       i = "Load the package, or add the result to {.arg data} as a column."
-    ), "panel", call)
+    ), "panel")
   }
   abort(c(
     "{.arg formula} could not be evaluated with {.arg data}.",
     x = "Each side must be a vector with one value for each row of {.arg data}.",
     i = "Compute the outcome and the treatment indicator first and add them as columns."
-  ), "panel", call)
+  ), "panel")
 }
 
 #' Check the type of an outcome
@@ -181,8 +181,8 @@ abort_evaluation <- function(formula, data, call) {
 #' @param label (`string`)\cr what the user wrote there.
 #' @return `outcome` as doubles without attributes; TRUE is 1.
 #' @noRd
-check_outcome <- function(outcome, label, call = NULL) {
-  check_one_column(outcome, "outcome", label, call)
+check_outcome <- function(outcome, label) {
+  check_one_column(outcome, "outcome", label)
   dim(outcome) <- NULL
   if (!cell_kind(outcome) %in% c("number", "flag")) {
     codes <- is.factor(outcome) || is.character(outcome)
@@ -195,21 +195,21 @@ check_outcome <- function(outcome, label, call = NULL) {
       } else {
         "Convert the column with {.code as.numeric()}."
       }
-    ), "panel", call)
+    ), "panel")
   }
   cell_numbers(outcome)
 }
 
 #' Check that a side of the formula is a vector or a matrix of one column
 #' @noRd
-check_one_column <- function(x, what, label, call = NULL) {
+check_one_column <- function(x, what, label) {
   columns <- NCOL(x)
   if (columns != 1L) {
     abort(c(
       "The {what} must be one column.",
       x = "{.code {label}} has {columns} columns.",
       i = "Fit each column on its own."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
@@ -219,8 +219,8 @@ check_one_column <- function(x, what, label, call = NULL) {
 #' @param label (`string`)\cr what the user wrote there.
 #' @return The rows (`integer`) where it is 1.
 #' @noRd
-check_treated <- function(treated, label, call = NULL) {
-  check_one_column(treated, "treatment indicator", label, call)
+check_treated <- function(treated, label) {
+  check_one_column(treated, "treatment indicator", label)
   missing <- anyNA(treated)
   kind <- class(treated)[[1L]]
   rows <- integer()
@@ -246,7 +246,7 @@ check_treated <- function(treated, label, call = NULL) {
         "Use 0/1 numbers, FALSE/TRUE, or a factor of these; 1 only for the treated units in",
         "post-treatment periods."
       )
-    ), "panel", call)
+    ), "panel")
   }
   rows
 }

@@ -23,9 +23,8 @@
 #' )
 #' roster
 #' @export
-dp_roster <- function(unit, from, periods) {
-  call <- public_call("dp_roster")
-  fail <- function(...) abort(c(...), "roster", call)
+dp_roster <- function(unit, from, periods) door("dp_roster", {
+  fail <- function(...) abort(c(...), "roster")
   unit <- roster_column(unit)
   from <- roster_column(from)
   periods <- roster_column(periods)
@@ -46,7 +45,7 @@ dp_roster <- function(unit, from, periods) {
     fail("{.arg from} must hold periods of the panel, or {.code NA} for donors.")
   }
   structure(list(unit = unit, from = from, periods = periods), class = "dp_roster")
-}
+})
 
 #' A column of a roster as values that can be matched, or `NULL`
 #' @noRd
@@ -71,8 +70,8 @@ print.dp_roster <- function(x, ...) {
 
 #' Check `na` and `roster`, which belong together
 #' @noRd
-check_gaps <- function(na, roster, call) {
-  na <- check_choice(na, c("error", "interpolate"), call = call)
+check_gaps <- function(na, roster) {
+  na <- check_choice(na, c("error", "interpolate"))
   if (na == "interpolate" && !inherits(roster, "dp_roster")) {
     abort(c(
       "{.code na = \"interpolate\"} needs a {.arg roster} from {.fn dp_roster}.",
@@ -80,13 +79,13 @@ check_gaps <- function(na, roster, call) {
         "Units, roles, dates and periods are published, so with gaps they must be declared and",
         "not found in the data."
       )
-    ), "roster", call)
+    ), "roster")
   }
   if (na == "error" && !is.null(roster)) {
     abort(c(
       "{.arg roster} goes with {.code na = \"interpolate\"}.",
       i = "Without gaps the data themselves say who is in the panel."
-    ), "roster", call)
+    ), "roster")
   }
   na
 }
@@ -95,25 +94,25 @@ check_gaps <- function(na, roster, call) {
 #' @param na (`string`)\cr from [check_gaps()].
 #' @param ... of both.
 #' @noRd
-panel_with_gaps <- function(formula, data, index, na, roster, bounds, call, ...) {
+panel_with_gaps <- function(formula, data, index, na, roster, bounds, ...) {
   if (na == "interpolate") {
-    check_given(missing(data), "data", "a data frame in long format", call)
-    return(panel_of_roster(data, formula, index, roster, bounds, call, ...))
+    check_given(missing(data), "data", "a data frame in long format")
+    return(panel_of_roster(data, formula, index, roster, bounds, ...))
   }
-  panel_from_formula(formula, data, index, call, ...)
+  panel_from_formula(formula, data, index, ...)
 }
 
 #' The panel of a roster, from long data here or elsewhere
 #' @param ... of [panel_from_roster()].
 #' @noRd
-panel_of_roster <- function(data, formula, index, roster, bounds, call, ...) {
+panel_of_roster <- function(data, formula, index, roster, bounds, ...) {
   UseMethod("panel_of_roster")
 }
 
 #' @noRd
 #' @exportS3Method
-panel_of_roster.default <- function(data, formula, index, roster, bounds, call, ...) {
-  panel_from_roster(formula, data, index, roster, bounds, call, ...)
+panel_of_roster.default <- function(data, formula, index, roster, bounds, ...) {
+  panel_from_roster(formula, data, index, roster, bounds, ...)
 }
 
 #' Build a panel with gaps from long data and a roster
@@ -124,17 +123,17 @@ panel_of_roster.default <- function(data, formula, index, roster, bounds, call, 
 #' @param bounds (`numeric(2)`, `matrix` or `NULL`)\cr of the outcome.
 #' @return As [panel_from_formula()].
 #' @noRd
-panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
+panel_from_roster <- function(formula, data, index, roster, bounds,
                               keep_names = FALSE, private = TRUE, covariates = NULL,
                               hide = FALSE, ask = NULL, quiet = hide) {
-  check_given(missing(data), "data", "a data frame in long format", call)
-  check_given(missing(index), "index", "the columns of unit and time", call)
-  n_rows <- check_long_data(data, call)
-  formula <- check_panel_formula(formula, call)
-  index <- check_index(index, data, call)
-  treatment <- roster_treatment(roster, call, quiet, ask)
-  outcome <- roster_outcome(formula, data, n_rows, private, call)
-  place <- function(column, values) match(data_column(data, column, values, call), values)
+  check_given(missing(data), "data", "a data frame in long format")
+  check_given(missing(index), "index", "the columns of unit and time")
+  n_rows <- check_long_data(data)
+  formula <- check_panel_formula(formula)
+  index <- check_index(index, data)
+  treatment <- roster_treatment(roster, quiet, ask)
+  outcome <- roster_outcome(formula, data, n_rows, private)
+  place <- function(column, values) match(data_column(data, column, values), values)
   unit <- place(index[[1L]], roster$unit)
   time <- place(index[[2L]], roster$periods)
   known <- which(!is.na(unit) & !is.na(time))
@@ -142,9 +141,9 @@ panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
   periods <- length(roster$periods)
   rows <- matrix(NA_real_, length(roster$unit), periods)
   rows[cbind(unit[known], time[known])] <- outcome[known]
-  rows <- fill_rows(rows, treatment, row_middle(bounds, periods, private, call))
+  rows <- fill_rows(rows, treatment, row_middle(bounds, periods, private))
   label <- code_label(formula[[2L]], "outcome")
-  check_filled(rows, label, call)
+  check_filled(rows, label)
   target <- rows[treatment$units, , drop = FALSE]
   rownames(target) <- unit_labels(roster$unit[treatment$units])
   panel <- new_panel_design(
@@ -157,7 +156,7 @@ panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
     found <- covariates_of_units(
       lapply(as.list(data)[intersect(names(covariates), names(data))], `[`, known), covariates,
       codes(unit, roster$unit), codes(time, roster$periods), treatment,
-      if (!hide) treatment$units, private, TRUE, call
+      if (!hide) treatment$units, private, TRUE
     )
     panel$covariates <- split_units(found, treatment$units)
   }
@@ -166,7 +165,7 @@ panel_from_roster <- function(formula, data, index, roster, bounds, call = NULL,
 
 #' A column of units or periods, of the roster's type
 #' @noRd
-data_column <- function(data, name, declared, call) {
+data_column <- function(data, name, declared) {
   x <- roster_column(index_column(data, name))
   if (is.null(x) || is.character(x) != is.character(declared) ||
         !identical(class(x)[is.object(x)], class(declared)[is.object(declared)])) {
@@ -174,7 +173,7 @@ data_column <- function(data, name, declared, call) {
       "The roster must name units and periods as {.arg data} does.",
       x = "{.code {name}} is of class {class(index_column(data, name))[[1L]]}.",
       i = "Give {.fn dp_roster} values of the same class."
-    ), "roster", call)
+    ), "roster")
   }
   x
 }
@@ -182,42 +181,42 @@ data_column <- function(data, name, declared, call) {
 #' Who is treated and from when, as declared
 #' @return As [find_treatment()].
 #' @noRd
-roster_treatment <- function(roster, call, hide = FALSE, ask = NULL) {
+roster_treatment <- function(roster, hide = FALSE, ask = NULL) {
   units <- which(!is.na(roster$from))
   if (!length(units)) {
-    abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster", call)
+    abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster")
   }
   if (!is.null(ask)) ask(length(units))
   check_donor_count(
-    length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors.", call
+    length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors."
   )
   first <- match(roster$from[units], roster$periods)
   if (length(unique(first)) > 1L) {
     labels <- if (hide) rep("a treated unit", length(units)) else unit_labels(roster$unit[units])
-    adopted <- check_adopted(first - 1L, labels, roster$periods, call, hide)
+    adopted <- check_adopted(first - 1L, labels, roster$periods, hide)
     return(list(units = units, T0 = min(adopted), adopted = adopted))
   }
   if (first[[1L]] < 3L) {
-    abort("Two periods at least must come before the treatment.", "roster", call)
+    abort("Two periods at least must come before the treatment.", "roster")
   }
   list(units = units, T0 = first[[1L]] - 1L)
 }
 
 #' The outcome of long data, row by row where anything is private; what is not finite is a gap
 #' @noRd
-roster_outcome <- function(formula, data, n_rows, private, call) {
+roster_outcome <- function(formula, data, n_rows, private) {
   outcome <- if (private) {
-    evaluate_rowwise(formula[[2L]], environment(formula), data, call)
+    evaluate_rowwise(formula[[2L]], environment(formula), data)
   } else {
     evaluate_frame(formula[-3L], data)[[1L]]
   }
-  if (is.null(outcome)) abort_evaluation(formula, data, call)
-  outcome <- check_outcome(outcome, code_label(formula[[2L]], "outcome"), call)
+  if (is.null(outcome)) abort_evaluation(formula, data)
+  outcome <- check_outcome(outcome, code_label(formula[[2L]], "outcome"))
   if (length(outcome) != n_rows) {
     abort(c(
       "The outcome must have one value for each row of {.arg data}.",
       x = "{.arg data} has {n_rows} row{?s}, the outcome has {length(outcome)}."
-    ), "panel", call)
+    ), "panel")
   }
   outcome[!is.finite(outcome)] <- NA
   as.double(outcome)
@@ -225,15 +224,15 @@ roster_outcome <- function(formula, data, n_rows, private, call) {
 
 #' The middle of the bounds by period; without privacy and bounds there is none
 #' @noRd
-row_middle <- function(bounds, periods, private, call) {
+row_middle <- function(bounds, periods, private) {
   if (!is.null(bounds)) {
-    return(new_bounds(bounds, periods, call)$centre)
+    return(new_bounds(bounds, periods)$centre)
   }
   if (private) {
     abort(c(
       "{.arg bounds} is required when {.arg epsilon} is finite.",
       i = "Give public limits on the outcome, {.code bounds = c(lower, upper)}."
-    ), "bounds", call)
+    ), "bounds")
   }
   rep(NA_real_, periods)
 }
@@ -296,11 +295,11 @@ interpolate_rows <- function(rows, T0, middle) {
 
 #' Without bounds a row with nothing before the treatment cannot be filled. NOT PRIVATE.
 #' @noRd
-check_filled <- function(rows, label, call) {
+check_filled <- function(rows, label) {
   if (!all_finite_cpp(rows)) {
     abort(c(
       "Somebody has no value of {.code {label}} before the treatment.",
       i = "Give {.arg bounds}, whose middle stands for them, or leave them out of the roster."
-    ), "panel", call)
+    ), "panel")
   }
 }

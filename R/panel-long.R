@@ -28,32 +28,32 @@
 #'   neither who nor where nor how often; that every unit has one finite value a period is public.
 #'   Treated units are named, with the period where it is theirs, unless `quiet`.
 #' @noRd
-panel_from_formula <- function(formula, data, index, call = NULL, keep_names = FALSE,
+panel_from_formula <- function(formula, data, index, keep_names = FALSE,
                                private = TRUE, hide = FALSE, covariates = NULL, ask = NULL,
                                quiet = hide) {
-  check_given(missing(data), "data", "a data frame in long format", call)
+  check_given(missing(data), "data", "a data frame in long format")
   if (inherits(data, "dp_source")) {
-    if (!missing(index)) abort_index_given(call)
-    return(panel_from_long(data, formula, private, call, hide, covariates, ask, quiet))
+    if (!missing(index)) abort_index_given()
+    return(panel_from_long(data, formula, private, hide, covariates, ask, quiet))
   }
-  check_given(missing(index), "index", "the columns of unit and time", call)
-  n_rows <- check_long_data(data, call)
-  formula <- check_panel_formula(formula, call)
-  index <- check_index(index, data, call)
-  keep_names <- check_flag(keep_names, call = call)
-  units <- code_index(index_column(data, index[[1L]]), index[[1L]], call)
-  times <- code_index(index_column(data, index[[2L]]), index[[2L]], call)
-  variables <- evaluate_formula(formula, data, n_rows, index, private, call)
+  check_given(missing(index), "index", "the columns of unit and time")
+  n_rows <- check_long_data(data)
+  formula <- check_panel_formula(formula)
+  index <- check_index(index, data)
+  keep_names <- check_flag(keep_names)
+  units <- code_index(index_column(data, index[[1L]]), index[[1L]])
+  times <- code_index(index_column(data, index[[2L]]), index[[2L]])
+  variables <- evaluate_formula(formula, data, n_rows, index, private)
 
-  check_units_recur(units, times, call)
+  check_units_recur(units, times)
   treated <- unique(units$code[variables$treated])
   ask <- ask_of_units(ask, treated)
   # Before any message may name a period: the periods might be the donors.
-  check_orientation(units, times, variables$treated, call, ask)
-  if (private) check_two_numbers(units, times, length(units$values) - length(treated), call)
+  check_orientation(units, times, variables$treated, ask)
+  if (private) check_two_numbers(units, times, length(units$values) - length(treated))
   shown <- if (!hide) treated
-  cells <- match_cells(units, times, shown %||% integer(), call, quiet, ask)
-  treatment <- find_treatment(units, times, variables$treated, call, quiet, ask)
+  cells <- match_cells(units, times, shown %||% integer(), quiet, ask)
+  treatment <- find_treatment(units, times, variables$treated, quiet, ask)
   # Column-major, so that a whole row of the panel is one unit.
   outcome <- numeric(n_rows)
   outcome[cells] <- variables$outcome
@@ -61,11 +61,11 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   target <- outcome[treatment$units, , drop = FALSE]
   rownames(target) <- unit_labels(units$values[treatment$units])
   donors <- outcome[-treatment$units, , drop = FALSE]
-  warn_calendar_gap(times$values, times$name, call)
+  warn_calendar_gap(times$values, times$name)
 
   label <- code_label(formula[[2L]], "outcome")
-  check_finite_target(target, times$values, label, call, quiet, ask)
-  check_donors_finite(donors, label, call)
+  check_finite_target(target, times$values, label, quiet, ask)
+  check_donors_finite(donors, label)
   panel <- new_panel_design(
     donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
     layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
@@ -73,7 +73,7 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
   )
   if (length(covariates)) {
     found <- covariates_of_units(
-      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE, call
+      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE
     )
     panel$covariates <- split_units(found, treatment$units)
   }
@@ -86,35 +86,34 @@ panel_from_formula <- function(formula, data, index, call = NULL, keep_names = F
 #' @param hide (`flag`)\cr are the treated to be protected? Then no message and no statement names
 #'   them.
 #' @noRd
-panel_from_long <- function(data, formula, private, call, hide = FALSE, covariates = NULL,
+panel_from_long <- function(data, formula, private, hide = FALSE, covariates = NULL,
                             ask = NULL, quiet = hide) {
   UseMethod("panel_from_long")
 }
 
-abort_index_given <- function(call) {
-  abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument",
-    call)
+abort_index_given <- function() {
+  abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument")
 }
 
 #' Check that long data are a data frame with rows
 #' @return Their number of rows (`integer`).
 #' @noRd
-check_long_data <- function(data, call = NULL) {
+check_long_data <- function(data) {
   if (!is.data.frame(data)) {
     abort(c(
       "{.arg data} must be a data frame in long format: one row for each unit and period.",
       x = "It is an object of class {class(data)[[1L]]}.",
       i = "Convert it with {.code as.data.frame()}, or give a matrix of donors."
-    ), "panel", call)
+    ), "panel")
   }
-  check_whole_columns(data, "panel", call)
+  check_whole_columns(data, "panel")
   n_rows <- .row_names_info(data, 2L)
   if (n_rows == 0L) {
     abort(c(
       "{.arg data} must have one row for each unit and period.",
       x = "It has zero rows.",
       i = "Was everything filtered out?"
-    ), "panel", call)
+    ), "panel")
   }
   n_rows
 }
@@ -122,27 +121,27 @@ check_long_data <- function(data, call = NULL) {
 #' Check the names of the index columns
 #' @return `index` without names.
 #' @noRd
-check_index <- function(index, data, call = NULL) {
+check_index <- function(index, data) {
   mend <- "For instance {.code index = c(\"store\", \"week\")}."
   if (!is.character(index) || length(index) != 2L || anyNA(index)) {
     abort(c(
       "{.arg index} must name two columns of {.arg data}: unit and time.",
       x = "It is {describe(index)}.", i = mend
-    ), "panel", call)
+    ), "panel")
   }
   index <- as.vector(index)
   if (index[[1L]] == index[[2L]]) {
     abort(c(
       "{.arg index} must name two different columns of {.arg data}: unit and time.",
       x = "Both are {.code {index[[1L]]}}.", i = mend
-    ), "panel", call)
+    ), "panel")
   }
   unknown <- index[!index %in% c(names(data), names(attr(data, "index")))]
   if (length(unknown) > 0L) {
     abort(c(
       "{.arg index} must name two columns of {.arg data}: unit and time.",
       x = "{.code {unknown}} {?is not a column/are not columns} of {.arg data}.", i = mend
-    ), "panel", call)
+    ), "panel")
   }
   index
 }
@@ -163,7 +162,7 @@ index_column <- function(data, name) {
 #'   `alphabetical` (`flag`, strings and no factor).
 #' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
 #' @noRd
-code_index <- function(x, name, call = NULL) {
+code_index <- function(x, name) {
   ok <- is.factor(x) || (is.null(dim(x)) && (is.character(x) || is_plain_number(x)))
   if (!ok) {
     abort(c(
@@ -174,7 +173,7 @@ code_index <- function(x, name, call = NULL) {
       } else {
         "Convert it, for instance with {.code as.character()} or {.code as.POSIXct()}."
       }
-    ), "panel", call)
+    ), "panel")
   }
   if (is.factor(x)) {
     code <- as.integer(x)
@@ -197,7 +196,7 @@ code_index <- function(x, name, call = NULL) {
       "Every row must say its unit and its period.",
       x = "{.code {name}} is missing or infinite in some row.",
       i = "Complete the column where the data are made: without it nobody knows whose row it is."
-    ), "panel", call)
+    ), "panel")
   }
   list(code = code, values = values, name = name, alphabetical = is.character(x))
 }
@@ -221,7 +220,7 @@ known_attributes <- function(x) {
 #' @inheritParams match_cells
 #' @section Errors: `dpsc_error_panel`; names the unit's column.
 #' @noRd
-check_units_recur <- function(units, times, call = NULL) {
+check_units_recur <- function(units, times) {
   if (length(units$values) == length(units$code) && length(times$values) > 1L) {
     abort(c(
       "{.arg data} must follow the same units over time.",
@@ -230,7 +229,7 @@ check_units_recur <- function(units, times, call = NULL) {
         "Check that {.code {units$name}} tells the units and not the rows apart. Donors may also",
         "be groups that recur, such as regions; then a region is what is protected, not a person."
       )
-    ), "panel", call)
+    ), "panel")
   }
 }
 
@@ -257,7 +256,7 @@ ask_of_units <- function(ask, treated) {
 #' @section Errors: `dpsc_error_panel` for duplicate or absent rows: the kind of problem, and a
 #'   treated unit that has it.
 #' @noRd
-match_cells <- function(units, times, treated, call = NULL, quiet = FALSE, ask = function() NULL) {
+match_cells <- function(units, times, treated, quiet = FALSE, ask = function() NULL) {
   n_units <- length(units$values)
   n_times <- length(times$values)
   n_rows <- length(units$code)
@@ -282,7 +281,7 @@ match_cells <- function(units, times, treated, call = NULL, quiet = FALSE, ask =
       "{.arg data} must have one row for each unit and period.",
       x = "{unit}, which is treated, has several rows in period {period}.",
       i = "Check that {.code {units$name}} tells the units apart."
-    ), "panel", call)
+    ), "panel")
   }
   short <- treated[tabulate(match(units$code[own], treated), length(treated)) < n_times]
   if (length(short) > 0L) {
@@ -293,7 +292,7 @@ match_cells <- function(units, times, treated, call = NULL, quiet = FALSE, ask =
       # Not which period: it may be in the panel because of one donor.
       x = "{unit}, which is treated, has no row in some period of the panel.",
       i = "Complete the treated units, which are public."
-    ), "panel", call)
+    ), "panel")
   }
   if (anyDuplicated(units$code + as.double(n_units) * (times$code - 1L))) {
     abort(c(
@@ -303,11 +302,11 @@ match_cells <- function(units, times, treated, call = NULL, quiet = FALSE, ask =
         "Check that {.code {units$name}} tells the units apart; combine rows of one person by a",
         "rule that looks at that person alone."
       )
-    ), "panel", call)
+    ), "panel")
   }
   abort(c(
     "The panel must be balanced: every unit in every period.",
     x = "Some unit has no row in some period.",
     i = row_by_row_advice
-  ), "panel", call)
+  ), "panel")
 }

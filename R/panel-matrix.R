@@ -16,14 +16,14 @@
 #'   words.
 #' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
 #' @noRd
-panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
-  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
-  check_donor_matrix(donors, call)
+panel_from_matrix <- function(donors, target, T0, times = NULL, hide = FALSE) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(T0), "T0", "the number of periods before the treatment")
+  check_donor_matrix(donors)
   donors <- without_grid(donors)
-  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.", call)
-  design <- design_public(target, T0, times, ncol(donors), call, hide)
-  check_donors_finite(donors, "donors", call)
+  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.")
+  design <- design_public(target, T0, times, ncol(donors), hide)
+  check_donors_finite(donors, "donors")
   panel <- new_panel_design(
     donors, design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "matrix", treated = NULL)
@@ -35,19 +35,19 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, call = NULL, hid
 #' @param n_times (`integer`)\cr number of columns of the donors.
 #' @return A list: `target` (k x T), `T0`, `times`, `adopted` (see [find_treatment()]).
 #' @noRd
-design_public <- function(target, T0, times, n_times, call = NULL, hide = FALSE) {
-  target <- without_grid(check_target(target, n_times, call))
+design_public <- function(target, T0, times, n_times, hide = FALSE) {
+  target <- without_grid(check_target(target, n_times))
   T0 <- if (length(T0) > 1L) {
-    check_each_split(T0, nrow(target), n_times, call)
+    check_each_split(T0, nrow(target), n_times)
   } else {
-    check_count(T0, min = -Inf, call = call)
+    check_count(T0, min = -Inf)
   }
   adopted <- if (length(unique(T0)) > 1L) T0
-  if (is.null(adopted)) check_split(T0[[1L]], n_times, call)
-  times <- check_times(times, n_times, call)
+  if (is.null(adopted)) check_split(T0[[1L]], n_times)
+  times <- check_times(times, n_times)
   labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
-  check_adopted(adopted, labels, times, call)
-  check_finite_target(target, times, "target", call, hide)
+  check_adopted(adopted, labels, times)
+  check_finite_target(target, times, "target", hide)
   list(target = target, T0 = min(T0), times = times, adopted = adopted)
 }
 
@@ -57,7 +57,7 @@ is_plain_table <- function(x) {
   is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
 }
 
-check_donor_matrix <- function(donors, call = NULL) {
+check_donor_matrix <- function(donors) {
   if (!is_plain_table(donors)) {
     kind <- if (is.matrix(donors) && !is.object(donors)) {
       paste("a matrix of type", typeof(donors))
@@ -68,14 +68,14 @@ check_donor_matrix <- function(donors, call = NULL) {
       "{.arg donors} must be a plain numeric matrix: one row a donor, one column a period.",
       x = "It is {kind}.",
       i = "Convert it with {.code as.matrix()} or {.code data.matrix()}."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
 #' Check the target and make it a matrix
 #' @return A double matrix (k x T) with row names.
 #' @noRd
-check_target <- function(target, n_times, call = NULL) {
+check_target <- function(target, n_times) {
   shape <- if (is.null(dim(target))) {
     paste("length", length(target))
   } else {
@@ -99,7 +99,7 @@ check_target <- function(target, n_times, call = NULL) {
         "It is an object of class {class(target)[[1L]]}."
       },
       i = "Give {.arg target} the periods of the donors, in the same order."
-    ), "panel", call)
+    ), "panel")
   }
   labels <- rownames(target)
   k <- if (is.matrix(target)) nrow(target) else 1L
@@ -109,20 +109,20 @@ check_target <- function(target, n_times, call = NULL) {
   matrix(as.double(target), k, n_times, dimnames = list(labels, NULL))
 }
 
-check_split <- function(T0, n_times, call = NULL) {
+check_split <- function(T0, n_times) {
   if (T0 < 2 || T0 >= n_times) {
     abort(c(
       "{.arg T0} must be at least 2 and leave one period at least after it.",
       x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
       i = "{.arg T0} counts the columns before the treatment."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
 #' Check the periods of a matrix
 #' @return Them, with nothing attached but a known class; 1 to T for `NULL`; a factor's labels.
 #' @noRd
-check_times <- function(times, n_times, call = NULL) {
+check_times <- function(times, n_times) {
   if (is.null(times)) {
     return(seq_len(n_times))
   }
@@ -136,7 +136,7 @@ check_times <- function(times, n_times, call = NULL) {
         "It is an object of class {class(times)[[1L]]}."
       },
       i = "Use numbers, dates, date-times ({.cls POSIXct}), strings or a factor."
-    ), "panel", call)
+    ), "panel")
   }
   plain <- if (is.factor(times)) as.integer(times) else as.vector(times)
   finite <- if (is.character(plain)) !is.na(plain) else is.finite(plain)
@@ -155,7 +155,7 @@ check_times <- function(times, n_times, call = NULL) {
         "It goes back at column {i}, to {period_text(times[[i]])}."
       },
       i = "Sort the columns of {.arg donors} and {.arg target} by period."
-    ), "panel", call)
+    ), "panel")
   }
   if (is.factor(times)) {
     return(as.character(times))

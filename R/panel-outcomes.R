@@ -8,7 +8,7 @@
 #'   those of the covariates).
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`.
 #' @noRd
-split_outcomes <- function(formula, bounds, private, call) {
+split_outcomes <- function(formula, bounds, private) {
   several <- inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[2L]]) &&
     (identical(formula[[2L]][[1L]], quote(cbind)) ||
       identical(formula[[2L]][[1L]], quote(base::cbind)))
@@ -16,9 +16,9 @@ split_outcomes <- function(formula, bounds, private, call) {
     return(NULL)
   }
   sides <- as.list(formula[[2L]])[-1L]
-  names <- outcome_names(sides, call)
-  check_named(bounds, formula[[2L]], call)
-  limits <- outcome_bounds(bounds, sides, names, private, call)
+  names <- outcome_names(sides)
+  check_named(bounds, formula[[2L]])
+  limits <- outcome_bounds(bounds, sides, names, private)
   out <- lapply(seq_along(sides), function(k) {
     formula[[2L]] <- sides[[k]]
     list(formula = formula, bounds = limits[[k]], own = names[[k]])
@@ -28,7 +28,7 @@ split_outcomes <- function(formula, bounds, private, call) {
 
 #' Names of outcomes: as given, else as written
 #' @noRd
-outcome_names <- function(sides, call) {
+outcome_names <- function(sides) {
   given <- names(sides) %||% character(length(sides))
   written <- vapply(sides, code_label, "", default = "")
   names <- ifelse(nzchar(given), given, written)
@@ -36,7 +36,7 @@ outcome_names <- function(sides, call) {
     abort(c(
       "Several outcomes are columns, each once: {.code cbind(sales, visits) ~ treated}.",
       i = "Name what is computed: {.code cbind(sales = log(sales), visits)}."
-    ), "panel", call)
+    ), "panel")
   }
   names
 }
@@ -45,7 +45,7 @@ outcome_names <- function(sides, call) {
 #' @param sides,names (`list`, `character`)\cr outcomes as written, and their names.
 #' @return A list, an element an outcome, as [split_bounds()] takes them.
 #' @noRd
-outcome_bounds <- function(bounds, sides, names, private, call) {
+outcome_bounds <- function(bounds, sides, names, private) {
   if (is.null(bounds) && !private) {
     return(vector("list", length(names)))
   }
@@ -60,16 +60,16 @@ outcome_bounds <- function(bounds, sides, names, private, call) {
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
       i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.",
       i = "Of an expression by its text, its columns or its own name: {.code ?dp_bounds}."
-    ), "bounds", call)
+    ), "bounds")
   }
-  check_own_names(sides, names, bounds, call)
+  check_own_names(sides, names, bounds)
   others <- setdiff(names(bounds), unlist(own))
   lapply(own, function(name) bounds[c(name, others)])
 }
 
 #' An outcome must not have the name of a column that it is computed from: whose would limits be?
 #' @noRd
-check_own_names <- function(sides, names, bounds, call) {
+check_own_names <- function(sides, names, bounds) {
   torn <- vapply(seq_along(sides), function(k) {
     is.call(sides[[k]]) && names[[k]] %in% all.vars(sides[[k]]) && names[[k]] %in% names(bounds)
   }, NA)
@@ -82,9 +82,8 @@ check_own_names <- function(sides, names, bounds, call) {
       "{.code {name}} in {.arg bounds} could be the column or the outcome computed from it.",
       i = "Write the outcome without a name, {.code {text}}, and its limits as one of these.",
       i = "Of the variable, before the formula: {.code bounds = list({name} = {limits})}.",
-      i = "Of the expression, by its text: {.code bounds = list(`{text}` = {limits})}.",
-      i = "Nothing was spent."
-    ), "bounds", call)
+      i = "Of the expression, by its text: {.code bounds = list(`{text}` = {limits})}."
+    ), "bounds")
   }
 }
 
@@ -94,31 +93,31 @@ check_own_names <- function(sides, names, bounds, call) {
 #' @param ... of [panel_with_gaps()].
 #' @return A list: `panel`; `bounds`, those of the outcome; `limits`, of its columns.
 #' @noRd
-formula_panel <- function(formula, data, index, na, roster, bounds, call, private, estimator = NULL,
+formula_panel <- function(formula, data, index, na, roster, bounds, private, estimator = NULL,
                           own = NULL, ...) {
   given <- bounds
-  bounds <- named_bounds(bounds, left_side(formula), call, strict = FALSE)
-  predictors <- if (!is.null(estimator)) split_predictors(formula, estimator, call)
-  parts <- if (is.null(predictors)) split_covariates(formula, call) else predictors
+  bounds <- named_bounds(bounds, left_side(formula), strict = FALSE)
+  predictors <- if (!is.null(estimator)) split_predictors(formula, estimator)
+  parts <- if (is.null(predictors)) split_covariates(formula) else predictors
   # Without privacy covariates need no bounds: those of a private call may stay where they are.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
-  limits <- split_bounds(bounds, names, private, call, left_side(parts$formula), own)
-  check_public_indicator(parts$formula, parts$names, private, call)
+  limits <- split_bounds(bounds, names, private, left_side(parts$formula), own)
+  check_public_indicator(parts$formula, parts$names, private)
   outcome <- outcome_limits(
-    parts$formula, limits$outcome, if (!missing(data)) names(data), call, own
+    parts$formula, limits$outcome, if (!missing(data)) names(data), own
   )
   panel <- panel_with_gaps(
-    outcome$formula, data, index, check_gaps(na, roster, call), roster, outcome$limits, call,
+    outcome$formula, data, index, check_gaps(na, roster), roster, outcome$limits,
     private = private, covariates = if (is.null(predictors)) limits$covariates, ...
   )
   # What is wrong with the formula comes first.
-  check_named(given, left_side(formula), call)
+  check_named(given, left_side(formula))
   panel$outcome <- code_label(left_side(parts$formula), "outcome")
   if (isTRUE(estimator %in% regressor_estimators)) {
-    found <- formula_regressors(predictors, data, index, panel, na[[1L]] == "interpolate", call)
+    found <- formula_regressors(predictors, data, index, panel, na[[1L]] == "interpolate")
     panel[c("predictors", "regressors")] <- found[c("predictors", "covariates")]
   } else {
-    panel$predictors <- formula_predictors(predictors, data, index, panel, call)
+    panel$predictors <- formula_predictors(predictors, data, index, panel)
   }
   panel$assumes <- assumptions_of(data)
   list(
@@ -132,7 +131,7 @@ formula_panel <- function(formula, data, index, na, roster, bounds, call, privat
 #' One donor's value would make that donor a target.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
-check_public_indicator <- function(formula, covariates, private, call) {
+check_public_indicator <- function(formula, covariates, private) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     return(invisible(NULL))
   }
@@ -141,7 +140,7 @@ check_public_indicator <- function(formula, covariates, private, call) {
     abort(c(
       "The treatment indicator must not be computed from a covariate: it is public.",
       x = "{.code {shared}} is a covariate, which is private.",
-      i = "Use a column that says who was treated and when. Nothing was spent."
-    ), "panel", call)
+      i = "Use a column that says who was treated and when."
+    ), "panel")
   }
 }

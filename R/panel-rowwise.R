@@ -14,7 +14,7 @@
 #' @return The outcome as it comes (PRIVATE), or `NULL` if its evaluation failed.
 #' @section Errors: `dpsc_error_panel` for code that may mix rows.
 #' @noRd
-evaluate_rowwise <- function(code, environment, data, call = NULL) {
+evaluate_rowwise <- function(code, environment, data) {
   code <- with_dates(unqualified(code), data)
   problem <- rowwise_problem(code, environment, data)
   if (!is.null(problem)) {
@@ -32,9 +32,9 @@ evaluate_rowwise <- function(code, environment, data, call = NULL) {
         "Anything else: add it to {.arg data} as a column. The guarantee then does not cover how",
         "it was computed; see {.code ?preparing_data}."
       )
-    ), "panel", call)
+    ), "panel")
   }
-  check_text_compared(code, call)
+  check_text_compared(code)
   if (is.symbol(code) && as.character(code) %in% names(data)) {
     return(outcome_column(.subset2(data, as.character(code))))
   }

@@ -9,13 +9,13 @@
 #' @inheritParams find_treatment
 #' @section Errors: `dpsc_error_panel`; names the columns only. Who is protected is asked before.
 #' @noRd
-check_orientation <- function(units, times, rows, call = NULL, ask = function() NULL) {
+check_orientation <- function(units, times, rows, ask = function() NULL) {
   if (length(rows) == 0L) {
     abort(c(
       "One unit at least must be treated.",
       x = "The treatment indicator is 0 in every row.",
       i = "Set it to 1 for the treated unit from the first treated period on."
-    ), "panel", call)
+    ), "panel")
   }
   is_date <- function(x) inherits(x, c("Date", "POSIXct", "yearmon", "yearqtr"))
   by_type <- is_date(units$values) && !is_date(times$values)
@@ -50,7 +50,7 @@ check_orientation <- function(units, times, rows, call = NULL, ask = function() 
           "{.code {times$name}} as numbers, dates or a factor."
         )
       }
-    ), "panel", call)
+    ), "panel")
   }
 }
 
@@ -61,7 +61,7 @@ check_orientation <- function(units, times, rows, call = NULL, ask = function() 
 #' @param n (`count`)\cr number of donors.
 #' @section Errors: `dpsc_error_index`; names the columns only.
 #' @noRd
-check_two_numbers <- function(units, times, n, call = NULL) {
+check_two_numbers <- function(units, times, n) {
   numbers <- is.numeric(units$values) && is.numeric(times$values)
   if (numbers && n < length(times$values)) {
     abort(c(
@@ -70,8 +70,8 @@ check_two_numbers <- function(units, times, n, call = NULL) {
         "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; both",
         "are numbers. The other way round, donors' names would be periods, which are public."
       ),
-      i = "If the order is right, turn {.code {units$name}} into strings. Nothing was spent."
-    ), "index", call)
+      i = "If the order is right, turn {.code {units$name}} into strings."
+    ), "index")
   }
 }
 
@@ -92,14 +92,14 @@ is_tail <- function(codes, n) {
 #' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
 #'   design.
 #' @noRd
-find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
+find_treatment <- function(units, times, rows, hide = FALSE,
                            ask = function() NULL) {
   n_times <- length(times$values)
   unit <- units$code[rows]
   treated <- sort(unique(unit))
   check_donor_count(
     length(units$values) - length(treated),
-    "The indicator is 1 only for treated units in post-treatment periods, not for every unit.", call
+    "The indicator is 1 only for treated units in post-treatment periods, not for every unit."
   )
   unit <- match(unit, treated)
   period <- times$code[rows]
@@ -131,11 +131,11 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
       i = if (times$alphabetical) {
         "Periods that are strings are sorted alphabetically: use numbers, dates or a factor."
       }
-    ), "panel", call)
+    ), "panel")
   }
   if (min(first) < 3L) ask()
   if (length(unique(first)) > 1L) {
-    adopted <- check_adopted(unname(first) - 1L, labels, times$values, call, hide)
+    adopted <- check_adopted(unname(first) - 1L, labels, times$values, hide)
     return(list(units = treated, T0 = min(adopted), adopted = adopted))
   }
   T0 <- first[[1L]] - 1L
@@ -158,7 +158,7 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
       } else {
         "Add earlier periods."
       }
-    ), "panel", call)
+    ), "panel")
   }
   list(units = treated, T0 = T0)
 }
@@ -166,7 +166,7 @@ find_treatment <- function(units, times, rows, call = NULL, hide = FALSE,
 #' Check the number of people whose mean each target is
 #' @return A vector of length `k`.
 #' @noRd
-check_size <- function(size, k, call) {
+check_size <- function(size, k) {
   if (is.null(size)) {
     return(rep(1, k))
   }
@@ -177,7 +177,7 @@ check_size <- function(size, k, call) {
       "{.arg size} must be the number of people whose mean the target is.",
       x = "It is {describe(size)}.",
       i = if (k > 1L) "Give one whole number for all {k} treated units, or one for each."
-    ), "argument", call)
+    ), "argument")
   }
   rep_len(as.double(size), k)
 }

@@ -44,9 +44,9 @@ new_panel_design <- function(donors, target, times, T0, outcome, unit, time, lay
 #' @param arg,meaning (`string`)\cr its name and what it is.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-check_given <- function(missing, arg, meaning, call = NULL) {
+check_given <- function(missing, arg, meaning) {
   if (missing) {
-    abort(c("{.arg {arg}} is required: {meaning}."), "argument", call)
+    abort(c("{.arg {arg}} is required: {meaning}."), "argument")
   }
 }
 
@@ -54,19 +54,19 @@ check_given <- function(missing, arg, meaning, call = NULL) {
 #' @param n (`integer`)\cr number of donors.
 #' @param mend (`string`)\cr what to look at.
 #' @noRd
-check_donor_count <- function(n, mend, call = NULL) {
+check_donor_count <- function(n, mend) {
   if (n == 0L) {
     abort(c(
       "There must be donors: units that are never treated.",
       x = "There are none.", i = mend
-    ), "panel", call)
+    ), "panel")
   }
   if (n == 1L) {
     abort(c(
       "Two donors at least are needed: units that are never treated.",
       x = "There is only one.",
       i = "With one donor the synthetic control is that donor's own row. Add donors."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
@@ -77,13 +77,13 @@ check_donor_count <- function(n, mend, call = NULL) {
 #' @param donors (`matrix`, n x T)\cr PRIVATE.
 #' @param label (`string`)\cr the outcome as the user wrote it.
 #' @noRd
-check_donors_finite <- function(donors, label, call = NULL) {
+check_donors_finite <- function(donors, label) {
   if (!all_finite_cpp(donors)) {
     abort(c(
       "The outcome must be finite for every donor in every period.",
       x = "{.code {label}} is missing or not finite for some donor.",
       i = row_by_row_advice
-    ), "panel", call)
+    ), "panel")
   }
 }
 
@@ -100,11 +100,11 @@ row_by_row_advice <- paste(
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
 #' @noRd
-check_finite_target <- function(target, times, label, call = NULL, hide = FALSE,
+check_finite_target <- function(target, times, label, hide = FALSE,
                                 ask = function() NULL) {
   if (!all_finite_cpp(target)) ask()
   if (hide) {
-    return(check_treated_finite(target, label, call))
+    return(check_treated_finite(target, label))
   }
   bad <- which(!is.finite(target), arr.ind = TRUE)
   count <- nrow(bad)
@@ -118,19 +118,19 @@ check_finite_target <- function(target, times, label, call = NULL, hide = FALSE,
         "({count} such value{?s})."
       ),
       i = "Complete the values, or drop the periods."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
 #' The same where the treated are protected: say nothing but that some are not
 #' @noRd
-check_treated_finite <- function(target, label, call = NULL) {
+check_treated_finite <- function(target, label) {
   if (!all_finite_cpp(target)) {
     abort(c(
       "The outcome must be finite for every treated person in every period.",
       x = "{.code {label}} is missing or not finite for some of them.",
       i = row_by_row_advice
-    ), "panel", call)
+    ), "panel")
   }
 }
 

@@ -61,35 +61,35 @@
 paper_rmse_bound <- function(method = c("output", "objective"), n, T0, T1, lambda, epsilon1,
                              epsilon2, delta = 0, form = c("corrected", "published"),
                              signal_norm = sqrt(n * T1), noise_sd = 0, largest_weight = 1,
-                             weights_error = NULL, noise_max = 1, xi = 0.5, curvature = NULL) {
-  call <- public_call("paper_rmse_bound")
-  method <- check_choice(method, c("output", "objective"), call = call)
-  form <- check_choice(form, c("corrected", "published"), call = call)
-  n <- check_count(n, 1, call = call)
-  T0 <- check_count(T0, 1, call = call)
-  T1 <- check_count(T1, 1, call = call)
-  lambda <- check_number(lambda, 0, open = "min", call = call)
-  epsilon1 <- check_number(epsilon1, 0, open = "min", call = call)
-  epsilon2 <- check_number(epsilon2, 0, open = "min", call = call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
+                             weights_error = NULL, noise_max = 1, xi = 0.5,
+                             curvature = NULL) door("paper_rmse_bound", {
+  method <- check_choice(method, c("output", "objective"))
+  form <- check_choice(form, c("corrected", "published"))
+  n <- check_count(n, 1)
+  T0 <- check_count(T0, 1)
+  T1 <- check_count(T1, 1)
+  lambda <- check_number(lambda, 0, open = "min")
+  epsilon1 <- check_number(epsilon1, 0, open = "min")
+  epsilon2 <- check_number(epsilon2, 0, open = "min")
+  delta <- check_number(delta, 0, 1, open = "max")
   if (method == "output" && delta > 0) {
     abort(c(
       "The published output perturbation has {.code delta = 0}.",
       x = "{.arg delta} is {delta}."
-    ), "argument", call)
+    ), "argument")
   }
-  signal_norm <- check_number(signal_norm, 0, call = call)
-  noise_sd <- check_number(noise_sd, 0, call = call)
-  largest_weight <- check_number(largest_weight, 0, call = call)
-  if (!is.null(curvature)) curvature <- check_number(curvature, 0, open = "min", call = call)
+  signal_norm <- check_number(signal_norm, 0)
+  noise_sd <- check_number(noise_sd, 0)
+  largest_weight <- check_number(largest_weight, 0)
+  if (!is.null(curvature)) curvature <- check_number(curvature, 0, open = "min")
   corrected <- form == "corrected"
   weights_error <- if (is.null(weights_error)) {
     lemma_5_6(
-      n, T0, lambda, noise_sd, check_number(noise_max, 0, call = call),
-      check_number(xi, 0, 1, open = c("min", "max"), call = call), corrected
+      n, T0, lambda, noise_sd, check_number(noise_max, 0),
+      check_number(xi, 0, 1, open = c("min", "max")), corrected
     )
   } else {
-    check_number(weights_error, 0, call = call)
+    check_number(weights_error, 0)
   }
   moved <- if (method == "output") {
     (if (corrected) n else 1) * published_ridge_sensitivity(n, T0, lambda) / epsilon1
@@ -99,7 +99,7 @@ paper_rmse_bound <- function(method = c("output", "objective"), n, T0, T1, lambd
   outcomes_noise <- (if (corrected) 2 * n * T1 else sqrt(2)) / epsilon2
   signal_norm / sqrt(T1) * (weights_error + moved) +
     (sqrt(n) * noise_sd + outcomes_noise) * (sqrt(n) * largest_weight + moved)
-}
+})
 
 #' Lemma 5.6: bound on the ridge's own error
 #' @noRd

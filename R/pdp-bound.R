@@ -27,8 +27,8 @@
 #' )
 #' pdp_bound(release, norm = c(0, 0.5, 1))
 #' @export
-pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = NULL) {
-  call <- public_call("pdp_bound")
+pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
+                      delta = NULL) door("pdp_bound", {
   if (inherits(release, "dp_synth")) release <- release$release
   if (!inherits(release, "dp_release") || !gives_moments(release$method)) {
     abort(c(
@@ -37,38 +37,38 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL, delta = N
         "Losses of the other methods depend on all donors' rows: no bound on them that is finer",
         "than the guarantee can be published."
       )
-    ), "argument", call)
+    ), "argument")
   }
-  check_private_release(release, call)
+  check_private_release(release)
   if (is_growing(release)) {
-    abort("A release that grows has no bound finer than its guarantee.", "argument", call)
+    abort("A release that grows has no bound finer than its guarantee.", "argument")
   }
   delta <- if (is.null(delta)) {
     release$privacy$delta
   } else {
-    check_number(delta, 0, 1, open = "max", call = call)
+    check_number(delta, 0, 1, open = "max")
   }
-  rounds <- gram_rounds(release, call)
+  rounds <- gram_rounds(release)
   if (!is.null(release$panel$treated)) {
     rounds <- account_rounds(release)$donors$rounds
     release <- account_release(release, "donors")
   }
   rounds <- if (is.null(row)) {
-    rounds_at_norm(rounds, norm, call)
+    rounds_at_norm(rounds, norm)
   } else {
-    rounds_at_row(release, rounds, row, call)
+    rounds_at_row(release, rounds, row)
   }
   share <- lapply(rounds, function(round) sqrt(round$squared) / round$clipped)
   loss <- gram_losses(rounds, release, delta)
   names(share) <- paste0("norm", seq_along(share))
   data.frame(share, removal = loss$removal, replacement = loss$replacement)
-}
+})
 
-rounds_at_norm <- function(rounds, norm, call) {
+rounds_at_norm <- function(rounds, norm) {
   if (!is.numeric(norm) || length(norm) == 0L || anyNA(norm) || any(norm < 0)) {
     abort(c(
       "{.arg norm} must be numbers, at least 0.", x = "It is {describe(norm)}."
-    ), "argument", call)
+    ), "argument")
   }
   lapply(rounds, function(round) {
     length <- pmin(norm, 1) * round$clipped
@@ -77,14 +77,14 @@ rounds_at_norm <- function(rounds, norm, call) {
   })
 }
 
-rounds_at_row <- function(release, rounds, row, call) {
+rounds_at_row <- function(release, rounds, row) {
   periods <- release$panel$T0 + release$panel$T1
   if (is.numeric(row) && is.null(dim(row))) row <- matrix(row, 1L)
   if (!is.matrix(row) || !is.numeric(row) || ncol(row) != periods || !all(is.finite(row))) {
     abort(c(
       "{.arg row} must hold finite numbers, one for each of the {periods} periods.",
       i = "In outcome units, as in the panel that was released."
-    ), "argument", call)
+    ), "argument")
   }
   scale <- release_scale(release)
   lapply(rounds, function(round) {

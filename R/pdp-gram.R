@@ -17,13 +17,13 @@ discrete_margin <- 1 + 1e-12
 
 #' The rounds of a release
 #' @noRd
-gram_rounds <- function(release, call) {
+gram_rounds <- function(release) {
   rounds <- release$statistics$rounds
   if (is.null(rounds)) {
     abort(c(
       "This release does not hold the radii that its donors' losses depend on.",
       i = "It was made by an older version of the package."
-    ), "argument", call)
+    ), "argument")
   }
   rounds
 }
@@ -31,9 +31,9 @@ gram_rounds <- function(release, call) {
 #' Losses of a release by method gram
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).
 #' @noRd
-pdp_gram <- function(release, donors, delta, call = NULL) {
+pdp_gram <- function(release, donors, delta) {
   scale <- release_scale(release)
-  rounds <- lapply(gram_rounds(release, call), function(round) {
+  rounds <- lapply(gram_rounds(release), function(round) {
     c(round, gram_contributions(round, donors, scale))
   })
   gram_losses(rounds, release, delta)

@@ -42,12 +42,12 @@ bisect <- function(f, high, level) {
   high
 }
 
-check_private_release <- function(release, call) {
+check_private_release <- function(release) {
   if (!release$privacy$private) {
     abort(c(
       "This release is NOT PRIVATE: no noise was added, every donor's loss is infinite.",
       i = "Release with a finite {.arg epsilon}."
-    ), "argument", call)
+    ), "argument")
   }
 }
 

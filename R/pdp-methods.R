@@ -41,18 +41,17 @@ print.dp_pdp <- function(x, ...) {
 #' @rdname print.dp_pdp
 #' @export
 summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5, 0.75, 0.95, 1),
-                           ...) {
-  call <- public_call("summary")
-  check_no_dots(..., call = call)
+                           ...) door("summary", {
+  check_no_dots(...)
   if (!is.numeric(probs) || anyNA(probs) || any(probs < 0 | probs > 1)) {
     abort(c(
       "{.arg probs} must be numbers from 0 to 1.", x = "It is {describe(probs)}."
-    ), "argument", call)
+    ), "argument")
   }
   epsilon <- if (is.null(epsilon)) {
     c(0.1, 0.25, 0.5, 1) * object$worst
   } else {
-    check_number(epsilon, 0, infinite = TRUE, call = call)
+    check_number(epsilon, 0, infinite = TRUE)
   }
   known <- known_losses(object$donors)
   shares <- t(vapply(known, function(kind) {
@@ -65,7 +64,7 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
     shares = matrix(shares, length(known), dimnames = list(known, format(epsilon, trim = TRUE))),
     epsilon = epsilon
   ), class = "summary.dp_pdp")
-}
+})
 
 #' @rdname print.dp_pdp
 #' @export
@@ -140,14 +139,14 @@ print_quantiles <- function(table) {
 
 #' @rdname print.dp_pdp
 #' @export
-plot.dp_pdp <- function(x, ...) {
+plot.dp_pdp <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_pdp(x, ...))
-}
+})
 
 #' @rdname print.dp_pdp
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_pdp <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
+autoplot.dp_pdp <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot privacy losses.")
   kinds <- known_losses(object$donors)
   n <- nrow(object$donors)
@@ -193,7 +192,7 @@ autoplot.dp_pdp <- function(object, ...) {
     ggplot2::theme_minimal(base_size = 11) +
     ggplot2::theme(legend.position = "bottom", plot.title.position = "plot",
       panel.grid.minor = ggplot2::element_blank())
-}
+})
 
 loss_labels <- function(unit) {
   c(

@@ -48,72 +48,70 @@ NULL
 
 #' @rdname pdp_rows
 #' @export
-pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, ...) {
+pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
   if (x$columns$weighted || !is.null(x$release$scores)) {
     abort(c(
       "Losses of single people are not known for this fit.",
       i = "They are for one without {.arg weights} and with {.code vcov = \"const\"}."
-    ), "argument", public_call("pdp"))
+    ), "argument")
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   loss <- lm_row_losses(x, at$table, at$delta)
   new_row_losses(x, loss, at$delta, "moments")
-}
+})
 
 #' @rdname pdp_rows
 #' @export
-pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, ...) {
+pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   rows <- paper_rows_cpp(at$table, x$facts$design)
   loss <- posterior_row_losses(x, rows, at$delta)
   new_row_losses(x, loss, at$delta, x$method)
-}
+})
 
 #' @rdname pdp_rows
 #' @export
-pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) {
+pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
-  call <- public_call("pdp")
   if (isTRUE(x$release$failed) || length(x$public$facts$wishes)) {
     abort(c(
       "Losses of single people are not known for this fit.",
       i = "They are for one that came out, without {.arg penalty} and {.arg constraints}."
-    ), "argument", call)
+    ), "argument")
   }
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration == "published" &&
       x$method == "napp") {
     abort(c(
       "NAPP-ERM as printed has no privacy losses to tell: they are infinite for some rows.",
       i = "{.code calibration = \"tight\"} has."
-    ), "argument", call)
+    ), "argument")
   }
   loss <- glm_mechanisms()[[x$method]]$loss(x, at$table, at$delta)
   new_row_losses(x, loss, at$delta, x$method, x$calibration)
-}
+})
 
 #' @return A list: `table` (PRIVATE), `delta`.
 #' @noRd
 pdp_rows_input <- function(x, data, subset, delta, ...) {
-  call <- public_call("pdp")
-  check_no_dots(..., call = call)
-  check_given(missing(data), "data", "the rows that the fit was made from", call)
+  check_no_dots(...)
+  check_given(missing(data), "data", "the rows that the fit was made from")
   if (!x$privacy$private) {
     abort(c(
       "This fit is NOT PRIVATE: no noise was added, every person's loss is infinite.",
       i = "Fit with a finite {.arg epsilon}."
-    ), "argument", call)
+    ), "argument")
   }
   delta <- if (is.null(delta)) {
     x$privacy$delta
   } else {
-    check_number(delta, 0, 1, open = "max", call = call)
+    check_number(delta, 0, 1, open = "max")
   }
-  table <- leave_out(lm_table(x$columns, data, TRUE, call), subset, data, call)
+  table <- leave_out(lm_table(x$columns, data, TRUE), subset, data)
   if (nrow(table) != x$nobs) {
     abort(c(
       "These cannot be the rows of the fit.",
       x = "It was made from {x$nobs} rows; there are {nrow(table)}."
-    ), "data", call)
+    ), "data")
   }
   list(table = table, delta = delta)
 }

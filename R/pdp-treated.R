@@ -28,7 +28,7 @@ pdp_everyone <- function(release, rows, delta) {
 #' @param adopted (`numeric`)\cr each treated person's number of periods before the treatment.
 #' @return A list of matrices (or, of donors, `dp_chunks`). PRIVATE.
 #' @noRd
-people_by_account <- function(release, donors, treated, adopted, call) {
+people_by_account <- function(release, donors, treated, adopted) {
   dates <- release$statistics$cohorts$T0
   m <- release$panel$treated
   adopted <- if (is.null(dates)) rep(release$panel$T0, NROW(treated)) else adopted
@@ -43,7 +43,7 @@ people_by_account <- function(release, donors, treated, adopted, call) {
         "Give their rows as {.arg target}",
         if (is.null(dates)) "." else "and the periods before each one's treatment as {.arg T0}."
       )
-    ), "panel", call)
+    ), "panel")
   }
   groups <- lapply(seq_along(m), function(g) treated[cohort == g, , drop = FALSE])
   names(groups) <- if (length(m) == 1L) "treated" else cohort_account(seq_along(m))

@@ -68,7 +68,7 @@ vertical_pieces <- function(release, donors) {
 #' Losses of a release by method output
 #' @inheritParams vertical_pieces
 #' @noRd
-pdp_output <- function(release, donors, delta, call = NULL) {
+pdp_output <- function(release, donors, delta) {
   p <- vertical_pieces(release, donors)
   reach <- sum(p$half^2)
   cap <- ridge_sensitivity(
@@ -102,7 +102,7 @@ grid_shift <- function(shift, scale, count) {
 #' Losses of a release by method objective
 #' @inheritParams pdp_output
 #' @noRd
-pdp_objective <- function(release, donors, delta, call = NULL) {
+pdp_objective <- function(release, donors, delta) {
   p <- vertical_pieces(release, donors)
   step <- p$steps[1L, ]
   deviation <- if (step$law == "gaussian") step$scale else sqrt(nrow(p$x) + 1) * step$scale
@@ -131,7 +131,7 @@ pdp_objective <- function(release, donors, delta, call = NULL) {
     abort(c(
       "This release does not hold the cap on the weights, which its donors' losses depend on.",
       i = "It was made by an older version of the package."
-    ), "argument", call)
+    ), "argument")
   }
   cover <- p$steps$epsilon[[2L]]
   bounded <- bounded_terms(p, step$sensitivity)

@@ -77,57 +77,56 @@ pdp <- function(x, ...) {
 
 #' @rdname pdp
 #' @export
-pdp.default <- function(x, ...) {
+pdp.default <- function(x, ...) door("pdp", {
   abort(c(
     "{.arg x} must be a private release or a fit that holds one.", x = "It is {describe(x)}."
-  ), "argument", public_call("pdp"))
-}
+  ), "argument")
+})
 
 #' @rdname pdp
 #' @export
-pdp.dp_synth <- function(x, ...) {
+pdp.dp_synth <- function(x, ...) door("pdp", {
   pdp.dp_release(x$release, ...)
-}
+})
 
 #' @rdname pdp
 #' @export
-pdp.dp_cohorts <- function(x, ...) {
+pdp.dp_cohorts <- function(x, ...) door("pdp", {
   pdp.dp_release(x$release, ...)
-}
+})
 
 #' @rdname pdp
 #' @export
 pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, index = NULL,
-                           delta = NULL, ...) {
-  call <- public_call("pdp")
-  check_no_dots(..., call = call)
-  check_private_release(x, call)
+                           delta = NULL, ...) door("pdp", {
+  check_no_dots(...)
+  check_private_release(x)
   if (is_growing(x)) {
     abort(c(
       "Losses of single people are not known for a release that grows.",
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
-    ), "argument", call)
+    ), "argument")
   }
   if (!is.null(x$panel$covariates)) {
     abort(c(
       "Losses of single people are not known for a release with covariates.",
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
-    ), "argument", call)
+    ), "argument")
   }
   delta <- if (is.null(delta)) {
     x$privacy$delta
   } else {
-    check_number(delta, 0, 1, open = "max", call = call)
+    check_number(delta, 0, 1, open = "max")
   }
-  check_given(missing(donors), "donors", "the panel that was released", call)
+  check_given(missing(donors), "donors", "the panel that was released")
   if (!is.null(x$panel$treated)) {
-    people <- pdp_people(x, donors, target, T0, data, index, call)
+    people <- pdp_people(x, donors, target, T0, data, index)
     return(new_pdp(x, pdp_everyone(x, people, delta), delta, "person"))
   }
-  donors <- pdp_donors(x, donors, target, T0, data, index, call)
-  loss <- mechanisms()[[x$method]]$loss(x, donors, delta, call)
+  donors <- pdp_donors(x, donors, target, T0, data, index)
+  loss <- mechanisms()[[x$method]]$loss(x, donors, delta)
   new_pdp(x, data.frame(donor = seq_len(x$panel$n), loss), delta)
-}
+})
 
 #' @param unit (`string` or `NULL`)\cr whose losses they are, where not donors'.
 #' @noRd
@@ -143,67 +142,66 @@ new_pdp <- function(release, losses, delta, unit = NULL) {
 #' @inheritParams pdp
 #' @return As [people_by_account()]. PRIVATE.
 #' @noRd
-pdp_people <- function(release, donors, target, T0, data, index, call) {
+pdp_people <- function(release, donors, target, T0, data, index) {
   if (inherits(donors, "formula") && !inherits(data, "dp_source")) {
-    panel <- panel_from_formula(donors, data, index, call, hide = TRUE)
+    panel <- panel_from_formula(donors, data, index, hide = TRUE)
     donors <- panel$donors
     target <- panel$target
     T0 <- panel$adopted
   } else {
-    check_given(is.null(target), "target", "the treated people's rows", call)
-    target <- check_target(target, release$panel$T0 + release$panel$T1, call)
+    check_given(is.null(target), "target", "the treated people's rows")
+    target <- check_target(target, release$panel$T0 + release$panel$T1)
   }
-  donors <- pdp_donors(release, donors, NULL, NULL, data, index, call)
-  people_by_account(release, donors, target, T0, call)
+  donors <- pdp_donors(release, donors, NULL, NULL, data, index)
+  people_by_account(release, donors, target, T0)
 }
 
 #' @rdname pdp
 #' @export
-pdp_delta <- function(x, epsilon) {
-  call <- public_call("pdp_delta")
+pdp_delta <- function(x, epsilon) door("pdp_delta", {
   if (!inherits(x, "dp_pdp")) {
-    abort(c("{.arg x} must come from {.fn pdp}.", x = "It is {describe(x)}."), "argument", call)
+    abort(c("{.arg x} must come from {.fn pdp}.", x = "It is {describe(x)}."), "argument")
   }
-  epsilon <- check_number(epsilon, 0, infinite = TRUE, call = call)
+  epsilon <- check_number(epsilon, 0, infinite = TRUE)
   if (anyNA(x$donors$mu_removal)) {
     abort(c(
       "These losses are not those of one Gaussian shift, so there is no delta for every epsilon.",
       i = "Call {.fn pdp} with another {.arg delta} instead."
-    ), "argument", call)
+    ), "argument")
   }
   known <- intersect(c("donor", "person", "account"), names(x$donors))
   data.frame(
     x$donors[known], removal = shift_delta(x$donors$mu_removal, epsilon),
     replacement = shift_delta(x$donors$mu_replacement, epsilon)
   )
-}
+})
 
 #' The donors of a release, checked to have its sizes
 #' @return A double matrix (n x T, outcome units) or `dp_chunks`. PRIVATE.
 #' @noRd
-pdp_donors <- function(release, donors, target, T0, data, index, call) {
+pdp_donors <- function(release, donors, target, T0, data, index) {
   facts <- release$panel
   periods <- facts$T0 + facts$T1
   if (inherits(donors, "dp_source") || inherits(data, "dp_source")) {
     abort(c(
       "{.fn pdp} looks at donors' rows, which are elsewhere.",
       i = "Read them into a data frame or a matrix, or give them as {.fn dp_chunks}."
-    ), "argument", call)
+    ), "argument")
   }
   if (inherits(donors, "formula")) {
-    panel <- panel_from_formula(donors, data, index, call)
+    panel <- panel_from_formula(donors, data, index)
     T0 <- panel$T0
     target <- panel$target
     donors <- panel$donors
   } else if (inherits(donors, "dp_chunks")) {
     if (!gives_moments(release$method)) {
-      abort("Chunks of donors are for releases by method {.val gram} only.", "argument", call)
+      abort("Chunks of donors are for releases by method {.val gram} only.", "argument")
     }
-    panel <- panel_from_chunks(donors, target %||% numeric(periods), facts$T0, call = call)
+    panel <- panel_from_chunks(donors, target %||% numeric(periods), facts$T0)
     sizes <- c(panel$n, length(panel$times))
   } else {
-    check_donor_matrix(donors, call)
-    check_donors_finite(donors, "donors", call)
+    check_donor_matrix(donors)
+    check_donors_finite(donors, "donors")
     storage.mode(donors) <- "double"
   }
   if (is.matrix(donors)) sizes <- dim(donors)
@@ -215,12 +213,12 @@ pdp_donors <- function(release, donors, target, T0, data, index, call) {
         "from it on."
       ),
       i = "Give the donors as they were given to {.fn dp_release}."
-    ), "panel", call)
+    ), "panel")
   }
   if (!is.null(target)) {
-    target <- check_target(target, periods, call)
+    target <- check_target(target, periods)
     if (!gives_moments(release$method)) {
-      check_fitted_target(release, mean_target(target, rep(1, nrow(target))), call)
+      check_fitted_target(release, mean_target(target, rep(1, nrow(target))))
     }
   }
   donors

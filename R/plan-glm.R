@@ -22,15 +22,15 @@
 #' @examples
 #' dp_plan_glm(c(1000, 10000, 1e5), p = 5, epsilon = c(0.5, 1))
 #' @export
-dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p, share = 0.5) {
-  call <- public_call("dp_plan_glm")
-  p <- check_count(p, 1, 500, call = call)
-  numbers <- check_count(numbers, 0, 500, call = call)
-  delta <- check_number(delta, 0, 1, open = c("min", "max"), call = call)
-  share <- check_number(share, 0, 0.5, open = "min", call = call)
+dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p,
+                        share = 0.5) door("dp_plan_glm", {
+  p <- check_count(p, 1, 500)
+  numbers <- check_count(numbers, 0, 500)
+  delta <- check_number(delta, 0, 1, open = c("min", "max"))
+  share <- check_number(share, 0, 0.5, open = "min")
   for (given in list(n, epsilon)) {
     if (!is.numeric(given) || !length(given) || !all(is.finite(given)) || any(given <= 0)) {
-      abort("{.arg n} and {.arg epsilon} must be positive numbers.", "argument", call)
+      abort("{.arg n} and {.arg epsilon} must be positive numbers.", "argument")
     }
   }
   cells <- expand.grid(n = n, epsilon = epsilon)
@@ -38,7 +38,7 @@ dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p, share = 0.
     plan_logistic_row(n, p, epsilon, delta, numbers, share)
   }, cells$n, cells$epsilon)
   cbind(cells, do.call(rbind, rows))
-}
+})
 
 #' Mean curvature a row of a logistic model is about .17 in whitened coordinates, weights included;
 #' first-order noise is short by the core's 1.2 (measured: bench/glm.R). Rows of a rare group are as

@@ -37,18 +37,17 @@
 #' dp_plan_lm(log(wage) ~ age + region, bounds, epsilon = 1, ratio = 1.2)
 #' @export
 dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, ratio = NULL,
-                       vcov = c("const", "HC"), share = 0.5) {
-  call <- public_call("dp_plan_lm")
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  vcov <- check_choice(vcov, c("const", "HC"), call = call)
-  columns <- lm_columns(formula, bounds, call)
+                       vcov = c("const", "HC"), share = 0.5) door("dp_plan_lm", {
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  vcov <- check_choice(vcov, c("const", "HC"))
+  columns <- lm_columns(formula, bounds)
   p <- length(columns$columns)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
-  n <- if (!is.null(n)) check_count(n, p + 2, call = call)
-  epsilon <- if (!is.null(epsilon)) check_number(epsilon, 1e-9, 1e9, call = call)
-  ratio <- if (!is.null(ratio)) check_number(ratio, 1, open = "min", call = call)
-  check_one_unknown(n, epsilon, ratio, "ratio", call)
-  share <- check_number(share, 0, 0.5, open = "min", call = call)
+  delta <- check_number(delta, 0, 1, open = "max")
+  n <- if (!is.null(n)) check_count(n, p + 2)
+  epsilon <- if (!is.null(epsilon)) check_number(epsilon, 1e-9, 1e9)
+  ratio <- if (!is.null(ratio)) check_number(ratio, 1, open = "min")
+  check_one_unknown(n, epsilon, ratio, "ratio")
+  share <- check_number(share, 0, 0.5, open = "min")
   facts <- list(
     delta = delta, scores = vcov == "HC", design = lm_design(columns), share = share
   )
@@ -68,16 +67,16 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
     least_n = if (known) ceiling(first_that(function(x) serves(ceiling(x), epsilon), p + 2, 1e9)),
     least_epsilon = if (known) signif_up(first_that(function(x) serves(n, x), 1e-6, 1e6))
   )), class = "dp_plan_lm")
-}
+})
 
 #' Exactly one thing is not given if an error is wanted, none otherwise
 #' @noRd
-check_one_unknown <- function(n, epsilon, wanted, name, call) {
+check_one_unknown <- function(n, epsilon, wanted, name) {
   if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {
     abort(c(
       "Give {.arg n} and {.arg epsilon}, or {.arg {name}} and one of the two.",
       i = "The one that is missing is what the plan answers."
-    ), "argument", call)
+    ), "argument")
   }
 }
 

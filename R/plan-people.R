@@ -6,26 +6,26 @@
 #' @param scale (`dpsc_bounds`)\cr of one period.
 #' @return A list: `kind` and what `simulate_gram_cpp()` needs of it, scaled units.
 #' @noRd
-plan_people <- function(design, spreads, pilot, scale, periods, call) {
+plan_people <- function(design, spreads, pilot, scale, periods) {
   given <- !vapply(spreads[c("between", "within")], is.null, NA)
   if (!is.null(pilot)) {
     if (any(given)) {
       abort(c(
         "{.arg pilot} stands alone: it says what {.arg sd_between} and {.arg sd_within} would.",
         i = "Give the one or the others."
-      ), "argument", call)
+      ), "argument")
     }
-    return(pilot_people(pilot, scale, periods, call))
+    return(pilot_people(pilot, scale, periods))
   }
   if (all(given)) {
-    return(spread_people(spreads, scale, periods, call))
+    return(spread_people(spreads, scale, periods))
   }
   if (any(given)) {
     abort(c(
       "{.arg sd_between} and {.arg sd_within} belong together.",
       x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
       i = "How much do people's levels differ, and how much does a person stray over time?"
-    ), "argument", call)
+    ), "argument")
   }
   design_people(design)
 }
@@ -40,29 +40,29 @@ design_people <- function(design) {
 }
 
 #' @noRd
-pilot_people <- function(pilot, scale, periods, call) {
+pilot_people <- function(pilot, scale, periods) {
   if (is.data.frame(pilot)) pilot <- as.matrix(pilot)
   if (!is.matrix(pilot) || !is.numeric(pilot) || !all(is.finite(pilot)) || ncol(pilot) != periods) {
     abort(c(
       "{.arg pilot} must be a matrix of finite numbers, one row a person, one column a period.",
       x = "It is {describe(pilot)}; the plan has {periods} periods.",
       i = "It must be public: never the donors who shall be protected."
-    ), "argument", call)
+    ), "argument")
   }
   if (nrow(pilot) < 20) {
     abort(c(
       "{.arg pilot} must hold at least 20 people.",
       x = "It holds {nrow(pilot)}.", i = "With fewer give {.arg sd_between} and {.arg sd_within}."
-    ), "argument", call)
+    ), "argument")
   }
   rows <- (unname(pilot) - scale$centre[[1L]]) / scale$unit
   list(kind = "pilot", rows = pmin(pmax(rows, -1), 1))
 }
 
 #' @noRd
-spread_people <- function(spreads, scale, periods, call) {
-  between <- check_number(spreads$between, 0, open = "min", arg = "sd_between", call = call)
-  within <- check_number(spreads$within, 0, open = "min", arg = "sd_within", call = call)
+spread_people <- function(spreads, scale, periods) {
+  between <- check_number(spreads$between, 0, open = "min", arg = "sd_between")
+  within <- check_number(spreads$within, 0, open = "min", arg = "sd_within")
   largest <- 0.999 * scale$unit
   if (sqrt(between^2 + within^2) > largest) {
     abort(c(
@@ -72,7 +72,7 @@ spread_people <- function(spreads, scale, periods, call) {
         "half the width of {.arg bounds} is {signif(scale$unit, 3)}."
       ),
       i = "Are all in the units of the outcome?"
-    ), "argument", call)
+    ), "argument")
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
   # Spreads are those that one sees within the periods of the panel: of a path that lasts, a part

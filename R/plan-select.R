@@ -32,24 +32,23 @@
 #' dp_plan_online(y ~ V1 + V2 + V3, bounds, horizon = 5000, epsilon = 1)
 #' @export
 dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, signal = NULL,
-                           refit = TRUE, share = 0.8, radius = NULL) {
-  call <- public_call("dp_plan_select")
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  check_given(missing(n), "n", "the number of people", call)
-  check_given(missing(size), "size", "how many variables to select at most", call)
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  columns <- new_columns(formula, bounds, "gaussian", call)
+                           refit = TRUE, share = 0.8, radius = NULL) door("dp_plan_select", {
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_given(missing(n), "n", "the number of people")
+  check_given(missing(size), "size", "how many variables to select at most")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  columns <- new_columns(formula, bounds, "gaussian")
   facts <- list(
-    n = check_count(n, 2, call = call), p = length(columns$names) - columns$intercept,
+    n = check_count(n, 2), p = length(columns$names) - columns$intercept,
     intercept = columns$intercept,
-    share = check_number(share, 0, 1, open = c("min", "max"), call = call),
-    refit = check_flag(refit, call = call)
+    share = check_number(share, 0, 1, open = c("min", "max")),
+    refit = check_flag(refit)
   )
-  facts$size <- check_count(size, 1, facts$p, call = call)
-  signal <- if (!is.null(signal)) check_number(signal, 0, open = "min", call = call)
-  epsilon <- check_number(epsilon, 0, open = "min", call = call)
-  budget <- stream_budget(epsilon, delta, NULL, dp_control(), call)
-  if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument", call)
+  facts$size <- check_count(size, 1, facts$p)
+  signal <- if (!is.null(signal)) check_number(signal, 0, open = "min")
+  epsilon <- check_number(epsilon, 0, open = "min")
+  budget <- stream_budget(epsilon, delta, NULL, dp_control())
+  if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument")
   radius <- radius %||% usual_length(columns)
   methods <- c("pursuit", "screening", "gram")
   if (facts$p > 400) methods <- setdiff(methods, "gram")
@@ -57,9 +56,9 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   data.frame(
     method = methods, hurdle = unname(hurdles),
     needs = if (is.null(signal)) NA_real_ else unname(ceiling(1.5 * hurdles * facts$n / signal)),
-    recommended = methods == choose_selection(NULL, facts, budget, call)
+    recommended = methods == choose_selection(NULL, facts, budget)
   )
-}
+})
 
 #' Covariance (scaled units) that stands out from the noise on those of all candidates
 #' @noRd
@@ -79,24 +78,23 @@ selection_hurdle <- function(method, facts, budget, radius) {
 #' @export
 dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
                            family = c("gaussian", "binomial"), radius = NULL, ball = NULL,
-                           psi = NULL, width = 3, r.squared = 0.5) {
-  call <- public_call("dp_plan_online")
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  check_given(missing(horizon), "horizon", "the most steps the stream may take", call)
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  family <- check_choice(family, c("gaussian", "binomial"), call = call)
-  columns <- new_columns(formula, bounds, family, call)
-  horizon <- check_count(horizon, 2, 2^40, call = call)
-  epsilon <- check_number(epsilon, 0, open = "min", call = call)
-  budget <- stream_budget(epsilon, delta, NULL, dp_control(), call)
-  if (budget$rho == 0) abort("{.fn dp_online} needs {.arg delta} above 0.", "argument", call)
-  learner <- learner_settings(columns, radius, ball, psi, call)
-  noise <- choose_noise(NULL, horizon, budget, call)
-  plan_for <- planner_of(learner, noise, horizon, c(times = 1, apart = 1), budget, call)
+                           psi = NULL, width = 3, r.squared = 0.5) door("dp_plan_online", {
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_given(missing(horizon), "horizon", "the most steps the stream may take")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  family <- check_choice(family, c("gaussian", "binomial"))
+  columns <- new_columns(formula, bounds, family)
+  horizon <- check_count(horizon, 2, 2^40)
+  epsilon <- check_number(epsilon, 0, open = "min")
+  budget <- stream_budget(epsilon, delta, NULL, dp_control())
+  if (budget$rho == 0) abort("{.fn dp_online} needs {.arg delta} above 0.", "argument")
+  learner <- learner_settings(columns, radius, ball, psi)
+  noise <- choose_noise(NULL, horizon, budget)
+  plan_for <- planner_of(learner, noise, horizon, c(times = 1, apart = 1), budget)
   learner$method <- default_method(learner, plan_for, horizon)
   guess <- list(
-    width = check_number(width, 0, open = "min", call = call),
-    r.squared = check_number(r.squared, 0, 1, open = c("min", "max"), call = call)
+    width = check_number(width, 0, open = "min"),
+    r.squared = check_number(r.squared, 0, 1, open = c("min", "max"))
   )
   plan <- plan_for("ftal")
   fills <- function(t) {
@@ -107,22 +105,22 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
       !fills(t)
     }, 1, 1e12)),
     regret = planned_regret(columns, complete_learner(learner, plan_for, horizon), guess, horizon,
-      budget, call)
+      budget)
   )
-}
+})
 
 #' Regret of the stream's own code on made-up people who are as the guess says
 #'
 #' Noise over signal is what counts: T steps under rho are as fewer under as much less noise. Made
 #' three times, from a fixed seed: a plan says the same twice.
 #' @noRd
-planned_regret <- function(columns, learner, guess, horizon, budget, call) {
+planned_regret <- function(columns, learner, guess, horizon, budget) {
   steps <- min(horizon, 3000)
   log_factor <- function(t) 1.066 + log(t) / pi
   budget$rho <- budget$rho * (horizon / steps * log_factor(steps) / log_factor(horizon))^2
-  plan <- plan_stream(choose_noise(NULL, steps, budget, call),
+  plan <- plan_stream(choose_noise(NULL, steps, budget),
     if (learner$method == "gram") "gram" else "vector",
-    learner$columns + (learner$method == "gram"), steps, c(times = 1, apart = 1), budget, call)
+    learner$columns + (learner$method == "gram"), steps, c(times = 1, apart = 1), budget)
   mean(keep_seed({
     set.seed(1)
     replicate(3, regret_of_guess(columns, learner, guess, steps, plan))

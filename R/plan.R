@@ -83,36 +83,36 @@
 dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
                     method = c("gram", "output", "objective"), error = NULL, bounds = c(-1, 1),
                     design = c("factor", "linear"), sd_between = NULL, sd_within = NULL,
-                    shared = 0.4, pilot = NULL, size = 1, protect = c("donors", "everyone")) {
-  call <- public_call("dp_plan")
-  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
-  protect <- check_choice(protect, c("donors", "everyone"), call = call)
-  check_plan_dates(T0, call)
-  T0 <- check_count(T0, 2, call = call)
-  T1 <- check_count(T1, 1, call = call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
-  size <- check_count(size, 1, call = call)
+                    shared = 0.4, pilot = NULL, size = 1, protect = c("donors",
+                    "everyone")) door("dp_plan", {
+  check_given(missing(T0), "T0", "the number of periods before the treatment")
+  protect <- check_choice(protect, c("donors", "everyone"))
+  check_plan_dates(T0)
+  T0 <- check_count(T0, 2)
+  T1 <- check_count(T1, 1)
+  delta <- check_number(delta, 0, 1, open = "max")
+  size <- check_count(size, 1)
   method <- vapply(method, check_choice, "", c("gram", "output", "objective"),
-    arg = "method", call = call, USE.NAMES = FALSE
+    arg = "method", USE.NAMES = FALSE
   )
-  scale <- new_bounds(bounds, 1, call)
-  n <- if (!is.null(n)) check_count(n, 2, call = call)
-  epsilon <- if (!is.null(epsilon)) check_number(epsilon, 0, open = "min", call = call)
-  if (!is.null(epsilon)) epsilon <- check_number(epsilon, 1e-9, 1e9, call = call)
-  error <- if (!is.null(error)) check_number(error, 0, open = "min", call = call)
+  scale <- new_bounds(bounds, 1)
+  n <- if (!is.null(n)) check_count(n, 2)
+  epsilon <- if (!is.null(epsilon)) check_number(epsilon, 0, open = "min")
+  if (!is.null(epsilon)) epsilon <- check_number(epsilon, 1e-9, 1e9)
+  error <- if (!is.null(error)) check_number(error, 0, open = "min")
   unknown <- is.null(n) + is.null(epsilon)
   if (unknown != !is.null(error)) {
     abort(c(
       "Give {.arg n} and {.arg epsilon}, or {.arg error} and one of the two.",
       i = "The one that is missing is what the plan answers."
-    ), "argument", call)
+    ), "argument")
   }
-  design <- check_choice(design, c("factor", "linear"), call = call)
-  shared <- check_number(shared, 0, 1, open = "max", call = call)
+  design <- check_choice(design, c("factor", "linear"))
+  shared <- check_number(shared, 0, 1, open = "max")
   spreads <- list(between = sd_between, within = sd_within, shared = shared)
-  people <- plan_people(design, spreads, pilot, scale, T0 + T1, call)
+  people <- plan_people(design, spreads, pilot, scale, T0 + T1)
   facts <- list(T0 = T0, T1 = T1, delta = delta, people = people, size = size)
-  if (protect == "everyone") refuse_protected_plan(n, epsilon, facts, call)
+  if (protect == "everyone") refuse_protected_plan(n, epsilon, facts)
   table <- plan_table_rows(method, n, epsilon, error, facts, scale$unit)
   structure(c(
     list(table = table, interval = plan_interval(table, facts)), facts, list(
@@ -120,11 +120,11 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
       design = if (people$kind %in% c("factor", "linear")) people$kind
     )
   ), class = "dp_plan")
-}
+})
 
 #' A plan is for one date: the others cost nothing more
 #' @noRd
-check_plan_dates <- function(T0, call) {
+check_plan_dates <- function(T0) {
   if (is.numeric(T0) && length(T0) > 1L) {
     abort(c(
       "A plan is for one adoption date.",
@@ -132,13 +132,13 @@ check_plan_dates <- function(T0, call) {
         "One release serves all dates. Plan for the first, {.code T0 = {min(T0)}}, with the",
         "periods from it on as {.arg T1}, and for later ones with their own {.arg T0}."
       )
-    ), "argument", call)
+    ), "argument")
   }
 }
 
 #' A protected group's own noise is not planned for; whether it is large enough is known
 #' @noRd
-refuse_protected_plan <- function(n, epsilon, facts, call) {
+refuse_protected_plan <- function(n, epsilon, facts) {
   known <- !is.null(n) && !is.null(epsilon) && facts$size > 1
   share <- 1 - control_share
   plan <- if (known) gram_plan_of(n, share_of_epsilon(epsilon, facts$delta, share), facts)
@@ -164,7 +164,7 @@ refuse_protected_plan <- function(n, epsilon, facts, call) {
       "the average erred up to 1.7 times as much where the effect was within 5 % of the bounds'",
       "width, and 5 times as much where it was 25 % of it."
     )
-  ), "argument", call)
+  ), "argument")
 }
 
 plan_table_rows <- function(method, n, epsilon, error, facts, unit) {

@@ -91,40 +91,38 @@ limits_subtitle <- function(privacy, level = 0.95) {
 
 #' @rdname dp_lm-methods
 #' @export
-plot.dp_lm <- function(x, level = 0.95, ...) {
+plot.dp_lm <- function(x, level = 0.95, ...) door("plot", {
   show_picture(autoplot.dp_lm(x, level = level, ...))
-}
+})
 
 #' @rdname dp_lm-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_lm <- function(object, level = 0.95, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_lm <- function(object, level = 0.95, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  level <- check_level(level, call)
+  level <- check_level(level)
   reach <- stats::qt((1 + level) / 2, object$df.residual)
   draw_slopes(
     object, stats::confint(object, level = level),
     reach * sqrt(diag(object$covariance$sampling)), level
   )
-}
+})
 
 #' @rdname dp_glm-methods
 #' @export
-plot.dp_glm <- function(x, ...) {
+plot.dp_glm <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_glm(x, ...))
-}
+})
 
 #' @rdname dp_glm-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_glm <- function(object, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_glm <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  reach <- function(type) stats::qnorm(0.975) * sqrt(diag(glm_covariance(object, type, call)))
+  reach <- function(type) stats::qnorm(0.975) * sqrt(diag(glm_covariance(object, type)))
   limits <- symmetric_limits(object$coefficients, reach("total"), 0.95)
   draw_slopes(object, limits, reach("sampling"), 0.95)
-}
+})
 
 #' @param limits (`matrix`)\cr of all coefficients.
 #' @param sampling (`numeric`)\cr half widths without privacy.
@@ -143,9 +141,9 @@ draw_slopes <- function(object, limits, sampling, level) {
 
 #' @rdname lm_path
 #' @export
-plot.dp_lm_path <- function(x, ...) {
+plot.dp_lm_path <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_lm_path(x, ...))
-}
+})
 
 # Okabe and Ito's colours that can be told apart on white, most contrast first.
 term_colours <- c(
@@ -154,8 +152,8 @@ term_colours <- c(
 
 #' @rdname lm_path
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_lm_path <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
+autoplot.dp_lm_path <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a path.")
   slopes <- object$coefficients[, -1L, drop = FALSE]
   terms <- colnames(slopes)
@@ -194,29 +192,28 @@ autoplot.dp_lm_path <- function(object, ...) {
       ))
     ) +
     dpsc_theme()
-}
+})
 
 #' @rdname dp_selection-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @export
-plot.dp_selection <- function(x, level = 0.95, ...) {
+plot.dp_selection <- function(x, level = 0.95, ...) door("plot", {
   show_picture(autoplot.dp_selection(x, level = level, ...))
-}
+})
 
 #' @rdname dp_selection-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_selection <- function(object, level = 0.95, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_selection <- function(object, level = 0.95, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a selection.")
-  level <- check_level(level, call)
+  level <- check_level(level)
   table <- generics::tidy(object)
   table <- table[table$rank > 0, ]
   if (is.null(table$estimate) || !nrow(table)) {
     abort(c(
       "This selection has no estimates to plot.",
       i = if (is.null(object$coefficients)) "It was made without a regression, or abstained."
-    ), "argument", call)
+    ), "argument")
   }
   reach <- stats::qnorm((1 + level) / 2)
   table$low <- table$estimate - reach * table$std.error
@@ -227,22 +224,21 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) {
     paste0("Variables selected by method \"", object$method, "\", in the order of the picks"),
     paste0(limits_subtitle(object$privacy, level), ". Conditional on the selection")
   )
-}
+})
 
 #' @rdname dp_aggregate-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @export
-plot.dp_aggregate <- function(x, level = 0.95, ...) {
+plot.dp_aggregate <- function(x, level = 0.95, ...) door("plot", {
   show_picture(autoplot.dp_aggregate(x, level = level, ...))
-}
+})
 
 #' @rdname dp_aggregate-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_aggregate <- function(object, level = 0.95, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot an aggregate.")
-  level <- check_level(level, call)
+  level <- check_level(level)
   spread <- has_spread(object)
   reach <- stats::qnorm((1 + level) / 2) * (if (spread) object$std.error else object$privacy.se)
   data <- data.frame(
@@ -271,33 +267,32 @@ autoplot.dp_aggregate <- function(object, level = 0.95, ...) {
       subtitle = paste0(if (!object$privacy$holds) "NOT PRIVATE. ", said)
     ) +
     dpsc_theme()
-}
+})
 
 # Plans --------------------------------------------------------------------------------------------
 
 #' @rdname dp_plan_lm
 #' @param object (`dp_plan_lm`)\cr a plan.
 #' @export
-plot.dp_plan_lm <- function(x, ...) {
+plot.dp_plan_lm <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_plan_lm(x, ...))
-}
+})
 
 #' @rdname dp_plan_lm
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_plan_lm <- function(object, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_plan_lm <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a plan.")
   if (is.na(object$n) || is.na(object$epsilon)) {
     abort("No number of people and no epsilon serves this plan: there is nothing to plot.",
-      "argument", call)
+      "argument")
   }
   data <- lm_plan_sweep(object)
   if (all(is.na(data$ratio))) {
     abort(c(
       "Nothing around this plan can be told from noise: there is nothing to plot.",
       i = "Its print says what it takes."
-    ), "argument", call)
+    ), "argument")
   }
   here <- data.frame(panel = levels(data$panel), at = c(object$n, object$epsilon))
   here$panel <- factor(here$panel, levels = levels(data$panel))
@@ -317,7 +312,7 @@ autoplot.dp_plan_lm <- function(object, ...) {
       ))
     ) +
     plan_panels()
-}
+})
 
 #' Expected ratios along people and along epsilon, through the plan's own point
 #' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` where nothing is resolved).

@@ -5,17 +5,17 @@
 
 #' @rdname placebo_time
 #' @export
-plot.dp_placebo_time <- function(x, ...) {
+plot.dp_placebo_time <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_placebo_time(x, ...))
-}
+})
 
 #' @rdname placebo_time
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_placebo_time <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
+autoplot.dp_placebo_time <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot placebo dates.")
   draw_placebo_dates(object)
-}
+})
 
 draw_placebo_dates <- function(object) {
   data <- as.data.frame(unclass(object))
@@ -47,17 +47,17 @@ draw_placebo_dates <- function(object) {
 
 #' @rdname penalty_path
 #' @export
-plot.dp_penalty_path <- function(x, ...) {
+plot.dp_penalty_path <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_penalty_path(x, ...))
-}
+})
 
 #' @rdname penalty_path
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_penalty_path <- function(object, ...) {
-  check_no_dots(..., call = public_call("plot"))
+autoplot.dp_penalty_path <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a penalty path.")
   draw_penalty_path(object)
-}
+})
 
 draw_penalty_path <- function(object) {
   data <- as.data.frame(unclass(object))
@@ -92,24 +92,23 @@ draw_penalty_path <- function(object) {
 
 #' @rdname conformal
 #' @export
-plot.dp_conformal <- function(x, ...) {
+plot.dp_conformal <- function(x, ...) door("plot", {
   show_picture(autoplot.dp_conformal(x, ...))
-}
+})
 
 #' @rdname conformal
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_conformal <- function(object, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_conformal <- function(object, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot conformal intervals.")
   if (NROW(object$intervals) == 0L) {
     abort(c(
       "There are no intervals to plot.",
       i = object$note[2L] %||% "Call {.fn conformal} with {.code intervals = TRUE}."
-    ), "argument", call)
+    ), "argument")
   }
   draw_conformal(object)
-}
+})
 
 draw_conformal <- function(object) {
   data <- object$intervals

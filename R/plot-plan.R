@@ -2,19 +2,18 @@
 
 #' @rdname dp_plan
 #' @export
-plot.dp_plan <- function(x, type = c("error", "funnel"), ...) {
+plot.dp_plan <- function(x, type = c("error", "funnel"), ...) door("plot", {
   show_picture(autoplot.dp_plan(x, type = type, ...))
-}
+})
 
 #' @rdname dp_plan
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_plan <- function(object, type = c("error", "funnel"), ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_plan <- function(object, type = c("error", "funnel"), ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a plan.")
-  type <- check_choice(type, c("error", "funnel"), call = call)
+  type <- check_choice(type, c("error", "funnel"))
   switch(type, error = plot_plan_error(object), funnel = plot_plan_funnel(object))
-}
+})
 
 #' Errors of methods along donors and along epsilon, through the plan's own point
 #'

@@ -33,42 +33,42 @@
 #' @export
 plot.dp_synth <- function(x, type = c(
                             "path", "effect", "cumulative", "percent", "weights", "balance"
-                          ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) {
+                          ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) door("plot", {
   show_picture(autoplot.dp_synth(x,
     type = type, level = level, simultaneous = simultaneous, targets = targets, ...
   ))
-}
+})
 
 #' @rdname plot.dp_synth
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_synth <- function(object, type = c(
                                 "path", "effect", "cumulative", "percent", "weights", "balance"
-                              ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+                              ), level = 0.95, simultaneous = FALSE, targets = NULL,
+                              ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
   if (identical(type, "gap")) type <- "effect"
   type <- check_choice(
-    type, c("path", "effect", "cumulative", "percent", "weights", "balance"), call = call
+    type, c("path", "effect", "cumulative", "percent", "weights", "balance")
   )
-  level <- check_level(level, call)
-  simultaneous <- check_flag(simultaneous, call = call)
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
   # Of several treated units the fit is of the group; who is named is drawn alone.
   if (!is.null(targets)) object <- fit_view(object, "unit")
-  shown <- chosen_targets(object, targets, call)
+  shown <- chosen_targets(object, targets)
   switch(type,
-    weights = plot_fit_weights(object, call), balance = plot_balance(object, shown, call),
+    weights = plot_fit_weights(object), balance = plot_balance(object, shown),
     path = plot_path(object, shown, level, simultaneous),
     plot_effect(object, shown, type, level, simultaneous)
   )
-}
+})
 
 # Small multiples stay readable up to three by three.
 most_panels <- 9L
 
 #' Positions of the targets to draw
 #' @noRd
-chosen_targets <- function(fit, targets, call) {
+chosen_targets <- function(fit, targets) {
   names <- rownames(fit$target)
   if (is.null(targets)) {
     return(utils::head(seq_along(names), most_panels))
@@ -78,7 +78,7 @@ chosen_targets <- function(fit, targets, call) {
     abort(c(
       "{.arg targets} must name targets of the fit, or give their positions.",
       i = "It has {length(names)}."
-    ), "argument", call)
+    ), "argument")
   }
   at
 }
@@ -287,13 +287,13 @@ noise_swamps <- function(fit) {
 
 # Weights and balance ------------------------------------------------------------------------------
 
-plot_fit_weights <- function(fit, call) {
+plot_fit_weights <- function(fit) {
   if (!inherits(fit, "dp_synth_classical")) {
     abort(c(
       "Only a classical fit has weights of donors to draw.",
       x = "Donors of a private fit are never drawn.",
       i = "See {.code plot(fit, type = \"balance\")}."
-    ), "argument", call)
+    ), "argument")
   }
   weights <- weights.dp_synth(fit)
   plot_weight_bars(data.frame(donor = names(weights), weight = weights), fit)
@@ -325,8 +325,8 @@ plot_weight_bars <- function(table, fit = NULL) {
 #' How far the target is from the synthetic control and from a plain mean before the treatment
 #' @return A data frame: `target`, `item` (period or predictor), `against`, `difference`.
 #' @noRd
-balance_data <- function(fit, shown, call) {
-  against <- balance_paths(fit, call)
+balance_data <- function(fit, shown) {
+  against <- balance_paths(fit)
   if (identical(fit$release$method, "predictors")) {
     return(predictor_balance(fit))
   }
@@ -347,7 +347,7 @@ balance_data <- function(fit, shown, call) {
 
 #' Paths that the target is compared with, k x T each
 #' @noRd
-balance_paths <- function(fit, call) {
+balance_paths <- function(fit) {
   if (inherits(fit, "dp_synth_classical")) {
     mean <- matrix(colMeans(fit$raw$donors), 1L)
     return(list(`donors' mean` = mean, `synthetic control` = fit$counterfactual))
@@ -356,7 +356,7 @@ balance_paths <- function(fit, call) {
     abort(c(
       "Method {.val {fit$release$method}} releases no path before the treatment.",
       i = "Balance needs {.code method = \"gram\"}."
-    ), "argument", call)
+    ), "argument")
   }
   did <- update.dp_synth(fit, estimator = "did")
   list(
@@ -380,10 +380,9 @@ predictor_balance <- function(fit) {
   )
 }
 
-plot_balance <- function(fit, shown, call) {
+plot_balance <- function(fit, shown) {
   # A plot keeps this frame: an unforced promise in it would lead to the caller's, and its donors.
-  force(call)
-  data <- balance_data(fit, shown, call)
+  data <- balance_data(fit, shown)
   kinds <- levels(data$against)
   size <- vapply(kinds, function(kind) {
     sqrt(mean(data$difference[data$against == kind]^2))

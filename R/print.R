@@ -64,17 +64,16 @@ release_lines <- function(x) {
 
 #' @rdname print.dp_synth
 #' @export
-summary.dp_synth <- function(object, level = 0.95, ...) {
-  call <- public_call("summary")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
+summary.dp_synth <- function(object, level = 0.95, ...) door("summary", {
+  check_no_dots(...)
+  level <- check_level(level)
   columns <- c("target", "term", "estimate", "conf.low", "conf.high", "p.value", "privacy.se")
   structure(list(
     fit = object, level = level, effects = effect_limits(object, level)[columns],
     simultaneous = effect_limits(object, level, simultaneous = TRUE)[columns[1:5]],
     test = any_effect_test(object)
   ), class = "summary.dp_synth")
-}
+})
 
 #' @rdname print.dp_synth
 #' @export

@@ -69,7 +69,7 @@ print_lines <- function(x, lines, privacy = privacy_lines(x)) {
 #' A summary of what has no table of its own: the lines of its print, and all on privacy
 #' @noRd
 new_summary <- function(x, lines, ...) {
-  check_no_dots(..., call = public_call("summary"))
+  check_no_dots(...)
   structure(list(lines = lines, privacy = privacy_summary(x)), class = "summary.dp_lines")
 }
 

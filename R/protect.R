@@ -7,7 +7,7 @@
 #' @return `"donors"` or `"everyone"`.
 #' @section Errors: `dpsc_error_protect`.
 #' @noRd
-check_protect <- function(protect, k, private, method, size, call, people = FALSE) {
+check_protect <- function(protect, k, private, method, size, people = FALSE) {
   if (is.null(protect)) {
     if (private && (k > 1L || people)) {
       abort(c(
@@ -28,11 +28,11 @@ check_protect <- function(protect, k, private, method, size, call, people = FALS
             "one person tells nothing about that person. Of a group give its {.arg size}."
           )
         }
-      ), "protect", call)
+      ), "protect")
     }
     return("donors")
   }
-  protect <- check_choice(protect, c("donors", "everyone"), call = call)
+  protect <- check_choice(protect, c("donors", "everyone"))
   if (protect == "donors" || !private) {
     return("donors")
   }
@@ -48,7 +48,7 @@ check_protect <- function(protect, k, private, method, size, call, people = FALS
       "{.code protect = \"everyone\"} needs a group of treated people.",
       x = problem,
       i = "{.code protect = \"donors\"} protects the donors and takes the treated for public."
-    ), "protect", call)
+    ), "protect")
   }
   protect
 }
@@ -63,18 +63,18 @@ is_single_person <- function(size) is.null(size) || !is.numeric(size) || !all(si
 #' is wrong with its rows, before that is said.
 #' @return A function of the number of treated units, and whether their rows fail a check.
 #' @noRd
-ask_protect <- function(protect, private, method, size, call) {
+ask_protect <- function(protect, private, method, size) {
   function(k, failing = FALSE) {
     people <- is_single_person(size) && (failing || !is.null(size))
-    check_protect(protect, k, private, method, size, call, people)
+    check_protect(protect, k, private, method, size, people)
   }
 }
 
 #' Ask at once where targets are given as rows of a matrix
 #' @noRd
-ask_of_target <- function(target, protect, private, method, size, call) {
+ask_of_target <- function(target, protect, private, method, size) {
   k <- if (is.matrix(target)) nrow(target) else 1L
-  if (k > 0L) check_protect(protect, k, private, method, size, call)
+  if (k > 0L) check_protect(protect, k, private, method, size)
 }
 
 #' A panel whose treated units are people to protect
@@ -84,10 +84,10 @@ ask_of_target <- function(target, protect, private, method, size, call) {
 #' @param panel (`dpsc_panel`).
 #' @return `panel` with `treated` (m x T matrix, PRIVATE).
 #' @noRd
-protected_panel <- function(panel, bounds, call) {
+protected_panel <- function(panel, bounds) {
   panel$treated <- unname(panel$target)
   periods <- panel$T0 + panel$T1
-  middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods, call)$centre
+  middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods)$centre
   panel$target <- matrix(middle, 1L, dimnames = list(NULL, NULL))
   # Of several dates each person is of one.
   panel$size <- if (is.null(panel$adopted)) nrow(panel$treated) else rep(1, nrow(panel$treated))
@@ -97,12 +97,12 @@ protected_panel <- function(panel, bounds, call) {
 #' Check `protect`, and put protected people out of the target's place
 #' @return The panel: with `treated` and `size` where everyone is protected.
 #' @noRd
-guard_panel <- function(panel, protect, private, method, size, bounds, call) {
-  protect <- check_protect(protect, nrow(panel$target), private, method, size, call)
+guard_panel <- function(panel, protect, private, method, size, bounds) {
+  protect <- check_protect(protect, nrow(panel$target), private, method, size)
   if (protect == "donors") {
     return(panel)
   }
-  protected_panel(panel, bounds, call)
+  protected_panel(panel, bounds)
 }
 
 #' Are the treated people to protect?
@@ -123,11 +123,11 @@ is_released_group <- function(fit) isTRUE(fit$protected)
 
 #' Refuse what a fit of a protected group cannot do
 #' @noRd
-check_not_protected <- function(fit, what, call) {
+check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {
     abort(c(
       "{what} needs the treated unit's own data, and here the treated are protected.",
       i = "What is known of them is the released path, which carries noise."
-    ), "argument", call)
+    ), "argument")
   }
 }

@@ -3,15 +3,15 @@
 
 #' @rdname dp_estimates
 #' @export
-residuals.dp_regression <- function(object, ...) {
+residuals.dp_regression <- function(object, ...) door("residuals", {
   abort_of_people("Residuals", "residuals", object$privacy$private)
-}
+})
 
 #' @rdname dp_estimates
 #' @export
-fitted.dp_regression <- function(object, ...) {
+fitted.dp_regression <- function(object, ...) door("fitted", {
   abort_of_people("Fitted values", "fitted", object$privacy$private)
-}
+})
 
 abort_of_people <- function(what, name, private = TRUE) {
   abort(c(
@@ -21,15 +21,15 @@ abort_of_people <- function(what, name, private = TRUE) {
       "{what} are values of single people: a fit keeps none of them, without privacy neither."
     },
     i = "{.code predict(fit, newdata = )} predicts for public rows."
-  ), "argument", public_call(name))
+  ), "argument")
 }
 
 #' Public rows as the fit sees them
 #' @return A list: `x`, their model matrix; `fit`, the linear predictor, by row name.
 #' @noRd
-linear_predictor <- function(object, newdata, call) {
-  check_given(missing(newdata), "newdata", "public rows to predict", call)
-  x <- lm_matrix(object$columns, newdata, call)[, names(object$coefficients), drop = FALSE]
+linear_predictor <- function(object, newdata) {
+  check_given(missing(newdata), "newdata", "public rows to predict")
+  x <- lm_matrix(object$columns, newdata)[, names(object$coefficients), drop = FALSE]
   list(x = x, fit = stats::setNames(drop(x %*% object$coefficients), rownames(newdata)))
 }
 

@@ -60,10 +60,9 @@ weak_budget_of_rows <- function(epsilon) {
 #' @param sentences (`function` of the fit and the level)\cr the results.
 #' @noRd
 regression_report <- function(x, sentences, methods, references, format, level, ...) {
-  call <- public_call("report")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
-  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  check_no_dots(...)
+  level <- check_level(level)
+  format <- check_choice(format, c("text", "markdown", "latex"))
   marked_report(list(
     result = sentences(x, level), methods = methods, guarantee = guarantee_of_rows(x$privacy),
     references = references

@@ -41,14 +41,13 @@ write_release <- function(release, path, allow_not_private = FALSE) {
 
 #' @rdname write_release
 #' @export
-write_release.default <- function(release, path, allow_not_private = FALSE) {
-  call <- public_call("write_release")
+write_release.default <- function(release, path, allow_not_private = FALSE) door("write_release", {
   if (inherits(release, "dp_pdp")) {
     abort(c(
       "Privacy losses of donors are for the curator only and are not written.",
       x = "They are computed from the donors' data without noise; no guarantee covers them.",
       i = "Write the release. {.fn pdp_bound} gives what may be published about losses."
-    ), "release", call)
+    ), "release")
   }
   rlang::check_installed("jsonlite", "to write a release.")
   kind <- intersect(class(release), file_kinds)
@@ -63,63 +62,63 @@ write_release.default <- function(release, path, allow_not_private = FALSE) {
           "{.code $release}."
         )
       }
-    ), "argument", call)
+    ), "argument")
   }
   if (!is.null(release$groups)) {
     abort(c(
       "A union of groups is not written.",
       i = "Write the releases of its groups, and put them together with {.fn combine_releases}."
-    ), "release", call)
+    ), "release")
   }
-  check_given(missing(path), "path", "the file to write", call)
-  check_path(path, call)
-  check_publishable(release$privacy, allow_not_private, call)
+  check_given(missing(path), "path", "the file to write")
+  check_path(path)
+  check_publishable(release$privacy, allow_not_private)
   parts <- file_parts(release)
   if (is.null(parts$statistics %||% parts$release)) {
     abort(c(
       "This object does not hold what was released.",
       i = "One of version 0.2.0 is kept by {.fn saveRDS}."
-    ), "release", call)
+    ), "release")
   }
   parts$privacy[c("looked", "doubt")] <- NULL
   write_json(list(
     format = file_format, version = file_version, kind = kind, release = to_json(parts),
     marks = field_marks(parts)
-  ), path, call)
-}
+  ), path)
+})
 
 #' @export
-write_release.dp_synth <- function(release, path, allow_not_private = FALSE) {
-  check_given(missing(path), "path", "the file to write", public_call("write_release"))
+write_release.dp_synth <- function(release, path, allow_not_private = FALSE) door("write_release", {
+  check_given(missing(path), "path", "the file to write")
   if (release$release$calibration == "none") {
     abort(c(
       "A fit by estimator {.val {release$estimator}} has no release: it is of raw donors.",
       i = "{.fn saveRDS} keeps it, donors included."
-    ), "release", public_call("write_release"))
+    ), "release")
   }
   write_release.default(release$release, path, allow_not_private)
-}
+})
 
 #' @export
 write_release.dp_cohorts <- write_release.dp_synth
 
 #' Is what shall be written private, or meant not to be?
 #' @noRd
-check_publishable <- function(privacy, allow_not_private, call) {
-  if (!privacy$holds && !check_flag(allow_not_private, call = call)) {
+check_publishable <- function(privacy, allow_not_private) {
+  if (!privacy$holds && !check_flag(allow_not_private)) {
     reason <- privacy$reason
     abort(c(
       "This release is NOT PRIVATE.", x = "Because {reason}.",
       i = "To write it all the same, say {.code allow_not_private = TRUE}."
-    ), "release", call)
+    ), "release")
   }
 }
 
 #' Write content to a draft, then move it: a crash leaves the old file or the new one
 #' @noRd
-write_json <- function(content, path, call) {
+write_json <- function(content, path) {
   rlang::check_installed("jsonlite", "to write a release.")
-  check_path(path, call)
+  check_path(path)
   text <- jsonlite::toJSON(content,
     auto_unbox = TRUE, null = "null", na = "null", json_verbatim = TRUE, pretty = TRUE
   )
@@ -133,22 +132,21 @@ write_json <- function(content, path, call) {
     error = function(e) FALSE, warning = function(w) FALSE
   )
   if (!written) {
-    abort(c("The file could not be written.", x = "{.file {path}}"), "release", call)
+    abort(c("The file could not be written.", x = "{.file {path}}"), "release")
   }
   invisible(path)
 }
 
 #' @rdname write_release
 #' @export
-read_release <- function(path) {
-  call <- public_call("read_release")
-  check_given(missing(path), "path", "the file to read", call)
+read_release <- function(path) door("read_release", {
+  check_given(missing(path), "path", "the file to read")
   rlang::check_installed("jsonlite", "to read a release.")
-  check_path(path, call)
+  check_path(path)
   fail <- function(problem) {
     abort(c(
       "{.file {path}} is not a release that can be read.", x = "{problem}"
-    ), "release", call)
+    ), "release")
   }
   if (!file.exists(path)) fail("There is no such file.")
   content <- tryCatch(
@@ -158,7 +156,7 @@ read_release <- function(path) {
   if (is.null(content)) fail("It is not valid JSON; was it cut short?")
   if (!is.list(content)) fail("It is some other JSON.")
   object_of_file(content, fail)
-}
+})
 
 #' The object of a file's content; calls `fail` with a reason where there is none
 #'
@@ -393,8 +391,8 @@ same_values <- function(x, y) {
   length(x) == length(y) && identical(is.na(x), is.na(y)) && all(near | x == y, na.rm = TRUE)
 }
 
-check_path <- function(path, call) {
+check_path <- function(path) {
   if (!(is.character(path) && length(path) == 1L && !is.na(path) && nzchar(path))) {
-    abort(c("{.arg path} must name one file.", x = "It is {describe(path)}."), "argument", call)
+    abort(c("{.arg path} must name one file.", x = "It is {describe(path)}."), "argument")
   }
 }

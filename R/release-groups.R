@@ -37,13 +37,12 @@
 #' )
 #' dp_synth(combine_releases(north, south), target = panel$target)
 #' @export
-combine_releases <- function(...) {
-  call <- public_call("combine_releases")
+combine_releases <- function(...) door("combine_releases", {
   parts <- unname(list(...))
   if (length(parts) < 2L || length(parts) > 8L || !all(vapply(parts, inherits, NA, "dp_release"))) {
-    abort("Give two to eight releases of disjoint groups of donors.", "argument", call)
+    abort("Give two to eight releases of disjoint groups of donors.", "argument")
   }
-  check_same_release(parts, call)
+  check_same_release(parts)
   n <- vapply(parts, function(part) as.double(part$panel$n), 0)
   out <- parts[[1L]]
   out$panel$n <- sum(n)
@@ -53,10 +52,10 @@ combine_releases <- function(...) {
   out$statistics <- union_statistics(lapply(parts, `[[`, "statistics"), n / sum(n))
   out$privacy <- union_privacy(lapply(parts, `[[`, "privacy"))
   out
-}
+})
 
 #' @noRd
-check_same_release <- function(parts, call) {
+check_same_release <- function(parts) {
   alike <- function(what, name) {
     same <- vapply(parts[-1L], function(part) identical(what(part), what(parts[[1L]])), NA)
     if (!all(same)) {
@@ -66,15 +65,15 @@ check_same_release <- function(parts, call) {
           "Release every group with the same target, periods, bounds and settings; their number of",
           "features depends on the number of donors, unless {.code dp_control(features = )} says."
         )
-      ), "release", call)
+      ), "release")
     }
   }
   alike(function(part) c(part$method, part$calibration), "methods")
   if (!gives_moments(parts[[1L]]$method)) {
-    abort("Only releases by {.code method = \"gram\"} can be put together.", "release", call)
+    abort("Only releases by {.code method = \"gram\"} can be put together.", "release")
   }
   if (any(vapply(parts, is_growing, NA))) {
-    abort("Releases that grow cannot be put together.", "release", call)
+    abort("Releases that grow cannot be put together.", "release")
   }
   several <- vapply(parts, function(part) {
     !is.null(part$statistics$cohorts) || !is.null(part$panel$treated)
@@ -83,7 +82,7 @@ check_same_release <- function(parts, call) {
     abort(c(
       "Releases of several adoption dates, or of treated people, cannot be put together.",
       i = "Release every group for one date, with {.code protect = \"donors\"}."
-    ), "release", call)
+    ), "release")
   }
   alike(function(part) part$panel[c("T0", "T1", "times", "outcome")], "periods")
   alike(function(part) part$panel$covariates, "covariates")
@@ -93,12 +92,12 @@ check_same_release <- function(parts, call) {
   alike(function(part) part$statistics[c("loadings", "pre", "weight", "demean")], "features")
   once <- anyDuplicated(lapply(parts, function(part) part$statistics$mean)) > 0L
   if (once || any(vapply(parts, function(part) !is.null(part$groups), NA))) {
-    abort("Every group must be given once, as it was released.", "release", call)
+    abort("Every group must be given once, as it was released.", "release")
   }
   if (!parts[[1L]]$privacy$private) {
     abort(c(
       "Releases with {.code epsilon = Inf} need no union.", i = "Give all donors to one call."
-    ), "release", call)
+    ), "release")
   }
 }
 

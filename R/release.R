@@ -39,15 +39,15 @@
 #' dp_synth(release, target = panel$target)
 #' @export
 dp_release <- function(x, ...) {
-  check_argument_names(...names(), "dp_release")
+  paying_door("dp_release", check_argument_names(...names(), "dp_release"))
   UseMethod("dp_release")
 }
 
 #' @rdname dp_release
 #' @export
-dp_release.default <- function(x, ...) {
-  abort_unknown_input(x, public_call("dp_release"))
-}
+dp_release.default <- function(x, ...) paying_door("dp_release", {
+  abort_unknown_input(x)
+})
 
 #' @rdname dp_release
 #' @export
@@ -55,26 +55,26 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
                                method = c("gram", "output", "objective"),
                                calibration = c("tight", "published"), ledger = NULL,
                                control = dp_control(), size = NULL, protect = NULL,
-                               na = c("error", "interpolate"), roster = NULL, ...) {
-  call <- public_call("dp_release")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
+                               na = c("error", "interpolate"), roster = NULL,
+                               ...) paying_door("dp_release", {
+  check_no_dots(...)
+  control <- check_control(control)
   private <- is_private(epsilon)
-  if (!is.null(split_outcomes(x, bounds, private, call))) {
+  if (!is.null(split_outcomes(x, bounds, private))) {
     abort(c(
       "A release is of one outcome.",
       i = "{.fn dp_synth} makes those of several, {.code cbind(y1, y2) ~ treated}, at one charge."
-    ), "panel", call)
+    ), "panel")
   }
   one <- formula_panel(
-    x, data, index, na, roster, bounds, call, private, keep_names = control$donor_names,
+    x, data, index, na, roster, bounds, private, keep_names = control$donor_names,
     hide = hides_treated(protect, private), quiet = hides_names(protect, private, size),
-    ask = ask_protect(protect, private, method, size, call)
+    ask = ask_protect(protect, private, method, size)
   )
   release_guarded(
-    one$panel, epsilon, delta, one$bounds, method, calibration, size, ledger, control, call, protect
+    one$panel, epsilon, delta, one$bounds, method, calibration, size, ledger, control, protect
   )
-}
+})
 
 #' @rdname dp_release
 #' @export
@@ -82,38 +82,36 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
                               method = c("gram", "output", "objective"),
                               calibration = c("tight", "published"), ledger = NULL,
                               control = dp_control(), times = NULL, size = NULL,
-                              protect = NULL, ...) {
-  call <- public_call("dp_release")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
+                              protect = NULL, ...) paying_door("dp_release", {
+  check_no_dots(...)
+  control <- check_control(control)
   private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size)
   hide <- hides_names(protect, private, size)
-  panel <- panel_from_matrix(x, target, T0, times, call, hide = hide)
+  panel <- panel_from_matrix(x, target, T0, times, hide = hide)
   if (control$donor_names) panel$donor_names <- rownames(x)
   release_guarded(
-    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
+    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, protect
   )
-}
+})
 
 #' @rdname dp_release
 #' @export
 dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                                  method = "gram", calibration = "tight", ledger = NULL,
                                  control = dp_control(), times = NULL, size = NULL,
-                                 protect = NULL, ...) {
-  call <- public_call("dp_release")
-  check_no_dots(..., call = call)
-  control <- check_control(control, call)
+                                 protect = NULL, ...) paying_door("dp_release", {
+  check_no_dots(...)
+  control <- check_control(control)
   private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size, call)
+  if (!missing(target)) ask_of_target(target, protect, private, method, size)
   hide <- hides_names(protect, private, size)
-  panel <- panel_reader(x)(x, target, T0, times, call, hide = hide)
+  panel <- panel_reader(x)(x, target, T0, times, hide = hide)
   panel$assumes <- assumptions_of(x)
   release_guarded(
-    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, call, protect
+    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, protect
   )
-}
+})
 
 #' @rdname dp_release
 #' @export
@@ -128,13 +126,13 @@ panel_reader <- function(x) {
 #' From a checked panel to a release of whom `protect` names
 #' @noRd
 release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, size, ledger,
-                            control, call, protect) {
-  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds, call)
+                            control, protect) {
+  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds)
   release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
-    size = panel$size %||% check_size(size, nrow(panel$target), call)
+    panel, epsilon, delta, bounds, method, calibration, ledger, control,
+    size = panel$size %||% check_size(size, nrow(panel$target))
   )
-  warn_doubts(panel_doubts(release), call)
+  warn_doubts(panel_doubts(release))
   release
 }
 
@@ -146,12 +144,12 @@ release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, 
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          call, estimator = "ridge", size = 1, refuse = FALSE, monitor = NULL) {
+                          estimator = "ridge", size = 1, refuse = FALSE, monitor = NULL) {
   public <- release_facts(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, call, estimator, size,
+    panel, epsilon, delta, bounds, method, calibration, ledger, control, estimator, size,
     refuse, monitor
   )
-  release <- make_release(new_request(panel_record(), public, panel, ledger, call))$drawn
+  release <- make_release(new_request(panel_record(), public, panel, ledger))$drawn
   reserve_draws(ledger, release$statistics$monitor$id)
   release
 }
@@ -160,12 +158,12 @@ release_panel <- function(panel, epsilon, delta, bounds, method, calibration, le
 #' @noRd
 panel_record <- function() {
   list(
-    plan = function(request) plan_release(request$public, request$call),
+    plan = function(request) plan_release(request$public),
     refuse = function(request, plan) {
-      if (request$public$refuse) check_hopeless(request$public, plan, request$call)
+      if (request$public$refuse) check_hopeless(request$public, plan)
     },
     open = function(request, plan) {
-      open_donors(request$people$donors, request$public, isTRUE(plan$calibrated), request$call)
+      open_donors(request$people$donors, request$public, isTRUE(plan$calibrated))
     },
     promise = function(request, plan) guarantee(request$public, plan),
     label = function(request, plan) {
@@ -182,29 +180,26 @@ panel_record <- function() {
 
 #' @return The plan of the release's mechanism. PUBLIC.
 #' @noRd
-plan_release <- function(public, call) {
-  tryCatch(release_mechanism(public)$plan(public), dpsc_error = function(e) {
-    e$call <- call
-    stop(e)
-  })
+plan_release <- function(public) {
+  release_mechanism(public)$plan(public)
 }
 
 #' Everything about a release that is public, for all mechanisms
 #' @param refuse (`flag`)\cr stop where the plan is hopeless.
 #' @noRd
-release_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control, call,
+release_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
                           estimator, size, refuse, monitor = NULL) {
-  public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control, call)
+  public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control)
   public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
-  check_cohort_method(public$method, panel$adopted, call)
+  check_cohort_method(public$method, panel$adopted)
   public$dates <- adoption_dates(panel)
   public$treated <- treated_counts(panel)
   public$adopted <- panel$adopted
   public$covariates <- panel$covariates$columns
-  check_covariate_method(public, call)
-  public$monitor <- check_monitor(monitor, call)
+  check_covariate_method(public)
+  public$monitor <- check_monitor(monitor)
   public[c("paid", "sizes")] <- list(!is.null(ledger), size)
-  check_can_grow(public, call, stay = rows_stay(panel$donors))
+  check_can_grow(public, stay = rows_stay(panel$donors))
   if (!is.null(public$monitor)) public$between <- mean_between(panel$covariates, size)
   public$refuse <- refuse
   public
@@ -240,12 +235,11 @@ mechanism_rows <- function(rows, who, panel, public) {
 }
 
 #' @noRd
-check_covariate_method <- function(public, call) {
+check_covariate_method <- function(public) {
   if (!is.null(public$covariates) && !gives_moments(public$method)) {
     abort(c(
-      "Covariates need {.code method = \"gram\"}.",
-      i = "Nothing was released and nothing was spent."
-    ), "covariate", call)
+      "Covariates need {.code method = \"gram\"}."
+    ), "covariate")
   }
 }
 
@@ -277,23 +271,22 @@ release_mechanism <- function(public) {
 #' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target
 #'   `y`.
 #' @noRd
-public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                         call) {
-  method <- check_choice(method, names(mechanisms()), call = call)
-  calibration <- check_choice(calibration, c("tight", "published"), call = call)
-  check_epsilon_given(missing(epsilon), call)
-  check_method_options(method, control, call)
+public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control) {
+  method <- check_choice(method, names(mechanisms()))
+  calibration <- check_choice(calibration, c("tight", "published"))
+  check_epsilon_given(missing(epsilon))
+  check_method_options(method, control)
   if (mechanisms()[[method]]$needs == "rows" &&
         inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort(c(
       "Donors in chunks or elsewhere need {.code method = \"gram\"}.",
       i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
-    ), "argument", call)
+    ), "argument")
   }
-  epsilon <- check_epsilon(epsilon, call)
-  delta <- check_number(delta, 0, 1, open = "max", call = call)
+  epsilon <- check_epsilon(epsilon)
+  delta <- check_number(delta, 0, 1, open = "max")
   private <- is.finite(epsilon)
-  ledger <- check_ledger(ledger, call)
+  ledger <- check_ledger(ledger)
   periods <- panel$T0 + panel$T1
   if (private && is.null(bounds)) {
     abort(c(
@@ -302,18 +295,18 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
         "Give public limits on the outcome, {.code bounds = c(lower, upper)}. They must not come",
         "from the donors' data, which is why there is no default."
       )
-    ), "bounds", call)
+    ), "bounds")
   }
-  if (!private) check_nothing_to_charge(ledger, call)
-  scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods, call)
+  if (!private) check_nothing_to_charge(ledger)
+  scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
   if (private && delta >= 1 / panel$n) {
     warn(c(
       "{.arg delta} = {delta} is not below 1/n = {signif(1 / panel$n, 2)}.",
       i = "A delta that large allows some donor's row to be published outright."
-    ), "delta", call)
+    ), "delta")
   }
   target <- to_scale(panel$target, scale)
-  if (private) check_target_bounds(panel, target, scale, method, calibration, call)
+  if (private) check_target_bounds(panel, target, scale, method, calibration)
   pre <- seq_len(panel$T0)
   size <- panel$size %||% rep(1, nrow(target))
   pre_mean <- unname(mean_target(panel$target, size)[1L, pre])
@@ -329,19 +322,19 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
 #' Do the bounds, which must come from elsewhere, fit the target, which is public?
 #' @param target (`matrix`, k x T)\cr scaled.
 #' @noRd
-check_target_bounds <- function(panel, target, scale, method, calibration, call) {
+check_target_bounds <- function(panel, target, scale, method, calibration) {
   if (!all(abs(target) < 1e6)) {
     abort(c(
       "A treated unit is more than a million times the bounds' width away from them.",
       i = "Are {.arg bounds} in the units of the outcome?"
-    ), "bounds", call)
+    ), "bounds")
   }
   if (calibration == "published" && has_calibrations(method) &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(
       "The target leaves the bounds before treatment, where the published constants do not hold.",
       i = "Widen {.arg bounds}, or use {.code calibration = \"tight\"}."
-    ), "bounds", call)
+    ), "bounds")
   }
   pre <- seq_len(panel$T0)
   outside <- abs(t(target[, pre, drop = FALSE])) > scale$half[pre]
@@ -355,9 +348,9 @@ check_target_bounds <- function(panel, target, scale, method, calibration, call)
       ),
       i = paste(
         "Give {.arg bounds} in the units of the outcome as {.arg formula} has it: those of its log",
-        "for a log. Nothing was spent."
+        "for a log."
       )
-    ), "bounds", call)
+    ), "bounds")
   }
   if (any(outside)) {
     warn(c(
@@ -366,17 +359,17 @@ check_target_bounds <- function(panel, target, scale, method, calibration, call)
         "Donors like it are clipped, so the counterfactual is biased by more than its interval",
         "says. Widen {.arg bounds}."
       )
-    ), "bounds", call)
+    ), "bounds")
   }
 }
 
 #' @noRd
-check_epsilon_given <- function(missing, call) {
+check_epsilon_given <- function(missing) {
   if (missing) {
     abort(c(
       "{.arg epsilon} is required: the privacy loss you accept.",
       i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
-    ), "argument", call)
+    ), "argument")
   }
 }
 
@@ -437,12 +430,12 @@ names_are_public <- function(public) {
   public$control$donor_names && (mechanisms()[[public$method]]$needs == "rows" || !public$private)
 }
 
-abort_unknown_input <- function(x, call) {
+abort_unknown_input <- function(x) {
   abort(c(
     "The first argument must be a formula, a matrix of donors, chunks of one, or a release.",
     x = "It is {describe(x)}.",
     i = if (is.data.frame(x)) {
       "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
     }
-  ), "argument", call)
+  ), "argument")
 }

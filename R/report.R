@@ -33,23 +33,22 @@ report <- function(x, ...) {
 
 #' @rdname report
 #' @export
-report.default <- function(x, ...) {
+report.default <- function(x, ...) door("report", {
   abort(c(
     "{.fn report} needs a fit or a release.", x = "It is {describe(x)}."
-  ), "argument", public_call("report"))
-}
+  ), "argument")
+})
 
 #' @rdname report
 #' @export
 report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 0.95,
-                            placebo = NULL, ...) {
-  call <- public_call("report")
-  check_no_dots(..., call = call)
-  level <- check_level(level, call)
+                            placebo = NULL, ...) door("report", {
+  check_no_dots(...)
+  level <- check_level(level)
   x$release <- known_release(x$release)
-  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"))
   if (!is.null(placebo) && !inherits(placebo, "dp_placebo_space")) {
-    abort("{.arg placebo} must come from {.fn placebo_space}.", "argument", call)
+    abort("{.arg placebo} must come from {.fn placebo_space}.", "argument")
   }
   new_report(
     result = result_sentences(x, level, placebo),
@@ -59,20 +58,19 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
     ),
     release = x$release, estimator = x$estimator, format = format
   )
-}
+})
 
 #' @rdname report
 #' @export
-report.dp_release <- function(x, format = c("text", "markdown", "latex"), ...) {
-  call <- public_call("report")
-  check_no_dots(..., call = call)
+report.dp_release <- function(x, format = c("text", "markdown", "latex"), ...) door("report", {
+  check_no_dots(...)
   x <- known_release(x)
-  format <- check_choice(format, c("text", "markdown", "latex"), call = call)
+  format <- check_choice(format, c("text", "markdown", "latex"))
   new_report(
     result = NULL, methods = methods_paragraph(x, "", character(), character()),
     release = x, estimator = "", format = format
   )
-}
+})
 
 new_report <- function(result, methods, release, estimator, format) {
   parts <- list(

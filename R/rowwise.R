@@ -92,27 +92,27 @@ is_single <- function(x) {
 #' Refuse code of a formula that could look at several rows at once
 #' @param code (`language`).
 #' @noRd
-check_rowwise <- function(code, call) {
+check_rowwise <- function(code) {
   unknown <- setdiff(called_by_code(code), names(rowwise_functions))
   if (length(unknown)) {
     abort(c(
       "The formula may only use functions of one row at a time, not {.code {unknown}}.",
       x = "A function that sees several rows can learn from them without noise.",
       i = "Make the column before, from public constants."
-    ), "argument", call)
+    ), "argument")
   }
   if (!has_single_constants(code)) {
     abort(c(
       "The formula may only use columns and single numbers: a vector is written into it.",
       i = "Add it to the rows as a column, with bounds of its own."
-    ), "argument", call)
+    ), "argument")
   }
-  check_text_compared(code, call)
+  check_text_compared(code)
 }
 
 #' Refuse a string where only numbers have a meaning: text has no order
 #' @noRd
-check_text_compared <- function(code, call) {
+check_text_compared <- function(code) {
   what <- takes_no_text(code)
   if (!is.null(what)) {
     abort(c(
@@ -122,7 +122,7 @@ check_text_compared <- function(code, call) {
       ),
       x = "A string stands in the formula where a number must.",
       i = "Text and factors have no order here. A date is {.code as.Date(\"2020-01-31\")}."
-    ), "argument", call)
+    ), "argument")
   }
 }
 
@@ -163,13 +163,13 @@ value_by_row <- function(code, columns) {
 #' @param data (`data.frame`, PRIVATE).
 #' @section Errors: `dpsc_error_data`, from names and classes alone.
 #' @noRd
-columns_of_code <- function(code, data, call) {
+columns_of_code <- function(code, data) {
   names <- all.vars(code)
   missing <- setdiff(names, names(data))
-  if (length(missing)) abort("The rows have no column {.code {missing}}.", "data", call)
+  if (length(missing)) abort("The rows have no column {.code {missing}}.", "data")
   lapply(stats::setNames(nm = names), function(name) {
     plain_column(.subset2(data, name)) %||%
-      abort("Column {.code {name}} must be a plain vector.", "data", call)
+      abort("Column {.code {name}} must be a plain vector.", "data")
   })
 }
 

@@ -89,52 +89,51 @@ dp_select <- function(x, ...) {
 
 #' @rdname dp_select
 #' @export
-dp_select.default <- function(x, ...) {
+dp_select.default <- function(x, ...) paying_door("dp_select", {
   abort(c(
     "The first argument must be a formula or a selection.", x = "It is {describe(x)}."
-  ), "argument", public_call("dp_select"))
-}
+  ), "argument")
+})
 
 #' @rdname dp_select
 #' @export
 dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, method = NULL,
                               refit = TRUE, share = 0.8, radius = NULL, settings = list(),
-                              ledger = NULL, control = dp_control(), ...) {
-  call <- public_call("dp_select")
-  check_no_dots(..., call = call)
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  check_given(missing(size), "size", "how many variables to select at most", call)
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  columns <- new_columns(x, bounds, "gaussian", call)
+                              ledger = NULL, control = dp_control(), ...) paying_door("dp_select", {
+  check_no_dots(...)
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  check_given(missing(size), "size", "how many variables to select at most")
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  columns <- new_columns(x, bounds, "gaussian")
   if (inherits(data, "dp_source")) {
     abort(c(
       "{.fn dp_select} needs a data frame in memory.",
       i = "{.fn dp_lm} reads people from a table elsewhere."
-    ), "data", call)
+    ), "data")
   }
-  table <- table_of_rows(columns, data, call = call, batch = FALSE)
-  if (nrow(table) < 2L) abort("There must be two rows at least.", "data", call)
+  table <- table_of_rows(columns, data, batch = FALSE)
+  if (nrow(table) < 2L) abort("There must be two rows at least.", "data")
   facts <- list(
     n = nrow(table), p = length(columns$names) - columns$intercept, intercept = columns$intercept,
-    share = check_number(share, 0, 1, open = c("min", "max"), call = call),
-    refit = check_flag(refit, call = call)
+    share = check_number(share, 0, 1, open = c("min", "max")),
+    refit = check_flag(refit)
   )
-  facts$size <- check_count(size, 1, facts$p, call = call)
-  budget <- stream_budget(epsilon, delta, ledger, control, call)
+  facts$size <- check_count(size, 1, facts$p)
+  budget <- stream_budget(epsilon, delta, ledger, control)
   if (budget$private && budget$delta < 1e-300) {
-    abort("{.fn dp_select} needs {.arg delta} above 1e-300.", "argument", call)
+    abort("{.fn dp_select} needs {.arg delta} above 1e-300.", "argument")
   }
-  method <- choose_selection(method, facts, budget, call)
-  constants <- selection_constants(settings, facts, method, call)
-  radius <- if (!is.null(radius)) check_number(radius, 0, open = "min", call = call)
+  method <- choose_selection(method, facts, budget)
+  constants <- selection_constants(settings, facts, method)
+  radius <- if (!is.null(radius)) check_number(radius, 0, open = "min")
   public <- c(budget, list(
     budget = budget, columns = columns, facts = facts, method = method, constants = constants,
     subsets = settings$subsets, radius = radius
   ))
-  selection <- make_release(new_request(selection_record(), public, table, ledger, call))$drawn
-  warn_doubts(selection$doubts, call)
+  selection <- make_release(new_request(selection_record(), public, table, ledger))$drawn
+  warn_doubts(selection$doubts)
   selection
-}
+})
 
 #' @noRd
 selection_record <- function() {
@@ -144,10 +143,10 @@ selection_record <- function() {
       facts <- public$facts
       shares <- selection_shares(public$method, facts, public$budget)
       selector <- selectors()[[public$method]]
-      moments_of <- function(p) moments_plan(p, shares$fit_rho, public$budget, request$call)
+      moments_of <- function(p) moments_plan(p, shares$fit_rho, public$budget)
       list(
         cost = shares$cost, shares = shares, constants = c(
-          public$constants, selector$subsets(public$subsets, facts$n, shares, request$call)
+          public$constants, selector$subsets(public$subsets, facts$n, shares)
         ),
         select = if (is.null(selector$pick)) moments_of(facts$p + facts$intercept),
         fit = if (facts$refit) moments_of(facts$size + facts$intercept)
@@ -155,8 +154,8 @@ selection_record <- function() {
     },
     refuse = function(request, plan) {
       if (request$public$private) {
-        check_selection_draws(request$public$method, plan$shares, plan$constants, request$call)
-        check_subset_people(plan$constants, request$public$facts, request$call)
+        check_selection_draws(request$public$method, plan$shares, plan$constants)
+        check_subset_people(plan$constants, request$public$facts)
       }
     },
     promise = function(request, plan) {
@@ -175,56 +174,54 @@ selection_record <- function() {
 
 #' @rdname dp_select
 #' @export
-dp_select.dp_selection <- function(x, size, ...) {
-  call <- public_call("dp_select")
-  check_no_dots(..., call = call)
+dp_select.dp_selection <- function(x, size, ...) door("dp_select", {
+  check_no_dots(...)
   if (is.null(x$moments)) {
     abort(c(
       "Only a selection by {.code method = \"gram\"} holds moments to select from.",
       i = "This one is by {.val {x$method}}."
-    ), "argument", call)
+    ), "argument")
   }
-  x$facts$size <- check_count(size, 1, x$facts$p, call = call)
+  x$facts$size <- check_count(size, 1, x$facts$p)
   select_from_moments(x)
-}
+})
 
-choose_selection <- function(method, facts, budget, call) {
+choose_selection <- function(method, facts, budget) {
   if (is.null(method)) {
     few <- facts$p^1.5 <= 0.5 * facts$n * sqrt(min(budget$rho, 1e9))
     return(if (few && facts$p <= 200) "gram" else "pursuit")
   }
-  method <- check_choice(method, selection_methods, call = call)
-  selectors()[[method]]$check(facts, call)
+  method <- check_choice(method, selection_methods)
+  selectors()[[method]]$check(facts)
   method
 }
 
-selection_constants <- function(settings, facts, method, call) {
+selection_constants <- function(settings, facts, method) {
   known <- c("blocks", "subsets", "ball", "iterations", "penalty", "tau", "psi", "kappa")
   if (!is.list(settings) || !all(rlang::names2(settings) %in% known)) {
-    abort("{.arg settings} must be a list with names among {.val {known}}.", "argument", call)
+    abort("{.arg settings} must be a list with names among {.val {known}}.", "argument")
   }
   number <- function(name, default, ...) {
-    check_number(settings[[name]] %||% default, 0, open = "min", arg = name, call = call)
+    check_number(settings[[name]] %||% default, 0, open = "min", arg = name)
   }
   # 0: what certifies most.
   kappa <- settings$kappa %||% c(0, 0)
   if (!is.numeric(kappa) || length(kappa) != 2L ||
       !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
-    abort("{.arg kappa} must be two positive numbers.", "argument", call)
+    abort("{.arg kappa} must be two positive numbers.", "argument")
   }
   selector <- selectors()[[method]]
   blocks <- selector$blocks(facts$n)
   constants <- list(
     size = facts$size, intercept = facts$intercept,
-    blocks = check_count(settings$blocks %||% min(blocks, facts$n), 2, facts$n, arg = "blocks",
-      call = call),
+    blocks = check_count(settings$blocks %||% min(blocks, facts$n), 2, facts$n, arg = "blocks"),
     ball = number("ball", facts$size / 2),
-    iterations = check_count(settings$iterations %||% 12, 1, 1000, arg = "iterations", call = call),
+    iterations = check_count(settings$iterations %||% 12, 1, 1000, arg = "iterations"),
     penalty = facts$n * number("penalty", 0.035), tau = number("tau", 0.6),
     psi = if (is.null(settings$psi)) 0 else number("psi", 1),
     kappa1 = kappa[[1L]], kappa2 = kappa[[2L]]
   )
-  selector$complete(constants, facts, call)
+  selector$complete(constants, facts)
 }
 
 #' Who gets what of the budget
@@ -259,7 +256,7 @@ choice_budget <- function(method, shares, constants) {
 #' As greedy.hpp has it, sums of whole numbers in 2^-20 move by three; of votes.hpp, a distance by
 #' 1026.
 #' @noRd
-check_selection_draws <- function(method, shares, constants, call) {
+check_selection_draws <- function(method, shares, constants) {
   rho_step <- choice_budget(method, shares, constants)$rho_step
   fits <- if (shares$epsilon > 0) {
     1026 / shares$epsilon < 2^39
@@ -268,9 +265,8 @@ check_selection_draws <- function(method, shares, constants, call) {
   }
   if (!fits) {
     abort(c(
-      "{.arg epsilon} is too small for this selection: the noise would not fit the sampler.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "{.arg epsilon} is too small for this selection: the noise would not fit the sampler."
+    ), "argument")
   }
 }
 
@@ -333,7 +329,7 @@ select_from_moments <- function(selection) {
 #' @noRd
 selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, budget = NULL) {
   p <- ncol(table) - 1L
-  if (is.null(plan)) plan <- moments_plan(p, rho, budget, NULL)
+  if (is.null(plan)) plan <- moments_plan(p, rho, budget)
   learner <- list(
     method = "gram", family = "gaussian", columns = as.double(p),
     radius = radius %||% usual_length(columns), clip = 1, ball = 1e6, psi = 1, lambda = 0,
@@ -346,9 +342,9 @@ selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, bud
 
 #' One release of moments is a stream of one step that takes all rows
 #' @noRd
-moments_plan <- function(p, rho, budget, call) {
+moments_plan <- function(p, rho, budget) {
   budget$rho <- rho
-  plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget, call)
+  plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget)
 }
 
 #' The columns of a part of the table, as far as their length goes
@@ -416,12 +412,12 @@ file_object.dp_selection <- function(parts, fail) {
 selection_of <- function(parts) {
   privacy <- parts$privacy
   formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
-  columns <- new_columns(formula, parts$bounds, "gaussian", NULL)
+  columns <- new_columns(formula, parts$bounds, "gaussian")
   facts <- parts$facts
   facts[c("p", "intercept")] <- list(length(columns$names) - columns$intercept, columns$intercept)
   facts$size <- check_count(facts$size, 1, facts$p)
   budget <- stream_budget(
-    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng), NULL
+    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
   )
   method <- check_choice(parts$method, selection_methods)
   shares <- selection_shares(method, facts, budget)

@@ -45,19 +45,18 @@ chosen_by_its_noise <- function(x) {
 
 #' @rdname dp_selection-methods
 #' @export
-predict.dp_selection <- function(object, newdata, ...) {
-  call <- public_call("predict")
-  check_no_dots(..., call = call)
-  check_given(missing(newdata), "newdata", "the rows to predict", call)
+predict.dp_selection <- function(object, newdata, ...) door("predict", {
+  check_no_dots(...)
+  check_given(missing(newdata), "newdata", "the rows to predict")
   if (is.null(object$scaled)) {
-    abort("This selection was made without a regression ({.code refit = FALSE}).", "argument", call)
+    abort("This selection was made without a regression ({.code refit = FALSE}).", "argument")
   }
-  table <- table_of_rows(object$columns, newdata, outcome = FALSE, call = call)
+  table <- table_of_rows(object$columns, newdata, outcome = FALSE)
   score <- drop(table[, object$scaled$places, drop = FALSE] %*% object$scaled$theta)
   score[is.nan(score)] <- NA_real_
   outcome <- object$columns$outcome
   pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
-}
+})
 
 #' @rdname dp_selection-methods
 #' @export

@@ -18,8 +18,8 @@
 #' @noRd
 selector <- function(theorem, shares, pick, picks = function(constants) constants$size,
                      sums = function(constants) 0, blocks = function(n) max(2, floor(n / 50)),
-                     check = function(facts, call) NULL,
-                     complete = function(constants, facts, call) constants,
+                     check = function(facts) NULL,
+                     complete = function(constants, facts) constants,
                      subsets = function(...) NULL, hurdle = FALSE, assumes = NULL) {
   list(
     theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares, pick = pick,
@@ -140,31 +140,31 @@ pick_by_test <- function(candidates, method, constants, shares, rng) {
 
 # Checks and constants -----------------------------------------------------------------------------
 
-check_supports <- function(facts, call) {
+check_supports <- function(facts) {
   if (choose(facts$p, facts$size) > 1e6) {
     abort(c(
       "{.code method = \"exhaustive\"} would list more than a million supports.",
       i = "{.val pursuit} needs no list and finds more."
-    ), "argument", call)
+    ), "argument")
   }
 }
 
-check_gram_candidates <- function(facts, call) {
+check_gram_candidates <- function(facts) {
   if (facts$p > 400) {
-    abort("{.code method = \"gram\"} is for 400 candidates at most.", "argument", call)
+    abort("{.code method = \"gram\"} is for 400 candidates at most.", "argument")
   }
 }
 
-check_psi <- function(constants, facts, call) {
+check_psi <- function(constants, facts) {
   if (constants$psi > 0 && constants$psi * facts$n <= facts$size) {
-    abort("{.arg psi} times the number of rows must exceed {.arg size}.", "argument", call)
+    abort("{.arg psi} times the number of rows must exceed {.arg size}.", "argument")
   }
   constants
 }
 
 #' Frank-Wolfe steps more often than it selects
 #' @noRd
-iterations_for_size <- function(constants, facts, call) {
+iterations_for_size <- function(constants, facts) {
   constants$size <- constants$iterations
   constants
 }
@@ -174,27 +174,27 @@ iterations_for_size <- function(constants, facts, call) {
 #' As printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2; where so many do not fit, twice
 #' as many as make them balanced. Any number is private.
 #' @noRd
-subset_constants <- function(subsets, n, shares, call) {
+subset_constants <- function(subsets, n, shares) {
   nominal <- if (is.finite(shares$epsilon)) shares else list(epsilon = 1, delta = 1e-6)
   rate <- min(0.5, nominal$epsilon / (32 * log(1 / nominal$delta)))
   printed <- ceiling(log(n / nominal$delta) / rate^2)
   if (subset_members(printed, n, rate) > most_members) {
     printed <- ceiling(12 * max(log(n), 2) / rate)
   }
-  subsets <- check_count(subsets %||% printed, 2, arg = "subsets", call = call)
+  subsets <- check_count(subsets %||% printed, 2, arg = "subsets")
   # They are drawn again until nobody is in more than twice the mean number of them.
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
       "{.arg subsets} are too few to be balanced: somebody would be in too many of them.",
       i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} will do."
-    ), "argument", call)
+    ), "argument")
   }
   if (subset_members(subsets, n, rate) > most_members) {
     abort(c(
       "{.val subsamples} would draw {signif(n * rate * subsets, 2)} members of its subsets.",
       i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
-    ), "argument", call)
+    ), "argument")
   }
   list(subsets = subsets, rate = rate)
 }
@@ -205,7 +205,7 @@ subset_members <- function(subsets, n, rate) subsets * (1 + n * rate)
 
 #' Subsets too small to find a support never agree on one: refused before the charge
 #' @noRd
-check_subset_people <- function(constants, facts, call) {
+check_subset_people <- function(constants, facts) {
   if (is.null(constants$rate)) {
     return(invisible())
   }
@@ -214,8 +214,8 @@ check_subset_people <- function(constants, facts, call) {
     abort(c(
       "{.val subsamples} needs {format(least, big.mark = \",\")} rows at this {.arg epsilon}.",
       x = "One of its subsets would have about {signif(facts$n * constants$rate, 2)} people.",
-      i = "Nothing was released and nothing was spent. {.val blocks} needs 6 to 12 times fewer."
-    ), "argument", call)
+      i = "{.val blocks} needs 6 to 12 times fewer."
+    ), "argument")
   }
 }
 

@@ -23,15 +23,14 @@
 #' ridge_sensitivity(y_norm = sqrt(10), T0 = 10, lambda = 10)
 #' 4 * 10 * sqrt(8 + 100) / 10 # the published bound for 100 donors
 #' @export
-ridge_sensitivity <- function(y_norm, T0, lambda, bound = 1) {
-  call <- public_call("ridge_sensitivity")
-  y_norm <- check_number(y_norm, 0, call = call)
-  T0 <- check_count(T0, 1, call = call)
-  lambda <- check_number(lambda, 0, open = "min", call = call)
-  bound <- check_number(bound, 0, infinite = TRUE, call = call)
+ridge_sensitivity <- function(y_norm, T0, lambda, bound = 1) door("ridge_sensitivity", {
+  y_norm <- check_number(y_norm, 0)
+  T0 <- check_count(T0, 1)
+  lambda <- check_number(lambda, 0, open = "min")
+  bound <- check_number(bound, 0, infinite = TRUE)
   r <- T0 * bound^2 / (lambda / 2)
   2 * y_norm / sqrt(lambda / 2) * if (r >= 1) 1 / 2 else sqrt(r) / (1 + r)
-}
+})
 
 #' Sensitivity of ridge weights as published (Lemma 4.5): valid, and many times too large
 #' @noRd

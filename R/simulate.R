@@ -32,29 +32,28 @@
 #' @export
 sim_panel <- function(n, T0, T1 = 3, design = c("factor", "linear"), effect = 0, factors = 3,
                       persistence = 0.8, loading_sd = 0.075, unit_sd = 0.2, time_sd = 0.05,
-                      noise_sd = 0.05) {
-  call <- public_call("sim_panel")
-  n <- check_count(n, 1, call = call)
-  T0 <- check_count(T0, 1, call = call)
-  T1 <- check_count(T1, 1, call = call)
-  design <- check_choice(design, c("factor", "linear"), call = call)
+                      noise_sd = 0.05) door("sim_panel", {
+  n <- check_count(n, 1)
+  T0 <- check_count(T0, 1)
+  T1 <- check_count(T1, 1)
+  design <- check_choice(design, c("factor", "linear"))
   if (!is.numeric(effect) || !length(effect) %in% c(1L, T1) || !all(is.finite(effect))) {
     abort(c(
       "{.arg effect} must hold one finite number, or one for each of the {T1} treated period{?s}.",
       x = "It is {describe(effect)}."
-    ), "argument", call)
+    ), "argument")
   }
   periods <- T0 + T1
   panel <- if (design == "linear") {
     simulate_linear(n + 1, periods)
   } else {
     simulate_factor(n + 1, periods,
-      factors = check_count(factors, 0, call = call),
-      persistence = check_number(persistence, 0, 1, open = "max", call = call),
-      loading_sd = check_number(loading_sd, 0, call = call),
-      unit_sd = check_number(unit_sd, 0, call = call),
-      time_sd = check_number(time_sd, 0, call = call),
-      noise_sd = check_number(noise_sd, 0, call = call)
+      factors = check_count(factors, 0),
+      persistence = check_number(persistence, 0, 1, open = "max"),
+      loading_sd = check_number(loading_sd, 0),
+      unit_sd = check_number(unit_sd, 0),
+      time_sd = check_number(time_sd, 0),
+      noise_sd = check_number(noise_sd, 0)
     )
   }
   effect <- rep_len(as.double(effect), T1)
@@ -63,7 +62,7 @@ sim_panel <- function(n, T0, T1 = 3, design = c("factor", "linear"), effect = 0,
     target = panel$outcome[1L, ] + c(numeric(T0), effect),
     counterfactual = panel$signal[1L, ], effect = effect, T0 = T0, design = design
   ), class = "sim_panel")
-}
+})
 
 simulate_linear <- function(units, periods) {
   scale <- 5 * periods + 1

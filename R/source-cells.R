@@ -10,12 +10,12 @@
 #' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, of columns that
 #'   have a number beside each cell; `given`, `dialect`, `call`, `quote`.
 #' @noRd
-cell_row <- function(table, names, call, given = NULL) {
+cell_row <- function(table, names, given = NULL) {
   con <- table$con
   list(
     short = stats::setNames(lapply(names, quoted, con = con), names),
-    types = column_types(table, names, call), numbers = table$numbers, given = given,
-    dialect = table$dialect, call = call,
+    types = column_types(table, names), numbers = table$numbers, given = given,
+    dialect = table$dialect,
     quote = function(x) as.character(DBI::dbQuoteString(con, x))
   )
 }
@@ -24,8 +24,8 @@ cell_row <- function(table, names, call, given = NULL) {
 #' @return By name: `"number"`; `"exact"`, decimal digits without end; `"text"`; `"cell"`, text of a
 #'   file, with a number beside it; `"flag"`; `"any"` or `"other"`.
 #' @noRd
-column_types <- function(table, names, call) {
-  looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), call, TRUE,
+column_types <- function(table, names) {
+  looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), TRUE,
     what = "Looking at the table"
   )
   types <- vapply(looked[names], function(x) {
@@ -42,7 +42,7 @@ column_types <- function(table, names, call) {
       table$dialect$type(quoted(table$con, name), table$from)
     }, "")
     said <- run_sql(table$con, paste("SELECT", paste(asked, "AS", paste0("t", seq_along(asked)),
-      collapse = ", ")), call, TRUE, what = "Looking at the table")
+      collapse = ", ")), TRUE, what = "Looking at the table")
     types[numbers[unlist(said) == table$dialect$endless]] <- "exact"
   }
   types
@@ -67,7 +67,7 @@ number_column <- function(name, row) {
         "Cast it there, give its public levels in {.arg bounds}, or say",
         "{.code compute = \"here\"}."
       )
-    ), c("data", "panel"), row$call)
+    ), c("data", "panel"))
   )
 }
 
@@ -136,8 +136,8 @@ bounded_operand <- function(name, row) {
 #' @return The table, with `y`, that column's name in SQL.
 #' @section Errors: `dpsc_error_panel` for a column of text, by its type.
 #' @noRd
-with_outcome <- function(table, outcome, call) {
-  row <- cell_row(table, outcome, call)
+with_outcome <- function(table, outcome) {
+  row <- cell_row(table, outcome)
   type <- row$types[[outcome]]
   table$y <- quoted(table$con, outcome)
   if (type == "cell") {
@@ -159,8 +159,8 @@ with_outcome <- function(table, outcome, call) {
 #' @param hide (`flag`)\cr are these people protected?
 #' @return Columns as SQL.
 #' @noRd
-treated_cells <- function(table, declared, hide, call) {
-  row <- cell_row(table, names(declared), call)
+treated_cells <- function(table, declared, hide) {
+  row <- cell_row(table, names(declared))
   covariates <- vapply(names(declared), function(name) {
     levels <- declared[[name]]
     type <- row$types[[name]]
@@ -226,7 +226,7 @@ all_constants <- function(code) {
 
 #' The column that says who is treated: 0 and 1, or flags
 #' @noRd
-indicator_column <- function(table, name, call) {
-  row <- cell_row(table, name, call)
+indicator_column <- function(table, name) {
+  row <- cell_row(table, name)
   if (row$types[[1L]] == "cell") number_column(name, row) else row$short[[1L]]
 }

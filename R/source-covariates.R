@@ -7,19 +7,19 @@
 #' @param times (`list`)\cr from [common_periods()].
 #' @return A list: `covariates` of a panel, without donors, and `design`.
 #' @noRd
-source_covariates <- function(treated, times, T0, declared, private, hide, gaps, call) {
+source_covariates <- function(treated, times, T0, declared, private, hide, gaps) {
   for (name in names(declared)) {
     if (!private && is.null(declared[[name]]) && is.character(treated[[covariate_name(name)]])) {
       abort(c(
         "Levels of {.code {name}} must be in {.arg bounds}: it is a factor in a database."
-      ), "bounds", call)
+      ), "bounds")
     }
   }
-  units <- code_index(treated$unit, "unit", call)
+  units <- code_index(treated$unit, "unit")
   data <- stats::setNames(as.list(treated)[covariate_name(names(declared))], names(declared))
   found <- covariates_of_units(
     data, declared, units, list(code = match(treated$time, times$plain)), list(T0 = T0),
-    if (!hide) seq_along(units$values), private, gaps, call
+    if (!hide) seq_along(units$values), private, gaps
   )
   list(
     covariates = list(donors = NULL, target = found$values, columns = found$columns),
@@ -47,12 +47,12 @@ covariate_name <- function(name) sprintf("x: %s", name %||% character())
 
 #' Refuse covariates that a table does not have
 #' @noRd
-check_covariate_fields <- function(table, names, call) {
+check_covariate_fields <- function(table, names) {
   unknown <- setdiff(names, table$fields)
   if (length(unknown)) {
     abort(c(
       "Covariates must be columns of the table.", x = "There is no {.code {unknown[[1L]]}}."
-    ), "covariate", call)
+    ), "covariate")
   }
 }
 
@@ -67,11 +67,11 @@ check_covariate_fields <- function(table, names, call) {
 #' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, of these a number a
 #'   column; `whole`, a condition that nothing is missing.
 #' @noRd
-sql_covariates <- function(table, covariates, periods, gaps, private, call) {
+sql_covariates <- function(table, covariates, periods, gaps, private) {
   declared <- covariates$declared
   names <- names(declared)
-  check_covariate_fields(table, names, call)
-  row <- cell_row(table, names, call)
+  check_covariate_fields(table, names)
+  row <- cell_row(table, names)
   types <- row$types
   for (name in names[types == "text"]) row$short[[name]] <- table$dialect$order(row$short[[name]])
   time <- quoted(table$con, table$index[[2L]])

@@ -19,7 +19,7 @@ keep_seed <- function(expr) {
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
 #' @noRd
-run_sql <- function(con, text, call = NULL, fetch = FALSE, charged = FALSE, what = "A statement") {
+run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A statement") {
   out <- tryCatch(
     withCallingHandlers(
       keep_seed(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
@@ -33,7 +33,7 @@ run_sql <- function(con, text, call = NULL, fetch = FALSE, charged = FALSE, what
       "{what} failed in the engine that holds the donors.",
       i = "Its own error is not shown, since it may hold data. Is the connection open?",
       i = if (charged) charge_stays
-    ), c("engine", "panel"), call)
+    ), c("engine", "panel"))
   }
   if (fetch) plain_frame(out) else out
 }
@@ -49,33 +49,33 @@ plain_frame <- function(x) {
 
 #' One row of numbers
 #' @noRd
-sql_numbers <- function(con, text, call = NULL, charged = FALSE, what = "A sum") {
-  row <- run_sql(con, text, call, TRUE, charged, what)
-  if (nrow(row) != 1L) abort_sums(call, charged)
+sql_numbers <- function(con, text, charged = FALSE, what = "A sum") {
+  row <- run_sql(con, text, TRUE, charged, what)
+  if (nrow(row) != 1L) abort_sums(charged)
   out <- vapply(row, function(x) {
     x <- as.double(x)
     # The sum over no rows is NULL.
     if (is.na(x)) 0 else x
   }, 0)
   if (!all(is.finite(out)) || !all(out == floor(out)) || any(abs(out) > 2^53)) {
-    abort_sums(call, charged)
+    abort_sums(charged)
   }
   out
 }
 
-abort_sums <- function(call, charged) {
+abort_sums <- function(charged) {
   abort(c(
     "The engine that holds the donors did not give whole numbers for sums.",
     i = if (charged) charge_stays
-  ), c("engine", "panel"), call)
+  ), c("engine", "panel"))
 }
 
-abort_changed <- function(charged, call = NULL) {
+abort_changed <- function(charged) {
   abort(c(
     "The donors' rows changed between two passes.",
     i = "The engine must keep a temporary table while a release is made.",
     i = if (charged) charge_stays
-  ), c("engine", "reader", "panel"), call)
+  ), c("engine", "reader", "panel"))
 }
 
 #' A column's name, quoted
@@ -109,11 +109,11 @@ worker_state <- new.env(parent = emptyenv())
 #' Refuse to draw noise in a process that holds rows for another
 #' @section Errors: `dpsc_error_worker`.
 #' @noRd
-check_draws_here <- function(call) {
+check_draws_here <- function() {
   if (isTRUE(worker_state$holds)) {
     abort(c(
       "This process is a worker: it sums rows for a coordinator and draws no noise.",
-      i = "Make the release where {.fn dp_workers} was called. Nothing was spent."
-    ), "worker", call)
+      i = "Make the release where {.fn dp_workers} was called."
+    ), "worker")
   }
 }

@@ -3,45 +3,44 @@
 #' @rdname dp_table
 #' @export
 dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups = 1,
-                     memory = NULL) {
-  call <- public_call("dp_files")
+                     memory = NULL) door("dp_files", {
   if (!is.character(files) || !length(files) || anyNA(files)) {
-    abort("{.arg files} must be paths of CSV or Parquet files.", "argument", call)
+    abort("{.arg files} must be paths of CSV or Parquet files.", "argument")
   }
-  need_package("DBI", "dp_files()", call)
+  need_package("DBI", "dp_files()")
   paths <- unlist(lapply(files, function(x) if (grepl("[*?]", x)) Sys.glob(x) else x))
   absent <- paths[!file.exists(paths)]
   if (length(absent) || !length(paths)) {
     abort(c(
       "There are no such files.", x = if (length(absent)) "Not there: {.path {absent}}."
-    ), "argument", call)
+    ), "argument")
   }
   kind <- unique(tolower(sub("[.]gz$", "", paths)))
   kind <- unique(sub(".*[.]", "", kind))
   if (length(kind) != 1L || !kind %in% c("csv", "parquet")) {
     abort(c(
       "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
-    ), "argument", call)
+    ), "argument")
   }
   if (kind == "parquet" && !has_duckdb()) {
     abort(c(
       "Parquet files need package {.pkg duckdb}, which is not installed.",
       i = "Install it, or write CSV files."
-    ), "package", call)
+    ), "package")
   }
-  engine <- keep_seed(if (has_duckdb()) files_by_duckdb(memory, call) else files_by_sqlite(call))
+  engine <- keep_seed(if (has_duckdb()) files_by_duckdb(memory) else files_by_sqlite())
   from <- if (kind == "csv") {
-    keep_seed(copied_csv(paths, engine$con, call))
+    keep_seed(copied_csv(paths, engine$con))
   } else {
     paste0("read_parquet([", paste(DBI::dbQuoteString(engine$con, paths), collapse = ", "), "]) s")
   }
-  out <- new_table(engine$con, from, index, outcome, "here", FALSE, block, groups, call)
-  if (kind == "csv") out <- with_numbers(out, call)
+  out <- new_table(engine$con, from, index, outcome, "here", FALSE, block, groups)
+  if (kind == "csv") out <- with_numbers(out)
   # Closes the engine when the object is gone.
   out$state$engine <- engine
   class(out) <- c("dp_files", class(out))
   out
-}
+})
 
 has_duckdb <- function() nzchar(system.file(package = "duckdb"))
 
@@ -49,18 +48,18 @@ connect_duckdb <- function() {
   DBI::dbConnect(duckdb::duckdb(), dbdir = ":memory:", bigint = "numeric")
 }
 
-files_by_duckdb <- function(memory, call) {
+files_by_duckdb <- function(memory) {
   con <- connect_duckdb()
   finish <- new.env(parent = emptyenv())
   reg.finalizer(finish, function(e) close_quietly(con), onexit = TRUE)
   if (!is.null(memory)) {
-    run_sql(con, paste0("SET memory_limit = ", DBI::dbQuoteString(con, memory)), call)
+    run_sql(con, paste0("SET memory_limit = ", DBI::dbQuoteString(con, memory)))
   }
   list(con = con, finish = finish)
 }
 
-files_by_sqlite <- function(call) {
-  need_package("RSQLite", "CSV files without duckdb", call)
+files_by_sqlite <- function() {
+  need_package("RSQLite", "CSV files without duckdb")
   path <- tempfile("dpsc", fileext = ".sqlite")
   con <- DBI::dbConnect(RSQLite::SQLite(), path)
   finish <- new.env(parent = emptyenv())
@@ -78,7 +77,7 @@ files_by_sqlite <- function(call) {
 #' Commas, double quotes and a header: nothing is guessed. Types are those of the verb's bounds.
 #' @return What stands after FROM.
 #' @noRd
-copied_csv <- function(paths, con, call) {
+copied_csv <- function(paths, con) {
   names <- NULL
   done <- tryCatch(
     withCallingHandlers(
@@ -94,7 +93,7 @@ copied_csv <- function(paths, con, call) {
     abort(c(
       "The files could not be read as CSV with the same columns.",
       i = "The first line must name the columns, separated by commas, each once."
-    ), "argument", call)
+    ), "argument")
   }
   csv_from(con, names)
 }
@@ -177,7 +176,7 @@ csv_from <- function(con, names, numeric = character()) {
 #' A table of copied files: its columns, and periods as numbers if all of them, which are public,
 #' are whole ones
 #' @noRd
-with_numbers <- function(table, call) {
+with_numbers <- function(table) {
   names <- table$fields[!startsWith(table$fields, "dpsc_n")]
   table$numbers <- stats::setNames(paste0("dpsc_n", seq_along(names)), names)
   table$fields <- names
@@ -186,7 +185,7 @@ with_numbers <- function(table, call) {
   }
   periods <- run_sql(table$con, paste(
     "SELECT DISTINCT", quoted(table$con, table$index[[2L]]), "FROM rows LIMIT 2000"
-  ), call, TRUE)[[1L]]
+  ), TRUE)[[1L]]
   values <- text_numbers(periods[!is.na(periods)])
   whole <- length(values) > 0L && !anyNA(values) && all(is.finite(values) & values == floor(values))
   with_index_of(table, "", if (whole) 0 else "")

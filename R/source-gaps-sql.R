@@ -6,7 +6,7 @@
 #' @param charged (`string`)\cr what to say of a charge that was made.
 #' @return Its name, quoted.
 #' @noRd
-keep_units <- function(table, name, units, call, charged = NULL) {
+keep_units <- function(table, name, units, charged = NULL) {
   written <- tryCatch(
     keep_seed(suppressMessages(suppressWarnings(DBI::dbWriteTable(
       table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)), temporary = TRUE
@@ -18,7 +18,7 @@ keep_units <- function(table, name, units, call, charged = NULL) {
       "Units could not be written into a temporary table.",
       i = "The engine's own error is not shown. May this user make temporary tables?",
       i = charged
-    ), c("engine", "panel"), call)
+    ), c("engine", "panel"))
   }
   quoted(table$con, name)
 }

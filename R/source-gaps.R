@@ -9,26 +9,26 @@
 #' @param keep_names (`flag`)\cr unused: names of donors stay where they are.
 #' @noRd
 #' @exportS3Method
-panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call, private = TRUE,
+panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, private = TRUE,
                                       covariates = NULL, hide = FALSE, keep_names = FALSE,
                                       ask = NULL, quiet = hide) {
-  if (!missing(index)) abort_index_given(call)
+  if (!missing(index)) abort_index_given()
   source <- data
-  formula <- check_panel_formula(formula, call)
-  columns <- formula_columns(formula, call)
-  table <- with_index_of(roster_table(source, columns, call), roster$unit, roster$periods)
-  if (hide) check_people_travel(table, call)
-  treatment <- roster_treatment(roster, call, quiet, ask)
+  formula <- check_panel_formula(formula)
+  columns <- formula_columns(formula)
+  table <- with_index_of(roster_table(source, columns), roster$unit, roster$periods)
+  if (hide) check_people_travel(table)
+  treatment <- roster_treatment(roster, quiet, ask)
   periods <- roster$periods
   kinds <- as.data.frame(lapply(table$kinds, `[`, 0L))
   names(kinds) <- table$index
-  for (k in 1:2) data_column(kinds, table$index[[k]], list(roster$unit, periods)[[k]], call)
-  check_whole_periods(periods, call)
-  if (length(periods) > 300L) abort_periods(length(periods), call)
-  middle <- row_middle(bounds, length(periods), private, call)
-  check_covariate_fields(table, names(covariates), call)
+  for (k in 1:2) data_column(kinds, table$index[[k]], list(roster$unit, periods)[[k]])
+  check_whole_periods(periods)
+  if (length(periods) > 300L) abort_periods(length(periods))
+  middle <- row_middle(bounds, length(periods), private)
+  check_covariate_fields(table, names(covariates))
   own <- roster_rows(
-    table, columns$outcome, roster$unit[treatment$units], covariates, hide, call
+    table, columns$outcome, roster$unit[treatment$units], covariates, hide
   )
   own <- own[own$time %in% periods, , drop = FALSE]
   unit <- match(own$unit, roster$unit[treatment$units])
@@ -39,7 +39,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call
   rows <- fill_rows(rows, list(
     units = seq_along(treatment$units), T0 = treatment$T0, adopted = treatment$adopted
   ), middle)
-  check_filled(rows, columns$outcome, call)
+  check_filled(rows, columns$outcome)
   rownames(rows) <- unit_labels(roster$unit[treatment$units])
   panel <- new_panel_design(
     matrix(0, 0L, length(periods)), rows, periods, treatment$T0, columns$outcome,
@@ -51,7 +51,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call
     roster = list(units = donors, T0 = treatment$T0, middle = middle)
   )
   if (length(covariates)) {
-    found <- roster_covariates(own, covariates, roster, treatment, private, hide, call)
+    found <- roster_covariates(own, covariates, roster, treatment, private, hide)
     panel$covariates <- found$covariates
     design$covariates <- found$design
   }
@@ -65,30 +65,30 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, call
 
 #' The one table that a roster speaks of
 #' @noRd
-roster_table <- function(source, columns, call) {
-  parts <- long_parts(source, columns, call)
+roster_table <- function(source, columns) {
+  parts <- long_parts(source, columns)
   if (length(parts) != 1L || !inherits(parts[[1L]], "dp_table")) {
     abort(c(
       "{.code na = \"interpolate\"} takes one table or files, not several sources or workers.",
-      i = "Of a unit without any row nobody could say in which source it is. Nothing was spent."
-    ), "argument", call)
+      i = "Of a unit without any row nobody could say in which source it is."
+    ), "argument")
   }
   table <- parts[[1L]]
   if (is.null(table$index)) {
-    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument", call)
+    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument")
   }
   if (!columns$outcome %in% table$fields) {
     abort(c(
       "{.arg formula} names {.code {columns$outcome}}, which the table does not have.",
       i = "Check the spelling and the case."
-    ), "panel", call)
+    ), "panel")
   }
   table
 }
 
 #' The treated units' covariates, in the order of the roster
 #' @noRd
-roster_covariates <- function(own, declared, roster, treatment, private, hide, call) {
+roster_covariates <- function(own, declared, roster, treatment, private, hide) {
   times <- list(plain = roster$periods)
   units <- roster$unit[treatment$units]
   # Every unit of the roster, also one of no row, in its order.
@@ -99,23 +99,23 @@ roster_covariates <- function(own, declared, roster, treatment, private, hide, c
   all <- rbind(none, own)
   at <- match(all$unit, units)
   all$unit <- at
-  source_covariates(all, times, treatment$T0, declared, private, hide, TRUE, call)
+  source_covariates(all, times, treatment$T0, declared, private, hide, TRUE)
 }
 
 #' Rows of the treated units: largest outcomes first
 #' @param hide (`flag`)\cr are these people protected?
 #' @noRd
-roster_rows <- function(table, outcome, units, covariates, hide, call) {
+roster_rows <- function(table, outcome, units, covariates, hide) {
   con <- table$con
   name <- fresh_name(table$dialect)
-  kept <- keep_units(table, name, units, call)
+  kept <- keep_units(table, name, units)
   on.exit(quiet_sql(con, paste("DROP TABLE", kept)))
-  table <- with_outcome(table, outcome, call)
-  cells <- treated_cells(table, covariates, hide, call)
+  table <- with_outcome(table, outcome)
+  cells <- treated_cells(table, covariates, hide)
   found <- run_sql(con, paste0(
     "SELECT dpsc_r, ", paste(c(quoted(con, table$index[[2L]]), cells), collapse = ", "), " FROM ",
     joined_units(table, kept)
-  ), call, TRUE, what = "Reading the treated units")
+  ), TRUE, what = "Reading the treated units")
   names(found) <- c("unit", "time", "y", covariate_name(names(covariates)))
   found$unit <- units[found$unit]
   found$y <- as.double(found$y)

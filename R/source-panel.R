@@ -8,16 +8,16 @@
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
 #' @exportS3Method
-panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide = FALSE,
+panel_from_long.dp_source <- function(data, formula, private, hide = FALSE,
                                       covariates = NULL, ask = NULL, quiet = hide) {
   source <- data
-  formula <- check_panel_formula(formula, call)
-  columns <- c(formula_columns(formula, call), list(
+  formula <- check_panel_formula(formula)
+  columns <- c(formula_columns(formula), list(
     covariates = names(covariates), hide = hide, declared = covariates
   ))
-  parts <- long_parts(source, columns, call)
-  facts <- lapply(parts, part_facts, columns = columns, call = call)
-  times <- common_periods(facts, call)
+  parts <- long_parts(source, columns)
+  facts <- lapply(parts, part_facts, columns = columns)
+  times <- common_periods(facts)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   ask <- ask_of_units(ask, treated$unit)
   n <- sum(vapply(facts, `[[`, 0, "n"))
@@ -27,11 +27,11 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
     lowest <- if (hide) list(treated = columns$treated) else list(value = first)
     sum(vapply(seq_along(parts), function(k) {
       if (hide && is.null(facts[[k]]$treated)) return(0)
-      rows_above(parts[[k]], c(lowest, on = facts[[k]]$on), call)
+      rows_above(parts[[k]], c(lowest, on = facts[[k]]$on))
     }, 0)) - sum(treated$unit != first)
   }
   design <- source_design(
-    treated, times, n, above == 0, columns, private, hide, quiet, ask, call
+    treated, times, n, above == 0, columns, private, hide, quiet, ask
   )
   panel <- new_panel_design(
     matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
@@ -39,7 +39,7 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
     layout = list(source = "formula", treated = columns$treated)
   )
   own <- if (length(covariates)) {
-    source_covariates(treated, times, design$T0, covariates, private, hide, FALSE, call)
+    source_covariates(treated, times, design$T0, covariates, private, hide, FALSE)
   }
   panel$covariates <- own$covariates
   panel$donors <- structure(list(
@@ -55,36 +55,36 @@ panel_from_long.dp_source <- function(data, formula, private, call = NULL, hide 
 
 #' Build a panel from a source of donors alone and a target
 #' @noRd
-panel_from_donors <- function(source, target, T0, times = NULL, call = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period", call)
-  check_given(missing(T0), "T0", "the number of periods before the treatment", call)
+panel_from_donors <- function(source, target, T0, times = NULL, hide = FALSE) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(T0), "T0", "the number of periods before the treatment")
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   if (any(vapply(parts, is.data.frame, NA))) {
-    abort("Data frames are for {.fn dp_lm}; donors come as matrices.", "argument", call)
+    abort("Data frames are for {.fn dp_lm}; donors come as matrices.", "argument")
   }
   long <- vapply(parts, inherits, NA, c("dp_table", "dp_workers"))
-  facts <- lapply(parts[long], part_facts, columns = NULL, call = call)
-  n_times <- if (any(long)) length(common_periods(facts, call)$values)
-  found <- if (any(long)) common_periods(facts, call)
+  facts <- lapply(parts[long], part_facts, columns = NULL)
+  n_times <- if (any(long)) length(common_periods(facts)$values)
+  found <- if (any(long)) common_periods(facts)
   n <- sum(vapply(facts, `[[`, 0, "n"))
   for (k in which(!long)) {
     part <- if (inherits(parts[[k]], "dp_chunks")) {
-      checked_chunks(parts[[k]], target, T0, times, call, hide)
+      checked_chunks(parts[[k]], target, T0, times, hide)
     } else {
-      check_donor_matrix(parts[[k]], call)
+      check_donor_matrix(parts[[k]])
       parts[[k]] <- without_grid(parts[[k]])
-      check_donors_finite(parts[[k]], "donors", call)
+      check_donors_finite(parts[[k]], "donors")
       list(donors = parts[[k]], n = nrow(parts[[k]]), columns = ncol(parts[[k]]))
     }
     if (is.null(n_times)) n_times <- part$columns
     if (part$columns != n_times) {
-      abort("All sources of donors must have the same periods.", "panel", call)
+      abort("All sources of donors must have the same periods.", "panel")
     }
     parts[[k]] <- part$donors
     n <- n + part$n
   }
-  check_donor_count(n, "Each unit of the sources is a donor.", call)
-  design <- design_public(target, T0, times %||% found$values, n_times, call, hide)
+  check_donor_count(n, "Each unit of the sources is a donor.")
+  design <- design_public(target, T0, times %||% found$values, n_times, hide)
   panel <- new_panel_design(
     matrix(0, 0L, n_times), design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "chunks", treated = NULL)
@@ -100,14 +100,14 @@ panel_from_donors <- function(source, target, T0, times = NULL, call = NULL, hid
 #' @noRd
 whole_count <- function(n) if (n <= .Machine$integer.max) as.integer(n) else n
 
-checked_chunks <- function(chunks, target, T0, times, call, hide) {
-  panel <- panel_from_chunks(chunks, target, T0, times, call, hide)
+checked_chunks <- function(chunks, target, T0, times, hide) {
+  panel <- panel_from_chunks(chunks, target, T0, times, hide)
   list(donors = panel$donors, n = panel$n, columns = panel$T0 + panel$T1)
 }
 
 #' The columns that a formula names: nothing is computed in an engine
 #' @noRd
-formula_columns <- function(formula, call) {
+formula_columns <- function(formula) {
   sides <- list(outcome = formula[[2L]], treated = formula[[3L]])
   if (!all(vapply(sides, is.symbol, NA))) {
     abort(c(
@@ -116,18 +116,18 @@ formula_columns <- function(formula, call) {
         "Compute the outcome there: a view, or",
         "{.code dp_table(tbl(con, \"sales\") |> mutate(y = log(sales)))}."
       )
-    ), "panel", call)
+    ), "panel")
   }
   lapply(sides, as.character)
 }
 
-long_parts <- function(source, columns, call) {
+long_parts <- function(source, columns) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   if (!all(vapply(parts, inherits, NA, c("dp_table", "dp_workers")))) {
     abort(c(
       "With a formula all sources must hold long rows: tables or files.",
       i = "Matrices and chunks need {.arg target} and {.arg T0}."
-    ), "argument", call)
+    ), "argument")
   }
   parts
 }
@@ -135,43 +135,43 @@ long_parts <- function(source, columns, call) {
 #' What is public of one part: periods, treated units' rows, number of donors
 #' @return A list: `periods`, `treated` (`unit`, `time`, `y`, `on`), `n`, `on` (literal), names.
 #' @noRd
-part_facts <- function(part, columns, call) UseMethod("part_facts")
+part_facts <- function(part, columns) UseMethod("part_facts")
 
 #' @noRd
 #' @exportS3Method
-part_facts.dp_table <- function(part, columns, call) {
+part_facts.dp_table <- function(part, columns) {
   table <- part
   con <- table$con
   if (is.null(table$index)) {
-    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument", call)
+    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument")
   }
   outcome <- columns$outcome %||% table$outcome
-  check_given(is.null(outcome), "outcome", "the outcome's column, in dp_table()", call)
+  check_given(is.null(outcome), "outcome", "the outcome's column, in dp_table()")
   unknown <- setdiff(c(outcome, columns$treated), table$fields)
   if (length(unknown)) {
     abort(c(
       "{.arg formula} names {.code {unknown}}, which the table does not have.",
       i = "Check the spelling and the case."
-    ), "panel", call)
+    ), "panel")
   }
-  check_covariate_fields(table, columns$covariates, call)
-  if (isTRUE(columns$hide)) check_people_travel(table, call)
-  table <- with_outcome(table, outcome, call)
+  check_covariate_fields(table, columns$covariates)
+  if (isTRUE(columns$hide)) check_people_travel(table)
+  table <- with_outcome(table, outcome)
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
-  treated <- if (!is.null(columns)) indicator_column(table, columns$treated, call)
+  treated <- if (!is.null(columns)) indicator_column(table, columns$treated)
   by <- paste(c(time, treated), collapse = ", ")
   counts <- run_sql(con, paste0(
     "SELECT ", by, ", COUNT(*) AS n, COUNT(", unit, ") AS u FROM ", table$from, " GROUP BY ", by
-  ), call, TRUE, what = "Looking at the periods")
-  if (nrow(counts) == 0L) abort("The table has no rows.", "panel", call)
+  ), TRUE, what = "Looking at the periods")
+  if (nrow(counts) == 0L) abort("The table has no rows.", "panel")
   if (anyNA(counts[[1L]]) || any(counts$n != counts$u)) {
     abort(c(
       "Every row must say its unit and its period.",
       x = "{.code {table$index}} are missing in some row."
-    ), "panel", call)
+    ), "panel")
   }
-  if (length(unique(counts[[1L]])) > 900L) abort_periods(length(unique(counts[[1L]])), call)
+  if (length(unique(counts[[1L]])) > 900L) abort_periods(length(unique(counts[[1L]])))
   out <- list(
     periods = unique(counts[[1L]]), unit = table$index[[1L]], time = table$index[[2L]],
     rows = sum(counts$n)
@@ -179,15 +179,15 @@ part_facts.dp_table <- function(part, columns, call) {
   own <- 0
   if (!is.null(treated)) {
     on <- counts[[2L]]
-    yes <- check_treated(on, columns$treated, call)
+    yes <- check_treated(on, columns$treated)
     if (length(yes)) {
       out$on <- if (is.logical(on)) as.character(DBI::dbQuoteLiteral(con, TRUE)) else "1"
-      cells <- treated_cells(table, columns$declared, isTRUE(columns$hide), call)
+      cells <- treated_cells(table, columns$declared, isTRUE(columns$hide))
       shown <- c(unit, time, cells[[1L]], treated, cells[-1L])
       out$treated <- run_sql(con, paste0(
         "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
         " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"
-      ), call, TRUE, what = "Reading the treated units")
+      ), TRUE, what = "Reading the treated units")
       names(out$treated) <- c("unit", "time", "y", "on", covariate_name(columns$covariates))
       own <- nrow(out$treated)
     }
@@ -197,7 +197,7 @@ part_facts.dp_table <- function(part, columns, call) {
     abort(c(
       "The panel must be balanced: every unit in every period.",
       x = "Some unit has no row, or several, in some period.", i = row_by_row_advice
-    ), "panel", call)
+    ), "panel")
   }
   out
 }
@@ -205,18 +205,15 @@ part_facts.dp_table <- function(part, columns, call) {
 #' The rows of protected treated people travel only where the user says so
 #' @section Errors: `dpsc_error_argument`, before anything of them is read.
 #' @noRd
-check_people_travel <- function(source, call) {
+check_people_travel <- function(source) {
   if (source$compute == "database" && !source$calibrate) {
     abort(c(
       paste(
         "With {.code protect = \"everyone\"} the sums over treated people are made here: their",
         "rows would leave the database."
       ),
-      i = paste(
-        "Allow it by {.code calibrate = TRUE}, or say {.code protect = \"donors\"}. Nothing was",
-        "spent."
-      )
-    ), "argument", call)
+      i = "Allow it by {.code calibrate = TRUE}, or say {.code protect = \"donors\"}."
+    ), "argument")
   }
 }
 
@@ -231,34 +228,34 @@ min_unit <- function(units) sort(unique(units), method = "radix")[[1L]]
 #' @param lowest (`list`)\cr the treated unit's `value`, or what finds it there: the `treated`
 #'   column and its literal `on`.
 #' @noRd
-rows_above <- function(part, lowest, call) UseMethod("rows_above")
+rows_above <- function(part, lowest) UseMethod("rows_above")
 
 #' @noRd
 #' @exportS3Method
-rows_above.dp_table <- function(part, lowest, call) {
+rows_above.dp_table <- function(part, lowest) {
   unit <- quoted(part$con, part$index[[1L]])
   by <- if (is.character(part$kinds[[1L]])) part$dialect$order else identity
   first <- if (is.null(lowest$value)) {
     paste0("(SELECT MIN(", by(unit), ") FROM ", part$from, " WHERE ",
-      indicator_column(part, lowest$treated, call), " = ", lowest$on, ")")
+      indicator_column(part, lowest$treated), " = ", lowest$on, ")")
   } else {
     sql_literals(part$con, lowest$value)
   }
   sql_numbers(part$con, paste(
     "SELECT COUNT(*) AS n FROM", part$from, "WHERE", by(unit), ">", by(first)
-  ), call, what = "Looking at the units")[[1L]]
+  ), what = "Looking at the units")[[1L]]
 }
 
 #' Periods that all parts have, sorted as those of a data frame
 #' @return As from [code_index()], with `plain`, the values as the engine gave them.
 #' @noRd
-common_periods <- function(facts, call) {
-  first <- code_index(facts[[1L]]$periods, facts[[1L]]$time, call)
+common_periods <- function(facts) {
+  first <- code_index(facts[[1L]]$periods, facts[[1L]]$time)
   plain <- facts[[1L]]$periods[order(first$code)]
-  check_whole_periods(plain, call)
+  check_whole_periods(plain)
   for (other in facts) {
     if (!setequal(other$periods, facts[[1L]]$periods)) {
-      abort("All sources of donors must have the same periods.", "panel", call)
+      abort("All sources of donors must have the same periods.", "panel")
     }
   }
   first$plain <- plain
@@ -266,12 +263,12 @@ common_periods <- function(facts, call) {
 }
 
 #' @noRd
-check_whole_periods <- function(periods, call) {
+check_whole_periods <- function(periods) {
   if (is.numeric(periods) && !is.object(periods) && any(periods != floor(periods))) {
     abort(c(
       "Periods in a database must be whole numbers, dates or strings.",
       i = "Number the periods there."
-    ), "panel", call)
+    ), "panel")
   }
 }
 
@@ -287,41 +284,41 @@ pad_units <- function(units, count, last) {
 #' Target and T0 from the treated units' rows
 #' @param last (`flag`)\cr are the treated units the last ones?
 #' @noRd
-source_design <- function(treated, times, n, last, columns, private, hide, quiet, ask, call) {
+source_design <- function(treated, times, n, last, columns, private, hide, quiet, ask) {
   if (is.null(treated)) {
     abort(c(
       "One unit at least must be treated.",
       x = "The treatment indicator is 0 in every row.",
       i = "Set it to 1 for the treated unit from the first treated period on."
-    ), "panel", call)
+    ), "panel")
   }
-  units <- code_index(treated$unit, "unit", call)
-  if (private) check_two_numbers(units, times, n, call)
+  units <- code_index(treated$unit, "unit")
+  if (private) check_two_numbers(units, times, n)
   own <- list(
     code = match(treated$time, times$plain), values = times$values, name = times$name,
     alphabetical = times$alphabetical
   )
-  y <- check_outcome(treated$y, columns$outcome, call)
-  rows <- check_treated(treated$on, columns$treated, call)
+  y <- check_outcome(treated$y, columns$outcome)
+  rows <- check_treated(treated$on, columns$treated)
   named <- units$values
   # Donors, of whom the checks only want to know whether there are enough, and on which side.
   padded <- pad_units(units, min(n, 2), last)
   # Before any message may name a period: the periods might be the donors.
-  check_orientation(padded, own, rows, call, ask)
+  check_orientation(padded, own, rows, ask)
   if (quiet) {
     units$values <- rep("a treated unit", length(named))
     padded <- pad_units(units, min(n, 2), last)
   }
   cells <- match_cells(
-    units, own, if (hide) integer() else seq_along(units$values), call, quiet, ask
+    units, own, if (hide) integer() else seq_along(units$values), quiet, ask
   )
-  treatment <- find_treatment(padded, own, rows, call, quiet, ask)
+  treatment <- find_treatment(padded, own, rows, quiet, ask)
   target <- numeric(length(y))
   target[cells] <- y
   target <- matrix(target, length(units$values), length(times$values))
   rownames(target) <- unit_labels(if (hide) units$values else named)
-  check_finite_target(target, times$values, columns$outcome, call, quiet, ask)
-  warn_calendar_gap(times$values, times$name, call)
+  check_finite_target(target, times$values, columns$outcome, quiet, ask)
+  warn_calendar_gap(times$values, times$name)
   list(
     target = target, T0 = treatment$T0, adopted = treatment$adopted, units = if (!hide) named
   )

@@ -8,8 +8,8 @@
 #' @section Errors: `dpsc_error_data`, `dpsc_error_argument`, `dpsc_error_engine`: from names and
 #'   types of columns, formula and engine. What makes an engine fail is outside the guarantee.
 #' @noRd
-asked_people <- function(table, columns, choice, call) {
-  people <- make_people(table, columns, choice, call)
+asked_people <- function(table, columns, choice) {
+  people <- make_people(table, columns, choice)
   structure(list(
     n = people$n, calibrate = FALSE, close = people$close,
     ask = function(question, charged) ask_people(people, question, charged)
@@ -19,17 +19,17 @@ asked_people <- function(table, columns, choice, call) {
 #' The temporary table of whole numbers
 #' @return A list: `con`, `name`, `n`, `design`, `dialect`, `close`.
 #' @noRd
-make_people <- function(table, columns, choice, call) {
+make_people <- function(table, columns, choice) {
   con <- table$con
   dialect <- table$dialect
-  query <- people_query(table, columns, choice, call)
+  query <- people_query(table, columns, choice)
   name <- fresh_name(dialect)
   close <- function() quiet_sql(con, c(paste("DROP TABLE", name), dialect$after))
   quiet_sql(con, dialect$before)
   done <- FALSE
   on.exit(if (!done) close())
-  run_sql(con, dialect$make(name, query), call, what = "Preparing the rows")
-  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name), call)[[1L]]
+  run_sql(con, dialect$make(name, query), what = "Preparing the rows")
+  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
   done <- TRUE
   list(
     con = con, name = name, n = n, design = lm_design(columns), dialect = dialect, close = close
@@ -38,16 +38,16 @@ make_people <- function(table, columns, choice, call) {
 
 #' From a row's columns to whole numbers, as SQL
 #' @noRd
-people_query <- function(table, columns, choice, call) {
+people_query <- function(table, columns, choice) {
   con <- table$con
   dialect <- table$dialect
   needed <- unique(c(
     unlist(lapply(columns$variables, symbols_of)), all.vars(choice$subset), all.vars(choice$weights)
   ))
   unknown <- setdiff(needed, table$fields)
-  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
-  given <- cell_row(table, needed, call)
-  check_typed_levels(columns$given, given$types, dialect, call)
+  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  given <- cell_row(table, needed)
+  check_typed_levels(columns$given, given$types, dialect)
   # Numbers are made of cells where they are taken.
   is_number <- given$types %in% c("number", "exact")
   row <- given
@@ -56,14 +56,14 @@ people_query <- function(table, columns, choice, call) {
   row$given <- columns$given
   values <- vapply(columns$variables, sql_value, "", row)
   keep <- if (!is.null(choice$subset)) {
-    check_rowwise(choice$subset, call)
+    check_rowwise(choice$subset)
     raw <- function(name) raw_operand(name, row)
     condition <- as_condition(sql_condition(choice$subset, raw, dialect, row$quote))
-    if (is.null(condition)) abort_expression(choice$subset, call)
+    if (is.null(condition)) abort_expression(choice$subset)
     condition$text
   }
   weight <- if (!is.null(choice$weights)) {
-    if (!is.symbol(choice$weights)) abort_expression(choice$weights, call)
+    if (!is.symbol(choice$weights)) abort_expression(choice$weights)
     ends <- c(-1, 1) * .Machine$double.xmax
     sql_within(number_column(as.character(choice$weights), row), ends, dialect)
   }
@@ -81,25 +81,25 @@ people_query <- function(table, columns, choice, call) {
 
 #' Refuse levels that no cell of a typed column can be; a loose engine's cell may be anything
 #' @noRd
-check_typed_levels <- function(given, types, dialect, call) {
+check_typed_levels <- function(given, types, dialect) {
   if (dialect$loose) {
     return(invisible(NULL))
   }
   for (name in intersect(names(given), names(types))) {
     type <- switch(types[[name]], flag = "logical", exact = "number", types[[name]])
-    check_levels_fit(given[[name]]$levels, type, name, call)
+    check_levels_fit(given[[name]]$levels, type, name)
   }
 }
 
 #' @noRd
-abort_expression <- function(expression, call) {
+abort_expression <- function(expression) {
   abort(c(
     "{.code {plain_text(expression)}} cannot be computed by the database bit for bit as here.",
     i = paste(
       "Make it a column there, by a view or {.code tbl(con, \"people\") |> mutate(...)}, with",
-      "{.arg bounds} of its own, or say {.code compute = \"here\"}. Nothing was spent."
+      "{.arg bounds} of its own, or say {.code compute = \"here\"}."
     )
-  ), "argument", call)
+  ), "argument")
 }
 
 #' One variable of the model: a number within its range, or 0 or 1; NULL where it is missing
@@ -111,7 +111,7 @@ sql_value <- function(variable, row) {
     return(sql_within(number_column(as.character(expression), row), range, row$dialect))
   }
   if (variable$kind != "level") {
-    abort_expression(expression %||% as.name(variable$name), row$call)
+    abort_expression(expression %||% as.name(variable$name))
   }
   if (is.symbol(expression)) {
     name <- as.character(expression)
@@ -123,7 +123,7 @@ sql_value <- function(variable, row) {
   }
   own <- function(name) bounded_operand(name, row)
   condition <- as_condition(sql_condition(expression, own, row$dialect, row$quote))
-  if (is.null(condition)) abort_expression(expression, row$call)
+  if (is.null(condition)) abort_expression(expression)
   yes <- if (variable$level == "TRUE") c(1, 0) else c(0, 1)
   paste0("CASE WHEN ", condition$text, " THEN ", yes[[1L]], " WHEN NOT ", condition$text, " THEN ",
     yes[[2L]], " END")
@@ -163,16 +163,16 @@ ask_cells <- function(people, cells, charged, query) {
   sums <- matrix(0, cells, length(which))
   for (k in seq_along(which)) {
     asked <- query(which[[k]], k)
-    found <- run_sql(people$con, asked$text, NULL, TRUE, charged, "A sum")
+    found <- run_sql(people$con, asked$text, TRUE, charged, "A sum")
     at <- as.double(found[[1L]]) / asked$size
     counts <- as.double(found[[2L]])
-    if (anyNA(at) || any(at < 0 | at != floor(at)) || anyNA(counts)) abort_sums(NULL, charged)
+    if (anyNA(at) || any(at < 0 | at != floor(at)) || anyNA(counts)) abort_sums(charged)
     # The upper bound itself is in the last cell.
     at <- pmin(at, cells - 1) + 1
     for (i in seq_along(at)) sums[at[[i]], k] <- sums[at[[i]], k] + counts[[i]]
   }
   text <- paste("SELECT", sql_there, "FROM", people$name)
-  there <- sql_numbers(people$con, text, NULL, charged)
+  there <- sql_numbers(people$con, text, charged)
   list(rows = there[[1L]], there = there[[2L]], sums = sums)
 }
 
@@ -180,7 +180,7 @@ ask_cells <- function(people, cells, charged, query) {
 #' @noRd
 ask_limits <- function(people, question, query, charged) {
   text <- query(people$name, people$design, question, people$dialect)
-  found <- sql_numbers(people$con, text, NULL, charged)
+  found <- sql_numbers(people$con, text, charged)
   inside <- diff(c(0, rev(found[-(1:2)]), found[[1L]]))
   list(rows = found[[1L]], there = found[[2L]], sums = cbind(rev(unname(inside))))
 }
@@ -189,7 +189,7 @@ ask_limits <- function(people, question, query, charged) {
 #' @noRd
 ask_products <- function(people, question, charged) {
   queries <- sql_products(people$name, people$design, question, people$dialect)
-  parts <- lapply(queries, function(query) sql_numbers(people$con, query, NULL, charged))
+  parts <- lapply(queries, function(query) sql_numbers(people$con, query, charged))
   known <- unique(lapply(parts, `[`, 1:2))
   if (length(known) != 1L) abort_changed(charged)
   d <- length(people$design$columns) + if (question$kind == "scores") 1L else 2L

@@ -7,7 +7,7 @@
 #' products. The engine's integers must be the core's.
 #' @section Errors: `dpsc_error_engine`.
 #' @noRd
-prove_people <- function(table, call) {
+prove_people <- function(table) {
   if (isTRUE(table$state$proved_people)) {
     return(invisible())
   }
@@ -16,9 +16,8 @@ prove_people <- function(table, call) {
   if (!identical(found, core_people(made))) {
     abort(c(
       "This engine does not compute as the core does: on made-up rows its integers differ.",
-      i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}.",
-      i = "Nothing was released and nothing was spent."
-    ), c("engine", "panel"), call)
+      i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
+    ), c("engine", "panel"))
   }
   table$state$proved_people <- TRUE
 }
@@ -28,7 +27,7 @@ prove_people <- function(table, call) {
 #' @noRd
 proof_people <- function() {
   bounds <- list(y = c(-3, 8), x = c(-1, 1), v = c(1 / 3, 0.7), g = c("a", "b", "c"))
-  columns <- lm_columns(y ~ x + v + g + I(x^2) + x:v + I(v > 0.5), bounds, NULL)
+  columns <- lm_columns(y ~ x + v + g + I(x^2) + x:v + I(v > 0.5), bounds)
   columns$weighted <- TRUE
   design <- lm_design(columns)
   far <- c(
@@ -105,7 +104,7 @@ proof_asked <- function(columns) {
 }
 
 core_people <- function(made) {
-  rows <- chosen_rows(made$columns, made$rows, made$choice, TRUE, NULL)
+  rows <- chosen_rows(made$columns, made$rows, made$choice, TRUE)
   lapply(made$questions, function(question) {
     people_sums_cpp(rows, lm_design(made$columns), question)
   })
@@ -128,7 +127,7 @@ engine_people <- function(table, made) {
   on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))
   made_up <- table
   made_up[c("from", "fields")] <- list(paste(quoted(con, name), "s"), names(made$rows))
-  people <- make_people(made_up, made$columns, made$choice, NULL)
+  people <- make_people(made_up, made$columns, made$choice)
   on.exit(people$close(), add = TRUE, after = FALSE)
   lapply(made$questions, function(question) ask_people(people, question, FALSE))
 }

@@ -2,13 +2,13 @@
 # worker makes of them, for dp_lm().
 
 #' @noRd
-people_parts <- function(source, call) {
+people_parts <- function(source) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   fits <- vapply(parts, function(part) {
     is.data.frame(part) || inherits(part, c("dp_table", "dp_workers"))
   }, NA)
   if (!all(fits)) {
-    abort("For rows that are people give tables, files, workers and data frames.", "argument", call)
+    abort("For rows that are people give tables, files, workers and data frames.", "argument")
   }
   parts
 }
@@ -21,12 +21,12 @@ people_parts <- function(source, call) {
 #' @return A list: `table`, a matrix, `dp_chunks` that [read_block()] reads, `dp_asked` or
 #'   `dp_joined`, PRIVATE; `n`, how many people, PUBLIC.
 #' @noRd
-open_people <- function(source, columns, choice, private, call) {
+open_people <- function(source, columns, choice, private) {
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
-  for (part in people_parts(source, call)) {
-    opened <- c(opened, list(open_rows(part, columns, choice, private, call)))
+  for (part in people_parts(source)) {
+    opened <- c(opened, list(open_rows(part, columns, choice, private)))
   }
   done <- TRUE
   # Of what every pass will read, not of the table as it may be by then.
@@ -36,80 +36,80 @@ open_people <- function(source, columns, choice, private, call) {
 
 #' One part of them
 #' @noRd
-open_rows <- function(part, columns, choice, private, call) UseMethod("open_rows")
+open_rows <- function(part, columns, choice, private) UseMethod("open_rows")
 
 #' @noRd
 #' @exportS3Method
-open_rows.data.frame <- function(part, columns, choice, private, call) {
-  check_classes_fit(columns, part, call)
-  chosen_rows(columns, part, choice, private, call)
+open_rows.data.frame <- function(part, columns, choice, private) {
+  check_classes_fit(columns, part)
+  chosen_rows(columns, part, choice, private)
 }
 
 #' @noRd
 #' @exportS3Method
-open_rows.dp_table <- function(part, columns, choice, private, call) {
+open_rows.dp_table <- function(part, columns, choice, private) {
   if (part$compute == "here") {
-    return(stream_people(part, columns, choice, private, call))
+    return(stream_people(part, columns, choice, private))
   }
-  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums", call)
-  prove_people(part, call)
-  asked_people(part, columns, choice, call)
+  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums")
+  prove_people(part)
+  asked_people(part, columns, choice)
 }
 
 #' Refuse what takes rows, of sources that give sums; nothing is charged yet
 #' @param why (`string`)\cr who takes no sums.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-check_rows_come <- function(rows, why, call) {
-  if (inherits(rows, c("dp_asked", "dp_joined"))) abort_rows_stay(why, call)
+check_rows_come <- function(rows, why) {
+  if (inherits(rows, c("dp_asked", "dp_joined"))) abort_rows_stay(why)
 }
 
-abort_rows_stay <- function(why, call) {
+abort_rows_stay <- function(why) {
   abort(c(
     paste0("The rows themselves are needed: ", why, "."),
-    i = "Say {.code compute = \"here\"} in {.fn dp_table}. Nothing was spent."
-  ), "argument", call)
+    i = "Say {.code compute = \"here\"} in {.fn dp_table}."
+  ), "argument")
 }
 
 #' Blocks of a table's rows
 #' @noRd
-stream_people <- function(table, columns, choice, private, call) {
+stream_people <- function(table, columns, choice, private) {
   con <- table$con
   more <- c(all.vars(choice$subset), all.vars(choice$weights))
   needed <- unique(c(unlist(lapply(columns$variables, symbols_of)), more))
   unknown <- setdiff(needed, table$fields)
-  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data", call)
-  row <- cell_row(table, needed, call, given = columns$given)
-  check_typed_levels(columns$given, row$types, table$dialect, call)
+  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  row <- cell_row(table, needed, given = columns$given)
+  check_typed_levels(columns$given, row$types, table$dialect)
   cells <- vapply(needed, streamed_column, "", row = row, choice = choice[c("subset", "weights")])
   name <- fresh_name(table$dialect)
   run_sql(con, table$dialect$make(name, paste0(
     "SELECT ROW_NUMBER() OVER (ORDER BY ", quoted(con, needed[[1L]]), ") AS dpsc_r, ",
     paste(cells, collapse = ", "), " FROM ", table$from
-  )), call, what = "Preparing the rows")
+  )), what = "Preparing the rows")
   close <- function() quiet_sql(con, paste("DROP TABLE", name))
   done <- FALSE
   on.exit(if (!done) close())
   if (table$dialect$index) {
-    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (dpsc_r)"), call)
+    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (dpsc_r)"))
   }
-  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name), call)[[1L]]
+  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
   sums <- new.env(parent = emptyenv())
-  reader <- function(i, charged, call) {
+  reader <- function(i, charged) {
     first <- (i - 1) * table$block
     last <- min(n, i * table$block)
     rows <- run_sql(con, paste0(
       "SELECT * FROM ", name, " WHERE dpsc_r > ", sql_whole(first), " AND dpsc_r <= ",
       sql_whole(last), " ORDER BY dpsc_r"
-    ), call, TRUE, charged, "Reading the rows")
-    if (nrow(rows) != last - first) abort_changed(charged, call)
-    block <- chosen_rows(columns, rows, choice, private, call)
-    same_block(sums, i, block, charged, call)
+    ), TRUE, charged, "Reading the rows")
+    if (nrow(rows) != last - first) abort_changed(charged)
+    block <- chosen_rows(columns, rows, choice, private)
+    same_block(sums, i, block, charged)
   }
   count <- max(1, ceiling(n / table$block))
   reader <- read_once(reader, count)
   # What columns cannot give is found before the charge.
-  reader(1L, FALSE, call)
+  reader(1L, FALSE)
   done <- TRUE
   structure(list(reader = reader, count = count, n = n, close = close), class = "dp_chunks")
 }

@@ -7,7 +7,7 @@
 #' the core's. So a dialect that is unknown is safe: it proves itself or is refused.
 #' @section Errors: `dpsc_error_engine`.
 #' @noRd
-prove_engine <- function(table, call) {
+prove_engine <- function(table) {
   if (isTRUE(table$state$proved)) {
     return(invisible())
   }
@@ -17,9 +17,8 @@ prove_engine <- function(table, call) {
     if (!identical(found, core_sums(rows, bounds))) {
       abort(c(
         "This engine does not compute as the core does: on made-up rows its integers differ.",
-        i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}.",
-        i = "Nothing was released and nothing was spent."
-      ), c("engine", "panel"), call)
+        i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
+      ), c("engine", "panel"))
     }
   }
   table$state$proved <- TRUE
@@ -107,7 +106,7 @@ engine_sums <- function(table, rows, bounds) {
   made_up <- table
   made_up[c("from", "index", "outcome")] <- list(paste(quoted(con, name), "s"), c("u", "t"), "y")
   made_up$kinds <- list(1L, 1L)
-  wide <- make_wide(made_up, list(periods = 1:3), grid_of(bounds), NULL)
+  wide <- make_wide(made_up, list(periods = 1:3), grid_of(bounds))
   on.exit(wide$close(), add = TRUE, after = FALSE)
   lapply(proof_questions(bounds), function(question) ask_table(wide, question, FALSE))
 }

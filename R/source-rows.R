@@ -12,8 +12,8 @@
 #'   `dp_joined`. PRIVATE.
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_engine`, `dpsc_error_argument`.
 #' @noRd
-open_donors <- function(donors, public, calibrated, call) {
-  check_draws_here(call)
+open_donors <- function(donors, public, calibrated) {
+  check_draws_here()
   if (!inherits(donors, "dp_elsewhere")) {
     return(donors)
   }
@@ -23,7 +23,7 @@ open_donors <- function(donors, public, calibrated, call) {
   on.exit(if (!done) close_donors(list(parts = opened)))
   n <- 0
   for (part in donors$parts) {
-    rows <- open_part(part, donors$design, grid, calibrated, call)
+    rows <- open_part(part, donors$design, grid, calibrated)
     opened <- c(opened, list(rows))
     n <- n + count_rows(rows)
   }
@@ -31,7 +31,7 @@ open_donors <- function(donors, public, calibrated, call) {
     abort(c(
       "The panel must be balanced: every unit in every period.",
       x = "Donors' rows do not fit the units and periods that were found, or they have changed."
-    ), "panel", call)
+    ), "panel")
   }
   done <- TRUE
   join_rows(opened)
@@ -61,14 +61,14 @@ join_rows <- function(opened) {
   }
   counts <- vapply(opened, function(x) if (is.matrix(x)) 1 else as.double(x$count), 0)
   first <- c(0, cumsum(counts))
-  reader <- function(i, charged, call) {
+  reader <- function(i, charged) {
     at <- findInterval(i - 1, first, rightmost.closed = TRUE)
     part <- opened[[at]]
     if (is.matrix(part)) {
       return(part)
     }
     part$charged <- charged
-    read_block(part, i - first[[at]], call)
+    read_block(part, i - first[[at]])
   }
   structure(list(
     reader = reader, count = first[[length(first)]], close = function() {
@@ -96,37 +96,37 @@ close_donors <- function(rows) {
 #' @param design (`list`)\cr `outcome`, `treated`, `on`, `periods`, `units`. PUBLIC.
 #' @param grid (`list` or `NULL`)\cr from `grid_of()`; `NULL` without privacy.
 #' @noRd
-open_part <- function(part, design, grid, calibrated, call) UseMethod("open_part")
+open_part <- function(part, design, grid, calibrated) UseMethod("open_part")
 
 #' @noRd
 #' @exportS3Method
-open_part.default <- function(part, design, grid, calibrated, call) part
+open_part.default <- function(part, design, grid, calibrated) part
 
 #' Turn a table's long rows into one row a person, and give what reads or sums them
 #' @noRd
 #' @exportS3Method
-open_part.dp_table <- function(part, design, grid, calibrated, call) {
+open_part.dp_table <- function(part, design, grid, calibrated) {
   here <- part$compute == "here"
   if (!here && is.null(grid)) {
     abort(c(
       "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",
       i = "Say {.code compute = \"here\"}."
-    ), "argument", call)
+    ), "argument")
   }
-  check_calibration(part, calibrated, call)
-  if (!here) prove_engine(part, call)
-  wide <- make_wide(part, design, grid, call)
+  check_calibration(part, calibrated)
+  if (!here) prove_engine(part)
+  wide <- make_wide(part, design, grid)
   if (here) {
     return(stream_rows(raw_covariates(wide, design$covariates)))
   }
   rows <- asked_table(wide)
-  if (calibrated) rows$ready(call)
+  if (calibrated) rows$ready()
   rows
 }
 
 #' Intervals are calibrated on rows: they travel only where the user says so
 #' @noRd
-check_calibration <- function(source, calibrated, call) {
+check_calibration <- function(source, calibrated) {
   if (source$compute == "database" && calibrated && !source$calibrate) {
     abort(c(
       paste(
@@ -137,7 +137,7 @@ check_calibration <- function(source, calibrated, call) {
         "Allow it by {.code calibrate = TRUE}, or ask for a release without intervals:",
         "{.code control = dp_control(intervals = FALSE)}."
       )
-    ), "argument", call)
+    ), "argument")
   }
 }
 

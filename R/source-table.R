@@ -127,35 +127,34 @@
 #' DBI::dbDisconnect(con)
 #' @export
 dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here", "database"),
-                     calibrate = FALSE, block = 65536, groups = 1) {
-  call <- public_call("dp_table")
-  need_package("DBI", "dp_table()", call)
+                     calibrate = FALSE, block = 65536, groups = 1) door("dp_table", {
+  need_package("DBI", "dp_table()")
   if (inherits(con, "tbl_lazy")) {
     if (!missing(table)) {
-      abort("{.arg table} is not for a lazy {.cls tbl}, which says its own.", "argument", call)
+      abort("{.arg table} is not for a lazy {.cls tbl}, which says its own.", "argument")
     }
-    need_package("dbplyr", "a lazy tbl", call)
+    need_package("dbplyr", "a lazy tbl")
     from <- paste0("(", dbplyr::sql_render(con), ")")
     con <- dbplyr::remote_con(con)
   } else {
-    check_given(missing(table), "table", "the table that holds the rows", call)
+    check_given(missing(table), "table", "the table that holds the rows")
     if (!inherits(con, "DBIConnection")) {
       abort(c(
         "{.arg con} must be a connection of DBI, or a lazy {.cls tbl}.",
         x = "It is {describe(con)}."
-      ), "argument", call)
+      ), "argument")
     }
-    from <- from_text(con, table, call)
+    from <- from_text(con, table)
   }
-  out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups, call)
+  out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups)
   # What is no name is a query.
   out$query <- grepl("^[(]", from)
   out
-}
+})
 
 #' What stands after FROM
 #' @noRd
-from_text <- function(con, table, call) {
+from_text <- function(con, table) {
   if (inherits(table, "SQL")) {
     return(if (grepl("\\s", table)) paste0("(", table, ")") else as.character(table))
   }
@@ -163,32 +162,32 @@ from_text <- function(con, table, call) {
     abort(c(
       "{.arg table} must be a table's name, a {.fn DBI::Id} or {.fn DBI::SQL}.",
       x = "It is {describe(table)}."
-    ), "argument", call)
+    ), "argument")
   }
   as.character(DBI::dbQuoteIdentifier(con, table))
 }
 
-new_table <- function(con, from, index, outcome, compute, calibrate, block, groups, call) {
+new_table <- function(con, from, index, outcome, compute, calibrate, block, groups) {
   # dp_files() gives one way.
-  compute <- check_choice(compute, c("here", "database"), call = call)
+  compute <- check_choice(compute, c("here", "database"))
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
     abort(c(
       "{.arg index} must name two columns: unit and time.", x = "It is {describe(index)}.",
       i = "For instance {.code index = c(\"store\", \"week\")}."
-    ), "argument", call)
+    ), "argument")
   }
   if (!is.null(outcome) && !is_name(outcome)) {
-    abort("{.arg outcome} must name one column.", "argument", call)
+    abort("{.arg outcome} must name one column.", "argument")
   }
   state <- new.env(parent = emptyenv())
   out <- structure(list(
     con = con, from = from, index = as.vector(index), outcome = outcome, compute = compute,
-    calibrate = check_flag(calibrate, call = call), block = check_count(block, 1, call = call),
-    groups = check_count(groups, 1, 1000, call = call),
+    calibrate = check_flag(calibrate), block = check_count(block, 1),
+    groups = check_count(groups, 1, 1000),
     dialect = dialect_of(con), state = state
   ), class = c("dp_table", "dp_source"))
   # Columns of no rows: names, and of the index the types.
-  looked <- run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), call, TRUE,
+  looked <- run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), TRUE,
     what = "Looking at the table"
   )
   out$fields <- names(looked)
@@ -198,10 +197,10 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
     abort(c(
       "{.code {unknown}} {?is not a column/are not columns} of the table.",
       i = "Check the spelling and the case."
-    ), "argument", call)
+    ), "argument")
   }
   if (length(index) && index[[1L]] == index[[2L]]) {
-    abort("{.arg index} must name two different columns: unit and time.", "argument", call)
+    abort("{.arg index} must name two different columns: unit and time.", "argument")
   }
   out$kinds <- as.list(looked)[index]
   out
@@ -213,8 +212,7 @@ close_quietly <- function(con) {
 
 #' @rdname dp_table
 #' @export
-dp_sources <- function(sources) {
-  call <- public_call("dp_sources")
+dp_sources <- function(sources) door("dp_sources", {
   known <- function(x) {
     is.data.frame(x) || is_plain_table(x) || inherits(x, c("dp_source", "dp_chunks"))
   }
@@ -223,13 +221,13 @@ dp_sources <- function(sources) {
     abort(c(
       "{.arg sources} must be a list of places where donors are.",
       i = "Tables, files, workers; matrices and chunks; or data frames for {.fn dp_lm}."
-    ), "argument", call)
+    ), "argument")
   }
   parts <- unlist(lapply(sources, function(x) {
     if (inherits(x, "dp_sources")) x$parts else list(x)
   }), recursive = FALSE)
   structure(list(parts = unname(parts)), class = c("dp_sources", "dp_source"))
-}
+})
 
 #' @rdname dp_table
 #' @export
@@ -289,11 +287,11 @@ source_words <- function(x) {
 
 is_name <- function(x) is.character(x) && length(x) == 1L && !is.na(x) && nzchar(x)
 
-need_package <- function(name, what, call) {
+need_package <- function(name, what) {
   if (!nzchar(system.file(package = name))) {
     abort(c(
       "{what} needs package {.pkg {name}}.",
       i = "{.code install.packages(\"{name}\")} installs it."
-    ), "package", call)
+    ), "package")
   }
 }

@@ -21,13 +21,13 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 #' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and what reading
 #'   it takes.
 #' @noRd
-make_wide <- function(table, design, grid, call) {
+make_wide <- function(table, design, grid) {
   con <- table$con
   dialect <- table$dialect
-  table <- with_outcome(table, design$outcome %||% table$outcome, call)
+  table <- with_outcome(table, design$outcome %||% table$outcome)
   name <- fresh_name(dialect)
   periods <- sql_literals(con, design$periods)
-  if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods), call)
+  if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods))
   roster <- paste0(name, "_units")
   close <- function() {
     quiet_sql(con, c(
@@ -42,19 +42,19 @@ make_wide <- function(table, design, grid, call) {
   on.exit(if (!done) close())
   if (!is.null(design$covariates)) {
     design$covariates <- c(design$covariates, sql_covariates(
-      table, design$covariates, periods, !is.null(design$roster), !is.null(grid), call
+      table, design$covariates, periods, !is.null(design$roster), !is.null(grid)
     ))
   }
   if (is.null(design$roster)) {
-    fill_wide(table, design, grid, periods, name, call)
+    fill_wide(table, design, grid, periods, name)
   } else {
-    fill_from_roster(table, design, grid, periods, name, roster, call)
+    fill_from_roster(table, design, grid, periods, name, roster)
   }
   if (dialect$index) {
-    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"), call)
+    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"))
   }
   columns <- length(periods) + NROW(design$covariates$columns)
-  n <- check_wide(con, name, length(periods), columns, call)
+  n <- check_wide(con, name, length(periods), columns)
   done <- TRUE
   list(
     con = con, name = name, n = n, periods = columns, dialect = dialect, grid = grid,
@@ -65,18 +65,18 @@ make_wide <- function(table, design, grid, call) {
 #' Make people wide, group after group
 #' @param periods (`character`)\cr literals.
 #' @noRd
-fill_wide <- function(table, design, grid, periods, name, call) {
+fill_wide <- function(table, design, grid, periods, name) {
   con <- table$con
   dialect <- table$dialect
   unit <- quoted(con, table$index[[1L]])
   time <- quoted(con, table$index[[2L]])
   outcome <- table$y
   text <- is.character(table$kinds[[1L]])
-  groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text, call)
+  groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text)
   for (b in seq_len(groups)) {
     chosen <- if (groups > 1L) sql_group(unit, paste0(name, "_cuts"), b, groups, dialect, text)
     before <- if (b > 1L) {
-      sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name), call)[[1L]]
+      sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
     } else {
       0
     }
@@ -84,15 +84,15 @@ fill_wide <- function(table, design, grid, periods, name, call) {
       donors_from(table, design, chosen), unit, time, outcome, periods, grid, dialect, text, before,
       design$covariates
     )
-    keep_rows(table, name, query, b == 1L, call)
+    keep_rows(table, name, query, b == 1L)
   }
 }
 
 #' Make the donors of a roster wide and fill their gaps, group after group
 #' @noRd
-fill_from_roster <- function(table, design, grid, periods, name, units, call) {
+fill_from_roster <- function(table, design, grid, periods, name, units) {
   n <- length(design$roster$units)
-  kept <- keep_units(table, units, design$roster$units, call)
+  kept <- keep_units(table, units, design$roster$units)
   size <- ceiling(n / table$groups)
   for (first in seq(0, n - 1, by = size)) {
     where <- if (size < n) {
@@ -103,43 +103,43 @@ fill_from_roster <- function(table, design, grid, periods, name, units, call) {
       table$y, periods, grid, design$roster, table$dialect,
       design$covariates
     )
-    keep_rows(table, name, query, first == 0, call)
+    keep_rows(table, name, query, first == 0)
   }
 }
 
 #' Keep the rows of a query: a temporary table, or more rows of it
 #' @noRd
-keep_rows <- function(table, name, query, first, call) {
+keep_rows <- function(table, name, query, first) {
   text <- if (first) table$dialect$make(name, query) else paste("INSERT INTO", name, query)
-  run_sql(table$con, text, call, what = "Preparing the donors' rows")
+  run_sql(table$con, text, what = "Preparing the donors' rows")
 }
 
 #' How many people a wide table has; refuse one that is not whole
 #' @noRd
-check_wide <- function(con, name, periods, columns, call) {
-  found <- sql_numbers(con, sql_check(name, periods, columns - periods), call)
+check_wide <- function(con, name, periods, columns) {
+  found <- sql_numbers(con, sql_check(name, periods, columns - periods))
   if (columns > periods && found[[2L]] > 0) {
     abort(c(
       "Covariates must be known and finite for everybody before the treatment.",
       x = "Some donor has a value that is missing or not finite.", i = row_by_row_advice
-    ), "covariate", call)
+    ), "covariate")
   }
   if (found[[length(found)]] > 0) {
     abort(c(
       "Every donor must have one finite outcome in every period.",
       x = "Some donor has no row, several rows, or a value that is missing or not finite.",
       i = row_by_row_advice
-    ), "panel", call)
+    ), "panel")
   }
   found[[1L]]
 }
 
-abort_periods <- function(n_times, call) {
+abort_periods <- function(n_times) {
   abort(c(
     "There are too many periods for one query of this engine.",
     x = "There are {n_times} distinct ones in the time column.",
     i = "Is {.arg index} the wrong way round?"
-  ), "panel", call)
+  ), "panel")
 }
 
 #' Cut people into groups that are made wide one after the other
@@ -147,16 +147,16 @@ abort_periods <- function(n_times, call) {
 #' By the identifiers of one period's rows. A person who has none there makes an error later on.
 #' @return The number of groups.
 #' @noRd
-cut_units <- function(table, design, name, time, periods, text, call) {
+cut_units <- function(table, design, name, time, periods, text) {
   if (table$groups == 1) {
     return(1L)
   }
   con <- table$con
   unit <- quoted(con, table$index[[1L]])
   from <- donors_from(table, design, paste(time, "=", periods[[1L]]))
-  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", from), call)[[1L]]
+  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", from))[[1L]]
   size <- max(1, ceiling(n / table$groups))
-  run_sql(con, table$dialect$make(name, sql_cuts(from, unit, size, table$dialect, text)), call,
+  run_sql(con, table$dialect$make(name, sql_cuts(from, unit, size, table$dialect, text)),
     what = "Preparing the donors' rows"
   )
   max(1L, as.integer(ceiling(n / size)))
@@ -186,7 +186,7 @@ treated_units <- function(table, design) {
   unit <- quoted(con, table$index[[1L]])
   paste0(
     "(SELECT ", unit, " FROM ", table$from, " WHERE ",
-    indicator_column(table, design$treated, NULL), " = ", design$on, " AND ", unit, " IS NOT NULL)"
+    indicator_column(table, design$treated), " = ", design$on, " AND ", unit, " IS NOT NULL)"
   )
 }
 
@@ -207,14 +207,14 @@ sql_literals <- function(con, values) {
 stream_rows <- function(wide) {
   sums <- new.env(parent = emptyenv())
   count <- max(1, ceiling(wide$n / wide$block))
-  reader <- function(i, charged, call) {
+  reader <- function(i, charged) {
     first <- (i - 1) * wide$block
     last <- min(wide$n, i * wide$block)
     block <- fetch_rows(
-      wide, sql_block(wide$name, wide$periods, first, last), last - first, charged, call
+      wide, sql_block(wide$name, wide$periods, first, last), last - first, charged
     )
     if (!is.null(wide$finish)) block <- wide$finish(block)
-    same_block(sums, i, block, charged, call)
+    same_block(sums, i, block, charged)
   }
   structure(list(
     reader = read_once(reader, count), count = count, n = wide$n, close = wide$close
@@ -226,11 +226,11 @@ stream_rows <- function(wide) {
 read_once <- function(reader, count) {
   force(reader)
   kept <- NULL
-  function(i, charged, call) {
+  function(i, charged) {
     if (count > 1) {
-      return(reader(i, charged, call))
+      return(reader(i, charged))
     }
-    if (is.null(kept)) kept <<- reader(i, charged, call)
+    if (is.null(kept)) kept <<- reader(i, charged)
     kept
   }
 }
@@ -238,30 +238,30 @@ read_once <- function(reader, count) {
 #' A block that is the one which was read first
 #' @param sums (`environment`)\cr checksums of blocks.
 #' @noRd
-same_block <- function(sums, i, block, charged, call) {
+same_block <- function(sums, i, block, charged) {
   key <- as.character(i)
   sum <- checksum_cpp(block)
   if (is.null(sums[[key]])) {
     assign(key, sum, sums)
   } else if (!identical(sums[[key]], sum)) {
-    abort_changed(charged, call)
+    abort_changed(charged)
   }
   block
 }
 
 #' Rows of a wide table as a matrix, as many as there must be
 #' @noRd
-fetch_rows <- function(wide, query, rows, charged, call) {
-  block <- run_sql(wide$con, query, call, TRUE, charged, "Reading the donors")
+fetch_rows <- function(wide, query, rows, charged) {
+  block <- run_sql(wide$con, query, TRUE, charged, "Reading the donors")
   gridded <- !is.null(wide$grid)
   ok <- nrow(block) == rows && length(block) == wide$periods &&
     all(vapply(block, is.numeric, NA))
-  if (!ok) abort_changed(charged, call)
+  if (!ok) abort_changed(charged)
   # A column is of integers or, where an engine says so, of doubles.
   values <- unlist(block, use.names = FALSE)
   if (gridded) storage.mode(values) <- "integer" else storage.mode(values) <- "double"
   block <- matrix(values, rows, wide$periods)
-  if (!all_finite_cpp(block)) abort_changed(charged, call)
+  if (!all_finite_cpp(block)) abort_changed(charged)
   if (gridded) attr(block, "on_grid") <- wide$grid$id
   block
 }
@@ -275,7 +275,7 @@ asked_table <- function(wide) {
     n = wide$n, calibrate = wide$calibrate, close = wide$close,
     ask = function(question, charged) ask_table(wide, question, charged),
     sample = function(places, charged) sample_table(wide, places, charged),
-    ready = function(call) check_places(wide, call)
+    ready = function() check_places(wide)
   ), class = "dp_asked")
 }
 
@@ -285,23 +285,23 @@ asked_table <- function(wide) {
 #' @noRd
 sample_table <- function(wide, places, charged) {
   if (is.null(places$at)) {
-    return(fetch_rows(wide, sql_block(wide$name, wide$periods, 0, wide$n), wide$n, charged, NULL))
+    return(fetch_rows(wide, sql_block(wide$name, wide$periods, 0, wide$n), wide$n, charged))
   }
   at <- places$at[places$at < wide$n] + 1
   if (wide$n <= .Machine$integer.max) at <- as.integer(at)
   name <- paste0(wide$name, "_at")
   on.exit(quiet_sql(wide$con, paste("DROP TABLE", quoted(wide$con, name))))
-  kept <- keep_units(wide, name, at, NULL, if (charged) charge_stays)
-  fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged, NULL)
+  kept <- keep_units(wide, name, at, if (charged) charge_stays)
+  fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged)
 }
 
 #' Can places be kept? Asked before the charge; a table that cannot is closed
 #' @noRd
-check_places <- function(wide, call) {
+check_places <- function(wide) {
   done <- FALSE
   on.exit(if (!done) wide$close())
   name <- paste0(wide$name, "_at")
-  keep_units(wide, name, 1L, call)
+  keep_units(wide, name, 1L)
   quiet_sql(wide$con, paste("DROP TABLE", quoted(wide$con, name)))
   done <- TRUE
 }
@@ -310,7 +310,7 @@ ask_table <- function(wide, question, charged) {
   own <- c("centre", "scale", "limit")
   stopifnot(identical(question$map[own], wide$grid[own]))
   if (question$kind == "energy") {
-    sums <- sql_numbers(wide$con, sql_energy(wide$name, question, wide$dialect), NULL, charged)
+    sums <- sql_numbers(wide$con, sql_energy(wide$name, question, wide$dialect), charged)
     radii <- length(question$squared)
     return(list(
       rows = sums[[1L]], kept = unname(sums[1L + seq_len(radii)]),
@@ -319,7 +319,7 @@ ask_table <- function(wide, question, charged) {
   }
   d <- summed_count(question$map)
   parts <- lapply(sql_moments(wide$name, question, wide$dialect), function(query) {
-    sql_numbers(wide$con, query, NULL, charged)
+    sql_numbers(wide$con, query, charged)
   })
   rows <- vapply(parts, `[[`, 0, 1L)
   if (length(unique(rows)) != 1L) abort_changed(charged)

@@ -37,28 +37,27 @@
 #' parallel::stopCluster(cluster)
 #' }
 #' @export
-dp_workers <- function(cluster, open, calibrate = FALSE) {
-  call <- public_call("dp_workers")
-  need_package("parallel", "dp_workers()", call)
+dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
+  need_package("parallel", "dp_workers()")
   if (!inherits(cluster, "cluster") || !length(cluster)) {
     abort(c(
       "{.arg cluster} must come from {.fn parallel::makeCluster} or the like.",
       x = "It is {describe(cluster)}."
-    ), "argument", call)
+    ), "argument")
   }
   if (!is.function(open)) {
     abort(c(
       "{.arg open} must be a function that gives worker {.code i} its source.",
       x = "It is {describe(open)}."
-    ), "argument", call)
+    ), "argument")
   }
   out <- structure(list(
-    cluster = cluster, compute = "database", calibrate = check_flag(calibrate, call = call),
+    cluster = cluster, compute = "database", calibrate = check_flag(calibrate),
     opening = worker_token()
   ), class = c("dp_workers", "dp_source"))
-  ask_workers(out, "open", lapply(seq_along(cluster), function(i) list(open = open, i = i)), call)
+  ask_workers(out, "open", lapply(seq_along(cluster), function(i) list(open = open, i = i)))
   out
-}
+})
 
 #' Give every worker its task; all work at the same time
 #'
@@ -70,7 +69,7 @@ dp_workers <- function(cluster, open, calibrate = FALSE) {
 #' @return A list, one answer a worker.
 #' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
 #' @noRd
-ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
+ask_workers <- function(workers, task, tasks, charged = FALSE) {
   count <- length(workers$cluster)
   answers <- vector("list", count)
   for (attempt in seq_len(50L)) {
@@ -82,19 +81,19 @@ ask_workers <- function(workers, task, tasks, call = NULL, charged = FALSE) {
       error = function(e) NULL
     )
     if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
-      abort_workers("Is dpsc installed where the workers look for packages?", charged, call)
+      abort_workers("Is dpsc installed where the workers look for packages?", charged)
     }
     errors <- Filter(function(x) !is.null(x$error), found)
     if (length(errors)) {
       abort(c(
         "A worker could not do its part.", x = "{errors[[1L]]$error}",
         i = if (charged) charge_stays
-      ), unique(c(errors[[1L]]$class, "worker", "panel")), call)
+      ), unique(c(errors[[1L]]$class, "worker", "panel")))
     }
     for (x in found) answers[[x$index]] <- x
   }
   if (any(vapply(answers, is.null, NA))) {
-    abort_workers("The cluster does not give work to all of them.", charged, call)
+    abort_workers("The cluster does not give work to all of them.", charged)
   }
   lapply(answers, `[[`, "value")
 }
@@ -103,8 +102,8 @@ send_tasks <- function(cluster, given, task, opening) {
   parallel::clusterApply(cluster, given, worker_task, task = task, opening = opening)
 }
 
-abort_workers <- function(why, charged, call) {
-  abort(c("A worker failed.", i = why, i = if (charged) charge_stays), c("worker", "panel"), call)
+abort_workers <- function(why, charged) {
+  abort(c("A worker failed.", i = why, i = if (charged) charge_stays), c("worker", "panel"))
 }
 
 #' Do a task in a worker; an error of ours travels, any other is replaced
@@ -161,7 +160,7 @@ worker_open <- function(open, i, opening) {
 worker_look <- function(columns) {
   source <- worker_state$source
   if (inherits(source, "dp_table")) {
-    return(part_facts(source, columns, NULL))
+    return(part_facts(source, columns))
   }
   if (!is.null(columns)) {
     abort("A formula needs workers that hold tables or files.", "argument")
@@ -179,7 +178,7 @@ worker_look <- function(columns) {
 
 worker_above <- function(lowest) {
   source <- worker_state$source
-  if (inherits(source, "dp_table")) rows_above(source, lowest, NULL) else 0
+  if (inherits(source, "dp_table")) rows_above(source, lowest) else 0
 }
 
 read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
@@ -196,14 +195,14 @@ worker_begin <- function(token) {
 worker_people <- function(token, columns, choice) {
   worker_begin(token)
   worker_state$design <- lm_design(columns)
-  worker_state$rows <- open_rows(worker_state$source, columns, choice, TRUE, NULL)
+  worker_state$rows <- open_rows(worker_state$source, columns, choice, TRUE)
   if (is.matrix(worker_state$rows)) nrow(worker_state$rows) else worker_state$rows$n
 }
 
 worker_prepare <- function(token, design, grid, calibrated) {
   worker_begin(token)
   source <- worker_state$source
-  rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE, NULL) else source
+  rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE) else source
   worker_state$rows <- rows
   if (calibrated && inherits(rows, "dp_asked")) rows$ready(NULL)
   if (is.matrix(rows)) nrow(rows) else rows$n %||% sum(vapply(read_all(rows), nrow, 1L))
@@ -262,13 +261,13 @@ worker_close <- function(token) {
 #' What is public of all workers' rows, as from `part_facts.dp_table()`
 #' @noRd
 #' @exportS3Method
-part_facts.dp_workers <- function(part, columns, call) {
+part_facts.dp_workers <- function(part, columns) {
   workers <- part
   # A worker's own table says nothing of what may come here.
-  if (isTRUE(columns$hide)) check_people_travel(workers, call)
+  if (isTRUE(columns$hide)) check_people_travel(workers)
   columns$hide <- NULL
-  facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)), call)
-  common_periods(facts, call)
+  facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)))
+  common_periods(facts)
   out <- facts[[1L]]
   out$n <- sum(vapply(facts, function(x) as.double(x$n), 0))
   out$treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
@@ -278,34 +277,34 @@ part_facts.dp_workers <- function(part, columns, call) {
 
 #' @noRd
 #' @exportS3Method
-rows_above.dp_workers <- function(part, lowest, call) {
-  sum(unlist(ask_workers(part, "above", same_task(part, list(lowest = lowest)), call)))
+rows_above.dp_workers <- function(part, lowest) {
+  sum(unlist(ask_workers(part, "above", same_task(part, list(lowest = lowest)))))
 }
 
 same_task <- function(workers, arguments) rep(list(arguments), length(workers$cluster))
 
 #' @noRd
 #' @exportS3Method
-open_part.dp_workers <- function(part, design, grid, calibrated, call) {
+open_part.dp_workers <- function(part, design, grid, calibrated) {
   workers <- part
   if (is.null(grid)) {
     abort(c(
       "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",
       i = "Read them here."
-    ), "argument", call)
+    ), "argument")
   }
-  check_calibration(workers, calibrated, call)
+  check_calibration(workers, calibrated)
   asked_workers(workers, "prepare", list(
     design = design, grid = grid, calibrated = calibrated
-  ), call)
+  ))
 }
 
 #' @noRd
 #' @exportS3Method
-open_rows.dp_workers <- function(part, columns, choice, private, call) {
-  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums", call)
+open_rows.dp_workers <- function(part, columns, choice, private) {
+  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums")
   part$calibrate <- FALSE
-  asked_workers(part, "people", list(columns = columns, choice = choice), call)
+  asked_workers(part, "people", list(columns = columns, choice = choice))
 }
 
 #' What nobody else has: no random number is drawn for it
@@ -318,7 +317,7 @@ worker_token <- function() {
 #' @param task (`string`)\cr what opens them, with `given`.
 #' @return A `dp_asked`. PRIVATE.
 #' @noRd
-asked_workers <- function(workers, task, given, call) {
+asked_workers <- function(workers, task, given) {
   token <- worker_token()
   close <- function() {
     tryCatch(
@@ -328,7 +327,7 @@ asked_workers <- function(workers, task, given, call) {
   }
   done <- FALSE
   on.exit(if (!done) close())
-  counts <- ask_workers(workers, task, same_task(workers, c(list(token = token), given)), call)
+  counts <- ask_workers(workers, task, same_task(workers, c(list(token = token), given)))
   counts <- vapply(counts, as.double, 0)
   done <- TRUE
   n <- sum(counts)
@@ -337,7 +336,7 @@ asked_workers <- function(workers, task, given, call) {
     n = n, calibrate = workers$calibrate,
     ask = function(question, charged) {
       given <- list(token = token, question = question)
-      parts <- ask_workers(workers, "ask", same_task(workers, given), NULL, charged)
+      parts <- ask_workers(workers, "ask", same_task(workers, given), charged)
       rows <- vapply(parts, function(part) as.double(part$rows), 0)
       if (!identical(rows, counts)) abort_changed(charged)
       add_sums(parts)
@@ -347,7 +346,7 @@ asked_workers <- function(workers, task, given, call) {
         own <- places$at >= first_row[[i]] & places$at < first_row[[i + 1L]]
         list(token = token, at = if (!is.null(places$at)) places$at[own] - first_row[[i]])
       })
-      ask_workers(workers, "sample", tasks, NULL, charged)
+      ask_workers(workers, "sample", tasks, charged)
     },
     close = close
   ), class = "dp_asked")

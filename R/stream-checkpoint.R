@@ -51,36 +51,35 @@
 #' update(elsewhere, c(FALSE, TRUE))
 #' elsewhere
 #' @export
-checkpoint <- function(stream, file, kind = c("private", "public")) {
-  call <- public_call("checkpoint")
+checkpoint <- function(stream, file, kind = c("private", "public")) door("checkpoint", {
   if (!inherits(stream, "dp_stream")) {
-    abort("{.arg stream} must be a stream. It is {describe(stream)}.", "argument", call)
+    abort("{.arg stream} must be a stream. It is {describe(stream)}.", "argument")
   }
-  file <- check_file(file, call)
-  kind <- check_choice(kind, c("private", "public"), call = call)
-  state <- live_state(stream, call)
+  file <- check_file(file)
+  kind <- check_choice(kind, c("private", "public"))
+  state <- live_state(stream)
   public <- kind == "public"
   if (stream$learner$method %in% chapter_five) {
-    abort("Streams by {.val {chapter_five}} have no checkpoints.", "checkpoint", call)
+    abort("Streams by {.val {chapter_five}} have no checkpoints.", "checkpoint")
   }
   if (public && stream$plan$facts$noise != "tree") {
     abort(c(
       "Only streams with {.code noise = \"tree\"} have a state that can be published.",
       i = "This one has {.val {stream$plan$facts$noise}}: its state is as secret as the data."
-    ), "checkpoint", call)
+    ), "checkpoint")
   }
   if (public && !stream$privacy$holds) {
-    abort("A stream that is not private cannot be published.", "checkpoint", call)
+    abort("A stream that is not private cannot be published.", "checkpoint")
   }
   if (!public && file.exists(file)) {
     abort(c(
       "{.file {file}} exists already.", i = "A secret state is never written over another file."
-    ), "checkpoint", call)
+    ), "checkpoint")
   }
   parts <- as.list.environment(stream)[stream_public_parts]
-  if (!public) parts$registry <- registry_identity(call)
+  if (!public) parts$registry <- registry_identity()
   meta <- serialize(parts, NULL)
-  reading(call, stream_save_cpp(
+  reading(stream_save_cpp(
     state, path.expand(file), state_id_cpp(), meta, public, stream$rng, 0L
   ))
   if (!public) stream$gone <- paste0("it was moved to ", basename(file))
@@ -88,30 +87,29 @@ checkpoint <- function(stream, file, kind = c("private", "public")) {
     list(file = file, kind = kind, steps = stream$released$steps),
     class = c(if (public) "dp_public_state" else "dp_secret_state", "dp_state")
   ))
-}
+})
 
 # What a file says about its stream besides the state: public facts and the guarantee.
 stream_public_parts <- c("what", "columns", "learner", "plan", "batch", "rng", "privacy")
 
 #' @rdname checkpoint
 #' @export
-resume_stream <- function(file) {
-  call <- public_call("resume_stream")
-  file <- check_file(file, call)
+resume_stream <- function(file) door("resume_stream", {
+  file <- check_file(file)
   path <- path.expand(file)
-  known <- reading(call, stream_peek_cpp(path))
+  known <- reading(stream_peek_cpp(path))
   parts <- tryCatch(unserialize(known$meta), error = function(e) NULL)
   # Which registry a private state belongs to; 0.2.0 did not write it.
   registry <- if (!known$public) parts$registry
   parts$registry <- NULL
   if (!identical(names(parts), stream_public_parts)) {
-    abort("The public part of the checkpoint is damaged.", "checkpoint", call)
+    abort("The public part of the checkpoint is damaged.", "checkpoint")
   }
   # First everything that can fail, then the claim: nothing was released in between.
-  state <- reading(call, stream_load_cpp(path, known$id, parts$rng))
+  state <- reading(stream_load_cpp(path, known$id, parts$rng))
   if (!known$public) {
-    check_registry(registry, call)
-    claim_state(known$id, call)
+    check_registry(registry)
+    claim_state(known$id)
     unlink(path)
   }
   stream <- list2env(parts, parent = emptyenv())
@@ -120,21 +118,21 @@ resume_stream <- function(file) {
   stream$released <- stream_released_cpp(state)
   online <- !parts$learner$method %in% c("sum", "count")
   structure(stream, class = c(if (online) "dp_online" else "dp_stream_sum", "dp_stream"))
-}
+})
 
-check_file <- function(file, call) {
+check_file <- function(file) {
   if (!(is.character(file) && length(file) == 1L && !is.na(file) && nzchar(file))) {
-    abort("{.arg file} must be a path. It is {describe(file)}.", "argument", call)
+    abort("{.arg file} must be a path. It is {describe(file)}.", "argument")
   }
   file
 }
 
 #' Errors of the core about files, in our class
 #' @noRd
-reading <- function(call, expression) {
+reading <- function(expression) {
   tryCatch(expression, error = function(e) {
     text <- conditionMessage(e)
-    abort("The file cannot be used: {text}.", "checkpoint", call)
+    abort("The file cannot be used: {text}.", "checkpoint")
   })
 }
 
@@ -148,7 +146,7 @@ registry_folder <- function() {
 
 #' A random name that the registry has had since its first use. PUBLIC.
 #' @noRd
-registry_identity <- function(call) {
+registry_identity <- function() {
   registry <- registry_folder()
   file <- file.path(registry, "identity")
   if (!file.exists(file)) {
@@ -161,25 +159,25 @@ registry_identity <- function(call) {
     }, silent = TRUE))
   }
   found <- suppressWarnings(tryCatch(readLines(file), error = function(e) character()))
-  if (length(found) == 1L && nzchar(found)) found else unwritable_registry(registry, call)
+  if (length(found) == 1L && nzchar(found)) found else unwritable_registry(registry)
 }
 
 #' A state runs under the registry that it was written under, or a copy would run under each
 #' @noRd
-check_registry <- function(identity, call) {
-  if (is.null(identity) || identical(identity, registry_identity(call))) {
+check_registry <- function(identity) {
+  if (is.null(identity) || identical(identity, registry_identity())) {
     return(invisible(NULL))
   }
   abort(c(
     "This state belongs to another registry than {.file {registry_folder()}}.",
     x = "Here nobody could see whether it was resumed before, and a state must not run twice.",
     i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote it."
-  ), "stream", call)
+  ), "stream")
 }
 
 #' Say once and for all that this state runs here
 #' @noRd
-claim_state <- function(id, call) {
+claim_state <- function(id) {
   registry <- registry_folder()
   mark <- file.path(registry, paste(format(id), collapse = ""))
   # One system call that either makes the folder or says that it exists.
@@ -191,17 +189,17 @@ claim_state <- function(id, call) {
       "This state was resumed before, and a state must not run twice.",
       x = "Two continuations under one noise can be subtracted from each other.",
       i = "Start a new stream; it needs a budget of its own for people who are in both."
-    ), "stream", call)
+    ), "stream")
   }
-  unwritable_registry(registry, call)
+  unwritable_registry(registry)
 }
 
-unwritable_registry <- function(registry, call) {
+unwritable_registry <- function(registry) {
   abort(c(
     "The folder {.file {registry}} cannot be written.",
     x = "It holds which states have been resumed; without it a state could run twice.",
     i = "Set the environment variable {.envvar DPSC_REGISTRY} to a folder of yours that stays."
-  ), "checkpoint", call)
+  ), "checkpoint")
 }
 
 #' @rdname checkpoint

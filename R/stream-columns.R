@@ -8,27 +8,27 @@
 #' @return A list: `outcome`, `regressors` (each with `name`, `expression`, `levels` or `lower`,
 #'   `upper`, `centre`, `half`), `intercept`, `names` of the columns. PUBLIC, without environments.
 #' @noRd
-new_columns <- function(formula, bounds, family, call) {
+new_columns <- function(formula, bounds, family) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort(c(
       "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
-    ), "argument", call)
+    ), "argument")
   }
-  bounds <- named_bounds(bounds, formula[[2L]], call)
-  check_bounds_list(bounds, call)
-  terms <- expand_terms(formula, bounds, call)
+  bounds <- named_bounds(bounds, formula[[2L]])
+  check_bounds_list(bounds)
+  terms <- expand_terms(formula, bounds)
   labels <- attr(terms, "term.labels")
   if (any(attr(terms, "order") > 1L) || length(attr(terms, "offset"))) {
     abort(c(
       "Only main effects can be given: no interactions and no offsets.",
       i = "Put the product in a column of its own, with bounds of its own."
-    ), "argument", call)
+    ), "argument")
   }
   intercept <- attr(terms, "intercept") == 1L
-  if (!intercept && !length(labels)) abort("The formula has no regressors.", "argument", call)
-  outcome <- new_outcome(formula[[2L]], bounds, family, intercept, call)
+  if (!intercept && !length(labels)) abort("The formula has no regressors.", "argument")
+  outcome <- new_outcome(formula[[2L]], bounds, family, intercept)
   regressors <- lapply(labels, function(label) {
-    new_column(str2lang(label), bounds, intercept, call)
+    new_column(str2lang(label), bounds, intercept)
   })
   names <- c(if (intercept) "(Intercept)", unlist(lapply(regressors, column_names, intercept)))
   list(
@@ -40,32 +40,32 @@ new_columns <- function(formula, bounds, family, call) {
 #' What `bounds` say of a column of the formula: of its text, else what its variables' limits imply
 #' @return A range or levels.
 #' @noRd
-find_bounds <- function(expression, bounds, call) {
+find_bounds <- function(expression, bounds) {
   found <- bounds[[written(expression)]]
   if (is.null(found)) {
     known <- intersect(all.vars(expression), names(bounds))
-    given <- Map(lm_bound, bounds[known], known, list(call))
-    check_known(expression, given, call)
-    image <- image_of(expression, written(expression), given, call)
+    given <- Map(lm_bound, bounds[known], known)
+    check_known(expression, given)
+    image <- image_of(expression, written(expression), given)
     found <- if (is.null(image$levels)) c(image$lower, image$upper) else c(FALSE, TRUE)
   }
   # A flag is a number, 0 or 1.
   if (is_flag_pair(found)) c(0, 1) else found
 }
 
-new_column <- function(expression, bounds, intercept, call) {
-  check_rowwise(expression, call)
-  found <- find_bounds(expression, bounds, call)
+new_column <- function(expression, bounds, intercept) {
+  check_rowwise(expression)
+  found <- find_bounds(expression, bounds)
   name <- written(expression)
   if (is.call(expression)) expression <- clipped_code(expression, bounds)
   if (is.character(found) || is.factor(found)) {
     levels <- unique(as.character(found))
     if (length(levels) < 2L || anyNA(levels)) {
-      abort("The levels of {.code {name}} must be two different names at least.", "bounds", call)
+      abort("The levels of {.code {name}} must be two different names at least.", "bounds")
     }
     return(list(name = name, expression = expression, levels = levels))
   }
-  range <- check_range(found, name, call)
+  range <- check_range(found, name)
   c(list(name = name, expression = expression), scale_of(range, intercept))
 }
 
@@ -79,12 +79,12 @@ scale_of <- function(range, intercept) {
   )
 }
 
-new_outcome <- function(expression, bounds, family, intercept, call) {
-  check_rowwise(expression, call)
+new_outcome <- function(expression, bounds, family, intercept) {
+  check_rowwise(expression)
   name <- written(expression)
   code <- if (is.call(expression)) clipped_code(expression, bounds) else expression
   if (family == "gaussian") {
-    range <- check_range(find_bounds(expression, bounds, call), name, call)
+    range <- check_range(find_bounds(expression, bounds), name)
     return(c(list(name = name, expression = code), scale_of(range, intercept)))
   }
   found <- bounds[[name]] %||% c(0, 1)
@@ -93,13 +93,13 @@ new_outcome <- function(expression, bounds, family, intercept, call) {
   if (is.character(found) || is.factor(found)) {
     out$levels <- unique(as.character(found))
     if (length(out$levels) != 2L) {
-      abort("The levels of {.code {name}} must be two: failure, success.", "bounds", call)
+      abort("The levels of {.code {name}} must be two: failure, success.", "bounds")
     }
   } else if (!isTRUE(all.equal(as.numeric(found), c(0, 1)))) {
     abort(c(
       "A binomial outcome is 0 or 1, TRUE or FALSE, or one of two levels.",
       x = "The bounds of {.code {name}} are {describe(found)}."
-    ), "bounds", call)
+    ), "bounds")
   }
   out
 }
@@ -121,17 +121,17 @@ column_names <- function(column, intercept) {
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @return A matrix, rows x columns, scaled. PRIVATE.
 #' @noRd
-table_of_rows <- function(columns, data, outcome = TRUE, call = NULL, batch = TRUE) {
+table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
   if (!is.data.frame(data)) {
     abort(c(
       "The rows must be a data frame.", x = "They are {describe_people(data)}."
-    ), "data", call)
+    ), "data")
   }
-  check_whole_columns(data, "data", call)
+  check_whole_columns(data, "data")
   parts <- c(
     if (columns$intercept) list(rep(1, nrow(data))),
-    lapply(columns$regressors, scaled_column, data, columns$intercept, call, batch),
-    if (outcome) list(scaled_outcome(columns$outcome, data, call, batch))
+    lapply(columns$regressors, scaled_column, data, columns$intercept, batch),
+    if (outcome) list(scaled_outcome(columns$outcome, data, batch))
   )
   # A batch may be empty.
   out <- matrix(
@@ -144,15 +144,15 @@ table_of_rows <- function(columns, data, outcome = TRUE, call = NULL, batch = TR
 #' Values of an expression, numbers or places of levels, from the table's columns and nothing else
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @noRd
-values_of <- function(column, data, call, batch = TRUE) {
+values_of <- function(column, data, batch = TRUE) {
   code <- with_dates(column$expression, data)
-  own <- columns_of_code(code, data, call)
-  value <- own_column(column, data, call, batch) %||% value_by_row(code, own)
+  own <- columns_of_code(code, data)
+  value <- own_column(column, data, batch) %||% value_by_row(code, own)
   if (is.null(value) || length(value) != nrow(data)) {
     abort(c(
       "{.code {column$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, a row."
-    ), "data", call)
+    ), "data")
   }
   if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)
 }
@@ -160,7 +160,7 @@ values_of <- function(column, data, call, batch = TRUE) {
 #' A column of the table as it is, if its class can be what `bounds` say
 #' @return `NULL` where the formula computes something.
 #' @noRd
-own_column <- function(column, data, call, batch) {
+own_column <- function(column, data, batch) {
   code <- column$expression
   of_factor <- is.call(code) && length(code) == 2L &&
     as.character(code[[1L]])[[1L]] %in% c("factor", "as.factor")
@@ -169,16 +169,16 @@ own_column <- function(column, data, call, batch) {
     return(NULL)
   }
   x <- .subset2(data, as.character(code))
-  check_cell_kind(x, column$name, is.null(column$levels), call)
+  check_cell_kind(x, column$name, is.null(column$levels))
   # A batch in which all is missing may come as flags.
   if (!is.null(column$levels) && !(batch && is.logical(x))) {
-    check_levels_fit(column$levels, type_of_cells(x), column$name, call)
+    check_levels_fit(column$levels, type_of_cells(x), column$name)
   }
   x
 }
 
-scaled_column <- function(column, data, intercept, call, batch) {
-  value <- values_of(column, data, call, batch)
+scaled_column <- function(column, data, intercept, batch) {
+  value <- values_of(column, data, batch)
   if (is.null(column$levels)) {
     return(clip_scaled(value, column))
   }
@@ -186,8 +186,8 @@ scaled_column <- function(column, data, intercept, call, batch) {
   as.double(outer(value, shown, `==`))
 }
 
-scaled_outcome <- function(column, data, call, batch) {
-  value <- values_of(column, data, call, batch)
+scaled_outcome <- function(column, data, batch) {
+  value <- values_of(column, data, batch)
   if (!is.null(column$levels)) {
     return(value - 1)
   }

@@ -5,15 +5,15 @@ chapter_five <- c("pocp", "pigd", "pgiga", "poffl")
 #' A stream of clean iterates with noise of their own
 #' @noRd
 open_iterates <- function(method, calibration, columns, learner, horizon, participation, batch,
-                          budget, ledger, default_psi, call) {
+                          budget, ledger, default_psi) {
   if (!is.finite(horizon) || horizon < 2 || horizon > 1e7) {
-    abort("{.val {method}} needs a finite {.arg horizon}, from 2 to 10 million.", "argument", call)
+    abort("{.val {method}} needs a finite {.arg horizon}, from 2 to 10 million.", "argument")
   }
   if (batch || participation[["times"]] > 1) {
-    abort("{.val {method}} takes one row a step, and each person once.", "argument", call)
+    abort("{.val {method}} takes one row a step, and each person once.", "argument")
   }
   if (method == "pocp" && columns$family != "gaussian") {
-    abort("{.val pocp} is for linear models here.", "argument", call)
+    abort("{.val pocp} is for linear models here.", "argument")
   }
   facts <- list(
     method = method, family = learner$family, published = calibration == "published",
@@ -23,7 +23,7 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
   )
   if (facts$published && budget$private && method != "poffl" &&
       facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
-    abort("The printed constants need a smaller {.arg epsilon}.", "argument", call)
+    abort("The printed constants need a smaller {.arg epsilon}.", "argument")
   }
   if (default_psi) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)
@@ -37,7 +37,7 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
     what, plan, function(request, plan) iterates_privacy(budget, facts, sizes),
     function() iterates_open_cpp(facts)
   )
-  made <- make_release(new_request(record, budget, NULL, ledger, call))
+  made <- make_release(new_request(record, budget, NULL, ledger))
   shown <- list(
     what = what, columns = columns, learner = learner, plan = plan, batch = FALSE,
     rng = budget$rng, privacy = made$promise

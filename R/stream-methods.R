@@ -69,12 +69,11 @@ stream_facts <- function(fit) {
 
 #' @rdname dp_stream-methods
 #' @export
-predict.dp_online <- function(object, newdata, type = c("response", "link"), ...) {
-  call <- public_call("predict")
-  check_no_dots(..., call = call)
-  check_given(missing(newdata), "newdata", "the rows to predict", call)
-  type <- check_choice(type, c("response", "link"), call = call)
-  table <- table_of_rows(object$columns, newdata, outcome = FALSE, call = call)
+predict.dp_online <- function(object, newdata, type = c("response", "link"), ...) door("predict", {
+  check_no_dots(...)
+  check_given(missing(newdata), "newdata", "the rows to predict")
+  type <- check_choice(type, c("response", "link"))
+  table <- table_of_rows(object$columns, newdata, outcome = FALSE)
   # Objects of old versions have no share.
   score <- drop(table %*% object$released$estimate) * (object$released$share %||% 1)
   score[is.nan(score)] <- NA_real_
@@ -82,18 +81,17 @@ predict.dp_online <- function(object, newdata, type = c("response", "link"), ...
     return(outcome_of_score(object, score))
   }
   score * object$columns$outcome$half + object$columns$outcome$centre
-}
+})
 
-add_limits <- function(table, error, level, call) {
-  level <- check_level(level, call, "conf.level")
+add_limits <- function(table, error, level) {
+  level <- check_level(level, "conf.level")
   width <- stats::qnorm((1 + level) / 2) * error
   cbind(table, conf.low = table$estimate - width, conf.high = table$estimate + width)
 }
 
 #' @rdname dp_stream-methods
 #' @export
-tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
-  call <- public_call("tidy")
+tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) door("tidy", {
   trace <- x$released$trace
   terms <- x$columns$names
   parts <- lapply(seq_along(terms), function(j) {
@@ -104,11 +102,11 @@ tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) {
     )
   })
   out <- do.call(rbind, parts)
-  if (check_flag(conf.int, call = call)) {
-    out <- add_limits(out, out$privacy.se, conf.level, call)
+  if (check_flag(conf.int)) {
+    out <- add_limits(out, out$privacy.se, conf.level)
   }
   out
-}
+})
 
 planned_horizon <- function(stream) {
   horizon <- stream$plan$facts$horizon
@@ -124,8 +122,8 @@ print.dp_stream <- function(x, ...) {
 
 #' @rdname dp_stream-methods
 #' @export
-summary.dp_stream <- function(object, ...) {
-  check_no_dots(..., call = public_call("summary"))
+summary.dp_stream <- function(object, ...) door("summary", {
+  check_no_dots(...)
   table <- if (inherits(object, "dp_online")) {
     generics::tidy(object)
   } else {
@@ -138,7 +136,7 @@ summary.dp_stream <- function(object, ...) {
     stream = stream_lines(object, values = FALSE), facts = as.data.frame(stream_facts(object)),
     table = table
   ), class = "summary.dp_stream")
-}
+})
 
 #' @export
 print.summary.dp_stream <- function(x, ...) {
@@ -247,19 +245,18 @@ horizon_se <- function(plan) {
 #' update(visits, rbinom(500, 1, 0.3))
 #' plot(visits)
 #' @export
-plot.dp_stream <- function(x, level = 0.95, ...) {
+plot.dp_stream <- function(x, level = 0.95, ...) door("plot", {
   show_picture(autoplot.dp_stream(x, level = level, ...))
-}
+})
 
 #' @rdname plot.dp_stream
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_stream <- function(object, level = 0.95, ...) {
-  call <- public_call("plot")
-  check_no_dots(..., call = call)
+autoplot.dp_stream <- function(object, level = 0.95, ...) door("plot", {
+  check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a stream.")
-  level <- check_level(level, call)
+  level <- check_level(level)
   data <- stream_path(object, level)
-  if (!nrow(data)) abort("The stream has no steps yet.", "stream", call)
+  if (!nrow(data)) abort("The stream has no steps yet.", "stream")
   online <- inherits(object, "dp_online")
   # Every coefficient has units of its own, and an axis of its own.
   data$term <- factor(data$term, levels = object$columns$names)
@@ -281,7 +278,7 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) {
       }
     ) +
     dpsc_theme()
-}
+})
 
 stream_path <- function(stream, level) {
   if (!inherits(stream, "dp_online")) {

@@ -100,52 +100,51 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
                       family = c("gaussian", "binomial"), method = NULL, noise = NULL,
                       batch = FALSE, participation = c(times = 1, apart = 1), radius = NULL,
                       ball = NULL, psi = NULL, calibration = c("tight", "published"),
-                      ledger = NULL, control = dp_control()) {
-  call <- public_call("dp_online")
-  check_given(missing(epsilon), "epsilon", "the privacy loss you accept", call)
-  check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf", call)
-  check_given(missing(bounds), "bounds", "public limits of every variable", call)
-  family <- check_choice(family, c("gaussian", "binomial"), call = call)
-  columns <- new_columns(formula, bounds, family, call)
-  steps <- check_horizon(horizon, call)
-  batch <- check_flag(batch, call = call)
-  participation <- check_participation(participation, call)
-  budget <- stream_budget(epsilon, delta, ledger, control, call)
+                      ledger = NULL, control = dp_control()) paying_door("dp_online", {
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf")
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  family <- check_choice(family, c("gaussian", "binomial"))
+  columns <- new_columns(formula, bounds, family)
+  steps <- check_horizon(horizon)
+  batch <- check_flag(batch)
+  participation <- check_participation(participation)
+  budget <- stream_budget(epsilon, delta, ledger, control)
   if (budget$rho == 0) {
     abort(c(
       "{.code delta = 0} is only for {.fn dp_stream_sum} and {.fn dp_stream_count}.",
       i = "Use a {.arg delta} far below one over the number of people."
-    ), "argument", call)
+    ), "argument")
   }
-  noise <- choose_noise(noise, steps, budget, call)
-  learner <- learner_settings(columns, radius, ball, psi, call)
-  plan_for <- planner_of(learner, noise, steps, participation, budget, call)
+  noise <- choose_noise(noise, steps, budget)
+  learner <- learner_settings(columns, radius, ball, psi)
+  plan_for <- planner_of(learner, noise, steps, participation, budget)
   if (!is.null(method)) {
-    method <- check_choice(method, c("gram", "ftal", "ftrl", chapter_five), call = call)
+    method <- check_choice(method, c("gram", "ftal", "ftrl", chapter_five))
   }
-  calibration <- check_choice(calibration, c("tight", "published"), call = call)
+  calibration <- check_choice(calibration, c("tight", "published"))
   if (!is.null(method) && method %in% chapter_five) {
     return(open_iterates(method, calibration, columns, learner, horizon, participation, batch,
       budget,
-      ledger, is.null(psi), call))
+      ledger, is.null(psi)))
   }
   if (calibration == "published") {
-    abort("{.code calibration = \"published\"} is for {.val {chapter_five}}.", "argument", call)
+    abort("{.code calibration = \"published\"} is for {.val {chapter_five}}.", "argument")
   }
   if (identical(method, "gram") && family == "binomial") {
-    abort("{.code method = \"gram\"} is for linear models.", "argument", call)
+    abort("{.code method = \"gram\"} is for linear models.", "argument")
   }
   learner$method <- method %||% default_method(learner, plan_for, horizon)
   learner <- complete_learner(learner, plan_for, horizon)
   new_stream("dp_online", paste0("stream by method \"", learner$method, "\""), columns, learner,
-    plan_for(learner$method), budget, batch, ledger, call)
-}
+    plan_for(learner$method), budget, batch, ledger)
+})
 
-learner_settings <- function(columns, radius, ball, psi, call) {
+learner_settings <- function(columns, radius, ball, psi) {
   p <- length(columns$names)
   linear <- columns$family == "gaussian"
   positive <- function(x, default, arg) {
-    if (is.null(x)) default else check_number(x, 0, open = "min", arg = arg, call = call)
+    if (is.null(x)) default else check_number(x, 0, open = "min", arg = arg)
   }
   radius <- positive(radius, usual_length(columns), "radius")
   list(
@@ -201,11 +200,11 @@ prefix_sd <- function(learner, plan, t) {
 
 #' The noise that a stream of these columns would have, as a function of the method
 #' @noRd
-planner_of <- function(learner, noise, horizon, participation, budget, call) {
+planner_of <- function(learner, noise, horizon, participation, budget) {
   function(method) {
     gram <- method == "gram"
     plan_stream(noise, if (gram) "gram" else "vector", learner$columns + gram, horizon,
-      participation, budget, call)
+      participation, budget)
   }
 }
 

@@ -5,12 +5,12 @@
 #' @param learner (`list`)\cr public settings for the core.
 #' @param budget (`list`)\cr from `stream_budget()`.
 #' @noRd
-new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger, call) {
+new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger) {
   record <- stream_record(
     what, plan, function(request, plan) stream_privacy(budget, plan, learner),
     function() stream_open_cpp(plan, learner)
   )
-  made <- make_release(new_request(record, budget, NULL, ledger, call))
+  made <- make_release(new_request(record, budget, NULL, ledger))
   shown <- list(
     what = what, columns = columns, learner = learner, plan = plan, batch = batch,
     rng = budget$rng, privacy = made$promise
@@ -42,8 +42,8 @@ live_stream <- function(class, shown, state) {
 #' A budget for a stream, checked
 #' @return A list: `private`, `epsilon`, `delta`, `rho`, `cost`, `rng`. PUBLIC.
 #' @noRd
-stream_budget <- function(epsilon, delta, ledger, control, call) {
-  budget <- checked_budget(epsilon, delta, ledger, control, call)
+stream_budget <- function(epsilon, delta, ledger, control) {
+  budget <- checked_budget(epsilon, delta, ledger, control)
   gaussian <- budget$delta > 0
   rho <- if (!budget$private) {
     Inf
@@ -61,7 +61,7 @@ stream_budget <- function(epsilon, delta, ledger, control, call) {
 
 #' Public facts of a stream's sums, and the noise that follows from them
 #' @noRd
-plan_stream <- function(noise, shape, size, horizon, participation, budget, call) {
+plan_stream <- function(noise, shape, size, horizon, participation, budget) {
   facts <- list(
     noise = noise, shape = shape, size = as.double(size), horizon = horizon,
     times = participation[["times"]], apart = participation[["apart"]], rho = budget$rho,
@@ -69,9 +69,8 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget, call
   )
   tryCatch(stream_plan_cpp(facts), error = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this stream: the noise would not fit the exact sampler.",
-      i = "Nothing was released and nothing was spent."
-    ), "argument", call)
+      "{.arg epsilon} is too small for this stream: the noise would not fit the exact sampler."
+    ), "argument")
   })
 }
 
@@ -79,37 +78,37 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget, call
 # one.
 unknown_horizon <- 2^30
 
-check_horizon <- function(horizon, call) {
-  if (identical(horizon, Inf)) unknown_horizon else check_count(horizon, 1, 2^40, call = call)
+check_horizon <- function(horizon) {
+  if (identical(horizon, Inf)) unknown_horizon else check_count(horizon, 1, 2^40)
 }
 
-check_participation <- function(participation, call) {
+check_participation <- function(participation) {
   ok <- is.numeric(participation) && length(participation) == 2L &&
     setequal(names(participation), c("times", "apart"))
   if (!ok) {
     abort(c(
       "{.arg participation} must be {.code c(times = , apart = )}.",
       x = "It is {describe(participation)}."
-    ), "argument", call)
+    ), "argument")
   }
   times <- participation[["times"]]
   apart <- participation[["apart"]]
-  c(times = check_count(times, 1, 1000, call = call), apart = check_count(apart, 1, call = call))
+  c(times = check_count(times, 1, 1000), apart = check_count(apart, 1))
 }
 
-choose_noise <- function(noise, horizon, budget, call) {
+choose_noise <- function(noise, horizon, budget) {
   if (is.null(noise)) {
     return(if (budget$rho == 0) "tree" else if (horizon <= 1024) "toeplitz" else "blt")
   }
-  noise <- check_choice(noise, c("toeplitz", "tree", "blt"), call = call)
+  noise <- check_choice(noise, c("toeplitz", "tree", "blt"))
   if (budget$rho == 0 && noise != "tree") {
-    abort("{.code delta = 0} needs {.code noise = \"tree\"}.", "argument", call)
+    abort("{.code delta = 0} needs {.code noise = \"tree\"}.", "argument")
   }
   if (noise == "toeplitz" && horizon > 4096) {
     abort(c(
       "{.code noise = \"toeplitz\"} keeps the stream: {.arg horizon} may be 4,096 at most.",
       i = "{.code noise = \"blt\"} is as accurate to a thousandth, at any horizon."
-    ), "argument", call)
+    ), "argument")
   }
   noise
 }
@@ -147,25 +146,25 @@ stream_privacy <- function(budget, plan, learner) {
 
 #' The live state, or an error that says where it went
 #' @noRd
-live_state <- function(stream, call) {
+live_state <- function(stream) {
   if (!is.null(stream$gone)) {
     abort(c(
       "The state of this stream is not here any more: {stream$gone}.",
       i = "What it released is still in the object."
-    ), "stream", call)
+    ), "stream")
   }
   if (!identical(stream$session, session_mark())) {
     abort(c(
       "This stream belongs to another R session, and a copy must not run.",
       x = "Two continuations under one noise can be subtracted from each other.",
       i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
-    ), "stream", call)
+    ), "stream")
   }
   if (!stream_here_cpp(stream$state)) {
     abort(c(
       "The state of this stream is not here: this is a copy from a file.",
       i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
-    ), "stream", call)
+    ), "stream")
   }
   stream$state
 }
@@ -203,15 +202,14 @@ live_state <- function(stream, call) {
 #' @importFrom stats update
 #' @name update.dp_stream
 #' @export
-update.dp_stream <- function(object, newdata, predict = FALSE, ...) {
-  call <- public_call("update")
-  check_no_dots(..., call = call)
-  check_given(missing(newdata), "newdata", "the rows to take in", call)
-  predict <- check_flag(predict, call = call)
-  state <- live_state(object, call)
-  table <- stream_table(object, newdata, call)
+update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update", {
+  check_no_dots(...)
+  check_given(missing(newdata), "newdata", "the rows to take in")
+  predict <- check_flag(predict)
+  state <- live_state(object)
+  table <- stream_table(object, newdata)
   if (predict && !inherits(object, "dp_online")) {
-    abort("Only {.fn dp_online} predicts.", "argument", call)
+    abort("Only {.fn dp_online} predicts.", "argument")
   }
   steps <- if (object$batch) 1 else nrow(table)
   left <- object$plan$facts$horizon - object$released$steps
@@ -220,7 +218,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) {
       "The stream would leave its horizon of {object$plan$facts$horizon} step{?s}.",
       x = "{left} step{?s} {?is/are} left, {steps} {?was/were} given. Nothing was taken in.",
       i = "Noise was planned for the horizon. A new stream starts with a budget of its own."
-    ), "stream", call)
+    ), "stream")
   }
   if (!nrow(table) && !object$batch) {
     return(if (predict) numeric() else invisible(object))
@@ -234,21 +232,21 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) {
     abort(c(
       "Interrupted after {taken} of {nrow(table)} rows.",
       i = "These {taken} were taken in and must not be given again; give the others."
-    ), "interrupted", call)
+    ), "interrupted")
   }
   if (left == steps && identical(object$learner$method, "gram") && object$privacy$private) {
     moments <- stream_moments_cpp(state)
     object$doubts <- moment_doubts(object$columns, moments, object$released$rows)
-    warn_doubts(object$doubts, call)
+    warn_doubts(object$doubts)
   }
   if (predict) outcome_of_score(object, done$scores) else invisible(object)
-}
+})
 
-stream_table <- function(stream, newdata, call) {
+stream_table <- function(stream, newdata) {
   UseMethod("stream_table")
 }
 
 #' @exportS3Method
-stream_table.dp_online <- function(stream, newdata, call) {
-  table_of_rows(stream$columns, newdata, call = call)
+stream_table.dp_online <- function(stream, newdata) {
+  table_of_rows(stream$columns, newdata)
 }

@@ -32,18 +32,17 @@
 #' @export
 dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, batch = FALSE,
                           participation = c(times = 1, apart = 1), ledger = NULL,
-                          control = dp_control()) {
-  call <- public_call("dp_stream_sum")
-  check_given(missing(bounds), "bounds", "public limits of the values", call)
+                          control = dp_control()) paying_door("dp_stream_sum", {
+  check_given(missing(bounds), "bounds", "public limits of the values")
   if (!is.list(bounds)) bounds <- list(sum = bounds)
-  check_bounds_list(bounds, call)
-  ranges <- lapply(names(bounds), function(name) check_range(bounds[[name]], name, call))
+  check_bounds_list(bounds)
+  ranges <- lapply(names(bounds), function(name) check_range(bounds[[name]], name))
   columns <- list(
     names = names(bounds), lower = vapply(ranges, `[[`, 0, 1L), width = vapply(ranges, diff, 0)
   )
   make_sums("sum", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
-    call, c(missing(epsilon), missing(horizon)))
-}
+    c(missing(epsilon), missing(horizon)))
+})
 
 #' @rdname dp_stream_sum
 #' @param categories (`character` or `NULL`, PUBLIC)\cr count each of these; an entry is one of them
@@ -51,40 +50,39 @@ dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, 
 #' @export
 dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, noise = NULL,
                             batch = FALSE, participation = c(times = 1, apart = 1), ledger = NULL,
-                            control = dp_control()) {
-  call <- public_call("dp_stream_count")
+                            control = dp_control()) paying_door("dp_stream_count", {
   if (!is.null(categories) && (!is.character(categories) || length(categories) < 2L ||
         anyNA(categories) || anyDuplicated(categories))) {
-    abort("{.arg categories} must be two different names at least.", "argument", call)
+    abort("{.arg categories} must be two different names at least.", "argument")
   }
   names <- as.character(categories %||% "count")
   columns <- list(names = names, lower = numeric(length(names)), width = rep(1, length(names)))
   make_sums("count", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
-    call, c(missing(epsilon), missing(horizon)))
-}
+    c(missing(epsilon), missing(horizon)))
+})
 
 make_sums <- function(method, columns, epsilon, delta, horizon, noise, batch, participation, ledger,
-                      control, call, absent) {
-  check_given(absent[[1L]], "epsilon", "the privacy loss you accept", call)
-  check_given(absent[[2L]], "horizon", "the most steps the stream may take, or Inf", call)
-  steps <- check_horizon(horizon, call)
-  batch <- check_flag(batch, call = call)
-  participation <- check_participation(participation, call)
-  budget <- stream_budget(epsilon, delta, ledger, control, call)
-  noise <- choose_noise(noise, steps, budget, call)
+                      control, absent) {
+  check_given(absent[[1L]], "epsilon", "the privacy loss you accept")
+  check_given(absent[[2L]], "horizon", "the most steps the stream may take, or Inf")
+  steps <- check_horizon(horizon)
+  batch <- check_flag(batch)
+  participation <- check_participation(participation)
+  budget <- stream_budget(epsilon, delta, ledger, control)
+  noise <- choose_noise(noise, steps, budget)
   size <- length(columns$names)
   plan <- plan_stream(noise, if (method == "sum") "range" else "category", size, steps,
-    participation, budget, call)
+    participation, budget)
   learner <- list(
     method = method, family = "gaussian", columns = as.double(size), radius = 1, clip = 1, ball = 1,
     psi = 1, lambda = 0, damping = 1
   )
   new_stream("dp_stream_sum", paste("running", if (method == "sum") "sums" else "counts"), columns,
-    learner, plan, budget, batch, ledger, call)
+    learner, plan, budget, batch, ledger)
 }
 
 #' @exportS3Method
-stream_table.dp_stream_sum <- function(stream, newdata, call) {
+stream_table.dp_stream_sum <- function(stream, newdata) {
   names <- stream$columns$names
   if (stream$learner$method == "count" && length(names) > 1L) {
     # `NA` is a logical: a flag is text that is no category.
@@ -92,7 +90,7 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
       abort(c(
         "Entries of a count in categories must be text or a factor.",
           x = "They are {describe_people(newdata)}."
-      ), "data", call)
+      ), "data")
     }
     table <- outer(cell_levels(newdata, names), seq_along(names), `==`) + 0
     table[is.na(table)] <- 0
@@ -100,10 +98,10 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
   }
   if (is.data.frame(newdata)) {
     missing <- setdiff(names, names(newdata))
-    if (length(missing)) abort("The rows have no column {.code {missing}}.", "data", call)
+    if (length(missing)) abort("The rows have no column {.code {missing}}.", "data")
     columns <- lapply(names, function(name) plain_column(.subset2(newdata, name)))
     if (any(vapply(columns, is.null, NA))) {
-      abort("The columns to add up must be numeric.", "data", call)
+      abort("The columns to add up must be numeric.", "data")
     }
     newdata <- matrix(unlist(lapply(columns, cell_numbers)), ncol = length(names))
   }
@@ -113,7 +111,7 @@ stream_table.dp_stream_sum <- function(stream, newdata, call) {
     abort(c(
       "The rows must be numeric, one column for each of {.code {names}}.",
       x = "They are {describe_people(newdata)}."
-    ), "data", call)
+    ), "data")
   }
   table <- matrix(cell_numbers(newdata), ncol = length(names))
   sweep(sweep(table, 2L, stream$columns$lower), 2L, stream$columns$width, `/`)

@@ -52,20 +52,19 @@ NULL
 #' @rdname tidy.dp_synth
 #' @export
 tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
-                          type = c("overall", "unit"), ...) {
-  call <- public_call("tidy")
-  level <- check_level(conf.level, call)
-  type <- check_choice(type, c("overall", "unit"), call = call)
-  table <- effect_limits(x, level, check_flag(simultaneous, call = call), type)
-  limits <- if (check_flag(conf.int, call = call)) c("conf.low", "conf.high")
+                          type = c("overall", "unit"), ...) door("tidy", {
+  level <- check_level(conf.level)
+  type <- check_choice(type, c("overall", "unit"))
+  table <- effect_limits(x, level, check_flag(simultaneous), type)
+  limits <- if (check_flag(conf.int)) c("conf.low", "conf.high")
   table[c(
     "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value", limits
   )]
-}
+})
 
 #' @rdname tidy.dp_synth
 #' @export
-glance.dp_synth <- function(x, ...) {
+glance.dp_synth <- function(x, ...) door("glance", {
   release <- x$release
   data.frame(
     method = release$method, estimator = x$estimator, n.donors = nobs.dp_synth(x),
@@ -74,7 +73,7 @@ glance.dp_synth <- function(x, ...) {
     epsilon = release$privacy$epsilon, delta = release$privacy$delta,
     rho = release$privacy$rho, private = release$privacy$holds
   )
-}
+})
 
 #' @rdname tidy.dp_synth
 #' @export

@@ -14,14 +14,14 @@ symmetric_limits <- function(estimate, reach, level) {
 #' @param parm (`character`, `integer` or missing)\cr which of them; missing: all.
 #' @param what (`string`)\cr what they are limits of, for the error.
 #' @noRd
-limits_asked <- function(limits, parm, what, call) {
+limits_asked <- function(limits, parm, what) {
   if (missing(parm)) {
     return(limits)
   }
   names <- rownames(limits)
   known <- if (is.character(parm)) parm %in% names else parm %in% seq_along(names)
   if (!all(known)) {
-    abort(c("{.arg parm} must name {what}.", i = "They are {.val {names}}."), "argument", call)
+    abort(c("{.arg parm} must name {what}.", i = "They are {.val {names}}."), "argument")
   }
   limits[parm, , drop = FALSE]
 }

@@ -67,17 +67,16 @@ NULL
 #' @rdname coef.dp_synth
 #' @importFrom stats coef
 #' @export
-coef.dp_synth <- function(object, ...) {
+coef.dp_synth <- function(object, ...) door("coef", {
   table <- effect_table(object)
   stats::setNames(table$estimate, effect_names(table))
-}
+})
 
 #' @rdname coef.dp_synth
 #' @importFrom stats vcov
 #' @export
-vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...) {
-  call <- public_call("vcov")
-  type <- check_choice(type, c("total", "privacy", "sampling"), call = call)
+vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...) door("vcov", {
+  type <- check_choice(type, c("total", "privacy", "sampling"))
   parts <- switch(type,
     total = known_parts(object), privacy = "privacy", sampling = "prediction"
   )
@@ -97,7 +96,7 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   }
   dimnames(out) <- rep(list(effect_names(table)), 2L)
   out
-}
+})
 
 #' Covariance of the average and the periods from that of the periods
 #' @noRd
@@ -121,38 +120,37 @@ effect_names <- function(table) {
 #' @rdname coef.dp_synth
 #' @importFrom stats weights
 #' @export
-weights.dp_synth <- function(object, ...) {
+weights.dp_synth <- function(object, ...) door("weights", {
   release <- object$release
   weights <- release$statistics$weights
   if (is.null(weights)) {
     abort(c(
       "A fit by method {.val {release$method}} has no weights of single donors.",
       i = "It releases sums. Methods {.val output} and {.val objective} release noisy weights."
-    ), "argument", public_call("weights"))
+    ), "argument")
   }
   names(weights) <- release$panel$donor_names %||% seq_along(weights)
   weights
-}
+})
 
 #' @rdname coef.dp_synth
 #' @importFrom stats formula
 #' @export
-formula.dp_synth <- function(x, ...) {
+formula.dp_synth <- function(x, ...) door("formula", {
   if (is.null(x$formula)) {
     abort(c(
       "This fit has no formula: it was made from a matrix or from a release.",
       i = "Its outcome is {.val {x$release$panel$outcome}}."
-    ), "argument", public_call("formula"))
+    ), "argument")
   }
   x$formula
-}
+})
 
 #' @rdname coef.dp_synth
 #' @importFrom stats update
 #' @export
 update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = NULL, lambda,
-                            size = NULL, ...) {
-  call <- public_call("update")
+                            size = NULL, ...) door("update", {
   # As in older versions, numbers in the second place are a target.
   if (is.numeric(newdata) && is.null(target) &&
         (is.null(dim(newdata)) || !is_growing(object$release))) {
@@ -162,14 +160,14 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   if (is.data.frame(newdata) || is.matrix(newdata) ||
         inherits(newdata, c("dp_chunks", "dp_source"))) {
     changed <- !missing(lambda) || !is.null(estimator) || !is.null(size)
-    return(with_new_periods(object, newdata, target, changed, ..., call = call))
+    return(with_new_periods(object, newdata, target, changed, ...))
   }
   if (...length() || !is.null(newdata) || inherits(target, "formula")) {
     abort(c(
       "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
       i = "They are free. Anything else needs a new release, which spends budget: call \\
            {.fn dp_synth}."
-    ), "argument", call)
+    ), "argument")
   }
   # Of several treated units the fit is of the group; its members are kept apart.
   members <- object$units %||% object
@@ -177,7 +175,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   estimator <- estimator %||% object$estimator
   if (inherits(object, "dp_synth_classical")) {
     target <- target %||% object$target
-    return(update_classical(object, target, estimator, if (!missing(lambda)) lambda, call))
+    return(update_classical(object, target, estimator, if (!missing(lambda)) lambda))
   }
   arguments <- list(object$release, estimator = estimator)
   # The group that a release protects is in the release.
@@ -188,24 +186,24 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   }
   if (!missing(lambda)) arguments["lambda"] <- list(lambda)
   do.call("dp_synth", arguments)
-}
+})
 
 #' Draw new periods, where nothing else is to change
 #' @param changed (`flag`)\cr is anything else asked for?
 #' @noRd
-with_new_periods <- function(object, newdata, target, changed, ..., call) {
+with_new_periods <- function(object, newdata, target, changed, ...) {
   known <- c("index", "formula", "times", "na", "roster", "ledger", "again")
   if (changed || length(...names()) != ...length() || !all(...names() %in% known)) {
     abort(c(
       "With {.arg newdata}, {.fn update} takes {.arg target} and {.arg {known}}.",
-      i = "Estimator, penalty and size of new periods are the fit's. Nothing was spent."
-    ), "argument", call)
+      i = "Estimator, penalty and size of new periods are the fit's."
+    ), "argument")
   }
-  update_growing(object, newdata, target, ..., call = call)
+  update_growing(object, newdata, target, ...)
 }
 
 #' @noRd
-update_classical <- function(fit, target, estimator, lambda, call) {
+update_classical <- function(fit, target, estimator, lambda) {
   settings <- if (estimator == fit$estimator) fit$settings else list()
   if (!is.null(lambda)) settings$lambda <- lambda
   raw <- fit$raw
@@ -215,7 +213,7 @@ update_classical <- function(fit, target, estimator, lambda, call) {
       "{.fn update} of a fit with covariates can change {.arg lambda} alone.",
       x = "Another target has covariates of its own, and estimators take them differently.",
       i = "Call {.fn dp_synth} with the formula."
-    ), "argument", call)
+    ), "argument")
   }
   out <- dp_synth(raw$donors,
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
@@ -230,16 +228,15 @@ update_classical <- function(fit, target, estimator, lambda, call) {
 #' @rdname coef.dp_synth
 #' @importFrom stats simulate
 #' @export
-simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) {
-  call <- public_call("simulate")
-  nsim <- check_count(nsim, 1, call = call)
-  if (!is.null(seed)) seed <- check_number(seed, call = call)
+simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) door("simulate", {
+  nsim <- check_count(nsim, 1)
+  if (!is.null(seed)) seed <- check_number(seed)
   total <- vcov.dp_synth(object)
   if (anyNA(diag(total))) {
     abort(c(
       "This fit states no law of its errors, so there is nothing to draw from.",
       i = "Classical estimators have {.fn placebo_space} and {.fn conformal}."
-    ), "argument", call)
+    ), "argument")
   }
   T1 <- object$release$panel$T1
   draws <- with_generator(seed, lapply(seq_len(nrow(object$target)), function(i) {
@@ -259,7 +256,7 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) {
     periods
   }
   out
-}
+})
 
 #' A matrix whose product with its transpose is the covariance
 #' @noRd
@@ -289,20 +286,19 @@ with_generator <- function(seed, code) {
 #' @export
 as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
                                    type = c("path", "effect", "cumulative", "percent"),
-                                   level = 0.95, simultaneous = FALSE, ...) {
-  call <- public_call("as.data.frame")
-  type <- check_choice(type, c("path", "effect", "cumulative", "percent"), call = call)
+                                   level = 0.95, simultaneous = FALSE, ...) door("as.data.frame", {
+  type <- check_choice(type, c("path", "effect", "cumulative", "percent"))
   if (type == "path") {
     return(augment.dp_synth(x))
   }
-  level <- check_level(level, call)
-  data <- effect_series(x, type, level, check_flag(simultaneous, call = call))
+  level <- check_level(level)
+  data <- effect_series(x, type, level, check_flag(simultaneous))
   data <- data[data$treated, ]
   rownames(data) <- NULL
   data.frame(
     data[c("target", "period", "estimate")], conf.low = data$low, conf.high = data$high
   )
-}
+})
 
 # Other packages -----------------------------------------------------------------------------------
 
@@ -331,7 +327,7 @@ set_coef.dp_synth <- function(model, coefs, ...) {
 get_vcov.dp_synth <- function(model, ...) vcov.dp_synth(model)
 
 #' @exportS3Method parameters::model_parameters
-model_parameters.dp_synth <- function(model, ci = 0.95, ...) {
+model_parameters.dp_synth <- function(model, ci = 0.95, ...) door("model_parameters", {
   table <- tidy.dp_synth(model, conf.int = TRUE, conf.level = ci)
   out <- data.frame(
     Parameter = effect_names(table), Coefficient = table$estimate, SE = table$std.error,
@@ -342,7 +338,7 @@ model_parameters.dp_synth <- function(model, ci = 0.95, ...) {
   attr(out, "coefficient_name") <- "Effect"
   class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
   out
-}
+})
 
 #' Refuse a verb of one fit for several
 #' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
@@ -351,5 +347,5 @@ abort_several <- function(verb, what) {
   abort(c(
     "{.fn {verb}} works on one {what}: {.code {verb}(fit${what}s[[1]])}.",
     i = "Every element of {.code fit${what}s} is an ordinary fit."
-  ), "argument", public_call(verb))
+  ), "argument")
 }

@@ -22,7 +22,7 @@ population_slopes <- function(fit, people, ridge) {
   crowd <- make_people(20000, ncol(people$data) - 1L, design)
   x <- cbind(1, as.matrix(crowd$data[-1]))
   facts <- fit$public$facts
-  table <- dpsc:::lm_table(fit$columns, crowd$data, TRUE, NULL)
+  table <- dpsc:::lm_table(fit$columns, crowd$data, TRUE)
   rows <- dpsc:::glm_rows_cpp(table, facts, fit$release)
   y <- stats::plogis(drop(x %*% crowd$truth))
   release <- fit$release

@@ -56,7 +56,7 @@ measure_single <- function() {
   small <- sim_panel(n = 100, T0 = 45, T1 = 5)
   panel <- dpsc:::panel_from_matrix(small$donors, small$target, 45)
   public <- dpsc:::public_facts(
-    panel, 1, 1e-6, c(-1, 1), "gram", "tight", NULL, dp_control(), NULL
+    panel, 1, 1e-6, c(-1, 1), "gram", "tight", NULL, dp_control()
   )
   facts <- dpsc:::gram_facts(public)
   scale <- dpsc:::core_scale(public$bounds)

@@ -179,10 +179,10 @@ note(dp_audit(pick(2), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, purs
 note(dp_audit(pick(6), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, thrice the exponent",
   "swap", TRUE)
 regression_replay <- function(one, two, delta) {
-  columns <- internal$lm_columns(y ~ a, bounds(c("y", "a"), 20), NULL)
+  columns <- internal$lm_columns(y ~ a, bounds(c("y", "a"), 20))
   facts <- list(n = nrow(one), epsilon = 4, delta = delta, scores = TRUE,
     design = internal$lm_design(columns))
-  rows <- function(x) internal$lm_table(columns, as.data.frame(x), TRUE, NULL)
+  rows <- function(x) internal$lm_table(columns, as.data.frame(x), TRUE)
   first <- internal$lm_audit_cpp(rows(one), facts, "R", NULL)
   second <- internal$lm_audit_cpp(rows(two), facts, "R", lapply(first$calls, `[[`, "output"))
   steps <- internal$lm_plan_cpp(facts)$steps

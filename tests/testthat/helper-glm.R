@@ -25,7 +25,7 @@ seeded_glm <- function(..., seed = 5) {
 }
 
 glm_columns_of <- function(formula, family = "binomial", bounds = glm_bounds(family)) {
-  lm_columns(formula, bounds, NULL, glm_families()[[family]]$outcome)
+  lm_columns(formula, bounds, glm_families()[[family]]$outcome)
 }
 
 glm_facts_of <- function(formula = y ~ a + b, n = 400, epsilon = 1, delta = 1e-6,
@@ -38,7 +38,7 @@ glm_facts_of <- function(formula = y ~ a + b, n = 400, epsilon = 1, delta = 1e-6
 }
 
 glm_table_of <- function(data, formula = y ~ a + b, family = "binomial") {
-  lm_table(glm_columns_of(formula, family), data, TRUE, NULL)
+  lm_table(glm_columns_of(formula, family), data, TRUE)
 }
 
 # What the solver found for a linear term, on its grid, and what it had to solve: rows in the

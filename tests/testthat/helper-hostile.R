@@ -49,7 +49,7 @@ hostile_rows <- function(n) {
 }
 
 # A row's numbers as each verb makes them, sorted: an engine's rows have no order.
-hostile_columns <- function() lm_columns(y ~ x + g, hostile_bounds, NULL)
+hostile_columns <- function() lm_columns(y ~ x + g, hostile_bounds)
 
 sorted_rows <- function(table) {
   table[is.na(rowSums(table)), ] <- NaN
@@ -58,11 +58,11 @@ sorted_rows <- function(table) {
 
 # All rows of a source as a verb reads them.
 rows_of_source <- function(source) {
-  rows <- open_people(source, hostile_columns(), list(), TRUE, NULL)$table
+  rows <- open_people(source, hostile_columns(), list(), TRUE)$table
   on.exit(close_donors(rows))
   sorted_rows(gather_rows(rows))
 }
 
 rows_of_frame <- function(data) {
-  sorted_rows(chosen_rows(hostile_columns(), data, list(), TRUE, NULL))
+  sorted_rows(chosen_rows(hostile_columns(), data, list(), TRUE))
 }

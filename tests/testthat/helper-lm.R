@@ -16,12 +16,12 @@ lm_bounds <- function() {
 
 lm_facts_of <- function(formula = y ~ a + b, n = 200, epsilon = 1, delta = 1e-6,
                         bounds = lm_bounds()) {
-  columns <- lm_columns(formula, bounds, NULL)
+  columns <- lm_columns(formula, bounds)
   list(n = n, epsilon = epsilon, delta = delta, design = lm_design(columns))
 }
 
 lm_rows <- function(data, formula = y ~ a + b, bounds = lm_bounds()) {
-  lm_table(lm_columns(formula, bounds, NULL), data, TRUE, NULL)
+  lm_table(lm_columns(formula, bounds), data, TRUE)
 }
 
 seeded_lm <- function(..., seed = 5) {

@@ -13,7 +13,7 @@ paper_bounds <- function() {
 }
 
 paper_design <- function(formula = z ~ a, outcome = binary_outcome) {
-  lm_design(lm_columns(formula, paper_bounds(), NULL, outcome))
+  lm_design(lm_columns(formula, paper_bounds(), outcome))
 }
 
 core_facts <- function(method, calibration = "tight", epsilon = 1, delta = 0, n = 10, ridge = 0,
@@ -167,8 +167,8 @@ napp_pair <- function() {
   data <- data.frame(z = c(NA, NA, TRUE, FALSE, TRUE), a = c(1, 1, 0, 0, 0), g = "u")
   other <- data
   other$z[1] <- TRUE
-  columns <- lm_columns(z ~ a, paper_bounds(), NULL, binary_outcome)
-  list(data = lm_table(columns, data, TRUE, NULL), neighbour = lm_table(columns, other, TRUE, NULL))
+  columns <- lm_columns(z ~ a, paper_bounds(), binary_outcome)
+  list(data = lm_table(columns, data, TRUE), neighbour = lm_table(columns, other, TRUE))
 }
 
 # A mean of answers over ten blocks of one, clipped or not, with the dissertation's noise.
@@ -215,7 +215,7 @@ paper_audits <- function(runs) {
     audit_of_loss(posterior(ops$ridge, 100 * ops$gamma), linear, 0.01, runs)
   })
   adaops <- core_facts("adaops", delta = 0.01, n = 5)
-  adaops$design <- lm_design(lm_columns(y ~ a, paper_bounds(), NULL))
+  adaops$design <- lm_design(lm_columns(y ~ a, paper_bounds()))
   add("adaops", FALSE, function() {
     table <- cbind(c(1, 0, -1, 0.5, 0.2), c(3, 0, 1, -1, 0))
     other <- table

@@ -58,7 +58,7 @@ open_wide <- function(table, data, bounds, env = parent.frame()) {
   wide <- make_wide(
     table,
     list(outcome = "y", treated = "on", on = "1", periods = periods, units = treated_of(data)),
-    grid_of(new_bounds(bounds, length(periods))), NULL
+    grid_of(new_bounds(bounds, length(periods)))
   )
   withr::defer(wide$close(), envir = env)
   wide

@@ -124,8 +124,8 @@ test_that("one person moves one answer, whatever the statistic draws, says, sets
   withr::local_seed(1)
   before <- .Random.seed
   seen <- capture.output(
-    a <- block_answers(plain_rows(people, NULL), greedy, facts, order, 1:36),
-    b <- block_answers(plain_rows(other, NULL), greedy, facts, order, 1:36)
+    a <- block_answers(plain_rows(people), greedy, facts, order, 1:36),
+    b <- block_answers(plain_rows(other), greedy, facts, order, 1:36)
   )
   expect_identical(seen, character())
   expect_identical(.Random.seed, before)
@@ -245,8 +245,8 @@ test_that("64-bit integers, whose bits are numbers near zero, become the numbers
   long <- bit64::as.integer64(c("3", "9007199254740992", "-5", NA))
   rows <- data.frame(x = 1:4, y = 1)
   rows$x <- long
-  expect_identical(plain_rows(rows, NULL)$x, c(3, 2^53, -5, NA))
-  expect_identical(plain_rows(long, NULL), c(3, 2^53, -5, NA))
+  expect_identical(plain_rows(rows)$x, c(3, 2^53, -5, NA))
+  expect_identical(plain_rows(long), c(3, 2^53, -5, NA))
 })
 
 test_that("what a statistic says of some people is heard by nobody, and cannot end the call", {

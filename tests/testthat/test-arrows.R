@@ -9,7 +9,7 @@ core_floors <- c(
 # Files of R/ by floor, from the ground up. Neighbours on one floor may use each other, not in a
 # circle. A new file takes its place here.
 r_floors <- list(
-  util = c("check", "dpsc-package", "normal", "search", "words"),
+  util = c("check", "door", "dpsc-package", "normal", "search", "words"),
   data = c(
     "aggregate-blocks", "bounds", "bounds-written", "cells", "chunks", "classical-formula",
     "classical-regressors",

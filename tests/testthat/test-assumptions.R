@@ -129,7 +129,7 @@ test_that("a data frame with a column that is too short is refused, unspent", {
   whole <- assumption_rows(3)
   whole$when <- as.POSIXlt("2020-01-01") + 1:3
   whole$pair <- matrix(1:6, 3)
-  expect_no_error(check_whole_columns(whole, "data", NULL))
+  expect_no_error(check_whole_columns(whole, "data"))
 })
 
 test_that("an edited name or payer of a growing release is refused", {

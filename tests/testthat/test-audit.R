@@ -237,7 +237,7 @@ test_that("exact losses average as they must: E exp(-loss) = 1", {
   pair <- audit_pairs(6, 6, 4)$jump
   for (name in c("gram", "output")) {
     delta <- if (name == "gram") 1e-3 else 0
-    loss <- loss_of_release(releases(delta, epsilon = 0.7)[[name]], NULL)
+    loss <- loss_of_release(releases(delta, epsilon = 0.7)[[name]])
     weight <- exp(-replicate(100, loss(pair$data, pair$neighbour)))
     expect_lt(abs(mean(weight) - 1), 4.5 * stats::sd(weight) / 10)
   }

@@ -59,10 +59,10 @@ test_that("limits of a column and of an expression mean the same in every verb",
   dot <- withr::with_seed(7, dp_lm(log(cost) ~ ., data, 20, bounds = of_text, control = control))
   expect_equal(coef(dot), withr::with_seed(7, verbs[[1L]](of_text)))
   # A column's limits clip it before the expression; a file keeps both spellings.
-  columns <- lm_columns(log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)), NULL)
-  expect_identical(range(lm_table(columns, data, TRUE, NULL)[, 2L]), log(c(100, 200)))
+  columns <- lm_columns(log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)))
+  expect_identical(range(lm_table(columns, data, TRUE)[, 2L]), log(c(100, 200)))
   stream <- new_columns(
-    log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)), "gaussian", NULL
+    log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)), "gaussian"
   )
   expect_equal(range(table_of_rows(stream, data)[, 3L]), c(-1, 1))
   fit <- withr::with_seed(1, dp_lm(formula, data, 20, bounds = of_text, control = control))
@@ -165,7 +165,7 @@ test_that("bars between terms, and a treatment from a covariate, are refused bef
     expect_error(dp_select(formula, data, 1, size = 1, bounds = bounds, ledger = ledger),
       "no second part", class = "dpsc_error_argument")
   }
-  expect_error(lm_columns(cost ~ I(ill > 0 | flag), bounds, NULL), NA)
+  expect_error(lm_columns(cost ~ I(ill > 0 | flag), bounds), NA)
   p <- expand.grid(id = 1:50, t = 1:8)
   p$y <- stats::runif(nrow(p))
   p$age <- p$id + 20

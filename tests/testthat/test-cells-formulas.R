@@ -17,8 +17,8 @@ rows_of_all <- function(n = 30) {
 
 value <- function(code, data) {
   code <- with_dates(code, data)
-  check_rowwise(code, NULL)
-  value_by_row(code, columns_of_code(code, data, NULL))
+  check_rowwise(code)
+  value_by_row(code, columns_of_code(code, data))
 }
 
 test_that("formulas of a row give what R gives", {
@@ -122,7 +122,7 @@ test_that("a release from formulas is that of the plain columns", {
   roster <- dp_roster(units, ifelse(units %in% treated, min(data$week[data$on == 1]), NA),
     sort(unique(data$week)))
   filled <- function(data) {
-    panel_with_gaps(y ~ on, data, c("unit", "week"), "interpolate", roster, c(-1, 1), NULL)$donors
+    panel_with_gaps(y ~ on, data, c("unit", "week"), "interpolate", roster, c(-1, 1))$donors
   }
   expect_identical(filled(text), filled(gap))
 })

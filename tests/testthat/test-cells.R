@@ -64,31 +64,31 @@ test_that("a cell holds a level by its text, or by its number", {
 test_that("a hostile cell of a data frame or of a block moves its own row", {
   n <- 20
   data <- hostile_rows(n)
-  good <- chosen_rows(hostile_columns(), data, list(), TRUE, NULL)
+  good <- chosen_rows(hostile_columns(), data, list(), TRUE)
   for (at in c(1L, 7L, n)) {
     for (k in seq_len(nrow(hostile_numbers))) {
       bad <- data
       bad$x <- replace(as.character(data$x), at, hostile_numbers$text[[k]])
-      made <- chosen_rows(hostile_columns(), bad, list(), TRUE, NULL)
+      made <- chosen_rows(hostile_columns(), bad, list(), TRUE)
       expect_identical(made[-at, ], good[-at, ])
       expected <- data[at, ]
       expected$x <- hostile_numbers$number[[k]]
       expect_equal(made[at, , drop = FALSE],
-        chosen_rows(hostile_columns(), expected, list(), TRUE, NULL), tolerance = 1e-15)
+        chosen_rows(hostile_columns(), expected, list(), TRUE), tolerance = 1e-15)
       bad$x <- factor(bad$x)
-      expect_identical(chosen_rows(hostile_columns(), bad, list(), TRUE, NULL), made)
+      expect_identical(chosen_rows(hostile_columns(), bad, list(), TRUE), made)
     }
     for (k in seq_len(nrow(hostile_levels))) {
       bad <- data
       bad$g[[at]] <- hostile_levels$text[[k]]
-      made <- chosen_rows(hostile_columns(), bad, list(), TRUE, NULL)
+      made <- chosen_rows(hostile_columns(), bad, list(), TRUE)
       expect_identical(made[-at, ], good[-at, ])
     }
   }
   bad <- data
   bad$x <- replace(as.character(data$x), 7, "maybe")
   whole <- dp_chunks(list(data[1:5, ], bad[6:n, ]))
-  blocks <- lm_source(hostile_columns(), whole, list(), TRUE, NULL)
+  blocks <- lm_source(hostile_columns(), whole, list(), TRUE)
   data$x[[7L]] <- NA
   expect_identical(sorted_rows(gather_rows(blocks$table)), rows_of_frame(data))
 })
@@ -114,7 +114,7 @@ test_that("every verb reads text as numbers, and none makes an error of a cell",
     dp_glm(I(y > 5) ~ x, x, epsilon = 4, bounds = hostile_bounds, control = seeded,
       family = "binomial")
   })
-  online <- new_columns(y ~ x + g, hostile_bounds, "gaussian", NULL)
+  online <- new_columns(y ~ x + g, hostile_bounds, "gaussian")
   expect_identical(table_of_rows(online, bad), table_of_rows(online, good))
 })
 

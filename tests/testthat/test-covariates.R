@@ -125,8 +125,8 @@ test_that("a person's own rows decide, in any order, and nobody else's", {
   data$g[data$unit == "u0001"] <- c("b", "a", "c", "zzz", "a", "a", "a")
   data$g[data$unit == "u0002"] <- "unheard of"
   values <- function(data) {
-    parts <- split_covariates(y ~ on | x1 + g, NULL)
-    limits <- split_bounds(p$bounds, parts$names, TRUE, NULL, quote(y))
+    parts <- split_covariates(y ~ on | x1 + g)
+    limits <- split_bounds(p$bounds, parts$names, TRUE, quote(y))
     panel_from_formula(
       parts$formula, data, c("unit", "time"), private = TRUE, covariates = limits$covariates
     )$covariates$donors

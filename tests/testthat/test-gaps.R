@@ -108,7 +108,7 @@ test_that("covariates of people with gaps are their own, or the middle of the bo
   treated <- p$roster$unit[!is.na(p$roster$from)][[1L]]
   data$sex[data$unit == treated & data$time == 2001] <- NA
   limits <- split_bounds(
-    list(y = c(0, 100), age = c(0, 80), sex = c("f", "m")), c("age", "sex"), TRUE, NULL,
+    list(y = c(0, 100), age = c(0, 80), sex = c("f", "m")), c("age", "sex"), TRUE,
     quote(y)
   )
   found <- panel_from_roster(

@@ -13,7 +13,7 @@ test_that("without noise, conformal residuals are those of the ridge refitted on
   withr::local_seed(1)
   panel <- sim_panel(60, 8, 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
-  engine <- dpsc:::conformal_engine_release(fit, 1L, NULL)
+  engine <- dpsc:::conformal_engine_release(fit, 1L)
   effect <- c(numeric(8), 0.3, -0.1)
   residual <- drop(engine(matrix(effect, 1L), 1:10))
   centred <- sweep(panel$donors, 2L, colMeans(panel$donors))

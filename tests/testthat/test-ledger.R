@@ -11,7 +11,7 @@ charge <- function(ledger, epsilon, delta = 1e-6, method = "gram", ..., p = rele
 
 kept <- list(holds = TRUE)
 pay <- function(ledger, kind, ..., label = "x") {
-  spend(ledger, new_cost(kind, ...), label, NULL, kept)
+  spend(ledger, new_cost(kind, ...), label, kept)
 }
 pay_gdp <- function(ledger, epsilon, delta = 1e-6) {
   pay(ledger, "gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, delta))
@@ -304,17 +304,17 @@ test_that("bad totals are refused", {
 
 test_that("a ledger of another session cannot pay until it is taken over", {
   ledger <- dp_ledger(2, 1e-6)
-  spend(ledger, new_cost("pure", epsilon = 0.5), "first", NULL, kept)
+  spend(ledger, new_cost("pure", epsilon = 0.5), "first", kept)
   copy <- unserialize(serialize(ledger, NULL))
   copy$session <- c(process = 1, started = 0)
   expect_error(
-    spend(copy, new_cost("pure", epsilon = 0.1), "x", NULL, kept), "another R session",
+    spend(copy, new_cost("pure", epsilon = 0.1), "x", kept), "another R session",
     class = "dpsc_error_budget"
   )
   expect_identical(nrow(as.data.frame(copy)), 1L)
   resumed <- dp_ledger(resume = copy)
   expect_identical(as.data.frame(resumed), as.data.frame(ledger))
-  spend(resumed, new_cost("pure", epsilon = 0.1), "second", NULL, kept)
+  spend(resumed, new_cost("pure", epsilon = 0.1), "second", kept)
   expect_identical(nrow(as.data.frame(resumed)), 2L)
   expect_identical(nrow(as.data.frame(copy)), 1L)
   expect_error(dp_ledger(1, resume = copy), class = "dpsc_error_argument")

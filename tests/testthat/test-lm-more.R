@@ -159,10 +159,10 @@ test_that("weights are those of lm(), and private ones come near", {
 
 test_that("weighted rows stay in their boxes", {
   data <- lm_people(500)
-  columns <- lm_columns(y ~ a + b, lm_bounds(), NULL)
+  columns <- lm_columns(y ~ a + b, lm_bounds())
   columns$weighted <- TRUE
   facts <- list(n = 500, epsilon = 1, delta = 1e-6, design = lm_design(columns))
-  table <- cbind(lm_table(columns, data, TRUE, NULL), seq(-1, 3, length.out = 500))
+  table <- cbind(lm_table(columns, data, TRUE), seq(-1, 3, length.out = 500))
   table[7L, 4L] <- NaN
   release <- lm_audit_cpp(table, facts, "R", NULL)$release
   made <- lm_rows_cpp(table, facts, release, 1L)

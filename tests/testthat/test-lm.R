@@ -32,11 +32,11 @@ test_that("columns have the names of lm()'s", {
     y ~ a * g, y ~ g:s + a, y ~ a:b, y ~ I(a^2) + b, log(abs(y) + 1) ~ a, y ~ g * s, y ~ .,
     y ~ factor(s), y ~ a:g, y ~ exp(b / 3) + sqrt(abs(a)) + I(a^2):g
   )) {
-    columns <- lm_columns(formula, lm_bounds(), NULL)
+    columns <- lm_columns(formula, lm_bounds())
     names <- vapply(columns$columns, `[[`, "", "name")
     want <- colnames(stats::model.matrix(formula, data))[-1L]
     expect_setequal(names, want)
-    own <- lm_matrix(columns, data, NULL)
+    own <- lm_matrix(columns, data)
     expect_equal(own[, want], stats::model.matrix(formula, data)[, want], ignore_attr = TRUE)
     expect_true(lm_closed_cpp(lm_design(columns)))
   }

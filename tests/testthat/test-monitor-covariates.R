@@ -80,7 +80,7 @@ test_that("an update reads covariates as the first release did, here and from a 
     fit
   }
   start <- begin(first)
-  declared <- known_covariates(start$release$panel$covariates, c("age", "g", "member"), NULL)
+  declared <- known_covariates(start$release$panel$covariates, c("age", "g", "member"))
   expect_identical(declared$age, covariate_bounds$age)
   expect_identical(declared$g[-1], c("b", "c"))
   read <- function(data, declared) {
@@ -93,7 +93,7 @@ test_that("an update reads covariates as the first release did, here and from a 
   expect_identical(nameless(table), nameless(whole))
   # Of a factor whose first level has the word that stands for it.
   odd <- data.frame(name = c("g: another", "g: other"), lower = 0, upper = 1)
-  levels <- known_covariates(odd, "g", NULL)$g
+  levels <- known_covariates(odd, "g")$g
   expect_identical(levels[-1], c("another", "other"))
   expect_false(levels[[1]] %in% levels[-1])
 })

@@ -150,7 +150,7 @@ test_that("sums alone cannot grow: refused before anything is spent or drawn", {
   asked <- structure(list(n = 120), class = "dp_asked")
   base <- growing_base(fit$release)
   expect_error(
-    draw_period(fit$release, base, asked, newer_bounds(fit$release, 7, NULL)), "not sums"
+    draw_period(fit$release, base, asked, newer_bounds(fit$release, 7)), "not sums"
   )
   expect_identical(monitor_left(update(fit, in_sqlite(con), ledger = ledger)), 0L)
 })

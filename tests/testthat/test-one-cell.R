@@ -18,9 +18,9 @@ loose_pair <- function(cell, declared = "", at = 1L) {
 
 # What a regression reads of a table, block by block.
 rows_read <- function(con, subset = NULL) {
-  columns <- lm_columns(y ~ g, list(y = c(-5, 5), g = c("a", "b")), NULL)
+  columns <- lm_columns(y ~ g, list(y = c(-5, 5), g = c("a", "b")))
   table <- dp_table(con, "people", block = 100)
-  rows <- open_rows(table, columns, list(subset = subset), TRUE, NULL)
+  rows <- open_rows(table, columns, list(subset = subset), TRUE)
   withr::defer(close_donors(rows))
   gather_rows(rows)
 }
@@ -52,15 +52,15 @@ test_that("a number among text, and text among numbers, are told by what the col
   DBI::dbExecute(con, paste(
     "INSERT INTO mixed VALUES (1, 'a', 1), (2, 2, 'b'), (3, 'b', 2), (4, '2', 3), (5, 2.0, NULL)"
   ))
-  columns <- lm_columns(y ~ g + h, list(y = c(0, 9), g = c("a", "2"), h = c(0, 9)), NULL)
-  rows <- gather_rows(open_rows(dp_table(con, "mixed"), columns, list(), TRUE, NULL))
+  columns <- lm_columns(y ~ g + h, list(y = c(0, 9), g = c("a", "2"), h = c(0, 9)))
+  rows <- gather_rows(open_rows(dp_table(con, "mixed"), columns, list(), TRUE))
   rows <- rows[order(rows[, 3L]), ]
   expect_identical(rows[, 1L], c(0, 1, NA, 1, 1))
   expect_identical(rows[, 2L], c(1, NA, 2, 3, NA))
   # A condition says whether it means text.
   read <- function(subset) {
-    own <- lm_columns(y ~ h, list(y = c(0, 9), h = c(0, 9)), NULL)
-    table <- gather_rows(open_rows(dp_table(con, "mixed"), own, list(subset = subset), TRUE, NULL))
+    own <- lm_columns(y ~ h, list(y = c(0, 9), h = c(0, 9)))
+    table <- gather_rows(open_rows(dp_table(con, "mixed"), own, list(subset = subset), TRUE))
     sort(table[!is.na(table[, 2L]), 2L])
   }
   expect_identical(read(quote(g == "b")), 3)
@@ -85,7 +85,7 @@ loose_treated <- function(change, gaps) {
   said <- canary_conditions({
     panel <- panel_with_gaps(
       y ~ on, in_sqlite(con), na = if (gaps) "interpolate" else "error", roster = roster,
-      bounds = c(0, 1), call = NULL, private = TRUE, covariates = declared, hide = TRUE
+      bounds = c(0, 1), private = TRUE, covariates = declared, hide = TRUE
     )
     rows <- unname(cbind(panel$target, panel$covariates$target))
   })

@@ -222,7 +222,7 @@ test_that("no condition holds a donor's name or value", {
 
 test_that("a condition shows the call it was given, and no other", {
   p <- toy_panel()
-  caller <- function(x, data) panel_from_formula(x, data, "unit", public_call("dp_synth"))
+  caller <- function(x, data) panel_from_formula(x, data, "unit")
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)
   expect_identical(conditionCall(error), quote(dp_synth()))
   expect_null(error$trace)

@@ -94,8 +94,8 @@ test_that("posterior plans keep every person within each way's half", {
 test_that("a posterior draw has the posterior's law", {
   data <- paper_people(60)
   facts <- core_facts("ops", epsilon = 3, delta = 1e-5, n = 60, ridge = 20)
-  facts$design <- lm_design(lm_columns(y ~ a, paper_bounds(), NULL))
-  table <- lm_table(lm_columns(y ~ a, paper_bounds(), NULL), data, TRUE, NULL)
+  facts$design <- lm_design(lm_columns(y ~ a, paper_bounds()))
+  table <- lm_table(lm_columns(y ~ a, paper_bounds()), data, TRUE)
   rows <- paper_rows_cpp(table, facts$design)
   expect_lte(max(rowSums(rows$x^2)), 1 + 1e-12)
   H <- crossprod(rows$x) + diag(20, 2)
@@ -435,11 +435,11 @@ test_that("a ledger is charged before, and nothing for what holds nothing; error
 test_that("no row and no sum of rows crosses from compiled code, or is in an object", {
   data <- paper_people(200)
   columns <- list(
-    lm_columns(z ~ a + g, paper_bounds(), NULL, binary_outcome),
-    lm_columns(y ~ a + g, paper_bounds(), NULL)
+    lm_columns(z ~ a + g, paper_bounds(), binary_outcome),
+    lm_columns(y ~ a + g, paper_bounds())
   )
   secrets <- unlist(lapply(columns, function(known) {
-    rows <- paper_rows_cpp(lm_table(known, data, TRUE, NULL), lm_design(known))
+    rows <- paper_rows_cpp(lm_table(known, data, TRUE), lm_design(known))
     x <- rows$x[, -1L] * sqrt(3)
     c(data$a, data$y, x[, 1L], crossprod(rows$x)[2, 2:3], crossprod(rows$x, rows$y), colSums(x))
   }))

@@ -8,7 +8,7 @@ pdp_fit <- function(method, delta, ..., n = 120) {
 
 # Rows of the papers' methods, and those of the same table without person i.
 rows_of <- function(fit, data) {
-  rows <- paper_rows_cpp(lm_table(fit$columns, data, TRUE, NULL), fit$public$facts$design)
+  rows <- paper_rows_cpp(lm_table(fit$columns, data, TRUE), fit$public$facts$design)
   rows$y <- as.double(rows$y > 0)
   rows
 }
@@ -26,7 +26,7 @@ test_that("a posterior draw: from one factorisation what a refit without each pe
     fit <- dp_lm(y ~ a + g, data, epsilon = 2, delta = 1e-5, bounds = paper_bounds(),
       method = method, settings = if (method == "ops") list(ridge = 60) else list(),
       control = dp_control(rng = "R"))
-    rows <- paper_rows_cpp(lm_table(fit$columns, data, TRUE, NULL), fit$facts$design)
+    rows <- paper_rows_cpp(lm_table(fit$columns, data, TRUE), fit$facts$design)
     loss <- pdp(fit, data)
     expect_s3_class(loss, "dp_pdp")
     gamma <- fit$plan$gamma
@@ -128,7 +128,7 @@ test_that("rounds of dp_lm(): a person's shift is that of the sums, recomputed",
     facts <- list(n = 400, epsilon = 4, delta = delta, design = lm_design(fit$columns))
     plan <- lm_plan_cpp(facts)
     sums <- function(data, k) {
-      u <- lm_rows_cpp(lm_table(fit$columns, data, TRUE, NULL), facts, fit$release, k)$rows
+      u <- lm_rows_cpp(lm_table(fit$columns, data, TRUE), facts, fit$release, k)$rows
       crossprod(u)
     }
     i <- 17
@@ -166,7 +166,7 @@ test_that("dp_glm() as it comes: realised loss by densities and refits, bounds b
       fit <- seeded_glm(y ~ a + b, data, family, epsilon = 1, delta = delta,
         bounds = glm_bounds(family))
       loss <- pdp(fit, data)
-      rows <- glm_rows_cpp(lm_table(fit$columns, data, TRUE, NULL), fit$public$facts, fit$release)
+      rows <- glm_rows_cpp(lm_table(fit$columns, data, TRUE), fit$public$facts, fit$release)
       exact <- exact_loss(family, fit$release$span)
       theta <- fit$release$theta
       d <- length(theta)

@@ -129,7 +129,7 @@ test_that("more donors than are made up have the noise of as much more budget", 
 
 test_that("made-up people are as they were asked for", {
   people <- spread_people(
-    list(between = 5, within = 3, shared = 0.5), new_bounds(c(0, 100), 1), 40, NULL
+    list(between = 5, within = 3, shared = 0.5), new_bounds(c(0, 100), 1), 40
   )
   found <- function(people, periods = 40L) {
     # Shared paths are drawn anew for every panel.
@@ -146,7 +146,7 @@ test_that("made-up people are as they were asked for", {
   expect_equal(found(people)[[1L]], 5 / 50, tolerance = 0.1)
   # Near what bounds allow the spreads are those of people who stay within.
   people <- spread_people(
-    list(between = 0.45, within = 0.8, shared = 0), new_bounds(c(-1, 1), 1), 40, NULL
+    list(between = 0.45, within = 0.8, shared = 0), new_bounds(c(-1, 1), 1), 40
   )
   rows <- simulate_people_cpp(people, 2000L, 39L, 1L, 0L, 1L, 1)$donors
   expect_lte(max(abs(rows)), 1)

@@ -147,13 +147,13 @@ test_that("axes of months, quarters and long names can be read", {
 test_that("balance is the target less the synthetic control and less a mean", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_classical()
-  data <- balance_data(fit, 1L, NULL)
+  data <- balance_data(fit, 1L)
   pre <- 1:12
   expect_equal(data$difference, unname(c(
     fit$target[1, pre] - colMeans(fit$raw$donors)[pre], (fit$target - fit$counterfactual)[1, pre]
   )))
   matched <- fixed_classical("predictors")
-  data <- balance_data(matched, 1L, NULL)
+  data <- balance_data(matched, 1L)
   given <- matched$settings$predictors
   expect_equal(
     data$difference[[4L]],
@@ -161,7 +161,7 @@ test_that("balance is the target less the synthetic control and less a mean", {
       stats::sd(c(given$target[[1L]], given$donors[, 1L]))
   )
   private <- fixed_fit()
-  data <- balance_data(private, 1L, NULL)
+  data <- balance_data(private, 1L)
   expect_equal(data$difference[9:16], unname((private$target - private$counterfactual)[1, 1:8]))
   expect_error(
     ggplot2::autoplot(suppressWarnings(

@@ -28,10 +28,10 @@ test_that("flags, columns named like functions and written closures are refused"
     dp_lm(y ~ x, rows_of(), epsilon = 1, bounds = unit(), weights = max(max), max_weight = 1),
     class = "dpsc_error_argument"
   )
-  expect_error(new_columns(y ~ I(x / mean(x) + mean), unit(), "gaussian", NULL),
+  expect_error(new_columns(y ~ I(x / mean(x) + mean), unit(), "gaussian"),
     class = "dpsc_error_argument")
   expect_error(
-    leave_out(as.matrix(rows_of()), bquote(.(function(v) v > mean(v))(y)), rows_of(), NULL),
+    leave_out(as.matrix(rows_of()), bquote(.(function(v) v > mean(v))(y)), rows_of()),
     class = "dpsc_error_argument"
   )
 })
@@ -47,8 +47,8 @@ test_that("an argument that is taken from the first row stops for everybody or f
       class = "dpsc_error"
     )
   }
-  columns <- lm_columns(y ~ I(pmax(x, w, na.rm = TRUE)), unit(), NULL)
-  expect_identical(dim(lm_table(columns, data, TRUE, NULL)), c(40L, 2L))
+  columns <- lm_columns(y ~ I(pmax(x, w, na.rm = TRUE)), unit())
+  expect_identical(dim(lm_table(columns, data, TRUE)), c(40L, 2L))
 })
 
 test_that("a row's numbers are the same whoever else is there", {
@@ -64,23 +64,23 @@ test_that("a row's numbers are the same whoever else is there", {
     "x %% w", "sqrt(max) * mean"
   )
   for (code in codes) {
-    columns <- lm_columns(stats::as.formula(paste0("y ~ I(", code, ")")), bounds, NULL)
+    columns <- lm_columns(stats::as.formula(paste0("y ~ I(", code, ")")), bounds)
     expect_identical(
-      lm_table(columns, data, TRUE, NULL)[-1L, ], lm_table(columns, other, TRUE, NULL)[-1L, ]
+      lm_table(columns, data, TRUE)[-1L, ], lm_table(columns, other, TRUE)[-1L, ]
     )
   }
-  online <- new_columns(y ~ x + I(x > w), c(unit(), list(`I(x > w)` = c(0, 1))), "gaussian", NULL)
+  online <- new_columns(y ~ x + I(x > w), c(unit(), list(`I(x > w)` = c(0, 1))), "gaussian")
   expect_identical(table_of_rows(online, data)[-1L, ], table_of_rows(online, other)[-1L, ])
   # Codes of a factor come from all levels: its text is read.
-  expect_identical(row_weights(quote(g), data, 4, NULL), as.numeric(as.character(data$g)) / 4)
+  expect_identical(row_weights(quote(g), data, 4), as.numeric(as.character(data$g)) / 4)
   weigh <- quote(as.numeric(g))
   expect_identical(
-    row_weights(weigh, data, 4, NULL)[-1L], row_weights(weigh, other, 4, NULL)[-1L]
+    row_weights(weigh, data, 4)[-1L], row_weights(weigh, other, 4)[-1L]
   )
 })
 
 test_that("a missing value of one person has no type", {
-  columns <- new_columns(y ~ x + g, unit(g = c("2", "4")), "gaussian", NULL)
+  columns <- new_columns(y ~ x + g, unit(g = c("2", "4")), "gaussian")
   one <- rows_of()[1L, ]
   for (lost in list(NA, NA_character_, NA_real_)) {
     one$g <- lost

@@ -65,9 +65,9 @@ test_that("shares of the budget add up to it", {
   for (method in setdiff(dpsc:::selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
       facts <- list(n = 500, p = 12, intercept = TRUE, share = 0.8, refit = refit, size = 3)
-      budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control(), NULL)
+      budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
       shares <- dpsc:::selection_shares(method, facts, budget)
-      constants <- dpsc:::selection_constants(list(), facts, method, NULL)
+      constants <- dpsc:::selection_constants(list(), facts, method)
       choice <- dpsc:::choice_budget(method, shares, constants)
       picks <- switch(method, "frank-wolfe" = 12, exhaustive = 1, 3)
       sums <- switch(method, pursuit = 4, screening = 1, 0)
@@ -274,15 +274,15 @@ test_that("overlapping subsets: a neighbour moves the distance by one, and no st
   }
   expect_gt(positive, 5)
   # As printed: rate and number at (1, 1e-6) with 1,000 people.
-  printed <- dpsc:::subset_constants(NULL, 1000, list(epsilon = 1, delta = 1e-6), NULL)
+  printed <- dpsc:::subset_constants(NULL, 1000, list(epsilon = 1, delta = 1e-6))
   expect_equal(1 / printed$rate, 442.0963, tolerance = 1e-6)
   expect_equal(printed$subsets, 4.05e6, tolerance = 1e-3)
   # Where so many do not fit, fewer: any number is private.
-  fewer <- dpsc:::subset_constants(NULL, 1e5, list(epsilon = 1, delta = 1e-6), NULL)
+  fewer <- dpsc:::subset_constants(NULL, 1e5, list(epsilon = 1, delta = 1e-6))
   expect_identical(fewer$rate, printed$rate)
   expect_lt(fewer$subsets * (1 + fewer$rate * 1e5), 5e7)
   for (subsets in list(4e6, 3000)) {
-    expect_error(dpsc:::subset_constants(subsets, 1e5, list(epsilon = 1, delta = 1e-6), NULL),
+    expect_error(dpsc:::subset_constants(subsets, 1e5, list(epsilon = 1, delta = 1e-6)),
       class = "dpsc_error_argument"
     )
   }

@@ -164,7 +164,7 @@ test_that("the engine's rows are those of interpolate_rows(), cell by cell", {
       in_sqlite(con, outcome = "y"), list(
         outcome = "y", periods = seq_len(periods),
         roster = list(units = seq_len(60), T0 = T0, middle = middle)
-      ), NULL, NULL
+      ), NULL
     )
     found <- stream_rows(wide)$reader(1, FALSE, NULL)
     wide$close()
@@ -195,10 +195,10 @@ test_that("gaps need one table, and a person's absence changes no other row", {
   cells <- function(data) {
     con <- sqlite_of(data)
     panel <- panel_of_roster(
-      in_sqlite(con), y ~ on, roster = roster, bounds = c(-1, 1), call = NULL
+      in_sqlite(con), y ~ on, roster = roster, bounds = c(-1, 1)
     )
     opened <- open_donors(panel$donors, list(private = TRUE, bounds = new_bounds(c(-1, 1), 7)),
-      FALSE, NULL)
+      FALSE)
     withr::defer(close_donors(opened))
     opened$reader(1L, FALSE, NULL)
   }

@@ -99,8 +99,8 @@ test_that("places are mixed, and blocks need no more memory than a block", {
   expect_identical(people_fit(dp_sources(parts), vcov = "HC"), reference)
   expect_identical(people_fit(dp_sources(parts[c(3, 1, 2)]), vcov = "HC"), reference)
   # A pass a question instead of rows that are kept.
-  columns <- lm_columns(wage ~ age * hours + region, people_bounds, NULL)
-  table <- lm_table(columns, people, TRUE, NULL)
+  columns <- lm_columns(wage ~ age * hours + region, people_bounds)
+  table <- lm_table(columns, people, TRUE)
   facts <- list(n = 2000, epsilon = 1, delta = 1e-6, scores = TRUE, design = lm_design(columns))
   run <- function(facts, rows) {
     withr::local_seed(3)
@@ -202,7 +202,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
     bounds <- Map(function(m, h) c(m - h, m + h), middle, half)
     names(bounds) <- c("y", "x", "z")
     bounds$g <- c("a", "b")
-    columns <- lm_columns(formulas[[1L + round %% 4L]], bounds, NULL)
+    columns <- lm_columns(formulas[[1L + round %% 4L]], bounds)
     columns$weighted <- round %% 3L == 0L
     n <- 60
     draw <- function(b) {
@@ -223,7 +223,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
     )
     con <- sqlite_of(rows, "rows")
     people <- make_people(people_in(con, "rows"), columns, choice, NULL)
-    table <- chosen_rows(columns, rows, choice, TRUE, NULL)
+    table <- chosen_rows(columns, rows, choice, TRUE)
     design <- lm_design(columns)
     questions <- proof_asked(columns)
     # Every located variable has its middle.
@@ -340,9 +340,9 @@ test_that("people that are lost between two passes stop the release; the charge 
 
 test_that("sums that no people can have are not used", {
   people <- people_frame(700)
-  columns <- lm_columns(wage ~ age + region, people_bounds, NULL)
+  columns <- lm_columns(wage ~ age + region, people_bounds)
   design <- lm_design(columns)
-  table <- lm_table(columns, people, TRUE, NULL)
+  table <- lm_table(columns, people, TRUE)
   facts <- list(n = 700, epsilon = 10, delta = 1e-6, scores = TRUE, design = design)
   seen <- character()
   asked <- function(change) {

@@ -145,7 +145,7 @@ panel_queries <- function(dialect, gaps) {
     columns = data.frame(name = c("age", "g: b", "g: c"))
   )
   periods <- c("1", "2", "3")
-  more <- c(covariates, sql_covariates(table, covariates, periods, gaps, TRUE, NULL))
+  more <- c(covariates, sql_covariates(table, covariates, periods, gaps, TRUE))
   grid <- grid_of(bounds, 3L, 2)
   query <- if (gaps) {
     sql_filled(joined_units(table, "people"), "\"week\"", "\"y\"", periods, grid,
@@ -187,7 +187,7 @@ test_that("SQLite makes the core's integers of any rows and any map", {
     )
     con <- sqlite_of(long[sample.int(nrow(long)), ])
     table <- in_sqlite(con, outcome = "y", compute = "database")
-    wide <- make_wide(table, list(periods = seq_len(periods)), grid_of(map$bounds), NULL)
+    wide <- make_wide(table, list(periods = seq_len(periods)), grid_of(map$bounds))
     given <- row_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
     # The grid of a block is what the core makes of the rows.
     identity <- row_map_cpp(core_scale(map$bounds), diag(periods), numeric(periods))
@@ -239,12 +239,12 @@ test_that("an engine proves itself, and one that rounds or reads constants other
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)
   table <- in_sqlite(con, compute = "database")
-  expect_no_condition(prove_engine(table, NULL))
+  expect_no_condition(prove_engine(table))
   expect_true(table$state$proved)
   refused <- function(name, fault) {
     table <- in_sqlite(con, compute = "database")
     with_internal(name, fault, {
-      expect_error(prove_engine(table, NULL), class = "dpsc_error_engine")
+      expect_error(prove_engine(table), class = "dpsc_error_engine")
       expect_null(table$state$proved)
     })
   }
