@@ -193,14 +193,14 @@ test_that("rows that change between two passes stop an update; its share stays t
   for (statement in harm) {
     fit <- start_growing(p$first)
     asked <- 0L
-    with_internal("run_sql", function(con, text, call = NULL, fetch = FALSE, charged = FALSE,
+    with_internal("run_sql", function(con, text, fetch = FALSE, charged = FALSE,
                                       what = "") {
       asked <<- asked + charged
       if (charged && asked == 5L) {
         kept <- DBI::dbGetQuery(con, "SELECT name FROM sqlite_temp_master WHERE type = 'table'")
         DBI::dbExecute(con, sprintf(statement, grep("^dpsc_", kept$name, value = TRUE)[[1]]))
       }
-      own(con, text, call, fetch, charged, what)
+      own(con, text, fetch, charged, what)
     }, {
       # Three blocks a pass: the fifth reading is of rows 101 to 200, for the second time.
       error <- tryCatch(update(fit, in_sqlite(con, block = 100)), error = identity)

@@ -127,7 +127,7 @@ bad_long_data <- function(p) {
     "formula: rows mixed" = function() long(data, I(y / max(y)) ~ treated),
     "formula: outcome as indicator" = function() long(data, y ~ I(y > 0)),
     "rows: a duplicate for another" = function() long(rbind(data[-1, ], data[2, ])),
-    "keep_names: NA" = function() long(data, y ~ treated, index, NULL, NA)
+    "keep_names: NA" = function() long(data, y ~ treated, index, NA)
   )
 }
 
@@ -220,9 +220,9 @@ test_that("no condition holds a donor's name or value", {
   }
 })
 
-test_that("a condition shows the call it was given, and no other", {
+test_that("a condition shows the verb, and no other call", {
   p <- toy_panel()
-  caller <- function(x, data) panel_from_formula(x, data, "unit")
+  caller <- function(x, data) dp_synth(x, data, "unit", epsilon = 1, bounds = c(-1, 1))
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)
   expect_identical(conditionCall(error), quote(dp_synth()))
   expect_null(error$trace)

@@ -166,7 +166,7 @@ test_that("the engine's rows are those of interpolate_rows(), cell by cell", {
         roster = list(units = seq_len(60), T0 = T0, middle = middle)
       ), NULL
     )
-    found <- stream_rows(wide)$reader(1, FALSE, NULL)
+    found <- stream_rows(wide)$reader(1, FALSE)
     wide$close()
     expect_identical(found, interpolate_rows(rows, T0, middle))
   }
@@ -200,7 +200,7 @@ test_that("gaps need one table, and a person's absence changes no other row", {
     opened <- open_donors(panel$donors, list(private = TRUE, bounds = new_bounds(c(-1, 1), 7)),
       FALSE)
     withr::defer(close_donors(opened))
-    opened$reader(1L, FALSE, NULL)
+    opened$reader(1L, FALSE)
   }
   whole <- cells(p$data)
   unit <- setdiff(roster$unit, treated_of(p$data))[[5L]]

@@ -222,7 +222,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
       weights = if (columns$weighted) quote(w), max_weight = 1.7
     )
     con <- sqlite_of(rows, "rows")
-    people <- make_people(people_in(con, "rows"), columns, choice, NULL)
+    people <- make_people(people_in(con, "rows"), columns, choice)
     table <- chosen_rows(columns, rows, choice, TRUE)
     design <- lm_design(columns)
     questions <- proof_asked(columns)
@@ -318,11 +318,11 @@ test_that("people that are lost between two passes stop the release; the charge 
     asked <- 0L
     own <- run_sql
     fit <- NULL
-    with_internal("run_sql", function(con, text, call = NULL, fetch = FALSE, charged = FALSE,
+    with_internal("run_sql", function(con, text, fetch = FALSE, charged = FALSE,
                                       what = "") {
       if (charged) asked <<- asked + 1L
       if (charged && asked == 8L) DBI::dbExecute(con, sprintf(harm, kept()[[1L]]))
-      own(con, text, call, fetch, charged, what)
+      own(con, text, fetch, charged, what)
     }, {
       error <- tryCatch(
         fit <- dp_lm(wage ~ age, people_in(con), epsilon = 2, bounds = people_bounds,
@@ -390,9 +390,9 @@ test_that("only sums leave the engine, and no statement holds a person", {
   rows <- integer()
   several <- character()
   own <- run_sql
-  with_internal("run_sql", function(con, text, call = NULL, fetch = FALSE, charged = FALSE,
+  with_internal("run_sql", function(con, text, fetch = FALSE, charged = FALSE,
                                     what = "") {
-    out <- own(con, text, call, fetch, charged, what)
+    out <- own(con, text, fetch, charged, what)
     log <<- c(log, text)
     if (charged) rows <<- c(rows, nrow(out))
     if (charged && nrow(out) > 1L) several <<- union(several, names(out))

@@ -194,7 +194,7 @@ test_that("SQLite makes the core's integers of any rows and any map", {
     own <- row_sums_cpp(rows, list(
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
     ))
-    block <- stream_rows(wide)$reader(1, FALSE, NULL)
+    block <- stream_rows(wide)$reader(1, FALSE)
     expect_identical(attr(block, "on_grid"), grid_of(map$bounds)$id)
     expect_error(row_sums_cpp(block, list(
       kind = "moments", radius = 1, limit = 4096, zoom = 1,

@@ -249,11 +249,11 @@ test_that("rows that are lost or changed between two passes stop the release; th
       asked <- 0L
       own <- run_sql
       release <- NULL
-      with_internal("run_sql", function(con, text, call = NULL, fetch = FALSE, charged = FALSE,
+      with_internal("run_sql", function(con, text, fetch = FALSE, charged = FALSE,
                                         what = "") {
         if (charged) asked <<- asked + 1L
         if (charged && asked == 2L) DBI::dbExecute(con, sprintf(harm[[kind]], kept()[[1L]]))
-        own(con, text, call, fetch, charged, what)
+        own(con, text, fetch, charged, what)
       }, {
         error <- tryCatch(
           release <- seeded(in_sqlite(con, compute = compute, calibrate = TRUE, block = 100),

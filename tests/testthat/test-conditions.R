@@ -1,0 +1,246 @@
+# Conditions: whatever way a verb is called, an error's call is what the user called, without
+# arguments, and "nothing was spent" stands under it if and only if the ledger is unchanged.
+
+conditions_scope <- function() {
+  withr::local_seed(3)
+  rows <- data.frame(x = stats::runif(400, -1, 1), g = rep(c("a", "b"), 200))
+  rows$y <- rows$x + stats::rnorm(400) / 4
+  rows$z <- stats::runif(400) < stats::plogis(rows$x)
+  panel <- toy_panel(40, 5, 2)
+  long <- outcomes_of_conditions(panel)
+  list2env(list(
+    rows = rows, donors = panel$donors, target = panel$target, long = long,
+    of = list(y = c(-3, 3), x = c(-1, 1), g = c("a", "b"), z = c(FALSE, TRUE)),
+    index = c("unit", "time"), ledger = dp_ledger(50, 1e-2),
+    fit = suppressWarnings(dp_lm(y ~ x, rows, 5, bounds = list(y = c(-3, 3), x = c(-1, 1)))),
+    logit = suppressWarnings(
+      dp_glm(z ~ x, rows, epsilon = 5, bounds = list(z = c(FALSE, TRUE), x = c(-1, 1)))
+    ),
+    synth = dp_synth(panel$donors, panel$target, T0 = 5, epsilon = 2, bounds = c(-1, 1)),
+    sums = dp_stream_sum(c(0, 1), 1, 1e-6, 50)
+  ), parent = globalenv())
+}
+
+outcomes_of_conditions <- function(panel) {
+  all <- rbind(panel$donors, panel$target)
+  n <- nrow(all)
+  T <- ncol(all)
+  long <- data.frame(unit = rep(seq_len(n), T), time = rep(seq_len(T), each = n))
+  long$treated <- as.integer(long$unit == n & long$time > 5)
+  long$y <- as.vector(all)
+  long
+}
+
+# Each an error by its first name; those with a ledger could charge it.
+bad_inputs <- rlang::exprs(
+  dp_synth(donors, target, T0 = 5, epsilon = -1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, ledger = ledger),
+  dp_synth(donors, target, T0 = 50, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(donors, target[1:3], T0 = 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, bounds = c(1, -1), ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), delta = 2, ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), method = "x", ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), size = -2, ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), control = 1, ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), wrong = 1, ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = 400, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(donors, target, T0 = 5, epsilon = Inf, bounds = c(-1, 1), ledger = ledger),
+  dp_synth("donors", target, T0 = 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(y ~ treated, long, "unit", epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(y ~ nobody, long, index, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(y ~ y, long, index, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(log(y) ~ treated, long, index, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(y ~ treated, long, c("time", "unit"), epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_synth(y ~ treated, long, index, epsilon = 1, bounds = c(-1, 1), protect = 7, ledger = ledger),
+  dp_synth(y ~ treated, rbind(long, long), index, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_release(donors, target, T0 = 5, epsilon = 1, bounds = "wide", ledger = ledger),
+  dp_release(donors, target, T0 = 1.5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_release(donors, target, T0 = 5, epsilon = NA, bounds = c(-1, 1), ledger = ledger),
+  dp_release(NULL, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_release(donors, target, T0 = 5, epsilon = 1, bounds = c(-1, 1), ledger = "mine"),
+  dp_lm(y ~ x, rows, epsilon = 0, bounds = of, ledger = ledger),
+  dp_lm(y ~ x, rows, epsilon = 1, ledger = ledger),
+  dp_lm(y ~ x, rows, epsilon = 1, bounds = of["y"], ledger = ledger),
+  dp_lm(y ~ nobody, rows, epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ x + offset(x), rows, epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ 0 + x, rows, epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ x | g, rows, epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ x, rows[1:20, ], epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ x, rows, epsilon = 1, bounds = of, vcov = "none", ledger = ledger),
+  dp_lm(y ~ x, rows, epsilon = 1, bounds = of, weights = z, ledger = ledger),
+  dp_lm(y ~ x, rows, epsilon = 400, bounds = of, ledger = ledger),
+  dp_lm("y", rows, epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ x, "rows", epsilon = 1, bounds = of, ledger = ledger),
+  dp_lm(y ~ x, rows, epsilon = 1, bounds = of, method = "ops", delta = 3, ledger = ledger),
+  dp_glm(z ~ x, rows, epsilon = -1, bounds = of, ledger = ledger),
+  dp_glm(z ~ x, rows, epsilon = 1, bounds = list(z = c(0, 5), x = c(-1, 1)), ledger = ledger),
+  dp_glm(z ~ x, rows, "gamma", epsilon = 1, bounds = of, ledger = ledger),
+  dp_glm(z ~ x | g, rows, epsilon = 1, bounds = of, ledger = ledger),
+  dp_glm(z ~ x, rows, epsilon = 1, bounds = of, penalty = -1, ledger = ledger),
+  dp_glm(z ~ x, rows[1:20, ], epsilon = 1, bounds = of, ledger = ledger),
+  dp_glm(z ~ x, rows, epsilon = 400, bounds = of, ledger = ledger),
+  dp_glm(z ~ x, rows, epsilon = 1, bounds = of, method = "none", ledger = ledger),
+  dp_select(y ~ x + g, rows, epsilon = 1, size = 9, bounds = of, ledger = ledger),
+  dp_select(y ~ x + g, rows, epsilon = "1", size = 1, bounds = of, ledger = ledger),
+  dp_select(y ~ x * g, rows, epsilon = 1, size = 1, bounds = of, ledger = ledger),
+  dp_select(y ~ x, rows, epsilon = 1, size = 1, bounds = c(-1, 1), ledger = ledger),
+  dp_select(y ~ x + g, rows, epsilon = 1, size = 1, bounds = of, method = 1, ledger = ledger),
+  dp_select(7, rows, epsilon = 1, size = 1, bounds = of, ledger = ledger),
+  dp_select(y ~ x + g, rows, epsilon = 400, size = 1, bounds = of, ledger = ledger),
+  dp_aggregate(rows, mean, lower = 1, upper = 0, epsilon = 1, ledger = ledger),
+  dp_aggregate(rows, "mean", lower = 0, upper = 1, epsilon = 1, ledger = ledger),
+  dp_aggregate(rows[1:3, ], mean, lower = 0, upper = 1, epsilon = 1, ledger = ledger),
+  dp_aggregate(rows, mean, lower = 0, upper = 1, epsilon = 1, blocks = 1, ledger = ledger),
+  dp_aggregate(rows, mean, lower = 0, upper = 1, epsilon = 400, ledger = ledger),
+  dp_online(y ~ x, epsilon = 1, horizon = 0, bounds = of, ledger = ledger),
+  dp_online(y ~ x, epsilon = 1, horizon = 10, bounds = of["x"], ledger = ledger),
+  dp_online(y ~ x, epsilon = 400, horizon = 10, bounds = of, ledger = ledger),
+  dp_online(y ~ x, epsilon = 1, horizon = 10, bounds = of, family = "poisson", ledger = ledger),
+  dp_stream_sum(c(1, 0), 1, 1e-6, 50, ledger = ledger),
+  dp_stream_sum(c(0, 1), 400, 1e-6, 50, ledger = ledger),
+  dp_stream_count(1, 1e-6, -5, ledger = ledger),
+  dp_stream_count(1, "small", 50, ledger = ledger),
+  dp_plan(n = -5, T0 = 5, T1 = 2, epsilon = 1),
+  dp_plan(n = 500, T0 = 5, T1 = 2, epsilon = "one"),
+  dp_plan_lm(y ~ x, n = 0, epsilon = 1, bounds = of),
+  dp_plan_glm(n = 100, p = 0, epsilon = 1),
+  dp_plan_select(y ~ x, of, n = -100, size = 1, epsilon = 1),
+  dp_plan_online(y ~ x, of, horizon = 0, epsilon = 1),
+  dp_control(rng = "mine"),
+  dp_ledger(epsilon = -1),
+  dp_audit(1:3),
+  sim_panel(n = -1),
+  dp_table("nowhere", 1),
+  dp_files("nowhere.csv"),
+  read_release("nowhere.json"),
+  write_release(1, "a.json"),
+  combine_releases(1, 2),
+  predict(fit, newdata = 3),
+  confint(fit, level = 2),
+  vcov(fit, type = "none"),
+  tidy(fit, conf.int = TRUE, conf.level = 7),
+  summary(synth, level = -1),
+  report(fit, level = 3),
+  report(3),
+  augment(fit, newdata = 1),
+  confint(logit, level = "high"),
+  predict(logit, newdata = 3),
+  predict(synth, newdata = 3),
+  confint(synth, level = 2),
+  residuals(fit),
+  tidy(synth, conf.level = 3),
+  plot(synth, type = "none"),
+  update(sums, "one"),
+  update(synth, 1:3),
+  pdp(1),
+  gaussian_sigma(-1, 1e-6),
+  cdp_rho(-1, 1e-6)
+)
+
+error_of <- function(code) {
+  tryCatch(suppressWarnings(code), dpsc_error = identity, error = function(e) {
+    structure(list(message = conditionMessage(e)), class = "not_ours")
+  })
+}
+
+ways_of_calling <- function(expr, scope) {
+  verb <- as.character(expr[[1L]])
+  quoted <- eval(bquote(function(i) .(expr)), scope)
+  list(
+    typed = function() eval(expr, scope),
+    do.call = function() {
+      values <- lapply(as.list(expr[-1L]), function(one) {
+        if (is.call(one) && identical(one[[1L]], quote(`~`))) {
+          stats::as.formula(one, env = scope)
+        } else if (identical(one, quote(z)) && verb == "dp_lm") {
+          one
+        } else {
+          eval(one, scope)
+        }
+      })
+      do.call(verb, values, envir = scope)
+    },
+    lapply = function() lapply(1L, quoted),
+    # Within a user's own function, which another verb runs: the outermost is what was called.
+    inside = function() dpsc:::door("dp_audit", eval(expr, scope))
+  )
+}
+
+test_that("an error names the function that was called, and says what was spent", {
+  scope <- conditions_scope()
+  expect_gte(length(bad_inputs), 80L)
+  for (expr in bad_inputs) {
+    verb <- as.character(expr[[1L]])
+    pays <- "ledger" %in% names(expr)
+    ways <- ways_of_calling(expr, scope)
+    for (way in names(ways)) {
+      label <- paste0(way, ": ", deparse(expr)[[1L]])
+      before <- as.list.environment(scope$ledger)
+      error <- error_of(ways[[way]]())
+      expect_s3_class(error, "dpsc_error")
+      if (!inherits(error, "dpsc_error")) {
+        cat(label, "\n", error$message, "\n")
+        next
+      }
+      expect_identical(conditionCall(error), call(if (way == "inside") "dp_audit" else verb),
+        label = label
+      )
+      expect_identical(as.list.environment(scope$ledger), before, label = label)
+      said <- grepl("nothing was spent", conditionMessage(error), fixed = TRUE)
+      expect_identical(said, pays, label = label)
+      expect_lte(lengths(regmatches(
+        conditionMessage(error), gregexpr("was spent", conditionMessage(error))
+      )), 1L)
+    }
+  }
+})
+
+test_that("through update() it is update() that was called", {
+  scope <- conditions_scope()
+  for (expr in rlang::exprs(update(sums, "one"), update(synth, 1:3), update(fit, y ~ g))) {
+    error <- error_of(eval(expr, scope))
+    expect_identical(conditionCall(error), quote(update()), label = deparse(expr))
+  }
+})
+
+test_that("what fails after the charge does not say that nothing was spent", {
+  make <- dpsc:::new_request
+  scope <- changed_namespace(list(new_request = function(record, ...) {
+    record$run <- function(...) dpsc:::abort("The engine is gone.", "reader")
+    make(record, ...)
+  }))
+  given <- conditions_scope()
+  faults <- list(
+    dp_synth = function(ledger) {
+      scope$dp_synth.matrix(given$donors, given$target, 5, 1, bounds = c(-1, 1), ledger = ledger)
+    },
+    dp_lm = function(ledger) {
+      scope$dp_lm(y ~ x, given$rows, 1, bounds = list(y = c(-3, 3), x = c(-1, 1)), ledger = ledger)
+    },
+    dp_select = function(ledger) {
+      scope$dp_select.formula(y ~ x + g, given$rows, 3,
+        size = 1, bounds = given$of[c("y", "x", "g")], ledger = ledger
+      )
+    }
+  )
+  for (name in names(faults)) {
+    ledger <- dp_ledger(50, 1e-2)
+    error <- error_of(faults[[name]](ledger))
+    expect_s3_class(error, "dpsc_error_reader")
+    expect_identical(nrow(as.data.frame(ledger)), 1L, label = name)
+    expect_no_match(conditionMessage(error), "nothing was spent", label = name)
+    expect_identical(conditionCall(error), call(name))
+  }
+})
+
+test_that("below the exported functions nothing looks up the user's call", {
+  folder <- test_path("..", "..", "R")
+  skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
+  # Audits replay calls, and their tables have a column of that name.
+  files <- setdiff(list.files(folder, "[.]R$"), c("RcppExports.R", "audit-loss.R"))
+  for (file in files) {
+    code <- grep("^ *#", readLines(file.path(folder, file)), invert = TRUE, value = TRUE)
+    found <- grep("(sys[.]call|match[.]call|parent[.]frame|caller_call)[(]", code, value = TRUE)
+    expect_identical(found, character(), label = file)
+  }
+})
