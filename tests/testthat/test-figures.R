@@ -106,7 +106,7 @@ test_that("regressions show the limits of confint(), thick what sampling leaves"
     expect_silent(drawn(picture))
     expect_error(ggplot2::autoplot(fit, foo = 1), class = "dpsc_error_argument")
   }
-  lost <- dp_lm(y ~ (a + b + g + s)^2, lm_people(400), epsilon = 1, bounds = lm_bounds())
+  lost <- seeded_lm(y ~ (a + b + g + s)^2, lm_people(400), epsilon = 1, bounds = lm_bounds())
   picture <- ggplot2::autoplot(lost, level = 0.9)
   expect_false(any(picture$data$known))
   expect_silent(drawn(picture))

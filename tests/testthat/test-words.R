@@ -163,7 +163,7 @@ test_that("a ledger that refuses says what is left for the call at hand", {
     dp_lm(y ~ g, people, epsilon = epsilon, bounds = lm_bounds(), ledger = ledger, ...)
   }
   said <- message_of(lm_call(2))
-  expect_match(said, "About epsilon = 1 is left for a `dp_lm()` like this one.", fixed = TRUE)
+  expect_match(said, "About epsilon = 1 is left for a release like this one.", fixed = TRUE)
   expect_no_match(said, "gram")
   lm_call(0.4)
   left <- as.numeric(sub(".*About epsilon = ([0-9.]+) is.*", "\\1", message_of(lm_call(0.99))))
@@ -177,7 +177,7 @@ test_that("a ledger that refuses says what is left for the call at hand", {
       ledger = ledger)
   }
   glm_call(0.4)
-  expect_match(message_of(glm_call(0.7)), "About epsilon = 0.6 is left for a `dp_glm()`",
+  expect_match(message_of(glm_call(0.7)), "About epsilon = 0.6 is left for a release",
     fixed = TRUE
   )
   glm_call(0.6)
