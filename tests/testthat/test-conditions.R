@@ -24,8 +24,8 @@ conditions_scope <- function() {
 outcomes_of_conditions <- function(panel) {
   all <- rbind(panel$donors, panel$target)
   n <- nrow(all)
-  T <- ncol(all)
-  long <- data.frame(unit = rep(seq_len(n), T), time = rep(seq_len(T), each = n))
+  periods <- ncol(all)
+  long <- data.frame(unit = rep(seq_len(n), periods), time = rep(seq_len(periods), each = n))
   long$treated <- as.integer(long$unit == n & long$time > 5)
   long$y <- as.vector(all)
   long

@@ -79,8 +79,8 @@ test_that("a change of any field is refused by its name", {
 free_fields <- paste0("^(", paste(c(
   "panel[$](times|outcome)", "asked[$](size|estimator)",
   "asked[$]control[$](intervals|target_round|features)", "privacy[$]version", "bounds", "weighted",
-  "max_weight", "nobs", "n", "names", "blocks", "facts[$](n|share|refit)", "lower", "upper", "fallback", "spread",
-  "correct"
+  "max_weight", "nobs", "n", "names", "blocks", "facts[$](n|share|refit)", "lower", "upper",
+  "fallback", "spread", "correct"
 ), collapse = "|"), ")\\b")
 
 test_that("budget, steps, noise and promise cannot be changed with marks made anew", {
