@@ -1,4 +1,4 @@
-# Where donors tell nothing: the ground of plan_refusal() (R/mechanism-refusal.R). Prints, and
+# Where donors tell nothing: the ground of plan_refusal() (R/mech-refusal.R). Prints, and
 # writes bench/results/plan-refusal.csv.
 #
 # The best case for the donors: people who are nearly alike, and a change after the treatment that

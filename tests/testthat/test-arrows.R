@@ -1,4 +1,4 @@
-# The house's floors: a file uses its own floor and those below. One table for the core, one for R.
+# The house's floors: a file uses its own floor and those below.
 
 # Folders of inst/include/dpsc from the ground up; files beside the folders are named.
 core_floors <- c(
@@ -6,77 +6,19 @@ core_floors <- c(
   "solver", "estimate", "release", "stream", "select", "classical"
 )
 
-# Files of R/ by floor, from the ground up. Neighbours on one floor may use each other, not in a
-# circle. A new file takes its place here.
-r_floors <- list(
-  util = c("check", "door", "dpsc-package", "normal", "search", "words"),
-  data = c(
-    "aggregate-blocks", "bounds", "bounds-written", "cells", "chunks", "classical-formula",
-    "classical-regressors",
-    "covariates", "data",
-    "glm-family", "lm-atoms", "lm-choice", "lm-columns", "lm-rows", "lm-table", "panel",
-    "panel-calendar", "panel-cohorts", "panel-formula", "panel-gaps", "panel-long",
-    "panel-matrix", "panel-outcomes", "panel-rowwise", "panel-treatment", "protect", "rowwise",
-    "simulate", "source-cells", "source-condition", "source-covariates", "source-engine",
-    "source-files", "source-gaps",
-    "source-gaps-sql", "source-panel", "source-people", "source-people-asked",
-    "source-people-proof", "source-people-sql", "source-proof", "source-rows", "source-sql",
-    "source-table", "source-wide", "source-workers", "stream-columns"
-  ),
-  privacy = c(
-    "accountant", "advisories", "control", "doubts", "ledger", "monitor-base", "monitor-draws",
-    "noise", "sensitivity"
-  ),
-  mech = c(
-    "glm-constraints", "glm-mechanisms", "glm-objective", "glm-papers", "leave-one-out",
-    "mechanism-cohorts", "mechanism-gram", "mechanism-gram-check", "mechanism-growing",
-    "mechanism-objective", "mechanism-output", "mechanism-refusal", "mechanism-treated",
-    "mechanism-treated-check", "mechanism-treated-cohorts", "mechanism-vertical",
-    "paper-bounds", "pdp-glm", "pdp-gram", "pdp-losses", "pdp-papers", "pdp-vertical",
-    "steps-check"
-  ),
-  release = c(
-    "aggregate", "guarantee", "make-release", "mechanism-table", "release", "release-check",
-    "release-file",
-    "release-groups", "release-json", "select-dp", "select-table", "stream-checkpoint",
-    "stream-iterates", "stream-online", "stream-state", "stream-sums"
-  ),
-  est = c(
-    "classical-augmented", "classical-covariates", "classical-estimators", "classical-factor",
-    "classical-mcnnm",
-    "classical-predictors", "classical-sdid", "classical-table", "classical-weights", "effects",
-    "estimate-cohorts", "estimate-gram", "estimate-growing", "estimate-treated",
-    "estimate-vertical", "lm-path"
-  ),
-  infer = c(
-    "classical-conformal", "classical-errors", "classical-placebo", "inference",
-    "inference-free", "inference-time"
-  ),
-  api = c(
-    "classical-fit", "cohorts", "fit", "fit-panel", "fit-release", "glm", "glm-release", "lm",
-    "lm-json", "lm-posterior", "monitor-update", "outcomes", "plan", "plan-errors", "plan-glm",
-    "plan-lm", "plan-people", "plan-select"
-  ),
-  audit = c(
-    "audit", "audit-blackbox", "audit-loss", "audit-replay", "audit-run", "pdp", "pdp-accounts",
-    "pdp-bound", "pdp-rows", "pdp-treated"
-  ),
-  show = c(
-    "aggregate-methods", "audit-methods", "classical-plot", "classical-print", "cohort-effects",
-    "cohort-measures", "cohort-methods", "cohort-plot", "effect-series", "estimates",
-    "estimates-record", "explore",
-    "glm-methods", "glm-print", "glm-report", "glm-tests", "lm-methods", "lm-posterior-methods",
-    "lm-print", "lm-report", "methods", "outcomes-methods", "outcomes-plot",
-    "pdp-methods", "plot", "plot-coefficients", "plot-inference", "plot-periods", "plot-plan",
-    "plot-theme", "print", "privacy-print", "regression-methods", "regression-words", "report",
-    "select-methods", "stream-methods", "tidiers", "verbs", "verbs-limits", "zzz"
-  )
-)
+# Files of R/ by the prefix of their names, from the ground up: say- words, checks and conditions,
+# ppl- people and columns, priv- budget, ledger and noise, mech- mechanisms, rel- releases, est-
+# estimates, infer- intervals, do- doors, aud- audits, show- verbs that print and plot. Neighbours
+# on one floor may use each other, not in a circle.
+r_floors <- c("say", "ppl", "priv", "mech", "rel", "est", "infer", "do", "aud", "show")
+# By convention: help of the package, and what runs when it is loaded.
+r_others <- c(`dpsc-package.R` = 1, zzz.R = length(r_floors))
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)
 
 floor_of_file <- function(files) {
-  names <- unlist(r_floors, use.names = FALSE)
-  rep(seq_along(r_floors), lengths(r_floors))[match(sub("[.]R$", "", files), names)]
+  floor <- match(sub("-.*", "", files), r_floors)
+  special <- match(files, names(r_others))
+  ifelse(is.na(special), floor, r_others[special])
 }
 
 core_headers <- function() {
@@ -150,11 +92,10 @@ test_that("bodies of the core are compiled once: each in one unit, none in a hea
 
 test_that("calls between files of R/ only go down, in no circle, and every file has its floor", {
   folder <- test_path("..", "..", "R")
-  skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
+  skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
   expect_identical(files[is.na(floor_of_file(files))], character())
-  named <- paste0(unlist(r_floors, use.names = FALSE), ".R")
-  expect_identical(setdiff(named, files), character())
+  expect_identical(setdiff(r_floors, sub("-.*", "", files)), character())
   arrows <- file_calls(folder)
   expect_gt(nrow(arrows), 150)
   expect_identical(arrows_up(arrows, floor_of_file), character())
@@ -163,7 +104,7 @@ test_that("calls between files of R/ only go down, in no circle, and every file 
 
 test_that("every function of R/ is defined once", {
   folder <- test_path("..", "..", "R")
-  skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
+  skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   made <- lapply(list.files(folder, "[.]R$", full.names = TRUE), function(file) {
     code <- as.list(parse(file, keep.source = FALSE))
     defined <- Filter(function(x) is.call(x) && identical(x[[1L]], quote(`<-`)), code)

@@ -235,9 +235,9 @@ test_that("what fails after the charge does not say that nothing was spent", {
 
 test_that("below the exported functions nothing looks up the user's call", {
   folder <- test_path("..", "..", "R")
-  skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
+  skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   # Audits replay calls, and their tables have a column of that name.
-  files <- setdiff(list.files(folder, "[.]R$"), c("RcppExports.R", "audit-loss.R"))
+  files <- setdiff(list.files(folder, "[.]R$"), c("RcppExports.R", "aud-loss.R"))
   for (file in files) {
     code <- grep("^ *#", readLines(file.path(folder, file)), invert = TRUE, value = TRUE)
     found <- grep("(sys[.]call|match[.]call|parent[.]frame|caller_call)[(]", code, value = TRUE)

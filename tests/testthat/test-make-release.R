@@ -2,7 +2,7 @@
 
 spine_sources <- function() {
   folder <- test_path("..", "..", "R")
-  skip_if(!file.exists(file.path(folder, "check.R")), "the sources of R/ are not here")
+  skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
   lapply(stats::setNames(file.path(folder, files), files), parse, keep.source = FALSE)
 }
@@ -95,7 +95,7 @@ test_that("one function charges, in at most 25 lines that name no verb, method, 
   }
   found <- vapply(code, function(file) sum(vapply(file, calls_spend, 0)), 0)
   # The definition, and the call.
-  expect_identical(found[found > 0], c(`ledger.R` = 1, `make-release.R` = 1))
+  expect_identical(found[found > 0], c(`priv-ledger.R` = 1, `rel-make.R` = 1))
   text <- deparse(body(dpsc:::make_release))
   expect_lte(length(text), 25)
   verbs <- c(

@@ -1,5 +1,5 @@
 # Private linear regression: plan, charge, draw. Everything that touches a row's values is in
-# R/lm-columns.R (one row at a time) and in C++ (inst/include/dpsc/release/lm_release.hpp).
+# R/ppl-lm-columns.R (one row at a time) and in C++ (inst/include/dpsc/release/lm_release.hpp).
 
 #' Linear regression under differential privacy
 #'

@@ -3,7 +3,7 @@
 #
 # Numbers are themselves; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. What cannot
 # be read is missing. With bounds, a number beyond them, infinite or not, is the nearest bound.
-# SQL says the same in R/source-cells.R, the reader of CSV in rows/csv.hpp.
+# SQL says the same in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
 
 #' What a column holds, by its class alone
 #' @return `"number"`, `"flag"`, `"text"`, `"factor"`, `"date"` or `"other"`.

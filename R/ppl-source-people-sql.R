@@ -1,6 +1,6 @@
 # SQL text for sums over people of a regression: from a row's columns to whole numbers on the core's
 # grid, and from those to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
-# are those of R/source-sql.R: only integers are summed, constants are powers of two under whole
+# are those of R/ppl-source-sql.R: only integers are summed, constants are powers of two under whole
 # numbers, one level a step. Nothing here runs anything. Overflow, underflow and casts that
 # an engine may refuse are kept out of the statements.
 

@@ -1,5 +1,5 @@
 # Panels with gaps elsewhere: who is in the panel, in which role and over which periods is declared
-# by a roster, never found. The engine fills each row by itself (R/source-gaps-sql.R).
+# by a roster, never found. The engine fills each row by itself (R/ppl-source-gaps-sql.R).
 
 #' Build a panel with gaps from a source and a roster
 #'

@@ -1,5 +1,5 @@
 # Private generalised linear models: check, plan, charge, draw. What a method does is its record in
-# R/glm-mechanisms.R; what touches a row's values is R/lm-columns.R and C++.
+# R/mech-glm.R; what touches a row's values is R/ppl-lm-columns.R and C++.
 
 #' Generalised linear models under differential privacy
 #'
