@@ -104,7 +104,7 @@ nearest_within <- function(from, V, limits) {
   # A limit of one slope alone is kept to the last digit.
   for (k in which(binds & rowSums(A != 0) == 1)) {
     j <- which(A[k, ] != 0)
-    x[[j]] <- b[[k]] / A[k, j] + 0
+    x[[j]] <- limits$b[[k]] / limits$A[k, j] + 0
   }
   off <- drop(A %*% x) - b
   if (any(off > 1e-7 * scale) || any(abs(off[free]) > 1e-7 * scale)) NULL else x

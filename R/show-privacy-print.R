@@ -85,7 +85,10 @@ stated_budget <- function(privacy, whole = NULL) {
 #' Where the noise comes from, and whether it is exact
 #' @noRd
 noise_words <- function(privacy) {
-  paste0("noise from the operating system, ", if (privacy$exact) {
+  continuous <- any(privacy$steps$law == "gamma_norm")
+  paste0("noise from the operating system, ", if (privacy$exact && continuous) {
+    "exact samplers, and exact integer noise over all rounding"
+  } else if (privacy$exact) {
     "exact integer samplers"
   } else if (isTRUE(privacy$integers)) {
     "exact integer samplers on what a solver found"

@@ -4,6 +4,7 @@
 #include <dpsc/accountant/spherical.cpp>
 #include <dpsc/accountant/zcdp.cpp>
 #include <dpsc/mechanism/budget.cpp>
+#include <dpsc/mechanism/elementary.cpp>
 #include <dpsc/mechanism/people_answers.cpp>
 #include <dpsc/noise/continuous.cpp>
 #include <dpsc/noise/discrete.cpp>

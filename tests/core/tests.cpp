@@ -10,8 +10,10 @@
 #include <dpsc/accountant/zcdp.hpp>
 #include <dpsc/engine.hpp>
 #include <dpsc/estimate/leave_one_out.hpp>
+#include <dpsc/mechanism/elementary.hpp>
 #include <dpsc/noise/continuous.hpp>
 #include <dpsc/noise/discrete.hpp>
+#include <dpsc/noise/exact.hpp>
 #include <dpsc/noise/noise.hpp>
 #include <dpsc/os_engine.hpp>
 #include <dpsc/release/gram_release.hpp>
@@ -90,6 +92,67 @@ void test_samplers() {
   CHECK_THROWS(std::domain_error, dpsc::gamma_norm_vector(0, 1.0, engine));
   CHECK_THROWS(std::domain_error, dpsc::gaussian_vector(3, std::nan(""), engine));
   CHECK_THROWS(std::domain_error, dpsc::gaussian_vector(3, 0.0, engine));
+}
+
+// Frequencies of a continuous law below some points.
+void check_law(const std::function<double()>& draw, const std::function<double(double)>& below,
+               const std::vector<double>& points, int n = 200000) {
+  std::vector<int> found(points.size(), 0);
+  for (int i = 0; i < n; ++i) {
+    const double x = draw();
+    for (std::size_t k = 0; k < points.size(); ++k) found[k] += x < points[k];
+  }
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const double p = below(points[k]);
+    CHECK(std::abs(static_cast<double>(found[k]) / n - p) < 5.0 * std::sqrt(p * (1.0 - p) / n));
+  }
+}
+
+// Laws by comparison of digits: exponential, normal, and a vector of uniform direction.
+void test_exact_samplers() {
+  check_moments([&] { return dpsc::exact_exponential(engine); }, 1.0, 1.0);
+  check_moments([&] { return dpsc::exact_normal(engine); }, 0.0, 1.0);
+  check_law([&] { return dpsc::exact_exponential(engine); },
+            [](double x) { return 1.0 - std::exp(-x); }, {0.01, 0.3, 0.9, 1.0, 1.1, 2.5, 5.0});
+  check_law([&] { return dpsc::exact_normal(engine); },
+            [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); },
+            {-3.0, -2.0, -1.0, -0.99, -0.01, 0.0, 0.5, 1.01, 1.5, 2.2});
+  for (const Index d : {1, 2, 3, 30}) {
+    const double size = static_cast<double>(d);
+    check_moments([&] { return dpsc::exact_spherical(d, 0.7, engine).norm(); }, size * 0.7,
+                  size * 0.49, 4000);
+    // A coordinate has mean square (d + 1) scale^2.
+    check_moments([&] { return dpsc::exact_spherical(d, 1.0, engine)[d - 1]; }, 0.0, size + 1.0,
+                  4000);
+  }
+  // Numbers near zero keep their digits: words of zero are skipped.
+  dpsc::tape_engine tape({0, 0, 5, 0x8000000000000000});
+  dpsc::lazy_uniform<dpsc::tape_engine> tiny(tape);
+  CHECK(tiny.plus(0) == std::ldexp(5.5, -192));
+  dpsc::tape_engine other({0x8000000000000000});
+  dpsc::lazy_uniform<dpsc::tape_engine> half(other);
+  CHECK(half.plus(3) == 3.5);
+  CHECK_THROWS(std::domain_error, dpsc::exact_spherical(2, 0.0, engine));
+}
+
+// Errors of the functions that a certificate rests on, against the same in longer numbers.
+void test_elementary() {
+  long double exp_off = 0.0L, tanh_off = 0.0L, log_off = 0.0L;
+  for (int i = 0; i < 400000; ++i) {
+    const double x = (dpsc::uniform_open(engine) - 0.5) * std::ldexp(1400.0, -(i % 24));
+    const long double truth = expl(static_cast<long double>(x));
+    exp_off = std::max(exp_off, fabsl(dpsc::proven_exp(x) / truth - 1.0L));
+    tanh_off = std::max(tanh_off, fabsl(dpsc::proven_tanh(x) - tanhl(static_cast<long double>(x))));
+    const double y = std::exp(std::fabs(x) / 2.0);
+    log_off = std::max(log_off, fabsl(dpsc::checked_log(y) - logl(static_cast<long double>(y))));
+  }
+  CHECK(exp_off <= 0x1.0p-51L);
+  CHECK(tanh_off <= 0x1.0p-50L);
+  CHECK(log_off <= 0x1.0p-43L);
+  CHECK(dpsc::proven_exp(0.0) == 1.0);
+  CHECK(dpsc::proven_exp(-1e9) == 0.0 && std::isinf(dpsc::proven_exp(1e9)));
+  CHECK(std::isnan(dpsc::proven_exp(std::nan(""))));
+  CHECK(dpsc::proven_tanh(-1e9) == -1.0 && dpsc::proven_tanh(0.0) == 0.0);
 }
 
 // Extreme probabilities of the Bernoulli sampler.
@@ -613,6 +676,8 @@ int main(int argc, char** argv) {
   const int properties = rounds < 1000 ? 20 : 200;
   const std::pair<const char*, std::function<void()>> tests[] = {
       {"samplers", test_samplers},
+      {"exact samplers", test_exact_samplers},
+      {"elementary functions", test_elementary},
       {"Bernoulli", test_bernoulli},
       {"engines", test_engines},
       {"moments", [&] { test_moments(properties); }},

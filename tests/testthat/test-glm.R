@@ -678,3 +678,12 @@ test_that("an epsilon that protects nobody is served at once", {
     expect_true(all(is.finite(coef(dp_glm(y ~ x, rows, epsilon = epsilon, bounds = bounds)))))
   }
 })
+
+test_that("noise of the default is exact; without a delta it is not said to be", {
+  people <- glm_people(2000)
+  fit <- function(...) dp_glm(y ~ a + g, people, "binomial", 4, bounds = glm_bounds(), ...)
+  expect_true(fit()$privacy$exact)
+  expect_output(print(fit()), "exact samplers, and exact integer noise over all rounding")
+  expect_false(fit(delta = 0)$privacy$exact)
+  expect_output(print(fit(delta = 0)), "not exact")
+})

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "../accountant/spherical.hpp"
+#include "elementary.hpp"
 
 namespace dpsc {
 
@@ -17,7 +18,14 @@ enum class glm_kind { binomial, poisson, gaussian };
 struct glm_family {
   glm_kind kind;
   /// Counts: the cap M of outcome and mean. Gaussian: tau, where residuals stop to count fully.
-  double span = 1.0;
+  double span;
+  /// Counts: the linear predictor of half the cap.
+  double middle;
+
+  explicit glm_family(glm_kind of = glm_kind::binomial, double at = 1.0)
+      : kind(of),
+        span(at),
+        middle(of == glm_kind::poisson && at >= 2.0 ? checked_log(at / 2.0) : 0.0) {}
 
   slope_kind slopes() const {
     return kind == glm_kind::gaussian ? slope_kind::symmetric : slope_kind::pairs;
@@ -67,11 +75,9 @@ struct glm_family {
     switch (kind) {
       case glm_kind::binomial:
         return std::max(t, 0.0) + std::log1p(std::exp(-std::fabs(t))) - y * t;
-      case glm_kind::poisson: {
-        const double middle = std::log(span / 2.0);
+      case glm_kind::poisson:
         if (t <= middle) return std::exp(t) - y * t;
         return span / 2.0 * std::exp(middle - t) + span * (t - middle) - y * t;
-      }
       default: {
         const double r = std::fabs(y - t) / span;
         return span * span * (r + std::log1p(std::exp(-2.0 * r)) - std::log(2.0));
@@ -81,7 +87,7 @@ struct glm_family {
 
   /// dl/dt.
   double slope(double t, double y) const {
-    return kind == glm_kind::gaussian ? -span * std::tanh((y - t) / span) : mean(t) - y;
+    return kind == glm_kind::gaussian ? -span * proven_tanh((y - t) / span) : mean(t) - y;
   }
 
   /// d2l/dt2.
@@ -105,12 +111,10 @@ struct glm_family {
   double mean(double t) const {
     switch (kind) {
       case glm_kind::binomial:
-        return 1.0 / (1.0 + std::exp(-t));
-      case glm_kind::poisson: {
+        return 1.0 / (1.0 + proven_exp(-t));
+      case glm_kind::poisson:
         // exp(t) up to half the cap; beyond, the gap to the cap shrinks as exp(-t).
-        const double middle = std::log(span / 2.0);
-        return t <= middle ? std::exp(t) : span - span / 2.0 * std::exp(middle - t);
-      }
+        return t <= middle ? proven_exp(t) : span - span / 2.0 * proven_exp(middle - t);
       default:
         return t;
     }
@@ -128,13 +132,14 @@ struct glm_family {
     }
   }
 
-  /// Upper bound of curvature times |t|: what rounding of t does to a slope, relative to u.
+  /// Upper bound of curvature times |t|: what rounding of t does to a slope, relative to u. Of
+  /// counts twice that: the middle of their range is rounded, too.
   double rounding_reach(double largest) const {
     switch (kind) {
       case glm_kind::binomial:
         return 0.25;
       case glm_kind::poisson:
-        return span / 2.0 * std::max(1.0, 1.0 + std::log(span / 2.0));
+        return span * std::max(1.0, 1.0 + std::log(span / 2.0));
       default:
         return largest + span;
     }

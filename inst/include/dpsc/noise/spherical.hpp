@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "continuous.hpp"
+#include "exact.hpp"
 
 namespace dpsc {
 
@@ -24,7 +24,7 @@ class drawn_spherical : public spherical_noise {
  public:
   explicit drawn_spherical(Engine& engine) : engine_(engine) {}
   Eigen::VectorXd draw(Eigen::Index dimension, double scale) override {
-    return gamma_norm_vector(dimension, scale, engine_);
+    return exact_spherical(dimension, scale, engine_);
   }
 
  private:
