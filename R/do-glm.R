@@ -91,11 +91,11 @@
 #' @section Privacy:
 #' Protects one person's whole row against whoever knows all others; neighbours replace one row. The
 #' guarantee is one pair (epsilon, delta), and holds at no smaller epsilon; a ledger takes it as
-#' such. The linear term is drawn by comparing random digits, so that it is a true draw, rounded. The
-#' minimiser is found to a gradient whose bound, rounding included, is part of the proof, and
+#' such. The linear term is drawn by comparing random digits, so that it is a true draw, rounded.
+#' The minimiser is found to a gradient whose bound, rounding included, is part of the proof, and
 #' covered by exact noise on a public grid (with `delta = 0` but for linear terms of a chance below
-#' `exp(-60)`, and the print says that it is not exact). Should it not be found (it was in
-#' 1,500 fits of people who say nothing, within bounds up to a million times too wide, and in 20,000
+#' `exp(-60)`, and the print says that it is not exact). Should it not be found (it was in 1,500
+#' fits of people who say nothing, within bounds up to a million times too wide, and in 20,000
 #' penalised problems made to be hard, see `tests/core` of the sources), the fit comes back charged,
 #' with `NA` for coefficients that are not identified; that this happened is the one thing the
 #' guarantee does not cover. Methods that need no `delta` promise 0, whatever is given. Proof:
