@@ -85,9 +85,11 @@ struct glm_family {
     }
   }
 
-  /// dl/dt.
+  /// dl/dt, by the library's functions or, in a certificate, by those whose errors are proved.
+  template <typename Functions = library_functions>
   double slope(double t, double y) const {
-    return kind == glm_kind::gaussian ? -span * proven_tanh((y - t) / span) : mean(t) - y;
+    return kind == glm_kind::gaussian ? -span * Functions::tanh((y - t) / span)
+                                      : mean<Functions>(t) - y;
   }
 
   /// d2l/dt2.
@@ -108,13 +110,14 @@ struct glm_family {
     }
   }
 
+  template <typename Functions = library_functions>
   double mean(double t) const {
     switch (kind) {
       case glm_kind::binomial:
-        return 1.0 / (1.0 + proven_exp(-t));
+        return 1.0 / (1.0 + Functions::exp(-t));
       case glm_kind::poisson:
         // exp(t) up to half the cap; beyond, the gap to the cap shrinks as exp(-t).
-        return t <= middle ? proven_exp(t) : span - span / 2.0 * proven_exp(middle - t);
+        return t <= middle ? Functions::exp(t) : span - span / 2.0 * Functions::exp(middle - t);
       default:
         return t;
     }

@@ -116,7 +116,7 @@ struct glm_problem {
         for (Eigen::Index j = 0; j + 1 < d; ++j) xi[j + 1] = block(i, j) * rows.unit;
         double t = accurate_dot(xi.data(), theta.data(), d);
         if (low) t += xi.dot(*low);
-        const double s = rows.weight[b][i] * family.slope(t, rows.outcome[b][i]);
+        const double s = rows.weight[b][i] * family.slope<proven_functions>(t, rows.outcome[b][i]);
         for (Eigen::Index j = 0; j < d; ++j) sums[static_cast<std::size_t>(j)].add(s * xi[j]);
       }
       tick(static_cast<double>(block.rows() * d) * 20.0);
