@@ -93,6 +93,36 @@ test_that("a hostile cell of a data frame or of a block moves its own row", {
   expect_identical(sorted_rows(gather_rows(blocks$table)), rows_of_frame(data))
 })
 
+# The first, the 7th, and on both sides of the rows that some readers look at for types.
+test_that("a cell beyond the first 50,000 is its own row's, in data frames, blocks and SQLite", {
+  n <- 50003L
+  data <- hostile_rows(n)
+  at <- c(1L, 7L, 49999L, 50001L)
+  expected <- data
+  expected$x[at] <- c(NA, Inf, 1, NaN)
+  bad <- data
+  bad$x <- as.character(data$x)
+  bad$x[at] <- c("maybe", "1e400", "TRUE", "nan")
+  columns <- hostile_columns()
+  expect_identical(chosen_rows(columns, bad, list(), TRUE),
+    chosen_rows(columns, expected, list(), TRUE))
+  # Numbers in one block, text or a factor in the next.
+  blocks <- split(seq_len(n), (seq_len(n) - 1L) %/% 20000L)
+  parts <- lapply(blocks, function(rows) data[rows, ])
+  parts[[1L]] <- bad[blocks[[1L]], ]
+  parts[[3L]] <- transform(bad[blocks[[3L]], ], x = factor(x))
+  read <- lm_source(columns, dp_chunks(unname(parts)), list(), TRUE)
+  expect_identical(sorted_rows(gather_rows(read$table)), rows_of_frame(expected))
+  skip_if_not_installed("RSQLite")
+  con <- sqlite_of(data, "people")
+  cells <- c("'maybe'", "9e999", "x'00ff'", "NULL")
+  for (k in seq_along(at)) {
+    DBI::dbExecute(con, paste("UPDATE people SET x =", cells[[k]], "WHERE rowid =", at[[k]]))
+  }
+  expected$x[at] <- c(NA, Inf, NA, NA)
+  expect_identical(rows_of_source(dp_table(con, "people", block = 20000)), rows_of_frame(expected))
+})
+
 test_that("every verb reads text as numbers, and none makes an error of a cell", {
   data <- hostile_rows(120)
   bad <- data

@@ -96,8 +96,9 @@ check_cells <- function(cells, n, names) {
     run <- function(p, scope) sources_of_table()[[cells$source[[i]]]](p, scope, cells$kind[[i]])
     label <- paste(cells$source[[i]], cells$kind[[i]], n)
     for (name in names) {
+      # In several places a person stays in the own one.
+      if (cells$source[[i]] == "places") name <- "p0000015"
       other <- renamed(p, 1, name, far_row(p))
-      if (cells$source[[i]] == "places" && name == "z") other <- renamed(p, 1, "p0000015", far_row(p))
       expect_lte(max(moves(p, other, run)), 1 + 1e-9, label = label)
     }
     # From 10,001 on some are drawn; every second one, in the order of names, is found out.
