@@ -211,13 +211,17 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
       return(NULL)
     }
     mean <- M[1L, k] / count
-    spread <- sqrt(max(0, M[k, k] / count - mean^2 + 2.5 * noise)) / 2
+    square <- M[k, k] / count
+    spread_within <- function(doubt) sqrt(max(0, square - mean^2 + 2.5 * doubt)) / 2
+    spread <- spread_within(noise)
+    # The noise of all three sums.
+    widest <- spread_within(noise * sqrt(1 + 4 * mean^2 + (2 * mean^2 - square)^2))
     # Amounts are often massed near a lower bound, hardly ever near an upper one.
     near <- if (mean > 0) 0.02 + 2 * noise else if (noise < 0.001) noise else 0
     at <- 1 - abs(mean) < near && spread < 0.04 && noise < 0.003
     data.frame(
       name = column$name, lower = column$lower, upper = column$upper,
-      end = if (at) sign(mean) else 0, narrow = spread < 0.001
+      end = if (at) sign(mean) else 0, narrow = widest < 0.001
     )
   })
   doubt_words(do.call(rbind, facts) %||% data.frame())
