@@ -114,8 +114,8 @@
 #' units of what a random target of its size would have. The interval of a group grows with that.
 #' From seven times the mean square on, the print, the summary and the report say that few donors
 #' are like it: the estimate may be drawn to the others then. Hardly a random target has that note,
-#' and nearly every group from a tenth of the donors with a path of its own; one person of such a
-#' minority can hardly be told from the others (`bench/selected.R` of the sources).
+#' and nearly every group of 30 or more from a tenth of 5,000 donors with a path of its own; one
+#' person of such a minority can hardly be told from the others (`bench/selected.R` of the sources).
 #'
 #' There is no interval, and the print says why, where donors and budget cannot calibrate one: at
 #' `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for a

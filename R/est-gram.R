@@ -88,7 +88,7 @@ placebo_apart <- function(intervals, e) {
 }
 
 # So many times the mean square distance of a random target from the donors, and more, hardly any
-# random target has, and nearly every group like one donor in ten (bench/selected.R).
+# random target has, and nearly every group of 30 like one donor in ten (bench/selected.R).
 most_apart <- 7
 
 #' The variance of people in a group over the donors', as their mean's distance says

@@ -1,7 +1,8 @@
 # Targets that are not drawn like the donors, on held-out designs: chosen for their level, or of a
 # minority with a path of its own. No target has an effect.
 #
-# From the package's root, with dpsc installed: Rscript bench/selected.R [levels|minority|monotone]
+# From the package's root, with dpsc installed:
+# Rscript bench/selected.R [levels|minority|monotone|random]
 # DPSC_BENCH_REPLICATIONS (default 24) releases a cell, one target each, at epsilon = 1 and Inf on
 # the same panels. Writes bench/results/selected-levels.csv and selected-minority.csv:
 #   cover, cover_inf   of nominal 95 % intervals of the average; none: share without one
@@ -9,7 +10,9 @@
 #   se_ratio           median standard error over the error
 #   noted              share with the note that the target is unlike the donors as released
 #   covered_unnoted    cover of those without the note
-# and selected-monotone.csv: the median error at n donors, and over that at half as many (about).
+# and selected-monotone.csv: the median error at n donors, and over that at half as many (about);
+# selected-random.csv: of random targets, the share with the note and the share whose reason for no
+# interval says so.
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
@@ -18,11 +21,9 @@ source("bench/selected-designs.R")
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "24"))
 designs_of <- function(name) held_out[[name]] %||% designs[[name]] %||% name
 
-# By a note, or as the reason why there is no interval.
-says_unlike <- function(fit) {
-  !is.null(dpsc:::unlike_words(fit)) ||
-    identical(fit$spread[[1L]]$reason, dpsc:::unseen_words)
-}
+has_note <- function(fit, i = 1L) !is.null(dpsc:::unlike_words(fit, i))
+has_reason <- function(fit, i = 1L) identical(fit$spread[[i]]$reason, dpsc:::unseen_words)
+says_unlike <- function(fit) has_note(fit) || has_reason(fit)
 
 read_one <- function(panel, epsilon) {
   fit <- fit_donors(panel, epsilon, panel$targets[1L, ])
@@ -61,7 +62,9 @@ run_cells <- function(cells, draw) {
 }
 
 levels_table <- function() {
-  kinds <- c("mean30", "mean200", "third1", "third30", "third200", "twothirds200")
+  kinds <- c(
+    "person", "mean30", "mean200", "third1", "third30", "third200", "twothirds200"
+  )
   cells <- rbind(
     expand.grid(design = names(held_out), target = kinds, n = 1500, T0 = c(6, 24)),
     expand.grid(design = names(held_out), target = kinds, n = 5000, T0 = c(6, 12)),
@@ -118,7 +121,39 @@ monotone_table <- function(sizes = c(1500, 3000, 6000, 12000, 20000)) {
   }))
 }
 
-tables <- list(levels = levels_table, minority = minority_table, monotone = monotone_table)
+# Half as many releases, of six targets each: the second fit reads the release of the first.
+random_table <- function() {
+  cells <- rbind(
+    expand.grid(design = names(c(held_out, designs)), n = 1500, T0 = c(6, 24)),
+    expand.grid(design = names(c(held_out, designs)), n = 5000, T0 = 12)
+  )
+  cells <- merge(cells, data.frame(target = c("person", "mean30", "mean200")))
+  cells$design <- as.character(cells$design)
+  do.call(rbind, lapply(seq_len(nrow(cells)), function(i) random_cell(cells[i, ])))
+}
+
+random_cell <- function(cell) {
+  said <- do.call(rbind, lapply(seq_len(max(1L, replications %/% 2L)), function(r) {
+    set.seed(seed_of("random", cell$design, cell$target, cell$n, cell$T0) + r)
+    panel <- draw_panel(designs_of(cell$design), cell$n, cell$T0, 4L, 6L, cell$target)
+    first <- fit_donors(panel, 1, panel$targets[1L, ])
+    units <- dpsc:::fit_view(
+      fit_targets(first$release, panel$targets[-1L, , drop = FALSE], panel$size), "unit"
+    )
+    others <- t(vapply(1:5, function(i) c(has_note(units, i), has_reason(units, i)), c(NA, NA)))
+    rbind(c(has_note(first), has_reason(first)), others)
+  }))
+  row <- data.frame(
+    cell, targets = nrow(said), noted = mean(said[, 1L]), reason = mean(said[, 2L])
+  )
+  print(row, row.names = FALSE, digits = 3)
+  row
+}
+
+tables <- list(
+  levels = levels_table, minority = minority_table, monotone = monotone_table,
+  random = random_table
+)
 asked <- commandArgs(trailingOnly = TRUE)
 for (name in if (length(asked)) asked else names(tables)) {
   save_results(tables[[name]](), paste0("selected-", name, ".csv"))
