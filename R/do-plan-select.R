@@ -9,8 +9,9 @@
 #' @param formula (`formula`)\cr `outcome ~ candidates`, or that of [dp_online()].
 #' @param n (`count`)\cr number of people.
 #' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the
-#'   others that were selected, in scaled units (both range from -1 to 1): then the plan says how
-#'   many people it takes.
+#'   others that were selected, in scaled units (both range from -1 to 1, over the bounds or, if
+#'   `located`, over 2.4 robust standard deviations on either side of the median): then the plan
+#'   says how many people it takes.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
 #' @param width (`number`)\cr half of a number's bounds in its standard deviations: a public guess.
@@ -19,7 +20,8 @@
 #' @return `dp_plan_select()`: a data frame with one row a method of `"pursuit"`, `"screening"`,
 #'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three
 #'   (nearly always at 1.5 times that, seldom at half; measured in bench/selection.R), `needs`
-#'   (people whom `signal` needs at 1.5 times the hurdle), `recommended`.
+#'   (people whom `signal` needs at 1.5 times the hurdle), `located` (are medians and scales
+#'   found first?), `recommended`.
 #'
 #'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
 #'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,
@@ -42,7 +44,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
     n = check_count(n, 2), p = length(columns$names) - columns$intercept,
     intercept = columns$intercept,
     share = check_number(share, 0, 1, open = c("min", "max")),
-    refit = check_flag(refit)
+    refit = check_flag(refit), numbers = sum(number_places(columns))
   )
   facts$size <- check_count(size, 1, facts$p)
   signal <- if (!is.null(signal)) check_number(signal, 0, open = "min")
@@ -51,11 +53,17 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument")
   radius <- radius %||% usual_length(columns)
   methods <- c("pursuit", "screening", "gram")
+  # In units of a number's own deviation a row is shorter than in those of its bounds.
+  located <- !is.null(selection_location("gram", facts, budget))
+  if (located) radius <- min(radius, sqrt(1 + facts$p / location_reach[["moments"]]^2 * 1.5))
   if (facts$p > 400) methods <- setdiff(methods, "gram")
   hurdles <- vapply(methods, selection_hurdle, 0, facts = facts, budget = budget, radius = radius)
   data.frame(
     method = methods, hurdle = unname(hurdles),
     needs = if (is.null(signal)) NA_real_ else unname(ceiling(1.5 * hurdles * facts$n / signal)),
+    located = vapply(methods, function(method) {
+      !is.null(selection_location(method, facts, budget))
+    }, NA, USE.NAMES = FALSE),
     recommended = methods == choose_selection(NULL, facts, budget)
   )
 })

@@ -173,14 +173,12 @@ complete_learner <- function(learner, plan_for, horizon) {
 #' @noRd
 usual_length <- function(columns) {
   full <- sum(vapply(columns$regressors, always_full, NA))
-  numbers <- length(columns$regressors) - full
-  sqrt(columns$intercept + full + if (numbers) 0.65 + 0.35 * numbers else 0)
-}
-
-#' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 are those of a flag.)
-#' @noRd
-always_full <- function(column) {
-  !is.null(column$levels) || (column$lower == 0 && column$upper == 1)
+  deviations <- unlist(lapply(columns$regressors, `[[`, "deviation"))
+  numbers <- length(columns$regressors) - full - length(deviations)
+  # Columns whose own deviation is known: normal ones are seldom longer, within their limits.
+  squares <- pmin(deviations^2, 0.4)
+  located <- sum(squares) + 2 * sqrt(sum(2 * squares^2))
+  sqrt(columns$intercept + full + located + if (numbers) 0.65 + 0.35 * numbers else 0)
 }
 
 #' Standard deviation of a prefix sum, in gradients, after t of the planned steps: a public guess

@@ -69,6 +69,13 @@ new_column <- function(expression, bounds, intercept) {
   c(list(name = name, expression = expression), scale_of(range, intercept))
 }
 
+#' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 are those of a flag.)
+#' @noRd
+always_full <- function(column) {
+  !is.null(column$levels) ||
+    (is.null(column$deviation) && column$lower == 0 && column$upper == 1)
+}
+
 #' Without an intercept a column must not be moved, or the model would change
 #' @noRd
 scale_of <- function(range, intercept) {

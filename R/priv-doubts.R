@@ -207,7 +207,8 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
   scaled <- c(list(NULL), scaled, list(columns$outcome))[c(places, length(columns$names) + 1L)]
   facts <- lapply(seq_along(scaled), function(k) {
     column <- scaled[[k]]
-    if (is.null(column) || !is.null(column$levels)) {
+    # Of located ones the location speaks.
+    if (is.null(column) || !is.null(column$levels) || !is.null(column$deviation)) {
       return(NULL)
     }
     mean <- M[1L, k] / count

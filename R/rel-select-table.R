@@ -13,6 +13,7 @@
 #' @param check (`function`: facts, call)\cr refuses what it cannot serve.
 #' @param complete (`function`: constants, facts, call)\cr its own constants, checked.
 #' @param subsets (`function`)\cr constants of random subsets, see [subset_constants()].
+#' @param locates (`flag`)\cr are medians and scales found first?
 #' @param hurdle (`flag`)\cr do clipped correlations decide, so that a covariance can be told?
 #' @param assumes (`string` or `NULL`)\cr what the theorem rests on and nothing certifies.
 #' @noRd
@@ -20,11 +21,12 @@ selector <- function(theorem, shares, pick, picks = function(constants) constant
                      sums = function(constants) 0, blocks = function(n) max(2, floor(n / 50)),
                      check = function(facts) NULL,
                      complete = function(constants, facts) constants,
-                     subsets = function(...) NULL, hurdle = FALSE, assumes = NULL) {
+                     subsets = function(...) NULL, locates = FALSE, hurdle = FALSE,
+                     assumes = NULL) {
   list(
     theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares, pick = pick,
     picks = picks, sums = sums, blocks = blocks, check = check, complete = complete,
-    subsets = subsets, hurdle = hurdle, assumes = assumes
+    subsets = subsets, locates = locates, hurdle = hurdle, assumes = assumes
   )
 }
 
@@ -50,19 +52,20 @@ selectors <- function() {
   list(
     pursuit = choosing(
       "exponential mechanism on clipped residual correlations, Theorem 1",
-      sums = function(constants) constants$size + constants$intercept, hurdle = TRUE
+      sums = function(constants) constants$size + constants$intercept, locates = TRUE, hurdle = TRUE
     ),
     gram = selector(
       "moments with Gaussian noise; selection is post-processing", moment_shares, pick = NULL,
-      check = check_gram_candidates
+      check = check_gram_candidates, locates = TRUE
     ),
     screening = choosing(
       "peeling by the exponential mechanism, Theorem 1",
-      sums = function(constants) as.numeric(constants$intercept), hurdle = TRUE
+      sums = function(constants) as.numeric(constants$intercept), locates = TRUE, hurdle = TRUE
     ),
     votes = choosing("exponential mechanism on votes of disjoint blocks, Theorem 2"),
     `frank-wolfe` = choosing(
-      "exponential mechanism on vertices, Theorem 1", complete = iterations_for_size
+      "exponential mechanism on vertices, Theorem 1", complete = iterations_for_size,
+      locates = TRUE
     ),
     exhaustive = choosing(
       "exponential mechanism over supports, Theorem 5", picks = function(constants) 1,

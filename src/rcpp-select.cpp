@@ -1,6 +1,7 @@
 // Selection of variables: from R's table of people to the core and back.
 #include <RcppEigen.h>
 
+#include <dpsc/mechanism/location.hpp>
 #include <dpsc/select/from_moments.hpp>
 #include <dpsc/select/greedy.hpp>
 #include <dpsc/select/stability.hpp>
@@ -10,6 +11,8 @@
 
 #include "r_engine.h"
 #include "r_host.h"
+#include "r_noise.h"
+#include "r_source.h"
 
 namespace {
 
@@ -49,7 +52,43 @@ dpsc::stable_support propose(const dpsc::people& rows, const std::string& method
                           Rcpp::as<bool>(facts["intercept"]), engine);
 }
 
+/// Columns of a scaled table, the outcome last; those that are not numbers are not located.
+dpsc::lm_design table_design(const Rcpp::LogicalVector& numbers) {
+  dpsc::lm_design out;
+  for (R_xlen_t j = 0; j < numbers.size(); ++j) {
+    out.variables.push_back({0.0, 1.0, !numbers[j]});
+    if (j + 1 < numbers.size()) out.columns.push_back({{static_cast<int>(j)}, {1}});
+  }
+  out.check();
+  return out;
+}
+
 }  // namespace
+
+// Width of the cells that medians of n people are found in by draws of this exponent, in scaled
+// units; NULL: none is found.
+// [[Rcpp::export(rng = false)]]
+SEXP select_cells_cpp(double n, double exponent) {
+  const dpsc::location_plan plan = dpsc::plan_location(exponent, n, {""});
+  return plan.made ? Rcpp::wrap(std::ldexp(2.0, -plan.cell_bits)) : R_NilValue;
+}
+
+// Medians and scales of the columns of a scaled table, the outcome last. RELEASED.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List select_locate_cpp(SEXP table, const Rcpp::LogicalVector& numbers, double exponent,
+                             SEXP rng) {
+  const auto source = as_source(table);
+  const dpsc::lm_design design = table_design(numbers);
+  const std::vector<std::string> names(design.located().size(), "a column");
+  const dpsc::location_plan plan =
+      dpsc::plan_location(exponent, static_cast<double>(Rf_nrows(table)), names);
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    const dpsc::lm_location found =
+        dpsc::release_location(*source, design, plan, draws, interrupter());
+    return Rcpp::List::create(Rcpp::Named("median") = Rcpp::wrap(found.median),
+                              Rcpp::Named("scale") = Rcpp::wrap(found.scale));
+  });
+}
 
 // Columns of the table that a method picks, in order. RELEASED.
 // [[Rcpp::export(rng = false)]]

@@ -136,8 +136,7 @@ test_that("a selection by moments is selected from again at no cost", {
   withr::local_seed(5)
   rows <- sparse_rows(5000, 6)
   found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows),
-    control = seeded)
-  expect_identical(found$method, "gram") # the public rule
+    method = "gram", control = seeded)
   again <- dp_select(found, size = 2)
   expect_identical(again$selected, found$selected[1:2])
   expect_identical(again$privacy, found$privacy)
@@ -445,4 +444,94 @@ test_that("a flag given as a number is not shortened, and may be given as a logi
   expect_equal(unname(coef(found)[c("a", "b")]), unname(coef(lm(y ~ a + b + x, rows))[2:3]),
     tolerance = 0.01
   )
+})
+
+# Medians and scales first -------------------------------------------------------------------------
+
+wide_people <- function(n, p, wide) {
+  x <- matrix(stats::rnorm(n * p, 2), n)
+  rows <- as.data.frame(x)
+  rows$flag <- as.integer(stats::runif(n) < 0.3)
+  rows$g <- sample(c("a", "b", "c"), n, TRUE)
+  rows$y <- 10 + x[, 2] - x[, 4] + rows$flag + stats::rnorm(n)
+  list(rows = rows, bounds = c(
+    list(y = 10 + c(-8, 8) * wide, flag = c(0, 1), g = c("a", "b", "c")),
+    stats::setNames(rep(list(2 + c(-4, 4) * wide), p), paste0("V", seq_len(p)))
+  ))
+}
+
+test_that("bounds that are too wide cost little, and slopes are in the units of the variables", {
+  withr::local_seed(11)
+  p <- wide_people(20000, 8, 20)
+  for (method in c("pursuit", "gram", "screening")) {
+    found <- dp_select(y ~ ., p$rows, epsilon = 2, size = 3, bounds = p$bounds, method = method,
+      control = seeded)
+    expect_true(all(c("V2", "V4") %in% found$selected), label = method)
+    expect_equal(coef(found)[c("V2", "V4")], c(V2 = 1, V4 = -1), tolerance = 0.12)
+    # Limits are cut numbers' own: four (three) deviations about the median.
+    two <- Filter(function(x) x$name == "V2", found$columns$regressors)[[1L]]
+    reach <- if (method == "gram") 3 else 4
+    expect_equal(c(two$lower, two$upper), 2 + c(-reach, reach), tolerance = 0.3)
+    # A flag and levels keep theirs.
+    flag <- Filter(function(x) x$name == "flag", found$columns$regressors)[[1L]]
+    expect_identical(c(flag$lower, flag$upper), c(0, 1))
+    expect_equal(unname(predict(found, p$rows[1:20, ])), unname(drop(
+      coef(found)[[1L]] + as.matrix(cbind(p$rows[c("V2", "V4", "flag")],
+        p$rows$g == "b", p$rows$g == "c")[1:20, ]) %*%
+        ifelse(is.na(coef(found)[c("V2", "V4", "flag", "gb", "gc")]), 0,
+          coef(found)[c("V2", "V4", "flag", "gb", "gc")])
+    )), tolerance = 0.05)
+  }
+})
+
+test_that("what is found first is paid for, by public facts alone", {
+  p <- wide_people(3000, 8, 20)
+  budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
+  columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
+  facts <- list(n = 3000, p = 11, size = 3, intercept = TRUE, refit = TRUE, share = 0.8,
+    numbers = sum(dpsc:::number_places(columns)))
+  expect_identical(facts$numbers, 9L)
+  for (method in c("pursuit", "gram", "screening", "frank-wolfe")) {
+    shares <- dpsc:::selection_shares(method, facts, budget)
+    location <- shares$location
+    # Two choices a number, of a range of twice the exponent.
+    expect_equal(location$rho, 2 * facts$numbers * (2 * location$exponent)^2 / 8)
+    expect_lte(location$rho, 0.15 * budget$rho * (1 + 1e-12))
+    rest <- if (is.null(shares$select_rho)) shares$fit_rho else shares$select_rho + shares$fit_rho
+    expect_equal(location$rho + rest, budget$rho)
+  }
+  for (method in c("votes", "exhaustive", "stability")) {
+    expect_null(dpsc:::selection_shares(method, facts, budget)$location)
+  }
+  facts$n <- 300
+  expect_null(dpsc:::selection_shares("pursuit", facts, budget)$location)
+  expect_identical(dpsc:::choose_selection(NULL, facts, budget), "votes")
+})
+
+# What one person moves is the business of the same draws of dp_lm(): test-lm-privacy.R.
+test_that("medians and scales are those of the columns, in scaled units", {
+  withr::local_seed(12)
+  p <- wide_people(801, 4, 2)
+  p$rows$V1[5:40] <- NA
+  columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
+  table <- dpsc:::table_of_rows(columns, p$rows)
+  found <- dpsc:::find_location(table, columns, list(exponent = 1, cell = 2^-12), "R")
+  there <- table[stats::complete.cases(table), -1L]
+  numbers <- which(dpsc:::number_places(columns))
+  expect_lte(max(abs(apply(there, 2L, stats::median) - found$median)[numbers]), 2e-3)
+  # Missing rows count half on each side: radii hold half of all.
+  ratio <- apply(there, 2L, stats::mad, constant = 1 / 0.6744898)[numbers] / found$scale[numbers]
+  expect_lte(max(abs(log2(ratio))), 0.3)
+  expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
+})
+
+test_that("a release file holds medians and scales, and what follows from them", {
+  skip_if_not_installed("jsonlite")
+  withr::local_seed(13)
+  p <- wide_people(20000, 6, 5)
+  found <- dp_select(y ~ ., p$rows, epsilon = 4, size = 2, bounds = p$bounds)
+  expect_false(is.null(found$location))
+  path <- withr::local_tempfile(fileext = ".json")
+  write_release(found, path)
+  expect_identical(read_release(path), found)
 })

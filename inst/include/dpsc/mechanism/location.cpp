@@ -23,11 +23,11 @@ double location_exponent(const total_budget& budget, double share) {
   return budget.exponent(share) / 2.0;
 }
 
-location_plan plan_location(const total_budget& budget, double share, double n,
-                            const std::vector<std::string>& names, double least, int scale_bits) {
+location_plan plan_location(double exponent, double n, const std::vector<std::string>& names,
+                            double least, int scale_bits) {
   location_plan out;
   out.n = n;
-  out.exponent = location_exponent(budget, share);
+  out.exponent = exponent;
   const double h = out.exponent * n / 2.0;
   if (names.empty() || !(h >= least)) return out;
   out.made = true;
@@ -39,11 +39,21 @@ location_plan plan_location(const total_budget& budget, double share, double n,
     out.radii.insert(out.radii.begin(), r);
   for (const char* what : {"median of ", "scale of "})
     for (const std::string& name : names) {
-      step_record record = budget.choice_record(what + name, 2.0 * out.exponent);
-      record.sensitivity = 2.0;
-      record.scale = 1.0 / out.exponent;
+      step_record record;
+      record.label = what + name;
       out.records.push_back(record);
     }
+  return out;
+}
+
+location_plan plan_location(const total_budget& budget, double share, double n,
+                            const std::vector<std::string>& names, double least, int scale_bits) {
+  location_plan out = plan_location(location_exponent(budget, share), n, names, least, scale_bits);
+  for (step_record& record : out.records) {
+    record = budget.choice_record(record.label, 2.0 * out.exponent);
+    record.sensitivity = 2.0;
+    record.scale = 1.0 / out.exponent;
+  }
   return out;
 }
 

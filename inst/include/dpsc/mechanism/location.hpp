@@ -46,6 +46,10 @@ constexpr double wanted_location = 12.0;
 /// Exponent of a location draw: its log-ratios have a range of twice that.
 double location_exponent(const total_budget& budget, double share);
 
+/// Draws of an exponent, of no budget's units: records hold labels alone.
+location_plan plan_location(double exponent, double n, const std::vector<std::string>& names,
+                            double least = least_location, int scale_bits = 0);
+
 /// `share` is that of one draw. Nothing is drawn where n exponent / 2 is below `least`; scales go
 /// down to 2^-`scale_bits` of the bounds where cells are wider.
 location_plan plan_location(const total_budget& budget, double share, double n,

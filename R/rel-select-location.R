@@ -1,0 +1,119 @@
+# Medians and scales that a selection finds first: limits of its columns follow from them, so that
+# bounds that are far too wide cost little. All but the draws is post-processing.
+
+# Of the budget at most, and of n exponent / 2 enough for fine cells.
+location_share <- 0.15
+location_enough <- 16
+# Robust deviations on either side of the median: of choices, of moments that also fit, of refits.
+location_reach <- c(choice = 2.4, moments = 3, refit = 4)
+
+#' The draws that find medians and scales, from public facts
+#' @return A list: `exponent`, `cell` (width of a median's cell, scaled units), `rho` (of all), or
+#'   `NULL`: they would not be found, or the method needs none. PUBLIC.
+#' @noRd
+selection_location <- function(method, facts, budget) {
+  if (!selectors()[[method]]$locates || is.null(facts$numbers)) {
+    return(NULL)
+  }
+  exponent <- min(sqrt(location_share * budget$rho / facts$numbers), 2 * location_enough / facts$n)
+  cell <- select_cells_cpp(facts$n, exponent)
+  # Two draws a column, of which the losses' changes have a range of twice the exponent.
+  if (!is.null(cell)) list(exponent = exponent, cell = cell, rho = facts$numbers * exponent^2)
+}
+
+#' Columns of the table that are located: numbers, but for those of bounds 0 and 1; the outcome last
+#' @noRd
+number_places <- function(columns) {
+  c(unlist(lapply(columns$regressors, function(column) {
+    rep(!always_full(column), length(column_names(column, columns$intercept)))
+  })), !always_full(columns$outcome))
+}
+
+#' Find medians and scales
+#' @param table (`matrix`)\cr from [table_of_rows()]. PRIVATE.
+#' @param plan (`list` or `NULL`)\cr from [selection_location()].
+#' @return `median` and `scale` of the table's columns, scaled units, and `cell`; or `NULL`.
+#'   RELEASED.
+#' @noRd
+find_location <- function(table, columns, plan, rng) {
+  if (!is.null(plan)) {
+    if (columns$intercept) table <- table[, -1L, drop = FALSE]
+    found <- select_locate_cpp(table, number_places(columns), plan$exponent, rng)
+    c(found, list(cell = plan$cell))
+  }
+}
+
+#' Columns with limits by their medians and scales
+#' @param location (`list` or `NULL`)\cr from [find_location()].
+#' @param what (`string`)\cr what the columns are for: a name of `location_reach`.
+#' @noRd
+located_columns <- function(columns, location, what) {
+  if (is.null(location)) {
+    return(columns)
+  }
+  sizes <- lengths(lapply(columns$regressors, column_names, columns$intercept))
+  first <- cumsum(c(1L, sizes))
+  near <- function(column, at) {
+    located_column(
+      column, location$median[[at]], location$scale[[at]], location$cell, location_reach[[what]],
+      columns$intercept
+    )
+  }
+  columns$regressors <- Map(near, columns$regressors, first[-length(first)], USE.NAMES = FALSE)
+  columns$outcome <- near(columns$outcome, first[[length(first)]])
+  columns
+}
+
+#' Where it was not located, or half of the people share one value, its bounds stay
+#' @noRd
+located_column <- function(column, median, scale, cell, reach, intercept) {
+  if (always_full(column) || scale == shared_scale) {
+    return(column)
+  }
+  ends <- column$centre + column$half * (median + c(-1, 1) * (reach * scale + cell / 2))
+  range <- pmin(pmax(ends, column$lower), column$upper)
+  if (diff(range) < 1e-9 * column$half) {
+    return(column)
+  }
+  out <- c(column[c("name", "expression")], scale_of(range, intercept))
+  out$deviation <- scale * column$half / out$half
+  out
+}
+
+#' A table in the units of other limits, each row by itself
+#' @param table (`matrix`)\cr scaled as `from` says. PRIVATE.
+#' @return The same, cut and scaled as `to` says. PRIVATE.
+#' @noRd
+rescaled_table <- function(table, from, to) {
+  first <- as.integer(from$intercept)
+  change <- function(at, from, to) {
+    if (!identical(from, to)) {
+      table[, at] <<- clip_scaled(table[, at] * from$half + from$centre, to)
+    }
+  }
+  sizes <- lengths(lapply(from$regressors, column_names, from$intercept))
+  at <- first + cumsum(c(1L, sizes))
+  Map(change, at, c(from$regressors, list(from$outcome)), c(to$regressors, list(to$outcome)))
+  table
+}
+
+#' What medians and scales say against the bounds: nearly all at one of them, or hardly any width
+#' @noRd
+location_doubts <- function(columns, location) {
+  if (is.null(location)) {
+    return(character())
+  }
+  sizes <- lengths(lapply(columns$regressors, column_names, columns$intercept))
+  at <- cumsum(c(1L, sizes))
+  facts <- Map(function(column, median, scale) {
+    if (!always_full(column)) {
+      shared <- scale == shared_scale
+      ends <- shared && location$cell <= 2^-7 && 1 - abs(median) <= location$cell
+      data.frame(
+        name = column$name, lower = column$lower, upper = column$upper,
+        end = if (ends) sign(median) else 0, narrow = !shared && scale < 0.002
+      )
+    }
+  }, c(columns$regressors, list(columns$outcome)), location$median[at], location$scale[at])
+  doubt_words(do.call(rbind, facts))
+}
