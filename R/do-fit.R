@@ -140,9 +140,9 @@
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (both index
-#' columns are numbers and donors are fewer than periods, as when `index` is the wrong way round:
-#' turn units into strings if it is not). All come
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (units are
+#' numbers, periods numbers or strings, and donors are fewer than periods, as when `index` is the
+#' wrong way round: turn units into strings if it is not). All come
 #' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
 #' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
 #' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that

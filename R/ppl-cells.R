@@ -41,8 +41,13 @@ cell_numbers <- function(x) {
   if (kind == "text") text_numbers(x) else if (large) whole_64(x) else as.double(x)
 }
 
-factor_codes <- function(x) {
+without_attributes <- function(x) {
   attributes(x) <- NULL
+  x
+}
+
+factor_codes <- function(x) {
+  x <- as.integer(without_attributes(x))
   # Of a damaged factor: 0 and less would take other rows' places.
   x[x < 1L] <- NA
   x

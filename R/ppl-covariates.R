@@ -170,13 +170,15 @@ check_covariate_bounds <- function(x, name) {
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treatment (`list`)\cr from [find_treatment()].
 #' @param public (`integer`)\cr codes of the units whose data are public.
+#' @param ask (`function`)\cr called before a message about a treated unit.
 #' @param gaps (`flag`)\cr may values be missing? Then what a person has counts, and the middle of
 #'   the bounds where there is nothing.
 #' @return A list: `values` (units x columns, PRIVATE), `scaled`, the same in the mechanism's units,
 #'   `columns` (data frame: `name`, `lower`, `upper`, PUBLIC).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
-covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps) {
+covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps,
+                                ask = function() NULL) {
   parts <- lapply(names(declared), function(name) {
     if (!name %in% names(data)) {
       abort(c(
@@ -189,7 +191,7 @@ covariates_of_units <- function(data, declared, units, times, treatment, public,
     # Without privacy nothing may be declared.
     if (is.character(declared[[name]]) ||
           (is.null(declared[[name]]) && kind %in% c("text", "factor"))) {
-      factor_covariate(x, name, declared[[name]], units, times, public, private, gaps)
+      factor_covariate(x, name, declared[[name]], units, times, public, private, gaps, ask)
     } else {
       numeric_covariate(x, name, declared[[name]], units, times, treatment$T0, private, gaps)
     }
@@ -249,7 +251,7 @@ covariate_cells <- function(x, centre, half) {
 nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 
 #' @noRd
-factor_covariate <- function(x, name, levels, units, times, public, private, gaps) {
+factor_covariate <- function(x, name, levels, units, times, public, private, gaps, ask) {
   check_levels_fit(levels, type_of_cells(x), name)
   if (is.numeric(levels) && !is.numeric(x)) {
     abort(c(
@@ -277,6 +279,7 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
   rows <- units$code %in% shown & !is.na(x)
   varies <- lengths(lapply(split(x[rows], units$code[rows]), unique)) > 1L
   if (any(varies)) {
+    ask()
     abort(c(
       "A factor must have one level for each unit.",
       x = "{.code {name}} varies within {sum(varies)} unit{?s}.",

@@ -131,11 +131,11 @@ evaluate_frame <- function(formula, data) {
 
 #' Check that who is treated, which is public, is not computed from the outcome
 #'
-#' A column by itself is taken as it is, and the index columns are public.
+#' Another column by itself is taken as it is, and the index columns are public.
 #' @noRd
 check_indicator <- function(formula, index) {
   shared <- setdiff(intersect(all.vars(formula[[2L]]), all.vars(formula[[3L]])), index)
-  if (length(shared) > 0L && is.call(formula[[3L]])) {
+  if (length(shared) > 0L && (is.call(formula[[3L]]) || is.symbol(formula[[2L]]))) {
     abort(c(
       "The treatment indicator must not be computed from the outcome: it is public.",
       x = "Both sides of {.arg formula} name {.code {shared}}.",
@@ -221,18 +221,21 @@ check_one_column <- function(x, what, label) {
 #' @noRd
 check_treated <- function(treated, label) {
   check_one_column(treated, "treatment indicator", label)
-  missing <- anyNA(treated)
   kind <- class(treated)[[1L]]
+  attr(treated, "dim") <- NULL
+  # No method of a class is called.
+  type <- cell_kind(treated)
+  plain <- without_attributes(treated)
+  missing <- is.atomic(plain) && anyNA(plain)
   rows <- integer()
-  if (is.factor(treated)) {
-    levels <- levels(treated)
+  if (type == "factor") {
+    levels <- as.character(attr(treated, "levels"))
     ok <- all(levels %in% c("0", "1")) || all(levels %in% c("FALSE", "TRUE"))
     problem <- "{.code {label}} is a factor with other levels than 0 and 1, or FALSE and TRUE."
-    rows <- which(as.integer(treated) == match(TRUE, levels %in% c("1", "TRUE")))
-  } else if (is.logical(treated) || (is.numeric(treated) && is_plain_number(treated))) {
-    treated <- as.vector(treated)
-    rows <- which(treated != 0)
-    ok <- all(treated[rows] == 1)
+    rows <- which(plain == match(TRUE, levels %in% c("1", "TRUE")))
+  } else if (type %in% c("number", "flag") && !inherits(treated, "integer64")) {
+    rows <- which(plain != 0)
+    ok <- all(plain[rows] == 1)
     problem <- "{.code {label}} has other values."
   } else {
     ok <- FALSE

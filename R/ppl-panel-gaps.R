@@ -50,9 +50,9 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
 #' A column of a roster as values that can be matched, or `NULL`
 #' @noRd
 roster_column <- function(x) {
-  if (is.factor(x)) return(as.character(x))
-  if (!is.null(dim(x)) || !(is.character(x) || is.logical(x) || is_plain_number(x))) return(NULL)
-  plain <- as.vector(x)
+  if (cell_kind(x) == "factor") return(as.character(attr(x, "levels"))[factor_codes(x)])
+  if (!is.null(attr(x, "dim")) || !(is.character(x) || is.logical(x) || is_plain_number(x))) return(NULL)
+  plain <- without_attributes(x)
   attributes(plain) <- known_attributes(x)
   plain
 }
@@ -131,6 +131,7 @@ panel_from_roster <- function(formula, data, index, roster, bounds,
   n_rows <- check_long_data(data)
   formula <- check_panel_formula(formula)
   index <- check_index(index, data)
+  ask <- ask_of_units(ask, roster$unit[!is.na(roster$from)])
   treatment <- roster_treatment(roster, quiet, ask)
   outcome <- roster_outcome(formula, data, n_rows, private)
   place <- function(column, values) match(data_column(data, column, values), values)
@@ -154,13 +155,25 @@ panel_from_roster <- function(formula, data, index, roster, bounds,
   if (length(covariates)) {
     codes <- function(code, values) list(code = code[known], values = values)
     found <- covariates_of_units(
-      lapply(as.list(data)[intersect(names(covariates), names(data))], `[`, known), covariates,
+      chosen_cells(data, intersect(names(covariates), names(data)), known), covariates,
       codes(unit, roster$unit), codes(time, roster$periods), treatment,
-      if (!hide) treatment$units, private, TRUE
+      if (!hide) treatment$units, private, TRUE, ask
     )
     panel$covariates <- split_units(found, treatment$units)
   }
   with_adoption(panel, treatment$adopted)
+}
+
+#' Some rows of some columns, by no method of a column's class
+#' @noRd
+chosen_cells <- function(data, names, rows) {
+  lapply(rlang::set_names(names), function(name) {
+    x <- .subset2(data, name)
+    kept <- attributes(x)[c("class", "levels")]
+    x <- without_attributes(x)[rows]
+    attributes(x) <- kept[!vapply(kept, is.null, NA)]
+    x
+  })
 }
 
 #' A column of units or periods, of the roster's type
@@ -181,16 +194,16 @@ data_column <- function(data, name, declared) {
 #' Who is treated and from when, as declared
 #' @return As [find_treatment()].
 #' @noRd
-roster_treatment <- function(roster, hide = FALSE, ask = NULL) {
+roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
   units <- which(!is.na(roster$from))
   if (!length(units)) {
     abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster")
   }
-  if (!is.null(ask)) ask(length(units))
   check_donor_count(
     length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors."
   )
   first <- match(roster$from[units], roster$periods)
+  if (min(first) < 3L) ask()
   if (length(unique(first)) > 1L) {
     labels <- if (hide) rep("a treated unit", length(units)) else unit_labels(roster$unit[units])
     adopted <- check_adopted(first - 1L, labels, roster$periods, hide)

@@ -50,7 +50,7 @@ panel_from_formula <- function(formula, data, index, keep_names = FALSE,
   ask <- ask_of_units(ask, treated)
   # Before any message may name a period: the periods might be the donors.
   check_orientation(units, times, variables$treated, ask)
-  if (private) check_two_numbers(units, times, length(units$values) - length(treated))
+  if (private) check_few_numbers(units, times, length(units$values) - length(treated), ask)
   shown <- if (!hide) treated
   cells <- match_cells(units, times, shown %||% integer(), quiet, ask)
   treatment <- find_treatment(units, times, variables$treated, quiet, ask)
@@ -73,7 +73,7 @@ panel_from_formula <- function(formula, data, index, keep_names = FALSE,
   )
   if (length(covariates)) {
     found <- covariates_of_units(
-      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE
+      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE, ask
     )
     panel$covariates <- split_units(found, treatment$units)
   }
@@ -163,7 +163,8 @@ index_column <- function(data, name) {
 #' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
 #' @noRd
 code_index <- function(x, name) {
-  ok <- is.factor(x) || (is.null(dim(x)) && (is.character(x) || is_plain_number(x)))
+  is_factor <- cell_kind(x) == "factor"
+  ok <- is_factor || (is.null(attr(x, "dim")) && (is.character(x) || is_plain_number(x)))
   if (!ok) {
     abort(c(
       "The index columns must be numbers, dates, date-times, strings or factors.",
@@ -175,16 +176,16 @@ code_index <- function(x, name) {
       }
     ), "panel")
   }
-  if (is.factor(x)) {
-    code <- as.integer(x)
-    used <- which(tabulate(code, nlevels(x)) > 0L)
-    values <- levels(x)[used]
-    if (length(used) < nlevels(x)) {
-      code <- match(code, used)
-    }
+  if (is_factor) {
+    code <- factor_codes(x)
+    values <- as.character(attr(x, "levels"))
+    used <- which(tabulate(code, length(values)) > 0L)
+    values <- values[used]
+    # Of a damaged factor: codes beyond its levels.
+    code <- match(code, used)
     missing <- anyNA(code) || anyNA(values)
   } else {
-    plain <- as.vector(x)
+    plain <- without_attributes(x)
     values <- unique(plain)
     values <- values[order(values, method = "radix")]
     code <- match(plain, values)

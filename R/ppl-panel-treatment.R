@@ -4,8 +4,8 @@
 #'
 #' With the two swapped, donors' names would be periods, which are public and which errors name. So
 #' this comes before every check that names one. A treatment that lasts to the end is on in the last
-#' periods; one that is not, but is on for the last units, looks like a swap. If both are, the types
-#' of the columns decide, and a unit that is a number beside a time that is a string is refused.
+#' periods; of one that is not nothing more is said. Where donors stand among the names of units
+#' has no part in it: one donor's other name would change what is said.
 #' @inheritParams find_treatment
 #' @section Errors: `dpsc_error_panel`; names the columns only. Who is protected is asked before.
 #' @noRd
@@ -19,32 +19,22 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
   }
   is_date <- function(x) inherits(x, c("Date", "POSIXct", "yearmon", "yearqtr"))
   by_type <- is_date(units$values) && !is_date(times$values)
-  valid <- is_tail(times$code[rows], length(times$values))
-  swapped_valid <- is_tail(units$code[rows], length(units$values))
-  by_pattern <- swapped_valid && !valid
-  by_guess <- (swapped_valid || !valid) && is.numeric(units$values) && is.character(times$values)
-  if (by_type || by_pattern || by_guess) {
+  early <- !is_tail(times$code[rows], length(times$values))
+  if (by_type || early) {
     ask()
     abort(c(
       "{.arg index} must name the unit first and the time second.",
       x = if (by_type) {
         "{.code {units$name}}, given as the unit, holds dates, and {.code {times$name}} does not."
-      } else if (by_pattern) {
-        paste(
-          "With {.code {units$name}} as the unit and {.code {times$name}} as the time, the",
-          "treatment ends before the last period; the other way round it does not."
-        )
       } else {
         paste(
-          "{.code {units$name}}, given as the unit, holds numbers, {.code {times$name}} does not,",
-          if (valid) "and the design is valid either way." else "and the treatment ends early."
+          "With {.code {units$name}} as the unit and {.code {times$name}} as the time, the",
+          "treatment ends before the last period."
         )
       },
       i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
-      i = if (by_guess && !by_pattern && !by_type) {
-        "If the order is right, turn {.code {units$name}} into strings."
-      },
-      i = if (!valid && times$alphabetical) {
+      i = if (early) "If it does not: cut the panel, or code the indicator as treated for good.",
+      i = if (early && times$alphabetical) {
         paste(
           "If the order is right: strings are sorted alphabetically, so give",
           "{.code {times$name}} as numbers, dates or a factor."
@@ -54,24 +44,26 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
   }
 }
 
-#' Refuse two columns of numbers of which the unit looks like the time
+#' Refuse numbers as units that look like the time
 #'
 #' If the last units are treated, the panel is valid either way. Then "donors" who are fewer than
 #' the periods are more likely the periods themselves, and everybody's last reading would be public.
 #' @param n (`count`)\cr number of donors.
-#' @section Errors: `dpsc_error_index`; names the columns only.
+#' @section Errors: `dpsc_error_index`, also a `dpsc_error_panel`; names the columns only.
 #' @noRd
-check_two_numbers <- function(units, times, n) {
-  numbers <- is.numeric(units$values) && is.numeric(times$values)
-  if (numbers && n < length(times$values)) {
+check_few_numbers <- function(units, times, n, ask = function() NULL) {
+  unclear <- is.numeric(units$values) && (is.numeric(times$values) || is.character(times$values))
+  if (unclear && n < length(times$values)) {
+    ask()
     abort(c(
       "There are fewer donors than periods: is {.arg index} the wrong way round?",
       i = paste(
-        "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; both",
-        "are numbers. The other way round, donors' names would be periods, which are public."
+        "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; the",
+        "first holds numbers. The other way round, donors' names would be periods, which are",
+        "public."
       ),
       i = "If the order is right, turn {.code {units$name}} into strings."
-    ), "index")
+    ), c("index", "panel"))
   }
 }
 

@@ -7,7 +7,7 @@
 #' @param times (`list`)\cr from [common_periods()].
 #' @return A list: `covariates` of a panel, without donors, and `design`.
 #' @noRd
-source_covariates <- function(treated, times, T0, declared, private, hide, gaps) {
+source_covariates <- function(treated, times, T0, declared, private, hide, gaps, ask) {
   for (name in names(declared)) {
     if (!private && is.null(declared[[name]]) && is.character(treated[[covariate_name(name)]])) {
       abort(c(
@@ -19,7 +19,7 @@ source_covariates <- function(treated, times, T0, declared, private, hide, gaps)
   data <- stats::setNames(as.list(treated)[covariate_name(names(declared))], names(declared))
   found <- covariates_of_units(
     data, declared, units, list(code = match(treated$time, times$plain)), list(T0 = T0),
-    if (!hide) seq_along(units$values), private, gaps
+    if (!hide) seq_along(units$values), private, gaps, ask
   )
   list(
     covariates = list(donors = NULL, target = found$values, columns = found$columns),

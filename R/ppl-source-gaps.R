@@ -18,6 +18,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, priv
   columns <- formula_columns(formula)
   table <- with_index_of(roster_table(source, columns), roster$unit, roster$periods)
   if (hide) check_people_travel(table)
+  ask <- ask_of_units(ask, roster$unit[!is.na(roster$from)])
   treatment <- roster_treatment(roster, quiet, ask)
   periods <- roster$periods
   kinds <- as.data.frame(lapply(table$kinds, `[`, 0L))
@@ -51,7 +52,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, priv
     roster = list(units = donors, T0 = treatment$T0, middle = middle)
   )
   if (length(covariates)) {
-    found <- roster_covariates(own, covariates, roster, treatment, private, hide)
+    found <- roster_covariates(own, covariates, roster, treatment, private, hide, ask)
     panel$covariates <- found$covariates
     design$covariates <- found$design
   }
@@ -88,7 +89,7 @@ roster_table <- function(source, columns) {
 
 #' The treated units' covariates, in the order of the roster
 #' @noRd
-roster_covariates <- function(own, declared, roster, treatment, private, hide) {
+roster_covariates <- function(own, declared, roster, treatment, private, hide, ask) {
   times <- list(plain = roster$periods)
   units <- roster$unit[treatment$units]
   # Every unit of the roster, also one of no row, in its order.
@@ -99,7 +100,7 @@ roster_covariates <- function(own, declared, roster, treatment, private, hide) {
   all <- rbind(none, own)
   at <- match(all$unit, units)
   all$unit <- at
-  source_covariates(all, times, treatment$T0, declared, private, hide, TRUE)
+  source_covariates(all, times, treatment$T0, declared, private, hide, TRUE, ask)
 }
 
 #' Rows of the treated units: largest outcomes first

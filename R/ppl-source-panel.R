@@ -21,17 +21,8 @@ panel_from_long.dp_source <- function(data, formula, private, hide = FALSE,
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   ask <- ask_of_units(ask, treated$unit)
   n <- sum(vapply(facts, `[[`, 0, "n"))
-  above <- if (!is.null(treated)) {
-    # Of the treated units' own rows none is a donor's. Protected units are in no statement.
-    first <- min_unit(treated$unit)
-    lowest <- if (hide) list(treated = columns$treated) else list(value = first)
-    sum(vapply(seq_along(parts), function(k) {
-      if (hide && is.null(facts[[k]]$treated)) return(0)
-      rows_above(parts[[k]], c(lowest, on = facts[[k]]$on))
-    }, 0)) - sum(treated$unit != first)
-  }
   design <- source_design(
-    treated, times, n, above == 0, columns, private, hide, quiet, ask
+    treated, times, n, columns, private, hide, quiet, ask
   )
   panel <- new_panel_design(
     matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
@@ -39,7 +30,7 @@ panel_from_long.dp_source <- function(data, formula, private, hide = FALSE,
     layout = list(source = "formula", treated = columns$treated)
   )
   own <- if (length(covariates)) {
-    source_covariates(treated, times, design$T0, covariates, private, hide, FALSE)
+    source_covariates(treated, times, design$T0, covariates, private, hide, FALSE, ask)
   }
   panel$covariates <- own$covariates
   panel$donors <- structure(list(
@@ -217,35 +208,6 @@ check_people_travel <- function(source) {
   }
 }
 
-#' The first of some units in the order of bytes
-#' @noRd
-min_unit <- function(units) sort(unique(units), method = "radix")[[1L]]
-
-#' How many rows are of units that come after a treated one. PUBLIC.
-#'
-#' None: the treated units are the last, as the treated periods are, and the index may be the wrong
-#' way round.
-#' @param lowest (`list`)\cr the treated unit's `value`, or what finds it there: the `treated`
-#'   column and its literal `on`.
-#' @noRd
-rows_above <- function(part, lowest) UseMethod("rows_above")
-
-#' @noRd
-#' @exportS3Method
-rows_above.dp_table <- function(part, lowest) {
-  unit <- quoted(part$con, part$index[[1L]])
-  by <- if (is.character(part$kinds[[1L]])) part$dialect$order else identity
-  first <- if (is.null(lowest$value)) {
-    paste0("(SELECT MIN(", by(unit), ") FROM ", part$from, " WHERE ",
-      indicator_column(part, lowest$treated), " = ", lowest$on, ")")
-  } else {
-    sql_literals(part$con, lowest$value)
-  }
-  sql_numbers(part$con, paste(
-    "SELECT COUNT(*) AS n FROM", part$from, "WHERE", by(unit), ">", by(first)
-  ), what = "Looking at the units")[[1L]]
-}
-
 #' Periods that all parts have, sorted as those of a data frame
 #' @return As from [code_index()], with `plain`, the values as the engine gave them.
 #' @noRd
@@ -272,19 +234,16 @@ check_whole_periods <- function(periods) {
   }
 }
 
-#' Treated units among units of no name, who come before or after them
+#' Treated units, and units of no name after them
 #' @noRd
-pad_units <- function(units, count, last) {
-  more <- rep(units$values[NA_integer_], count)
-  units$values <- if (last) c(more, units$values) else c(units$values, more)
-  if (last) units$code <- units$code + count
+pad_units <- function(units, count) {
+  units$values <- c(units$values, rep(units$values[NA_integer_], count))
   units
 }
 
 #' Target and T0 from the treated units' rows
-#' @param last (`flag`)\cr are the treated units the last ones?
 #' @noRd
-source_design <- function(treated, times, n, last, columns, private, hide, quiet, ask) {
+source_design <- function(treated, times, n, columns, private, hide, quiet, ask) {
   if (is.null(treated)) {
     abort(c(
       "One unit at least must be treated.",
@@ -293,7 +252,7 @@ source_design <- function(treated, times, n, last, columns, private, hide, quiet
     ), "panel")
   }
   units <- code_index(treated$unit, "unit")
-  if (private) check_two_numbers(units, times, n)
+  if (private) check_few_numbers(units, times, n, ask)
   own <- list(
     code = match(treated$time, times$plain), values = times$values, name = times$name,
     alphabetical = times$alphabetical
@@ -301,13 +260,13 @@ source_design <- function(treated, times, n, last, columns, private, hide, quiet
   y <- check_outcome(treated$y, columns$outcome)
   rows <- check_treated(treated$on, columns$treated)
   named <- units$values
-  # Donors, of whom the checks only want to know whether there are enough, and on which side.
-  padded <- pad_units(units, min(n, 2), last)
+  # Donors, of whom the checks only want to know whether there are enough.
+  padded <- pad_units(units, min(n, 2))
   # Before any message may name a period: the periods might be the donors.
   check_orientation(padded, own, rows, ask)
   if (quiet) {
     units$values <- rep("a treated unit", length(named))
-    padded <- pad_units(units, min(n, 2), last)
+    padded <- pad_units(units, min(n, 2))
   }
   cells <- match_cells(
     units, own, if (hide) integer() else seq_along(units$values), quiet, ask

@@ -112,8 +112,8 @@ abort_workers <- function(why, charged) {
 #' @noRd
 worker_task <- function(given, task, opening) {
   steps <- list(
-    facts = worker_look, above = worker_above, prepare = worker_prepare, people = worker_people,
-    ask = worker_ask, sample = worker_sample, close = worker_close
+    facts = worker_look, prepare = worker_prepare, people = worker_people, ask = worker_ask,
+    sample = worker_sample, close = worker_close
   )
   own <- function() identical(worker_state$opening, opening)
   answer <- tryCatch(
@@ -174,11 +174,6 @@ worker_look <- function(columns) {
     periods = seq_len(ncol(blocks[[1L]])), unit = "unit", time = "time",
     n = sum(vapply(blocks, nrow, 1L))
   )
-}
-
-worker_above <- function(lowest) {
-  source <- worker_state$source
-  if (inherits(source, "dp_table")) rows_above(source, lowest) else 0
 }
 
 read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
@@ -273,12 +268,6 @@ part_facts.dp_workers <- function(part, columns) {
   out$treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   out$on <- unlist(lapply(facts, `[[`, "on"))[1L]
   out
-}
-
-#' @noRd
-#' @exportS3Method
-rows_above.dp_workers <- function(part, lowest) {
-  sum(unlist(ask_workers(part, "above", same_task(part, list(lowest = lowest)))))
 }
 
 same_task <- function(workers, arguments) rep(list(arguments), length(workers$cluster))

@@ -47,6 +47,58 @@ test_that("cells of every class are plain numbers, by no method of theirs", {
   expect_identical(cell_numbers(long), c(1, -1, NA, 2^31, -2^31, 2^53))
 })
 
+# A method that looks at all rows, of what is asked of every column.
+looking_methods <- function(class) {
+  look <- function(x, ...) rep(unclass(x)[[1L]], length(unclass(x)))
+  for (generic in c("as.vector", "[", "as.integer", "as.character", "unique", "is.na", "!=")) {
+    registerS3method(generic, class, look, envir = baseenv())
+  }
+}
+
+test_that("units, periods, treatment and covariates are read by no method of theirs", {
+  looking_methods("looking_cells")
+  p <- long_panel(12, 4, 2)
+  data <- transform(p$data, x = stats::dnorm(seq_along(y)))
+  periods <- sort(unique(data$week))
+  units <- unique(data$unit)
+  roster <- dp_roster(units, replace(rep(periods[NA_integer_], 13), units == treated_of(data),
+    periods[[5L]]), periods)
+  index <- c("unit", "week")
+  declared <- list(x = c(0, 1))
+  read <- list(
+    whole = function(data) panel_from_formula(y ~ on, data, index, covariates = declared),
+    gaps = function(data) {
+      panel_from_roster(y ~ on, data, index, roster, c(-1, 1), covariates = declared)
+    }
+  )
+  for (panel in read) {
+    plain <- panel(data)
+    for (name in c("unit", "week", "on", "x", "y")) {
+      looking <- data
+      class(looking[[name]]) <- "looking_cells"
+      expect_identical(panel(looking), plain, label = name)
+    }
+  }
+})
+
+test_that("a damaged factor's codes make no other person's row", {
+  p <- long_panel(12, 4, 2)
+  index <- c("unit", "week")
+  for (name in index) {
+    for (code in c(-1L, 0L, 99L)) {
+      data <- p$data
+      codes <- as.integer(factor(data[[name]]))
+      row <- which(data$on == 0 & data$unit != treated_of(data))[[3L]]
+      data[[name]] <- structure(replace(codes, row, code),
+        levels = levels(factor(data[[name]])), class = "factor")
+      expect_error(panel_from_formula(y ~ on, data, index), "say its unit and its period",
+        class = "dpsc_error_panel")
+    }
+  }
+  damaged <- structure(c(1L, 0L, 9L, 2L), levels = c("a", "b"), class = "factor")
+  expect_identical(roster_column(damaged), c("a", NA, NA, "b"))
+})
+
 test_that("a cell holds a level by its text, or by its number", {
   place <- match(hostile_levels$level, hostile_bounds$g)
   expect_identical(cell_levels(hostile_levels$text, hostile_bounds$g), place)

@@ -147,12 +147,14 @@ test_that("two numbers as index and fewer donors than periods: an error before t
   ledger <- dp_ledger(5, 1e-6)
   # Everybody's last reading would be the public target.
   expect_error(
-    dp_release(y ~ treated, data, c("t", "id"), epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+    dp_release(y ~ treated, data, c("t", "id"),
+      epsilon = 1, bounds = c(-1, 1), ledger = ledger, protect = "donors"
+    ),
     "wrong way round", class = "dpsc_error_index"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   right <- function(data, ...) {
-    dp_release(y ~ treated, data, c("id", "t"), bounds = c(-1, 1), ...)
+    dp_release(y ~ treated, data, c("id", "t"), bounds = c(-1, 1), protect = "donors", ...)
   }
   expect_no_warning(right(data, epsilon = 1))
   few <- data[data$id > 36, ]

@@ -224,3 +224,38 @@ test_that("declared names keep their places, and the release says so", {
   ))
   expect_null(gram$panel$donor_names)
 })
+
+test_that("no name decides what is said of the order of index, or whether anything is", {
+  numbers <- as_long(named_people(60))
+  who <- function(data, unit) data$unit == unit
+  numbers$unit <- match(numbers$unit, c(sprintf("p%06d", 1:60), "treated"))
+  numbers$week <- sprintf("2020-%02d", numbers$week)
+  said <- function(data, compute = NULL) {
+    index <- if (is.null(compute)) list(index = c("unit", "week"))
+    if (!is.null(compute)) data <- in_sqlite(sqlite_of(data), compute = compute)
+    tryCatch(
+      {
+        do.call(dp_release, c(list(y ~ on, data,
+          epsilon = 1, bounds = c(-1, 1), protect = "donors", control = control
+        ), index))
+        "released"
+      },
+      dpsc_error = conditionMessage
+    )
+  }
+  # The treated unit is the last of all, or one donor comes after it.
+  last <- function(data) replace(data, "unit", list(replace(data$unit, who(data, 3), 999)))
+  early <- transform(numbers, on = ifelse(week == max(week), 0, on))
+  sources <- list(NULL)
+  if (requireNamespace("RSQLite", quietly = TRUE)) sources <- list(NULL, "here", "database")
+  for (source in sources) {
+    expect_identical(said(numbers, source), "released")
+    expect_identical(said(last(numbers), source), "released")
+    expect_match(said(early, source), "ends before the last period")
+    expect_identical(said(last(early), source), said(early, source))
+  }
+  # The wrong way round neither names nor periods are quoted.
+  swapped <- transform(numbers, unit = match(week, unique(week)), week = sprintf("p%06d", unit))
+  expect_match(said(swapped), "wrong way round")
+  expect_no_match(said(swapped), "p0000|2020-")
+})

@@ -259,3 +259,11 @@ test_that("numbers with more than two digits do not get into labels", {
   error <- tryCatch(from(formula, data), error = identity)
   expect_match(conditionMessage(error), "I(y - ...)", fixed = TRUE)
 })
+
+test_that("the outcome's own column is no treatment, which is public", {
+  p <- toy_panel(6, 4, 2)
+  data <- transform(p$data, event = treated)
+  run <- function(formula) panel_from_formula(formula, data, c("unit", "time"))
+  expect_error(run(event ~ event), "computed from the outcome", class = "dpsc_error_panel")
+  expect_no_error(run(ifelse(treated == 1, y - 1, y) ~ treated))
+})

@@ -27,6 +27,27 @@ test_that("several treated units need a choice, in words, and nothing is spent",
   expect_output(print(chosen), "protects the donors; the treated units' data are public")
 })
 
+test_that("of one treated person's covariates and dates nothing is said before who is protected", {
+  p <- long_panel(60, 4, 2)
+  own <- p$data$unit == treated_of(p$data)
+  data <- transform(p$data, g = ifelse(own & week == min(week), "b", "a"))
+  index <- c("unit", "week")
+  bounds <- list(y = c(-1, 1), g = c("a", "b"))
+  fit <- function(...) dp_synth(y ~ on | g, data, index, epsilon = 1, bounds = bounds, ...)
+  expect_error(fit(), class = "dpsc_error_protect")
+  expect_error(fit(protect = "donors"), "varies", class = "dpsc_error_covariate")
+  units <- unique(data$unit)
+  from <- ifelse(units == treated_of(data), sort(unique(data$week))[[2L]], NA)
+  roster <- dp_roster(units, from, sort(unique(data$week)))
+  early <- function(...) {
+    dp_synth(y ~ on, data, index,
+      epsilon = 1, bounds = c(-1, 1), na = "interpolate", roster = roster, ...
+    )
+  }
+  expect_error(early(), class = "dpsc_error_protect")
+  expect_error(early(protect = "donors"), class = "dpsc_error_roster")
+})
+
 test_that("what cannot be protected is refused before anything is spent", {
   p <- protected_panel_of(n = 60, m = 5)
   ledger <- dp_ledger(1, 1e-6)
