@@ -1,17 +1,23 @@
-// Bodies of the core: accounting, noise, rows of people.
+// Bodies of the core: algebra, accounting, noise, rows; aggregates, other papers' mechanisms.
 #include <dpsc/accountant/gaussian.cpp>
 #include <dpsc/accountant/gdp.cpp>
 #include <dpsc/accountant/spherical.cpp>
 #include <dpsc/accountant/zcdp.cpp>
+#include <dpsc/linalg.cpp>
 #include <dpsc/mechanism/budget.cpp>
 #include <dpsc/mechanism/elementary.cpp>
+#include <dpsc/mechanism/papers.cpp>
 #include <dpsc/mechanism/people_answers.cpp>
+#include <dpsc/mechanism/posterior.cpp>
 #include <dpsc/noise/continuous.cpp>
 #include <dpsc/noise/discrete.cpp>
 #include <dpsc/noise/exponential.cpp>
 #include <dpsc/noise/noise.cpp>
 #include <dpsc/noise/spherical.cpp>
 #include <dpsc/noise/symmetric.cpp>
+#include <dpsc/release/aggregate.cpp>
+#include <dpsc/release/paper_release.cpp>
+#include <dpsc/release/posterior_release.cpp>
 #include <dpsc/rows/csv.cpp>
 #include <dpsc/rows/design.cpp>
 #include <dpsc/rows/finite.cpp>

@@ -1,8 +1,5 @@
 // Bodies of the core: estimators without privacy.
 #include <dpsc/classical/augmented.cpp>
-#include <dpsc/classical/completion.cpp>
 #include <dpsc/classical/covariates.cpp>
-#include <dpsc/classical/factor.cpp>
-#include <dpsc/classical/interactive.cpp>
 #include <dpsc/classical/mcnnm.cpp>
 #include <dpsc/classical/sdid.cpp>

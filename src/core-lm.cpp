@@ -3,11 +3,9 @@
 #include <dpsc/estimate/penalised.cpp>
 #include <dpsc/estimate/pooled.cpp>
 #include <dpsc/estimate/sandwich.cpp>
-#include <dpsc/mechanism/posterior.cpp>
 #include <dpsc/mechanism/regression_rounds.cpp>
 #include <dpsc/mechanism/regression_rows.cpp>
 #include <dpsc/mechanism/regression_scores.cpp>
 #include <dpsc/mechanism/whitening.cpp>
 #include <dpsc/release/lm_raw.cpp>
 #include <dpsc/release/lm_release.cpp>
-#include <dpsc/release/posterior_release.cpp>

@@ -5,4 +5,4 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-var-tracking")
 #endif
-#include <Eigen/Dense>
+#include "eigen_once.h"

@@ -2,8 +2,8 @@
 
 # Folders of inst/include/dpsc from the ground up; files beside the folders are named.
 core_floors <- c(
-  "engine.hpp", "os_engine.hpp", "runtime.hpp", "accountant", "noise", "rows", "mechanism",
-  "solver", "estimate", "release", "stream", "select", "classical"
+  "engine.hpp", "linalg.hpp", "os_engine.hpp", "runtime.hpp", "accountant", "noise", "rows",
+  "mechanism", "solver", "estimate", "release", "stream", "select", "classical"
 )
 
 # Files of R/ by the prefix of their names, from the ground up: say- words, checks and conditions,

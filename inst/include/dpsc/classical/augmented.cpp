@@ -3,6 +3,8 @@
 
 #include "augmented.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 Eigen::VectorXd ridge_step::coefficients(const Eigen::VectorXd& imbalance, double lambda) const {
@@ -39,10 +41,7 @@ augmented_errors cross_validate_augmented(const simplex_ls::matrix_ref& donors,
     throw std::invalid_argument("cross-validation needs two periods and a path of penalties");
   const Eigen::MatrixXd centred = donors.rowwise() - donors.colwise().mean();
   const Eigen::MatrixXd gram = centred.transpose() * centred;
-  const double largest =
-      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(gram, Eigen::EigenvaluesOnly)
-          .eigenvalues()
-          .maxCoeff();
+  const double largest = eigh(gram, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
   augmented_errors out;
   out.lambda.resize(penalties + 1);
   for (int j = 0; j <= penalties; ++j)

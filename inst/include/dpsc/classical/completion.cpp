@@ -3,6 +3,8 @@
 
 #include "completion.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 matrix_completion::matrix_completion(const matrix_ref& outcomes, std::vector<Eigen::Index> missing)
@@ -173,7 +175,7 @@ void matrix_completion::decompose() {
     const Eigen::MatrixXd all = centred(all_rows());
     gram = all * all.transpose();
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts = eigh(gram);
   values_ = parts.eigenvalues().reverse().cwiseMax(0.0).cwiseSqrt();
   right_ = parts.eigenvectors().rowwise().reverse();
   if (N >= T) return;

@@ -3,18 +3,19 @@
 
 #include "factor.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 leading_parts::leading_parts(const Eigen::MatrixXd& centred, Eigen::Index most) {
   const bool tall = centred.rows() >= centred.cols();
   const Eigen::MatrixXd gram =
       tall ? Eigen::MatrixXd(centred.transpose() * centred) : centred * centred.transpose();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(gram);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts = eigh(gram);
   Eigen::MatrixXd basis = parts.eigenvectors().rightCols(most);
   if (tall) basis = (centred * basis).eval();
   basis = (centred.transpose() * basis).eval();
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(basis);
-  const Eigen::MatrixXd span = qr.householderQ() * Eigen::MatrixXd::Identity(centred.cols(), most);
+  const Eigen::MatrixXd span = leading_q(basis, most);
   const Eigen::JacobiSVD<Eigen::MatrixXd> svd(centred * span,
                                               Eigen::ComputeThinU | Eigen::ComputeThinV);
   units = svd.matrixU();

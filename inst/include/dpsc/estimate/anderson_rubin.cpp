@@ -3,13 +3,15 @@
 
 #include "anderson_rubin.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 double least_ratio(const Eigen::VectorXd& c, const Eigen::MatrixXd& A, double v_c, double v_C) {
   Eigen::MatrixXd columns(c.size(), A.cols() + 1);
   columns << c / std::sqrt(v_c), A / std::sqrt(v_C);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(columns.transpose() * columns,
-                                                                Eigen::EigenvaluesOnly);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(columns.transpose() * columns, Eigen::EigenvaluesOnly);
   return std::max(0.0, spectrum.eigenvalues()[0]);
 }
 
@@ -40,15 +42,14 @@ Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units, doubl
     if (!(length > 0.0)) continue;
     const Eigen::VectorXd l = back.row(j).transpose() / length;
     // Directions at right angles to l.
-    const Eigen::HouseholderQR<Eigen::MatrixXd> around(l);
-    const Eigen::MatrixXd Q = Eigen::MatrixXd(around.householderQ()).rightCols(p - 1);
+    const Eigen::MatrixXd Q = whole_q(l).rightCols(p - 1);
     const Eigen::MatrixXd CQ = C * Q;
     out(j, 2) = least_ratio(c + C * l * l.dot(b), CQ, v_c + v_C * l.dot(b) * l.dot(b), v_C);
     Eigen::MatrixXd middle = CQ.transpose() * CQ;
     middle.diagonal().array() -= quantile * v_C;
     Eigen::VectorXd Pl = C * l, Pc = c;
     if (p > 1) {
-      const Eigen::LLT<Eigen::MatrixXd> root(middle);
+      const Eigen::LLT<Eigen::MatrixXd> root = llt(middle);
       if (root.info() != Eigen::Success) continue;
       Pl -= CQ * root.solve(CQ.transpose() * (C * l));
       Pc -= CQ * root.solve(CQ.transpose() * c);

@@ -3,6 +3,8 @@
 
 #include "counterfactual.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 counterfactual_estimator::counterfactual_estimator(const gram_statistics& s,
@@ -132,7 +134,7 @@ double counterfactual_estimator::apart(const Eigen::VectorXd& pre, double people
                                        double donors) const {
   const Eigen::Index p = s_.pre;
   if (model_.edge <= 0.0 || !has_level_feature(s_)) return 0.0;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(model_.whitened);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(model_.whitened);
   const Eigen::VectorXd known =
       shrink_spectrum(spectrum.eigenvalues(), model_.edge).array() + model_.edge;
   const Eigen::MatrixXd root = model_.restore_A.transpose() * spectrum.eigenvectors();
@@ -141,7 +143,7 @@ double counterfactual_estimator::apart(const Eigen::VectorXd& pre, double people
       square(model_.mean_sd) * model_.restore_A.transpose() * model_.restore_A;
   const Eigen::VectorXd u = features_of(pre).u;
   // The level is the first feature.
-  const double rest = u.dot(variance.ldlt().solve(u)) - square(u[0]) / variance(0, 0);
+  const double rest = u.dot(ldlt(variance).solve(u)) - square(u[0]) / variance(0, 0);
   return std::max(0.0, rest) / static_cast<double>(p - 1);
 }
 
@@ -291,7 +293,7 @@ Eigen::MatrixXd counterfactual_estimator::finished_covariance(const Eigen::Vecto
                                                               const features& own,
                                                               double noise) const {
   const Eigen::Index T1 = post.size();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(covariance);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(covariance);
   const Eigen::MatrixXd moved = spectrum.eigenvectors() *
                                 spectrum.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal() *
                                 fixed_normals(T1);
@@ -380,7 +382,7 @@ void counterfactual_estimator::add_mean() {
 }
 
 void counterfactual_estimator::prepare() {
-  basis_gram_.compute(basis_.transpose() * basis_);
+  basis_gram_ = ldlt(basis_.transpose() * basis_);
   if (options_.kind == estimator_kind::did) {
     add_mean();
   } else if (!std::isnan(options_.penalty)) {

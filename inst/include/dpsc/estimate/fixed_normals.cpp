@@ -3,6 +3,8 @@
 
 #include "fixed_normals.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 double fixed_normal::operator()() {
@@ -22,7 +24,8 @@ Eigen::MatrixXd fixed_normals(Eigen::Index d) {
   fixed_normal next;
   Eigen::MatrixXd half(d, pairs);
   for (Eigen::Index k = 0; k < half.size(); ++k) half(k % d, k / d) = next();
-  const Eigen::LLT<Eigen::MatrixXd> root(half * half.transpose() / static_cast<double>(pairs));
+  const Eigen::LLT<Eigen::MatrixXd> root =
+      llt(half * half.transpose() / static_cast<double>(pairs));
   root.matrixL().solveInPlace(half);
   Eigen::MatrixXd out(d, 2 * pairs);
   out << half, -half;

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "../engine.hpp"
+#include "../linalg.hpp"
 #include "../mechanism/glm_family.hpp"
 #include "../noise/continuous.hpp"
 #include "../rows/glm_rows.hpp"
@@ -112,7 +113,7 @@ inline surrogate draw_surrogate(const glm_facts_released& f) {
   Eigen::VectorXd cut = Eigen::VectorXd::Zero(d - 1);
   for (Eigen::Index k = 0; k + 1 < d; ++k)
     if (f.rare.share[k] > 0.0) cut[k] = deviation[k] * upper_normal(f.rare.share[k]);
-  const Eigen::MatrixXd whiten = f.rare.back.partialPivLu().inverse().transpose();
+  const Eigen::MatrixXd whiten = lu_inverse(f.rare.back).transpose();
   const int draws = f.rare.any() && d < 50 ? 20000 : 2000;
   const Eigen::MatrixXd zero = Eigen::MatrixXd::Zero(d, d);
   surrogate out{0.0, zero, zero, zero};
@@ -137,7 +138,7 @@ inline surrogate draw_surrogate(const glm_facts_released& f) {
 }
 
 inline Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(x);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(x);
   const Eigen::VectorXd values =
       spectrum.eigenvalues().array().max(1e-12 * spectrum.eigenvalues().maxCoeff()).pow(power);
   return spectrum.eigenvectors() * values.asDiagonal() * spectrum.eigenvectors().transpose();
@@ -157,7 +158,7 @@ inline Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate&
 /// it.
 inline Eigen::MatrixXd shrunk_information(const Eigen::MatrixXd& noisy, double sd, double least,
                                           double share) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(noisy);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(noisy);
   const Eigen::ArrayXd values = spectrum.eigenvalues();
   const double d = static_cast<double>(values.size());
   const double middle = std::max(values.mean(), least);
@@ -187,14 +188,14 @@ inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H,
   // A penalty that was asked for bends the objective as rows do, without a score: errors are about
   // what the population's own penalised fit would be.
   const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
-  const Eigen::MatrixXd A = (whole + f.ridge * I).ldlt().solve(I);
+  const Eigen::MatrixXd A = ldlt(whole + f.ridge * I).solve(I);
   const Eigen::MatrixXd G = undo_shrinkage(whole, A, f.ridge), undo = G * A;
   const Eigen::MatrixXd left = I - undo * whole;
   const double middle = whole.trace() / dim;
   // What the ridge still hides: as if theta were as long, in the information's metric, as it seems,
   // and all of it along the direction one looks at.
   const double size = std::max(1.0, f.theta.dot(whole * f.theta) / middle);
-  const Eigen::MatrixXd hidden = size * middle * whole.ldlt().solve(I);
+  const Eigen::MatrixXd hidden = size * middle * ldlt(whole).solve(I);
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
                  left * hidden * left.transpose();
   const Eigen::MatrixXd root = symmetric_root(H, 0.5);
@@ -246,12 +247,12 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
   out.privacy.diagonal().array() += f.out_sd * f.out_sd;
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
   const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
-  out.theta = undo_shrinkage(whole, (whole + f.ridge * I).ldlt().solve(I), f.ridge) * f.theta;
+  out.theta = undo_shrinkage(whole, ldlt(whole + f.ridge * I).solve(I), f.ridge) * f.theta;
   const double doubt = released ? information_doubt * f.information_sd : 0.0;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
-      released ? shrunk_information(f.information, f.information_sd, least,
-                                    -std::numeric_limits<double>::infinity())
-               : H);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(released ? shrunk_information(f.information, f.information_sd, least,
+                                         -std::numeric_limits<double>::infinity())
+                    : H);
   const Eigen::VectorXd low =
       (spectrum.eigenvalues().array() - doubt).max(1e-3 * f.ridge) + f.ridge;
   out.inverse = spectrum.eigenvectors() * low.cwiseInverse().asDiagonal() *

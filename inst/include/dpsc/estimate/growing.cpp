@@ -3,6 +3,8 @@
 
 #include "growing.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 growing_estimate::growing_estimate(const growing_base& base)
@@ -22,8 +24,7 @@ growing_estimate::growing_estimate(const growing_base& base)
   // What shortening took off the moments makes directions too long.
   spread_ = 1.0;
   if (base.radius > 0.0) {
-    const Eigen::VectorXd kept =
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(s.covariance).eigenvalues().cwiseMax(0.0);
+    const Eigen::VectorXd kept = eigh(s.covariance).eigenvalues().cwiseMax(0.0);
     spread_ = 1.0 / moments_kept(kept, base.radius);
   }
   spread_error_ = square(growing_constants::spread_first * spread_);
@@ -195,7 +196,7 @@ Eigen::MatrixXd growing_estimate::choose_directions(const mean_regression& fit) 
   const moments_model& model = estimator_.model();
   const Eigen::Index p = base_.statistics.pre;
   const Eigen::MatrixXd covariance = model.covariance.topLeftCorner(p, p);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(covariance);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(covariance);
   const Eigen::VectorXd& values = spectrum.eigenvalues();
   const double least = std::max(least_direction * values[p - 1], 1e-12);
   const Eigen::Index k =
@@ -216,8 +217,7 @@ Eigen::MatrixXd growing_estimate::choose_directions(const mean_regression& fit) 
   Eigen::MatrixXd out(p, k);
   out.col(0) = q / unit;
   const Eigen::VectorXd along = sd.cwiseProduct(top.transpose() * q);
-  const Eigen::MatrixXd across =
-      Eigen::HouseholderQR<Eigen::MatrixXd>(along).householderQ() * Eigen::MatrixXd::Identity(k, k);
+  const Eigen::MatrixXd across = leading_q(along, k);
   out.rightCols(k - 1) = top * sd.cwiseInverse().asDiagonal() * across.rightCols(k - 1);
   return out;
 }
@@ -282,7 +282,7 @@ void growing_estimate::append_own(double variance) {
   Eigen::VectorXd with = correlation_ * std::sqrt(variance) * own_.diagonal().cwiseSqrt();
   Eigen::MatrixXd ridge = own_;
   ridge.diagonal().array() += 1e-9 * std::max(own_.trace(), 1e-12);
-  const double explained = with.dot(ridge.ldlt().solve(with));
+  const double explained = with.dot(ldlt(ridge).solve(with));
   if (explained > 0.98 * variance) with *= std::sqrt(0.98 * variance / explained);
   Eigen::MatrixXd out(k + 1, k + 1);
   out.topLeftCorner(k, k) = own_;

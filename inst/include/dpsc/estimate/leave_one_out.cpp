@@ -3,6 +3,8 @@
 
 #include "leave_one_out.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 donor_moments moments_of(const Eigen::Ref<const Eigen::MatrixXd>& rows) {
@@ -30,7 +32,7 @@ deleted_ridge::deleted_ridge(donor_moments moments, Eigen::Index T0, double pena
   const Eigen::Index T1 = periods - T0;
   const Eigen::MatrixXd pre = moments_.covariance.topLeftCorner(T0, T0);
   if (ridge_) {
-    root_.compute(pre + penalty * Eigen::MatrixXd::Identity(T0, T0));
+    root_ = llt(pre + penalty * Eigen::MatrixXd::Identity(T0, T0));
     if (root_.info() != Eigen::Success)
       throw std::domain_error("the penalty is too small for these donors");
     slopes_ = root_.solve(moments_.covariance.topRightCorner(T0, T1));

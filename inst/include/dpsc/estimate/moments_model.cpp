@@ -3,6 +3,8 @@
 
 #include "moments_model.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 double spectral_edge(double sd, Eigen::Index d) {
@@ -16,7 +18,7 @@ Eigen::VectorXd shrink_spectrum(const Eigen::VectorXd& values, double edge) {
 
 Eigen::MatrixXd positive_part(const Eigen::MatrixXd& m) {
   if (m.size() == 0) return m;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(m);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(m);
   return spectrum.eigenvectors() * spectrum.eigenvalues().cwiseMax(0.0).asDiagonal() *
          spectrum.eigenvectors().transpose();
 }
@@ -31,7 +33,7 @@ moments_model::moments_model(const gram_statistics& s)
       moment_sd(s.moment_sd) {
   const Eigen::Index d = mean.size();
   if (edge > 0.0) {
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(s.covariance);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(s.covariance);
     const Eigen::VectorXd& values = spectrum.eigenvalues();
     const Eigen::MatrixXd root = s.restore * spectrum.eigenvectors() *
                                  shrink_spectrum(values, edge).cwiseSqrt().asDiagonal();

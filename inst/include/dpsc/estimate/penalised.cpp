@@ -3,6 +3,8 @@
 
 #include "penalised.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 column_moments pooled_columns(const lm_pool& pool, const lm_units& units, double rows) {
@@ -10,8 +12,7 @@ column_moments pooled_columns(const lm_pool& pool, const lm_units& units, double
   const lm_solution full = solve_pool(pool);
   const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
   // Raw columns are root' w about their mean.
-  const Eigen::MatrixXd root =
-      (units.map.transpose() * pool.last().frame.whiten).partialPivLu().inverse();
+  const Eigen::MatrixXd root = lu_inverse(units.map.transpose() * pool.last().frame.whiten);
   const pooled_cross c(pool, full.theta);
   const double s = units.y_scale;
   const lm_estimate fit = estimate_full(pool, units, rows);
@@ -19,9 +20,8 @@ column_moments pooled_columns(const lm_pool& pool, const lm_units& units, double
   out.covariance = root.transpose() * C * root;
   out.cross = s * root.transpose() * c.value(C);
   const Eigen::VectorXd x =
-      pool.last().frame.centre +
-      pool.last().frame.whiten.transpose().partialPivLu().solve(pool.last().mean);
-  out.mean = units.map.partialPivLu().solve(x - units.shift);
+      pool.last().frame.centre + lu_solve_transposed(pool.last().frame.whiten, pool.last().mean);
+  out.mean = lu_solve(units.map, x - units.shift);
   out.response_mean = fit.coefficients[0] + out.mean.dot(fit.coefficients.tail(p));
   out.response = s * s * (full.residual + full.theta.dot(full.covariance * full.theta));
   out.doubt =

@@ -3,6 +3,8 @@
 
 #include "pooled.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 lm_pool::lm_pool(const std::vector<lm_round>& given) : rounds(given) {
@@ -14,7 +16,7 @@ lm_pool::lm_pool(const std::vector<lm_round>& given) : rounds(given) {
   covariance = Eigen::MatrixXd::Zero(p, p);
   std::vector<Eigen::MatrixXd> precisions;
   for (const lm_round& round : rounds) {
-    const Eigen::MatrixXd to = round.frame.whiten.partialPivLu().solve(last.whiten).transpose();
+    const Eigen::MatrixXd to = lu_solve_all(round.frame.whiten, last.whiten).transpose();
     const Eigen::MatrixXd M = to * to.transpose();
     const Eigen::MatrixXd precision =
         ((M.diagonal() * M.diagonal().transpose()).array() + M.array().square()).inverse() /
@@ -94,7 +96,7 @@ void shrink_covariance(const lm_pool& pool, const Eigen::MatrixXd& C, lm_solutio
                        Eigen::VectorXd& raw) {
   const Eigen::Index p = pool.p();
   const double d = static_cast<double>(p);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(C);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(C);
   raw = spectrum.eigenvalues();
   const double middle = raw.mean();
   const double spread = (raw.array() - middle).square().sum();
@@ -187,7 +189,7 @@ lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   const lm_frame& frame = last.frame;
   const Eigen::Index p = pool.p();
   lm_frame out;
-  const Eigen::VectorXd shift = frame.whiten.transpose().partialPivLu().solve(last.mean);
+  const Eigen::VectorXd shift = lu_solve_transposed(frame.whiten, last.mean);
   out.centre = frame.centre + shift;
   out.slope = frame.whiten * solution.theta;
   out.level = frame.level + frame.slope.dot(shift) + last.residual;
@@ -197,7 +199,7 @@ lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
     return out;
   }
   const double edge = spectral_edge(pool.sd * std::sqrt(2.0), p);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(pool.covariance);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(pool.covariance);
   const double least = pool.rounds.size() > 1 ? longest_lengthening : 1e-12;
   const Eigen::VectorXd values =
       (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(least);
@@ -215,17 +217,16 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
                    lm_estimate& out) {
   const Eigen::Index p = beta.size();
   // Slopes of standardised columns that amount to beta: map' b y_scale = beta.
-  const Eigen::VectorXd b = units.map.transpose().partialPivLu().solve(beta) / units.y_scale;
+  const Eigen::VectorXd b = lu_solve_transposed(units.map, beta) / units.y_scale;
   double level = 0.0, weight = 0.0;
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(p);
   for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
     if (pool.left_out(t)) continue;
     const lm_round& round = pool.rounds[t];
     const lm_frame& frame = round.frame;
-    const Eigen::VectorXd x =
-        frame.centre + frame.whiten.transpose().partialPivLu().solve(round.mean);
+    const Eigen::VectorXd x = frame.centre + lu_solve_transposed(frame.whiten, round.mean);
     const double y = frame.level + frame.slope.dot(x - frame.centre) + round.residual;
-    const double far = frame.whiten.partialPivLu().solve(b - frame.slope).squaredNorm();
+    const double far = lu_solve(frame.whiten, b - frame.slope).squaredNorm();
     const double v =
         round.sd_residual * round.sd_residual +
         (round.sd_mean * round.sd_mean + clipping_doubt * clipping_doubt / static_cast<double>(p)) *
@@ -241,7 +242,7 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
   out.coefficients[0] = units.y_centre + s * (level + b.dot(units.shift));
   out.coefficients.tail(p) = beta;
   // Mean of the raw columns.
-  const Eigen::VectorXd mean = units.map.partialPivLu().solve(centre - units.shift);
+  const Eigen::VectorXd mean = lu_solve(units.map, centre - units.shift);
   const auto join = [&](const Eigen::MatrixXd& V, double own) {
     Eigen::MatrixXd joined(p + 1, p + 1);
     joined.bottomRightCorner(p, p) = V;
@@ -288,8 +289,8 @@ lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double row
 }
 
 Eigen::MatrixXd floored_covariance(const lm_pool& pool, const Eigen::VectorXd& theta) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
-      pooled_cross(pool, theta).covariance);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(pooled_cross(pool, theta).covariance);
   return spectrum.eigenvectors() * spectrum.eigenvalues().cwiseMax(pool.floor()).asDiagonal() *
          spectrum.eigenvectors().transpose();
 }
@@ -300,8 +301,7 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   const Eigen::Index p = pool.p(), q = static_cast<Eigen::Index>(kept.size());
   const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
   // Raw columns are root' w about their mean.
-  const Eigen::MatrixXd root =
-      (units.map.transpose() * pool.last().frame.whiten).partialPivLu().inverse();
+  const Eigen::MatrixXd root = lu_inverse(units.map.transpose() * pool.last().frame.whiten);
   Eigen::MatrixXd part(p, q);
   for (Eigen::Index k = 0; k < q; ++k) part.col(k) = root.col(kept[static_cast<std::size_t>(k)]);
   const double s = units.y_scale;
@@ -310,7 +310,7 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   Eigen::VectorXd theta = Eigen::VectorXd::Zero(p), slope = Eigen::VectorXd::Zero(q);
   const Eigen::MatrixXd inverse =
       q > 0 ? Eigen::MatrixXd(
-                  (part.transpose() * C * part).ldlt().solve(Eigen::MatrixXd::Identity(q, q)))
+                  ldlt(part.transpose() * C * part).solve(Eigen::MatrixXd::Identity(q, q)))
             : Eigen::MatrixXd(0, 0);
   double variance = 0.0;
   for (int step = 0; step < 3; ++step) {

@@ -3,12 +3,15 @@
 
 #include "predict_columns.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 column_prediction predict_columns(const moments_model& model, double penalty,
                                   const Eigen::MatrixXd& shape) {
   const Eigen::Index p = model.pre();
-  const Eigen::LLT<Eigen::MatrixXd> root(model.covariance.topLeftCorner(p, p) + penalty * shape);
+  const Eigen::LLT<Eigen::MatrixXd> root =
+      llt(model.covariance.topLeftCorner(p, p) + penalty * shape);
   if (root.info() != Eigen::Success)
     throw std::runtime_error("the penalised moments are singular: use a larger penalty");
   return {root.matrixLLT().diagonal().array().abs().log().sum(),
@@ -52,7 +55,8 @@ std::vector<weighted_penalty> evidence_penalties(double edge) {
 validated_penalties validate_penalties(const Eigen::MatrixXd& covariance, Eigen::Index p,
                                        double n) {
   const Eigen::Index T1 = covariance.cols() - p;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(covariance.topLeftCorner(p, p));
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(covariance.topLeftCorner(p, p));
   const Eigen::ArrayXd l = spectrum.eigenvalues().array().max(0.0);
   Eigen::ArrayXd cross = Eigen::ArrayXd::Zero(p);
   if (T1 > 0)

@@ -3,11 +3,13 @@
 
 #include "sandwich.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 shrunk_meat::shrunk_meat(const lm_scores& scores, const Eigen::MatrixXd& likely) {
   const Eigen::Index d = likely.rows();
-  const Eigen::LLT<Eigen::MatrixXd> root(likely);
+  const Eigen::LLT<Eigen::MatrixXd> root = llt(likely);
   const auto inner = [&root](const Eigen::MatrixXd& m) {
     const Eigen::MatrixXd half = root.matrixL().solve(m);
     return Eigen::MatrixXd(root.matrixL().solve(half.transpose()));
@@ -26,7 +28,7 @@ shrunk_meat::shrunk_meat(const lm_scores& scores, const Eigen::MatrixXd& likely)
   const double spread = off.squaredNorm();
   kept = spread > 0.0 ? std::max(0.0, 1.0 - noise / spread) : 1.0;
   own = level * Eigen::MatrixXd::Identity(d, d) + kept * off;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(own);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(own);
   const double least = level * std::min(0.5, std::max(0.05, kept * std::sqrt(noise) / level / D));
   own = spectrum.eigenvectors() * spectrum.eigenvalues().cwiseMax(least).asDiagonal() *
         spectrum.eigenvectors().transpose();
@@ -39,7 +41,7 @@ void apply_scores(const lm_pool& pool, const lm_units& units, const lm_scores& s
   const lm_solution s = solve_pool(pool);
   // The last frame's covariance in that of the scores, where rows have their mean at 0.
   const Eigen::MatrixXd to =
-      pool.last().frame.whiten.partialPivLu().solve(scores.frame.whiten).transpose();
+      lu_solve_all(pool.last().frame.whiten, scores.frame.whiten).transpose();
   const Eigen::MatrixXd C = to * s.covariance * to.transpose();
   const double weight = std::max(pool.last().weight, least_weight);
   Eigen::MatrixXd likely = Eigen::MatrixXd::Zero(p + 1, p + 1);
@@ -47,12 +49,12 @@ void apply_scores(const lm_pool& pool, const lm_units& units, const lm_scores& s
   likely(p, p) = 1.0;
   const shrunk_meat meat(scores, likely);
   Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  bread.topLeftCorner(p, p) = C.ldlt().solve(Eigen::MatrixXd::Identity(p, p));
+  bread.topLeftCorner(p, p) = ldlt(C).solve(Eigen::MatrixXd::Identity(p, p));
   bread(p, p) = 1.0;
   // From (slopes of w, fit at the centre) to (intercept, slopes) in the formula's units.
   Eigen::MatrixXd back = Eigen::MatrixXd::Zero(p + 1, p + 1);
   back.bottomLeftCorner(p, p) = units.y_scale * units.map.transpose() * scores.frame.whiten;
-  const Eigen::VectorXd mean = units.map.partialPivLu().solve(scores.frame.centre - units.shift);
+  const Eigen::VectorXd mean = lu_solve(units.map, scores.frame.centre - units.shift);
   back.row(0).head(p) = -mean.transpose() * back.bottomLeftCorner(p, p);
   back(0, p) = units.y_scale;
   const Eigen::MatrixXd half = back * bread;

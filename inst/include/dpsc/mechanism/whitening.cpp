@@ -3,6 +3,8 @@
 
 #include "whitening.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 std::vector<double> limit_grid(double low, double high, double octaves) {
@@ -115,14 +117,14 @@ lm_frame whiten(const lm_frame& frame, const whitening_round& round) {
     }
     edge = std::max(edge, 2.0 * std::sqrt(row));
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(Q);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(Q);
   const double floor = std::min(1.0, std::max(0.003, edge / 3.0));
   const Eigen::ArrayXd values = spectrum.eigenvalues().array().unaryExpr([&](double l) {
     const double far = std::sqrt(std::max((l - 1.0) * (l - 1.0) - edge * edge, 0.0));
     return std::max(floor, l < 1.0 ? 1.0 - far : 1.0 + far);
   });
   lm_frame out = frame;
-  out.centre = frame.centre + frame.whiten.transpose().partialPivLu().solve(round.mean);
+  out.centre = frame.centre + lu_solve_transposed(frame.whiten, round.mean);
   out.whiten = frame.whiten * v.sqrt().inverse().matrix().asDiagonal() * spectrum.eigenvectors() *
                values.sqrt().inverse().matrix().asDiagonal();
   return out;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../estimate/glm_errors.hpp"
+#include "../linalg.hpp"
 #include "../solver/glm_linear.hpp"
 #include "../solver/glm_prox.hpp"
 #include "glm_plan.hpp"
@@ -56,7 +57,7 @@ inline glm_units units_of(const glm_facts& facts, const lm_location& location,
 inline slope_units standardise_slopes(const glm_units& units, Eigen::VectorXd& sd) {
   const Eigen::Index p = units.map.rows() - 1;
   const Eigen::MatrixXd S = units.map.bottomRightCorner(p, p);
-  const Eigen::MatrixXd inverse = S.partialPivLu().inverse();
+  const Eigen::MatrixXd inverse = lu_inverse(S);
   sd = inverse.colwise().norm().transpose();
   return {sd.asDiagonal() * S, inverse * sd.cwiseInverse().asDiagonal()};
 }

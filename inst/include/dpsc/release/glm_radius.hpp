@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "../estimate/glm_errors.hpp"
+#include "../linalg.hpp"
 #include "glm_plan.hpp"
 
 namespace dpsc {
@@ -18,8 +19,8 @@ namespace dpsc {
 inline rare_columns rare_columns_of(const lm_design& design, const lm_location& location,
                                     const lm_frame& frame) {
   const Eigen::Index p = design.p();
-  rare_columns out{frame.centre, frame.whiten.transpose().partialPivLu().inverse(),
-                   Eigen::VectorXd::Zero(p), Eigen::VectorXd::Zero(p), Eigen::VectorXd::Zero(p)};
+  rare_columns out{frame.centre, lu_inverse_transposed(frame.whiten), Eigen::VectorXd::Zero(p),
+                   Eigen::VectorXd::Zero(p), Eigen::VectorXd::Zero(p)};
   if (frame.whiten.isIdentity(0.0)) return out;  // no moments were released
   const Eigen::VectorXd variance = out.back.rowwise().squaredNorm();
   for (Eigen::Index k = 0; k < p; ++k) {

@@ -3,6 +3,8 @@
 
 #include "gram_release.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 double gram_signal(const panel_facts& facts, const total_budget& budget) {
@@ -71,8 +73,8 @@ gram_plan plan_gram(const panel_facts& facts) {
 whitening::whitening(const noisy_moments& first, double radius) {
   const Eigen::Index d = first.mean.size();
   const double edge = spectral_edge(first.second_sd, d);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(
-      first.second - first.mean * first.mean.transpose());
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(first.second - first.mean * first.mean.transpose());
   const Eigen::VectorXd shrunk = shrink_spectrum(spectrum.eigenvalues(), edge);
   const Eigen::VectorXd values = (shrunk.array() + edge).min(radius * radius);
   const Eigen::VectorXd scale = (values / values.maxCoeff()).cwiseSqrt();
@@ -89,7 +91,7 @@ bool is_far(const gram_statistics& s, const gram_features& f, const whitening& f
   const Eigen::MatrixXd root =
       s.restore.topRows(p) * (frame.spread / std::sqrt(static_cast<double>(s.mean.size())));
   const Eigen::VectorXd u = f.origin.head(p) - s.mean.head(p);
-  const Eigen::LDLT<Eigen::MatrixXd> known(root * root.transpose());
+  const Eigen::LDLT<Eigen::MatrixXd> known = ldlt(root * root.transpose());
   // The mean of people drawn from the donors is nearer than one of them.
   return u.dot(known.solve(u)) >
          (group ? gram_constants::far_group : far_target) * static_cast<double>(p);

@@ -3,6 +3,8 @@
 
 #include "lm_raw.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
@@ -23,7 +25,7 @@ lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& cov
   lm_estimate out;
   out.rows = rows;
   Eigen::MatrixXd inverse(q, q);
-  if (q > 0) inverse = Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(S).pseudoInverse();
+  if (q > 0) inverse = pseudo_inverse(S);
   const Eigen::VectorXd slope = inverse * c;
   const double left = std::max(0.0, covariance(p, p) - slope.dot(c));
   const double df = std::max(1.0, rows - static_cast<double>(q) - 1.0);
@@ -92,8 +94,7 @@ Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
                                  sd.cwiseInverse().asDiagonal();
   Eigen::MatrixXd bread = Eigen::MatrixXd::Zero(p + 1, p + 1);
   bread(0, 0) = 1.0;
-  bread.bottomRightCorner(p, p) =
-      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(scaled).pseudoInverse();
+  bread.bottomRightCorner(p, p) = pseudo_inverse(scaled);
   // From (fit at the mean, scaled slopes) to (intercept, slopes).
   Eigen::MatrixXd back = Eigen::MatrixXd::Zero(p + 1, p + 1);
   back(0, 0) = 1.0;

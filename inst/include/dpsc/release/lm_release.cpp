@@ -3,6 +3,8 @@
 
 #include "lm_release.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 void lm_shares::check() const {
@@ -116,7 +118,7 @@ double columns_within(const lm_design& design, Eigen::Index k) {
 double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
                  const lm_round& last) {
   const double p = static_cast<double>(design.p());
-  const Eigen::MatrixXd back = last.frame.whiten.transpose().partialPivLu().inverse();
+  const Eigen::MatrixXd back = lu_inverse_transposed(last.frame.whiten);
   const Eigen::VectorXd mean = last.frame.centre + back * last.mean;
   const Eigen::VectorXd variance = (back * last.covariance * back.transpose()).diagonal();
   double square = plan.radius * plan.radius;

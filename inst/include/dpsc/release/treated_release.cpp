@@ -3,6 +3,8 @@
 
 #include "treated_release.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 double treated_plan::cut(double m) const {
@@ -51,7 +53,7 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
   Eigen::MatrixXd inner = model.covariance.topLeftCorner(pre, pre);
   inner += 0.4 * model.edge * model.restore_A.transpose() * model.restore_A;
   inner.diagonal().array() += 1e-12 * std::max(inner.trace(), 1e-12);
-  const Eigen::LLT<Eigen::MatrixXd> root(inner);
+  const Eigen::LLT<Eigen::MatrixXd> root = llt(inner);
   if (root.info() != Eigen::Success) throw std::runtime_error("the released moments are singular");
   const Eigen::MatrixXd slopes = root.solve(model.covariance.topRightCorner(pre, T1));
   const Eigen::MatrixXd g = model.restore_B - model.restore_A * slopes;
@@ -80,7 +82,7 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
   loadings.topLeftCorner(T0, pre) = by_past * basis * whiten;
   const Eigen::MatrixXd raise = lower / by_past;  // v to features less their mean
   const Eigen::MatrixXd up =
-      basis * (basis.transpose() * basis).ldlt().solve(Eigen::MatrixXd::Identity(pre, pre));
+      basis * ldlt(basis.transpose() * basis).solve(Eigen::MatrixXd::Identity(pre, pre));
   path.topLeftCorner(T0, pre) = up * raise;
   path.bottomLeftCorner(T1, pre) = slopes.transpose() * raise / s.weight;
   if (level == 1) {

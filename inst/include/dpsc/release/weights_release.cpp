@@ -3,6 +3,8 @@
 
 #include "weights_release.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 Eigen::MatrixXd scaled_rows(const table_view& table, const row_scale& scale, bool clip) {
@@ -31,7 +33,7 @@ Eigen::VectorXd ridge_weights(const Eigen::Ref<const Eigen::MatrixXd>& x, const 
                               double lambda) {
   Eigen::MatrixXd moment = x.transpose() * x;
   moment.diagonal().array() += lambda / 2.0;
-  return x * moment.llt().solve(y);
+  return x * llt(moment).solve(y);
 }
 
 weights_objective::weights_objective(const Eigen::Ref<const Eigen::MatrixXd>& x,
@@ -51,7 +53,7 @@ Eigen::VectorXd weights_objective::minimiser(const Eigen::VectorXd& term) const 
   // after a number of iterations known beforehand. "Zeros on failure" would show a private event.
   if (plan_.solver == weights_plan::way::bounded)
     return capped_l1_qp(x_, linear, plan_.penalty, plan_.cap).solve(plan_.tolerance, host_).point;
-  return (linear - x_ * moment_.llt().solve(x_.transpose() * linear)) / plan_.penalty;
+  return (linear - x_ * llt(moment_).solve(x_.transpose() * linear)) / plan_.penalty;
 }
 
 Eigen::VectorXd weights_objective::gradient(const Eigen::VectorXd& f) const {
@@ -60,7 +62,7 @@ Eigen::VectorXd weights_objective::gradient(const Eigen::VectorXd& f) const {
 
 double weights_objective::log_curvature() const {
   // log det (I + 2 X'X / mu).
-  const Eigen::MatrixXd root = (moment_ * (2.0 / plan_.penalty)).llt().matrixL();
+  const Eigen::MatrixXd root = llt(moment_ * (2.0 / plan_.penalty)).matrixL();
   return 2.0 * root.diagonal().array().log().sum();
 }
 

@@ -3,6 +3,8 @@
 
 #include "capped_l1_qp.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 capped_l1_ball::capped_l1_ball(double cap) : cap_(cap) {
@@ -53,9 +55,7 @@ capped_l1_qp::capped_l1_qp(const Eigen::Ref<const Eigen::MatrixXd>& x,
   if (!x.allFinite() || !linear.allFinite())
     throw std::domain_error("X and the linear term must be finite");
   const Eigen::MatrixXd gram = x.transpose() * x;
-  const double top = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(gram, Eigen::EigenvaluesOnly)
-                         .eigenvalues()
-                         .maxCoeff();
+  const double top = eigh(gram, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
   // The eigenvalue is right to about T0 u times itself; the margin makes L a bound on ||H||.
   largest_ = mu + 2.0 * std::max(top, 0.0) * (1.0 + 1e-8);
   spread_ = gram.trace();
@@ -192,7 +192,7 @@ Eigen::MatrixXd capped_l1_qp::solve_regularised(const Eigen::MatrixXd& x,
   Eigen::MatrixXd gram =
       small ? Eigen::MatrixXd(x * x.transpose()) : Eigen::MatrixXd(x.transpose() * x);
   gram.diagonal().array() += mu_ / 2.0;
-  const Eigen::LLT<Eigen::MatrixXd> root(gram);
+  const Eigen::LLT<Eigen::MatrixXd> root = llt(gram);
   auto apply = [&](const Eigen::MatrixXd& r) -> Eigen::MatrixXd {
     if (small) return root.solve(r) / 2.0;
     return (r - x * root.solve(x.transpose() * r)) / mu_;

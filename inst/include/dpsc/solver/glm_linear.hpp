@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../linalg.hpp"
 #include "glm_newton.hpp"
 
 namespace dpsc {
@@ -112,7 +113,7 @@ inline Eigen::VectorXd minimise_pieces(const linear_springs& springs, const Eige
     Eigen::MatrixXd bent = H;
     springs.add(v, gradient, &bent);
     if (gradient.norm() <= tolerance) break;
-    const Eigen::LLT<Eigen::MatrixXd> factor(bent);
+    const Eigen::LLT<Eigen::MatrixXd> factor = llt(bent);
     if (factor.info() != Eigen::Success) break;
     const Eigen::VectorXd p = -factor.solve(gradient);
     // The derivative along p rises piece by piece: value `rise` and slope `bend` at zero, and where

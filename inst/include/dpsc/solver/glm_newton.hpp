@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "../linalg.hpp"
 #include "../mechanism/glm_family.hpp"
 #include "../mechanism/moments.hpp"
 #include "../rows/glm_rows.hpp"
@@ -190,7 +191,7 @@ inline glm_solution minimise_glm(const glm_problem& problem, double tolerance, c
       if (exact.norm() <= tolerance) return {theta, exact.norm(), step};
       gradient = exact;
     }
-    const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> factor(hessian);
+    const Eigen::LLT<Eigen::MatrixXd> factor = llt(hessian);
     if (factor.info() != Eigen::Success) throw solver_failed();
     const Eigen::VectorXd direction = -factor.solve(gradient);
     double size = 1.0;

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "../linalg.hpp"
 #include "glm_newton.hpp"
 
 namespace dpsc {
@@ -90,8 +91,7 @@ class penalised_quadratic {
         in_group_[slope(group, i)] = 1;
         for (Eigen::Index k = 0; k < m; ++k) own(i, k) = Q(slope(group, i), slope(group, k));
       }
-      steep_.push_back(
-          Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(own).eigenvalues().maxCoeff());
+      steep_.push_back(eigh(own).eigenvalues().maxCoeff());
     }
   }
 
@@ -211,7 +211,7 @@ class penalised_quadratic {
       for (Eigen::Index b = 0; b < m; ++b)
         own(a, b) = curve(free[static_cast<std::size_t>(a)], free[static_cast<std::size_t>(b)]);
     }
-    const Eigen::VectorXd found = Eigen::LDLT<Eigen::MatrixXd>(own).solve(right);
+    const Eigen::VectorXd found = ldlt(own).solve(right);
     if (!found.allFinite()) return false;
     Eigen::VectorXd step = Eigen::VectorXd::Zero(at_.size());
     for (Eigen::Index a = 0; a < m; ++a) step[free[static_cast<std::size_t>(a)]] = found[a];

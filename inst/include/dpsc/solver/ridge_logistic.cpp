@@ -3,6 +3,8 @@
 
 #include "ridge_logistic.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 void ridge_logistic::records(const Eigen::VectorXd& theta, Eigen::VectorXd& slope,
@@ -34,7 +36,7 @@ Eigen::VectorXd ridge_logistic::minimise(Eigen::VectorXd theta, double tolerance
   Eigen::VectorXd g = gradient(theta, &hessian);
   for (int step = 0; step < 300; ++step) {
     if (g.norm() <= tolerance) return theta;
-    const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
+    const Eigen::LLT<Eigen::MatrixXd> factor = llt(hessian);
     if (factor.info() != Eigen::Success) throw solver_failed();
     const Eigen::VectorXd direction = -factor.solve(g);
     double size = 1.0;

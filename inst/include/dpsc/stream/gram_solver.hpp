@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 /// Share of the coefficients that predicts, so that it does not lose to predicting zero: 0 where
@@ -51,7 +53,7 @@ struct gram_solution {
 inline gram_solution solve_moments(const Eigen::MatrixXd& all, double sd, double least,
                                    double damping, double ball) {
   const Eigen::Index p = all.rows() - 1;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(all.topLeftCorner(p, p));
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen = eigh(all.topLeftCorner(p, p));
   const Eigen::ArrayXd values = eigen.eigenvalues().array().max(0.0);
   const Eigen::VectorXd h = eigen.eigenvectors().transpose() * all.col(p).head(p);
   const double ridge = std::max(damping * sd * std::sqrt(static_cast<double>(p)), least);

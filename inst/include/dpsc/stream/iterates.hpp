@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../linalg.hpp"
 #include "gaussian.hpp"
 
 namespace dpsc {
@@ -210,7 +211,7 @@ class perturbed_iterates {
   }
 
   void leader(double t, Eigen::VectorXd& next) const {
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(gram_);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen = eigh(gram_);
     const Eigen::VectorXd h = eigen.eigenvectors().transpose() * cross_;
     const Eigen::ArrayXd values = eigen.eigenvalues().array().max(0.0) + f_.psi * t;
     const auto solve = [&](double more) { return Eigen::VectorXd(h.array() / (values + more)); };

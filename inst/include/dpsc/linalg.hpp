@@ -1,0 +1,39 @@
+// Decompositions of whole matrices as plain functions: Eigen's templates for them are compiled
+// once, and not in every unit that needs an eigenvalue.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
+
+namespace dpsc {
+
+/// `options`: Eigen::EigenvaluesOnly where vectors are not needed.
+Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigh(const Eigen::MatrixXd& symmetric,
+                                                    int options = Eigen::ComputeEigenvectors);
+
+Eigen::LLT<Eigen::MatrixXd> llt(const Eigen::MatrixXd& positive);
+
+Eigen::LDLT<Eigen::MatrixXd> ldlt(const Eigen::MatrixXd& symmetric);
+
+/// Of a square matrix that is no more than invertible: of one right side, and of several.
+Eigen::VectorXd lu_solve(const Eigen::MatrixXd& square, const Eigen::VectorXd& right);
+Eigen::MatrixXd lu_solve_all(const Eigen::MatrixXd& square, const Eigen::MatrixXd& right);
+Eigen::MatrixXd lu_inverse(const Eigen::MatrixXd& square);
+/// The same of its transpose.
+Eigen::VectorXd lu_solve_transposed(const Eigen::MatrixXd& square, const Eigen::VectorXd& right);
+Eigen::MatrixXd lu_inverse_transposed(const Eigen::MatrixXd& square);
+
+/// Orthonormal columns of Householder's QR: all of them, and the first `count`.
+Eigen::MatrixXd whole_q(const Eigen::MatrixXd& columns);
+Eigen::MatrixXd leading_q(const Eigen::MatrixXd& columns, Eigen::Index count);
+
+Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& m);
+
+}  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "linalg.cpp"
+#endif
