@@ -51,7 +51,8 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
 #' @noRd
 roster_column <- function(x) {
   if (cell_kind(x) == "factor") return(as.character(attr(x, "levels"))[factor_codes(x)])
-  if (!is.null(attr(x, "dim")) || !(is.character(x) || is.logical(x) || is_plain_number(x))) return(NULL)
+  plain_type <- is.character(x) || is.logical(x) || is_plain_number(x)
+  if (!is.null(attr(x, "dim")) || !plain_type) return(NULL)
   plain <- without_attributes(x)
   attributes(plain) <- known_attributes(x)
   plain

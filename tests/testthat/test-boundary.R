@@ -13,7 +13,8 @@ public <- c(
   "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp", "iterates_open_cpp", "iterates_plan_cpp",
   "laplace_gram_sensitivity_cpp", "laplace_outer_sensitivity_cpp", "log_cdp_delta_cpp",
   "log_gaussian_delta_cpp", "log_normal_cdf_cpp", "private_choice_cpp", "project_capped_l1_cpp",
-  "select_choose_cpp", "select_moments_cpp", "select_passes_cpp", "simulate_gram_cpp",
+  "select_cells_cpp", "select_choose_cpp", "select_moments_cpp", "select_passes_cpp",
+  "simulate_gram_cpp",
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
@@ -32,7 +33,7 @@ public <- c(
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
   "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "growing_release_cpp",
-  "lm_release_cpp", "select_pick_cpp",
+  "lm_release_cpp", "select_locate_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
 )

@@ -183,7 +183,8 @@ test_that("what is wrong with covariates is said once and spends nothing", {
   # A public target's factor must not vary; of a donor nothing is said.
   treated <- p$data$unit == "u0031"
   varying <- replace(p$data, "g", list(replace(p$data$g, which(treated)[1], "zzz")))
-  expect_error(covariate_fit(p, data = varying, epsilon = 1), "varies within",
+  expect_error(covariate_fit(p, data = varying, epsilon = 1), class = "dpsc_error_protect")
+  expect_error(covariate_fit(p, data = varying, epsilon = 1, protect = "donors"), "varies within",
     class = "dpsc_error_covariate"
   )
   varying <- replace(p$data, "g", list(replace(p$data$g, which(!treated)[1], "zzz")))

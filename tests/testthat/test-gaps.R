@@ -138,7 +138,9 @@ test_that("what must be declared is asked for, and nothing is spent", {
   # Two dates, one of them too early.
   two <- dp_roster(units, c(rep(NA, 59), 2002, 2006), 2001:2007)
   fails(na = "interpolate", roster = two, protect = "donors", class = "dpsc_error_panel")
-  fails(na = "interpolate", roster = dp_roster(units, c(rep(NA, 60), 2002), 2001:2007))
+  early <- dp_roster(units, c(rep(NA, 60), 2002), 2001:2007)
+  fails(na = "interpolate", roster = early, class = "dpsc_error_protect")
+  fails(na = "interpolate", roster = early, protect = "donors")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(dp_roster(c(1, 1), c(NA, 3), 1:4), class = "dpsc_error_roster")
   expect_error(dp_roster(1:2, c(NA, 9), 1:4), class = "dpsc_error_roster")

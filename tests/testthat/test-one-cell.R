@@ -135,7 +135,7 @@ test_that("a string that no encoding reads is a missing one, not an error", {
   bounds <- list(y = c(0, 1), g = c("a", "b"))
   uses <- list(
     lm = function(rows) dp_lm(y ~ g, rows, epsilon = 1, bounds = bounds),
-    equal = function(rows) dp_lm(y ~ g, rows, epsilon = 1, bounds = bounds, subset = g != "b"),
+    equal = function(rows) dp_lm(y ~ g, rows, epsilon = 1, bounds = bounds, subset = g != "c"),
     number = function(rows) {
       dp_lm(y ~ on, rows,
         epsilon = 1, bounds = list(y = c(0, 1), on = c(FALSE, TRUE)),
