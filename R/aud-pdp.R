@@ -144,7 +144,7 @@ new_pdp <- function(release, losses, delta, unit = NULL) {
 #' @noRd
 pdp_people <- function(release, donors, target, T0, data, index) {
   if (inherits(donors, "formula") && !inherits(data, "dp_source")) {
-    panel <- panel_from_formula(donors, data, index, hide = TRUE)
+    panel <- panel_from_formula(donors, panel_people(data, index), plain_request(hide = TRUE))
     donors <- panel$donors
     target <- panel$target
     T0 <- panel$adopted
@@ -189,7 +189,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
     ), "argument")
   }
   if (inherits(donors, "formula")) {
-    panel <- panel_from_formula(donors, data, index)
+    panel <- panel_from_formula(donors, panel_people(data, index), plain_request())
     T0 <- panel$T0
     target <- panel$target
     donors <- panel$donors

@@ -15,15 +15,16 @@ is_classical <- function(estimator) {
 #' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times:
 #'   PRIVATE) and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.
 #' @noRd
-fit_classical_panel <- function(panel, epsilon, estimator, ledger, control) {
-  if (missing(epsilon) || !is_number(epsilon) || is.finite(epsilon)) {
+fit_classical_panel <- function(panel, request) {
+  estimator <- request$estimator
+  if (request$private) {
     abort(c(
       "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
       x = "It fits the donors' rows as they are, and no noise hides any of them.",
       i = "The private estimators are {.val ridge} and {.val did}."
     ), "argument")
   }
-  check_nothing_to_charge(check_ledger(ledger))
+  check_nothing_to_charge(check_ledger(request$ledger))
   if (inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort("The classical estimators need the donors as one matrix.", "argument")
   }
@@ -33,7 +34,7 @@ fit_classical_panel <- function(panel, epsilon, estimator, ledger, control) {
   donors <- panel$donors
   storage.mode(donors) <- "double"
   rownames(donors) <- panel$donor_names %||% seq_len(nrow(donors))
-  settings <- classical_settings(control$settings, estimator, panel)
+  settings <- classical_settings(request$control$settings, estimator, panel)
   fit <- fit_classical(donors, target, panel$T0, estimator, settings)
   T1 <- panel$T1
   unknown <- matrix(NA_real_, T1, T1)

@@ -2,33 +2,27 @@
 # the release only, or by the classical estimators.
 
 #' From a checked panel to a fit
+#' @param request (`list`)\cr from [panel_request()].
 #' @noRd
-fit_panel <- function(panel, epsilon, delta, bounds, method, calibration, estimator, size,
-                      ledger, control, protect = NULL, monitor = NULL) {
-  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds)
-  # The release is for the group's mean.
-  panel$size <- panel$size %||% check_size(size, nrow(panel$target))
-  if (is_classical(estimator)) {
-    check_can_grow(list(monitor = monitor, private = FALSE))
-    return(fit_raw_panel(panel, epsilon, estimator, ledger, control))
+fit_panel <- function(panel, request) {
+  panel <- guard_panel(panel, request)
+  if (request$classical) {
+    check_can_grow(list(monitor = request$monitor, private = FALSE))
+    return(fit_raw_panel(panel, request))
   }
-  method <- check_choice(method, names(mechanisms()))
-  estimator <- check_estimator(estimator, method)
-  release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, estimator,
-    panel$size, refuse = TRUE, monitor = monitor
-  )
-  fit <- fit_released(release, panel, estimator)
+  method <- check_choice(request$method, names(mechanisms()), "method")
+  request$estimator <- check_estimator(request$estimator, method)
+  fit <- fit_released(release_panel(panel, request, refuse = TRUE), panel, request$estimator)
   warn_doubts(fit_doubts(fit))
   fit
 }
 
 #' A classical estimator on a panel of one date or several. NOT PRIVATE.
 #' @noRd
-fit_raw_panel <- function(panel, epsilon, estimator, ledger, control) {
+fit_raw_panel <- function(panel, request) {
   size <- panel$size
   panel$size <- NULL
-  one <- function(panel) fit_classical_panel(panel, epsilon, estimator, ledger, control)
+  one <- function(panel) fit_classical_panel(panel, request)
   if (is.null(panel$adopted)) one(panel) else classical_cohorts(panel, size, one)
 }
 

@@ -270,38 +270,39 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              na = c("error", "interpolate"), roster = NULL, monitor = NULL,
                              ...) paying_door("dp_synth", {
   check_no_dots(...)
-  control <- check_control(control)
-  private <- is_private(epsilon)
-  classical <- is_classical(estimator)
-  several <- split_outcomes(x, bounds, private)
-  panels <- several %||% list(list(formula = x, bounds = bounds))
-  # No function of a loop's own: what is missing must be seen to be.
-  for (k in seq_along(panels)) {
-    panels[[k]] <- formula_panel(
-      panels[[k]]$formula, data, index, na, roster, panels[[k]]$bounds, private,
-      estimator = if (classical) estimator, own = panels[[k]]$own,
-      keep_names = control$donor_names || classical, hide = hides_treated(protect, private),
-      quiet = hides_names(protect, private, size),
-      ask = ask_protect(protect, private, method, size)
-    )
-  }
-  fit <- if (is.null(several)) {
-    fit_panel(
-      panels[[1L]]$panel, epsilon, delta, panels[[1L]]$bounds, method, calibration, estimator, size,
-      ledger, control, protect, monitor
-    )
-  } else {
-    check_can_grow(list(monitor = monitor, outcomes = length(several)))
-    fit_outcomes(
-      panels, epsilon, delta, method, calibration, estimator, size, ledger, control, protect
-    )
-  }
-  fit$formula <- shown_formula(x)
-  # Names of columns, which are public: new periods are read by them. A table holds its own.
-  if (!is.null(monitor) && !missing(index)) fit$index <- unname(as.character(index))
-  if (!is.null(monitor)) fit$limits <- panels[[1L]]$limits
-  fit
+  request <- panel_request(
+    epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
+    calibration = calibration, estimator = estimator, classical = is_classical(estimator),
+    size = size, ledger = ledger, control = check_control(control), protect = protect,
+    monitor = monitor
+  )
+  fit_formula(x, panel_people(data, index, na, roster), request)
 })
+
+#' The fit of a formula and long data: of one outcome or of several
+#' @param people (`list`)\cr from [panel_people()].
+#' @noRd
+fit_formula <- function(formula, people, request) {
+  several <- split_outcomes(formula, request$bounds, request$private)
+  if (is.null(several)) {
+    panel <- formula_panel(formula, people, request)
+    fit <- fit_panel(panel, request)
+  } else {
+    panels <- lapply(several, function(one) {
+      request$bounds <- one$bounds
+      formula_panel(one$formula, people, request, one$own)
+    })
+    check_can_grow(list(monitor = request$monitor, outcomes = length(several)))
+    fit <- fit_outcomes(panels, request)
+  }
+  fit$formula <- shown_formula(formula)
+  # By these names of columns, which are public, new periods are read. A table holds its own.
+  if (!is.null(request$monitor)) {
+    if (!is.null(people$index)) fit$index <- unname(as.character(people$index))
+    fit$limits <- panel$limits
+  }
+  fit
+}
 
 #' The formula, if it holds names and plain numbers only: a longer one could be somebody's value
 #' @noRd
@@ -322,40 +323,22 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
                             protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
   check_no_dots(...)
-  control <- check_control(control)
-  private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size)
-  hide <- hides_names(protect, private, size)
-  panel <- panel_from_matrix(x, target, T0, times, hide = hide)
-  if (control$donor_names || is_classical(estimator)) panel$donor_names <- rownames(x)
-  fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control,
-    protect, monitor
+  request <- panel_request(
+    epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
+    calibration = calibration, estimator = estimator, classical = is_classical(estimator),
+    size = size, ledger = ledger, control = check_control(control), protect = protect,
+    monitor = monitor
   )
+  fit_panel(donors_panel(x, target, T0, times, request), request)
 })
 
 #' @rdname dp_synth
 #' @export
-dp_synth.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
-                               method = "gram", calibration = "tight", estimator = "ridge",
-                               size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                               protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
-  check_no_dots(...)
-  control <- check_control(control)
-  private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size)
-  hide <- hides_names(protect, private, size)
-  panel <- panel_reader(x)(x, target, T0, times, hide = hide)
-  panel$assumes <- assumptions_of(x)
-  fit_panel(
-    panel, epsilon, delta, bounds, method, calibration, estimator, size, ledger, control,
-    protect, monitor
-  )
-})
+dp_synth.dp_chunks <- dp_synth.matrix
 
 #' @rdname dp_synth
 #' @export
-dp_synth.dp_source <- dp_synth.dp_chunks
+dp_synth.dp_source <- dp_synth.matrix
 
 #' @rdname dp_synth
 #' @export

@@ -104,13 +104,12 @@ monitor_left <- function(object) door("monitor_left", {
 })
 
 #' A fit with the new periods that the data hold
-#' @param object,newdata,target,index,formula,times,na,roster,ledger,again see [dp_monitor].
+#' @param object,newdata,target,times,ledger,again see [dp_monitor].
+#' @param ... `index`, `formula`, `na`, `roster`, see there.
 #' @return A `dp_synth`.
 #' @noRd
-update_growing <- function(object, newdata, target = NULL, index = object$index,
-                           formula = object$formula, times = NULL,
-                           na = c("error", "interpolate"), roster = NULL, ledger = NULL,
-                           again = FALSE) {
+update_growing <- function(object, newdata, target = NULL, times = NULL, ledger = NULL,
+                           again = FALSE, ...) {
   release <- object$release
   if (!is_growing(release)) {
     abort(c(
@@ -120,8 +119,7 @@ update_growing <- function(object, newdata, target = NULL, index = object$index,
   }
   again <- check_flag(again)
   check_draws_here()
-  if (inherits(newdata, "dp_source") && !missing(index)) abort_index_given()
-  panel <- newer_panel(object, newdata, target, index, formula, times, na, roster)
+  panel <- newer_panel(object, newdata, target, times, ...)
   group <- mean_target(panel$target, release$statistics$monitor$size)
   check_newer(object, panel, group)
   covariates <- newer_covariates(release, panel)
@@ -142,21 +140,27 @@ update_growing <- function(object, newdata, target = NULL, index = object$index,
 
 #' The panel that new data make, checked as any
 #' @noRd
-newer_panel <- function(object, newdata, target, index, formula, times, na, roster) {
-  release <- object$release
-  T0 <- release$panel$T0
-  if (inherits(newdata, "dp_chunks")) {
-    return(panel_from_chunks(newdata, target, T0, times))
-  }
+newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   elsewhere <- inherits(newdata, "dp_source")
-  # A source of donors alone, or of long rows.
-  if (elsewhere && !is.null(target)) {
-    return(panel_from_donors(newdata, target, T0, times))
+  if (elsewhere && !is.null(index)) abort_index_given()
+  # Donors alone, or long rows.
+  if (elsewhere && is.null(target) && !inherits(newdata, "dp_chunks")) {
+    return(newer_long_panel(object, panel_people(newdata), ...))
   }
-  if (!elsewhere && !is.data.frame(newdata)) {
-    check_given(is.null(target), "target", "the treated unit's outcome, one value a period")
-    return(panel_from_matrix(newdata, target, T0, times))
+  if (is.data.frame(newdata)) {
+    people <- panel_people(newdata)
+    people$index <- index %||% object$index
+    return(newer_long_panel(object, people, ...))
   }
+  check_given(is.null(target), "target", "the treated unit's outcome, one value a period")
+  panel_reader(newdata)(newdata, target, object$release$panel$T0, times)
+}
+
+#' @param people (`list`)\cr `data` and, of a data frame, `index`.
+#' @noRd
+newer_long_panel <- function(object, people, formula = object$formula,
+                             na = c("error", "interpolate"), roster = NULL) {
+  elsewhere <- inherits(people$data, "dp_source")
   if (is.null(formula)) {
     abort(c(
       "{.arg formula} is required: this fit does not hold the one it was made with.",
@@ -164,29 +168,22 @@ newer_panel <- function(object, newdata, target, index, formula, times, na, rost
       i = if (elsewhere) "Of a source of donors alone give {.arg target}."
     ), "argument")
   }
-  if (is.null(index) && !elsewhere) {
+  if (is.null(people$index) && !elsewhere) {
     abort(c(
       "{.arg index} is required: this fit does not hold the names of its columns.",
       i = "Give the columns of unit and time as in {.fn dp_synth}."
     ), "argument")
   }
+  release <- object$release
   bounds <- cbind(release$bounds$lower, release$bounds$upper)
-  bounds <- if (inherits(roster, "dp_roster")) {
+  people$bounds <- if (inherits(roster, "dp_roster")) {
     longer_bounds(bounds, max(length(roster$periods), nrow(bounds)))
   }
-  na <- check_gaps(na, roster)
+  people[c("na", "roster")] <- list(check_gaps(na, roster), roster)
   parts <- split_covariates(formula)
-  parts$formula <- outcome_limits(parts$formula, object$limits, names(newdata))$formula
-  declared <- known_covariates(release$panel$covariates, parts$names)
-  if (elsewhere) {
-    return(panel_with_gaps(
-      parts$formula, newdata, na = na, roster = roster, bounds = bounds,
-      private = TRUE, covariates = declared
-    ))
-  }
-  panel_with_gaps(
-    parts$formula, newdata, index, na, roster, bounds, private = TRUE, covariates = declared
-  )
+  parts$formula <- outcome_limits(parts$formula, object$limits, names(people$data))$formula
+  people$covariates <- known_covariates(release$panel$covariates, parts$names)
+  panel_with_gaps(parts$formula, people, plain_request())
 }
 
 #' What was declared of the covariates that a release knows

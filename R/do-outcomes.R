@@ -71,48 +71,39 @@
 NULL
 
 #' Fit several outcomes under one charge
-#' @param each (`list`)\cr by outcome, from [formula_panel()].
+#' @param panels (`list`)\cr by outcome, from [formula_panel()].
+#' @param request (`list`)\cr from [panel_request()].
 #' @return A `dp_outcomes`.
 #' @noRd
-fit_outcomes <- function(each, epsilon, delta, method, calibration, estimator, size, ledger,
-                         control, protect) {
-  check_epsilon_given(missing(epsilon))
-  budget <- checked_budget(epsilon, delta, ledger, control)
-  method <- check_choice(method, names(mechanisms()))
-  if (budget$private && (!gives_moments(method) || is_classical(estimator))) {
+fit_outcomes <- function(panels, request) {
+  check_epsilon_given(is.null(request$epsilon))
+  budget <- checked_budget(request$epsilon, request$delta, request$ledger, request$control)
+  method <- check_choice(request$method, names(mechanisms()), "method")
+  if (budget$private && (!gives_moments(method) || request$classical)) {
     abort(c(
       "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}."
     ), "argument")
   }
   if (!budget$private) {
-    return(new_outcomes(lapply(each, function(one) {
-      fit_panel(one$panel, epsilon, delta, one$bounds, method, calibration, estimator, size, ledger,
-        control, protect)
-    })))
+    return(new_outcomes(lapply(panels, fit_panel, request)))
   }
-  estimator <- check_estimator(estimator, method)
-  share <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(each))
-  panels <- lapply(each, function(one) {
-    panel <- guard_panel(one$panel, protect, TRUE, method, size, one$bounds)
-    panel$size <- panel$size %||% check_size(size, nrow(panel$target))
-    panel
-  })
+  request$estimator <- check_estimator(request$estimator, method)
+  ledger <- request$ledger
   # Each outcome is a request of its own, with its share of the budget, which nobody charges.
-  requests <- Map(function(one, panel) {
-    public <- release_facts(
-      panel, share, delta, one$bounds, method, calibration, ledger, control, estimator,
-      panel$size, refuse = TRUE
-    )
+  request$epsilon <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(panels))
+  panels <- lapply(panels, guard_panel, request)
+  requests <- lapply(panels, function(panel) {
+    public <- release_facts(panel, request)
+    public$refuse <- TRUE
     new_request(panel_record(), public, panel, NULL)
-  }, each, panels)
+  })
   made <- make_release(new_request(outcomes_record(), budget, requests, ledger))
-  fits <- Map(function(release, panel) fit_released(release, panel, estimator), made$drawn,
-    panels)
+  fits <- Map(fit_released, made$drawn, panels, request$estimator)
   warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE))
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = made$plan$cost$rho,
     neighbours = neighbours_of(requests[[1L]]$public$treated), steps = made$plan$steps,
-    rng = control$rng, version = own_version()
+    rng = request$control$rng, version = own_version()
   ), made$promise))
 }
 

@@ -166,20 +166,19 @@ check_covariate_bounds <- function(x, name) {
 #' a database, to the last bit. No message depends on a protected
 #' person's values. Of public treated units, and where nothing is private, a factor that varies
 #' within a unit is an error.
-#' @param declared (`list`)\cr by name, from [split_bounds()].
+#' @param people (`list`)\cr `data`, columns by name; `covariates`, from [split_bounds()]; `na`:
+#'   with gaps what a person has counts, and the middle of the bounds where there is nothing.
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treatment (`list`)\cr from [find_treatment()].
-#' @param public (`integer`)\cr codes of the units whose data are public.
-#' @param ask (`function`)\cr called before a message about a treated unit.
-#' @param gaps (`flag`)\cr may values be missing? Then what a person has counts, and the middle of
-#'   the bounds where there is nothing.
+#' @param request (`list`)\cr `private`; `hide`: are the treated units' data private, too? `ask`
+#'   (`function`): called before a message about a treated unit.
 #' @return A list: `values` (units x columns, PRIVATE), `scaled`, the same in the mechanism's units,
 #'   `columns` (data frame: `name`, `lower`, `upper`, PUBLIC).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
-covariates_of_units <- function(data, declared, units, times, treatment, public, private, gaps,
-                                ask = function() NULL) {
-  parts <- lapply(names(declared), function(name) {
+covariates_of_units <- function(people, units, times, treatment, request) {
+  data <- people$data
+  parts <- lapply(names(people$covariates), function(name) {
     if (!name %in% names(data)) {
       abort(c(
         "Covariates must be columns of {.arg data}.", x = "There is no {.code {name}}."
@@ -189,12 +188,10 @@ covariates_of_units <- function(data, declared, units, times, treatment, public,
     kind <- cell_kind(x)
     if (!kind %in% c("number", "flag", "text", "factor")) abort_covariate_type(name, x)
     # Without privacy nothing may be declared.
-    if (is.character(declared[[name]]) ||
-          (is.null(declared[[name]]) && kind %in% c("text", "factor"))) {
-      factor_covariate(x, name, declared[[name]], units, times, public, private, gaps, ask)
-    } else {
-      numeric_covariate(x, name, declared[[name]], units, times, treatment$T0, private, gaps)
-    }
+    declared <- people$covariates[[name]]
+    is_factor <- is.character(declared) || (is.null(declared) && kind %in% c("text", "factor"))
+    make <- if (is_factor) factor_covariate else numeric_covariate
+    make(x, name, people, units, times, treatment, request)
   })
   list(
     values = do.call(cbind, lapply(parts, `[[`, "values")),
@@ -202,6 +199,10 @@ covariates_of_units <- function(data, declared, units, times, treatment, public,
     columns = do.call(rbind, lapply(parts, `[[`, "columns"))
   )
 }
+
+#' May values of these people be missing?
+#' @noRd
+has_gaps <- function(people) people$na[[1L]] == "interpolate"
 
 #' Covariates of donors and treated units apart; of donors also in the mechanism's units
 #' @param found (`list`)\cr from [covariates_of_units()].
@@ -214,11 +215,12 @@ split_units <- function(found, treated) {
 }
 
 #' @noRd
-numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps) {
+numeric_covariate <- function(x, name, people, units, times, treatment, request) {
   x <- cell_numbers(x)
+  T0 <- treatment$T0
   before <- which(times$code <= T0)
-  if (!gaps) check_covariate_finite(x[before], name)
-  if (is.null(limits)) limits <- c(-Inf, Inf)
+  if (!has_gaps(people)) check_covariate_finite(x[before], name)
+  limits <- people$covariates[[name]] %||% c(-Inf, Inf)
   columns <- data.frame(name = name, lower = limits[[1L]], upper = limits[[2L]])
   # A person's values in the order of time, whatever the order of the rows.
   values <- matrix(NA_real_, length(units$values), T0)
@@ -227,7 +229,7 @@ numeric_covariate <- function(x, name, limits, units, times, T0, private, gaps) 
   mean <- rowMeans(values, na.rm = TRUE)
   mean[!is.finite(mean)] <- if (is.finite(limits[[1L]])) mean(limits) else 0
   mean <- matrix(mean)
-  scaled <- if (private) {
+  scaled <- if (request$private) {
     values[at] <- covariate_cells(x[before], sum(limits) / 2, diff(limits) / 2)
     cells <- nearest_whole(rowSums(values, na.rm = TRUE) / rowSums(!is.na(values)))
     matrix(ifelse(is.nan(cells), 0, cells) / covariate_one)
@@ -251,7 +253,8 @@ covariate_cells <- function(x, centre, half) {
 nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 
 #' @noRd
-factor_covariate <- function(x, name, levels, units, times, public, private, gaps, ask) {
+factor_covariate <- function(x, name, people, units, times, treatment, request) {
+  levels <- people$covariates[[name]]
   check_levels_fit(levels, type_of_cells(x), name)
   if (is.numeric(levels) && !is.numeric(x)) {
     abort(c(
@@ -263,7 +266,7 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
   x <- cell_text(x)
   # An unknown level stays what it is: it is not missing.
   x[!is.na(held)] <- levels[held[!is.na(held)]]
-  if (!gaps && anyNA(x)) {
+  if (!has_gaps(people) && anyNA(x)) {
     abort(c(
       "Covariates must be known for everybody.", x = "{.code {name}} is missing for somebody.",
       i = row_by_row_advice
@@ -274,12 +277,16 @@ factor_covariate <- function(x, name, levels, units, times, public, private, gap
   if (length(levels) < 2L) {
     abort("{.code {name}} has one level only, which tells nothing.", "covariate")
   }
-  shown <- if (private) public else seq_along(units$values)
+  shown <- if (!request$private) {
+    seq_along(units$values)
+  } else if (!request$hide) {
+    treatment$units
+  }
   # A gap is no level.
   rows <- units$code %in% shown & !is.na(x)
   varies <- lengths(lapply(split(x[rows], units$code[rows]), unique)) > 1L
   if (any(varies)) {
-    ask()
+    request$ask()
     abort(c(
       "A factor must have one level for each unit.",
       x = "{.code {name}} varies within {sum(varies)} unit{?s}.",

@@ -92,28 +92,22 @@ check_gaps <- function(na, roster) {
 }
 
 #' Build a panel from long data, with gaps or without
-#' @param na (`string`)\cr from [check_gaps()].
-#' @param ... of both.
+#' @inheritParams panel_from_formula
 #' @noRd
-panel_with_gaps <- function(formula, data, index, na, roster, bounds, ...) {
-  if (na == "interpolate") {
-    check_given(missing(data), "data", "a data frame in long format")
-    return(panel_of_roster(data, formula, index, roster, bounds, ...))
+panel_with_gaps <- function(formula, people, request) {
+  people$na <- check_gaps(people$na, people$roster)
+  if (!has_gaps(people)) {
+    return(panel_from_formula(formula, people, request))
   }
-  panel_from_formula(formula, data, index, ...)
+  check_given(!"data" %in% names(people), "data", "a data frame in long format")
+  panel_of_roster(formula, people, request)
 }
 
 #' The panel of a roster, from long data here or elsewhere
-#' @param ... of [panel_from_roster()].
+#' @inheritParams panel_from_formula
 #' @noRd
-panel_of_roster <- function(data, formula, index, roster, bounds, ...) {
-  UseMethod("panel_of_roster")
-}
-
-#' @noRd
-#' @exportS3Method
-panel_of_roster.default <- function(data, formula, index, roster, bounds, ...) {
-  panel_from_roster(formula, data, index, roster, bounds, ...)
+panel_of_roster <- function(formula, people, request) {
+  UseMethod("panel_of_roster", people$data)
 }
 
 #' Build a panel with gaps from long data and a roster
@@ -121,20 +115,21 @@ panel_of_roster.default <- function(data, formula, index, roster, bounds, ...) {
 #' Nothing but the values of a unit's own row depends on which cells are there. Rows of units or
 #' periods that the roster does not know are left out; of several rows of a unit in a period the
 #' first counts; what is missing or not finite is a gap. The indicator of the formula is not read.
-#' @param bounds (`numeric(2)`, `matrix` or `NULL`)\cr of the outcome.
+#' @param people (`list`)\cr see [panel_people()]; `bounds` (`numeric(2)`, `matrix` or `NULL`) are
+#'   those of the outcome.
 #' @return As [panel_from_formula()].
 #' @noRd
-panel_from_roster <- function(formula, data, index, roster, bounds,
-                              keep_names = FALSE, private = TRUE, covariates = NULL,
-                              hide = FALSE, ask = NULL, quiet = hide) {
-  check_given(missing(data), "data", "a data frame in long format")
-  check_given(missing(index), "index", "the columns of unit and time")
+#' @exportS3Method
+panel_of_roster.default <- function(formula, people, request) {
+  data <- people$data
+  roster <- people$roster
+  check_given(!"index" %in% names(people), "index", "the columns of unit and time")
   n_rows <- check_long_data(data)
   formula <- check_panel_formula(formula)
-  index <- check_index(index, data)
-  ask <- ask_of_units(ask, roster$unit[!is.na(roster$from)])
-  treatment <- roster_treatment(roster, quiet, ask)
-  outcome <- roster_outcome(formula, data, n_rows, private)
+  index <- check_index(people$index, data)
+  request$ask <- ask_of_units(request$ask, roster$unit[!is.na(roster$from)])
+  treatment <- roster_treatment(roster, request$quiet, request$ask)
+  outcome <- roster_outcome(formula, data, n_rows, request$private)
   place <- function(column, values) match(data_column(data, column, values), values)
   unit <- place(index[[1L]], roster$unit)
   time <- place(index[[2L]], roster$periods)
@@ -143,22 +138,21 @@ panel_from_roster <- function(formula, data, index, roster, bounds,
   periods <- length(roster$periods)
   rows <- matrix(NA_real_, length(roster$unit), periods)
   rows[cbind(unit[known], time[known])] <- outcome[known]
-  rows <- fill_rows(rows, treatment, row_middle(bounds, periods, private))
+  rows <- fill_rows(rows, treatment, row_middle(people$bounds, periods, request$private))
   label <- code_label(formula[[2L]], "outcome")
   check_filled(rows, label)
   target <- rows[treatment$units, , drop = FALSE]
   rownames(target) <- unit_labels(roster$unit[treatment$units])
   panel <- new_panel_design(
     rows[-treatment$units, , drop = FALSE], target, roster$periods, treatment$T0, label,
-    index[[1L]], index[[2L]], layout = list(source = "formula", treated = NULL),
-    donor_names = if (keep_names) unit_labels(roster$unit[-treatment$units])
+    index[[1L]], index[[2L]], layout = list(source = "formula", treated = NULL)
   )
-  if (length(covariates)) {
+  if (request$keep_names) panel$donor_names <- unit_labels(roster$unit[-treatment$units])
+  if (length(people$covariates)) {
     codes <- function(code, values) list(code = code[known], values = values)
+    people$data <- chosen_cells(data, intersect(names(people$covariates), names(data)), known)
     found <- covariates_of_units(
-      chosen_cells(data, intersect(names(covariates), names(data)), known), covariates,
-      codes(unit, roster$unit), codes(time, roster$periods), treatment,
-      if (!hide) treatment$units, private, TRUE, ask
+      people, codes(unit, roster$unit), codes(time, roster$periods), treatment, request
     )
     panel$covariates <- split_units(found, treatment$units)
   }

@@ -10,49 +10,45 @@
 #' @param formula (`formula`)\cr `outcome ~ treated`; either side may be an expression, evaluated by
 #'   [stats::model.frame()]. The indicator (0/1, FALSE/TRUE or a factor of these) is 1 exactly for
 #'   treated units in post-treatment periods.
-#' @param data (`data.frame`, tibble, data.table or `plm::pdata.frame`)\cr one row for each unit and
-#'   period, every unit in every period. PRIVATE.
-#' @param index (`character(2)`)\cr columns of unit and time, in this order. The wrong way round is
-#'   an error as far as it can be told. If both orders make a design and the columns' types say
+#' @param people (`list`)\cr from [panel_people()]. `data` (`data.frame`, tibble, data.table or
+#'   `plm::pdata.frame`): one row for each unit and period, every unit in every period. PRIVATE.
+#'   `index` (`character(2)`): columns of unit and time, in this order. The wrong way round is an
+#'   error as far as it can be told. If both orders make a design and the columns' types say
 #'   nothing, it cannot, and donors' names would be taken for public periods.
-#' @param keep_names (`flag`)\cr are the donors' names public? Then the panel holds them.
-#' @param private (`flag`)\cr is epsilon finite? Then the outcome must be computed row by row.
-#' @param hide (`flag`)\cr are the treated protected, too? Then no message names one of them.
-#' @param ask (`function` of a number)\cr called with how many are treated, before any check of
-#'   their rows.
-#' @param quiet (`flag`)\cr are the treated to stay unnamed, though their data are public?
-#' @param covariates (`list` or `NULL`)\cr what is declared of each, see [split_bounds()].
+#' @param request (`list`)\cr see [panel_request()]. Under a finite epsilon the outcome must be
+#'   computed row by row.
 #' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
 #'   `target` (a row a unit) and `columns`.
 #' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
 #'   neither who nor where nor how often; that every unit has one finite value a period is public.
 #'   Treated units are named, with the period where it is theirs, unless `quiet`.
 #' @noRd
-panel_from_formula <- function(formula, data, index, keep_names = FALSE,
-                               private = TRUE, hide = FALSE, covariates = NULL, ask = NULL,
-                               quiet = hide) {
-  check_given(missing(data), "data", "a data frame in long format")
+panel_from_formula <- function(formula, people, request) {
+  data <- people$data
+  check_given(!"data" %in% names(people), "data", "a data frame in long format")
   if (inherits(data, "dp_source")) {
-    if (!missing(index)) abort_index_given()
-    return(panel_from_long(data, formula, private, hide, covariates, ask, quiet))
+    if (!is.null(people$index)) abort_index_given()
+    return(panel_from_long(formula, people, request))
   }
-  check_given(missing(index), "index", "the columns of unit and time")
+  check_given(!"index" %in% names(people), "index", "the columns of unit and time")
   n_rows <- check_long_data(data)
   formula <- check_panel_formula(formula)
-  index <- check_index(index, data)
-  keep_names <- check_flag(keep_names)
+  index <- check_index(people$index, data)
+  keep_names <- check_flag(request$keep_names, "keep_names")
   units <- code_index(index_column(data, index[[1L]]), index[[1L]])
   times <- code_index(index_column(data, index[[2L]]), index[[2L]])
-  variables <- evaluate_formula(formula, data, n_rows, index, private)
+  variables <- evaluate_formula(formula, data, n_rows, index, request$private)
 
   check_units_recur(units, times)
   treated <- unique(units$code[variables$treated])
-  ask <- ask_of_units(ask, treated)
+  ask <- request$ask <- ask_of_units(request$ask, treated)
+  quiet <- request$quiet
   # Before any message may name a period: the periods might be the donors.
   check_orientation(units, times, variables$treated, ask)
-  if (private) check_few_numbers(units, times, length(units$values) - length(treated), ask)
-  shown <- if (!hide) treated
-  cells <- match_cells(units, times, shown %||% integer(), quiet, ask)
+  if (request$private) {
+    check_few_numbers(units, times, length(units$values) - length(treated), ask)
+  }
+  cells <- match_cells(units, times, if (request$hide) integer() else treated, quiet, ask)
   treatment <- find_treatment(units, times, variables$treated, quiet, ask)
   # Column-major, so that a whole row of the panel is one unit.
   outcome <- numeric(n_rows)
@@ -68,27 +64,34 @@ panel_from_formula <- function(formula, data, index, keep_names = FALSE,
   check_donors_finite(donors, label)
   panel <- new_panel_design(
     donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
-    layout = list(source = "formula", treated = code_label(formula[[3L]], "treated")),
-    donor_names = if (keep_names) unit_labels(units$values[-treatment$units])
+    layout = list(source = "formula", treated = code_label(formula[[3L]], "treated"))
   )
-  if (length(covariates)) {
-    found <- covariates_of_units(
-      data, covariates, units, times, treatment, if (!hide) treatment$units, private, FALSE, ask
-    )
+  if (keep_names) panel$donor_names <- unit_labels(units$values[-treatment$units])
+  if (length(people$covariates)) {
+    found <- covariates_of_units(people, units, times, treatment, request)
     panel$covariates <- split_units(found, treatment$units)
   }
   with_adoption(panel, treatment$adopted)
 }
 
-#' The panel from long rows that are elsewhere
-#' @param data (`dp_source`). PRIVATE.
-#' @inheritParams panel_from_formula
-#' @param hide (`flag`)\cr are the treated to be protected? Then no message and no statement names
-#'   them.
+#' Who holds the rows of a panel from a formula
+#' @param data,index,na,roster as the user gave them; the first two may be missing.
+#' @return A list: them, but for what is missing; before the panel is made also `bounds` (of the
+#'   outcome) and `covariates` (what is declared of each, see [split_bounds()]). PRIVATE.
 #' @noRd
-panel_from_long <- function(data, formula, private, hide = FALSE, covariates = NULL,
-                            ask = NULL, quiet = hide) {
-  UseMethod("panel_from_long")
+panel_people <- function(data, index, na = "error", roster = NULL) {
+  c(
+    if (!missing(data)) list(data = data), if (!missing(index)) list(index = index),
+    list(na = na, roster = roster)
+  )
+}
+
+#' The panel from long rows that are elsewhere
+#' @param people (`list`)\cr from [panel_people()]; `data` is a `dp_source`. PRIVATE.
+#' @inheritParams panel_from_formula
+#' @noRd
+panel_from_long <- function(formula, people, request) {
+  UseMethod("panel_from_long", people$data)
 }
 
 abort_index_given <- function() {

@@ -88,42 +88,38 @@ check_own_names <- function(sides, names, bounds) {
 }
 
 #' The panel of one outcome
-#' @param estimator (`string` or `NULL`)\cr a classical one, whose predictors the formula names.
+#' @param people (`list`)\cr from [panel_people()].
+#' @param request (`list`)\cr from [panel_request()]; its `bounds` are of the outcome and of
+#'   covariates. Of a classical estimator the formula names predictors.
 #' @param own (`string` or `NULL`)\cr the outcome's own name.
-#' @param ... of [panel_with_gaps()].
-#' @return A list: `panel`; `bounds`, those of the outcome; `limits`, of its columns.
+#' @return A panel, with `bounds`, those of the outcome, and `limits`, of its columns.
 #' @noRd
-formula_panel <- function(formula, data, index, na, roster, bounds, private, estimator = NULL,
-                          own = NULL, ...) {
-  given <- bounds
-  bounds <- named_bounds(bounds, left_side(formula), strict = FALSE)
-  predictors <- if (!is.null(estimator)) split_predictors(formula, estimator)
+formula_panel <- function(formula, people, request, own = NULL) {
+  bounds <- named_bounds(request$bounds, left_side(formula), strict = FALSE)
+  predictors <- if (isTRUE(request$classical)) split_predictors(formula, request$estimator)
   parts <- if (is.null(predictors)) split_covariates(formula) else predictors
   # Without privacy covariates need no bounds: those of a private call may stay where they are.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
-  limits <- split_bounds(bounds, names, private, left_side(parts$formula), own)
-  check_public_indicator(parts$formula, parts$names, private)
-  outcome <- outcome_limits(
-    parts$formula, limits$outcome, if (!missing(data)) names(data), own
-  )
-  panel <- panel_with_gaps(
-    outcome$formula, data, index, check_gaps(na, roster), roster, outcome$limits,
-    private = private, covariates = if (is.null(predictors)) limits$covariates, ...
-  )
+  limits <- split_bounds(bounds, names, request$private, left_side(parts$formula), own)
+  check_public_indicator(parts$formula, parts$names, request$private)
+  outcome <- outcome_limits(parts$formula, limits$outcome, names(people$data), own)
+  people["bounds"] <- list(outcome$limits)
+  people$covariates <- if (is.null(predictors)) limits$covariates
+  panel <- panel_with_gaps(outcome$formula, people, request)
   # What is wrong with the formula comes first.
-  check_named(given, left_side(formula))
+  check_named(request$bounds, left_side(formula))
   panel$outcome <- code_label(left_side(parts$formula), "outcome")
-  if (isTRUE(estimator %in% regressor_estimators)) {
-    found <- formula_regressors(predictors, data, index, panel, na[[1L]] == "interpolate")
-    panel[c("predictors", "regressors")] <- found[c("predictors", "covariates")]
+  found <- if (isTRUE(request$estimator %in% regressor_estimators)) {
+    formula_regressors(predictors, people$data, people$index, panel, has_gaps(people))
   } else {
-    panel$predictors <- formula_predictors(predictors, data, index, panel)
+    list(predictors = formula_predictors(predictors, people$data, people$index, panel))
   }
-  panel$assumes <- assumptions_of(data)
-  list(
-    panel = panel, bounds = outcome$limits,
-    limits = if (is.call(left_side(parts$formula))) limits$outcome
-  )
+  panel$predictors <- found$predictors
+  panel$regressors <- found$covariates
+  panel$assumes <- assumptions_of(people$data)
+  panel$bounds <- outcome$limits
+  panel$limits <- if (is.call(left_side(parts$formula))) limits$outcome
+  panel
 }
 
 #' Refuse a public treatment that is computed from a private covariate

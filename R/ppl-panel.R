@@ -17,21 +17,17 @@
 #'   PUBLIC.
 #' @param layout (`list`)\cr public facts on how the panel was given: `source` (`"formula"` or
 #'   `"matrix"`), `treated` (the indicator as the user wrote it, or `NULL`).
-#' @param donor_names (`character` of length n, or `NULL`)\cr only when the user declared the names
-#'   public.
 #' @return A list of class `dpsc_panel` with the arguments as fields, `T1` (`integer`, number of
-#'   periods from the treatment on) and `n` (`integer`, number of donors). `donor_names` is there
-#'   only if it was given.
+#'   periods from the treatment on) and `n` (`integer`, number of donors). Who makes it may add
+#'   `donor_names` (`character(n)`), where the user declared them public; `covariates`; `adopted`;
+#'   `bounds`, of the outcome; `assumes`.
 #' @noRd
-new_panel_design <- function(donors, target, times, T0, outcome, unit, time, layout,
-                             donor_names = NULL) {
-  design <- list(
+new_panel_design <- function(donors, target, times, T0, outcome, unit, time, layout) {
+  structure(list(
     donors = donors, target = target, times = times, T0 = as.integer(T0),
     T1 = ncol(target) - as.integer(T0), n = nrow(donors), outcome = outcome, unit = unit,
     time = time, layout = layout
-  )
-  design$donor_names <- donor_names
-  structure(design, class = "dpsc_panel")
+  ), class = "dpsc_panel")
 }
 
 # Checks that every input shares -------------------------------------------------------------------

@@ -1,15 +1,42 @@
 # Who is protected: the donors, or everyone in the panel.
 
+#' What is asked of a panel: a request before its people are read
+#'
+#' @param ... what the user typed, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
+#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`; and
+#'   `classical` (`flag`), is the estimator one on raw donors?
+#' @return A list: these and `private`; and how messages may speak of the treated and of donors:
+#'   `hide` (they are protected, not a word), `quiet` (no name), `ask` (from [ask_protect()]; may be
+#'   `NULL`), `keep_names` (the donors' names are public).
+#' @noRd
+panel_request <- function(...) {
+  request <- list(...)
+  request$private <- is_private(request$epsilon)
+  request$hide <- request$private && identical(request$protect, "everyone")
+  request$quiet <- request$hide || (request$private && is_single_person(request$size))
+  request$keep_names <- request$control$donor_names || isTRUE(request$classical)
+  request$ask <- ask_protect(request)
+  request
+}
+
+#' The request of a panel that is read again: who is protected was asked when it was released
+#' @param hide (`flag`)\cr are the treated protected?
+#' @noRd
+plain_request <- function(hide = FALSE) {
+  list(private = TRUE, hide = hide, quiet = hide, keep_names = FALSE)
+}
+
 #' Check `protect`
+#' @param request (`list`)\cr from [panel_request()].
 #' @param k (`count`)\cr treated units.
-#' @param size (`numeric` or `NULL`)\cr as the user gave it.
 #' @param people (`flag`)\cr is one treated unit asked about as well?
 #' @return `"donors"` or `"everyone"`.
 #' @section Errors: `dpsc_error_protect`.
 #' @noRd
-check_protect <- function(protect, k, private, method, size, people = FALSE) {
+check_protect <- function(request, k, people = FALSE) {
+  protect <- request$protect
   if (is.null(protect)) {
-    if (private && (k > 1L || people)) {
+    if (request$private && (k > 1L || people)) {
       abort(c(
         "{.arg protect} is required: it must be said who is protected.",
         x = if (k == 1L) "One unit is treated." else "{k} units are treated.",
@@ -33,14 +60,14 @@ check_protect <- function(protect, k, private, method, size, people = FALSE) {
     return("donors")
   }
   protect <- check_choice(protect, c("donors", "everyone"))
-  if (protect == "donors" || !private) {
+  if (protect == "donors" || !request$private) {
     return("donors")
   }
   problem <- if (k == 1L) {
     "Only one unit is treated: whatever protects one person tells nothing about that person."
-  } else if (!identical(method[[1L]], "gram")) {
+  } else if (!identical(request$method[[1L]], "gram")) {
     "Only {.code method = \"gram\"} can protect the treated."
-  } else if (!is.null(size) && any(size != 1)) {
+  } else if (!is.null(request$size) && any(request$size != 1)) {
     "Each treated unit must be one person: {.arg size} counts them."
   }
   if (!is.null(problem)) {
@@ -63,56 +90,40 @@ is_single_person <- function(size) is.null(size) || !is.numeric(size) || !all(si
 #' is wrong with its rows, before that is said.
 #' @return A function of the number of treated units, and whether their rows fail a check.
 #' @noRd
-ask_protect <- function(protect, private, method, size) {
+ask_protect <- function(request) {
   function(k, failing = FALSE) {
-    people <- is_single_person(size) && (failing || !is.null(size))
-    check_protect(protect, k, private, method, size, people)
+    people <- is_single_person(request$size) && (failing || !is.null(request$size))
+    check_protect(request, k, people)
   }
 }
 
 #' Ask at once where targets are given as rows of a matrix
 #' @noRd
-ask_of_target <- function(target, protect, private, method, size) {
+ask_of_target <- function(target, request) {
   k <- if (is.matrix(target)) nrow(target) else 1L
-  if (k > 0L) check_protect(protect, k, private, method, size)
+  if (k > 0L) check_protect(request, k)
 }
 
-#' A panel whose treated units are people to protect
+#' Check `protect`, and put protected people out of the target's place
 #'
 #' They leave `target`, which is public; the middle of the bounds stands there, so that nothing that
 #' looks at a target sees them.
 #' @param panel (`dpsc_panel`).
-#' @return `panel` with `treated` (m x T matrix, PRIVATE).
+#' @return `panel` with `size`; where everyone is protected, with `treated` (m x T matrix, PRIVATE).
 #' @noRd
-protected_panel <- function(panel, bounds) {
+guard_panel <- function(panel, request) {
+  if (check_protect(request, nrow(panel$target)) == "donors") {
+    panel$size <- check_size(request$size, nrow(panel$target))
+    return(panel)
+  }
   panel$treated <- unname(panel$target)
+  bounds <- panel$bounds
   periods <- panel$T0 + panel$T1
   middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods)$centre
   panel$target <- matrix(middle, 1L, dimnames = list(NULL, NULL))
   # Of several dates each person is of one.
   panel$size <- if (is.null(panel$adopted)) nrow(panel$treated) else rep(1, nrow(panel$treated))
   panel
-}
-
-#' Check `protect`, and put protected people out of the target's place
-#' @return The panel: with `treated` and `size` where everyone is protected.
-#' @noRd
-guard_panel <- function(panel, protect, private, method, size, bounds) {
-  protect <- check_protect(protect, nrow(panel$target), private, method, size)
-  if (protect == "donors") {
-    return(panel)
-  }
-  protected_panel(panel, bounds)
-}
-
-#' Are the treated people to protect?
-#' @noRd
-hides_treated <- function(protect, private) private && identical(protect, "everyone")
-
-#' Are treated units to stay unnamed in messages, as people are?
-#' @noRd
-hides_names <- function(protect, private, size) {
-  hides_treated(protect, private) || (private && is_single_person(size))
 }
 
 count_words <- function(n) formatC(n, format = "d", big.mark = ",")

@@ -7,20 +7,23 @@
 #' @param times (`list`)\cr from [common_periods()].
 #' @return A list: `covariates` of a panel, without donors, and `design`.
 #' @noRd
-source_covariates <- function(treated, times, T0, declared, private, hide, gaps, ask) {
+source_covariates <- function(treated, times, T0, people, request) {
+  declared <- people$covariates
   for (name in names(declared)) {
-    if (!private && is.null(declared[[name]]) && is.character(treated[[covariate_name(name)]])) {
+    text <- is.character(treated[[covariate_name(name)]])
+    if (!request$private && is.null(declared[[name]]) && text) {
       abort(c(
         "Levels of {.code {name}} must be in {.arg bounds}: it is a factor in a database."
       ), "bounds")
     }
   }
   units <- code_index(treated$unit, "unit")
-  data <- stats::setNames(as.list(treated)[covariate_name(names(declared))], names(declared))
-  found <- covariates_of_units(
-    data, declared, units, list(code = match(treated$time, times$plain)), list(T0 = T0),
-    if (!hide) seq_along(units$values), private, gaps, ask
+  people$data <- stats::setNames(
+    as.list(treated)[covariate_name(names(declared))], names(declared)
   )
+  treatment <- list(T0 = T0, units = seq_along(units$values))
+  times <- list(code = match(treated$time, times$plain))
+  found <- covariates_of_units(people, units, times, treatment, request)
   list(
     covariates = list(donors = NULL, target = found$values, columns = found$columns),
     design = list(declared = declared, columns = found$columns, T0 = T0)

@@ -3,33 +3,31 @@
 
 #' Build a panel with gaps from a source and a roster
 #'
-#' As [panel_from_roster()]. An engine's rows have no order: of several rows of a unit in a period
-#' the largest outcome counts, and all values of covariates do.
-#' @param data (`dp_source`)\cr one table or files. PRIVATE.
-#' @param keep_names (`flag`)\cr unused: names of donors stay where they are.
+#' An engine's rows have no order: of several rows of a unit in a period the largest outcome counts,
+#' and all values of covariates do.
+#' @param people (`list`)\cr its `data` is a `dp_source`, one table or files. PRIVATE.
 #' @noRd
 #' @exportS3Method
-panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, private = TRUE,
-                                      covariates = NULL, hide = FALSE, keep_names = FALSE,
-                                      ask = NULL, quiet = hide) {
-  if (!missing(index)) abort_index_given()
-  source <- data
+panel_of_roster.dp_source <- function(formula, people, request) {
+  if (!is.null(people$index)) abort_index_given()
+  roster <- people$roster
+  covariates <- people$covariates
   formula <- check_panel_formula(formula)
   columns <- formula_columns(formula)
-  table <- with_index_of(roster_table(source, columns), roster$unit, roster$periods)
-  if (hide) check_people_travel(table)
-  ask <- ask_of_units(ask, roster$unit[!is.na(roster$from)])
-  treatment <- roster_treatment(roster, quiet, ask)
+  table <- with_index_of(roster_table(people$data, columns), roster$unit, roster$periods)
+  if (request$hide) check_people_travel(table)
+  request$ask <- ask_of_units(request$ask, roster$unit[!is.na(roster$from)])
+  treatment <- roster_treatment(roster, request$quiet, request$ask)
   periods <- roster$periods
   kinds <- as.data.frame(lapply(table$kinds, `[`, 0L))
   names(kinds) <- table$index
   for (k in 1:2) data_column(kinds, table$index[[k]], list(roster$unit, periods)[[k]])
   check_whole_periods(periods)
   if (length(periods) > 300L) abort_periods(length(periods))
-  middle <- row_middle(bounds, length(periods), private)
+  middle <- row_middle(people$bounds, length(periods), request$private)
   check_covariate_fields(table, names(covariates))
   own <- roster_rows(
-    table, columns$outcome, roster$unit[treatment$units], covariates, hide
+    table, columns$outcome, roster$unit[treatment$units], covariates, request$hide
   )
   own <- own[own$time %in% periods, , drop = FALSE]
   unit <- match(own$unit, roster$unit[treatment$units])
@@ -52,7 +50,7 @@ panel_of_roster.dp_source <- function(data, formula, index, roster, bounds, priv
     roster = list(units = donors, T0 = treatment$T0, middle = middle)
   )
   if (length(covariates)) {
-    found <- roster_covariates(own, covariates, roster, treatment, private, hide, ask)
+    found <- roster_covariates(own, people, treatment, request)
     panel$covariates <- found$covariates
     design$covariates <- found$design
   }
@@ -89,7 +87,8 @@ roster_table <- function(source, columns) {
 
 #' The treated units' covariates, in the order of the roster
 #' @noRd
-roster_covariates <- function(own, declared, roster, treatment, private, hide, ask) {
+roster_covariates <- function(own, people, treatment, request) {
+  roster <- people$roster
   times <- list(plain = roster$periods)
   units <- roster$unit[treatment$units]
   # Every unit of the roster, also one of no row, in its order.
@@ -100,7 +99,7 @@ roster_covariates <- function(own, declared, roster, treatment, private, hide, a
   all <- rbind(none, own)
   at <- match(all$unit, units)
   all$unit <- at
-  source_covariates(all, times, treatment$T0, declared, private, hide, TRUE, ask)
+  source_covariates(all, times, treatment$T0, people, request)
 }
 
 #' Rows of the treated units: largest outcomes first

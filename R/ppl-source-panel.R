@@ -3,34 +3,30 @@
 
 #' Build a panel from a formula and a source
 #' @param formula (`formula`)\cr `outcome ~ treated`, both columns.
-#' @param source (`dp_source`)\cr every part with an index. PRIVATE.
+#' @param people (`list`)\cr its `data` is a `dp_source`, every part with an index. PRIVATE.
 #' @return A `dpsc_panel` whose `donors` are `dp_elsewhere`.
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
 #' @exportS3Method
-panel_from_long.dp_source <- function(data, formula, private, hide = FALSE,
-                                      covariates = NULL, ask = NULL, quiet = hide) {
-  source <- data
+panel_from_long.dp_source <- function(formula, people, request) {
   formula <- check_panel_formula(formula)
   columns <- c(formula_columns(formula), list(
-    covariates = names(covariates), hide = hide, declared = covariates
+    covariates = names(people$covariates), hide = request$hide, declared = people$covariates
   ))
-  parts <- long_parts(source, columns)
+  parts <- long_parts(people$data, columns)
   facts <- lapply(parts, part_facts, columns = columns)
   times <- common_periods(facts)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
-  ask <- ask_of_units(ask, treated$unit)
+  request$ask <- ask_of_units(request$ask, treated$unit)
   n <- sum(vapply(facts, `[[`, 0, "n"))
-  design <- source_design(
-    treated, times, n, columns, private, hide, quiet, ask
-  )
+  design <- source_design(treated, times, n, columns, request)
   panel <- new_panel_design(
     matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
     columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
     layout = list(source = "formula", treated = columns$treated)
   )
-  own <- if (length(covariates)) {
-    source_covariates(treated, times, design$T0, covariates, private, hide, FALSE, ask)
+  own <- if (length(people$covariates)) {
+    source_covariates(treated, times, design$T0, people, request)
   }
   panel$covariates <- own$covariates
   panel$donors <- structure(list(
@@ -243,7 +239,10 @@ pad_units <- function(units, count) {
 
 #' Target and T0 from the treated units' rows
 #' @noRd
-source_design <- function(treated, times, n, columns, private, hide, quiet, ask) {
+source_design <- function(treated, times, n, columns, request) {
+  ask <- request$ask
+  hide <- request$hide
+  quiet <- request$quiet
   if (is.null(treated)) {
     abort(c(
       "One unit at least must be treated.",
@@ -252,7 +251,7 @@ source_design <- function(treated, times, n, columns, private, hide, quiet, ask)
     ), "panel")
   }
   units <- code_index(treated$unit, "unit")
-  if (private) check_few_numbers(units, times, n, ask)
+  if (request$private) check_few_numbers(units, times, n, ask)
   own <- list(
     code = match(treated$time, times$plain), values = times$values, name = times$name,
     alphabetical = times$alphabetical

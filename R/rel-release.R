@@ -58,22 +58,18 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
                                na = c("error", "interpolate"), roster = NULL,
                                ...) paying_door("dp_release", {
   check_no_dots(...)
-  control <- check_control(control)
-  private <- is_private(epsilon)
-  if (!is.null(split_outcomes(x, bounds, private))) {
+  request <- panel_request(
+    epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
+    calibration = calibration, size = size, ledger = ledger, control = check_control(control),
+    protect = protect
+  )
+  if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
       "A release is of one outcome.",
       i = "{.fn dp_synth} makes those of several, {.code cbind(y1, y2) ~ treated}, at one charge."
     ), "panel")
   }
-  one <- formula_panel(
-    x, data, index, na, roster, bounds, private, keep_names = control$donor_names,
-    hide = hides_treated(protect, private), quiet = hides_names(protect, private, size),
-    ask = ask_protect(protect, private, method, size)
-  )
-  release_guarded(
-    one$panel, epsilon, delta, one$bounds, method, calibration, size, ledger, control, protect
-  )
+  release_guarded(formula_panel(x, panel_people(data, index, na, roster), request), request)
 })
 
 #' @rdname dp_release
@@ -84,54 +80,48 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
                               control = dp_control(), times = NULL, size = NULL,
                               protect = NULL, ...) paying_door("dp_release", {
   check_no_dots(...)
-  control <- check_control(control)
-  private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size)
-  hide <- hides_names(protect, private, size)
-  panel <- panel_from_matrix(x, target, T0, times, hide = hide)
-  if (control$donor_names) panel$donor_names <- rownames(x)
-  release_guarded(
-    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, protect
+  request <- panel_request(
+    epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
+    calibration = calibration, size = size, ledger = ledger, control = check_control(control),
+    protect = protect
   )
+  release_guarded(donors_panel(x, target, T0, times, request), request)
 })
 
 #' @rdname dp_release
 #' @export
-dp_release.dp_chunks <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
-                                 method = "gram", calibration = "tight", ledger = NULL,
-                                 control = dp_control(), times = NULL, size = NULL,
-                                 protect = NULL, ...) paying_door("dp_release", {
-  check_no_dots(...)
-  control <- check_control(control)
-  private <- is_private(epsilon)
-  if (!missing(target)) ask_of_target(target, protect, private, method, size)
-  hide <- hides_names(protect, private, size)
-  panel <- panel_reader(x)(x, target, T0, times, hide = hide)
+dp_release.dp_chunks <- dp_release.matrix
+
+#' @rdname dp_release
+#' @export
+dp_release.dp_source <- dp_release.matrix
+
+#' The panel of donors by themselves, a matrix, chunks or a source, and of targets
+#' @param request (`list`)\cr from [panel_request()].
+#' @noRd
+donors_panel <- function(x, target, T0, times, request) {
+  if (!missing(target)) ask_of_target(target, request)
+  panel <- panel_reader(x)(x, target, T0, times, hide = request$quiet)
+  if (request$keep_names) panel$donor_names <- rownames(x)
+  panel$bounds <- request$bounds
   panel$assumes <- assumptions_of(x)
-  release_guarded(
-    panel, epsilon, delta, bounds, method, calibration, size, ledger, control, protect
-  )
-})
+  panel
+}
 
-#' @rdname dp_release
-#' @export
-dp_release.dp_source <- dp_release.dp_chunks
-
-#' What makes a panel of donors that are not in memory
+#' What makes a panel of donors by themselves, wherever they are
 #' @noRd
 panel_reader <- function(x) {
-  if (inherits(x, "dp_chunks")) panel_from_chunks else panel_from_donors
+  if (inherits(x, "dp_chunks")) {
+    return(panel_from_chunks)
+  }
+  if (inherits(x, "dp_source")) panel_from_donors else panel_from_matrix
 }
 
 #' From a checked panel to a release of whom `protect` names
 #' @noRd
-release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, size, ledger,
-                            control, protect) {
-  panel <- guard_panel(panel, protect, is_private(epsilon), method, size, bounds)
-  release <- release_panel(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control,
-    size = panel$size %||% check_size(size, nrow(panel$target))
-  )
+release_guarded <- function(panel, request) {
+  panel <- guard_panel(panel, request)
+  release <- release_panel(panel, request)
   warn_doubts(panel_doubts(release))
   release
 }
@@ -140,17 +130,16 @@ release_guarded <- function(panel, epsilon, delta, bounds, method, calibration, 
 #'
 #' The order is the guarantee: everything that can fail for a public reason fails before the charge,
 #' the charge comes before the draw, and donors are not used after it.
-#' @param panel (`dpsc_panel`, donors PRIVATE)\cr from `panel_from_*()`.
+#' @param panel (`dpsc_panel`, donors PRIVATE)\cr from [guard_panel()].
+#' @param request (`list`)\cr from [panel_request()].
+#' @param refuse (`flag`)\cr stop where the plan is hopeless.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
-release_panel <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          estimator = "ridge", size = 1, refuse = FALSE, monitor = NULL) {
-  public <- release_facts(
-    panel, epsilon, delta, bounds, method, calibration, ledger, control, estimator, size,
-    refuse, monitor
-  )
-  release <- make_release(new_request(panel_record(), public, panel, ledger))$drawn
-  reserve_draws(ledger, release$statistics$monitor$id)
+release_panel <- function(panel, request, refuse = FALSE) {
+  public <- release_facts(panel, request)
+  public$refuse <- refuse
+  release <- make_release(new_request(panel_record(), public, panel, request$ledger))$drawn
+  reserve_draws(request$ledger, release$statistics$monitor$id)
   release
 }
 
@@ -185,23 +174,22 @@ plan_release <- function(public) {
 }
 
 #' Everything about a release that is public, for all mechanisms
-#' @param refuse (`flag`)\cr stop where the plan is hopeless.
 #' @noRd
-release_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control,
-                          estimator, size, refuse, monitor = NULL) {
-  public <- public_facts(panel, epsilon, delta, bounds, method, calibration, ledger, control)
-  public[c("estimator", "size")] <- list(estimator, smallest_group(size, panel$adopted))
+release_facts <- function(panel, request) {
+  public <- public_facts(panel, request)
+  public[c("estimator", "size")] <- list(
+    request$estimator %||% "ridge", smallest_group(panel$size, panel$adopted)
+  )
   check_cohort_method(public$method, panel$adopted)
   public$dates <- adoption_dates(panel)
   public$treated <- treated_counts(panel)
   public$adopted <- panel$adopted
   public$covariates <- panel$covariates$columns
   check_covariate_method(public)
-  public$monitor <- check_monitor(monitor)
-  public[c("paid", "sizes")] <- list(!is.null(ledger), size)
+  public$monitor <- check_monitor(request$monitor)
+  public[c("paid", "sizes")] <- list(!is.null(request$ledger), panel$size)
   check_can_grow(public, stay = rows_stay(panel$donors))
-  if (!is.null(public$monitor)) public$between <- mean_between(panel$covariates, size)
-  public$refuse <- refuse
+  if (!is.null(public$monitor)) public$between <- mean_between(panel$covariates, panel$size)
   public
 }
 
@@ -271,10 +259,11 @@ release_mechanism <- function(public) {
 #' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target
 #'   `y`.
 #' @noRd
-public_facts <- function(panel, epsilon, delta, bounds, method, calibration, ledger, control) {
-  method <- check_choice(method, names(mechanisms()))
-  calibration <- check_choice(calibration, c("tight", "published"))
-  check_epsilon_given(missing(epsilon))
+public_facts <- function(panel, request) {
+  method <- check_choice(request$method, names(mechanisms()), "method")
+  calibration <- check_choice(request$calibration, c("tight", "published"), "calibration")
+  check_epsilon_given(is.null(request$epsilon))
+  control <- request$control
   check_method_options(method, control)
   if (mechanisms()[[method]]$needs == "rows" &&
         inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
@@ -283,10 +272,11 @@ public_facts <- function(panel, epsilon, delta, bounds, method, calibration, led
       i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
     ), "argument")
   }
-  epsilon <- check_epsilon(epsilon)
-  delta <- check_number(delta, 0, 1, open = "max")
+  epsilon <- check_epsilon(request$epsilon)
+  delta <- check_number(request$delta, 0, 1, open = "max", arg = "delta")
   private <- is.finite(epsilon)
-  ledger <- check_ledger(ledger)
+  ledger <- check_ledger(request$ledger)
+  bounds <- panel$bounds
   periods <- panel$T0 + panel$T1
   if (private && is.null(bounds)) {
     abort(c(

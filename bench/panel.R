@@ -21,6 +21,11 @@ long_table <- function(as_id) {
   table[sample.int(nrow(table)), ]
 }
 
+made_panel <- function(table) {
+  people <- dpsc:::panel_people(table, c("unit", "time"))
+  dpsc:::panel_from_formula(y ~ treated, people, dpsc:::plain_request())
+}
+
 # What a user would write; the checks of the panel have no counterpart here.
 dcast_panel <- function(table) {
   wide <- data.table::dcast(table, unit ~ time, value.var = "y")
@@ -34,14 +39,14 @@ dcast_panel <- function(table) {
 
 compare <- function(ids, as_id) {
   table <- long_table(as_id)
-  ours <- dpsc:::panel_from_formula(y ~ treated, table, c("unit", "time"))
+  ours <- made_panel(table)
   theirs <- dcast_panel(table)
   stopifnot(
     identical(ours$donors, unname(theirs$donors)),
     identical(unname(ours$target), unname(theirs$target)), ours$T0 == theirs$T0
   )
   marks <- bench::mark(
-    panel_from_formula = dpsc:::panel_from_formula(y ~ treated, table, c("unit", "time")),
+    panel_from_formula = made_panel(table),
     data.table_dcast = dcast_panel(table),
     check = FALSE, min_iterations = 20L, filter_gc = FALSE
   )

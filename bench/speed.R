@@ -55,9 +55,10 @@ measure_large <- function() {
 measure_single <- function() {
   small <- sim_panel(n = 100, T0 = 45, T1 = 5)
   panel <- dpsc:::panel_from_matrix(small$donors, small$target, 45)
-  public <- dpsc:::public_facts(
-    panel, 1, 1e-6, c(-1, 1), "gram", "tight", NULL, dp_control()
-  )
+  panel$bounds <- c(-1, 1)
+  public <- dpsc:::public_facts(panel, list(
+    epsilon = 1, delta = 1e-6, method = "gram", calibration = "tight", control = dp_control()
+  ))
   facts <- dpsc:::gram_facts(public)
   scale <- dpsc:::core_scale(public$bounds)
   options <- dpsc:::gram_options(TRUE, 100, public$bounds)

@@ -129,8 +129,11 @@ run_setting <- function(data, version, method, lambda, epsilon, delta = 0, runs 
 
 public_facts <- function(data, method, lambda, epsilon, delta) {
   panel <- dpsc:::panel_from_matrix(data$panel$donors, data$panel$target, data$T0, NULL)
-  control <- dp_control(rng = "R", lambda = lambda)
-  dpsc:::public_facts(panel, epsilon, delta, c(-1, 1), method, "tight", NULL, control)
+  panel$bounds <- c(-1, 1)
+  dpsc:::public_facts(panel, list(
+    epsilon = epsilon, delta = delta, method = method, calibration = "tight",
+    control = dp_control(rng = "R", lambda = lambda)
+  ))
 }
 
 # The tight versions take the total budget and split it by the package's public rule.

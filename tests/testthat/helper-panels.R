@@ -1,5 +1,5 @@
 # A panel with values in [-1, 1], as matrices and as long data (rows shuffled). The donors' rows are
-# in the order of their names, which is the order panel_from_formula() gives them.
+# in the order of their names, which is the order read_panel() gives them.
 # Columns of `data`: unit (character), time (integer), y, treated (0/1).
 toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
   withr::local_seed(seed)
@@ -23,6 +23,17 @@ toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
     data = data, donors = donors, target = target, times = times, T0 = T0, T1 = T1, n = n, k = k,
     units = units
   )
+}
+
+# The panel of long data as a verb makes it: with gaps if a roster is given. What is left out was
+# not typed.
+read_panel <- function(formula, data, index, roster = NULL, bounds = NULL, covariates = NULL,
+                       private = TRUE, hide = FALSE, keep_names = FALSE) {
+  people <- panel_people(data, index, if (is.null(roster)) "error" else "interpolate", roster)
+  people[c("bounds", "covariates")] <- list(bounds, covariates)
+  request <- plain_request(hide)
+  request[c("private", "keep_names")] <- list(private, keep_names)
+  panel_with_gaps(formula, people, request)
 }
 
 # Does the serialized object hold this text, or this number, anywhere?

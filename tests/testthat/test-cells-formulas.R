@@ -103,7 +103,7 @@ test_that("a release from formulas is that of the plain columns", {
   data <- p$data
   data$n <- seq_len(nrow(data)) %% 7L
   fit <- function(data) {
-    panel_from_formula(I(y * (n == "3") + n * 1000000L) ~ on, data, c("unit", "week"))$donors
+    read_panel(I(y * (n == "3") + n * 1000000L) ~ on, data, c("unit", "week"))$donors
   }
   other <- data
   donor <- which(other$unit != other$unit[which(other$on == 1)[[1L]]])[[1L]]
@@ -122,7 +122,7 @@ test_that("a release from formulas is that of the plain columns", {
   roster <- dp_roster(units, ifelse(units %in% treated, min(data$week[data$on == 1]), NA),
     sort(unique(data$week)))
   filled <- function(data) {
-    panel_with_gaps(y ~ on, data, c("unit", "week"), "interpolate", roster, c(-1, 1))$donors
+    read_panel(y ~ on, data, c("unit", "week"), roster, c(-1, 1))$donors
   }
   expect_identical(filled(text), filled(gap))
 })

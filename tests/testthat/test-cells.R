@@ -66,9 +66,9 @@ test_that("units, periods, treatment and covariates are read by no method of the
   index <- c("unit", "week")
   declared <- list(x = c(0, 1))
   read <- list(
-    whole = function(data) panel_from_formula(y ~ on, data, index, covariates = declared),
+    whole = function(data) read_panel(y ~ on, data, index, covariates = declared),
     gaps = function(data) {
-      panel_from_roster(y ~ on, data, index, roster, c(-1, 1), covariates = declared)
+      read_panel(y ~ on, data, index, roster, c(-1, 1), covariates = declared)
     }
   )
   for (panel in read) {
@@ -91,7 +91,7 @@ test_that("a damaged factor's codes make no other person's row", {
       row <- which(data$on == 0 & data$unit != treated_of(data))[[3L]]
       data[[name]] <- structure(replace(codes, row, code),
         levels = levels(factor(data[[name]])), class = "factor")
-      expect_error(panel_from_formula(y ~ on, data, index), "say its unit and its period",
+      expect_error(read_panel(y ~ on, data, index), "say its unit and its period",
         class = "dpsc_error_panel")
     }
   }

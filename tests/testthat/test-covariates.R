@@ -127,7 +127,7 @@ test_that("a person's own rows decide, in any order, and nobody else's", {
   values <- function(data) {
     parts <- split_covariates(y ~ on | x1 + g)
     limits <- split_bounds(p$bounds, parts$names, TRUE, quote(y))
-    panel_from_formula(
+    read_panel(
       parts$formula, data, c("unit", "time"), private = TRUE, covariates = limits$covariates
     )$covariates$donors
   }

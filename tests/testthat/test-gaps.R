@@ -16,7 +16,7 @@ gap_panel <- function(n = 60, m = 1, T0 = 5, T1 = 2, seed = 1) {
 }
 
 gap_rows <- function(p, data = p$data, bounds = c(0, 100), ...) {
-  panel <- panel_from_roster(
+  panel <- read_panel(
     y ~ treated, data, c("unit", "time"), p$roster, bounds, private = TRUE, ...
   )
   rbind(panel$donors, panel$target)
@@ -111,7 +111,7 @@ test_that("covariates of people with gaps are their own, or the middle of the bo
     list(y = c(0, 100), age = c(0, 80), sex = c("f", "m")), c("age", "sex"), TRUE,
     quote(y)
   )
-  found <- panel_from_roster(
+  found <- read_panel(
     y ~ treated, data, c("unit", "time"), p$roster, c(0, 100), covariates = limits$covariates
   )$covariates$donors
   expect_equal(found[1:3, ], cbind(c(40, 30, 30), c(0, 1, 1)))

@@ -84,7 +84,7 @@ test_that("an update reads covariates as the first release did, here and from a 
   expect_identical(declared$age, covariate_bounds$age)
   expect_identical(declared$g[-1], c("b", "c"))
   read <- function(data, declared) {
-    panel_from_formula(y ~ on, data, c("unit", "week"), covariates = declared)$covariates
+    read_panel(y ~ on, data, c("unit", "week"), covariates = declared)$covariates
   }
   expect_identical(read(data, declared), read(first, covariate_bounds[-1]))
   whole <- withr::with_seed(43, update(start, data))

@@ -83,9 +83,9 @@ loose_treated <- function(change, gaps) {
   declared <- list(x = c(0, 5), f = c("a", "b"))
   rows <- NULL
   said <- canary_conditions({
-    panel <- panel_with_gaps(
-      y ~ on, in_sqlite(con), na = if (gaps) "interpolate" else "error", roster = roster,
-      bounds = c(0, 1), private = TRUE, covariates = declared, hide = TRUE
+    panel <- read_panel(
+      y ~ on, in_sqlite(con), roster = roster, bounds = c(0, 1), covariates = declared,
+      hide = TRUE
     )
     rows <- unname(cbind(panel$target, panel$covariates$target))
   })

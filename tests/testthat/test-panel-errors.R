@@ -9,7 +9,7 @@ bad_long_data <- function(p) {
   donor <- p$units[[1]]
   long <- function(data, formula = y ~ treated, index = c("unit", "time"), ...) {
     # As the worst caller would: do.call() puts the data into the call.
-    do.call(panel_from_formula, list(formula, data, index, ...))
+    do.call(read_panel, list(formula, data, index, ...))
   }
   change <- function(column, rows, value) {
     data[[column]][rows] <- value
@@ -28,11 +28,11 @@ bad_long_data <- function(p) {
     transform(data, unit = paste0(ifelse(is_target, "A", ""), unit))
   }
   list(
-    "data: missing" = function() panel_from_formula(y ~ treated, index = index),
+    "data: missing" = function() read_panel(y ~ treated, index = index),
     "data: a list" = function() long(as.list(data)),
     "data: a matrix" = function() long(as.matrix(data)),
     "data: no rows" = function() long(data[0, ]),
-    "index: missing" = function() panel_from_formula(y ~ treated, data),
+    "index: missing" = function() read_panel(y ~ treated, data),
     "index: NULL" = function() long(data, index = NULL),
     "index: one column" = function() long(data, index = "unit"),
     "index: NA" = function() long(data, index = c("unit", NA)),
@@ -127,7 +127,7 @@ bad_long_data <- function(p) {
     "formula: rows mixed" = function() long(data, I(y / max(y)) ~ treated),
     "formula: outcome as indicator" = function() long(data, y ~ I(y > 0)),
     "rows: a duplicate for another" = function() long(rbind(data[-1, ], data[2, ])),
-    "keep_names: NA" = function() long(data, y ~ treated, index, NA)
+    "keep_names: NA" = function() long(data, y ~ treated, index, keep_names = NA)
   )
 }
 
@@ -235,7 +235,7 @@ test_that("names in messages are text, not markup", {
   data <- transform(p$data, unit = sub("target01", "a{b}<c>%d{?s}{.val x}", unit))
   data$y[grepl("a{", data$unit, fixed = TRUE)] <- NA
   expect_error(
-    panel_from_formula(y ~ treated, data, c("unit", "time")), "a{b}<c>%d{?s}{.val x}",
+    read_panel(y ~ treated, data, c("unit", "time")), "a{b}<c>%d{?s}{.val x}",
     fixed = TRUE, class = "dpsc_error_panel"
   )
 })

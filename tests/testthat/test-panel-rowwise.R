@@ -2,7 +2,7 @@
 
 index <- c("unit", "time")
 
-from <- function(formula, data, ...) panel_from_formula(formula, data, index, ...)
+from <- function(formula, data, ...) read_panel(formula, data, index, ...)
 
 # The toy panel with more columns to compute from, all computed row by row.
 rich_data <- function(p) {
@@ -263,7 +263,7 @@ test_that("numbers with more than two digits do not get into labels", {
 test_that("the outcome's own column is no treatment, which is public", {
   p <- toy_panel(6, 4, 2)
   data <- transform(p$data, event = treated)
-  run <- function(formula) panel_from_formula(formula, data, c("unit", "time"))
+  run <- function(formula) read_panel(formula, data, c("unit", "time"))
   expect_error(run(event ~ event), "computed from the outcome", class = "dpsc_error_panel")
   expect_no_error(run(ifelse(treated == 1, y - 1, y) ~ treated))
 })

@@ -4,7 +4,7 @@ index <- c("unit", "time")
 
 # The panel of long data is that of the matrices, whatever the data look like.
 expect_toy_panel <- function(data, p, formula = y ~ treated, times = p$times, ...) {
-  panel <- panel_from_formula(formula, data, index, ...)
+  panel <- read_panel(formula, data, index, ...)
   expect_s3_class(panel, "dpsc_panel", exact = TRUE)
   expect_identical(panel$donors, p$donors)
   expect_identical(panel$target, p$target)
@@ -58,7 +58,7 @@ test_that("unused factor levels are dropped and the others give the order", {
   data <- p$data
   data$unit <- factor(data$unit, c("nobody", rev(p$units), "nobody else"))
   data$time <- factor(data$time, c(1999L, p$times, 2100L))
-  panel <- panel_from_formula(y ~ treated, data, index)
+  panel <- read_panel(y ~ treated, data, index)
   expect_identical(panel$donors, p$donors[rev(seq_len(p$n)), ])
   expect_identical(panel$target, p$target)
   expect_identical(panel$times, as.character(p$times))
@@ -71,13 +71,13 @@ test_that("units may be numbers, dates and strings of any locale", {
                    c("A", "B", "a", "b", "\u00e4", "C"))) {
     data <- p$data
     data$unit <- ids[number]
-    panel <- panel_from_formula(y ~ treated, data, index, private = FALSE)
+    panel <- read_panel(y ~ treated, data, index, private = FALSE)
     expect_identical(panel$donors, p$donors[order(ids[1:5], method = "radix"), ])
     expect_identical(rownames(panel$target), format(ids[[6]], scientific = FALSE))
   }
   data$unit <- as.Date("2020-01-01") + number
   data$time <- as.Date("2021-01-01") + data$time
-  expect_identical(rownames(panel_from_formula(y ~ treated, data, index)$target), "2020-01-07")
+  expect_identical(rownames(read_panel(y ~ treated, data, index)$target), "2020-01-07")
 })
 
 test_that("tibbles and data.tables work and are left as they are", {
@@ -124,7 +124,7 @@ test_that("a factor indicator without the level that is on treats nobody", {
   p <- toy_panel()
   data <- p$data
   data$treated <- factor(rep(0, nrow(data)))
-  expect_error(panel_from_formula(y ~ treated, data, index), class = "dpsc_error_panel")
+  expect_error(read_panel(y ~ treated, data, index), class = "dpsc_error_panel")
 })
 
 test_that("several treated units are several targets", {
@@ -137,7 +137,7 @@ test_that("several treated units are several targets", {
 test_that("log(y) is the log", {
   p <- toy_panel()
   data <- transform(p$data, y = y + 2)
-  panel <- panel_from_formula(log(y) ~ treated, data, index)
+  panel <- read_panel(log(y) ~ treated, data, index)
   expect_identical(panel$donors, log(p$donors + 2))
   expect_identical(panel$target, log(p$target + 2))
   expect_identical(panel$outcome, "log(y)")
@@ -150,15 +150,15 @@ test_that("variables and functions of the formula's environment are found, and s
     double <- function(x) 2 * x
     double(y) + shift ~ treated
   }
-  panel <- panel_from_formula(make_formula(3, y = "not this one"), p$data, index, private = FALSE)
+  panel <- read_panel(make_formula(3, y = "not this one"), p$data, index, private = FALSE)
   expect_identical(panel$donors, 2 * p$donors + 3)
   expect_identical(panel$outcome, "double(y) + shift")
   outcome <- p$data$y
-  panel <- panel_from_formula(outcome ~ treated, p$data, index, private = FALSE)
+  panel <- read_panel(outcome ~ treated, p$data, index, private = FALSE)
   expect_identical(panel$donors, p$donors)
   without <- y ~ treated
   environment(without) <- NULL
-  expect_identical(panel_from_formula(without, p$data, index)$donors, p$donors)
+  expect_identical(read_panel(without, p$data, index)$donors, p$donors)
 })
 
 test_that("the panel holds no formula, environment, row name or attribute of the data", {
@@ -167,14 +167,14 @@ test_that("the panel holds no formula, environment, row name or attribute of the
   rownames(data) <- paste0("CANARY", seq_len(nrow(data)))
   data$y <- structure(data$y, label = "CANARY", names = rownames(data))
   data$time <- structure(data$time, label = "CANARY")
-  panel <- panel_from_formula(y ~ treated, data, index)
+  panel <- read_panel(y ~ treated, data, index)
   expect_identical(panel$donors, p$donors)
   expect_null(attributes(panel$times))
   expect_false(holds_text(panel, "CANARY"))
   expect_false(holds_text(panel, "donor000"))
   # An inlined column or a string, which may name a donor, is no label.
   for (formula in list(bquote(I(.(data$y)) ~ treated), y * (unit != "CANARY") ~ treated)) {
-    panel <- panel_from_formula(stats::as.formula(formula), data, index, private = FALSE)
+    panel <- read_panel(stats::as.formula(formula), data, index, private = FALSE)
     expect_identical(panel$outcome, "outcome")
     expect_false(holds_text(panel, "CANARY"))
   }
@@ -182,8 +182,8 @@ test_that("the panel holds no formula, environment, row name or attribute of the
 
 test_that("donors' names are kept only if declared public", {
   p <- toy_panel()
-  expect_null(panel_from_formula(y ~ treated, p$data, index)$donor_names)
-  panel <- panel_from_formula(y ~ treated, p$data, index, keep_names = TRUE)
+  expect_null(read_panel(y ~ treated, p$data, index)$donor_names)
+  panel <- read_panel(y ~ treated, p$data, index, keep_names = TRUE)
   expect_identical(panel$donor_names, p$units[1:5])
 })
 
@@ -191,7 +191,7 @@ test_that("integer outcomes work", {
   p <- toy_panel()
   data <- p$data
   data$y <- as.integer(round(100 * data$y))
-  panel <- panel_from_formula(y ~ treated, data, index)
+  panel <- read_panel(y ~ treated, data, index)
   expect_identical(panel$donors, round(100 * p$donors))
   donors <- p$donors
   donors[] <- round(100 * donors)
@@ -207,7 +207,7 @@ test_that("huge values are values: bounds clip them", {
   expect_identical(panel_from_matrix(p$donors, p$target, 4)$donors, p$donors)
   data <- p$data
   data$y <- sign(data$y) * .Machine$double.xmax
-  expect_true(all(is.finite(panel_from_formula(y ~ treated, data, index)$donors)))
+  expect_true(all(is.finite(read_panel(y ~ treated, data, index)$donors)))
 })
 
 test_that("a constant target is a target", {
@@ -249,7 +249,7 @@ test_that("row names of donors are ignored, times default to 1, 2, ...", {
 test_that("warnings of the outcome's code are not passed on", {
   p <- toy_panel()
   data <- transform(p$data, y = y - 5)
-  conditions <- signalled(panel_from_formula(log(y) ~ treated, data, index))
+  conditions <- signalled(read_panel(log(y) ~ treated, data, index))
   expect_length(conditions, 1)
   expect_s3_class(conditions[[1]], "dpsc_error_panel")
 })

@@ -194,8 +194,8 @@ test_that("gaps need one table, and a person's absence changes no other row", {
   # Rows of one person, or none of them: everybody else's integers stay, and so does their number.
   cells <- function(data) {
     con <- sqlite_of(data)
-    panel <- panel_of_roster(
-      in_sqlite(con), y ~ on, roster = roster, bounds = c(-1, 1)
+    panel <- read_panel(
+      y ~ on, in_sqlite(con), roster = roster, bounds = c(-1, 1)
     )
     opened <- open_donors(panel$donors, list(private = TRUE, bounds = new_bounds(c(-1, 1), 7)),
       FALSE)

@@ -184,7 +184,7 @@ test_that("protected treated units are named in no statement and no error", {
   hidden <- function(data) {
     con <- sqlite_of(data)
     log <- logged_sql({
-      panel <- panel_from_long(in_sqlite(con), y ~ on, TRUE, hide = TRUE)
+      panel <- read_panel(y ~ on, in_sqlite(con), hide = TRUE)
       opened <- open_donors(panel$donors, list(
         private = TRUE, bounds = new_bounds(c(-1, 1), 6)
       ), FALSE)
