@@ -169,13 +169,7 @@ selection_record <- function() {
       selection_privacy(request$public$budget, request$public$method, plan$shares)
     },
     label = function(request, plan) paste0("selection by method \"", request$public$method, "\""),
-    run = function(request, plan, rows) {
-      public <- request$public
-      run_selection(
-        rows, public$columns, public$facts, public$method, plan$constants, plan$shares, plan,
-        public$radius, public$budget
-      )
-    }
+    run = function(request, plan, rows) run_selection(rows, request$public, plan)
   )
 }
 
@@ -286,7 +280,16 @@ check_selection_draws <- function(method, shares, constants) {
   }
 }
 
-run_selection <- function(table, columns, facts, method, constants, shares, plans, radius, budget) {
+#' @param table (`matrix`)\cr scaled rows. PRIVATE.
+#' @param public,plan (`list`)\cr of the request, and its record's. PUBLIC.
+#' @noRd
+run_selection <- function(table, public, plan) {
+  columns <- public$columns
+  facts <- public$facts
+  method <- public$method
+  budget <- public$budget
+  shares <- plan$shares
+  constants <- plan$constants
   first <- if (facts$intercept) 1L else integer()
   result <- list(
     method = method, facts = facts, columns = columns, abstained = FALSE,
@@ -303,7 +306,8 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
   }
   refitted <- rescaled_table(table, columns, result$columns)
   if (is.null(selector$pick)) {
-    result$moments <- selection_moments(refitted, result$columns, plans$select, radius, budget$rng)
+    result$moments <- selection_moments(refitted, result$columns, plan$select, public$radius,
+      budget$rng)
     if (budget$private) result$doubts <- doubts_of(result$moments)
     return(select_from_moments(structure(result, class = "dp_selection")))
   }
@@ -320,7 +324,7 @@ run_selection <- function(table, columns, facts, method, constants, shares, plan
     part <- c(first, used, ncol(table))
     moments <- selection_moments(
       refitted[, part, drop = FALSE], sub_columns(result$columns, used),
-      if (length(used) == facts$size) plans$fit, radius, budget$rng, shares$fit_rho, budget
+      if (length(used) == facts$size) plan$fit, public$radius, budget$rng, shares$fit_rho, budget
     )
     if (budget$private) {
       result$doubts <- doubts_of(moments, c(first, used))

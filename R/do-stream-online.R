@@ -124,9 +124,10 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   }
   calibration <- check_choice(calibration, c("tight", "published"))
   if (!is.null(method) && method %in% chapter_five) {
-    return(open_iterates(method, calibration, columns, learner, horizon, participation, batch,
-      budget,
-      ledger, is.null(psi)))
+    return(open_iterates(columns, learner, budget, list(
+      method = method, calibration = calibration, horizon = horizon, batch = batch,
+      participation = participation, psi = psi, ledger = ledger
+    )))
   }
   if (calibration == "published") {
     abort("{.code calibration = \"published\"} is for {.val {chapter_five}}.", "argument")

@@ -40,8 +40,11 @@ dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, 
   columns <- list(
     names = names(bounds), lower = vapply(ranges, `[[`, 0, 1L), width = vapply(ranges, diff, 0)
   )
-  make_sums("sum", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
-    c(missing(epsilon), missing(horizon)))
+  make_sums("sum", columns, list(
+    epsilon = if (!missing(epsilon)) epsilon, delta = delta,
+    horizon = if (!missing(horizon)) horizon, noise = noise, batch = batch,
+    participation = participation, ledger = ledger, control = control
+  ))
 })
 
 #' @rdname dp_stream_sum
@@ -57,19 +60,23 @@ dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, n
   }
   names <- as.character(categories %||% "count")
   columns <- list(names = names, lower = numeric(length(names)), width = rep(1, length(names)))
-  make_sums("count", columns, epsilon, delta, horizon, noise, batch, participation, ledger, control,
-    c(missing(epsilon), missing(horizon)))
+  make_sums("count", columns, list(
+    epsilon = if (!missing(epsilon)) epsilon, delta = delta,
+    horizon = if (!missing(horizon)) horizon, noise = noise, batch = batch,
+    participation = participation, ledger = ledger, control = control
+  ))
 })
 
-make_sums <- function(method, columns, epsilon, delta, horizon, noise, batch, participation, ledger,
-                      control, absent) {
-  check_given(absent[[1L]], "epsilon", "the privacy loss you accept")
-  check_given(absent[[2L]], "horizon", "the most steps the stream may take, or Inf")
-  steps <- check_horizon(horizon)
-  batch <- check_flag(batch)
-  participation <- check_participation(participation)
-  budget <- stream_budget(epsilon, delta, ledger, control)
-  noise <- choose_noise(noise, steps, budget)
+#' @param request (`list`)\cr what the user typed; what is missing is `NULL`.
+#' @noRd
+make_sums <- function(method, columns, request) {
+  check_given(is.null(request$epsilon), "epsilon", "the privacy loss you accept")
+  check_given(is.null(request$horizon), "horizon", "the most steps the stream may take, or Inf")
+  steps <- check_horizon(request$horizon)
+  batch <- check_flag(request$batch, "batch")
+  participation <- check_participation(request$participation)
+  budget <- stream_budget(request$epsilon, request$delta, request$ledger, request$control)
+  noise <- choose_noise(request$noise, steps, budget)
   size <- length(columns$names)
   plan <- plan_stream(noise, if (method == "sum") "range" else "category", size, steps,
     participation, budget)
@@ -78,7 +85,7 @@ make_sums <- function(method, columns, epsilon, delta, horizon, noise, batch, pa
     psi = 1, lambda = 0, damping = 1
   )
   new_stream("dp_stream_sum", paste("running", if (method == "sum") "sums" else "counts"), columns,
-    learner, plan, budget, batch, ledger)
+    learner, plan, budget, batch, request$ledger)
 }
 
 #' @exportS3Method

@@ -115,9 +115,10 @@ conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), 
 #' @return A data frame, one row a period after treatment and last, if asked, the average: `period`
 #'   (position after treatment, `NA` for the average), `estimate`, `conf.low`, `conf.high`.
 #' @noRd
-conformal_interval <- function(residual_fun, T0, T1, centre, level = 0.95,
+conformal_interval <- function(residual_fun, T0, centre, level = 0.95,
                                permutations = c("block", "iid"), n_perm = 999, average = TRUE,
-                               parts = rep(c(TRUE, average), c(T1, 1L))) {
+                               parts = rep(c(TRUE, average), c(length(centre), 1L))) {
+  T1 <- length(centre)
   permutations <- check_choice(permutations, c("block", "iid"))
   level <- check_level(level)
   n_perm <- check_count(n_perm, 1, 1e7)

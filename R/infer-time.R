@@ -155,7 +155,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
         permutations = test$n_sets
       ),
       intervals = if (intervals) {
-        inverted <- conformal_interval(engine, T0, T1, effects[i, ], level, permutations, n_perm,
+        inverted <- conformal_interval(engine, T0, effects[i, ], level, permutations, n_perm,
           parts = possible$parts)
         data.frame(
           target = rep(target, nrow(inverted)),

@@ -10,35 +10,34 @@
 
 #' What engines say differently
 #'
-#' @param real,whole,small (`string`)\cr types: a double, 64 bits, 32 bits.
-#' @param fence (`string`)\cr what keeps an engine from copying a subquery's expressions into the
-#'   next: without it a query over 24 features takes Postgres 20 GB.
-#' @param number (`function`)\cr from a column to a double, NULL where it holds none.
-#' @param order (`function`)\cr from a column of strings to what sorts them by bytes.
-#' @param make (`function`)\cr statement that keeps a query's rows for the session.
-#' @param index (`flag`)\cr does the kept table need one to find rows by number?
-#' @param modulo (`function`)\cr remainder of two texts.
-#' @param loose (`flag`)\cr may a column hold values of any type?
-#' @param before,after (`character`)\cr statements around a release's queries.
-#' @param tested (`flag`)\cr has this package's own test run on it?
-#' @param type (`function` or `NULL`)\cr from a column and its table to the name of its type, where
-#'   R does not tell `endless`, that of decimal digits without end, from doubles.
-#' @param exact (`function`)\cr from a column of that type to a double, or infinity beyond them.
+#' @param name (`string`).
+#' @param ... where it is not as usual:
+#'   * `real`, `whole`, `small` (`string`): types: a double, 64 bits, 32 bits.
+#'   * `fence` (`string`): what keeps an engine from copying a subquery's expressions into the next:
+#'     without it a query over 24 features takes Postgres 20 GB.
+#'   * `number` (`function`): from a column to a double, NULL where it holds none.
+#'   * `order` (`function`): from a column of strings to what sorts them by bytes.
+#'   * `make` (`function`): statement that keeps a query's rows for the session.
+#'   * `index` (`flag`): does the kept table need one to find rows by number?
+#'   * `modulo` (`function`): remainder of two texts.
+#'   * `loose` (`flag`): may a column hold values of any type?
+#'   * `before`, `after` (`character`): statements around a release's queries.
+#'   * `tested` (`flag`): has this package's own test run on it?
+#'   * `type` (`function` or `NULL`): from a column and its table to the name of its type, where R
+#'     does not tell `endless`, that of decimal digits without end, from doubles.
+#'   * `exact` (`function`): from a column of that type to a double, or infinity beyond them.
 #' @noRd
-new_dialect <- function(name, real = "DOUBLE PRECISION", whole = "BIGINT", small = "INTEGER",
-                        fence = "", order = function(x) x,
-                        make = function(name, query) {
-                          paste0("CREATE TEMPORARY TABLE ", name, " AS ", query)
-                        },
-                        number = function(x) sql_cast(x, real), index = FALSE,
-                        modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE,
-                        before = character(), after = character(), tested = FALSE, type = NULL,
-                        endless = NULL, exact = NULL) {
-  list(
-    name = name, real = real, whole = whole, small = small, fence = fence, order = order,
-    make = make, number = number, index = index, modulo = modulo, loose = loose, before = before,
-    after = after, tested = tested, type = type, endless = endless, exact = exact
-  )
+new_dialect <- function(name, ...) {
+  given <- list(...)
+  real <- given$real %||% "DOUBLE PRECISION"
+  with_fields(list(
+    name = name, real = real, whole = "BIGINT", small = "INTEGER", fence = "",
+    order = function(x) x,
+    make = function(name, query) paste0("CREATE TEMPORARY TABLE ", name, " AS ", query),
+    number = function(x) sql_cast(x, real), index = FALSE,
+    modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE, before = character(),
+    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL
+  ), given)
 }
 
 sql_dialects <- function() {
@@ -186,33 +185,31 @@ sql_cell <- function(y, map, dialect) {
 #'
 #' Cells are taken by MAX: rows given twice cannot push one out of its limits. `k` counts a person's
 #' rows and `ok` the finite ones, for the check that follows.
-#' @param from (`string`)\cr what stands after FROM: long rows of donors.
-#' @param unit,time,outcome (`string`)\cr columns, quoted.
+#' @param people (`list`)\cr `from` (`string`): what stands after FROM, long rows of donors; `unit`,
+#'   `time`, `outcome` (`string`): columns, quoted; `text` (`flag`): are the identifiers strings?
+#'   `before` (`count`): how many people have their numbers already.
 #' @param periods (`character`)\cr literals, in order.
 #' @param map (`list` or `NULL`)\cr `centre`, `scale`, `limit`, and `times`, which of them are
 #'   periods; `NULL`: outcomes as they are.
-#' @param text (`flag`)\cr are the identifiers strings?
-#' @param before (`count`)\cr how many people have their numbers already.
 #' @param more (`list` or `NULL`)\cr covariates, from [sql_covariates()], to stand after the first
 #'   `more$T0` periods.
 #' @noRd
-sql_wide <- function(from, unit, time, outcome, periods, map, dialect, text = FALSE, before = 0,
-                     more = NULL) {
-  y <- sql_cast(outcome, dialect$real)
+sql_wide <- function(people, periods, map, dialect, more = NULL) {
+  y <- sql_cast(people$outcome, dialect$real)
   cells <- vapply(seq_along(periods), function(t) {
     cell <- sql_outcome(y, t, map, dialect)
-    paste0("MAX(CASE WHEN ", time, " = ", periods[[t]], " THEN ", cell, " END) AS q", t)
+    paste0("MAX(CASE WHEN ", people$time, " = ", periods[[t]], " THEN ", cell, " END) AS q", t)
   }, "")
-  people <- paste0(
-    "SELECT ", unit, " AS u, COUNT(*) AS k, SUM(CASE WHEN ", sql_is_finite(y, dialect),
-    " THEN 1 ELSE 0 END) AS ok, ", paste(c(cells, more$inner), collapse = ", "), " FROM ", from,
-    " GROUP BY ", unit
+  grouped <- paste0(
+    "SELECT ", people$unit, " AS u, COUNT(*) AS k, SUM(CASE WHEN ", sql_is_finite(y, dialect),
+    " THEN 1 ELSE 0 END) AS ok, ", paste(c(cells, more$inner), collapse = ", "), " FROM ",
+    people$from, " GROUP BY ", people$unit
   )
+  by <- if (people$text) dialect$order("u") else "u"
   paste0(
-    "SELECT ROW_NUMBER() OVER (ORDER BY ", if (text) dialect$order("u") else "u", ") + ",
-    sql_whole(before), " AS r, k, ok, ",
+    "SELECT ROW_NUMBER() OVER (ORDER BY ", by, ") + ", sql_whole(people$before), " AS r, k, ok, ",
     paste(sql_columns_of(paste0("q", seq_along(periods)), more), collapse = ", "), " FROM (",
-    people, ") p"
+    grouped, ") p"
   )
 }
 

@@ -80,10 +80,11 @@ fill_wide <- function(table, design, grid, periods, name) {
     } else {
       0
     }
-    query <- sql_wide(
-      donors_from(table, design, chosen), unit, time, outcome, periods, grid, dialect, text, before,
-      design$covariates
+    people <- list(
+      from = donors_from(table, design, chosen), unit = unit, time = time, outcome = outcome,
+      text = text, before = before
     )
+    query <- sql_wide(people, periods, grid, dialect, design$covariates)
     keep_rows(table, name, query, b == 1L)
   }
 }

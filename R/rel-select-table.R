@@ -7,27 +7,25 @@
 #'   (epsilon of one choice) and `rho_step`, or `select_rho` from which they follow; `epsilon` and
 #'   `delta` of a test; `fit_rho`, `rho`, `cost`.
 #' @param pick (`function`: candidates, method, constants, shares, rng)\cr what is picked.
-#' @param picks,sums (`function`: constants)\cr how many choices are drawn, and sums released next
-#'   to them.
-#' @param blocks (`function`: n)\cr disjoint blocks of rows that vote.
-#' @param check (`function`: facts, call)\cr refuses what it cannot serve.
-#' @param complete (`function`: constants, facts, call)\cr its own constants, checked.
-#' @param subsets (`function`)\cr constants of random subsets, see [subset_constants()].
-#' @param locates (`flag`)\cr are medians and scales found first?
-#' @param hurdle (`flag`)\cr do clipped correlations decide, so that a covariance can be told?
-#' @param assumes (`string` or `NULL`)\cr what the theorem rests on and nothing certifies.
+#' @param ... where it is not as usual:
+#'   * `picks`, `sums` (`function`: constants): how many choices are drawn, and sums released next
+#'     to them.
+#'   * `blocks` (`function`: n): disjoint blocks of rows that vote.
+#'   * `check` (`function`: facts): refuses what it cannot serve.
+#'   * `complete` (`function`: constants, facts): its own constants, checked.
+#'   * `subsets` (`function`): constants of random subsets, see [subset_constants()].
+#'   * `locates` (`flag`): are medians and scales found first?
+#'   * `hurdle` (`flag`): do clipped correlations decide, so that a covariance can be told?
+#'   * `assumes` (`string` or `NULL`): what the theorem rests on and nothing certifies.
 #' @noRd
-selector <- function(theorem, shares, pick, picks = function(constants) constants$size,
-                     sums = function(constants) 0, blocks = function(n) max(2, floor(n / 50)),
-                     check = function(facts) NULL,
-                     complete = function(constants, facts) constants,
-                     subsets = function(...) NULL, locates = FALSE, hurdle = FALSE,
-                     assumes = NULL) {
-  list(
+selector <- function(theorem, shares, pick, ...) {
+  with_fields(list(
     theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares, pick = pick,
-    picks = picks, sums = sums, blocks = blocks, check = check, complete = complete,
-    subsets = subsets, locates = locates, hurdle = hurdle, assumes = assumes
-  )
+    picks = function(constants) constants$size, sums = function(constants) 0,
+    blocks = function(n) max(2, floor(n / 50)), check = function(facts) NULL,
+    complete = function(constants, facts) constants, subsets = function(...) NULL,
+    locates = FALSE, hurdle = FALSE, assumes = NULL
+  ), list(...))
 }
 
 solver_assumption <- paste(

@@ -3,20 +3,22 @@
 chapter_five <- c("pocp", "pigd", "pgiga", "poffl")
 
 #' A stream of clean iterates with noise of their own
+#' @param request (`list`)\cr what the user asked for, checked; `psi` may be `NULL`.
 #' @noRd
-open_iterates <- function(method, calibration, columns, learner, horizon, participation, batch,
-                          budget, ledger, default_psi) {
+open_iterates <- function(columns, learner, budget, request) {
+  method <- request$method
+  horizon <- request$horizon
   if (!is.finite(horizon) || horizon < 2 || horizon > 1e7) {
     abort("{.val {method}} needs a finite {.arg horizon}, from 2 to 10 million.", "argument")
   }
-  if (batch || participation[["times"]] > 1) {
+  if (request$batch || request$participation[["times"]] > 1) {
     abort("{.val {method}} takes one row a step, and each person once.", "argument")
   }
   if (method == "pocp" && columns$family != "gaussian") {
     abort("{.val pocp} is for linear models here.", "argument")
   }
   facts <- list(
-    method = method, family = learner$family, published = calibration == "published",
+    method = method, family = learner$family, published = request$calibration == "published",
     columns = learner$columns, horizon = as.double(horizon), radius = learner$radius,
     clip = learner$clip, ball = learner$ball, psi = learner$psi, rho = budget$rho,
     epsilon = if (budget$private) budget$epsilon else 0, delta = budget$delta
@@ -25,19 +27,19 @@ open_iterates <- function(method, calibration, columns, learner, horizon, partic
       facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
     abort("The printed constants need a smaller {.arg epsilon}.", "argument")
   }
-  if (default_psi) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
+  if (is.null(request$psi)) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)
   what <- paste0("stream by method \"", method, "\"")
   learner$method <- method
   plan <- list(
-    facts = list(noise = "by iterate", horizon = facts$horizon), calibration = calibration,
+    facts = list(noise = "by iterate", horizon = facts$horizon), calibration = request$calibration,
     iterates = facts
   )
   record <- stream_record(
     what, plan, function(request, plan) iterates_privacy(budget, facts, sizes),
     function() iterates_open_cpp(facts)
   )
-  made <- make_release(new_request(record, budget, NULL, ledger))
+  made <- make_release(new_request(record, budget, NULL, request$ledger))
   shown <- list(
     what = what, columns = columns, learner = learner, plan = plan, batch = FALSE,
     rng = budget$rng, privacy = made$promise

@@ -293,3 +293,13 @@ bare_options <- function(x) {
   attributes(x) <- attributes(x)[intersect(c("names", "dim", "dimnames"), names(attributes(x)))]
   x
 }
+
+#' A record with these fields: a field that is not known is a mistake of ours
+#' @param fields (`list`)\cr all fields with their defaults.
+#' @param given (`list`)\cr some of them.
+#' @noRd
+with_fields <- function(fields, given) {
+  stopifnot(rlang::names2(given) %in% names(fields))
+  fields[names(given)] <- given
+  fields
+}

@@ -3,27 +3,27 @@
 
 #' A record of estimates
 #' @param estimate (named `numeric`, RELEASED)\cr in the units of the formula; `NULL`: none.
-#' @param index (`data.frame`)\cr one row an estimate: `term`, and what else tells them apart
-#'   (outcome, cohort, target, period, rank).
-#' @param covariance (`list` of matrices)\cr `total`, `privacy`, `sampling`; `NULL` where a part is
-#'   not known.
-#' @param law (`list`)\cr of limits: `df`, of Student's t (`Inf`: normal); where some estimates have
-#'   another law, `limits` (function of the level: columns `low`, `high`, `NA` where none are
-#'   needed) and `errors` (function: `std.error`, `privacy.se`, `statistic`, `p.value`).
-#' @param columns (`character`)\cr what `tidy()` shows.
 #' @param facts (`list`, PUBLIC or RELEASED)\cr the row of `glance()`.
 #' @param nobs (`count`, PUBLIC).
-#' @param text (`string` or `NULL`)\cr the formula.
-#' @param lacks (`list`)\cr why there are no errors, and what would have given some: `reason`,
-#'   `advice`; `strict`, do limits of `tidy()` stop for it? Else they are `NA`.
+#' @param ... where it is not as usual:
+#'   * `index` (`data.frame`): one row an estimate: `term`, and what else tells them apart (outcome,
+#'     cohort, target, period, rank).
+#'   * `covariance` (`list` of matrices): `total`, `privacy`, `sampling`; `NULL` where a part is not
+#'     known.
+#'   * `law` (`list`) of limits: `df`, of Student's t (`Inf`: normal); where some estimates have
+#'     another law, `limits` (function of the level: columns `low`, `high`, `NA` where none are
+#'     needed) and `errors` (function: `std.error`, `privacy.se`, `statistic`, `p.value`).
+#'   * `columns` (`character`): what `tidy()` shows.
+#'   * `text` (`string` or `NULL`): the formula.
+#'   * `lacks` (`list`): why there are no errors, and what would have given some: `reason`,
+#'     `advice`; `strict`, do limits of `tidy()` stop for it? Else they are `NA`.
 #' @noRd
-new_estimates <- function(estimate, facts, nobs, covariance = list(), law = list(df = Inf),
-                          index = data.frame(term = as.character(names(estimate))),
-                          columns = error_columns, text = NULL, lacks = list()) {
-  check_estimates(list(
-    estimate = estimate, index = index, covariance = covariance, law = law, columns = columns,
-    facts = facts, nobs = nobs, text = text, lacks = lacks
-  ))
+new_estimates <- function(estimate, facts, nobs, ...) {
+  check_estimates(with_fields(list(
+    estimate = estimate, index = data.frame(term = as.character(names(estimate))),
+    covariance = list(), law = list(df = Inf), columns = error_columns, facts = facts, nobs = nobs,
+    text = NULL, lacks = list()
+  ), list(...)))
 }
 
 error_columns <- c("term", "estimate", "std.error", "privacy.se", "statistic", "p.value")

@@ -107,7 +107,7 @@ conformal_test <- function() {
 intervals <- function() {
   effects <- (panel$target - single()$counterfactual)[-pre]
   internal$conformal_interval(
-    internal$conformal_engine_classical(fit), panel$T0, 12, effects, level = 0.9
+    internal$conformal_engine_classical(fit), panel$T0, effects, level = 0.9
   )
 }
 whole <- function() {

@@ -178,19 +178,19 @@ test_that("intervals invert the test", {
   # Residuals without a refit: the interval for one period is known.
   y <- c(0.5, -1, 0.25, 1, -0.75, 0.1, -0.3, 0.9, -0.6, 10)
   engine <- conformal_engine(y, function(path, periods) path)
-  got <- conformal_interval(engine, 9, 1, 10, level = 0.8, average = FALSE)
+  got <- conformal_interval(engine, 9, 10, level = 0.8, average = FALSE)
   # Accepted when more than 2 of 10 absolute residuals reach |10 - effect|: up to the 2nd largest.
   expect_equal(c(got$conf.low, got$conf.high), c(9, 11), tolerance = 1e-3)
   expect_lte(got$conf.low, 9)
   expect_gte(got$conf.high, 11)
   # Too few periods for the level: nothing can be rejected.
-  wide <- conformal_interval(engine, 9, 1, 10, level = 0.95, average = FALSE)
+  wide <- conformal_interval(engine, 9, 10, level = 0.95, average = FALSE)
   expect_identical(c(wide$conf.low, wide$conf.high), c(-Inf, Inf))
 
   fit <- small_fit()
   engine <- conformal_engine_classical(fit)
   gap <- fit$raw$target[1, ] - fit_classical(fit$raw$donors, fit$raw$target, 10)$counterfactual
-  ends <- conformal_interval(engine, 10, 4, unname(gap[11:14]), level = 0.85)
+  ends <- conformal_interval(engine, 10, unname(gap[11:14]), level = 0.85)
   expect_identical(ends$period, c(1:4, NA))
   expect_true(all(ends$conf.low <= ends$estimate & ends$estimate <= ends$conf.high))
   p <- function(value, t) {

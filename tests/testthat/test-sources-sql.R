@@ -1,5 +1,10 @@
 # SQL text: constants, golden queries of each dialect, and the integers that SQLite makes of them.
 
+sales_people <- list(
+  from = "sales s", unit = "\"store\"", time = "\"week\"", outcome = "\"y\"", text = TRUE,
+  before = 0
+)
+
 test_that("a double is written as whole numbers and powers of two, and is read back bit for bit", {
   withr::local_seed(1)
   dialect <- sql_dialects()$sqlite
@@ -36,8 +41,9 @@ all_queries <- function(dialect) {
     question
   })
   c(
-    wide = dialect$make("w", sql_wide("sales s", "\"store\"", "\"week\"", "\"y\"",
-      c("1", "2", "3"), grid_of(bounds), dialect, TRUE)),
+    wide = dialect$make("w", sql_wide(
+      sales_people, c("1", "2", "3"), grid_of(bounds), dialect
+    )),
     check = sql_check("w", 3), energy = sql_energy("w", questions[[1L]], dialect),
     moments = sql_moments("w", questions[[2L]], dialect), block = sql_block("w", 3, 0, 100),
     sample = sql_sample("w", "kept", 3),
@@ -151,7 +157,7 @@ panel_queries <- function(dialect, gaps) {
     sql_filled(joined_units(table, "people"), "\"week\"", "\"y\"", periods, grid,
       list(T0 = 2, middle = bounds$centre), dialect, more)
   } else {
-    sql_wide("sales s", "\"store\"", "\"week\"", "\"y\"", periods, grid, dialect, TRUE, 0, more)
+    sql_wide(sales_people, periods, grid, dialect, more)
   }
   c(dialect$make("w", query), sql_check("w", 3, 3L))
 }
