@@ -157,10 +157,6 @@ cohort_release_cpp <- function(donors, facts, dates, scale, options, rng) {
     .Call(`_dpsc_cohort_release_cpp`, donors, facts, dates, scale, options, rng)
 }
 
-cohort_audit_cpp <- function(donors, facts, dates, scale, options, rng, outputs) {
-    .Call(`_dpsc_cohort_audit_cpp`, donors, facts, dates, scale, options, rng, outputs)
-}
-
 cohort_view_cpp <- function(statistics, T0) {
     .Call(`_dpsc_cohort_view_cpp`, statistics, T0)
 }
@@ -193,8 +189,8 @@ glm_release_cpp <- function(rows, facts, rng) {
     .Call(`_dpsc_glm_release_cpp`, rows, facts, rng)
 }
 
-glm_audit_cpp <- function(rows, facts, linear, rng, outputs) {
-    .Call(`_dpsc_glm_audit_cpp`, rows, facts, linear, rng, outputs)
+glm_known_term_cpp <- function(rows, facts, linear, noise) {
+    .Call(`_dpsc_glm_known_term_cpp`, rows, facts, linear, noise)
 }
 
 glm_estimate_cpp <- function(release, facts) {
@@ -233,10 +229,6 @@ growing_release_cpp <- function(donors, facts, base, periods, scale, rng) {
     .Call(`_dpsc_growing_release_cpp`, donors, facts, base, periods, scale, rng)
 }
 
-growing_audit_cpp <- function(donors, facts, base, periods, scale, rng, outputs) {
-    .Call(`_dpsc_growing_audit_cpp`, donors, facts, base, periods, scale, rng, outputs)
-}
-
 growing_estimate_cpp <- function(base, periods, privacy, half) {
     .Call(`_dpsc_growing_estimate_cpp`, base, periods, privacy, half)
 }
@@ -271,10 +263,6 @@ lm_plan_cpp <- function(facts) {
 
 lm_release_cpp <- function(rows, facts, rng) {
     .Call(`_dpsc_lm_release_cpp`, rows, facts, rng)
-}
-
-lm_audit_cpp <- function(rows, facts, rng, outputs) {
-    .Call(`_dpsc_lm_audit_cpp`, rows, facts, rng, outputs)
 }
 
 lm_estimate_cpp <- function(release, design, n, kept) {
@@ -329,10 +317,6 @@ gram_release_cpp <- function(donors, facts, scale, options, rng) {
     .Call(`_dpsc_gram_release_cpp`, donors, facts, scale, options, rng)
 }
 
-gram_audit_cpp <- function(donors, facts, scale, options, rng, outputs, doubled) {
-    .Call(`_dpsc_gram_audit_cpp`, donors, facts, scale, options, rng, outputs, doubled)
-}
-
 raw_statistics_cpp <- function(donors, n, T0, T1, scale) {
     .Call(`_dpsc_raw_statistics_cpp`, donors, n, T0, T1, scale)
 }
@@ -375,6 +359,26 @@ gaussian_noise_cpp <- function(dimension, sigma, rng) {
 
 gamma_norm_noise_cpp <- function(dimension, scale, rng) {
     .Call(`_dpsc_gamma_norm_noise_cpp`, dimension, scale, rng)
+}
+
+noise_recorder_cpp <- function(rng) {
+    .Call(`_dpsc_noise_recorder_cpp`, rng)
+}
+
+noise_open_cpp <- function(noise) {
+    .Call(`_dpsc_noise_open_cpp`, noise)
+}
+
+noise_close_cpp <- function(noise) {
+    invisible(.Call(`_dpsc_noise_close_cpp`, noise))
+}
+
+noise_replay_cpp <- function(noise, outputs, places) {
+    invisible(.Call(`_dpsc_noise_replay_cpp`, noise, outputs, places))
+}
+
+noise_calls_cpp <- function(noise) {
+    .Call(`_dpsc_noise_calls_cpp`, noise)
 }
 
 paper_plan_cpp <- function(facts) {
@@ -569,20 +573,8 @@ treated_control_cpp <- function(donors, facts, treated, scale, rng) {
     .Call(`_dpsc_treated_control_cpp`, donors, facts, treated, scale, rng)
 }
 
-treated_audit_cpp <- function(rows, facts, statistics, scale, rng, outputs) {
-    .Call(`_dpsc_treated_audit_cpp`, rows, facts, statistics, scale, rng, outputs)
-}
-
-treated_control_audit_cpp <- function(donors, facts, treated, scale, rng, outputs) {
-    .Call(`_dpsc_treated_control_audit_cpp`, donors, facts, treated, scale, rng, outputs)
-}
-
 weights_release_cpp <- function(donors, scale, y, plan, rng) {
     .Call(`_dpsc_weights_release_cpp`, donors, scale, y, plan, rng)
-}
-
-weights_audit_cpp <- function(donors, scale, y, plan, rng, outputs) {
-    .Call(`_dpsc_weights_audit_cpp`, donors, scale, y, plan, rng, outputs)
 }
 
 ridge_weights_cpp <- function(X, y, lambda) {

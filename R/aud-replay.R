@@ -1,27 +1,33 @@
 # Record and replay: run a mechanism on one panel and write down every noise call; run it on the
 # neighbour with the same outputs, and compare what the noise was added to.
 #
-# Our own mechanisms draw in C++, where a noise object of the same mechanism writes things down.
-# They run unchanged, but for their environment: copies of the functions that lead to the core ask
-# for that object. The namespace itself is never touched.
+# Our own verbs draw in C++, by noise that an audit hands in: an external pointer in place of the
+# name of a generator. It records, or gives what was recorded.
 
 #' A recorder of noise calls
 #'
-#' `hook()` stands for one noise call. When recording it draws and writes down; when replaying it
-#' returns what was drawn and writes down the other panel's value. `batch()` stands for a run in C++
-#' that writes its own calls down: a function of the outputs to give, `NULL` to draw them.
+#' `noise` is what our own verbs are handed. `hook()` stands for one noise call of a user's
+#' function: when recording it draws and writes down; when replaying it returns what was drawn and
+#' writes down the other panel's value.
 #' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
 #'   a replay `other`), `places` (positions that were drawn), `moved` (function of such positions:
-#'   where the same people stand in the other panel), `hook`, `batch`.
+#'   where the same people stand in the other panel), `noise`, `hook`.
 #' @noRd
-new_recorder <- function() {
+new_recorder <- function(rng = "R") {
   recorder <- new.env(parent = emptyenv())
   recorder$moved <- identity
   recorder$start <- function(mode) {
     recorder$mode <- mode
     recorder$position <- 0L
-    recorder$placed <- 0L
-    if (mode == "record") recorder$calls <- recorder$places <- list()
+    if (mode == "record") {
+      recorder$calls <- recorder$places <- list()
+      recorder$noise <- noise_recorder_cpp(rng)
+    } else {
+      noise_replay_cpp(
+        recorder$noise, lapply(recorder$calls, `[[`, "output"),
+        lapply(recorder$places, recorder$moved)
+      )
+    }
   }
   recorder$hook <- function(law, scale, value, draw, ...) {
     recorder$position <- recorder$position + 1L
@@ -36,7 +42,7 @@ new_recorder <- function() {
   }
   recorder$match <- function(i, call) {
     known <- if (i <= length(recorder$calls)) recorder$calls[[i]]
-    public <- c("law", "scale", "offset")
+    public <- c("label", "law", "scale", "offset")
     if (is.null(known) || !identical(known[public], call[public]) ||
           length(known$value) != length(call$value)) {
       stop_diverged()
@@ -44,26 +50,15 @@ new_recorder <- function() {
     recorder$calls[[i]]$other <- call
     known
   }
-  recorder$batch <- function(run, moments = FALSE) {
+  recorder$collect <- function() {
+    written <- noise_calls_cpp(recorder$noise)
     if (recorder$mode == "record") {
-      result <- run(NULL)
-      recorder$calls <- c(recorder$calls, lapply(result$calls, c, moments = moments))
-      recorder$places <- c(recorder$places, result$places)
+      recorder$places <- written$places
+      recorder$calls <- c(recorder$calls, written$calls)
     } else {
-      later <- recorder$calls[seq_along(recorder$calls) > recorder$position]
-      left <- recorder$places[seq_along(recorder$places) > recorder$placed]
-      places <- lapply(left, recorder$moved)
-      result <- tryCatch(
-        run(structure(lapply(later, `[[`, "output"), places = places)),
-        `dpsc::replay_diverged` = function(e) stop_diverged()
-      )
-      for (i in seq_along(result$calls)) {
-        recorder$match(recorder$position + i, result$calls[[i]])
-      }
+      for (i in seq_along(written$calls)) recorder$match(i, written$calls[[i]])
     }
-    recorder$position <- recorder$position + length(result$calls)
-    recorder$placed <- recorder$placed + length(result$places)
-    result
+    recorder$position <- recorder$position + length(written$calls)
   }
   recorder
 }
@@ -81,17 +76,25 @@ stop_diverged <- function() {
 #'   `result`: what the mechanism returned. PRIVATE.
 #' @noRd
 record_and_replay <- function(hooked, from, to) {
-  hooked$recorder$start("record")
+  recorder <- hooked$recorder
+  recorder$start("record")
+  # Nothing of a panel stays behind a pointer that somebody may have kept.
+  on.exit(noise_close_cpp(recorder$noise))
   result <- hooked$run(from)
-  hooked$recorder$start("replay")
+  recorder$collect()
+  recorder$start("replay")
   same <- tryCatch(
     {
       hooked$run(to)
-      hooked$recorder$position == length(hooked$recorder$calls)
+      recorder$collect()
+      recorder$position == length(recorder$calls)
     },
-    dpsc_replay_diverged = function(e) FALSE
+    error = function(e) {
+      told <- inherits(e, "dpsc_replay_diverged") || noise_calls_cpp(recorder$noise)$diverged
+      if (told) FALSE else stop(e)
+    }
   )
-  if (same) structure(hooked$recorder$calls, result = result)
+  if (same) structure(recorder$calls, result = result)
 }
 
 #' A mechanism whose noise calls are recorded
@@ -111,10 +114,9 @@ as_hooked <- function(mechanism, ...) {
       recorder = recorder, run = function(panel) mechanism(panel, users_noise(recorder), ...)
     ))
   }
-  scope <- hooked_namespace(recorder)
   list(
     recorder = recorder, ours = TRUE,
-    run = function(panel) run_release(mechanism, panel, scope)$privacy
+    run = function(panel) run_release(handing(mechanism, recorder$noise), panel)$privacy
   )
 }
 
@@ -139,96 +141,11 @@ users_noise <- function(recorder) {
   }
 }
 
-#' The namespace with recorded noise: copies of the functions that lead to a noise call
-#'
-#' Every noise call must pass one of the hooks; R's way to the samplers stops, so that noise which
-#' is drawn elsewhere does not go unaudited. Functions that draw nothing stay as they are (a copy
-#' would be interpreted, not compiled).
-#' @param changes (`list` of functions)\cr further replacements, for tests.
-#' @return An environment whose parent is the namespace.
+#' A release of ours that draws by the noise handed in
 #' @noRd
-hooked_namespace <- function(recorder, changes = list()) {
-  namespace <- topenv()
-  unaudited <- function(...) stop("A sampler was called outside the audited noise functions.")
-  replaced <- c(noise_hooks(recorder), list(
-    discrete_gaussian_cpp = unaudited, discrete_laplace_cpp = unaudited,
-    gaussian_noise_cpp = unaudited, gamma_norm_noise_cpp = unaudited
-  ))
-  replaced[names(changes)] <- changes
-  scope <- new.env(parent = namespace)
-  for (name in functions_that_reach(names(replaced), namespace)) {
-    value <- get(name, envir = namespace)
-    environment(value) <- scope
-    assign(name, value, scope)
-  }
-  for (name in names(replaced)) assign(name, replaced[[name]], scope)
-  scope
-}
-
-#' Names of the namespace's functions that mention these names, directly or through others
-#' @noRd
-functions_that_reach <- function(names, namespace) {
-  all <- mget(ls(namespace, all.names = TRUE), envir = namespace)
-  own <- vapply(all, function(x) {
-    is.function(x) && identical(environment(x), namespace)
-  }, logical(1))
-  mentioned <- lapply(all[own], function(f) unique(all.names(body(f))))
-  reaching <- names
-  repeat {
-    hit <- vapply(mentioned, function(words) any(words %in% reaching), logical(1))
-    more <- setdiff(names(mentioned)[hit], reaching)
-    if (length(more) == 0L) {
-      return(setdiff(reaching, names))
-    }
-    reaching <- c(reaching, more)
-  }
-}
-
-#' @noRd
-noise_hooks <- function(recorder) {
-  list(
-    gram_release_cpp = core_hook(recorder), cohort_release_cpp = cohort_hook(recorder),
-    treated_release_cpp = function(rows, group, statistics, scale, rng) {
-      recorder$batch(function(outputs) {
-        treated_audit_cpp(rows, group, statistics, scale, rng, outputs)
-      }, moments = TRUE)$statistics
-    },
-    treated_control_cpp = function(donors, group, treated, scale, rng) {
-      recorder$batch(function(outputs) {
-        treated_control_audit_cpp(donors, group, treated, scale, rng, outputs)
-      }, moments = TRUE)$statistics
-    },
-    weights_release_cpp = function(donors, scale, y, plan, rng) {
-      recorder$batch(function(outputs) {
-        weights_audit_cpp(donors, scale, y, plan, rng, outputs)
-      })$statistics
-    }
-  )
-}
-
-#' What stands for a release by method gram: the same in C++, its noise calls written down
-#' @param doubled (`flag`)\cr plant a fault: the first row is there twice.
-#' @param tamper (`function`)\cr of the facts and the recorder's mode; for planted faults.
-#' @noRd
-core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) facts) {
-  function(donors, facts, scale, options, rng) {
-    facts <- tamper(facts, recorder$mode)
-    recorder$batch(function(outputs) {
-      gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled)
-    }, moments = TRUE)$statistics
-  }
-}
-
-#' The same for several adoption dates
-#' @param tamper (`function`)\cr of the donors and the recorder's mode; for planted faults.
-#' @noRd
-cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
-  function(donors, facts, dates, scale, options, rng) {
-    donors <- tamper(donors, recorder$mode)
-    recorder$batch(function(outputs) {
-      cohort_audit_cpp(donors, facts, dates, scale, options, rng, outputs)
-    }, moments = TRUE)$statistics
-  }
+handing <- function(mechanism, noise) {
+  mechanism$control$rng <- noise
+  mechanism
 }
 
 #' How far a replayed call's value moved, in the norm that its noise law prices
@@ -253,14 +170,17 @@ call_declared <- function(call, step) {
   if (!is.null(call$sensitivity)) {
     return(call$sensitivity)
   }
-  if (isTRUE(call$moments)) {
-    return(moments_declared(call, step))
-  }
+  if (!isTRUE(call$label %in% weights_calls)) return(moments_declared(call, step))
   switch(call$law,
     discrete_gaussian = sqrt(2 * step$rho * max(call$scale)),
     step$sensitivity
   )
 }
+
+# Numbers that are rounded to a grid of their own: sensitivities are in outcome units.
+weights_calls <- c(
+  "ridge weights", "linear term of the objective", "accuracy of the solver", "post-period outcomes"
+)
 
 #' The same for a step of method gram (proofs/accounting.md, sections 1 and 2)
 #' @noRd

@@ -14,17 +14,17 @@ repeat_runs <- function(n_runs, run, what = "Auditing") {
   })
 }
 
-#' One release of ours, run by the functions of `scope`
+#' One release of ours
 #'
 #' @param panel (`matrix`)\cr rows of donors; of everyone, then those of the treated.
-#' @param scope (`environment`)\cr the namespace, or a copy of it whose noise is recorded.
+#' @param release (`function`)\cr the verb, or a copy of it into which a test planted a fault.
 #' @return A `dp_release`.
 #' @noRd
-run_release <- function(mechanism, panel, scope = topenv()) {
+run_release <- function(mechanism, panel, release = dp_release.matrix) {
   donors <- seq_len(nrow(panel) - (mechanism$treated %||% 0))
   # Warnings about delta say nothing about the mechanism.
   withCallingHandlers(
-    scope$dp_release.matrix(panel[donors, , drop = FALSE],
+    release(panel[donors, , drop = FALSE],
       target = mechanism$target %||% panel[-donors, , drop = FALSE], T0 = mechanism$T0,
       epsilon = mechanism$epsilon, delta = mechanism$delta, bounds = mechanism$bounds,
       method = mechanism$method,

@@ -87,7 +87,8 @@ check_features <- function(features) {
 
 #' Check settings again, since a list can be edited
 #'
-#' `rng` may also be a tape of random bytes, with which audits replay a release; it is not private.
+#' `rng` may also be a tape of random bytes, or the noise of an audit that is running; such a fit is
+#' not private.
 #' @noRd
 check_control <- function(control) {
   if (!inherits(control, "dp_control")) {
@@ -102,7 +103,22 @@ check_control <- function(control) {
       "{.arg control} must come from {.fn dp_control}.", x = "Its fields are not those of one."
     ), "argument")
   }
+  if (typeof(fields$rng) == "externalptr") {
+    check_noise_open(fields$rng)
+    fields$rng <- "R"
+  }
   if (is.raw(fields$rng)) fields$rng <- "R"
   do.call(dp_control, fields)
   control
+}
+
+#' Refuse noise of an audit that is over, or of another session
+#' @noRd
+check_noise_open <- function(noise) {
+  if (!noise_open_cpp(noise)) {
+    abort(c(
+      "The noise of an audit serves this audit alone, while it runs.",
+      i = "Take {.arg control} from {.fn dp_control}."
+    ), "argument")
+  }
 }

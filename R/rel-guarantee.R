@@ -10,6 +10,8 @@ is_kept <- function(drawn) drawn$private && identical(drawn$rng, "secure")
 unkept_reason <- function(drawn) {
   if (!drawn$private) {
     "epsilon = Inf: no noise was added"
+  } else if (typeof(drawn$rng) == "externalptr") {
+    "the noise was recorded by an audit"
   } else if (!is_kept(drawn)) {
     "the noise came from R's generator and can be reproduced from its seed"
   } else {

@@ -493,22 +493,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cohort_audit_cpp
-Rcpp::List cohort_audit_cpp(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_cohort_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP datesSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type dates(datesSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cohort_audit_cpp(donors, facts, dates, scale, options, rng, outputs));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cohort_view_cpp
 Rcpp::List cohort_view_cpp(const Rcpp::List& statistics, int T0);
 RcppExport SEXP _dpsc_cohort_view_cpp(SEXP statisticsSEXP, SEXP T0SEXP) {
@@ -605,17 +589,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// glm_audit_cpp
-Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_glm_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP linearSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
+// glm_known_term_cpp
+Rcpp::List glm_known_term_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear, SEXP noise);
+RcppExport SEXP _dpsc_glm_known_term_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP linearSEXP, SEXP noiseSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type linear(linearSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(glm_audit_cpp(rows, facts, linear, rng, outputs));
+    Rcpp::traits::input_parameter< SEXP >::type noise(noiseSEXP);
+    rcpp_result_gen = Rcpp::wrap(glm_known_term_cpp(rows, facts, linear, noise));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -733,22 +716,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// growing_audit_cpp
-Rcpp::List growing_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base, const Rcpp::List& periods, const Rcpp::List& scale, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_growing_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP baseSEXP, SEXP periodsSEXP, SEXP scaleSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type base(baseSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type periods(periodsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(growing_audit_cpp(donors, facts, base, periods, scale, rng, outputs));
-    return rcpp_result_gen;
-END_RCPP
-}
 // growing_estimate_cpp
 Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& periods, const Eigen::MatrixXd& privacy, double half);
 RcppExport SEXP _dpsc_growing_estimate_cpp(SEXP baseSEXP, SEXP periodsSEXP, SEXP privacySEXP, SEXP halfSEXP) {
@@ -853,19 +820,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(lm_release_cpp(rows, facts, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// lm_audit_cpp
-Rcpp::List lm_audit_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_lm_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(lm_audit_cpp(rows, facts, rng, outputs));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1023,22 +977,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// gram_audit_cpp
-Rcpp::List gram_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale, const Rcpp::List& options, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs, bool doubled);
-RcppExport SEXP _dpsc_gram_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP scaleSEXP, SEXP optionsSEXP, SEXP rngSEXP, SEXP outputsSEXP, SEXP doubledSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type options(optionsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< bool >::type doubled(doubledSEXP);
-    rcpp_result_gen = Rcpp::wrap(gram_audit_cpp(donors, facts, scale, options, rng, outputs, doubled));
-    return rcpp_result_gen;
-END_RCPP
-}
 // raw_statistics_cpp
 Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale);
 RcppExport SEXP _dpsc_raw_statistics_cpp(SEXP donorsSEXP, SEXP nSEXP, SEXP T0SEXP, SEXP T1SEXP, SEXP scaleSEXP) {
@@ -1179,6 +1117,56 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(gamma_norm_noise_cpp(dimension, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// noise_recorder_cpp
+SEXP noise_recorder_cpp(SEXP rng);
+RcppExport SEXP _dpsc_noise_recorder_cpp(SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(noise_recorder_cpp(rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// noise_open_cpp
+bool noise_open_cpp(SEXP noise);
+RcppExport SEXP _dpsc_noise_open_cpp(SEXP noiseSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type noise(noiseSEXP);
+    rcpp_result_gen = Rcpp::wrap(noise_open_cpp(noise));
+    return rcpp_result_gen;
+END_RCPP
+}
+// noise_close_cpp
+void noise_close_cpp(SEXP noise);
+RcppExport SEXP _dpsc_noise_close_cpp(SEXP noiseSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type noise(noiseSEXP);
+    noise_close_cpp(noise);
+    return R_NilValue;
+END_RCPP
+}
+// noise_replay_cpp
+void noise_replay_cpp(SEXP noise, const Rcpp::List& outputs, const Rcpp::List& places);
+RcppExport SEXP _dpsc_noise_replay_cpp(SEXP noiseSEXP, SEXP outputsSEXP, SEXP placesSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type places(placesSEXP);
+    noise_replay_cpp(noise, outputs, places);
+    return R_NilValue;
+END_RCPP
+}
+// noise_calls_cpp
+Rcpp::List noise_calls_cpp(SEXP noise);
+RcppExport SEXP _dpsc_noise_calls_cpp(SEXP noiseSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type noise(noiseSEXP);
+    rcpp_result_gen = Rcpp::wrap(noise_calls_cpp(noise));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1761,36 +1749,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// treated_audit_cpp
-Rcpp::List treated_audit_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics, const Rcpp::List& scale, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_treated_audit_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP statisticsSEXP, SEXP scaleSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(treated_audit_cpp(rows, facts, statistics, scale, rng, outputs));
-    return rcpp_result_gen;
-END_RCPP
-}
-// treated_control_audit_cpp
-Rcpp::List treated_control_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& treated, const Rcpp::List& scale, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_treated_control_audit_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP treatedSEXP, SEXP scaleSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type treated(treatedSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(treated_control_audit_cpp(donors, facts, treated, scale, rng, outputs));
-    return rcpp_result_gen;
-END_RCPP
-}
 // weights_release_cpp
 Rcpp::List weights_release_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y, const Rcpp::List& plan, SEXP rng);
 RcppExport SEXP _dpsc_weights_release_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP planSEXP, SEXP rngSEXP) {
@@ -1802,21 +1760,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(weights_release_cpp(donors, scale, y, plan, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// weights_audit_cpp
-Rcpp::List weights_audit_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y, const Rcpp::List& plan, SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs);
-RcppExport SEXP _dpsc_weights_audit_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP planSEXP, SEXP rngSEXP, SEXP outputsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::List>& >::type outputs(outputsSEXP);
-    rcpp_result_gen = Rcpp::wrap(weights_audit_cpp(donors, scale, y, plan, rng, outputs));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1898,7 +1841,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_nested_placebos_cpp", (DL_FUNC) &_dpsc_nested_placebos_cpp, 7},
     {"_dpsc_cohort_plan_cpp", (DL_FUNC) &_dpsc_cohort_plan_cpp, 2},
     {"_dpsc_cohort_release_cpp", (DL_FUNC) &_dpsc_cohort_release_cpp, 6},
-    {"_dpsc_cohort_audit_cpp", (DL_FUNC) &_dpsc_cohort_audit_cpp, 7},
     {"_dpsc_cohort_view_cpp", (DL_FUNC) &_dpsc_cohort_view_cpp, 2},
     {"_dpsc_cohort_errors_cpp", (DL_FUNC) &_dpsc_cohort_errors_cpp, 5},
     {"_dpsc_predict_columns_cpp", (DL_FUNC) &_dpsc_predict_columns_cpp, 6},
@@ -1907,7 +1849,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_csv_header_cpp", (DL_FUNC) &_dpsc_csv_header_cpp, 1},
     {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
     {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
-    {"_dpsc_glm_audit_cpp", (DL_FUNC) &_dpsc_glm_audit_cpp, 5},
+    {"_dpsc_glm_known_term_cpp", (DL_FUNC) &_dpsc_glm_known_term_cpp, 4},
     {"_dpsc_glm_estimate_cpp", (DL_FUNC) &_dpsc_glm_estimate_cpp, 2},
     {"_dpsc_glm_rows_cpp", (DL_FUNC) &_dpsc_glm_rows_cpp, 3},
     {"_dpsc_glm_loss_cpp", (DL_FUNC) &_dpsc_glm_loss_cpp, 4},
@@ -1917,7 +1859,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_calibrate_objective_cpp", (DL_FUNC) &_dpsc_calibrate_objective_cpp, 6},
     {"_dpsc_growing_plan_cpp", (DL_FUNC) &_dpsc_growing_plan_cpp, 1},
     {"_dpsc_growing_release_cpp", (DL_FUNC) &_dpsc_growing_release_cpp, 6},
-    {"_dpsc_growing_audit_cpp", (DL_FUNC) &_dpsc_growing_audit_cpp, 7},
     {"_dpsc_growing_estimate_cpp", (DL_FUNC) &_dpsc_growing_estimate_cpp, 4},
     {"_dpsc_growing_frame_cpp", (DL_FUNC) &_dpsc_growing_frame_cpp, 2},
     {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
@@ -1927,7 +1868,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_deleted_count_ends_cpp", (DL_FUNC) &_dpsc_deleted_count_ends_cpp, 0},
     {"_dpsc_lm_plan_cpp", (DL_FUNC) &_dpsc_lm_plan_cpp, 1},
     {"_dpsc_lm_release_cpp", (DL_FUNC) &_dpsc_lm_release_cpp, 3},
-    {"_dpsc_lm_audit_cpp", (DL_FUNC) &_dpsc_lm_audit_cpp, 4},
     {"_dpsc_lm_estimate_cpp", (DL_FUNC) &_dpsc_lm_estimate_cpp, 4},
     {"_dpsc_lm_anderson_cpp", (DL_FUNC) &_dpsc_lm_anderson_cpp, 4},
     {"_dpsc_lm_moments_cpp", (DL_FUNC) &_dpsc_lm_moments_cpp, 3},
@@ -1941,7 +1881,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_median_losses_cpp", (DL_FUNC) &_dpsc_median_losses_cpp, 2},
     {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
-    {"_dpsc_gram_audit_cpp", (DL_FUNC) &_dpsc_gram_audit_cpp, 7},
     {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
     {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 5},
     {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
@@ -1953,6 +1892,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},
     {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
     {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
+    {"_dpsc_noise_recorder_cpp", (DL_FUNC) &_dpsc_noise_recorder_cpp, 1},
+    {"_dpsc_noise_open_cpp", (DL_FUNC) &_dpsc_noise_open_cpp, 1},
+    {"_dpsc_noise_close_cpp", (DL_FUNC) &_dpsc_noise_close_cpp, 1},
+    {"_dpsc_noise_replay_cpp", (DL_FUNC) &_dpsc_noise_replay_cpp, 3},
+    {"_dpsc_noise_calls_cpp", (DL_FUNC) &_dpsc_noise_calls_cpp, 1},
     {"_dpsc_paper_plan_cpp", (DL_FUNC) &_dpsc_paper_plan_cpp, 1},
     {"_dpsc_paper_release_cpp", (DL_FUNC) &_dpsc_paper_release_cpp, 3},
     {"_dpsc_paper_raw_cpp", (DL_FUNC) &_dpsc_paper_raw_cpp, 2},
@@ -2001,10 +1945,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_treated_plan_cpp", (DL_FUNC) &_dpsc_treated_plan_cpp, 1},
     {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 5},
     {"_dpsc_treated_control_cpp", (DL_FUNC) &_dpsc_treated_control_cpp, 5},
-    {"_dpsc_treated_audit_cpp", (DL_FUNC) &_dpsc_treated_audit_cpp, 6},
-    {"_dpsc_treated_control_audit_cpp", (DL_FUNC) &_dpsc_treated_control_audit_cpp, 6},
     {"_dpsc_weights_release_cpp", (DL_FUNC) &_dpsc_weights_release_cpp, 5},
-    {"_dpsc_weights_audit_cpp", (DL_FUNC) &_dpsc_weights_audit_cpp, 6},
     {"_dpsc_ridge_weights_cpp", (DL_FUNC) &_dpsc_ridge_weights_cpp, 3},
     {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
     {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},

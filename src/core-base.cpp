@@ -13,7 +13,6 @@
 #include <dpsc/noise/discrete.cpp>
 #include <dpsc/noise/exponential.cpp>
 #include <dpsc/noise/noise.cpp>
-#include <dpsc/noise/spherical.cpp>
 #include <dpsc/noise/symmetric.cpp>
 #include <dpsc/release/aggregate.cpp>
 #include <dpsc/release/paper_release.cpp>

@@ -1,60 +1,114 @@
-// A mechanism of the core run from R: with noise of the engine that R names, or with every noise
-// call written down, for audits on made-up people only.
+// Noise for a mechanism of the core run from R: of the engine that R names, or the one that R hands
+// in, which writes every call down or gives recorded answers: for audits on made-up people only.
 #pragma once
 
 #include <RcppEigen.h>
 
+#include <cstdint>
 #include <dpsc/noise/noise.hpp>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "r_engine.h"
 
-/// Calls `run(noise)` with noise from the engine that `rng` names.
+/// Noise that R hands in. What it has drawn in several runs is one record; a replay gives it again,
+/// from its start, and makes a record of what it was asked for. PRIVATE until it is closed: then
+/// nothing is left of it.
+class handed_noise {
+ public:
+  explicit handed_noise(SEXP rng) : rng_(rng) {}
+
+  /// From here on the outputs given, or those recorded, in their order.
+  void replay(std::vector<Eigen::VectorXd> outputs, std::vector<std::vector<Eigen::Index>> places) {
+    outputs_ = std::move(outputs);
+    known_places_ = std::move(places);
+    if (!replaying_) known_bits_ = std::move(bits_);
+    replaying_ = true;
+    diverged_ = false;
+    calls_.clear();
+    places_.clear();
+    bits_.clear();
+  }
+
+  template <typename Run>
+  auto with(Run run) {
+    if (closed_) throw std::invalid_argument("this noise was closed");
+    if (replaying_) {
+      dpsc::replayed_noise known(rest(outputs_, calls_.size()), rest(known_places_, places_.size()),
+                                 rest(known_bits_, bits_.size()));
+      try {
+        return written(known, run);
+      } catch (const dpsc::replay_diverged&) {
+        diverged_ = true;
+        throw;
+      }
+    }
+    return with_engine(rng_, [&](auto& engine) {
+      dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
+      return written(draws, run);
+    });
+  }
+
+  void close() {
+    *this = handed_noise(R_NilValue);
+    closed_ = true;
+  }
+
+  bool closed() const { return closed_; }
+
+  /// Did a replay ask for other noise than was recorded?
+  bool diverged() const { return diverged_; }
+
+  const std::vector<dpsc::noise_call>& calls() const { return calls_; }
+  const std::vector<std::vector<Eigen::Index>>& places() const { return places_; }
+
+ private:
+  template <typename Run>
+  auto written(dpsc::noise& draws, Run run) {
+    dpsc::recorded_noise recorder(draws);
+    auto result = run(static_cast<dpsc::noise&>(recorder));
+    append(recorder.calls(), calls_);
+    append(recorder.places(), places_);
+    append(recorder.bits(), bits_);
+    return result;
+  }
+
+  template <typename T>
+  static void append(const std::vector<T>& more, std::vector<T>& to) {
+    to.insert(to.end(), more.begin(), more.end());
+  }
+
+  template <typename T>
+  static std::vector<T> rest(const std::vector<T>& all, std::size_t used) {
+    if (used >= all.size()) return {};
+    return {all.begin() + static_cast<std::ptrdiff_t>(used), all.end()};
+  }
+
+  Rcpp::RObject rng_;
+  bool replaying_ = false, closed_ = false, diverged_ = false;
+  std::vector<dpsc::noise_call> calls_;
+  std::vector<std::vector<Eigen::Index>> places_, known_places_;
+  std::vector<std::uint64_t> bits_, known_bits_;
+  std::vector<Eigen::VectorXd> outputs_;
+};
+
+/// The noise behind a pointer; a pointer that was saved and read again has none.
+inline handed_noise& handed(SEXP pointer) {
+  auto* noise = TYPEOF(pointer) == EXTPTRSXP
+                    ? static_cast<handed_noise*>(R_ExternalPtrAddr(pointer))
+                    : nullptr;
+  if (!noise) throw std::invalid_argument("there is no noise behind this pointer");
+  return *noise;
+}
+
+/// Calls `run(noise)` with noise from the engine that `rng` names, or with the noise handed in.
 template <typename Run>
 auto with_noise(SEXP rng, Run run) {
+  if (TYPEOF(rng) == EXTPTRSXP) return handed(rng).with(run);
   return with_engine(rng, [&](auto& engine) {
     dpsc::drawn_noise<std::decay_t<decltype(engine)>> draws(engine);
     return run(static_cast<dpsc::noise&>(draws));
   });
-}
-
-inline Rcpp::List from_call(const dpsc::noise_call& call) {
-  using Rcpp::_;
-  const bool choice = call.kind == dpsc::law::exponential;
-  return Rcpp::List::create(
-      _["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
-      _["scale"] = Rcpp::wrap(call.scale), _["value"] = Rcpp::wrap(call.exact),
-      _["offset"] = choice ? Rcpp::wrap(call.offset) : R_NilValue,
-      _["output"] = Rcpp::wrap(call.output), _["log_curvature"] = call.log_curvature);
-}
-
-/// `run(noise)` gives what R is shown. With `outputs` those are given instead of noise. PRIVATE.
-template <typename Run>
-Rcpp::List with_record(SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs,
-                       const std::string& shown, Run run) {
-  const auto recorded = [&](dpsc::noise& draws) {
-    dpsc::recorded_noise recorder(draws);
-    const Rcpp::List result = run(static_cast<dpsc::noise&>(recorder));
-    Rcpp::List calls;
-    for (const dpsc::noise_call& call : recorder.calls()) calls.push_back(from_call(call));
-    Rcpp::List places;
-    for (const auto& drawn : recorder.places())
-      places.push_back(Rcpp::NumericVector(drawn.begin(), drawn.end()));
-    return Rcpp::List::create(Rcpp::_["calls"] = calls, Rcpp::_["places"] = places,
-                              Rcpp::_[shown] = result);
-  };
-  if (outputs.isNull()) return with_noise(rng, recorded);
-  std::vector<Eigen::VectorXd> known;
-  for (SEXP output : Rcpp::List(outputs)) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
-  std::vector<std::vector<Eigen::Index>> places;
-  const SEXP given = Rf_getAttrib(outputs.get(), Rf_install("places"));
-  if (!Rf_isNull(given))
-    for (SEXP drawn : Rcpp::List(given)) {
-      const auto at = Rcpp::as<std::vector<double>>(drawn);
-      places.emplace_back(at.begin(), at.end());
-    }
-  dpsc::replayed_noise draws(known, places);
-  return recorded(draws);
 }

@@ -36,13 +36,12 @@ Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
 // Order of n people and `seeds` whole numbers below 2^31, from random bits alone.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
-  return with_engine(rng, [&](auto& engine) {
+  return with_noise(rng, [&](dpsc::noise& draws) {
     const auto people_in_all = static_cast<Eigen::Index>(n);
-    const std::vector<Eigen::Index> order =
-        dpsc::random_positions(people_in_all, people_in_all, engine);
+    const std::vector<Eigen::Index> order = draws.positions(people_in_all, people_in_all);
     Rcpp::NumericVector people(order.begin(), order.end());
     Rcpp::IntegerVector numbers(seeds);
-    for (int& seed : numbers) seed = static_cast<int>(engine.bits() >> 33);
+    for (int& seed : numbers) seed = static_cast<int>(draws.sorting_bits() >> 33);
     return Rcpp::List::create(_["order"] = people + 1.0, _["seeds"] = numbers);
   });
 }

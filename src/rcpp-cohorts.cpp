@@ -50,17 +50,6 @@ Rcpp::List cohort_release_cpp(SEXP donors, const Rcpp::List& facts, const std::v
   });
 }
 
-// A release whose sums without noise are written down: for audits, on made-up panels only. With
-// `outputs` those are given instead of noise.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cohort_audit_cpp(SEXP donors, const Rcpp::List& facts, const std::vector<int>& dates,
-                            const Rcpp::List& scale, const Rcpp::List& options, SEXP rng,
-                            const Rcpp::Nullable<Rcpp::List>& outputs) {
-  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
-    return release(donors, facts, dates, scale, options, draws);
-  });
-}
-
 // A release's statistics as a cohort sees them that adopts after T0 periods.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_view_cpp(const Rcpp::List& statistics, int T0) {

@@ -97,6 +97,41 @@ dpsc::slope_kind as_slopes(const std::string& name) {
   throw std::invalid_argument("unknown slopes");
 }
 
+/// Other noise, but for the linear term of an objective, which is known.
+class known_term : public dpsc::noise {
+ public:
+  known_term(dpsc::noise& inner, const Eigen::VectorXd& linear) : inner_(inner), linear_(linear) {}
+
+  Eigen::VectorXd add(const std::string& label, dpsc::law kind, const Eigen::VectorXd& exact,
+                      const Eigen::VectorXd& scale) override {
+    return inner_.add(label, kind, exact, scale);
+  }
+  std::size_t choose(const std::string& label, const dpsc::private_choice& choice) override {
+    return inner_.choose(label, choice);
+  }
+  Eigen::VectorXd add_real(const std::string& label, dpsc::law kind, const Eigen::VectorXd& exact,
+                           double scale) override {
+    return inner_.add_real(label, kind, exact, scale);
+  }
+  Eigen::VectorXd perturb(const std::string&, dpsc::law, double scale,
+                          const dpsc::perturbed_objective& objective) override {
+    if (linear_.size() != objective.size())
+      throw std::invalid_argument("a vector of another dimension");
+    return objective.minimiser(linear_ * scale);
+  }
+  Eigen::VectorXd draw(const std::string& label, const dpsc::normal_law& from) override {
+    return inner_.draw(label, from);
+  }
+  std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
+    return inner_.positions(n, m);
+  }
+  std::uint64_t sorting_bits() override { return inner_.sorting_bits(); }
+
+ private:
+  dpsc::noise& inner_;
+  const Eigen::VectorXd& linear_;
+};
+
 }  // namespace
 
 // What a model will spend and on what; sees no rows.
@@ -121,25 +156,22 @@ Rcpp::List glm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   const auto source = as_source(rows);
   const dpsc::glm_facts known = as_facts(facts);
   const dpsc::glm_plan plan = dpsc::plan_glm(known);
-  return with_engine(rng, [&](auto& engine) {
-    using engine_type = std::decay_t<decltype(engine)>;
-    dpsc::drawn_noise<engine_type> draws(engine);
-    dpsc::drawn_spherical<engine_type> vectors(engine);
-    return from_release(dpsc::run_glm(plan, known, *source, draws, vectors, interrupter()));
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    return from_release(dpsc::run_glm(plan, known, *source, draws, interrupter()));
   });
 }
 
-// A release with a known linear term (in its scales), whose sums without noise are written down:
-// for audits, on made-up rows only. With `outputs` those are given instead of noise.
+// A release with a known linear term (in its scales), by noise that was handed in: for audits, on
+// made-up rows only.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List glm_audit_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear,
-                         SEXP rng, const Rcpp::Nullable<Rcpp::List>& outputs) {
+Rcpp::List glm_known_term_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear,
+                              SEXP noise) {
   const auto source = as_source(rows);
   const dpsc::glm_facts known = as_facts(facts);
   const dpsc::glm_plan plan = dpsc::plan_glm(known);
-  dpsc::known_spherical vectors(linear);
-  return with_record(rng, outputs, "release", [&](dpsc::noise& draws) {
-    return from_release(dpsc::run_glm(plan, known, *source, draws, vectors, interrupter()));
+  return handed(noise).with([&](dpsc::noise& draws) {
+    known_term given(draws, linear);
+    return from_release(dpsc::run_glm(plan, known, *source, given, interrupter()));
   });
 }
 

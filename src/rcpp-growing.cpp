@@ -69,17 +69,6 @@ Rcpp::List growing_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp:
       rng, [&](dpsc::noise& draws) { return release(donors, facts, base, periods, scale, draws); });
 }
 
-// The same with its sums without noise written down: for audits, on made-up panels only. With
-// `outputs` those are given instead of noise.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List growing_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base,
-                             const Rcpp::List& periods, const Rcpp::List& scale, SEXP rng,
-                             const Rcpp::Nullable<Rcpp::List>& outputs) {
-  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
-    return release(donors, facts, base, periods, scale, draws);
-  });
-}
-
 // The new periods' counterfactuals and what all periods' errors come to, scaled units. `privacy`:
 // covariance of the noise's errors in the base's periods.
 // [[Rcpp::export(rng = false)]]

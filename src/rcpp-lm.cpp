@@ -210,19 +210,6 @@ Rcpp::List lm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   });
 }
 
-// A release whose sums without noise are written down: for audits, on made-up rows only. With
-// `outputs` those are given instead of noise.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List lm_audit_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng,
-                        const Rcpp::Nullable<Rcpp::List>& outputs) {
-  const auto source = as_source(rows);
-  const dpsc::lm_facts known = as_facts(facts);
-  const dpsc::lm_plan plan = dpsc::plan_lm(known);
-  return with_record(rng, outputs, "release", [&](dpsc::noise& draws) {
-    return from_release(dpsc::run_lm(plan, known, *source, draws, interrupter()));
-  });
-}
-
 // Coefficients in the formula's units from a release; `kept`: columns of a submodel, or NULL.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& design, double n,

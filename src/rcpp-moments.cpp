@@ -23,27 +23,6 @@ Rcpp::List from_release(const dpsc::gram_release& release) {
   return out;
 }
 
-/// Rows of which the first is there twice: a planted fault, which audits must notice.
-class doubled_source : public dpsc::row_source {
- public:
-  explicit doubled_source(const dpsc::row_source& inner) : inner_(inner) {}
-  void pass(const std::function<void(const dpsc::table_view&)>& visit) const override {
-    bool first = true;
-    inner_.pass([&](const dpsc::table_view& table) {
-      visit(table);
-      if (first && table.reals) {
-        const Eigen::MatrixXd row =
-            Eigen::Map<const Eigen::MatrixXd>(table.reals, table.rows, table.columns).row(0);
-        visit({row.data(), nullptr, 1, table.columns});
-      }
-      first = false;
-    });
-  }
-
- private:
-  const dpsc::row_source& inner_;
-};
-
 dpsc::gram_release release(const Rcpp::List& facts, const Rcpp::List& scale,
                            const Rcpp::List& options, const dpsc::row_source& source,
                            dpsc::noise& draws) {
@@ -76,20 +55,6 @@ Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::Li
   const auto source = as_source(donors);
   return with_noise(rng, [&](dpsc::noise& draws) {
     return from_release(release(facts, scale, options, *source, draws));
-  });
-}
-
-// A release whose sums without noise are written down: for audits, on made-up panels only. With
-// `outputs` those are given instead of noise. `doubled` plants a fault.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List gram_audit_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& scale,
-                          const Rcpp::List& options, SEXP rng,
-                          const Rcpp::Nullable<Rcpp::List>& outputs, bool doubled) {
-  const auto given = as_source(donors);
-  const doubled_source faulty(*given);
-  const dpsc::row_source& source = doubled ? static_cast<const dpsc::row_source&>(faulty) : *given;
-  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
-    return from_release(release(facts, scale, options, source, draws));
   });
 }
 

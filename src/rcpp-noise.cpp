@@ -5,9 +5,19 @@
 #include <dpsc/noise/continuous.hpp>
 #include <dpsc/noise/discrete.hpp>
 
-#include "r_engine.h"
+#include "r_noise.h"
 
 namespace {
+
+Rcpp::List from_call(const dpsc::noise_call& call) {
+  using Rcpp::_;
+  const bool choice = call.kind == dpsc::law::exponential;
+  return Rcpp::List::create(
+      _["label"] = call.label, _["law"] = dpsc::law_name(call.kind),
+      _["scale"] = Rcpp::wrap(call.scale), _["value"] = Rcpp::wrap(call.exact),
+      _["offset"] = choice ? Rcpp::wrap(call.offset) : R_NilValue,
+      _["output"] = Rcpp::wrap(call.output), _["log_curvature"] = call.log_curvature);
+}
 
 constexpr int draws_between_interrupts = 1 << 14;
 
@@ -61,4 +71,43 @@ Eigen::VectorXd gaussian_noise_cpp(int dimension, double sigma, SEXP rng) {
 Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng) {
   return with_engine(
       rng, [&](auto& engine) { return dpsc::gamma_norm_vector(dimension, scale, engine); });
+}
+
+// Noise to hand in: it draws by `rng` and writes down what it was asked for.
+// [[Rcpp::export(rng = false)]]
+SEXP noise_recorder_cpp(SEXP rng) { return Rcpp::XPtr<handed_noise>(new handed_noise(rng)); }
+
+// [[Rcpp::export(rng = false)]]
+bool noise_open_cpp(SEXP noise) {
+  return TYPEOF(noise) == EXTPTRSXP && R_ExternalPtrAddr(noise) && !handed(noise).closed();
+}
+
+// Forgets what was recorded; from here on the noise is of no use.
+// [[Rcpp::export(rng = false)]]
+void noise_close_cpp(SEXP noise) { handed(noise).close(); }
+
+// From here on the noise gives these outputs and positions, in their order.
+// [[Rcpp::export(rng = false)]]
+void noise_replay_cpp(SEXP noise, const Rcpp::List& outputs, const Rcpp::List& places) {
+  std::vector<Eigen::VectorXd> known;
+  for (SEXP output : outputs) known.push_back(Rcpp::as<Eigen::VectorXd>(output));
+  std::vector<std::vector<Eigen::Index>> positions;
+  for (SEXP drawn : places) {
+    const auto at = Rcpp::as<std::vector<double>>(drawn);
+    positions.emplace_back(at.begin(), at.end());
+  }
+  handed(noise).replay(std::move(known), std::move(positions));
+}
+
+// What handed noise was asked for since it was made, or since its replay began: with sums without
+// noise. For audits, on made-up people only. PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List noise_calls_cpp(SEXP noise) {
+  const handed_noise& record = handed(noise);
+  Rcpp::List calls, places;
+  for (const dpsc::noise_call& call : record.calls()) calls.push_back(from_call(call));
+  for (const auto& drawn : record.places())
+    places.push_back(Rcpp::NumericVector(drawn.begin(), drawn.end()));
+  return Rcpp::List::create(Rcpp::_["calls"] = calls, Rcpp::_["places"] = places,
+                            Rcpp::_["diverged"] = record.diverged());
 }

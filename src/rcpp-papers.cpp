@@ -122,8 +122,8 @@ Rcpp::List paper_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   if (known.posterior()) {
     const dpsc::posterior_plan plan = known.plan_posterior();
     const dpsc::row_products sums = dpsc::sum_products(*source, known.design, interrupter());
-    const dpsc::posterior_draw draw =
-        with_engine(rng, [&](auto& engine) { return dpsc::draw_posterior(plan, sums, engine); });
+    const dpsc::posterior_draw draw = with_noise(
+        rng, [&](dpsc::noise& draws) { return dpsc::draw_posterior(plan, sums, draws); });
     return Rcpp::List::create(
         _["ridge"] = draw.ridge,
         _["stages"] = Rcpp::List::create(in_units(draw.theta, known.design, true)),
@@ -132,7 +132,7 @@ Rcpp::List paper_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   const dpsc::paper_plan plan = dpsc::plan_paper(known.facts);
   const dpsc::public_rows read = dpsc::gather_rows(*source, known.design, interrupter());
   const std::vector<Eigen::VectorXd> all =
-      with_engine(rng, [&](auto& engine) { return dpsc::run_paper(plan, read, engine); });
+      with_noise(rng, [&](dpsc::noise& draws) { return dpsc::run_paper(plan, read, draws); });
   Rcpp::List stages, scaled;
   for (const Eigen::VectorXd& theta : all) {
     stages.push_back(in_units(theta, known.design, false));
@@ -159,7 +159,8 @@ Rcpp::List paper_raw_cpp(SEXP rows, const Rcpp::List& facts) {
     dpsc::perturbed_stage stage;
     stage.ridge = std::max(1e-9, known.ridge);
     const Eigen::VectorXd zero = Eigen::VectorXd::Zero(read.x.cols());
-    theta = dpsc::minimise_stage(read, stage, zero, zero, 1e-10 * (known.n + 1.0)) / root;
+    theta =
+        dpsc::stage_objective(read, stage, zero, 1e-10 * (known.n + 1.0)).minimiser(zero) / root;
   }
   return Rcpp::List::create(
       _["ridge"] = known.ridge, _["theta"] = plain(theta),

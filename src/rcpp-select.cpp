@@ -9,7 +9,6 @@
 #include <dpsc/select/votes.hpp>
 #include <string>
 
-#include "r_engine.h"
 #include "r_host.h"
 #include "r_noise.h"
 #include "r_source.h"
@@ -37,19 +36,18 @@ dpsc::stability_facts as_stability(const Rcpp::List& list) {
   return out;
 }
 
-template <typename Engine>
 dpsc::stable_support propose(const dpsc::people& rows, const std::string& method,
-                             const Rcpp::List& facts, Engine& engine) {
+                             const Rcpp::List& facts, dpsc::noise& draws) {
   if (method == "lasso") return dpsc::lasso_stability(rows, as_stability(facts));
   if (method == "stability") return dpsc::huber_stability(rows, as_stability(facts));
   if (method == "subsamples")
     return dpsc::subset_mode(rows, static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"])),
                              static_cast<std::int64_t>(Rcpp::as<double>(facts["subsets"])),
                              Rcpp::as<double>(facts["rate"]), Rcpp::as<bool>(facts["intercept"]),
-                             engine);
+                             draws);
   return dpsc::block_mode(rows, static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"])),
                           static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
-                          Rcpp::as<bool>(facts["intercept"]), engine);
+                          Rcpp::as<bool>(facts["intercept"]), draws);
 }
 
 /// Columns of a scaled table, the outcome last; those that are not numbers are not located.
@@ -101,16 +99,16 @@ std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
   f.exponent = Rcpp::as<double>(facts["exponent"]);
   f.rho_step = Rcpp::as<double>(facts["rho_step"]);
   f.ball = Rcpp::as<double>(facts["ball"]);
-  return with_engine(rng, [&](auto& engine) {
-    if (method == "pursuit") return from_one(dpsc::pursue(rows, f, engine).order);
-    if (method == "screening") return from_one(dpsc::screen(rows, f, engine).order);
-    if (method == "frank-wolfe") return from_one(dpsc::frank_wolfe(rows, f, engine).order);
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    if (method == "pursuit") return from_one(dpsc::pursue(rows, f, draws).order);
+    if (method == "screening") return from_one(dpsc::screen(rows, f, draws).order);
+    if (method == "frank-wolfe") return from_one(dpsc::frank_wolfe(rows, f, draws).order);
     if (method == "votes")
       return from_one(dpsc::vote(rows, f.size,
                                  static_cast<Eigen::Index>(Rcpp::as<double>(facts["blocks"])),
-                                 f.intercept, f.exponent, engine));
+                                 f.intercept, f.exponent, draws));
     if (method == "exhaustive")
-      return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, engine, r_host()));
+      return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, draws, r_host()));
     throw std::invalid_argument("unknown method of selection");
   });
 }
@@ -120,12 +118,12 @@ std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
 SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
                        const Rcpp::List& facts, double epsilon, double delta, SEXP rng) {
   const dpsc::people rows = as_people(table);
-  return with_engine(rng, [&](auto& engine) -> SEXP {
-    const dpsc::stable_support proposed = propose(rows, method, facts, engine);
+  return with_noise(rng, [&](dpsc::noise& draws) -> SEXP {
+    const dpsc::stable_support proposed = propose(rows, method, facts, draws);
     const bool released = std::isinf(epsilon)
                               ? static_cast<Eigen::Index>(proposed.support.size()) <=
                                     static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"]))
-                              : dpsc::passes(proposed.distance, 1026, epsilon, delta, engine);
+                              : dpsc::passes(proposed.distance, 1026, epsilon, delta, draws);
     return released ? Rcpp::wrap(from_one(proposed.support)) : R_NilValue;
   });
 }
@@ -135,8 +133,8 @@ SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::stri
 Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
                                const Rcpp::List& facts, SEXP rng) {
   const dpsc::people rows = as_people(table);
-  return with_engine(rng, [&](auto& engine) {
-    const dpsc::stable_support proposed = propose(rows, method, facts, engine);
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    const dpsc::stable_support proposed = propose(rows, method, facts, draws);
     return Rcpp::List::create(
         Rcpp::Named("support") = from_one(proposed.support),
         Rcpp::Named("distance") = static_cast<double>(proposed.distance) / 1024.0);
@@ -146,9 +144,9 @@ Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const s
 // [[Rcpp::export(rng = false)]]
 bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta,
                        SEXP rng) {
-  return with_engine(rng, [&](auto& engine) {
+  return with_noise(rng, [&](dpsc::noise& draws) {
     return dpsc::passes(static_cast<std::int64_t>(distance), static_cast<std::int64_t>(sensitivity),
-                        epsilon, delta, engine);
+                        epsilon, delta, draws);
   });
 }
 
@@ -171,9 +169,10 @@ Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std
 
 // [[Rcpp::export(rng = false)]]
 int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng) {
-  return with_engine(rng, [&](auto& engine) {
-    return static_cast<int>(dpsc::choose(std::vector<std::int64_t>(loss.begin(), loss.end()),
-                                         exponent, unit, engine)) +
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    return static_cast<int>(dpsc::choose("pick",
+                                         std::vector<std::int64_t>(loss.begin(), loss.end()),
+                                         exponent, unit, draws)) +
            1;
   });
 }

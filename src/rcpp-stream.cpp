@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "r_engine.h"
+#include "r_noise.h"
 
 namespace {
 
@@ -146,8 +147,9 @@ Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts,
   dpsc::perturbed_iterates iterates(as_iterates(facts));
   Eigen::MatrixXd out(table.rows(), iterates.facts().columns);
   dpsc::tape_engine none({});
+  dpsc::drawn_noise<dpsc::tape_engine> draws(none);
   for (std::int64_t i = 0; i < table.rows(); ++i) {
-    iterates.step(table.data() + i, table.rows(), none);
+    iterates.step(table.data() + i, table.rows(), draws);
     out.row(i) = (iterates.once() ? iterates.theta() : iterates.clean()).transpose();
   }
   return out;
@@ -177,11 +179,11 @@ Rcpp::List advance_iterates(live_stream& stream, const Eigen::Map<Eigen::MatrixX
     throw std::invalid_argument("the table does not fit the stream");
   Eigen::VectorXd scores(predict ? n : 0);
   std::int64_t taken = 0;
-  with_engine(rng, [&](auto& engine) {
+  with_noise(rng, [&](dpsc::noise& draws) {
     for (; taken < n; ++taken) {
       if (taken % 1024 == 1023 && interrupted()) break;
       if (predict) scores[taken] = core.score(table.data() + taken, n);
-      core.step(table.data() + taken, n, engine);
+      core.step(table.data() + taken, n, draws);
       const auto t = static_cast<double>(core.steps());
       const double last =
           stream.trace.empty() ? 0.0 : stream.trace[stream.trace.size() - core.facts().columns - 3];

@@ -101,25 +101,3 @@ Rcpp::List treated_control_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp:
   return with_noise(
       rng, [&](dpsc::noise& draws) { return control(*source, facts, treated, scale, draws); });
 }
-
-// The same two with their sums without noise written down: for audits, on made-up panels only. With
-// `outputs` those are given instead of noise.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List treated_audit_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics,
-                             const Rcpp::List& scale, SEXP rng,
-                             const Rcpp::Nullable<Rcpp::List>& outputs) {
-  const auto source = as_source(rows);
-  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
-    return from_treated(release(*source, facts, statistics, scale, draws));
-  });
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List treated_control_audit_cpp(SEXP donors, const Rcpp::List& facts,
-                                     const Rcpp::List& treated, const Rcpp::List& scale, SEXP rng,
-                                     const Rcpp::Nullable<Rcpp::List>& outputs) {
-  const auto source = as_source(donors);
-  return with_record(rng, outputs, "statistics", [&](dpsc::noise& draws) {
-    return control(*source, facts, treated, scale, draws);
-  });
-}

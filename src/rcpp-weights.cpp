@@ -65,15 +65,6 @@ Rcpp::List weights_release_cpp(SEXP donors, const Rcpp::List& scale, const Eigen
   return with_noise(rng, [&](dpsc::noise& draws) { return run(donors, scale, y, plan, draws); });
 }
 
-// For audits, on made-up panels only. PRIVATE.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List weights_audit_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y,
-                             const Rcpp::List& plan, SEXP rng,
-                             const Rcpp::Nullable<Rcpp::List>& outputs) {
-  return with_record(rng, outputs, "statistics",
-                     [&](dpsc::noise& draws) { return run(donors, scale, y, plan, draws); });
-}
-
 // Without noise, for tests and for the losses of single people. PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd ridge_weights_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::VectorXd& y,

@@ -183,8 +183,14 @@ regression_replay <- function(one, two, delta) {
   facts <- list(n = nrow(one), epsilon = 4, delta = delta, scores = TRUE,
     design = internal$lm_design(columns))
   rows <- function(x) internal$lm_table(columns, as.data.frame(x), TRUE)
-  first <- internal$lm_audit_cpp(rows(one), facts, "R", NULL)
-  second <- internal$lm_audit_cpp(rows(two), facts, "R", lapply(first$calls, `[[`, "output"))
+  noise <- internal$noise_recorder_cpp("R")
+  recorded <- function(x) {
+    internal$lm_release_cpp(rows(x), facts, noise)
+    internal$noise_calls_cpp(noise)
+  }
+  first <- recorded(one)
+  internal$noise_replay_cpp(noise, lapply(first$calls, `[[`, "output"), first$places)
+  second <- recorded(two)
   steps <- internal$lm_plan_cpp(facts)$steps
   ratio <- mapply(function(a, b, mu, epsilon) {
     d <- b$value - a$value

@@ -298,6 +298,10 @@ class noting_noise : public dpsc::noise {
   std::vector<Index> positions(Index n, Index m) override {
     return dpsc::random_positions(n, m, engine);
   }
+  VectorXd draw(const std::string&, const dpsc::normal_law& from) override {
+    return from.point(VectorXd::Zero(from.size()));
+  }
+  std::uint64_t sorting_bits() override { return engine.bits(); }
   std::vector<VectorXd> sums;
   std::vector<dpsc::private_choice> choices;
 };

@@ -45,6 +45,7 @@ void test_papers(int rounds) {
   CHECK(rows.x.rows() == 300 && rows.x.allFinite());
   CHECK(rows.x.rowwise().norm().maxCoeff() <= 1.0 + 1e-12);
   CHECK(rows.x.row(5).norm() == 0.0 && rows.x.row(6).norm() == 0.0);
+  dpsc::drawn_noise<test_engine> draws(engine);
   for (int method = 0; method < 5; ++method)
     for (int calibration = 0; calibration < 2; ++calibration)
       for (double delta : {0.0, 1e-6}) {
@@ -57,13 +58,13 @@ void test_papers(int rounds) {
         facts.calibration = static_cast<dpsc::paper_calibration>(calibration);
         const dpsc::paper_plan plan = dpsc::plan_paper(facts);
         CHECK(plan.holds == !(method == 4 && calibration == 1));
-        for (const VectorXd& theta : dpsc::run_paper(plan, rows, engine)) CHECK(theta.allFinite());
+        for (const VectorXd& theta : dpsc::run_paper(plan, rows, draws)) CHECK(theta.allFinite());
       }
   const dpsc::row_products sums = dpsc::sum_products(source, design, quiet);
   const dpsc::posterior_draw ops =
-      dpsc::draw_posterior(dpsc::plan_ops(300, 4, 2.0, 1e-5, 0.0), sums, engine);
+      dpsc::draw_posterior(dpsc::plan_ops(300, 4, 2.0, 1e-5, 0.0), sums, draws);
   const dpsc::posterior_draw adaops =
-      dpsc::draw_posterior(dpsc::plan_adaops(300, 4, 2.0, 1e-5, 4.0), sums, engine);
+      dpsc::draw_posterior(dpsc::plan_adaops(300, 4, 2.0, 1e-5, 4.0), sums, draws);
   CHECK(ops.theta.allFinite() && adaops.theta.allFinite() && adaops.ridge >= 0.0);
 
   dpsc::aggregate_facts facts;
@@ -73,7 +74,6 @@ void test_papers(int rounds) {
   for (bool mean : {false, true}) {
     facts.mean = mean;
     const dpsc::aggregate_plan plan = dpsc::plan_aggregate(facts);
-    dpsc::drawn_noise<test_engine> draws(engine);
     MatrixXd answers = random_matrix(40, 2, 1.0);
     answers(0, 0) = std::numeric_limits<double>::quiet_NaN();
     const MatrixXd out = dpsc::run_aggregate(plan, facts, answers, draws);

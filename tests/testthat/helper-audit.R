@@ -105,12 +105,15 @@ audit_radial <- function(d, n_runs) {
 }
 
 # Replays of a release of ours whose functions were tampered with.
-replay_changed <- function(mechanism, pair, changes, n_runs = 3) {
+replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identity) {
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, changes)
   audit_replay(list(
     recorder = recorder, ours = TRUE,
-    run = function(panel) run_release(mechanism, panel, scope)$privacy
+    run = function(panel) {
+      own <- handing(mechanism, recorder$noise)
+      record(run_release(own, panel, scope$dp_release.matrix)$privacy)
+    }
   ), pair, n_runs)
 }
 
@@ -120,8 +123,86 @@ replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
   scope <- hooked_namespace(recorder, list(gram_release_cpp = core_hook(recorder, ...)))
   audit_replay(list(
     recorder = recorder, ours = TRUE,
-    run = function(panel) record(run_release(mechanism, panel, scope)$privacy)
+    run = function(panel) {
+      own <- handing(mechanism, recorder$noise)
+      record(run_release(own, panel, scope$dp_release.matrix)$privacy)
+    }
   ), pair, n_runs)
+}
+
+# A copy of the namespace whose glue draws by the recorder's noise, whatever generator is named.
+hooked_namespace <- function(recorder, changes = list()) {
+  drawing <- c(
+    "gram_release_cpp", "cohort_release_cpp", "treated_release_cpp", "treated_control_cpp",
+    "weights_release_cpp", "growing_release_cpp", "lm_release_cpp", "glm_release_cpp",
+    "paper_release_cpp", "aggregate_order_cpp", "aggregate_release_cpp"
+  )
+  hooks <- lapply(rlang::set_names(drawing), function(name) {
+    handed_to(recorder, getFromNamespace(name, "dpsc"))
+  })
+  hooks[names(changes)] <- changes
+  changed_namespace(hooks)
+}
+
+handed_to <- function(recorder, draw) {
+  function(...) {
+    arguments <- list(...)
+    # The generator is the last argument of every glue function that draws.
+    arguments[[length(arguments)]] <- recorder$noise
+    do.call(draw, arguments)
+  }
+}
+
+# What stands for a release by method gram with a fault: `doubled`, the first row is there twice;
+# `tamper`, a function of the facts and the recorder's mode.
+core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) facts) {
+  function(donors, facts, scale, options, rng) {
+    facts <- tamper(facts, recorder$mode)
+    if (doubled) donors <- rbind(donors, donors[1L, ])
+    gram_release_cpp(donors, facts, scale, options, recorder$noise)
+  }
+}
+
+# The same for several adoption dates; `tamper`: of the donors and the recorder's mode.
+cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
+  function(donors, facts, dates, scale, options, rng) {
+    donors <- tamper(donors, recorder$mode)
+    cohort_release_cpp(donors, facts, dates, scale, options, recorder$noise)
+  }
+}
+
+# Runs a glue function with recorded noise, and its sums without noise; with `outputs` those are
+# given instead of noise.
+with_record <- function(rng, outputs, shown, run) {
+  noise <- noise_recorder_cpp(rng)
+  if (!is.null(outputs)) {
+    noise_replay_cpp(noise, outputs, as.list(attr(outputs, "places")))
+  }
+  released <- run(noise)
+  c(noise_calls_cpp(noise)[c("calls", "places")], stats::setNames(list(released), shown))
+}
+
+gram_audit_cpp <- function(donors, facts, scale, options, rng, outputs, doubled = FALSE) {
+  if (doubled) donors <- rbind(donors, donors[1L, ])
+  with_record(rng, outputs, "statistics", function(noise) {
+    gram_release_cpp(donors, facts, scale, options, noise)
+  })
+}
+
+cohort_audit_cpp <- function(donors, facts, dates, scale, options, rng, outputs) {
+  with_record(rng, outputs, "statistics", function(noise) {
+    cohort_release_cpp(donors, facts, dates, scale, options, noise)
+  })
+}
+
+lm_audit_cpp <- function(rows, facts, rng, outputs) {
+  with_record(rng, outputs, "release", function(noise) lm_release_cpp(rows, facts, noise))
+}
+
+glm_audit_cpp <- function(rows, facts, linear, rng, outputs) {
+  with_record(rng, outputs, "release", function(noise) {
+    glm_known_term_cpp(rows, facts, linear, noise)
+  })
 }
 
 # Faults that audits must notice: name, and arguments of replay_faulty().
@@ -164,4 +245,22 @@ changed_namespace <- function(changes) {
   }
   for (name in names(changes)) assign(name, changes[[name]], scope)
   scope
+}
+
+# Names of the namespace's functions that mention these names, directly or through others.
+functions_that_reach <- function(names, namespace) {
+  all <- mget(ls(namespace, all.names = TRUE), envir = namespace)
+  own <- vapply(all, function(x) {
+    is.function(x) && identical(environment(x), namespace)
+  }, logical(1))
+  mentioned <- lapply(all[own], function(f) unique(all.names(body(f))))
+  reaching <- names
+  repeat {
+    hit <- vapply(mentioned, function(words) any(words %in% reaching), logical(1))
+    more <- setdiff(names(mentioned)[hit], reaching)
+    if (length(more) == 0L) {
+      return(setdiff(reaching, names))
+    }
+    reaching <- c(reaching, more)
+  }
 }

@@ -47,32 +47,32 @@ every_second <- function(places) {
   lapply(places, function(at) rep(seq(0, length(at), by = 2), each = 2)[seq_along(at)])
 }
 
-# An audit of the core with every second donor in the place of those that were drawn.
-with_planted <- function(audit, planted) {
-  if (!planted) {
-    return(audit)
-  }
-  function(outputs) {
-    first <- if (is.null(outputs)) audit(NULL)
-    places <- if (is.null(outputs)) first$places else attr(outputs, "places")
-    outputs <- outputs %||% lapply(first$calls, `[[`, "output")
-    audit(structure(outputs, places = every_second(places)))
+# The core with every second donor in the place of those that were drawn: a first run says how
+# many, a second one has them, and its calls are what the recorder sees.
+with_planted <- function(recorder, draw) {
+  function(...) {
+    arguments <- list(...)
+    run <- function(noise) {
+      arguments[[length(arguments)]] <- noise
+      do.call(draw, arguments)
+    }
+    if (recorder$mode == "replay") return(run(recorder$noise))
+    first <- noise_recorder_cpp("R")
+    run(first)
+    first <- noise_calls_cpp(first)
+    planted <- noise_recorder_cpp("R")
+    noise_replay_cpp(planted, lapply(first$calls, `[[`, "output"), every_second(first$places))
+    released <- run(planted)
+    recorder$noise <- planted
+    released
   }
 }
 
 planted_hooks <- function(recorder, planted) {
+  if (!planted) return(list())
   list(
-    gram_release_cpp = function(donors, facts, scale, options, rng) {
-      recorder$batch(with_planted(function(outputs) {
-        gram_audit_cpp(donors, facts, scale, options, rng, outputs, FALSE)
-      }, planted), moments = TRUE)$statistics
-    },
-    cohort_release_cpp = function(donors, facts, dates, scale, options, rng) {
-      recorder$batch(with_planted(function(outputs) {
-        cohort_audit_cpp(donors, facts, dates, scale, options, rng, outputs)
-      }, planted), moments = TRUE)$statistics
-    },
-    growing_release_cpp = growing_hook(recorder)
+    gram_release_cpp = with_planted(recorder, gram_release_cpp),
+    cohort_release_cpp = with_planted(recorder, cohort_release_cpp)
   )
 }
 
@@ -80,7 +80,8 @@ planted_hooks <- function(recorder, planted) {
 # people calibrate, and stand at the same places, in both.
 moves <- function(from, to, run, planted = FALSE) {
   recorder <- new_recorder()
-  recorder$moved <- moved_between(from, to)
+  # A planted list goes by the order of names, whoever stands there.
+  if (!planted) recorder$moved <- moved_between(from, to)
   scope <- hooked_namespace(recorder, planted_hooks(recorder, planted))
   hooked <- list(
     recorder = recorder, ours = TRUE,

@@ -32,13 +32,18 @@ next_period <- function(fit, p, by = 1, ...) {
   do.call(update, c(list(fit), part_of(p, upto), list(...)))
 }
 
-# Stands for a period's release: the same in C++, its noise calls written down. `tamper` plants
-# faults in the facts, `rng` in the noise.
+# Stands for a period's release. `tamper` plants faults in the facts, `bits` in the noise: the same
+# in every period, and then in place of the recorder's.
 growing_hook <- function(recorder, tamper = identity, bits = NULL) {
   function(donors, facts, base, periods, scale, rng) {
-    recorder$batch(function(outputs) {
-      growing_audit_cpp(donors, tamper(facts), base, periods, scale, bits %||% rng, outputs)
-    }, moments = TRUE)$statistics
+    run <- function(noise) {
+      growing_release_cpp(donors, tamper(facts), base, periods, scale, noise)
+    }
+    if (is.null(bits)) return(run(recorder$noise))
+    own <- noise_recorder_cpp(bits)
+    released <- run(own)
+    recorder$more <- c(recorder$more, noise_calls_cpp(own)$calls)
+    released
   }
 }
 

@@ -42,16 +42,11 @@ protected_secrets <- function(p) {
 # `facts` tampers with the group's public facts, for planted faults.
 protected_hooks <- function(recorder, facts = identity) {
   list(
-    gram_release_cpp = core_hook(recorder),
     treated_release_cpp = function(rows, group, statistics, scale, rng) {
-      recorder$batch(function(outputs) {
-        treated_audit_cpp(rows, facts(group), statistics, scale, rng, outputs)
-      }, moments = TRUE)$statistics
+      treated_release_cpp(rows, facts(group), statistics, scale, recorder$noise)
     },
     treated_control_cpp = function(donors, group, treated, scale, rng) {
-      recorder$batch(function(outputs) {
-        treated_control_audit_cpp(donors, facts(group), treated, scale, rng, outputs)
-      }, moments = TRUE)$statistics
+      treated_control_cpp(donors, facts(group), treated, scale, recorder$noise)
     }
   )
 }

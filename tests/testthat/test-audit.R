@@ -365,12 +365,13 @@ test_that("caught: a fixed seed", {
   expect_null(constant$note)
 })
 
-test_that("noise drawn outside the audited functions is refused, and so is a wrong record", {
-  scope <- hooked_namespace(new_recorder())
-  expect_error(scope$discrete_gaussian_cpp(1, "R"), "outside the audited")
-  expect_error(scope$discrete_laplace_cpp(1, "R"), "outside the audited")
-  expect_error(scope$gaussian_noise_cpp(1, 1, "R"), "outside the audited")
-  expect_identical(parent.env(scope), asNamespace("dpsc"))
+test_that("noise drawn past the noise that is handed in is refused, and so is a wrong record", {
+  noise <- noise_recorder_cpp("R")
+  expect_error(discrete_gaussian_cpp(1, noise))
+  expect_error(discrete_laplace_cpp(1, noise))
+  expect_error(gaussian_noise_cpp(1, 1, noise))
+  expect_error(gamma_norm_noise_cpp(1, 1, noise))
+  expect_identical(noise_calls_cpp(noise)$calls, list())
   release <- releases()$output
   pair <- audit_pairs(3, 6, 4)$swap
   silent <- function(plan, donors, public) list(weights = numeric(3), counterfactual = c(0, 0))

@@ -18,7 +18,8 @@ public <- c(
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
   "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
   "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp", "people_map_cpp", "product_map_cpp", "row_map_cpp", "lm_anderson_cpp",
+  "median_losses_cpp", "noise_close_cpp", "noise_open_cpp", "noise_recorder_cpp",
+  "noise_replay_cpp", "people_map_cpp", "product_map_cpp", "row_map_cpp", "lm_anderson_cpp",
   "lm_discrepancy_cpp", "lm_moments_cpp", "penalised_path_cpp", "predict_columns_cpp",
   "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
   "growing_estimate_cpp", "growing_frame_cpp", "growing_plan_cpp",
@@ -44,8 +45,8 @@ checks <- c("all_finite_cpp", "checksum_cpp")
 
 # People go in, and something WITHOUT NOISE comes back: PRIVATE or NOT PRIVATE. Who may call it.
 unprotected <- list(
-  # Audits, on made-up panels only.
-  gram_audit_cpp = "core_hook", cohort_audit_cpp = "cohort_hook", weights_audit_cpp = "noise_hooks",
+  # Audits, on made-up panels only: what the noise that was handed in wrote down.
+  noise_calls_cpp = c("new_recorder", "record_and_replay"),
   # Losses of single people, for the curator.
   glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
   gram_contributions_cpp = "gram_contributions", paper_rows_cpp = c("paper_losses", "pdp.dp_paper"),
@@ -57,13 +58,11 @@ unprotected <- list(
   # A file's cells, on their way into an engine on this machine.
   csv_cells_cpp = "copy_csv",
   # Tests and audits.
-  growing_audit_cpp = NULL, capped_l1_qp_cpp = NULL, glm_audit_cpp = NULL,
-  iterates_clean_cpp = NULL, lm_audit_cpp = NULL,
+  capped_l1_qp_cpp = NULL, glm_known_term_cpp = NULL, iterates_clean_cpp = NULL,
   lm_score_rows_cpp = NULL,
   radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
   stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
-  stream_shown_nodes_cpp = NULL, treated_audit_cpp = "noise_hooks",
-  treated_control_audit_cpp = "noise_hooks",
+  stream_shown_nodes_cpp = NULL,
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "lm_record", paper_raw_cpp = "posterior_record", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",

@@ -38,7 +38,9 @@ monitor_noise <- function(mechanism, panels, ...) {
   ))
   recorder$start("record")
   grow_recorded(mechanism, panels, scope)
-  sums <- Filter(function(call) identical(call$label, "sums of the period"), recorder$calls)
+  recorder$collect()
+  calls <- c(recorder$calls, recorder$more)
+  sums <- Filter(function(call) identical(call$label, "sums of the period"), calls)
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 

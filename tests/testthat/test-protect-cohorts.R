@@ -50,11 +50,11 @@ test_that("no step on a cohort or on the donors sees another cohort's rows", {
       control = dp_control(rng = "R")
     )
   }
-  recorder$start("record")
-  release <- withr::with_seed(1, run(p))
-  recorder$start("replay")
-  withr::with_seed(1, run(q))
-  moved <- vapply(recorder$calls, function(call) any(call$value != call$other$value), NA)
+  calls <- record_and_replay(list(
+    recorder = recorder, run = function(p) withr::with_seed(1, run(p))
+  ), p, q)
+  release <- attr(calls, "result")
+  moved <- vapply(calls, function(call) any(call$value != call$other$value), NA)
   expect_setequal(release$privacy$steps$account[moved], "cohort 1")
 })
 

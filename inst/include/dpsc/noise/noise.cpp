@@ -8,13 +8,17 @@ namespace dpsc {
 const char* law_name(law which) {
   switch (which) {
     case law::discrete_gaussian:
+    case law::whole_gaussian:
       return "discrete_gaussian";
     case law::discrete_laplace:
       return "discrete_laplace";
     case law::gaussian:
       return "gaussian";
     case law::gamma_norm:
+    case law::spherical:
       return "gamma_norm";
+    case law::printed_norm:
+      return "printed_norm";
     default:
       return "exponential";
   }
@@ -22,8 +26,12 @@ const char* law_name(law which) {
 
 Eigen::VectorXd recorded_noise::add(const std::string& label, law kind,
                                     const Eigen::VectorXd& exact, const Eigen::VectorXd& scale) {
-  calls_.push_back({label, kind, scale, exact, {}, inner_.add(label, kind, exact, scale), none});
-  return calls_.back().output;
+  const Eigen::VectorXd output = inner_.add(label, kind, exact, scale);
+  if (kind == law::whole_gaussian)
+    calls_.push_back({label, law::discrete_gaussian, scale.cwiseAbs2(), exact, {}, output, none});
+  else
+    calls_.push_back({label, kind, scale, exact, {}, output, none});
+  return output;
 }
 
 Eigen::VectorXd recorded_noise::add_real(const std::string& label, law kind,
@@ -42,12 +50,12 @@ Eigen::VectorXd recorded_noise::perturb(const std::string& label, law kind, doub
                                         const perturbed_objective& objective) {
   const Eigen::VectorXd point = inner_.perturb(label, kind, scale, objective);
   calls_.push_back({label,
-                    kind,
+                    kind == law::spherical ? law::gamma_norm : kind,
                     Eigen::VectorXd::Constant(1, scale),
                     -objective.gradient(point),
                     {},
                     point,
-                    objective.log_curvature()});
+                    objective.log_curvature(point)});
   return point;
 }
 
@@ -55,6 +63,23 @@ std::size_t recorded_noise::choose(const std::string& label, const private_choic
   const std::size_t k = inner_.choose(label, choice);
   calls_.push_back(as_call(label, choice, k));
   return k;
+}
+
+Eigen::VectorXd recorded_noise::draw(const std::string& label, const normal_law& from) {
+  const Eigen::VectorXd point = inner_.draw(label, from);
+  calls_.push_back({label,
+                    law::gaussian,
+                    Eigen::VectorXd::Ones(1),
+                    -from.standard(point),
+                    {},
+                    point,
+                    from.log_curvature()});
+  return point;
+}
+
+std::uint64_t recorded_noise::sorting_bits() {
+  bits_.push_back(inner_.sorting_bits());
+  return bits_.back();
 }
 
 std::vector<Eigen::Index> recorded_noise::positions(Eigen::Index n, Eigen::Index m) {
@@ -82,8 +107,9 @@ noise_call recorded_noise::as_call(const std::string& label, const private_choic
 }
 
 replayed_noise::replayed_noise(std::vector<Eigen::VectorXd> outputs,
-                               std::vector<std::vector<Eigen::Index>> places)
-    : outputs_(std::move(outputs)), places_(std::move(places)) {}
+                               std::vector<std::vector<Eigen::Index>> places,
+                               std::vector<std::uint64_t> bits)
+    : outputs_(std::move(outputs)), places_(std::move(places)), bits_(std::move(bits)) {}
 
 Eigen::VectorXd replayed_noise::add(const std::string&, law, const Eigen::VectorXd& exact,
                                     const Eigen::VectorXd&) {
@@ -104,6 +130,15 @@ std::size_t replayed_noise::choose(const std::string&, const private_choice& cho
   const Eigen::VectorXd& known = next(1);
   if (!(known[0] >= 0.0 && known[0] < choice.losses.size())) throw replay_diverged();
   return static_cast<std::size_t>(known[0]);
+}
+
+Eigen::VectorXd replayed_noise::draw(const std::string&, const normal_law& from) {
+  return next(from.size());
+}
+
+std::uint64_t replayed_noise::sorting_bits() {
+  if (bit_ == bits_.size()) throw replay_diverged();
+  return bits_[bit_++];
 }
 
 std::vector<Eigen::Index> replayed_noise::positions(Eigen::Index n, Eigen::Index m) {

@@ -13,12 +13,26 @@
 
 #include "continuous.hpp"
 #include "discrete.hpp"
+#include "exact.hpp"
 #include "exponential.hpp"
 #include "positions.hpp"
+#include "whole_gaussian.hpp"
 
 namespace dpsc {
 
-enum class law { discrete_gaussian, discrete_laplace, exponential, gaussian, gamma_norm };
+/// Laws of noise. `whole_gaussian` is the discrete Gaussian by its standard deviation, a whole
+/// number, in place of its variance, `spherical` the gamma norm by exact samplers; `printed_norm` a
+/// mistake of a paper, for what is NOT PRIVATE.
+enum class law {
+  discrete_gaussian,
+  discrete_laplace,
+  exponential,
+  gaussian,
+  gamma_norm,
+  whole_gaussian,
+  spherical,
+  printed_norm
+};
 
 const char* law_name(law which);
 
@@ -42,7 +56,20 @@ class perturbed_objective {
   virtual Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const = 0;
   /// Gradient of the objective without the term.
   virtual Eigen::VectorXd gradient(const Eigen::VectorXd& f) const = 0;
-  /// Log-determinant of its Hessian, up to a public constant.
+  /// Log-determinant of its Hessian there, up to a public constant.
+  virtual double log_curvature(const Eigen::VectorXd& f) const = 0;
+};
+
+/// A normal law whose mean and covariance both come from people: a draw from a posterior.
+class normal_law {
+ public:
+  virtual ~normal_law() = default;
+  virtual Eigen::Index size() const = 0;
+  /// The point that standard normal numbers give, on a public grid.
+  virtual Eigen::VectorXd point(const Eigen::VectorXd& standard) const = 0;
+  /// The standard normal numbers that give a point.
+  virtual Eigen::VectorXd standard(const Eigen::VectorXd& point) const = 0;
+  /// Log-determinant of the precision over two, up to a public constant.
   virtual double log_curvature() const = 0;
 };
 
@@ -67,8 +94,24 @@ class noise {
   virtual Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
                                   const perturbed_objective& objective) = 0;
 
+  /// A point from a normal law. Given it, the standard normal numbers are what the noise protects.
+  virtual Eigen::VectorXd draw(const std::string& label, const normal_law& from) = 0;
+
   /// m of n positions in a random order. They see no data; no output shows them. PRIVATE.
   virtual std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) = 0;
+
+  /// Random bits that no data meet but by position: who is in which subset, seeds. PRIVATE.
+  virtual std::uint64_t sorting_bits() = 0;
+};
+
+/// An engine of such bits, for what wants an engine.
+class sorting_engine {
+ public:
+  explicit sorting_engine(noise& draws) : draws_(draws) {}
+  std::uint64_t bits() { return draws_.sorting_bits(); }
+
+ private:
+  noise& draws_;
 };
 
 /// Noise from an engine of random bits.
@@ -82,13 +125,8 @@ class drawn_noise : public noise {
     if (scale.size() != exact.size())
       throw std::invalid_argument("noise needs one scale for each sum");
     Eigen::VectorXd out(exact.size());
-    for (Eigen::Index i = 0; i < exact.size(); ++i) {
-      const auto parameter = static_cast<std::int64_t>(scale[i]);
-      const std::int64_t draw = kind == law::discrete_gaussian
-                                    ? discrete_gaussian(parameter)(engine_)
-                                    : discrete_laplace(parameter)(engine_);
-      out[i] = exact[i] + static_cast<double>(draw);
-    }
+    for (Eigen::Index i = 0; i < exact.size(); ++i)
+      out[i] = exact[i] + static_cast<double>(integer(kind, static_cast<std::int64_t>(scale[i])));
     return out;
   }
 
@@ -108,14 +146,29 @@ class drawn_noise : public noise {
     return objective.minimiser(term(kind, objective.size(), scale));
   }
 
+  Eigen::VectorXd draw(const std::string&, const normal_law& from) override {
+    return from.point(gaussian_vector(from.size(), 1.0, engine_));
+  }
+
   std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override {
     return random_positions(n, m, engine_);
   }
 
+  std::uint64_t sorting_bits() override { return engine_.bits(); }
+
  private:
+  std::int64_t integer(law kind, std::int64_t parameter) {
+    if (kind == law::whole_gaussian) return whole_sigma_gaussian(parameter)(engine_);
+    return kind == law::discrete_gaussian ? discrete_gaussian(parameter)(engine_)
+                                          : discrete_laplace(parameter)(engine_);
+  }
+
   Eigen::VectorXd term(law kind, Eigen::Index size, double scale) {
-    return kind == law::gaussian ? gaussian_vector(size, scale, engine_)
-                                 : gamma_norm_vector(size, scale, engine_);
+    if (kind == law::gaussian) return gaussian_vector(size, scale, engine_);
+    if (kind == law::spherical) return exact_spherical(size, scale, engine_);
+    if (kind == law::gamma_norm) return gamma_norm_vector(size, scale, engine_);
+    const Eigen::VectorXd direction = gaussian_vector(size, 1.0, engine_).normalized();
+    return direction * scale * standard_gamma(1.0, engine_);
   }
 
   Engine& engine_;
@@ -137,12 +190,18 @@ class recorded_noise : public noise {
 
   std::size_t choose(const std::string& label, const private_choice& choice) override;
 
+  Eigen::VectorXd draw(const std::string& label, const normal_law& from) override;
+
   std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
+
+  std::uint64_t sorting_bits() override;
 
   const std::vector<noise_call>& calls() const { return calls_; }
 
   /// Positions that were drawn, in their order. PRIVATE.
   const std::vector<std::vector<Eigen::Index>>& places() const { return places_; }
+
+  const std::vector<std::uint64_t>& bits() const { return bits_; }
 
   static noise_call as_call(const std::string& label, const private_choice& choice, std::size_t k);
 
@@ -152,6 +211,7 @@ class recorded_noise : public noise {
   noise& inner_;
   std::vector<noise_call> calls_;
   std::vector<std::vector<Eigen::Index>> places_;
+  std::vector<std::uint64_t> bits_;
 };
 
 /// A panel asked for other noise than the recorded one: its sequence of calls depends on people.
@@ -163,7 +223,8 @@ struct replay_diverged : std::runtime_error {
 class replayed_noise : public noise {
  public:
   explicit replayed_noise(std::vector<Eigen::VectorXd> outputs,
-                          std::vector<std::vector<Eigen::Index>> places = {});
+                          std::vector<std::vector<Eigen::Index>> places = {},
+                          std::vector<std::uint64_t> bits = {});
 
   Eigen::VectorXd add(const std::string&, law, const Eigen::VectorXd& exact,
                       const Eigen::VectorXd&) override;
@@ -175,14 +236,19 @@ class replayed_noise : public noise {
 
   std::size_t choose(const std::string&, const private_choice& choice) override;
 
+  Eigen::VectorXd draw(const std::string&, const normal_law& from) override;
+
   std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
+
+  std::uint64_t sorting_bits() override;
 
  private:
   const Eigen::VectorXd& next(Eigen::Index size);
 
   std::vector<Eigen::VectorXd> outputs_;
   std::vector<std::vector<Eigen::Index>> places_;
-  std::size_t position_ = 0, place_ = 0;
+  std::vector<std::uint64_t> bits_;
+  std::size_t position_ = 0, place_ = 0, bit_ = 0;
 };
 
 }  // namespace dpsc

@@ -244,7 +244,8 @@ inline step_record price_objective(const glm_facts& facts, const total_budget& b
                                    glm_plan& out) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const glm_family family{facts.kind, 2.0};
-  step_record objective{"linear term of the objective", spherical_law, 0.0, 1.0, none, none};
+  step_record objective{
+      "linear term of the objective", law_name(law::spherical), 0.0, 1.0, none, none};
   if (budget.gaussian()) {
     for (const step_record& record : out.records)
       out.rho += record.law == "exponential" ? choice_rho(record.sensitivity / record.scale)

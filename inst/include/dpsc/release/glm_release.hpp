@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../noise/spherical.hpp"
+#include "../noise/noise.hpp"
 #include "../noise/symmetric.hpp"
 #include "../solver/glm_newton.hpp"
 #include "../solver/glm_prox.hpp"
@@ -151,10 +151,47 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
   out.information_sd = step.sigma / (zoom * zoom);
 }
 
+/// What is minimised, by the solver that its limits and penalties ask for.
+class released_objective : public perturbed_objective {
+ public:
+  using solver = std::function<Eigen::VectorXd(const glm_problem&)>;
+
+  /// @param smooth no penalty and no limits: then densities are known.
+  released_objective(glm_problem problem, solver minimise, bool smooth, ticker tick)
+      : problem_(std::move(problem)),
+        minimise_(std::move(minimise)),
+        smooth_(smooth),
+        tick_(std::move(tick)) {}
+
+  Eigen::Index size() const override { return problem_.rows.d(); }
+
+  Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override {
+    return minimise_({problem_.rows, problem_.family, problem_.ridge, term});
+  }
+
+  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override {
+    return problem_.gradient(f, nullptr, tick_);
+  }
+
+  double log_curvature(const Eigen::VectorXd& f) const override {
+    if (!smooth_) return std::numeric_limits<double>::quiet_NaN();
+    Eigen::MatrixXd hessian;
+    problem_.gradient(f, &hessian, tick_);
+    const Eigen::MatrixXd root = llt(hessian).matrixL();
+    return 2.0 * root.diagonal().array().log().sum();
+  }
+
+ private:
+  glm_problem problem_;
+  solver minimise_;
+  bool smooth_;
+  ticker tick_;
+};
+
 }  // namespace glm_release_detail
 
 inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const row_source& source,
-                           noise& draws, spherical_noise& vectors, const ticker& tick) {
+                           noise& draws, const ticker& tick) {
   using namespace glm_release_detail;
   const lm_design& design = facts.design;
   const Eigen::Index p = design.p(), d = p + 1;
@@ -182,9 +219,8 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   const double R = rows.limit;
   out.ridge = family.bend() * R * R / plan.c;
   out.kappa = 2.0 * family.unit() * R / plan.reach;
-  const Eigen::VectorXd linear = vectors.draw(d, out.kappa);
-  // |linear| / kappa is Gamma(d); beyond this with a chance of exp(-L), paid for by the margin in
-  // delta.
+  // The linear term over kappa has length Gamma(d); beyond this with a chance of exp(-L), paid for
+  // by the margin in delta.
   const double L = 60.0 + (facts.delta > 0.0 ? -std::log(facts.delta) : 0.0);
   const double dim = static_cast<double>(d);
   rounding_facts rounding{facts.n, R, largest, out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
@@ -214,13 +250,18 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
     rounding.units = 8.0 * slopes.to.norm() * slopes.back.norm();
   }
   const accuracy_step accuracy = plan_accuracy(family, out.ridge, out.kappa, rounding, plan, d);
-  const glm_problem problem{rows, family, out.ridge, linear};
   // What is left of the tolerance covers the rounding of the gradient.
   const double tolerance = 0.75 * accuracy.tolerance;
+  const auto solve = [&](const glm_problem& problem) -> Eigen::VectorXd {
+    if (springs.any()) return minimise_sprung(problem, springs, start, tolerance, tick);
+    if (facts.wishes.any)
+      return minimise_penalised(problem, penalty, slopes, tolerance, tick).theta;
+    return minimise_glm(problem, tolerance, tick).theta;
+  };
+  const released_objective objective({rows, family, out.ridge, Eigen::VectorXd::Zero(d)}, solve,
+                                     !facts.wishes.any && !springs.any(), tick);
   const Eigen::VectorXd minimiser =
-      springs.any()      ? minimise_sprung(problem, springs, start, tolerance, tick)
-      : facts.wishes.any ? minimise_penalised(problem, penalty, slopes, tolerance, tick).theta
-                         : minimise_glm(problem, tolerance, tick).theta;
+      draws.perturb("linear term of the objective", law::spherical, out.kappa, objective);
   Eigen::VectorXd steps(d);
   for (Eigen::Index j = 0; j < d; ++j) steps[j] = std::nearbyint(minimiser[j] / accuracy.grid);
   out.theta = accuracy.grid * draws.add("accuracy of the solver", accuracy.kind, steps,

@@ -3,6 +3,8 @@
 
 #include "paper_release.hpp"
 
+#include "../linalg.hpp"
+
 namespace dpsc {
 
 public_rows gather_rows(const row_source& source, const lm_design& design, const ticker& tick) {
@@ -25,14 +27,28 @@ public_rows gather_rows(const row_source& source, const lm_design& design, const
   return out;
 }
 
-Eigen::VectorXd minimise_stage(const public_rows& rows, const perturbed_stage& stage,
-                               const Eigen::VectorXd& linear, const Eigen::VectorXd& centre,
-                               double tolerance) {
-  const Eigen::Index d = rows.x.cols();
-  // (ridge / 2) |theta - centre|^2 is a ridge about zero and a linear term.
-  const ridge_logistic problem{rows.x, rows.y, Eigen::VectorXd::Constant(d, stage.ridge),
-                               linear - stage.ridge * centre};
-  return problem.minimise(centre, tolerance);
+stage_objective::stage_objective(const public_rows& rows, const perturbed_stage& stage,
+                                 Eigen::VectorXd centre, double tolerance)
+    : rows_(rows), ridge_(stage.ridge), tolerance_(tolerance), centre_(std::move(centre)) {}
+
+// (ridge / 2) |theta - centre|^2 is a ridge about zero and a linear term.
+ridge_logistic stage_objective::problem(const Eigen::VectorXd& term) const {
+  return {rows_.x, rows_.y, Eigen::VectorXd::Constant(size(), ridge_), term - ridge_ * centre_};
+}
+
+Eigen::VectorXd stage_objective::minimiser(const Eigen::VectorXd& term) const {
+  return problem(term).minimise(centre_, tolerance_);
+}
+
+Eigen::VectorXd stage_objective::gradient(const Eigen::VectorXd& f) const {
+  return problem(Eigen::VectorXd::Zero(size())).gradient(f, nullptr);
+}
+
+double stage_objective::log_curvature(const Eigen::VectorXd& f) const {
+  Eigen::MatrixXd hessian;
+  problem(Eigen::VectorXd::Zero(size())).gradient(f, &hessian);
+  const Eigen::MatrixXd root = llt(hessian).matrixL();
+  return 2.0 * root.diagonal().array().log().sum();
 }
 
 Eigen::VectorXd iterate_printed(const paper_plan& plan, const public_rows& rows,
@@ -47,6 +63,68 @@ Eigen::VectorXd iterate_printed(const paper_plan& plan, const public_rows& rows,
       weight[j] = std::max(base, plan.target / std::max(std::fabs(theta[j]), 1e-8));
   }
   return theta;
+}
+
+namespace {
+
+law law_of(vector_law which) {
+  if (which == vector_law::printed) return law::printed_norm;
+  return which == vector_law::gaussian ? law::gaussian : law::gamma_norm;
+}
+
+/// What is printed minimises another objective in each iteration: no density is known.
+class printed_objective : public perturbed_objective {
+ public:
+  printed_objective(const paper_plan& plan, const public_rows& rows) : plan_(plan), rows_(rows) {}
+
+  Eigen::Index size() const override { return rows_.x.cols(); }
+
+  Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override {
+    return iterate_printed(plan_, rows_, term);
+  }
+
+  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override {
+    return Eigen::VectorXd::Constant(f.size(), std::nan(""));
+  }
+
+  double log_curvature(const Eigen::VectorXd&) const override { return std::nan(""); }
+
+ private:
+  const paper_plan& plan_;
+  const public_rows& rows_;
+};
+
+Eigen::VectorXd perturbed(const std::string& label, const perturbed_stage& stage,
+                          const perturbed_objective& objective, noise& draws) {
+  if (stage.law == vector_law::none)
+    return objective.minimiser(Eigen::VectorXd::Zero(objective.size()));
+  return draws.perturb(label, law_of(stage.law), stage.scale, objective);
+}
+
+}  // namespace
+
+std::vector<Eigen::VectorXd> run_paper(const paper_plan& plan, const public_rows& rows,
+                                       noise& draws) {
+  const Eigen::Index d = rows.x.cols();
+  const double root = std::sqrt(static_cast<double>(d));
+  if (!plan.holds)
+    return {perturbed("linear term", plan.stages[0], printed_objective(plan, rows), draws) / root};
+  std::vector<Eigen::VectorXd> out;
+  Eigen::VectorXd centre = Eigen::VectorXd::Zero(d);
+  for (const perturbed_stage& stage : plan.stages) {
+    if (!stage.centred) centre.setZero();
+    const stage_objective objective(rows, stage, centre, plan.tolerance);
+    Eigen::VectorXd theta = perturbed("linear term", stage, objective, draws);
+    theta = draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
+    if (plan.output.law != vector_law::none)
+      theta = draws.add_real("output", law_of(plan.output.law), theta, plan.output.scale);
+    // Low bits tell of floating-point noise: a public grid hides them.
+    const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(plan.cover))) - 6);
+    theta = (theta / grid).array().round().matrix() * grid;
+    centre = theta;
+    out.push_back(theta / root);
+  }
+  return out;
 }
 
 }  // namespace dpsc

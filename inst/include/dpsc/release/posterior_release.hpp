@@ -1,15 +1,12 @@
 // A private linear regression by one draw from a posterior: reads rows, draws, forgets them.
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "../mechanism/moments.hpp"
 #include "../mechanism/posterior.hpp"
-#include "../noise/continuous.hpp"
-#include "../noise/discrete.hpp"
+#include "../noise/noise.hpp"
 #include "../rows/design.hpp"
 
 namespace dpsc {
@@ -50,31 +47,26 @@ struct posterior_draw {
   double ridge;
 };
 
-template <typename Engine>
-posterior_draw draw_posterior(const posterior_plan& plan, const row_products& sums,
-                              Engine& engine) {
-  const Eigen::Index d = sums.cross.size();
-  double ridge = plan.ridge;
-  if (plan.adaptive) {
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(sums.gram,
-                                                                  Eigen::EigenvaluesOnly);
-    const double exact = std::floor(std::ldexp(spectrum.eigenvalues()[0], eigenvalue_bits));
-    const auto variance = static_cast<std::int64_t>(plan.variance);
-    const double noisy = exact + static_cast<double>(discrete_gaussian(variance)(engine));
-    const double least = std::ldexp(noisy, -eigenvalue_bits) - plan.allowance - 1.0;
-    ridge = std::max(0.0, plan.target - least);
-  }
-  Eigen::MatrixXd H = sums.gram;
-  H.diagonal().array() += ridge;
-  const Eigen::LLT<Eigen::MatrixXd> factor(H);
-  const Eigen::VectorXd noise = gaussian_vector(d, 1.0 / std::sqrt(plan.gamma), engine);
-  const Eigen::VectorXd drawn = factor.solve(sums.cross) + factor.matrixU().solve(noise);
-  // Low bits tell of floating-point noise: a public grid hides them.
-  const double scale = 1.0 / std::sqrt(plan.gamma * static_cast<double>(d));
-  const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(scale))) - 30);
-  const Eigen::VectorXd theta = (drawn / grid).array().round().matrix() * grid;
-  return {theta / std::sqrt(static_cast<double>(d)), ridge};
-}
+/// The posterior of a ridge regression, its precision gamma (X'X + ridge I).
+class ridge_posterior : public normal_law {
+ public:
+  ridge_posterior(const row_products& sums, double ridge, double gamma);
+
+  Eigen::Index size() const override { return mean_.size(); }
+
+  Eigen::VectorXd point(const Eigen::VectorXd& standard) const override;
+
+  Eigen::VectorXd standard(const Eigen::VectorXd& point) const override;
+
+  double log_curvature() const override;
+
+ private:
+  Eigen::MatrixXd upper_;  // U'U is the precision over gamma
+  Eigen::VectorXd mean_;
+  double gamma_;
+};
+
+posterior_draw draw_posterior(const posterior_plan& plan, const row_products& sums, noise& draws);
 
 }  // namespace dpsc
 

@@ -60,7 +60,7 @@ Eigen::VectorXd weights_objective::gradient(const Eigen::VectorXd& f) const {
   return 2.0 * (x_ * (x_.transpose() * f)) + plan_.penalty * f - linear_;
 }
 
-double weights_objective::log_curvature() const {
+double weights_objective::log_curvature(const Eigen::VectorXd&) const {
   // log det (I + 2 X'X / mu).
   const Eigen::MatrixXd root = llt(moment_ * (2.0 / plan_.penalty)).matrixL();
   return 2.0 * root.diagonal().array().log().sum();

@@ -70,7 +70,7 @@ class weights_objective : public perturbed_objective {
 
   Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override;
 
-  double log_curvature() const override;
+  double log_curvature(const Eigen::VectorXd&) const override;
 
  private:
   Eigen::MatrixXd x_;

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "../noise/discrete.hpp"
+#include "../noise/noise.hpp"
 
 namespace dpsc {
 
@@ -16,22 +17,15 @@ namespace dpsc {
 /// losses by amounts that differ by at most `range` units between candidates, the draw is (exponent
 /// range)-DP and (exponent range)^2/8-zCDP (Dong, Durfee and Rogers, 2020). An infinite exponent
 /// takes the least loss, the first of several.
-template <typename Engine>
-std::size_t choose(const std::vector<std::int64_t>& loss, double exponent, double unit,
-                   Engine& engine) {
+inline std::size_t choose(const std::string& label, const std::vector<std::int64_t>& loss,
+                          double exponent, double unit, noise& draws) {
   if (loss.empty()) throw std::invalid_argument("no candidates");
   const auto best = std::min_element(loss.begin(), loss.end());
   if (std::isinf(exponent)) return static_cast<std::size_t>(best - loss.begin());
   const double scaled = std::floor(std::ldexp(exponent / unit * (1.0 - 1e-12), 60));
   if (!(scaled >= 0.0 && scaled < 9223372036854775808.0))
     throw std::domain_error("the exponent of a choice is out of range");
-  const auto units = static_cast<uint128>(scaled);
-  for (;;) {
-    const auto k =
-        static_cast<std::size_t>(uniform_below(static_cast<uint128>(loss.size()), engine));
-    const auto above = static_cast<uint128>(loss[k] - *best);
-    if (bernoulli_exp(above * units, uint128{1} << 60, engine)) return k;
-  }
+  return draws.choose(label, {loss, static_cast<std::uint64_t>(scaled), {}, 60});
 }
 
 }  // namespace dpsc

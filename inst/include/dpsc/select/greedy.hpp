@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "../stream/gaussian.hpp"
 #include "choose.hpp"
 
 namespace dpsc {
@@ -92,26 +92,30 @@ inline std::int64_t product(const people& rows, Eigen::Index j,
 }
 
 /// Sums of whole numbers with noise for an L2 sensitivity, whole numbers again.
-template <typename Engine>
-void release(std::vector<std::int64_t>& sums, double sensitivity, double rho, Engine& engine) {
+inline void release(const std::string& label, std::vector<std::int64_t>& sums, double sensitivity,
+                    double rho, noise& draws) {
   if (std::isinf(rho)) return;
   const double sigma = std::ceil(sensitivity / std::sqrt(2.0 * rho) * (1.0 + 1e-12));
   if (!(sigma <= static_cast<double>(whole_sigma_gaussian::max_sigma)))
     throw std::domain_error("the budget is too small for the exact sampler");
-  const whole_sigma_gaussian law(static_cast<std::int64_t>(sigma));
-  for (std::int64_t& sum : sums) sum += law(engine);
+  Eigen::VectorXd exact(static_cast<Eigen::Index>(sums.size()));
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    exact[static_cast<Eigen::Index>(k)] = static_cast<double>(sums[k]);
+  const Eigen::VectorXd noisy =
+      draws.add(label, law::whole_gaussian, exact, Eigen::VectorXd::Constant(exact.size(), sigma));
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    sums[k] = static_cast<std::int64_t>(noisy[static_cast<Eigen::Index>(k)]);
 }
 
 constexpr double squared_unit =
     static_cast<double>(people::unit) * static_cast<double>(people::unit);
 
 /// The outcome's noisy mean, scaled units; 0 without an intercept.
-template <typename Engine>
-double outcome_mean(const people& rows, const greedy_facts& f, Engine& engine) {
+inline double outcome_mean(const people& rows, const greedy_facts& f, noise& draws) {
   if (!f.intercept) return 0.0;
   std::vector<std::int64_t> sum(1, 0);
   for (Eigen::Index i = 0; i < rows.n(); ++i) sum[0] += rows.y(i);
-  release(sum, 2.0 * people::unit, f.rho_step, engine);
+  release("mean", sum, 2.0 * people::unit, f.rho_step, draws);
   return static_cast<double>(sum[0]) / people::unit / static_cast<double>(rows.n());
 }
 
@@ -121,13 +125,12 @@ double outcome_mean(const people& rows, const greedy_facts& f, Engine& engine) {
 /// one replaced row moves by at most 2 either way; then, for it alone, noisy sums that give its
 /// step. Cost: size (exponent^2/8 + rho_step), and rho_step once more for the mean if there is an
 /// intercept.
-template <typename Engine>
-greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
+inline greedy_path pursue(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   const auto n = static_cast<double>(rows.n());
   greedy_path out;
   out.theta = Eigen::VectorXd::Zero(rows.p());
-  double intercept = detail::outcome_mean(rows, f, engine);
+  double intercept = detail::outcome_mean(rows, f, draws);
   std::vector<Eigen::Index> left(static_cast<std::size_t>(rows.p()));
   for (std::size_t j = 0; j < left.size(); ++j) left[j] = static_cast<Eigen::Index>(j);
   std::vector<std::int32_t> r;
@@ -138,7 +141,7 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
       loss[k] =
           rows.n() * people::unit * people::unit - std::abs(detail::product(rows, left[k], r));
     // Losses move by at most 2 units either way: their differences by 4.
-    const std::size_t k = choose(loss, f.exponent, 4.0 * detail::squared_unit, engine);
+    const std::size_t k = choose("pick", loss, f.exponent, 4.0 * detail::squared_unit, draws);
     const Eigen::Index j = left[k];
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(k));
     out.order.push_back(j);
@@ -149,8 +152,8 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
       sums[1] += static_cast<std::int64_t>(rows.x(i, j)) * rows.x(i, j);
       if (f.intercept) sums[2] += static_cast<std::int64_t>(rows.x(i, j)) * people::unit;
     }
-    detail::release(sums, (f.intercept ? 3.0 : std::sqrt(5.0)) * detail::squared_unit, f.rho_step,
-                    engine);
+    detail::release("step", sums, (f.intercept ? 3.0 : std::sqrt(5.0)) * detail::squared_unit,
+                    f.rho_step, draws);
     const double mean = f.intercept ? static_cast<double>(sums[2]) / detail::squared_unit / n : 0.0;
     const double spread =
         std::max(static_cast<double>(sums[1]) / detail::squared_unit / n - mean * mean, 0.05);
@@ -163,12 +166,11 @@ greedy_path pursue(const people& rows, const greedy_facts& f, Engine& engine) {
 
 /// One-shot: the same utilities for all picks, from the outcome alone. Cost: size exponent^2/8
 /// (peeling; Durfee and Rogers, 2019), and rho_step for the mean if there is an intercept.
-template <typename Engine>
-greedy_path screen(const people& rows, const greedy_facts& f, Engine& engine) {
+inline greedy_path screen(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   greedy_path out;
   out.theta = Eigen::VectorXd::Zero(rows.p());
-  const double intercept = detail::outcome_mean(rows, f, engine);
+  const double intercept = detail::outcome_mean(rows, f, draws);
   std::vector<std::int32_t> r;
   detail::residuals(rows, out.theta, intercept, r);
   std::vector<Eigen::Index> left;
@@ -178,7 +180,7 @@ greedy_path screen(const people& rows, const greedy_facts& f, Engine& engine) {
     loss.push_back(rows.n() * people::unit * people::unit - std::abs(detail::product(rows, j, r)));
   }
   while (static_cast<Eigen::Index>(out.order.size()) < f.size && !left.empty()) {
-    const std::size_t k = choose(loss, f.exponent, 4.0 * detail::squared_unit, engine);
+    const std::size_t k = choose("pick", loss, f.exponent, 4.0 * detail::squared_unit, draws);
     out.order.push_back(left[k]);
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(k));
     loss.erase(loss.begin() + static_cast<std::ptrdiff_t>(k));
@@ -188,8 +190,7 @@ greedy_path screen(const people& rows, const greedy_facts& f, Engine& engine) {
 
 /// Frank and Wolfe on an l1 ball, one signed vertex an iteration (Talwar, Thakurta and Zhang,
 /// 2015). Cost: iterations exponent^2/8. No intercept: centre the variables by their bounds.
-template <typename Engine>
-greedy_path frank_wolfe(const people& rows, const greedy_facts& f, Engine& engine) {
+inline greedy_path frank_wolfe(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   greedy_path out;
   out.theta = Eigen::VectorXd::Zero(rows.p());
@@ -203,7 +204,7 @@ greedy_path frank_wolfe(const people& rows, const greedy_facts& f, Engine& engin
       loss.push_back(top - g);
       loss.push_back(top + g);
     }
-    const std::size_t k = choose(loss, f.exponent, 4.0 * detail::squared_unit, engine);
+    const std::size_t k = choose("pick", loss, f.exponent, 4.0 * detail::squared_unit, draws);
     const double rate = 2.0 / (static_cast<double>(t) + 2.0);
     out.theta *= 1.0 - rate;
     out.theta[static_cast<Eigen::Index>(k / 2)] += rate * (k % 2 == 0 ? f.ball : -f.ball);

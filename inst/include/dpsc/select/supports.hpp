@@ -77,9 +77,8 @@ inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::Vecto
 
 /// A support with probability proportional to exp(-exponent q / (2 alpha)), q the least sum of
 /// squared errors over two on the l1 ball, alpha = (1 + ball)^2 / 2 the largest loss of a person.
-template <typename Engine>
-std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index size, double ball,
-                                         double exponent, Engine& engine, runtime host = {}) {
+inline std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index size, double ball,
+                                                double exponent, noise& draws, runtime host = {}) {
   const Eigen::Index n = rows.n(), p = rows.p();
   if (size < 1 || size > p || count_supports(p, size) > 1e6)
     throw std::domain_error("too many supports to list");
@@ -118,7 +117,7 @@ std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index size, 
   }
   // A person moves q by at most alpha = 1024 units, solver and whole numbers add less than 2: what
   // is left covers rounding of the gap by twice its size.
-  return supports[choose(loss, exponent, 2.0 * 1028.0, engine)];
+  return supports[choose("support", loss, exponent, 2.0 * 1028.0, draws)];
 }
 
 }  // namespace dpsc

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "../noise/positions.hpp"
+#include "../noise/noise.hpp"
 #include "from_moments.hpp"
 #include "greedy.hpp"
 
@@ -35,11 +35,10 @@ inline std::vector<Eigen::Index> block_support(const people& rows,
   return out;
 }
 
-/// A random partition into blocks of nearly equal size, from the engine and the number of people.
-template <typename Engine>
-std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::Index blocks,
-                                                 Engine& engine) {
-  const std::vector<Eigen::Index> order = random_positions(n, n, engine);
+/// A random partition into blocks of nearly equal size, from random bits and the number of people.
+inline std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::Index blocks,
+                                                        noise& draws) {
+  const std::vector<Eigen::Index> order = draws.positions(n, n);
   std::vector<std::vector<Eigen::Index>> out(static_cast<std::size_t>(blocks));
   for (std::size_t i = 0; i < order.size(); ++i) out[i % out.size()].push_back(order[i]);
   return out;
@@ -47,11 +46,10 @@ std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::Index bl
 
 /// One replaced person changes one block's votes: each count by at most 1, either way. `size` picks
 /// by the exponential mechanism. Cost: size exponent^2/8.
-template <typename Engine>
-std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Index blocks,
-                               bool intercept, double exponent, Engine& engine) {
+inline std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Index blocks,
+                                      bool intercept, double exponent, noise& draws) {
   std::vector<std::int64_t> count(static_cast<std::size_t>(rows.p()), 0);
-  for (const auto& block : partition(rows.n(), blocks, engine))
+  for (const auto& block : partition(rows.n(), blocks, draws))
     for (const Eigen::Index j : block_support(rows, block, size, intercept))
       ++count[static_cast<std::size_t>(j)];
   std::vector<Eigen::Index> left, order;
@@ -61,7 +59,7 @@ std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Ind
     loss.push_back(blocks - count[static_cast<std::size_t>(j)]);
   }
   while (static_cast<Eigen::Index>(order.size()) < size && !left.empty()) {
-    const std::size_t k = choose(loss, exponent, 2.0, engine);
+    const std::size_t k = choose("pick", loss, exponent, 2.0, draws);
     order.push_back(left[k]);
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(k));
     loss.erase(loss.begin() + static_cast<std::ptrdiff_t>(k));
@@ -101,12 +99,11 @@ inline std::int64_t common_support(const people& rows, Eigen::Index size, bool i
 
 /// The support that most blocks name, and a distance to instability: one person moves the lead of
 /// the first over the second by at most 2.
-template <typename Engine>
-stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks,
-                          bool intercept, Engine& engine) {
+inline stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks,
+                                 bool intercept, noise& draws) {
   stable_support out;
   const std::int64_t lead =
-      common_support(rows, size, intercept, partition(rows.n(), blocks, engine), out.support);
+      common_support(rows, size, intercept, partition(rows.n(), blocks, draws), out.support);
   // ceil(lead / 2) - 1.
   out.distance = std::max<std::int64_t>(0, (lead + 1) / 2 - 1) * 1024;
   return out;
@@ -115,22 +112,22 @@ stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index bl
 /// Random subsets, each position in each with chance `rate`, drawn again until no position is in
 /// more than `most` of them. Positions and the generator decide, never data; in a random order,
 /// since gaps are computed in doubles, whose law is a little different from place to place.
-template <typename Engine>
-std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t subsets,
-                                                    double rate, std::int64_t most,
-                                                    Engine& engine) {
+inline std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t subsets,
+                                                           double rate, std::int64_t most,
+                                                           noise& draws) {
   const double log_out = std::log1p(-rate);
-  const std::vector<Eigen::Index> order = random_positions(n, n, engine);
+  sorting_engine sorting(draws);
+  const std::vector<Eigen::Index> order = draws.positions(n, n);
   for (int attempt = 0; attempt < 50; ++attempt) {
     std::vector<std::vector<Eigen::Index>> out(static_cast<std::size_t>(subsets));
     std::vector<std::int64_t> times(static_cast<std::size_t>(n), 0);
     for (auto& subset : out) {
       // Gaps between members are geometric.
-      double at = std::floor(std::log(uniform_open(engine)) / log_out);
+      double at = std::floor(std::log(uniform_open(sorting)) / log_out);
       while (at < static_cast<double>(n)) {
         subset.push_back(order[static_cast<std::size_t>(at)]);
         ++times[static_cast<std::size_t>(at)];
-        at += 1.0 + std::floor(std::log(uniform_open(engine)) / log_out);
+        at += 1.0 + std::floor(std::log(uniform_open(sorting)) / log_out);
       }
     }
     if (*std::max_element(times.begin(), times.end()) <= most) return out;
@@ -140,14 +137,13 @@ std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t
 
 /// A_samp (Thakurta, 2013, Algorithm 6.1), repaired: the same with random subsets, of which one
 /// person is in `most` at most: the lead moves by at most twice that.
-template <typename Engine>
-stable_support subset_mode(const people& rows, Eigen::Index size, std::int64_t subsets, double rate,
-                           bool intercept, Engine& engine) {
+inline stable_support subset_mode(const people& rows, Eigen::Index size, std::int64_t subsets,
+                                  double rate, bool intercept, noise& draws) {
   const auto most = static_cast<std::int64_t>(2.0 * static_cast<double>(subsets) * rate);
   if (most < 1) throw std::domain_error("so few subsets cannot be balanced");
   stable_support out;
   const std::int64_t lead = common_support(
-      rows, size, intercept, draw_subsets(rows.n(), subsets, rate, most, engine), out.support);
+      rows, size, intercept, draw_subsets(rows.n(), subsets, rate, most, draws), out.support);
   const std::int64_t step = 2 * most;
   out.distance = std::max<std::int64_t>(0, (lead + step - 1) / step - 1) * 1024;
   return out;
@@ -156,17 +152,19 @@ stable_support subset_mode(const people& rows, Eigen::Index size, std::int64_t s
 /// Propose, test, release (Dwork and Lei, 2009; proofs/selection.md, Lemma 1): true if the
 /// distance, a whole number that one person moves by at most `sensitivity`, with discrete Laplace
 /// noise reaches a threshold that a distance of 0 reaches with probability at most delta.
-template <typename Engine>
-bool passes(std::int64_t distance, std::int64_t sensitivity, double epsilon, double delta,
-            Engine& engine) {
+inline bool passes(std::int64_t distance, std::int64_t sensitivity, double epsilon, double delta,
+                   noise& draws) {
   const double scale = std::ceil(static_cast<double>(sensitivity) / epsilon * (1.0 + 1e-12));
   if (!(scale >= 1.0 && scale < 1099511627776.0))
     throw std::domain_error("the budget is too small");
-  const discrete_laplace noise(static_cast<std::int64_t>(scale));
   // P(Z >= k) = exp(-k / scale) / (1 + exp(-1 / scale)).
   const double k =
       std::ceil(scale * (-std::log(delta) - std::log1p(std::exp(-1.0 / scale))) + 1e-6);
-  return distance + noise(engine) >= static_cast<std::int64_t>(std::max(k, 1.0));
+  const Eigen::VectorXd noisy =
+      draws.add("distance", law::discrete_laplace,
+                Eigen::VectorXd::Constant(1, static_cast<double>(distance)),
+                Eigen::VectorXd::Constant(1, scale));
+  return noisy[0] >= std::max(k, 1.0);
 }
 
 }  // namespace dpsc

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../linalg.hpp"
-#include "gaussian.hpp"
+#include "../noise/noise.hpp"
 
 namespace dpsc {
 
@@ -103,8 +103,7 @@ class perturbed_iterates {
   }
 
   /// One row: the outcome is the last column. Rows that are not finite count as zero losses.
-  template <typename Engine>
-  void step(const double* row, std::int64_t stride, Engine& engine) {
+  void step(const double* row, std::int64_t stride, noise& draws) {
     if (t_ >= f_.horizon) throw std::logic_error("the stream is at its horizon");
     const std::int64_t now = t_ + 1;
     const bool last = now == f_.horizon;
@@ -117,7 +116,7 @@ class perturbed_iterates {
         shown = average_ + weight(now) * clean_;
       else
         shown = next;
-      perturb(shown, sensitivity(now), sd(now), engine);
+      perturb(shown, sensitivity(now), sd(now), draws);
       project(shown, f_.ball);
     }
     average_ += weight(now) * clean_;
@@ -230,8 +229,7 @@ class perturbed_iterates {
 
   // On a grid of 2^-24 standard deviations: rounding moves a vector by at most root p of its units,
   // and the whole standard deviation grows by the share of that in the sensitivity.
-  template <typename Engine>
-  void perturb(Eigen::VectorXd& v, double moved, double s, Engine& engine) const {
+  void perturb(Eigen::VectorXd& v, double moved, double s, noise& draws) const {
     if (!(s > 0.0)) return;
     constexpr double fine = 16777216.0;
     const double unit = s / fine;
@@ -239,9 +237,9 @@ class perturbed_iterates {
     const auto sigma = static_cast<std::int64_t>(std::ceil(fine * (1.0 + more)));
     if (sigma > whole_sigma_gaussian::max_sigma)
       throw std::overflow_error("the noise of an iterate does not fit its grid");
-    const whole_sigma_gaussian law(sigma);
-    for (Eigen::Index i = 0; i < v.size(); ++i)
-      v[i] = (std::nearbyint(v[i] / unit) + static_cast<double>(law(engine))) * unit;
+    const Eigen::VectorXd whole = v.unaryExpr([&](double x) { return std::nearbyint(x / unit); });
+    v = unit * draws.add("iterate", law::whole_gaussian, whole,
+                         Eigen::VectorXd::Constant(v.size(), static_cast<double>(sigma)));
   }
 
   iterate_facts f_;

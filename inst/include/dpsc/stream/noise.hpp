@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../noise/discrete.hpp"
-#include "gaussian.hpp"
+#include "../noise/whole_gaussian.hpp"
 #include "state.hpp"
 
 namespace dpsc {

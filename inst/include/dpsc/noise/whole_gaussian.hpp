@@ -1,12 +1,12 @@
 // Exact discrete Gaussian with a whole standard deviation: Karney (2016), "Sampling exactly from
 // the normal distribution", Algorithm D with mean 0. Twice to five times fewer random words than
-// noise/discrete.hpp, which takes any variance; streams draw one integer a step and coordinate.
+// discrete.hpp, which takes any variance; streams draw one integer a step and coordinate.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 
-#include "../noise/discrete.hpp"
+#include "discrete.hpp"
 
 namespace dpsc {
 
