@@ -1,16 +1,6 @@
 # Fits by the classical estimators, on raw donors: NOT PRIVATE, for comparison and for panels whose
 # donors need no protection. They keep the donors, since placebos need them.
 
-# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
-# release).
-raw_estimators <- c(
-  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm"
-)
-
-is_classical <- function(estimator) {
-  is.character(estimator) && length(estimator) == 1L && estimator %in% raw_estimators
-}
-
 #' Fit a classical estimator to a checked panel
 #' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times:
 #'   PRIVATE) and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.

@@ -10,9 +10,8 @@ fit_panel <- function(panel, request) {
     check_can_grow(list(monitor = request$monitor, private = FALSE))
     return(fit_raw_panel(panel, request))
   }
-  method <- check_choice(request$method, names(mechanisms()), "method")
-  request$estimator <- check_estimator(request$estimator, method)
-  fit <- fit_released(release_panel(panel, request, refuse = TRUE), panel, request$estimator)
+  release <- release_panel(panel, request, refuse = TRUE)
+  fit <- fit_released(release, panel)
   warn_doubts(fit_doubts(fit))
   fit
 }
@@ -29,7 +28,8 @@ fit_raw_panel <- function(panel, request) {
 #' The fit of a release's own targets
 #' @param panel (`dpsc_panel`)\cr with `size`; its donors are not read.
 #' @noRd
-fit_released <- function(release, panel, estimator) {
+fit_released <- function(release, panel) {
+  estimator <- release$asked$estimator
   public <- is.null(panel$treated)
   target <- if (public) panel$target
   covariates <- if (public) panel$covariates$target

@@ -43,24 +43,6 @@ with_penalty <- function(release, lambda) {
   release
 }
 
-#' @noRd
-check_estimator <- function(estimator, method) {
-  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators))
-  if (is_classical(estimator)) {
-    abort(c(
-      "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
-      i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
-    ), "argument")
-  }
-  if (estimator == "did" && !gives_moments(method)) {
-    abort(c(
-      "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
-      i = "Methods {.val output} and {.val objective} release ridge weights only."
-    ), "argument")
-  }
-  estimator
-}
-
 #' Fit targets to a release
 #'
 #' Several targets are one group: the fit is that of their mean. Those of its members are in

@@ -272,9 +272,8 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
-    calibration = calibration, estimator = estimator, classical = is_classical(estimator),
-    size = size, ledger = ledger, control = check_control(control), protect = protect,
-    monitor = monitor
+    calibration = calibration, estimator = estimator, size = size, ledger = ledger,
+    control = check_control(control), protect = protect, monitor = monitor
   )
   fit_formula(x, panel_people(data, index, na, roster), request)
 })
@@ -325,9 +324,8 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
-    calibration = calibration, estimator = estimator, classical = is_classical(estimator),
-    size = size, ledger = ledger, control = check_control(control), protect = protect,
-    monitor = monitor
+    calibration = calibration, estimator = estimator, size = size, ledger = ledger,
+    control = check_control(control), protect = protect, monitor = monitor
   )
   fit_panel(donors_panel(x, target, T0, times, request), request)
 })

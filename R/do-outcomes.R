@@ -87,7 +87,6 @@ fit_outcomes <- function(panels, request) {
   if (!budget$private) {
     return(new_outcomes(lapply(panels, fit_panel, request)))
   }
-  request$estimator <- check_estimator(request$estimator, method)
   ledger <- request$ledger
   # Each outcome is a request of its own, with its share of the budget, which nobody charges.
   request$epsilon <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(panels))
@@ -98,7 +97,7 @@ fit_outcomes <- function(panels, request) {
     new_request(panel_record(), public, panel, NULL)
   })
   made <- make_release(new_request(outcomes_record(), budget, requests, ledger))
-  fits <- Map(fit_released, made$drawn, panels, request$estimator)
+  fits <- Map(fit_released, made$drawn, panels)
   warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE))
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = made$plan$cost$rho,

@@ -102,7 +102,8 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
 #' @noRd
 run_gram <- function(plan, donors, public) {
   q <- NROW(public$covariates)
-  scale <- insert_scale(core_scale(public$bounds), q, public$T0)
+  scale <- core_scale(public$bounds)
+  if (q > 0L) scale <- insert_scale(scale, q, public$T0)
   if (!public$private) {
     # What is known before the treatment.
     public$T0 <- public$T0 + q
@@ -112,9 +113,10 @@ run_gram <- function(plan, donors, public) {
     if (q > 0L) statistics$covariates <- q
     return(statistics)
   }
-  with_estimator(gram_release_cpp(
+  statistics <- gram_release_cpp(
     donors, gram_facts(public), scale, release_options(plan, public), public$control$rng
-  ), plan, public)
+  )
+  with_estimator(statistics, plan, public)
 }
 
 #' Say whose intervals were calibrated, and whose prediction was corrected

@@ -5,10 +5,6 @@ read_tolerance <- 1e-9
 at_most <- function(x, limit) isTRUE(x <= limit * (1 + read_tolerance))
 about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 
-#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
-#' @noRd
-in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
-
 #' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
 #'
 #' Gamma-norm noise (`"output"` as published) is pure whatever delta is.

@@ -106,15 +106,6 @@ is_same_block <- function(block, chunks, i) {
     identical(checksum_cpp(block), chunks$checksums[[i]])
 }
 
-#' Donors from whose passes on an error says that the budget is spent
-#' @param donors (`matrix` or `dp_chunks`, PRIVATE)
-#' @noRd
-after_charge <- function(donors, private) {
-  if (private && inherits(donors, c("dp_chunks", "dp_asked"))) donors$charged <- TRUE
-  if (inherits(donors, "dp_joined")) donors$parts <- lapply(donors$parts, after_charge, private)
-  donors
-}
-
 #' Build a panel from chunks, after one pass over them that checks every block
 #'
 #' That pass keeps the size and a checksum of every block, which the later passes must meet.
@@ -152,7 +143,8 @@ panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
   x$checksums <- checksums
   panel$donors <- x
   panel$n <- n
-  with_adoption(panel, design$adopted)
+  panel$adopted <- design$adopted
+  panel
 }
 
 #' Add up a statistic over the blocks of donors

@@ -1,14 +1,5 @@
 # Several adoption dates: which units adopt together, and what cannot be a cohort. All of it PUBLIC.
 
-#' Note when each treated unit adopts, where they do not all adopt in the same period
-#' @param adopted (`integer(k)` or `NULL`)\cr periods before each unit's adoption.
-#' @return The panel with a field `adopted`; without one for `NULL`.
-#' @noRd
-with_adoption <- function(panel, adopted) {
-  if (!is.null(adopted)) panel$adopted <- as.integer(adopted)
-  panel
-}
-
 #' Check that every cohort has periods before its adoption
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param labels (`character(k)`)\cr the treated units, which are public.

@@ -156,7 +156,8 @@ panel_of_roster.default <- function(formula, people, request) {
     )
     panel$covariates <- split_units(found, treatment$units)
   }
-  with_adoption(panel, treatment$adopted)
+  panel$adopted <- treatment$adopted
+  panel
 }
 
 #' Some rows of some columns, by no method of a column's class

@@ -71,7 +71,8 @@ panel_from_formula <- function(formula, people, request) {
     found <- covariates_of_units(people, units, times, treatment, request)
     panel$covariates <- split_units(found, treatment$units)
   }
-  with_adoption(panel, treatment$adopted)
+  panel$adopted <- treatment$adopted
+  panel
 }
 
 #' Who holds the rows of a panel from a formula

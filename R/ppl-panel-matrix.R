@@ -28,7 +28,8 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, hide = FALSE) {
     donors, design$target, design$times, design$T0, "outcome", "unit", "time",
     layout = list(source = "matrix", treated = NULL)
   )
-  with_adoption(panel, design$adopted)
+  panel$adopted <- design$adopted
+  panel
 }
 
 #' The public part of a design given as matrices, checked
@@ -45,8 +46,10 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
   adopted <- if (length(unique(T0)) > 1L) T0
   if (is.null(adopted)) check_split(T0[[1L]], n_times)
   times <- check_times(times, n_times)
-  labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
-  check_adopted(adopted, labels, times)
+  if (!is.null(adopted)) {
+    labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
+    check_adopted(adopted, labels, times)
+  }
   check_finite_target(target, times, "target", hide)
   list(target = target, T0 = min(T0), times = times, adopted = adopted)
 }

@@ -154,33 +154,3 @@ find_treatment <- function(units, times, rows, hide = FALSE,
   }
   list(units = treated, T0 = T0)
 }
-
-#' Check the number of people whose mean each target is
-#' @return A vector of length `k`.
-#' @noRd
-check_size <- function(size, k) {
-  if (is.null(size)) {
-    return(rep(1, k))
-  }
-  fits <- is.numeric(size) && length(size) %in% c(1L, k) && all(is.finite(size)) &&
-    all(size >= 1) && all(size == round(size))
-  if (!fits) {
-    abort(c(
-      "{.arg size} must be the number of people whose mean the target is.",
-      x = "It is {describe(size)}.",
-      i = if (k > 1L) "Give one whole number for all {k} treated units, or one for each."
-    ), "argument")
-  }
-  rep_len(as.double(size), k)
-}
-
-#' The mean of the people in several targets
-#' @noRd
-mean_target <- function(target, size) {
-  k <- nrow(target)
-  if (k == 1L) {
-    return(target)
-  }
-  label <- paste("mean of", k, "treated units")
-  matrix(colSums(target * (size / sum(size))), 1L, dimnames = list(label, NULL))
-}

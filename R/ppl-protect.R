@@ -1,20 +1,31 @@
 # Who is protected: the donors, or everyone in the panel.
 
+# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
+# release).
+raw_estimators <- c(
+  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm"
+)
+
+is_classical <- function(estimator) {
+  is.character(estimator) && length(estimator) == 1L && estimator %in% raw_estimators
+}
+
 #' What is asked of a panel: a request before its people are read
 #'
 #' @param ... what the user typed, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
-#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`; and
-#'   `classical` (`flag`), is the estimator one on raw donors?
-#' @return A list: these and `private`; and how messages may speak of the treated and of donors:
+#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
+#' @return A list: these; `private`; `classical`, is the estimator one on raw donors? And how
+#'   messages may speak of the treated and of donors:
 #'   `hide` (they are protected, not a word), `quiet` (no name), `ask` (from [ask_protect()]; may be
 #'   `NULL`), `keep_names` (the donors' names are public).
 #' @noRd
 panel_request <- function(...) {
   request <- list(...)
   request$private <- is_private(request$epsilon)
+  request$classical <- is_classical(request$estimator)
   request$hide <- request$private && identical(request$protect, "everyone")
   request$quiet <- request$hide || (request$private && is_single_person(request$size))
-  request$keep_names <- request$control$donor_names || isTRUE(request$classical)
+  request$keep_names <- request$control$donor_names || request$classical
   request$ask <- ask_protect(request)
   request
 }

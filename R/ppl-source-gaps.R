@@ -59,7 +59,8 @@ panel_of_roster.dp_source <- function(formula, people, request) {
     class = "dp_elsewhere"
   )
   panel$n <- whole_count(length(donors))
-  with_adoption(panel, treatment$adopted)
+  panel$adopted <- treatment$adopted
+  panel
 }
 
 #' The one table that a roster speaks of

@@ -37,7 +37,8 @@ panel_from_long.dp_source <- function(formula, people, request) {
     )
   ), class = "dp_elsewhere")
   panel$n <- whole_count(n)
-  with_adoption(panel, design$adopted)
+  panel$adopted <- design$adopted
+  panel
 }
 
 #' Build a panel from a source of donors alone and a target
@@ -80,7 +81,8 @@ panel_from_donors <- function(source, target, T0, times = NULL, hide = FALSE) {
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
   )
   panel$n <- whole_count(n)
-  with_adoption(panel, design$adopted)
+  panel$adopted <- design$adopted
+  panel
 }
 
 #' A count as R counts rows, while it can

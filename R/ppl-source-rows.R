@@ -89,6 +89,15 @@ close_donors <- function(rows) {
   invisible()
 }
 
+#' Donors from whose passes on an error says that the budget is spent
+#' @param donors (`matrix` or `dp_chunks`, PRIVATE)
+#' @noRd
+after_charge <- function(donors, private) {
+  if (private && inherits(donors, c("dp_chunks", "dp_asked"))) donors$charged <- TRUE
+  if (inherits(donors, "dp_joined")) donors$parts <- lapply(donors$parts, after_charge, private)
+  donors
+}
+
 # Parts -------------------------------------------------------------------------------------------
 
 #' Open one part of a panel's donors for a release

@@ -81,6 +81,25 @@ check_method_options <- function(method, control) {
   }
 }
 
+#' Check the estimator that a release is for
+#' @noRd
+check_estimator <- function(estimator, method) {
+  estimator <- check_choice(estimator, c("ridge", "did", raw_estimators))
+  if (is_classical(estimator)) {
+    abort(c(
+      "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
+      i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."
+    ), "argument")
+  }
+  if (estimator == "did" && !gives_moments(method)) {
+    abort(c(
+      "{.code estimator = \"did\"} needs {.code method = \"gram\"}.",
+      i = "Methods {.val output} and {.val objective} release ridge weights only."
+    ), "argument")
+  }
+  estimator
+}
+
 gram_theorem <- function(public, steps) {
   if (public$delta == 0) {
     "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"

@@ -104,7 +104,7 @@ donors_panel <- function(x, target, T0, times, request) {
   panel <- panel_reader(x)(x, target, T0, times, hide = request$quiet)
   if (request$keep_names) panel$donor_names <- rownames(x)
   panel$bounds <- request$bounds
-  panel$assumes <- assumptions_of(x)
+  if (inherits(x, "dp_source")) panel$assumes <- assumptions_of(x)
   panel
 }
 
@@ -147,9 +147,10 @@ release_panel <- function(panel, request, refuse = FALSE) {
 #' @noRd
 panel_record <- function() {
   list(
-    plan = function(request) plan_release(request$public),
+    plan = function(request) release_mechanism(request$public)$plan(request$public),
     refuse = function(request, plan) {
-      if (request$public$refuse) check_hopeless(request$public, plan)
+      hopeless <- isTRUE(plan$noise > hopeless_noise)
+      if (request$public$refuse && hopeless) check_hopeless(request$public, plan)
     },
     open = function(request, plan) {
       open_donors(request$people$donors, request$public, isTRUE(plan$calibrated))
@@ -167,29 +168,27 @@ panel_record <- function() {
   )
 }
 
-#' @return The plan of the release's mechanism. PUBLIC.
-#' @noRd
-plan_release <- function(public) {
-  release_mechanism(public)$plan(public)
-}
-
 #' Everything about a release that is public, for all mechanisms
 #' @noRd
 release_facts <- function(panel, request) {
   public <- public_facts(panel, request)
-  public[c("estimator", "size")] <- list(
-    request$estimator %||% "ridge", smallest_group(panel$size, panel$adopted)
-  )
-  check_cohort_method(public$method, panel$adopted)
-  public$dates <- adoption_dates(panel)
-  public$treated <- treated_counts(panel)
-  public$adopted <- panel$adopted
+  public$size <- sum(panel$size)
+  public$treated <- nrow(panel$treated)
   public$covariates <- panel$covariates$columns
-  check_covariate_method(public)
-  public$monitor <- check_monitor(request$monitor)
-  public[c("paid", "sizes")] <- list(!is.null(request$ledger), panel$size)
-  check_can_grow(public, stay = rows_stay(panel$donors))
-  if (!is.null(public$monitor)) public$between <- mean_between(panel$covariates, panel$size)
+  if (!is.null(panel$adopted)) {
+    check_cohort_method(public$method, panel$adopted)
+    public$size <- smallest_group(panel$size, panel$adopted)
+    public$dates <- adoption_dates(panel)
+    public$treated <- treated_counts(panel)
+    public$adopted <- panel$adopted
+  }
+  if (!is.null(public$covariates)) check_covariate_method(public)
+  if (!is.null(request$monitor)) {
+    public$monitor <- check_monitor(request$monitor)
+    public[c("paid", "sizes")] <- list(!is.null(request$ledger), panel$size)
+    check_can_grow(public, stay = rows_stay(panel$donors))
+    public$between <- mean_between(panel$covariates, panel$size)
+  }
   public
 }
 
@@ -199,7 +198,7 @@ release_facts <- function(panel, request) {
 draw_release <- function(request, plan, rows) {
   public <- request$public
   panel <- request$people
-  rows <- mechanism_rows(rows, "donors", panel, public)
+  if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
@@ -260,12 +259,14 @@ release_mechanism <- function(public) {
 #'   `y`.
 #' @noRd
 public_facts <- function(panel, request) {
-  method <- check_choice(request$method, names(mechanisms()), "method")
+  table <- mechanisms()
+  method <- check_choice(request$method, names(table), "method")
+  estimator <- check_estimator(request$estimator %||% "ridge", method)
   calibration <- check_choice(request$calibration, c("tight", "published"), "calibration")
   check_epsilon_given(is.null(request$epsilon))
   control <- request$control
   check_method_options(method, control)
-  if (mechanisms()[[method]]$needs == "rows" &&
+  if (table[[method]]$needs == "rows" &&
         inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort(c(
       "Donors in chunks or elsewhere need {.code method = \"gram\"}.",
@@ -301,11 +302,11 @@ public_facts <- function(panel, request) {
   size <- panel$size %||% rep(1, nrow(target))
   pre_mean <- unname(mean_target(panel$target, size)[1L, pre])
   list(
-    method = method, calibration = calibration, private = private, epsilon = epsilon,
-    delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
+    method = method, estimator = estimator, calibration = calibration, private = private,
+    epsilon = epsilon, delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
     bounds = scale, half = scale$half, y = scaled_pre(pre_mean, scale),
     target = pre_mean, control = control,
-    shuffled = private && mechanisms()[[method]]$needs == "rows" && named_places(panel, control)
+    shuffled = private && table[[method]]$needs == "rows" && named_places(panel, control)
   )
 }
 

@@ -55,3 +55,18 @@ as_unspent <- function(condition) {
   }
   condition
 }
+
+# What this process holds for a coordinator.
+worker_state <- new.env(parent = emptyenv())
+
+#' Refuse to draw noise in a process that holds rows for another
+#' @section Errors: `dpsc_error_worker`.
+#' @noRd
+check_draws_here <- function() {
+  if (isTRUE(worker_state$holds)) {
+    abort(c(
+      "This process is a worker: it sums rows for a coordinator and draws no noise.",
+      i = "Make the release where {.fn dp_workers} was called."
+    ), "worker")
+  }
+}
