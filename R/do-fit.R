@@ -327,7 +327,8 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
     control = check_control(control), protect = protect, monitor = monitor
   )
-  fit_panel(donors_panel(x, target, T0, times, request), request)
+  panel <- donors_panel(x, target, T0, times, request)
+  fit_panel(panel, request)
 })
 
 #' @rdname dp_synth

@@ -94,7 +94,7 @@ fit_outcomes <- function(panels, request) {
   requests <- lapply(panels, function(panel) {
     public <- release_facts(panel, request)
     public$refuse <- TRUE
-    new_request(panel_record(), public, panel, NULL)
+    new_request(panel_record(public), public, panel, NULL)
   })
   made <- make_release(new_request(outcomes_record(), budget, requests, ledger))
   fits <- Map(fit_released, made$drawn, panels)
@@ -129,7 +129,7 @@ outcomes_record <- function() {
       paste0("release by method \"gram\", ", count, " outcomes", if (everyone) ", everyone")
     },
     run = function(request, plan, rows) {
-      Map(function(one, plan, rows) draw_release(one, plan, rows), request$people, plan$each,
+      Map(function(one, plan, rows) one$record$run(one, plan, rows), request$people, plan$each,
         rows$parts)
     }
   )

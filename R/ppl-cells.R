@@ -159,3 +159,18 @@ plain_column <- function(x) {
     text = , factor = cell_text(x), number = , flag = , date = cell_numbers(x)
   )
 }
+
+#' The attributes of a vector of periods that are worth keeping
+#'
+#' A class that is known to need only these. Anything else a column carries (labels, the index that
+#' plm hangs on every series) might hold donors' names.
+#' @noRd
+known_attributes <- function(x) {
+  class <- intersect(
+    class(x), c("IDate", "Date", "POSIXct", "POSIXt", "difftime", "yearmon", "yearqtr")
+  )
+  if (length(class) > 0L) {
+    kept <- list(class = class, tzone = attr(x, "tzone"), units = attr(x, "units"))
+    kept[!vapply(kept, is.null, NA)]
+  }
+}

@@ -206,21 +206,6 @@ code_index <- function(x, name) {
   list(code = code, values = values, name = name, alphabetical = is.character(x))
 }
 
-#' The attributes of a vector of periods that are worth keeping
-#'
-#' A class that is known to need only these. Anything else a column carries (labels, the index that
-#' plm hangs on every series) might hold donors' names.
-#' @noRd
-known_attributes <- function(x) {
-  class <- intersect(
-    class(x), c("IDate", "Date", "POSIXct", "POSIXt", "difftime", "yearmon", "yearqtr")
-  )
-  if (length(class) > 0L) {
-    kept <- list(class = class, tzone = attr(x, "tzone"), units = attr(x, "units"))
-    kept[!vapply(kept, is.null, NA)]
-  }
-}
-
 #' Refuse a repeated cross-section
 #' @inheritParams match_cells
 #' @section Errors: `dpsc_error_panel`; names the unit's column.

@@ -1,6 +1,6 @@
-# The panel: donors and targets as matrices. The only place that turns what the user gave into a
-# "dpsc_panel"; everything after it sees matrices, sizes and periods.
-
+# The panel: donors and targets as matrices. What turns what the user gave into a "dpsc_panel", and
+# the checks that every input shares; everything after it sees matrices, sizes and periods. Here too
+# the panel from a matrix of donors.
 #' Construct a panel
 #'
 #' A value inside the package, never returned to a user: it is the last place where raw donor values
@@ -160,50 +160,177 @@ mean_target <- function(target, size) {
   matrix(colSums(target * (size / sum(size))), 1L, dimnames = list(label, NULL))
 }
 
-# Words --------------------------------------------------------------------------------------------
-
-#' Periods as text
-#' @param times (`vector`)\cr periods. PUBLIC.
-#' @return A string for each.
-#' @noRd
-period_text <- function(times) {
-  if (is.character(times) || is.factor(times)) {
-    as.character(times)
-  } else if (is.object(times)) {
-    format(times)
-  } else {
-    number_text(times)
-  }
-}
-
-#' Units as text
-#' @param values (`vector`)\cr sorted units from [code_index()].
-#' @return A string for each.
-#' @noRd
-unit_labels <- function(values) {
-  if (is.object(values)) {
-    format(values)
-  } else if (is.double(values)) {
-    number_text(values)
-  } else {
-    as.character(values)
-  }
-}
-
-number_text <- function(x) {
-  vapply(x, format, "", digits = 15L, scientific = FALSE)
-}
-
-#' A list in words: those shown, and how many more there are
-#' @noRd
-enumerate <- function(shown, count) {
-  more <- count - length(shown)
-  paste0(paste(shown, collapse = ", "), if (more > 0L) paste(" and", more, "more"))
-}
-
 #' Rows of a user without an attribute that means "on the grid already" in our own blocks
 #' @noRd
 without_grid <- function(rows) {
   if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
   rows
+}
+
+# A matrix of donors -----------------------------------------------------------------------------
+
+#' Build a panel from matrices
+#'
+#' `donors` is used as it is: no copy, and no vector of its size is made by the checks. Row names
+#' are donors' names and are ignored.
+#'
+#' @param donors (`matrix`, n x T, integer or double, outcome units)\cr one row a donor. PRIVATE.
+#' @param target (`numeric` of length T, or `matrix`, k x T, outcome units)\cr the treated units.
+#'   Row names, if every row has one, are the units' labels. PUBLIC.
+#' @param T0 (`count`, from 2 to T - 1)\cr number of periods before the treatment.
+#' @param times (`vector` of length T, or `NULL`)\cr the periods in order; 1 to T if `NULL`.
+#'   Increasing if numeric, a date or a factor; distinct if character.
+#' @return A `dpsc_panel`, see [new_panel_design()]. Its `outcome`, `unit` and `time` are these
+#'   words.
+#' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
+#' @noRd
+panel_from_matrix <- function(donors, target, T0, times = NULL, hide = FALSE) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(T0), "T0", "the number of periods before the treatment")
+  check_donor_matrix(donors)
+  donors <- without_grid(donors)
+  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.")
+  design <- design_public(target, T0, times, ncol(donors), hide)
+  check_donors_finite(donors, "donors")
+  panel <- new_panel_design(
+    donors, design$target, design$times, design$T0, "outcome", "unit", "time",
+    layout = list(source = "matrix", treated = NULL)
+  )
+  panel$adopted <- design$adopted
+  panel
+}
+
+#' The public part of a design given as matrices, checked
+#' @param n_times (`integer`)\cr number of columns of the donors.
+#' @return A list: `target` (k x T), `T0`, `times`, `adopted` (see [find_treatment()]).
+#' @noRd
+design_public <- function(target, T0, times, n_times, hide = FALSE) {
+  target <- without_grid(check_target(target, n_times))
+  T0 <- if (length(T0) > 1L) {
+    check_each_split(T0, nrow(target), n_times)
+  } else {
+    check_count(T0, min = -Inf)
+  }
+  adopted <- if (length(unique(T0)) > 1L) T0
+  if (is.null(adopted)) check_split(T0[[1L]], n_times)
+  times <- check_times(times, n_times)
+  if (!is.null(adopted)) {
+    labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
+    check_adopted(adopted, labels, times)
+  }
+  check_finite_target(target, times, "target", hide)
+  list(target = target, T0 = min(T0), times = times, adopted = adopted)
+}
+
+#' Is it a matrix of plain numbers, of no class?
+#' @noRd
+is_plain_table <- function(x) {
+  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
+}
+
+check_donor_matrix <- function(donors) {
+  if (!is_plain_table(donors)) {
+    kind <- if (is.matrix(donors) && !is.object(donors)) {
+      paste("a matrix of type", typeof(donors))
+    } else {
+      paste("an object of class", class(donors)[[1L]])
+    }
+    abort(c(
+      "{.arg donors} must be a plain numeric matrix: one row a donor, one column a period.",
+      x = "It is {kind}.",
+      i = "Convert it with {.code as.matrix()} or {.code data.matrix()}."
+    ), "panel")
+  }
+}
+
+#' Check the target and make it a matrix
+#' @return A double matrix (k x T) with row names.
+#' @noRd
+check_target <- function(target, n_times) {
+  shape <- if (is.null(dim(target))) {
+    paste("length", length(target))
+  } else {
+    paste("size", paste(dim(target), collapse = " x "))
+  }
+  shaped <- if (is.matrix(target)) {
+    nrow(target) > 0L && ncol(target) == n_times
+  } else {
+    is.null(dim(target)) && length(target) == n_times
+  }
+  numeric <- is.numeric(target) && is_plain_number(target)
+  if (!numeric || !shaped) {
+    abort(c(
+      paste(
+        "{.arg target} must be a numeric vector with one value a period, or a matrix with one row",
+        "a treated unit."
+      ),
+      x = if (numeric) {
+        "It has {shape}, the donors have {n_times} period{?s}."
+      } else {
+        "It is an object of class {class(target)[[1L]]}."
+      },
+      i = "Give {.arg target} the periods of the donors, in the same order."
+    ), "panel")
+  }
+  labels <- rownames(target)
+  k <- if (is.matrix(target)) nrow(target) else 1L
+  if (is.null(labels) || anyNA(labels) || !all(nzchar(labels))) {
+    labels <- if (k == 1L) "target" else paste("target", seq_len(k))
+  }
+  matrix(as.double(target), k, n_times, dimnames = list(labels, NULL))
+}
+
+check_split <- function(T0, n_times) {
+  if (T0 < 2 || T0 >= n_times) {
+    abort(c(
+      "{.arg T0} must be at least 2 and leave one period at least after it.",
+      x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
+      i = "{.arg T0} counts the columns before the treatment."
+    ), "panel")
+  }
+}
+
+#' Check the periods of a matrix
+#' @return Them, with nothing attached but a known class; 1 to T for `NULL`; a factor's labels.
+#' @noRd
+check_times <- function(times, n_times) {
+  if (is.null(times)) {
+    return(seq_len(n_times))
+  }
+  ok <- is.factor(times) || (is.null(dim(times)) && (is.character(times) || is_plain_number(times)))
+  if (!ok || length(times) != n_times) {
+    abort(c(
+      "{.arg times} must hold one period for each column of {.arg donors}.",
+      x = if (ok) {
+        "It has length {length(times)}, {.arg donors} has {n_times} column{?s}."
+      } else {
+        "It is an object of class {class(times)[[1L]]}."
+      },
+      i = "Use numbers, dates, date-times ({.cls POSIXct}), strings or a factor."
+    ), "panel")
+  }
+  plain <- if (is.factor(times)) as.integer(times) else as.vector(times)
+  finite <- if (is.character(plain)) !is.na(plain) else is.finite(plain)
+  repeated <- duplicated(plain)
+  backward <- !is.character(plain) & c(FALSE, diff(seq_along(plain)[order(order(plain))]) < 0)
+  bad <- which(!finite | repeated | backward)
+  if (length(bad) > 0L) {
+    i <- bad[[1L]]
+    abort(c(
+      "{.arg times} must increase from column to column, each period once.",
+      x = if (!finite[[i]]) {
+        "It is missing or infinite at column {i}."
+      } else if (repeated[[i]]) {
+        "Column {i} repeats the period {period_text(times[[i]])}."
+      } else {
+        "It goes back at column {i}, to {period_text(times[[i]])}."
+      },
+      i = "Sort the columns of {.arg donors} and {.arg target} by period."
+    ), "panel")
+  }
+  if (is.factor(times)) {
+    return(as.character(times))
+  }
+  attributes(plain) <- known_attributes(times)
+  plain
 }

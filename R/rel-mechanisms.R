@@ -85,7 +85,7 @@ check_method_options <- function(method, control) {
 #' @noRd
 check_estimator <- function(estimator, method) {
   estimator <- check_choice(estimator, c("ridge", "did", raw_estimators))
-  if (is_classical(estimator)) {
+  if (estimator %in% raw_estimators) {
     abort(c(
       "{.code estimator = {.val {estimator}}} works on raw donors, not on a release.",
       i = "Give the donors and {.code epsilon = Inf}, which is NOT PRIVATE."

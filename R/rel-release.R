@@ -85,7 +85,8 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
     calibration = calibration, size = size, ledger = ledger, control = check_control(control),
     protect = protect
   )
-  release_guarded(donors_panel(x, target, T0, times, request), request)
+  panel <- donors_panel(x, target, T0, times, request)
+  release_guarded(panel, request)
 })
 
 #' @rdname dp_release
@@ -138,16 +139,17 @@ release_guarded <- function(panel, request) {
 release_panel <- function(panel, request, refuse = FALSE) {
   public <- release_facts(panel, request)
   public$refuse <- refuse
-  release <- make_release(new_request(panel_record(), public, panel, request$ledger))$drawn
+  release <- make_release(new_request(panel_record(public), public, panel, request$ledger))$drawn
   reserve_draws(request$ledger, release$statistics$monitor$id)
   release
 }
 
-#' How a release of a panel is made
+#' How a release of a panel is made, with these public facts
 #' @noRd
-panel_record <- function() {
+panel_record <- function(public) {
+  mechanism <- release_mechanism(public)
   list(
-    plan = function(request) release_mechanism(request$public)$plan(request$public),
+    plan = function(request) mechanism$plan(request$public),
     refuse = function(request, plan) {
       hopeless <- isTRUE(plan$noise > hopeless_noise)
       if (request$public$refuse && hopeless) check_hopeless(request$public, plan)
@@ -164,7 +166,7 @@ panel_record <- function() {
         if (!is.null(later)) paste0(", and ", count_of(later, "period"), " to come")
       )
     },
-    run = function(request, plan, rows) draw_release(request, plan, rows)
+    run = function(request, plan, rows) draw_release(request, plan, rows, mechanism)
   )
 }
 
@@ -195,14 +197,14 @@ release_facts <- function(panel, request) {
 #' @param rows (PRIVATE)\cr donors, open and paid for.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
-draw_release <- function(request, plan, rows) {
+draw_release <- function(request, plan, rows, mechanism) {
   public <- request$public
   panel <- request$people
   if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
-  new_release(public, plan, release_mechanism(public)$run(plan, rows, public), panel)
+  new_release(public, plan, mechanism$run(plan, rows, public), panel)
 }
 
 #' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period
@@ -261,9 +263,9 @@ release_mechanism <- function(public) {
 public_facts <- function(panel, request) {
   table <- mechanisms()
   method <- check_choice(request$method, names(table), "method")
-  estimator <- check_estimator(request$estimator %||% "ridge", method)
   calibration <- check_choice(request$calibration, c("tight", "published"), "calibration")
   check_epsilon_given(is.null(request$epsilon))
+  estimator <- check_estimator(request$estimator %||% "ridge", method)
   control <- request$control
   check_method_options(method, control)
   if (table[[method]]$needs == "rows" &&
@@ -289,6 +291,8 @@ public_facts <- function(panel, request) {
     ), "bounds")
   }
   if (!private) check_nothing_to_charge(ledger)
+  size <- panel$size %||% rep(1, nrow(panel$target))
+  pre_mean <- unname(mean_target(panel$target, size)[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
   if (private && delta >= 1 / panel$n) {
     warn(c(
@@ -297,14 +301,12 @@ public_facts <- function(panel, request) {
     ), "delta")
   }
   target <- to_scale(panel$target, scale)
+  y <- scaled_pre(pre_mean, scale)
   if (private) check_target_bounds(panel, target, scale, method, calibration)
-  pre <- seq_len(panel$T0)
-  size <- panel$size %||% rep(1, nrow(target))
-  pre_mean <- unname(mean_target(panel$target, size)[1L, pre])
   list(
     method = method, estimator = estimator, calibration = calibration, private = private,
     epsilon = epsilon, delta = if (private) delta else 0, n = panel$n, T0 = panel$T0, T1 = panel$T1,
-    bounds = scale, half = scale$half, y = scaled_pre(pre_mean, scale),
+    bounds = scale, half = scale$half, y = y,
     target = pre_mean, control = control,
     shuffled = private && table[[method]]$needs == "rows" && named_places(panel, control)
   )

@@ -13,3 +13,42 @@ count_of <- function(n, noun) {
 format_value <- function(x) {
   formatC(x, digits = 4L, format = "g", width = 1L)
 }
+
+#' Periods as text
+#' @param times (`vector`)\cr periods. PUBLIC.
+#' @return A string for each.
+#' @noRd
+period_text <- function(times) {
+  if (is.character(times) || is.factor(times)) {
+    as.character(times)
+  } else if (is.object(times)) {
+    format(times)
+  } else {
+    number_text(times)
+  }
+}
+
+#' Units as text
+#' @param values (`vector`)\cr sorted units from [code_index()].
+#' @return A string for each.
+#' @noRd
+unit_labels <- function(values) {
+  if (is.object(values)) {
+    format(values)
+  } else if (is.double(values)) {
+    number_text(values)
+  } else {
+    as.character(values)
+  }
+}
+
+number_text <- function(x) {
+  vapply(x, format, "", digits = 15L, scientific = FALSE)
+}
+
+#' A list in words: those shown, and how many more there are
+#' @noRd
+enumerate <- function(shown, count) {
+  more <- count - length(shown)
+  paste0(paste(shown, collapse = ", "), if (more > 0L) paste(" and", more, "more"))
+}
