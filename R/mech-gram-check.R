@@ -23,7 +23,7 @@ gram_noise_conflict <- function(release) {
     return("The noise of the statistics is not that of the noise steps.")
   }
   treated_conflict(release) %||% target_conflict(base_release(release)) %||%
-    intervals_conflict(base_release(release)) %||% growing_conflict(release)
+    intervals_conflict(base_release(release))
 }
 
 #' The steps that look at donors

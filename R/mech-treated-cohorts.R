@@ -39,10 +39,6 @@ plan_everyone_cohorts <- function(public, plan_first) {
 # Of the donors' budget, for the last looks at them together.
 largest_control_share <- 0.2
 
-#' The name of a cohort's account
-#' @noRd
-cohort_account <- function(g) paste("cohort", g)
-
 #' Release for everyone: donors, then every cohort, then the donors again
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param public (`list`)\cr with `adopted`, each treated person's date.

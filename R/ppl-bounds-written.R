@@ -227,38 +227,6 @@ check_size_of_range <- function(range, name) {
 #' @noRd
 is_flag_pair <- function(x) is.logical(x) && identical(sort(unname(x)), c(FALSE, TRUE))
 
-#' Refuse levels that no value of a column's class can be
-#' @param levels (`character`)\cr public levels.
-#' @param type (`string`)\cr `"number"`, `"logical"`, `"date"` or anything else; PUBLIC.
-#' @section Errors: `dpsc_error_bounds`, from the class alone.
-#' @noRd
-check_levels_fit <- function(levels, type, name) {
-  known <- switch(type,
-    logical = levels %in% c("FALSE", "TRUE"),
-    number = levels %in% c("FALSE", "TRUE") | is_number_text(levels),
-    date = grepl("^[-+]?[0-9]", levels),
-    TRUE
-  )
-  if (!all(known)) {
-    abort(c(
-      "The levels of {.code {name}} in {.arg bounds} cannot be those of its column.",
-      x = "The column holds {type}s; {.val {levels[!known]}} {?is/are} none.",
-      i = if (type == "logical") {
-        "Give {.code {name} = c(FALSE, TRUE)}."
-      } else if (type == "date") {
-        "Make a column of numbers, such as days since a public date, or of text."
-      } else {
-        "Give its range, {.code c(lower, upper)}, or its codes as numbers."
-      }
-    ), "bounds")
-  }
-}
-
-is_number_text <- function(text) {
-  value <- suppressWarnings(as.double(text))
-  !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
-}
-
 # Code ---------------------------------------------------------------------------------------------
 
 #' Code in which every column that has limits is clipped to them

@@ -99,3 +99,49 @@ release_scale <- function(release) {
     no_bounds(length(release$bounds$lower))
   }
 }
+
+#' Covariates in the mechanism's units: their bounds are \[-1, 1\]; without bounds as they are
+#' @param values (`matrix`, k x q).
+#' @noRd
+scaled_covariates <- function(values, columns) {
+  finite <- is.finite(columns$lower)
+  centre <- ifelse(finite, (columns$lower + columns$upper) / 2, 0)
+  half <- ifelse(finite, (columns$upper - columns$lower) / 2, 1)
+  unname(sweep(sweep(values, 2L, centre), 2L, half, `/`))
+}
+
+#' Rows with covariates between the periods before and after the treatment
+#' @param rows (`matrix`, k x T).
+#' @param between (`matrix`, k x q, or `NULL`).
+#' @noRd
+insert_covariates <- function(rows, between, T0) {
+  if (is.null(between)) {
+    return(rows)
+  }
+  pre <- seq_len(T0)
+  unname(cbind(rows[, pre, drop = FALSE], between, rows[, -pre, drop = FALSE]))
+}
+
+#' A scale for rows with covariates
+#' @noRd
+insert_scale <- function(scale, q, T0) {
+  if (q == 0L) {
+    return(scale)
+  }
+  scale$centre <- append(scale$centre, numeric(q), T0)
+  scale$half <- append(scale$half, rep(1, q), T0)
+  scale
+}
+
+#' The scale of rows with the covariates that a release knows
+#' @noRd
+rows_scale <- function(release) {
+  insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
+}
+
+#' Rows of a user without an attribute that means "on the grid already" in our own blocks
+#' @noRd
+without_grid <- function(rows) {
+  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
+  rows
+}

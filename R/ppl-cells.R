@@ -174,3 +174,93 @@ known_attributes <- function(x) {
     kept[!vapply(kept, is.null, NA)]
   }
 }
+
+#' Turn an index column into codes 1, 2, ... of its sorted values
+#'
+#' [factor()] would sort a million strings; here only the distinct ones are sorted.
+#' @param x (`vector`)\cr an index column. PRIVATE if it holds units.
+#' @param name (`string`)\cr its name.
+#' @return A list with `code` (`integer`, one a row), `values` (the sorted distinct values, of the
+#'   type of `x` with nothing attached but a known class; a factor's are its labels), `name` and
+#'   `alphabetical` (`flag`, strings and no factor).
+#' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
+#' @noRd
+code_index <- function(x, name) {
+  is_factor <- cell_kind(x) == "factor"
+  ok <- is_factor || (is.null(attr(x, "dim")) && (is.character(x) || is_plain_number(x)))
+  if (!ok) {
+    abort(c(
+      "The index columns must be numbers, dates, date-times, strings or factors.",
+      x = "{.code {name}} is an object of class {class(x)[[1L]]}.",
+      i = if (inherits(x, "integer64")) {
+        "Convert it: units with {.code as.character()}, periods with {.code as.numeric()}."
+      } else {
+        "Convert it, for instance with {.code as.character()} or {.code as.POSIXct()}."
+      }
+    ), "panel")
+  }
+  if (is_factor) {
+    code <- factor_codes(x)
+    values <- as.character(attr(x, "levels"))
+    used <- which(tabulate(code, length(values)) > 0L)
+    values <- values[used]
+    # Of a damaged factor: codes beyond its levels.
+    code <- match(code, used)
+    missing <- anyNA(code) || anyNA(values)
+  } else {
+    plain <- without_attributes(x)
+    values <- unique(plain)
+    values <- values[order(values, method = "radix")]
+    code <- match(plain, values)
+    missing <- anyNA(values) || (is.double(values) && any(is.infinite(values)))
+    attributes(values) <- known_attributes(x)
+  }
+  if (missing) {
+    abort(c(
+      "Every row must say its unit and its period.",
+      x = "{.code {name}} is missing or infinite in some row.",
+      i = "Complete the column where the data are made: without it nobody knows whose row it is."
+    ), "panel")
+  }
+  list(code = code, values = values, name = name, alphabetical = is.character(x))
+}
+
+#' What a column's class, which is public, says of its cells
+#' @noRd
+type_of_cells <- function(x) {
+  switch(cell_kind(x),
+    flag = "logical", date = "date", number = if (is.object(x)) "other" else "number", "other"
+  )
+}
+
+#' Refuse levels that no value of a column's class can be
+#' @param levels (`character`)\cr public levels.
+#' @param type (`string`)\cr `"number"`, `"logical"`, `"date"` or anything else; PUBLIC.
+#' @section Errors: `dpsc_error_bounds`, from the class alone.
+#' @noRd
+check_levels_fit <- function(levels, type, name) {
+  known <- switch(type,
+    logical = levels %in% c("FALSE", "TRUE"),
+    number = levels %in% c("FALSE", "TRUE") | is_number_text(levels),
+    date = grepl("^[-+]?[0-9]", levels),
+    TRUE
+  )
+  if (!all(known)) {
+    abort(c(
+      "The levels of {.code {name}} in {.arg bounds} cannot be those of its column.",
+      x = "The column holds {type}s; {.val {levels[!known]}} {?is/are} none.",
+      i = if (type == "logical") {
+        "Give {.code {name} = c(FALSE, TRUE)}."
+      } else if (type == "date") {
+        "Make a column of numbers, such as days since a public date, or of text."
+      } else {
+        "Give its range, {.code c(lower, upper)}, or its codes as numbers."
+      }
+    ), "bounds")
+  }
+}
+
+is_number_text <- function(text) {
+  value <- suppressWarnings(as.double(text))
+  !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
+}

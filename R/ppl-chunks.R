@@ -97,54 +97,9 @@ read_block <- function(chunks, i) {
   block
 }
 
-charge_stays <- paste(
-  "The budget of this release was charged before and stays spent; nothing was released."
-)
-
 is_same_block <- function(block, chunks, i) {
   is_plain_table(block) && identical(dim(block), chunks$sizes[[i]]) &&
     identical(checksum_cpp(block), chunks$checksums[[i]])
-}
-
-#' Build a panel from chunks, after one pass over them that checks every block
-#'
-#' That pass keeps the size and a checksum of every block, which the later passes must meet.
-#' @inheritParams panel_from_matrix
-#' @return A `dpsc_panel` whose `donors` are the chunks.
-#' @noRd
-panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
-  check_given(missing(T0), "T0", "the number of periods before the treatment")
-  n <- 0
-  sizes <- checksums <- vector("list", x$count)
-  for (i in seq_len(x$count)) {
-    block <- read_block(x, i)
-    check_donor_matrix(block)
-    if (i == 1L) {
-      # The sizes and periods are those of the first block.
-      design <- design_public(target, T0, times, ncol(block), hide)
-    } else if (ncol(block) != ncol(design$target)) {
-      abort(c(
-        "All blocks of donors must have the same periods.",
-        x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target)}."
-      ), "panel")
-    }
-    check_donors_finite(block, "donors")
-    n <- n + nrow(block)
-    sizes[[i]] <- dim(block)
-    checksums[[i]] <- checksum_cpp(block)
-  }
-  check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
-  panel <- new_panel_design(
-    block, design$target, design$times, design$T0, "outcome", "unit", "time",
-    layout = list(source = "chunks", treated = NULL)
-  )
-  x$sizes <- sizes
-  x$checksums <- checksums
-  panel$donors <- x
-  panel$n <- n
-  panel$adopted <- design$adopted
-  panel
 }
 
 #' Add up a statistic over the blocks of donors
@@ -161,4 +116,52 @@ sum_over_donors <- function(donors, statistic) {
     total <- Map(`+`, total, statistic(read_block(donors, i)))
   }
   total
+}
+
+#' Donors from whose passes on an error says that the budget is spent
+#' @param donors (`matrix` or `dp_chunks`, PRIVATE)
+#' @noRd
+after_charge <- function(donors, private) {
+  if (private && inherits(donors, c("dp_chunks", "dp_asked"))) donors$charged <- TRUE
+  if (inherits(donors, "dp_joined")) donors$parts <- lapply(donors$parts, after_charge, private)
+  donors
+}
+
+#' Let go of what a release opened
+#' @noRd
+close_donors <- function(rows) {
+  # A table in memory: a column of it may have any name.
+  if (!is.list(rows) || is.data.frame(rows)) {
+    return(invisible())
+  }
+  for (part in rows$parts) close_donors(part)
+  if (is.function(rows$close)) rows$close()
+  invisible()
+}
+
+#' One source of several: chunks of chunks, or a list that the core goes through
+#' @noRd
+join_rows <- function(opened) {
+  if (length(opened) == 1L) {
+    return(opened[[1L]])
+  }
+  if (any(vapply(opened, inherits, NA, "dp_asked"))) {
+    return(structure(list(parts = opened), class = "dp_joined"))
+  }
+  counts <- vapply(opened, function(x) if (is.matrix(x)) 1 else as.double(x$count), 0)
+  first <- c(0, cumsum(counts))
+  reader <- function(i, charged) {
+    at <- findInterval(i - 1, first, rightmost.closed = TRUE)
+    part <- opened[[at]]
+    if (is.matrix(part)) {
+      return(part)
+    }
+    part$charged <- charged
+    read_block(part, i - first[[at]])
+  }
+  structure(list(
+    reader = reader, count = first[[length(first)]], close = function() {
+      close_donors(list(parts = opened))
+    }
+  ), class = "dp_chunks")
 }

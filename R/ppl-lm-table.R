@@ -36,14 +36,6 @@ check_classes_fit <- function(columns, data) {
   }
 }
 
-#' What a column's class, which is public, says of its cells
-#' @noRd
-type_of_cells <- function(x) {
-  switch(cell_kind(x),
-    flag = "logical", date = "date", number = if (is.object(x)) "other" else "number", "other"
-  )
-}
-
 symbols_of <- function(variable) {
   if (variable$kind == "product") {
     unlist(lapply(variable$parts, symbols_of))

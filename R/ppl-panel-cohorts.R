@@ -81,3 +81,18 @@ check_cohort_method <- function(method, adopted) {
     ), "argument")
   }
 }
+
+#' The name of a cohort's account
+#' @noRd
+cohort_account <- function(g) paste("cohort", g)
+
+#' The columns of a row in the order in which a cohort knows them
+#'
+#' A release has `before` periods, `q` covariates, and the other periods; a cohort that adopts after
+#' `T0` periods has its own past first, then the covariates.
+#' @noRd
+cohort_order <- function(before, q, T0, periods) {
+  column <- seq_len(periods) + ifelse(seq_len(periods) > before, q, 0L)
+  past <- seq_len(T0)
+  c(column[past], before + seq_len(q), column[-past])
+}

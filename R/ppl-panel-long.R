@@ -156,56 +156,6 @@ index_column <- function(data, name) {
   if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
 }
 
-#' Turn an index column into codes 1, 2, ... of its sorted values
-#'
-#' [factor()] would sort a million strings; here only the distinct ones are sorted.
-#' @param x (`vector`)\cr an index column. PRIVATE if it holds units.
-#' @param name (`string`)\cr its name.
-#' @return A list with `code` (`integer`, one a row), `values` (the sorted distinct values, of the
-#'   type of `x` with nothing attached but a known class; a factor's are its labels), `name` and
-#'   `alphabetical` (`flag`, strings and no factor).
-#' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
-#' @noRd
-code_index <- function(x, name) {
-  is_factor <- cell_kind(x) == "factor"
-  ok <- is_factor || (is.null(attr(x, "dim")) && (is.character(x) || is_plain_number(x)))
-  if (!ok) {
-    abort(c(
-      "The index columns must be numbers, dates, date-times, strings or factors.",
-      x = "{.code {name}} is an object of class {class(x)[[1L]]}.",
-      i = if (inherits(x, "integer64")) {
-        "Convert it: units with {.code as.character()}, periods with {.code as.numeric()}."
-      } else {
-        "Convert it, for instance with {.code as.character()} or {.code as.POSIXct()}."
-      }
-    ), "panel")
-  }
-  if (is_factor) {
-    code <- factor_codes(x)
-    values <- as.character(attr(x, "levels"))
-    used <- which(tabulate(code, length(values)) > 0L)
-    values <- values[used]
-    # Of a damaged factor: codes beyond its levels.
-    code <- match(code, used)
-    missing <- anyNA(code) || anyNA(values)
-  } else {
-    plain <- without_attributes(x)
-    values <- unique(plain)
-    values <- values[order(values, method = "radix")]
-    code <- match(plain, values)
-    missing <- anyNA(values) || (is.double(values) && any(is.infinite(values)))
-    attributes(values) <- known_attributes(x)
-  }
-  if (missing) {
-    abort(c(
-      "Every row must say its unit and its period.",
-      x = "{.code {name}} is missing or infinite in some row.",
-      i = "Complete the column where the data are made: without it nobody knows whose row it is."
-    ), "panel")
-  }
-  list(code = code, values = values, name = name, alphabetical = is.character(x))
-}
-
 #' Refuse a repeated cross-section
 #' @inheritParams match_cells
 #' @section Errors: `dpsc_error_panel`; names the unit's column.

@@ -32,20 +32,6 @@ new_panel_design <- function(donors, target, times, T0, outcome, unit, time, lay
 
 # Checks that every input shares -------------------------------------------------------------------
 
-#' Check that an argument was given
-#'
-#' R's own error for a missing argument may carry the call, and the call of [do.call()] holds the
-#' data.
-#' @param missing (`flag`)\cr is it missing?
-#' @param arg,meaning (`string`)\cr its name and what it is.
-#' @section Errors: `dpsc_error_argument`.
-#' @noRd
-check_given <- function(missing, arg, meaning) {
-  if (missing) {
-    abort(c("{.arg {arg}} is required: {meaning}."), "argument")
-  }
-}
-
 #' Check that there are two donors at least
 #' @param n (`integer`)\cr number of donors.
 #' @param mend (`string`)\cr what to look at.
@@ -160,13 +146,6 @@ mean_target <- function(target, size) {
   matrix(colSums(target * (size / sum(size))), 1L, dimnames = list(label, NULL))
 }
 
-#' Rows of a user without an attribute that means "on the grid already" in our own blocks
-#' @noRd
-without_grid <- function(rows) {
-  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
-  rows
-}
-
 # A matrix of donors -----------------------------------------------------------------------------
 
 #' Build a panel from matrices
@@ -205,7 +184,7 @@ panel_from_matrix <- function(donors, target, T0, times = NULL, hide = FALSE) {
 #' @return A list: `target` (k x T), `T0`, `times`, `adopted` (see [find_treatment()]).
 #' @noRd
 design_public <- function(target, T0, times, n_times, hide = FALSE) {
-  target <- without_grid(check_target(target, n_times))
+  target <- check_target(target, n_times)
   T0 <- if (length(T0) > 1L) {
     check_each_split(T0, nrow(target), n_times)
   } else {
@@ -220,12 +199,6 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
   }
   check_finite_target(target, times, "target", hide)
   list(target = target, T0 = min(T0), times = times, adopted = adopted)
-}
-
-#' Is it a matrix of plain numbers, of no class?
-#' @noRd
-is_plain_table <- function(x) {
-  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
 }
 
 check_donor_matrix <- function(donors) {

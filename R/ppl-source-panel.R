@@ -283,3 +283,44 @@ source_design <- function(treated, times, n, columns, request) {
     target = target, T0 = treatment$T0, adopted = treatment$adopted, units = if (!hide) named
   )
 }
+
+#' Build a panel from chunks, after one pass over them that checks every block
+#'
+#' That pass keeps the size and a checksum of every block, which the later passes must meet.
+#' @inheritParams panel_from_matrix
+#' @return A `dpsc_panel` whose `donors` are the chunks.
+#' @noRd
+panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
+  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(T0), "T0", "the number of periods before the treatment")
+  n <- 0
+  sizes <- checksums <- vector("list", x$count)
+  for (i in seq_len(x$count)) {
+    block <- read_block(x, i)
+    check_donor_matrix(block)
+    if (i == 1L) {
+      # The sizes and periods are those of the first block.
+      design <- design_public(target, T0, times, ncol(block), hide)
+    } else if (ncol(block) != ncol(design$target)) {
+      abort(c(
+        "All blocks of donors must have the same periods.",
+        x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target)}."
+      ), "panel")
+    }
+    check_donors_finite(block, "donors")
+    n <- n + nrow(block)
+    sizes[[i]] <- dim(block)
+    checksums[[i]] <- checksum_cpp(block)
+  }
+  check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
+  panel <- new_panel_design(
+    block, design$target, design$times, design$T0, "outcome", "unit", "time",
+    layout = list(source = "chunks", treated = NULL)
+  )
+  x$sizes <- sizes
+  x$checksums <- checksums
+  panel$donors <- x
+  panel$n <- n
+  panel$adopted <- design$adopted
+  panel
+}

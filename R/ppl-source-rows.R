@@ -50,54 +50,6 @@ count_rows <- function(rows) {
 
 block_rows <- function(chunks) vapply(chunks$sizes, `[[`, 0L, 1L)
 
-#' One source of several: chunks of chunks, or a list that the core goes through
-#' @noRd
-join_rows <- function(opened) {
-  if (length(opened) == 1L) {
-    return(opened[[1L]])
-  }
-  if (any(vapply(opened, inherits, NA, "dp_asked"))) {
-    return(structure(list(parts = opened), class = "dp_joined"))
-  }
-  counts <- vapply(opened, function(x) if (is.matrix(x)) 1 else as.double(x$count), 0)
-  first <- c(0, cumsum(counts))
-  reader <- function(i, charged) {
-    at <- findInterval(i - 1, first, rightmost.closed = TRUE)
-    part <- opened[[at]]
-    if (is.matrix(part)) {
-      return(part)
-    }
-    part$charged <- charged
-    read_block(part, i - first[[at]])
-  }
-  structure(list(
-    reader = reader, count = first[[length(first)]], close = function() {
-      close_donors(list(parts = opened))
-    }
-  ), class = "dp_chunks")
-}
-
-#' Let go of what a release opened
-#' @noRd
-close_donors <- function(rows) {
-  # A table in memory: a column of it may have any name.
-  if (!is.list(rows) || is.data.frame(rows)) {
-    return(invisible())
-  }
-  for (part in rows$parts) close_donors(part)
-  if (is.function(rows$close)) rows$close()
-  invisible()
-}
-
-#' Donors from whose passes on an error says that the budget is spent
-#' @param donors (`matrix` or `dp_chunks`, PRIVATE)
-#' @noRd
-after_charge <- function(donors, private) {
-  if (private && inherits(donors, c("dp_chunks", "dp_asked"))) donors$charged <- TRUE
-  if (inherits(donors, "dp_joined")) donors$parts <- lapply(donors$parts, after_charge, private)
-  donors
-}
-
 # Parts -------------------------------------------------------------------------------------------
 
 #' Open one part of a panel's donors for a release

@@ -12,7 +12,7 @@ release_conflict <- function(release) {
   method <- mechanisms()[[release$method]]
   checks <- c(
     record_conflict, promise_conflict, if (release$privacy$private) c(step_conflict, method$cost),
-    method$noise
+    method$noise, growing_conflict
   )
   for (check in checks) {
     problem <- check(release)

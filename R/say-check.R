@@ -303,3 +303,23 @@ with_fields <- function(fields, given) {
   fields[names(given)] <- given
   fields
 }
+
+#' Is it a matrix of plain numbers, of no class?
+#' @noRd
+is_plain_table <- function(x) {
+  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
+}
+
+#' Check that an argument was given
+#'
+#' R's own error for a missing argument may carry the call, and the call of [do.call()] holds the
+#' data.
+#' @param missing (`flag`)\cr is it missing?
+#' @param arg,meaning (`string`)\cr its name and what it is.
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_given <- function(missing, arg, meaning) {
+  if (missing) {
+    abort(c("{.arg {arg}} is required: {meaning}."), "argument")
+  }
+}

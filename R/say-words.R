@@ -52,3 +52,7 @@ enumerate <- function(shown, count) {
   more <- count - length(shown)
   paste0(paste(shown, collapse = ", "), if (more > 0L) paste(" and", more, "more"))
 }
+
+charge_stays <- paste(
+  "The budget of this release was charged before and stays spent; nothing was released."
+)

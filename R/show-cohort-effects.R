@@ -315,7 +315,7 @@ joint_covariance <- function(fit, pieces) {
   out <- shared$all
   for (g in seq_along(sizes)) {
     rows <- shared$at[[g]] + seq_len(sizes[[g]])
-    out[rows, rows] <- vcov.dp_synth(fit$cohorts[[g]])
+    out[rows, rows] <- stats::vcov(fit$cohorts[[g]])
   }
   out
 }

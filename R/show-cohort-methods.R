@@ -126,34 +126,6 @@ residuals.dp_cohorts <- function(object,
 weights.dp_cohorts <- function(object,
                                ...) door("weights", lapply(object$cohorts, weights.dp_synth))
 
-#' @rdname dp_cohorts
-#' @export
-update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...) door("update", {
-  if (...length() || inherits(object$cohorts[[1L]], "dp_synth_classical")) {
-    abort(c(
-      "{.fn update} can change {.arg estimator}, {.arg lambda} and {.arg size} of a release's fit.",
-      i = "They are free. Anything else needs {.fn dp_synth}."
-    ), "argument")
-  }
-  if (is_released_group(object)) {
-    arguments <- list(object$release, estimator = estimator %||% object$estimator)
-    if (!missing(lambda)) arguments["lambda"] <- list(lambda)
-    return(do.call("dp_synth", arguments))
-  }
-  paths <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$target)
-  # Cohort by cohort; units in a cohort keep their order.
-  order <- order(object$adopted)
-  arguments <- list(
-    object$release, target = do.call(rbind, paths), T0 = object$adopted[order],
-    estimator = estimator %||% object$estimator,
-    size = if (is.null(size)) object$size[order] else rep_len(size, length(order))[order]
-  )
-  covariates <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$covariates)
-  arguments$covariates <- do.call(rbind, unname(covariates))
-  if (!missing(lambda)) arguments["lambda"] <- list(lambda)
-  do.call("dp_synth", arguments)
-})
-
 #' What works on one cohort's fit says so
 #' @noRd
 one_cohort <- function(verb) function(...) door(verb, abort_several(verb, "cohort"))

@@ -13,12 +13,6 @@ by_outcome <- function(x, table) {
   out
 }
 
-#' The level of each outcome's limits, so that all cover together
-#' @noRd
-outcome_level <- function(x, level, simultaneous) {
-  if (simultaneous) 1 - (1 - level) / length(x$outcomes) else level
-}
-
 #' @rdname dp_outcomes
 #' @export
 tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,

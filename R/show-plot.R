@@ -358,7 +358,7 @@ balance_paths <- function(fit) {
       i = "Balance needs {.code method = \"gram\"}."
     ), "argument")
   }
-  did <- update.dp_synth(fit, estimator = "did")
+  did <- stats::update(fit, estimator = "did")
   list(
     `difference-in-differences` = did$counterfactual, `synthetic control` = fit$counterfactual
   )

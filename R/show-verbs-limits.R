@@ -34,3 +34,9 @@ with_limits <- function(table, limits, change = identity) {
   table$conf.high <- change(unname(limits[, 2L]))
   table
 }
+
+#' The level of each outcome's limits, so that all cover together
+#' @noRd
+outcome_level <- function(x, level, simultaneous) {
+  if (simultaneous) 1 - (1 - level) / length(x$outcomes) else level
+}

@@ -1,0 +1,84 @@
+# Code as text: names for what users wrote, without what might be somebody's value.
+
+#' Code as a label, unless it has data inlined
+#'
+#' A formula made by [bquote()] or [do.call()] may hold a whole column; its deparse would print it.
+#' A string may be a donor's name, and a number with many digits a donor's value, so they count as
+#' data too: the number is shown as three dots.
+#' @param code (`language`)\cr one side of a formula.
+#' @param default (`string`)\cr the label if anything but names, calls and single constants
+#'   (numbers, `TRUE`, `FALSE`, `NULL`) is in it.
+#' @return A string. PUBLIC.
+#' @noRd
+code_label <- function(code, default) {
+  if (!is_plain_code(code)) {
+    return(default)
+  }
+  paste(trimws(deparse(without_long_numbers(code), 500L)), collapse = " ")
+}
+
+is_plain_code <- function(code) {
+  if (is.call(code)) {
+    for (i in seq_along(code)) {
+      # x[, 1] has an empty argument, which must not be evaluated.
+      if (!identical(code[[i]], quote(expr = )) && !is_plain_code(code[[i]])) { # nolint
+        return(FALSE)
+      }
+    }
+    return(TRUE)
+  }
+  is.symbol(code) || is.null(code) ||
+    (is.atomic(code) && !is.character(code) && length(code) == 1L && is.null(attributes(code)))
+}
+
+# Enough for 100, 0.01 or 1.5, too few for a reading.
+label_digits <- 2L
+
+without_long_numbers <- function(code) {
+  if (is.call(code)) {
+    parts <- as.list(code)
+    is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
+    parts[!is_empty] <- lapply(parts[!is_empty], without_long_numbers)
+    return(as.call(parts))
+  }
+  if (is.complex(code) || is.raw(code) ||
+      (is.numeric(code) && is.finite(code) && code != signif(code, label_digits))) {
+    return(quote(...))
+  }
+  code
+}
+
+#' Code without `package::name`s, functions written in it, and names after `$` or `@`
+#'
+#' [all.vars()] would take these for variables.
+#' @noRd
+without_qualified_names <- function(code) {
+  if (!is.call(code)) {
+    return(code)
+  }
+  operator <- if (is.symbol(code[[1L]])) as.character(code[[1L]]) else ""
+  if (operator %in% c("::", ":::", "function")) {
+    return(quote((NULL)))
+  }
+  parts <- as.list(code)
+  if (operator %in% c("$", "@")) {
+    parts <- c(parts[-3L], "")
+  }
+  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
+  parts[!is_empty] <- lapply(parts[!is_empty], without_qualified_names)
+  as.call(parts)
+}
+
+#' Names of the functions that code calls
+#' @noRd
+called_functions <- function(code) {
+  setdiff(all.names(code), all.vars(code))
+}
+
+#' A formula as a fit may keep it: without the environment, which can hold the panel
+#' @noRd
+bare_formula <- function(formula) {
+  environment(formula) <- baseenv()
+  attributes(formula) <- attributes(formula)[c("class", ".Environment")]
+  formula
+}

@@ -1,0 +1,159 @@
+# Covariates of people: more columns of a person's row, `outcome ~ treated | x1 + x2`. One value a
+# person, by a rule that looks at that person's rows alone.
+
+#' Take the covariates off a formula
+#' @param formula (`any`)\cr what the user gave; its faults are found later.
+#' @return A list: `formula` (without covariates), `names` (`NULL` without any).
+#' @section Errors: `dpsc_error_covariate`.
+#' @noRd
+split_covariates <- function(formula) {
+  two <- inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
+    identical(formula[[3L]][[1L]], quote(`|`))
+  if (!two) {
+    return(list(formula = formula, names = NULL))
+  }
+  names <- added_names(formula[[3L]][[3L]])
+  if (is.null(names) || anyDuplicated(names)) {
+    abort(c(
+      "Covariates must be columns, each once: {.code outcome ~ treated | x1 + x2}.",
+      i = "Add what is computed from columns to {.arg data} as a column of its own."
+    ), "covariate")
+  }
+  formula[[3L]] <- formula[[3L]][[2L]]
+  list(formula = formula, names = names)
+}
+
+#' Names that are added up, or `NULL`
+#' @noRd
+added_names <- function(code) {
+  if (is.symbol(code)) {
+    return(as.character(code))
+  }
+  if (!is.call(code) || !identical(code[[1L]], quote(`+`)) || length(code) != 3L) {
+    return(NULL)
+  }
+  left <- added_names(code[[2L]])
+  right <- added_names(code[[3L]])
+  if (!is.null(left) && !is.null(right)) c(left, right)
+}
+
+#' The outcome's bounds, and what is declared of the covariates
+#' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr as the user gave it.
+#' @param names (`character` or `NULL`)\cr covariates.
+#' @param left (`language`)\cr the outcome.
+#' @param own (`string`)\cr another name that the outcome was given.
+#' @return A list: `outcome`, entries of the outcome by name; `covariates`, a list by name of
+#'   `numeric(2)` or of levels (`character`), or `NULL` for one of which nothing is declared.
+#' @section Errors: `dpsc_error_bounds`.
+#' @noRd
+split_bounds <- function(bounds, names, private, left = quote(outcome), own = NULL) {
+  given <- names(bounds)
+  outcome <- intersect(given, c(own, written(left), columns_in(left)))
+  missing <- if (private) setdiff(names, given)
+  unknown <- setdiff(given, c(outcome, names))
+  label <- code_label(left, "outcome")
+  if (length(missing) || length(unknown) || anyDuplicated(given) ||
+      (length(bounds) && private && !length(outcome))) {
+    abort(c(
+      "{.arg bounds} must be a list that names the outcome and each covariate once.",
+      x = if (length(missing)) "There is nothing for {.code {missing}}.",
+      x = if (length(bounds) && private && !length(outcome)) {
+        "There is nothing for {.code {label}}."
+      },
+      x = if (length(unknown)) "The formula has no {.code {unknown}}.",
+      x = if (anyDuplicated(given)) "Some name is there twice.",
+      i = paste(
+        "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
+        "two numbers, or all levels of a factor, from what is known and not from the data."
+      ),
+      i = if (length(unknown) && !length(names)) covariate_advice
+    ), "bounds")
+  }
+  covariates <- rlang::set_names(lapply(names, function(name) {
+    check_covariate_bounds(bounds[[name]], name)
+  }), names)
+  list(outcome = bounds[outcome], covariates = covariates)
+}
+
+#' The outcome's code, with each column cut to its limits, and the limits of its values
+#' @param limits (`list`)\cr entries of the outcome, from [split_bounds()].
+#' @param formula (`formula`)\cr whose left side the outcome is.
+#' @param columns (`character`)\cr names of the data's columns.
+#' @param own (`string`)\cr as there.
+#' @return A list: `formula`, `limits` as [new_bounds()] takes them.
+#' @section Errors: `dpsc_error_bounds`.
+#' @noRd
+outcome_limits <- function(formula, limits, columns, own = NULL) {
+  left <- left_side(formula)
+  whole <- limits[[written(left)]] %||% if (!is.null(own)) limits[[own]]
+  if (is_flag_pair(whole)) whole <- c(0, 1)
+  if (is.symbol(left) || !length(limits)) {
+    return(list(formula = formula, limits = whole))
+  }
+  limits <- limits[intersect(names(limits), columns_in(left))]
+  if (any(vapply(limits, is.matrix, NA))) {
+    abort(c(
+      "Limits that differ by period must be those of the expression.",
+      i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
+    ), "bounds")
+  }
+  checked <- Map(lm_bound, limits, names(limits))
+  if (is.null(whole) && length(limits)) tell_whose(names(limits), left)
+  plain <- unqualified(with_constants(left, environment(formula), c(columns, names(limits))))
+  formula[[2L]] <- clipped_code(left, limits)
+  list(formula = formula, limits = whole %||% implied_limits(plain, checked))
+}
+
+#' Version 0.2.0 took a named entry for the outcome's whatever its name
+#' @noRd
+tell_whose <- function(columns, left) {
+  label <- code_label(left, "the outcome")
+  rlang::inform(
+    paste0(
+      "bounds of ", paste(columns, collapse = ", "), " are those of the column, before ", label,
+      " is computed; name limits of the outcome by its text. (In 0.2.0 they were the outcome's.)"
+    ),
+    class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"
+  )
+}
+
+#' Limits that an expression's columns imply
+#' @noRd
+implied_limits <- function(code, checked) {
+  check_known(code, checked)
+  check_rowwise(code)
+  name <- code_label(code, "outcome")
+  ends <- lapply(checked, function(x) if (is.null(x$levels)) c(x$lower, x$upper) else x$levels)
+  corners <- value_by_row(code, as.list(expand.grid(ends, stringsAsFactors = FALSE)))
+  if (is.numeric(corners) && !all(is.finite(corners))) {
+    abort(c(
+      "{.code {name}} is not finite at the limits of its columns.",
+      i = "Give limits within which it is, as above 0 for a log."
+    ), "bounds")
+  }
+  image <- image_of(code, name, checked)
+  if (is.null(image$levels)) c(image$lower, image$upper) else c(0, 1)
+}
+
+#' Code with the single numbers that its environment holds written out
+#' @noRd
+with_constants <- function(code, environment, columns) {
+  constants <- lapply(rlang::set_names(setdiff(all.vars(code), columns)), find_value, environment)
+  do.call(substitute, list(code, Filter(is_single, constants)))
+}
+
+#' @noRd
+check_covariate_bounds <- function(x, name) {
+  # A flag is a number, 0 or 1.
+  if (is_flag_pair(x)) x <- c(0, 1)
+  limits <- is.numeric(x) && length(x) == 2L && all(is.finite(x)) && x[[1L]] < x[[2L]] &&
+    is.finite(x[[2L]] - x[[1L]])
+  levels <- is.character(x) && length(x) >= 2L && !anyNA(x) && !anyDuplicated(x)
+  if (!is.null(x) && !limits && !levels) {
+    abort(c(
+      "{.arg bounds} of {.code {name}} must be two finite numbers, or the levels of a factor.",
+      i = "Lower limit first; two levels at least, each once."
+    ), "bounds")
+  }
+  x
+}
