@@ -13,7 +13,7 @@ CORE = $(filter-out src/RcppExports.cpp, \
   $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.?pp inst/reproduction/*.hpp \
   inst/reproduction/*.cpp src/*.cpp src/*.h))
 
-.PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core lint format format-check bench audit sanitize reproduce install \
+.PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core machines lint format format-check bench audit sanitize reproduce install \
   document site clean
 
 help: ## this list
@@ -61,6 +61,9 @@ bench-databases: install ## donors elsewhere, 1e6 x 24; writes bench/results/dat
 
 core: ## the C++ core without R: an example, its tests, short under sanitizers (2 minutes)
 	@tools/core
+
+machines: ## the core's tests by g++, clang and on an emulated arm64; writes bench/results/machines.csv (20 minutes)
+	@tools/machines
 
 lint: ## style of R code by .lintr
 	@$(RSCRIPT) tools/lint.R

@@ -22,11 +22,25 @@ is_door <- function(one, lines) {
     fixed = TRUE
   )
 }
+# A file in which nothing was found is not read again until it, the rules or lintr change.
+clean <- file.path(".lib", "lint")
+dir.create(clean, recursive = TRUE, showWarnings = FALSE)
+known <- tools::md5sum(c(".lintr", file.path("tools", "lint.R")))
+key_of <- function(file) {
+  key <- tempfile("key")
+  on.exit(unlink(key))
+  writeLines(c(file, tools::md5sum(file), known, format(utils::packageVersion("lintr"))), key)
+  file.path(clean, tools::md5sum(key))
+}
 is_rule <- function(one) one$type == "error" || one$linter %in% rules
 found <- lapply(files, function(file) {
+  key <- key_of(file)
+  if (file.exists(key)) return(list())
   lines <- readLines(file)
   all <- lintr::lint(file, parse_settings = TRUE)
-  Filter(function(one) is_rule(one) && !is_door(one, lines), all)
+  kept <- Filter(function(one) is_rule(one) && !is_door(one, lines), all)
+  if (!length(kept)) file.create(key)
+  kept
 })
 for (k in seq_along(found)) {
   for (one in found[[k]]) {

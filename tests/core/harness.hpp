@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <dpsc/engine.hpp>
 #include <dpsc/noise/discrete.hpp>
+#include <dpsc/rows/source.hpp>
 #include <functional>
 
 namespace {
@@ -74,6 +76,10 @@ void check_moments(const std::function<double()>& draw, double mean, double vari
   CHECK(std::abs(sum / n) < 6.0 * std::sqrt(variance / n));
   const double spread = std::sqrt(std::max(fourth / n - variance * variance, 0.0) / n);
   CHECK(std::abs(square / n - variance) < 6.0 * spread + 1e-9);
+}
+
+dpsc::table_view view_of(const MatrixXd& table) {
+  return {table.data(), nullptr, table.rows(), table.cols()};
 }
 
 }  // namespace

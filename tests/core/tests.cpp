@@ -30,6 +30,7 @@
 #include "mechanism_tests.hpp"
 #include "paper_tests.hpp"
 #include "penalised_tests.hpp"
+#include "pinned_tests.hpp"
 
 namespace {
 
@@ -208,10 +209,6 @@ void test_engines() {
 dpsc::row_map identity_map(Index T, double limit) {
   return {VectorXd::Zero(T), 1.0, VectorXd::Constant(T, limit), MatrixXd::Identity(T, T), 1.0,
           VectorXd::Zero(T), true};
-}
-
-dpsc::table_view view_of(const MatrixXd& table) {
-  return {table.data(), nullptr, table.rows(), table.cols()};
 }
 
 // Random integer tables against naive sums in 128-bit integers.
@@ -705,6 +702,8 @@ int main(int argc, char** argv) {
       {"penalised fits of hostile rows", [&] { test_hostile(4 * properties); }},
       {"papers' methods", [&] { test_papers(properties); }},
       {"accountant", [&] { test_accountant(properties); }},
+      {"pinned samplers", test_pinned_samplers},
+      {"pinned release", test_pinned_release},
       {"fuzzing", [&] { fuzz(rounds); }}};
   for (const auto& test : tests) {
     const int before = failed;

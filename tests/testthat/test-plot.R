@@ -84,6 +84,10 @@ test_that("unknown arguments and targets are refused by plot() too", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 2)
   expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
+  expect_error(plot(fit, colour = "red"), "[?]autoplot.dp_synth", class = "dpsc_error_argument")
+  expect_error(do.call(ggplot2::autoplot, list(fit, colour = 1)), "help page|[?]autoplot.dp_synth",
+    class = "dpsc_error_argument"
+  )
   expect_error(plot(fit, targets = "nobody"), class = "dpsc_error_argument")
   expect_error(plot(fit, type = "weights"), "never drawn", class = "dpsc_error_argument")
 })
