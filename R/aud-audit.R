@@ -84,7 +84,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
   n_runs <- check_count(n_runs, if (mode == "blackbox") 20 else 1)
   level <- check_level(level)
   pair <- list(data = data, neighbour = neighbour)
-  if (ours) check_audit_pair(pair)
+  if (ours && is.null(mechanism$verb)) check_audit_pair(pair)
   result <- switch(mode,
     blackbox = audit_blackbox(as_black_box(mechanism, ...), pair, claimed, n_runs, level),
     loss = audit_loss(mechanism, pair, claimed, n_runs, level, log_density, ...),
@@ -98,6 +98,14 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 
 #' Describe one of the package's own releases to [dp_audit()]
 #'
+#' Either a release by method, or any call of a verb that has an argument `control`: covariates,
+#' chunks, several outcomes, a group's `size`, updates. Noise is handed in through `control`; it
+#' serves the audit alone, and a fit by it says NOT PRIVATE.
+#'
+#' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
+#'   function that calls a verb on people, which [dp_audit()] is given as `data` and `neighbour`. Of
+#'   the other arguments such a function needs `control` alone, and `epsilon` and `delta` in modes
+#'   that compare a budget.
 #' @inheritParams dp_release
 #' @param target (`numeric(T)`)\cr the target, outcome units. Not with `protect = "everyone"`.
 #' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
@@ -111,12 +119,24 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' @examples
 #' panel <- sim_panel(n = 20, T0 = 5, T1 = 2)
 #' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)
+#'
+#' # A call of another verb.
+#' people <- data.frame(x = runif(200), y = runif(200))
+#' other <- people
+#' other[1, ] <- c(0, 1)
+#' regression <- audit_mechanism(function(people, control) {
+#'   dp_lm(y ~ x, people, epsilon = 1, bounds = list(x = c(0, 1), y = c(0, 1)), control = control)
+#' })
+#' dp_audit(regression, people, other, n_runs = 2, mode = "replay")
 #' @export
 audit_mechanism <- function(method = c("gram", "output", "objective"),
                             calibration = c("tight", "published"), target, T0, epsilon,
                             delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R"),
                             protect = c("donors", "everyone"),
                             treated = NULL) door("audit_mechanism", {
+  if (is.function(method)) {
+    return(audited_verb(method, if (missing(epsilon)) NULL else epsilon, delta, control))
+  }
   protect <- check_choice(protect, c("donors", "everyone"))
   everyone <- protect == "everyone"
   if (everyone) {
@@ -138,8 +158,28 @@ audit_mechanism <- function(method = c("gram", "output", "objective"),
   ), class = "dp_audit_mechanism")
 })
 
+#' A call of any verb, to be audited
+#' @noRd
+audited_verb <- function(verb, epsilon, delta, control) {
+  if (length(formals(verb)) < 2L) {
+    abort(c(
+      "{.arg method} must be a function of people and of what is given to {.arg control}.",
+      i = "As in {.code function(people, control) dp_lm(y ~ x, people, control = control, ...)}."
+    ), "argument")
+  }
+  structure(list(
+    method = "verb", verb = verb,
+    epsilon = if (!is.null(epsilon)) check_number(epsilon, 0, open = "min"),
+    delta = check_number(delta, 0, 1, open = "max"), control = check_control(control)
+  ), class = "dp_audit_mechanism")
+}
+
 #' @export
 print.dp_audit_mechanism <- function(x, ...) {
+  if (!is.null(x$verb)) {
+    cat("A verb's call, to be audited\n")
+    return(invisible(x))
+  }
   cat(
     "Release by method \"", x$method, "\" (", x$calibration, "), epsilon = ", format(x$epsilon),
     ", delta = ", format(x$delta), if (x$protect == "everyone") ", for everyone",

@@ -48,7 +48,7 @@ loss_of_release <- function(mechanism) {
   if (is.function(mechanism)) {
     abort("{.arg log_density} is required for mechanisms of your own.", "argument")
   }
-  if (mechanism$method == "objective" && mechanism$calibration == "tight") {
+  if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(
       "The law of constrained objective perturbation has parts of every dimension.",
       i = "Its exact loss is computed face by face in the package's tests; use another mode here."
@@ -67,8 +67,9 @@ loss_of_release <- function(mechanism) {
 #' Log-ratio of the probabilities of a call's output under the two panels
 #' @noRd
 call_loss <- function(call) {
-  if (is_number(call$log_curvature)) {
-    return(linear_loss(call))
+  if (isTRUE(is.finite(call$log_curvature))) return(linear_loss(call))
+  if (isTRUE(is.infinite(call$log_curvature))) {
+    abort("The density of {.val {call$label}} is not known: use another mode.", "argument")
   }
   here <- call$output - call$value
   there <- call$output - call$other$value
@@ -87,17 +88,6 @@ call_loss <- function(call) {
       log_law(call$value)[[call$output + 1]] - log_law(call$other$value)[[call$output + 1]]
     }
   )
-}
-
-#' Loss of unconstrained objective perturbation: Jacobian times the density of the linear term,
-#' which the minimiser determines
-#' @noRd
-linear_loss <- function(call) {
-  log_noise <- function(b) {
-    if (call$law == "gaussian") -sum(b^2) / (2 * call$scale^2) else -sqrt(sum(b^2)) / call$scale
-  }
-  call$log_curvature - call$other$log_curvature +
-    log_noise(call$value) - log_noise(call$other$value)
 }
 
 #' Lower and upper confidence limits of delta(epsilon) = E (1 - exp(epsilon - loss))+

@@ -73,7 +73,7 @@ stop_diverged <- function() {
 #' Record on one panel, replay on the other
 #' @param hooked (`list`)\cr `recorder` and `run`, a function of a panel.
 #' @return The recorded calls, each with `other`; or `NULL` if the sequences differ. Attribute
-#'   `result`: what the mechanism returned. PRIVATE.
+#'   `result`: what the mechanism returned, `again` the same in the replay. PRIVATE.
 #' @noRd
 record_and_replay <- function(hooked, from, to) {
   recorder <- hooked$recorder
@@ -83,9 +83,10 @@ record_and_replay <- function(hooked, from, to) {
   result <- hooked$run(from)
   recorder$collect()
   recorder$start("replay")
+  again <- NULL
   same <- tryCatch(
     {
-      hooked$run(to)
+      again <- hooked$run(to)
       recorder$collect()
       recorder$position == length(recorder$calls)
     },
@@ -94,7 +95,7 @@ record_and_replay <- function(hooked, from, to) {
       if (told) FALSE else stop(e)
     }
   )
-  if (same) structure(recorder$calls, result = result)
+  if (same) structure(recorder$calls, result = result, again = again)
 }
 
 #' A mechanism whose noise calls are recorded
@@ -114,6 +115,7 @@ as_hooked <- function(mechanism, ...) {
       recorder = recorder, run = function(panel) mechanism(panel, users_noise(recorder), ...)
     ))
   }
+  if (is.function(mechanism$verb)) return(hooked_verb(mechanism, recorder))
   list(
     recorder = recorder, ours = TRUE,
     run = function(panel) run_release(handing(mechanism, recorder$noise), panel)$privacy
@@ -226,9 +228,8 @@ audit_replay <- function(hooked, pair, n_runs) {
 #' @noRd
 replayed_calls <- function(hooked, from, to) {
   calls <- record_and_replay(hooked, from, to)
-  if (is.null(calls)) {
-    return(NULL)
-  }
+  if (is.null(calls)) return(NULL)
+  if (isTRUE(hooked$verb)) return(verb_rows(calls))
   steps <- if (isTRUE(hooked$ours)) attr(calls, "result")$steps
   if (!is.null(steps) && !identical(vapply(calls, `[[`, "", "law"), steps$law)) {
     abort("The release's record does not list the noise calls that were made.", "internal")

@@ -41,7 +41,15 @@ as_black_box <- function(mechanism, ...) {
   if (is.function(mechanism)) {
     return(function(panel) mechanism(panel, ...))
   }
+  if (is.function(mechanism$verb)) {
+    return(function(people) numbers_only(released_numbers(run_verb(mechanism, people))))
+  }
   function(panel) {
     mechanisms()[[mechanism$method]]$numbers(run_release(mechanism, panel)$statistics)
   }
+}
+
+numbers_only <- function(x) {
+  x <- suppressWarnings(as.numeric(x))
+  x[!is.na(x)]
 }

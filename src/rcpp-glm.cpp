@@ -126,6 +126,10 @@ class known_term : public dpsc::noise {
     return inner_.positions(n, m);
   }
   std::uint64_t sorting_bits() override { return inner_.sorting_bits(); }
+  Eigen::VectorXd show(const std::string& label, dpsc::law kind, const Eigen::VectorXd& noisy,
+                       const Eigen::VectorXd& scale) override {
+    return inner_.show(label, kind, noisy, scale);
+  }
 
  private:
   dpsc::noise& inner_;

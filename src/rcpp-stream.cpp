@@ -209,6 +209,30 @@ Eigen::MatrixXd trace_table(const std::vector<double>& trace, Eigen::Index width
 
 }  // namespace
 
+namespace {
+
+/// Returns how many rows were taken.
+template <typename Engine>
+std::int64_t advance_sums(dpsc::learner& core, const Eigen::Map<Eigen::MatrixXd>& table, bool batch,
+                          Eigen::VectorXd& scores, Engine& engine,
+                          dpsc::exposure_observer* observer) {
+  constexpr std::int64_t part = 1024;
+  const std::int64_t n = table.rows();
+  if (batch) {
+    for (std::int64_t i = 0; i < scores.size(); ++i) scores[i] = core.score(table.data() + i, n);
+    core.step(table.data(), n, 0, n, engine, observer);
+    return n;
+  }
+  for (std::int64_t taken = 0; taken < n; ++taken) {
+    if (taken % part == part - 1 && interrupted()) return taken;
+    if (scores.size() > 0) scores[taken] = core.score(table.data() + taken, n);
+    core.step(table.data(), n, taken, taken + 1, engine, observer);
+  }
+  return n;
+}
+
+}  // namespace
+
 // Rows of a table, one step each, or all of them one step. Returns how many rows were taken (fewer
 // than there are after an interrupt) and, if asked, each row's score before it was used.
 // [[Rcpp::export(rng = false)]]
@@ -219,23 +243,19 @@ Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& t
   dpsc::learner& core = *stream.core;
   if (table.cols() != core.table_columns())
     throw std::invalid_argument("the table does not fit the stream");
-  const std::int64_t n = table.rows();
-  Eigen::VectorXd scores(predict ? n : 0);
+  Eigen::VectorXd scores(predict ? table.rows() : 0);
   std::int64_t taken = 0;
-  with_engine(rng, [&](auto& engine) {
-    constexpr std::int64_t part = 1024;
-    if (batch) {
-      for (std::int64_t i = 0; i < scores.size(); ++i) scores[i] = core.score(table.data() + i, n);
-      core.step(table.data(), n, 0, n, engine);
-      taken = n;
-    }
-    for (; taken < n; ++taken) {
-      if (taken % part == part - 1 && interrupted()) break;
-      if (predict) scores[taken] = core.score(table.data() + taken, n);
-      core.step(table.data(), n, taken, taken + 1, engine);
-    }
-    return 0;
-  });
+  if (TYPEOF(rng) == EXTPTRSXP) {
+    taken = handed(rng).with([&](dpsc::noise& draws) {
+      dpsc::sorting_engine engine(draws);
+      dpsc::handed_exposures shown(draws, core.sums().noise());
+      return advance_sums(core, table, batch, scores, engine, &shown);
+    });
+  } else {
+    taken = with_engine(rng, [&](auto& engine) {
+      return advance_sums(core, table, batch, scores, engine, nullptr);
+    });
+  }
   core.refresh();
   return Rcpp::List::create(Rcpp::Named("taken") = static_cast<double>(taken),
                             Rcpp::Named("scores") = scores);

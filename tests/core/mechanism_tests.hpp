@@ -302,6 +302,9 @@ class noting_noise : public dpsc::noise {
     return from.point(VectorXd::Zero(from.size()));
   }
   std::uint64_t sorting_bits() override { return engine.bits(); }
+  VectorXd show(const std::string&, dpsc::law, const VectorXd& noisy, const VectorXd&) override {
+    return noisy;
+  }
   std::vector<VectorXd> sums;
   std::vector<dpsc::private_choice> choices;
 };

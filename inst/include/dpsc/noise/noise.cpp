@@ -82,6 +82,20 @@ std::uint64_t recorded_noise::sorting_bits() {
   return bits_.back();
 }
 
+Eigen::VectorXd recorded_noise::show(const std::string& label, law kind,
+                                     const Eigen::VectorXd& noisy, const Eigen::VectorXd& scale) {
+  const Eigen::VectorXd shown = inner_.show(label, kind, noisy, scale);
+  const bool whole = kind == law::whole_gaussian;
+  calls_.push_back({label,
+                    whole ? law::discrete_gaussian : kind,
+                    whole ? Eigen::VectorXd(scale.cwiseAbs2()) : scale,
+                    noisy,
+                    {},
+                    shown,
+                    std::numeric_limits<double>::infinity()});
+  return shown;
+}
+
 std::vector<Eigen::Index> recorded_noise::positions(Eigen::Index n, Eigen::Index m) {
   places_.push_back(inner_.positions(n, m));
   return places_.back();
@@ -134,6 +148,11 @@ std::size_t replayed_noise::choose(const std::string&, const private_choice& cho
 
 Eigen::VectorXd replayed_noise::draw(const std::string&, const normal_law& from) {
   return next(from.size());
+}
+
+Eigen::VectorXd replayed_noise::show(const std::string&, law, const Eigen::VectorXd& noisy,
+                                     const Eigen::VectorXd&) {
+  return next(noisy.size());
 }
 
 std::uint64_t replayed_noise::sorting_bits() {

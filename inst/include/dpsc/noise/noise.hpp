@@ -44,7 +44,7 @@ struct noise_call {
   Eigen::VectorXd exact;   // sums without noise, or losses
   Eigen::VectorXd offset;  // log-prior of a choice, as it is used
   Eigen::VectorXd output;  // sums with noise, the choice (from 0), or the minimiser
-  double log_curvature;    // of a perturbed objective, else NaN
+  double log_curvature;    // where the density depends on it; NaN: not, infinite: not known
 };
 
 /// A convex objective to which a random linear term is added.
@@ -102,6 +102,11 @@ class noise {
 
   /// Random bits that no data meet but by position: who is in which subset, seeds. PRIVATE.
   virtual std::uint64_t sorting_bits() = 0;
+
+  /// A stream's node as it is shown: its noise, of `sorting_bits()`, was drawn before its rows
+  /// came.
+  virtual Eigen::VectorXd show(const std::string& label, law kind, const Eigen::VectorXd& noisy,
+                               const Eigen::VectorXd& scale) = 0;
 };
 
 /// An engine of such bits, for what wants an engine.
@@ -156,6 +161,11 @@ class drawn_noise : public noise {
 
   std::uint64_t sorting_bits() override { return engine_.bits(); }
 
+  Eigen::VectorXd show(const std::string&, law, const Eigen::VectorXd& noisy,
+                       const Eigen::VectorXd&) override {
+    return noisy;
+  }
+
  private:
   std::int64_t integer(law kind, std::int64_t parameter) {
     if (kind == law::whole_gaussian) return whole_sigma_gaussian(parameter)(engine_);
@@ -195,6 +205,10 @@ class recorded_noise : public noise {
   std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
 
   std::uint64_t sorting_bits() override;
+
+  /// In the place of what is exact stands what is noisy: the noise is the same in a replay.
+  Eigen::VectorXd show(const std::string& label, law kind, const Eigen::VectorXd& noisy,
+                       const Eigen::VectorXd& scale) override;
 
   const std::vector<noise_call>& calls() const { return calls_; }
 
@@ -241,6 +255,9 @@ class replayed_noise : public noise {
   std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
 
   std::uint64_t sorting_bits() override;
+
+  Eigen::VectorXd show(const std::string&, law, const Eigen::VectorXd& noisy,
+                       const Eigen::VectorXd&) override;
 
  private:
   const Eigen::VectorXd& next(Eigen::Index size);

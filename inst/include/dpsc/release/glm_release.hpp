@@ -174,7 +174,7 @@ class released_objective : public perturbed_objective {
   }
 
   double log_curvature(const Eigen::VectorXd& f) const override {
-    if (!smooth_) return std::numeric_limits<double>::quiet_NaN();
+    if (!smooth_) return std::numeric_limits<double>::infinity();
     Eigen::MatrixXd hessian;
     problem_.gradient(f, &hessian, tick_);
     const Eigen::MatrixXd root = llt(hessian).matrixL();

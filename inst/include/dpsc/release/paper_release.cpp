@@ -87,7 +87,7 @@ class printed_objective : public perturbed_objective {
     return Eigen::VectorXd::Constant(f.size(), std::nan(""));
   }
 
-  double log_curvature(const Eigen::VectorXd&) const override { return std::nan(""); }
+  double log_curvature(const Eigen::VectorXd&) const override { return HUGE_VAL; }
 
  private:
   const paper_plan& plan_;
@@ -115,9 +115,9 @@ std::vector<Eigen::VectorXd> run_paper(const paper_plan& plan, const public_rows
     if (!stage.centred) centre.setZero();
     const stage_objective objective(rows, stage, centre, plan.tolerance);
     Eigen::VectorXd theta = perturbed("linear term", stage, objective, draws);
-    theta = draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
     if (plan.output.law != vector_law::none)
       theta = draws.add_real("output", law_of(plan.output.law), theta, plan.output.scale);
+    theta = draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
     // Low bits tell of floating-point noise: a public grid hides them.
     const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(plan.cover))) - 6);
     theta = (theta / grid).array().round().matrix() * grid;

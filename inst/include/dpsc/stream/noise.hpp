@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../noise/discrete.hpp"
-#include "../noise/whole_gaussian.hpp"
+#include "../noise/noise.hpp"
 #include "state.hpp"
 
 namespace dpsc {
@@ -45,6 +44,13 @@ class coordinate_noise {
     return (gaussian_ ? 1.0 : 2.0) * scale * scale;
   }
 
+  law kind() const { return gaussian_ ? law::whole_gaussian : law::discrete_laplace; }
+  Eigen::VectorXd scales() const {
+    return Eigen::Map<const Eigen::Array<std::int64_t, Eigen::Dynamic, 1>>(
+               scale_.data(), static_cast<Eigen::Index>(scale_.size()))
+        .cast<double>();
+  }
+
   void write(state_writer& out) const {
     out.put(gaussian_);
     out.put(scale_);
@@ -57,6 +63,25 @@ class coordinate_noise {
  private:
   bool gaussian_ = true;
   std::vector<std::int64_t> scale_;
+};
+
+/// Shows what leaves a stream through the noise that an audit hands in.
+class handed_exposures : public exposure_observer {
+ public:
+  handed_exposures(noise& draws, const coordinate_noise& law)
+      : draws_(draws), kind_(law.kind()), scales_(law.scales()) {}
+
+  void seen(std::int64_t* value, Eigen::Index d) override {
+    Eigen::VectorXd noisy(d);
+    for (Eigen::Index i = 0; i < d; ++i) noisy[i] = static_cast<double>(value[i]);
+    const Eigen::VectorXd shown = draws_.show("node of a stream", kind_, noisy, scales_);
+    for (Eigen::Index i = 0; i < d; ++i) value[i] = static_cast<std::int64_t>(shown[i]);
+  }
+
+ private:
+  noise& draws_;
+  law kind_;
+  Eigen::VectorXd scales_;
 };
 
 }  // namespace dpsc

@@ -1,0 +1,223 @@
+# Noise is handed in: what an audit hands over records or replays every draw of a verb, serves this
+# audit alone, and makes no release that counts as private.
+
+people_of <- function(n = 400) {
+  withr::local_seed(3)
+  data <- data.frame(a = stats::runif(n, -1, 1), b = stats::runif(n, -1, 1))
+  data$y <- pmin(pmax(data$a / 2 + stats::rnorm(n) / 4, -1), 1)
+  data$on <- as.integer(stats::runif(n) < stats::plogis(2 * data$a))
+  data
+}
+
+handed_bounds <- list(y = c(-1, 1), a = c(-1, 1), b = c(-1, 1))
+
+# Fits that draw, of a function of people and control.
+drawing_fits <- function() {
+  bounds <- handed_bounds
+  coded <- list(on = c(0, 1), a = c(-1, 1), b = c(-1, 1))
+  select <- function(method, ..., epsilon = 2) {
+    function(people, control) {
+      dp_select(y ~ a + b, people,
+        epsilon = epsilon, size = 1, bounds = bounds, method = method, refit = FALSE,
+        control = control, ...
+      )
+    }
+  }
+  glm_by <- function(method, delta = 1e-6) {
+    function(people, control) {
+      dp_glm(on ~ a + b, people,
+        epsilon = 4, delta = delta, bounds = coded, method = method, control = control
+      )
+    }
+  }
+  list(
+    lm = function(people, control) {
+      dp_lm(y ~ a + b, people, epsilon = 2, bounds = bounds, control = control)
+    },
+    posterior = function(people, control) {
+      dp_lm(y ~ a + b, people, epsilon = 2, bounds = bounds, method = "ops", control = control)
+    },
+    adaptive = function(people, control) {
+      dp_lm(y ~ a + b, people,
+        epsilon = 2, bounds = bounds, method = "adaops", control = control
+      )
+    },
+    glm = glm_by("objective"), output = glm_by("output"), kst = glm_by("kst"),
+    aggregate = function(people, control) {
+      dp_aggregate(people, function(x) mean(x$a),
+        epsilon = 4, lower = -1, upper = 1, blocks = 20, control = control
+      )
+    },
+    pursuit = select("pursuit"), screening = select("screening"), votes = select("votes"),
+    walk = select("frank-wolfe"), exhaustive = select("exhaustive"),
+    stability = select("stability", epsilon = 8), lasso = select("lasso", epsilon = 8)
+  )
+}
+
+# The first person at one corner of the bounds, and at the other.
+corner_pair <- function() {
+  here <- there <- people_of()
+  here[1, ] <- list(-1, 1, 1, 0L)
+  there[1, ] <- list(1, -1, -1, 1L)
+  list(here, there)
+}
+
+replayed <- function(verb, pair = corner_pair(), n_runs = 1) {
+  dp_audit(audit_mechanism(verb), pair[[1]], pair[[2]], n_runs = n_runs, mode = "replay")
+}
+
+test_that("every draw of every verb goes through the noise that is handed in", {
+  fits <- drawing_fits()
+  for (name in names(fits)) {
+    audit <- withr::with_seed(6, replayed(fits[[name]]))
+    expect_false(audit$violated, label = name)
+    expect_gt(nrow(audit$table), 1)
+    expect_identical(audit$table$observed[nrow(audit$table)], 0)
+  }
+})
+
+test_that("refits, streams and noisy iterates are audited with their verbs", {
+  bounds <- handed_bounds
+  verbs <- list(
+    refit = function(people, control) {
+      dp_select(y ~ a + b, people, epsilon = 2, size = 1, bounds = bounds, control = control)
+    },
+    gram = function(people, control) {
+      dp_select(y ~ a + b, people,
+        epsilon = 2, size = 1, bounds = bounds, method = "gram", control = control
+      )
+    },
+    online = function(people, control) {
+      update(dp_online(y ~ a + b, 1, horizon = 400, bounds = bounds, control = control), people)
+    },
+    iterates = function(people, control) {
+      update(dp_online(y ~ a + b, 1,
+        horizon = 400, bounds = bounds, method = "pgiga", radius = 2, ball = 2, psi = 1,
+        control = control
+      ), people)
+    },
+    sum = function(people, control) {
+      update(dp_stream_sum(c(-1, 1), 1, horizon = 400, control = control), people$a)
+    }
+  )
+  for (name in names(verbs)) {
+    audit <- withr::with_seed(6, replayed(verbs[[name]]))
+    expect_false(audit$violated, label = name)
+    # The neighbours are as far apart as bounds allow: an audit that sees nothing sees wrong.
+    expect_gt(audit$observed$ratio, 0.01)
+  }
+})
+
+test_that("synthetic control is audited with covariates, chunks, outcomes and updates", {
+  panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
+  moved <- panel$donors
+  moved[1, ] <- rep_len(c(1, -1), ncol(moved))
+  pair <- list(panel$donors, moved)
+  long <- lapply(pair, function(donors) {
+    rows <- rbind(donors, panel$target)
+    data.frame(
+      unit = sprintf("u%02d", c(row(rows))), time = c(col(rows)), y = c(rows), z = -c(rows),
+      on = as.integer(row(rows) == nrow(rows) & col(rows) > 6), age = c(row(rows)) / nrow(rows)
+    )
+  })
+  index <- c("unit", "time")
+  bounds <- list(y = c(-1, 1), age = c(0, 1), z = c(-1, 1))
+  chunks <- function(donors, control) {
+    dp_synth(dp_chunks(list(donors[1:20, ], donors[21:60, ])),
+      target = panel$target, T0 = 6, epsilon = 2, bounds = c(-1, 1), control = control
+    )
+  }
+  covariate <- function(data, control) {
+    dp_synth(y ~ on | age, data, index, epsilon = 2, bounds = bounds[1:2], control = control)
+  }
+  outcomes <- function(data, control) {
+    dp_synth(cbind(y, z) ~ on, data, index, epsilon = 2, bounds = bounds[-2], control = control)
+  }
+  updated <- function(donors, control) {
+    first <- dp_synth(donors[, 1:7],
+      target = panel$target[1:7], T0 = 6, epsilon = 2, bounds = c(-1, 1), monitor = 1,
+      control = control
+    )
+    update(first, donors, target = panel$target)
+  }
+  expect_false(withr::with_seed(2, replayed(chunks, pair))$violated)
+  expect_false(withr::with_seed(2, replayed(covariate, long))$violated)
+  expect_false(withr::with_seed(2, replayed(outcomes, long))$violated)
+  expect_false(withr::with_seed(2, replayed(updated, pair))$violated)
+})
+
+test_that("faults in a verb are found", {
+  pair <- corner_pair()
+  regression <- drawing_fits()$lm
+  # Bounds that one person decides.
+  own <- function(people, control) {
+    dp_lm(y ~ a, people, epsilon = 2, bounds = list(y = c(-1, 1), a = range(people$a)),
+      control = control
+    )
+  }
+  wide <- pair
+  wide[[1]]$a[1] <- -7
+  expect_true(withr::with_seed(1, replayed(own, wide))$violated)
+  # A number that leaves beside the noise.
+  beside <- function(people, control) {
+    fit <- regression(people, control)
+    fit$coefficients[[1]] <- mean(people$y)
+    fit
+  }
+  expect_true(withr::with_seed(1, replayed(beside))$violated)
+  # Half of what is spent is told.
+  half <- function(people, control) {
+    fit <- regression(people, control)
+    fit$privacy$steps$mu <- fit$privacy$steps$mu / 2
+    fit
+  }
+  expect_true(withr::with_seed(1, replayed(half))$violated)
+  # A method that depends on the people.
+  chosen <- function(people, control) {
+    if (people$a[[1]] > 0) drawing_fits()$pursuit(people, control) else regression(people, control)
+  }
+  audit <- withr::with_seed(1, replayed(chosen))
+  expect_true(audit$violated)
+  expect_match(audit$note, "sequence of noise calls")
+})
+
+test_that("noise that is handed in serves one audit, and a fit by it is not private", {
+  people <- people_of()
+  regression <- drawing_fits()$lm
+  kept <- NULL
+  spy <- function(people, control) {
+    kept <<- list(control = control, fit = regression(people, control))
+    kept$fit
+  }
+  expect_false(replayed(spy)$violated)
+  expect_false(kept$fit$privacy$holds)
+  expect_match(paste(cli::ansi_strip(capture.output(print(kept$fit))), collapse = " "),
+    "NOT PRIVATE"
+  )
+  # Over: it is of no use, and holds nothing.
+  expect_error(noise_calls_cpp(kept$control$rng)$calls[[1]])
+  ledger <- dp_ledger(1, 1e-6)
+  refused <- function(control) {
+    expect_error(
+      dp_lm(y ~ a, people,
+        epsilon = 1, bounds = handed_bounds[c("y", "a")], ledger = ledger, control = control
+      ), "audit", class = "dpsc_error_argument"
+    )
+  }
+  refused(kept$control)
+  # Saved and read again there is nothing behind the pointer.
+  saved <- dp_control()
+  saved$rng <- unserialize(serialize(noise_recorder_cpp("R"), NULL))
+  refused(saved)
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  expect_error(dp_control(rng = noise_recorder_cpp("R")), class = "dpsc_error_argument")
+  expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
+})
+
+test_that("an audit of a verb says what it needs", {
+  expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
+  verb <- audit_mechanism(drawing_fits()$lm)
+  expect_output(print(verb), "verb")
+  pair <- corner_pair()
+  expect_error(dp_audit(verb, pair[[1]], pair[[2]]), class = "dpsc_error_argument")
+})
