@@ -6,6 +6,21 @@
 #' private release alone; [dp_ledger()] keeps a budget over several releases; [sim_panel()]
 #' simulates panels; [clinic_panel] is one.
 #'
+#' @section Functions:
+#' * Synthetic control: [dp_synth()], [dp_cohorts()], [dp_outcomes()], [dp_monitor()],
+#'   [dp_release()], [combine_releases()].
+#' * Regression: [dp_lm()], [dp_glm()], [lm_path()]. Any statistic by blocks of people:
+#'   [dp_aggregate()].
+#' * Selection of variables: [dp_select()]. Streams: [dp_online()], [dp_stream_sum()].
+#' * Before the data: [dp_plan()], [dp_plan_lm()], [dp_plan_glm()], [dp_plan_select()],
+#'   [dp_explore()].
+#' * Budget and evidence: [dp_ledger()], [dp_audit()], [audit_mechanism()], [pdp()], [pdp_bound()],
+#'   [gaussian_sigma()], [ridge_sensitivity()], [paper_rmse_bound()].
+#' * People in files, blocks and databases: [dp_files()], [dp_chunks()], [dp_table()],
+#'   [dp_sources()], [dp_roster()].
+#'
+#' [papers] lists the algorithms of the papers by their own names, with the calls that run them.
+#'
 #' @section What is protected:
 #' A donor's whole row (all periods). Two panels are neighbours when they differ in one donor's row;
 #' the number of donors, the periods, the bounds and the target's own data are public.
@@ -16,8 +31,22 @@
 #' Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential Privacy.
 #' NeurIPS.
 #'
+#' Chaudhuri, K., Monteleoni, C. and Sarwate, A. (2011). Differentially Private Empirical Risk
+#' Minimization. Journal of Machine Learning Research 12.
+#'
 #' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal
 #' Statistical Society B 84.
+#'
+#' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
+#' High-dimensional Regression. COLT.
+#'
+#' Li, Y. and Liu, F. (2021). Noise-Augmented Privacy-Preserving Empirical Risk Minimization with
+#' Dual-purpose Regularizer and Privacy Budget Retrieval and Recycling. arXiv.
+#'
+#' Thakurta, A. (2013). Differentially Private Convex Optimization for Empirical Risk Minimization
+#' and High-dimensional Regression. Dissertation, The Pennsylvania State University.
+#'
+#' Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and Confidentiality 9.
 #'
 #' @keywords internal
 #' @useDynLib dpsc, .registration = TRUE

@@ -1,0 +1,256 @@
+# Help alone: the papers by their own names, and the names by which other pages are found.
+# tests/testthat/fixtures/paper-names.csv lists the names; test-papers-found.R searches for each.
+
+#' The papers and their algorithms: what each is called here, and whether it holds
+#'
+#' Each algorithm of the papers that this package builds on: its name in the paper, the call that
+#' runs it, whether its privacy holds as printed, and what is repaired. Calls with
+#' `calibration = "published"` use a paper's own constants; where those do not hold, the result
+#' states so and a [dp_ledger()] refuses it. Neighbouring (neighboring) data sets differ in one
+#' person's row, which is replaced.
+#'
+#' @section Rho, Cummings and Misra (2023), Differentially Private Synthetic Control:
+#' * Algorithm 1, synthetic control with ridge weights: `dp_synth(epsilon = Inf)`.
+#' * Algorithm 2, DPSC by output perturbation:
+#'   `dp_synth(method = "output", calibration = "published")`. Holds as printed, with 12 to 29 times
+#'   the noise it needs. `"tight"` has exact sensitivities, [ridge_sensitivity()].
+#' * Algorithm 3, DPSC by objective perturbation: `dp_synth(method = "objective")`. Does not hold as
+#'   printed: its proof needs weights of bounded length. Repaired: a bounded set (`"tight"`).
+#' * Theorems 3.2 and 3.5, bounds of the error: [paper_rmse_bound()], printed and corrected.
+#' * Section 8, figures 2 to 8: rerun in four versions.
+#'
+#' Shown in: articles *reproduction* and *errata*; proofs `ridge.md` and `objective.md`.
+#'
+#' @section Chaudhuri, Monteleoni and Sarwate (2011), Private Empirical Risk Minimization:
+#' * Algorithm 1, output perturbation: `dp_glm(method = "output")`.
+#' * Algorithm 2, objective perturbation: `dp_glm(method = "cms")`. Holds; `"published"` counts one
+#'   determinant twice.
+#'
+#' Shown in: article *papers*; proof `papers.md`, sections 4 to 6.
+#'
+#' @section Kifer, Smith and Thakurta (2012), Private Convex Empirical Risk Minimization:
+#' * Objective perturbation (Obj-Pert): `dp_glm(method = "kst")`. Holds with another proof of the
+#'   Gaussian step. `"objective-public"` has tight constants.
+#' * Hard constraints and regularisers without derivatives: `dp_glm(constraints = , penalty = )`
+#'   by method `"objective"`.
+#'
+#' Shown in: article *papers*; proofs `papers.md` and `glm.md`.
+#'
+#' @section Thakurta (2013), dissertation:
+#' * Lemma 3.1, output perturbation: `dp_glm(method = "output", calibration = "published")`. Holds
+#'   with twice the noise it needs.
+#' * Section 3.2.1, sample and aggregate (Smith; Nissim, Raskhodnikova and Smith):
+#'   [dp_aggregate()]. Holds.
+#' * Theorem 3.20, excess risk: its ridge is a quarter of what Algorithm 4.1 needs.
+#' * Algorithm 4.1, linear regression on a box: written out in the article *papers*; no call of its
+#'   own. [dp_lm()], and `dp_glm(family = "gaussian", constraints = )`, take its place.
+#' * Algorithm 4.2, ridge by the data: does not hold as printed. [dp_glm()]'s method `"objective"`
+#'   regularises in coordinates from released moments instead.
+#' * Algorithms 5.1 to 5.4, private online convex programming (POCP), implicit gradient descent
+#'   (PIGD), generalised infinitesimal gradient ascent (PGIGA), private offline learning (POffL):
+#'   `dp_online(method = "pocp")`, `"pigd"`, `"pgiga"`, `"poffl"`. Sensitivities of the last two are
+#'   repaired. The default methods have a fraction of their regret.
+#' * Follow the approximate leader with tree aggregation: `dp_online(method = "ftal")`,
+#'   [dp_stream_sum()].
+#' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, mended; `"blocks"` needs a sixth of
+#'   the people.
+#' * Algorithm 6.2, selection and then regression: `dp_select(refit = TRUE)`; its exponential
+#'   mechanism over supports: `"exhaustive"`.
+#' * Section 6.4 and Table 6.1, stability of the LASSO: `dp_select(method = "lasso")`. Does not hold
+#'   as printed; the test is repaired.
+#'
+#' Shown in: articles *papers* and *errata-streams*; proofs `papers.md`, `streams.md`,
+#' `selection.md`.
+#'
+#' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
+#' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
+#'   is below the exact loss in places. Of people who are in the data; [pdp_bound()] is for anybody.
+#' * One posterior sample (OPS): `dp_lm(method = "ops")`, with other constants; logistic: refused.
+#' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
+#'   noise that is too small); repaired.
+#' * AdaSSP: written out in the article *papers*; [dp_lm()] takes its place.
+#' * Propositions 9 to 12, the generalization bound of pDP losses: no call.
+#' * Propositions 16 and 17: formulas 9 and 10 are loose or wrong in places, see the errata.
+#'
+#' Shown in: article *papers*; proofs `papers.md`, sections 2, 3 and 8, and `regression.md`.
+#'
+#' @section Li and Liu, NAPP-ERM (noise-augmented empirical risk minimization):
+#' * NAPP-ERM: `dp_glm(method = "napp")`, logistic. Does not hold as printed: length of the noise,
+#'   and a penalty that moves while the noise stays. Repaired: stages with fresh noise.
+#'   `calibration = "published"` holds nothing, and the print states so.
+#' * Dual-purpose regularisation and mitigated over-regularization (MOOR) with a lasso, elastic net
+#'   or group penalty: `dp_glm(penalty = )` by method `"objective"`, where the penalty is part of
+#'   the minimisation and costs nothing.
+#' * NAPP-VS (selection of variables), privacy budget retrieval and privacy budget recycling: no
+#'   call, since they hold no privacy (a sign without noise; a factor 2; noise used twice).
+#'   [dp_select()] selects.
+#'
+#' Shown in: article *papers*; proof `papers.md`, sections 6 and 7.
+#'
+#' @section Accounting and noise:
+#' * Canonne, Kamath and Steinke (2020), discrete Gaussian and Laplace mechanism: every integer
+#'   release. Dong, Roth and Su (2022), Gaussian differential privacy: [gaussian_sigma()],
+#'   [dp_ledger()].
+#' * Redberg, Koskela and Wang (2023), objective perturbation: [dp_glm()]'s default starts there.
+#' * Dwork and Lei (2009), propose-test-release; Talwar, Thakurta and Zhang (2015), Frank-Wolfe:
+#'   [dp_select()]. Honaker (2015) and Kairouz et al. (2021), trees and leaders: [dp_online()].
+#'
+#' Shown in: proofs `accounting.md`, `glm.md`, `selection.md`, `streams.md`.
+#'
+#' @section Where it is:
+#' Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of the reproduction:
+#' `system.file("reproduction", package = "dpsc")`. Articles: `vignettes/articles` of the sources,
+#' and the site that `make site` builds. The end of the article *papers* lists what was not
+#' reproduced, with reasons.
+#' @name papers
+#' @aliases errata reproduction
+#' @keywords documentation
+#' @concept Rho
+#' @concept Cummings
+#' @concept Misra
+#' @concept Chaudhuri
+#' @concept Monteleoni
+#' @concept Sarwate
+#' @concept Kifer
+#' @concept Smith
+#' @concept Thakurta
+#' @concept Wang
+#' @concept Yinan Li
+#' @concept Fang Liu
+#' @concept Canonne
+#' @concept Kamath
+#' @concept Steinke
+#' @concept Dong
+#' @concept Roth
+#' @concept Dwork
+#' @concept Jing Lei
+#' @concept Nissim
+#' @concept Raskhodnikova
+#' @concept Redberg
+#' @concept Koskela
+#' @concept Kairouz
+#' @concept Honaker
+#' @concept Talwar
+#' @concept NAPP-VS
+#' @concept privacy budget retrieval
+#' @concept privacy budget recycling
+#' @concept MOOR
+#' @concept Laplace mechanism
+#' @concept generalization bound
+#' @concept generalisation bound
+#' @concept neighboring data sets
+#' @concept neighbouring data sets
+#' @concept excess risk
+#' @concept errata
+#' @concept reproduction
+NULL
+
+#' @name dp_synth
+#' @concept DPSC
+#' @concept DPSC_out
+#' @concept DPSC_obj
+#' @concept synthetic control
+NULL
+
+#' @name dp_glm
+#' @concept output perturbation
+#' @concept objective perturbation
+#' @concept Obj-Pert
+#' @concept KST
+#' @concept CMS
+#' @concept NAPP-ERM
+#' @concept NAPP
+#' @concept noise augmentation
+#' @concept DP-ERM
+#' @concept empirical risk minimization
+#' @concept empirical risk minimisation
+#' @concept regularization
+#' @concept regularisation
+#' @concept dual-purpose regularization
+#' @concept dual-purpose regularisation
+#' @concept strong convexity
+#' @concept hard constraints
+#' @concept lasso
+#' @concept elastic net
+#' @concept group lasso
+#' @concept logistic regression
+#' @concept Poisson regression
+#' @concept high-dimensional regression
+NULL
+
+#' @name dp_lm
+#' @concept OPS
+#' @concept one posterior sample
+#' @concept posterior sampling
+#' @concept AdaOPS
+#' @concept AdaSSP
+#' @concept sufficient statistics perturbation
+#' @concept linear regression
+#' @concept ridge regression
+NULL
+
+#' @name dp_online
+#' @concept POCP
+#' @concept PIGD
+#' @concept PGIGA
+#' @concept POffL
+#' @concept implicit gradient descent
+#' @concept generalized infinitesimal gradient ascent
+#' @concept generalised infinitesimal gradient ascent
+#' @concept follow the approximate leader
+#' @concept private offline learning
+#' @concept online convex programming
+#' @concept regret
+#' @concept online learning
+NULL
+
+#' @name dp_stream_sum
+#' @concept tree aggregation
+#' @concept binary tree mechanism
+NULL
+
+#' @name dp_aggregate
+#' @concept sample and aggregate
+#' @concept subsample and aggregate
+#' @concept sample-and-aggregate
+NULL
+
+#' @name dp_select
+#' @concept A_samp
+#' @concept exponential mechanism
+#' @concept propose-test-release
+#' @concept stability of the LASSO
+#' @concept Frank-Wolfe
+#' @concept support selection
+#' @concept variable selection
+#' @concept model selection
+#' @concept sparse regression
+#' @concept k-stability
+NULL
+
+#' @name pdp
+#' @concept per-instance differential privacy
+#' @concept pDP
+#' @concept per-instance sensitivity
+#' @concept leverage
+#' @concept personalized privacy
+#' @concept personalised privacy
+NULL
+
+#' @name ridge_sensitivity
+#' @concept sensitivity
+NULL
+
+#' @name gaussian_sigma
+#' @concept Gaussian mechanism
+#' @concept Gaussian differential privacy
+NULL
+
+#' @name paper_rmse_bound
+#' @concept RMSE bound
+NULL
+
+#' @name dp_ledger
+#' @concept composition
+#' @concept privacy budget
+NULL
