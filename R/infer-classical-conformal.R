@@ -52,16 +52,6 @@ conformal_engine_classical <- function(fit) {
   }
 }
 
-#' Is the fit the same whatever the order of the periods?
-#'
-#' Covariates that change over time go with their periods; one value a unit must not be a mean over
-#' some of them.
-#' @noRd
-treats_periods_alike <- function(fit) {
-  given <- fit$settings$predictors
-  !fit$estimator %in% c("sdid", "predictors") && (is.null(given) || isTRUE(given$fixed))
-}
-
 #' Conformal p-value of a null effect path
 #'
 #' Residuals of the fit under the null are permuted in time; the statistic is their mean absolute

@@ -283,3 +283,13 @@ tidy.dp_placebo_space <- function(x, ...) {
 tidy.dp_leave_one_out <- function(x, ...) {
   x$table
 }
+
+#' Is the fit the same whatever the order of the periods?
+#'
+#' Covariates that change over time go with their periods; one value a unit must not be a mean over
+#' some of them.
+#' @noRd
+treats_periods_alike <- function(fit) {
+  given <- fit$settings$predictors
+  !fit$estimator %in% c("sdid", "predictors") && (is.null(given) || isTRUE(given$fixed))
+}

@@ -1,10 +1,5 @@
 # Do the steps of a release that was read add up to what it promises?
 
-# Sums and products that are computed again may differ in the last digits.
-read_tolerance <- 1e-9
-at_most <- function(x, limit) isTRUE(x <= limit * (1 + read_tolerance))
-about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
-
 #' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
 #'
 #' Gamma-norm noise (`"output"` as published) is pure whatever delta is.

@@ -259,49 +259,6 @@ fill_rows <- function(rows, treatment, middle) {
   rows
 }
 
-#' Fill every row by itself
-#'
-#' Between two of its own values linearly, by the position of the periods; flat before the first and
-#' after the last; a row without a value before the treatment is the middle of the bounds.
-#' Elementwise over rows: no row's result depends on another's.
-#' @param rows (`matrix`, n x T)\cr `NA` where nothing is known. PRIVATE.
-#' @param middle (`numeric(T)`).
-#' @noRd
-interpolate_rows <- function(rows, T0, middle) {
-  periods <- ncol(rows)
-  n <- nrow(rows)
-  before <- after <- rows
-  at_before <- at_after <- matrix(rep(seq_len(periods), each = n), n)
-  at_before[is.na(rows)] <- at_after[is.na(rows)] <- NA
-  carry <- function(values, places, to, from) {
-    gap <- is.na(places[, to])
-    values[gap, to] <- values[gap, from]
-    places[gap, to] <- places[gap, from]
-    list(values, places)
-  }
-  for (t in seq_len(periods)[-1L]) {
-    moved <- carry(before, at_before, t, t - 1L)
-    before <- moved[[1L]]
-    at_before <- moved[[2L]]
-  }
-  for (t in rev(seq_len(periods - 1L))) {
-    moved <- carry(after, at_after, t, t + 1L)
-    after <- moved[[1L]]
-    at_after <- moved[[2L]]
-  }
-  none <- is.na(at_before[, T0])
-  at <- matrix(rep(seq_len(periods), each = n), n)
-  share <- (at - at_before) / (at_after - at_before)
-  gap <- after - before
-  # The difference of two huge values need not be a number; their mean is.
-  between <- ifelse(is.finite(gap), before + share * gap, (1 - share) * before + share * after)
-  out <- ifelse(is.na(at_before), after, ifelse(
-    is.na(at_after) | at_after == at_before, before, between
-  ))
-  out[none, ] <- rep(middle, each = sum(none))
-  out
-}
-
 #' Without bounds a row with nothing before the treatment cannot be filled. NOT PRIVATE.
 #' @noRd
 check_filled <- function(rows, label) {

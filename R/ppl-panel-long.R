@@ -150,12 +150,6 @@ check_index <- function(index, data) {
   index
 }
 
-#' One index column; a pdata.frame may keep it in an attribute only
-#' @noRd
-index_column <- function(data, name) {
-  if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
-}
-
 #' Refuse a repeated cross-section
 #' @inheritParams match_cells
 #' @section Errors: `dpsc_error_panel`; names the unit's column.

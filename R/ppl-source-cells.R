@@ -230,3 +230,27 @@ indicator_column <- function(table, name) {
   row <- cell_row(table, name)
   if (row$types[[1L]] == "cell") number_column(name, row) else row$short[[1L]]
 }
+
+#' A number moved into its range, or NULL where it is missing
+#'
+#' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus
+#' is below infinity.
+#' @param range (`numeric(2)` or `NULL`)\cr `NULL`: as it is.
+#' @noRd
+sql_within <- function(x, range, dialect) {
+  real <- function(value) sql_real(value, dialect)
+  largest <- real(.Machine$double.xmax)
+  lower <- if (is.null(range)) x else real(range[[1L]])
+  upper <- if (is.null(range)) x else real(range[[2L]])
+  inner <- if (is.null(range)) {
+    x
+  } else {
+    paste0("CASE WHEN ", x, " > ", upper, " THEN ", upper, " WHEN ", x, " < ", lower, " THEN ",
+      lower, " ELSE ", x, " END")
+  }
+  paste0(
+    "CASE WHEN ", sql_is_finite(x, dialect), " THEN ", inner,
+    " WHEN ", x, " > ", largest, " AND -", x, " < ", x, " THEN ", upper,
+    " WHEN ", x, " < -", largest, " THEN ", lower, " END"
+  )
+}

@@ -51,8 +51,6 @@ sql_condition <- function(expression, operand, dialect, quote) {
   if (fits) flag_sql("(", left$text, " ", compare[[what]], " ", right$text, ")")
 }
 
-flag_sql <- function(...) list(text = paste0(...), type = "flag")
-
 #' @noRd
 as_condition <- function(x) if (!is.null(x) && x$type == "flag") x
 

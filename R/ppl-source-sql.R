@@ -435,3 +435,6 @@ sql_sample <- function(table, kept, periods) {
     " ON r = dpsc_u ORDER BY r"
   )
 }
+
+# A condition of a row
+flag_sql <- function(...) list(text = paste0(...), type = "flag")

@@ -333,3 +333,8 @@ check_given <- function(missing, arg, meaning) {
     abort(c("{.arg {arg}} is required: {meaning}."), "argument")
   }
 }
+
+# Sums and products that are computed again may differ in the last digits.
+read_tolerance <- 1e-9
+at_most <- function(x, limit) isTRUE(x <= limit * (1 + read_tolerance))
+about_equal <- function(x, y) at_most(x, y) && at_most(y, x)

@@ -9,7 +9,7 @@
 #'   privacy noise alone). Limits are `NA` before the treatment and where errors are not known.
 #' @noRd
 effect_series <- function(fit, type, level, simultaneous = FALSE) {
-  data <- augment.dp_synth(fit)
+  data <- generics::augment(fit)
   data$target <- factor(data$target, levels = unique(data$target))
   times <- fit$release$panel$times
   data$period <- rep(plot_periods(times), nrow(fit$target))

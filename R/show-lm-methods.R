@@ -224,22 +224,6 @@ wald_f <- function(places, fit) {
   )
 }
 
-#' Rows that count, and the share of them whose residuals are beyond three deviations: noisy, or
-#' `NA`
-#' @noRd
-lm_counts <- function(x) {
-  if (!x$privacy$private) {
-    return(c(used = x$release$rows, far = 0, noise = 0))
-  }
-  counts <- x$release$counts
-  # Versions up to 0.2.0 counted what was clipped, which is another number.
-  if (is.null(counts) || !"far" %in% names(counts)) {
-    return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
-  }
-  used <- min(max(counts[["rows"]], 1), x$nobs)
-  c(used = used, far = min(max(counts[["far"]] / used, 0), 1), noise = counts[["sd"]] / used)
-}
-
 #' @rdname dp_lm-methods
 #' @export
 augment.dp_lm <- function(x, newdata, ...) door("augment", {

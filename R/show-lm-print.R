@@ -81,23 +81,6 @@ far_words <- function(x) {
   )
 }
 
-#' With gross outliers clipped residuals make the fit a robust one: a sentence, or `NULL`
-#'
-#' A normal has .3 % beyond three deviations; 2 % are told where the count's noise leaves them.
-#' @noRd
-robust_words <- function(x) {
-  counts <- lm_counts(x)
-  if (!x$privacy$private || is.na(counts[["far"]]) ||
-        counts[["far"]] < max(0.02, 2 * counts[["noise"]])) {
-    return(NULL)
-  }
-  paste0(
-    "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
-    "deviations and are clipped: the slopes are those of a robust regression (Huber's), not of ",
-    "least squares."
-  )
-}
-
 #' @rdname lm_path
 #' @export
 print.dp_lm_path <- function(x, ...) {

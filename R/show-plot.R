@@ -295,7 +295,7 @@ plot_fit_weights <- function(fit) {
       i = "See {.code plot(fit, type = \"balance\")}."
     ), "argument")
   }
-  weights <- weights.dp_synth(fit)
+  weights <- stats::weights(fit)
   plot_weight_bars(data.frame(donor = names(weights), weight = weights), fit)
 }
 
@@ -371,7 +371,7 @@ predictor_balance <- function(fit) {
   labels <- colnames(given$donors) %||% paste("predictor", seq_len(ncol(given$donors)))
   spread <- apply(rbind(given$target, given$donors), 2L, stats::sd)
   spread[!is.finite(spread) | spread == 0] <- 1
-  synthetic <- drop(weights.dp_synth(fit) %*% given$donors)
+  synthetic <- drop(stats::weights(fit) %*% given$donors)
   kinds <- c("donors' mean", "synthetic control")
   data.frame(
     target = rownames(fit$target)[[1L]], item = factor(rep(labels, 2L), levels = rev(labels)),

@@ -95,3 +95,36 @@ discrete_gaussian_reference <- paste(
   "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
   "Privacy. NeurIPS."
 )
+
+#' Rows that count, and the share of them whose residuals are beyond three deviations: noisy, or
+#' `NA`
+#' @noRd
+lm_counts <- function(x) {
+  if (!x$privacy$private) {
+    return(c(used = x$release$rows, far = 0, noise = 0))
+  }
+  counts <- x$release$counts
+  # Versions up to 0.2.0 counted what was clipped, which is another number.
+  if (is.null(counts) || !"far" %in% names(counts)) {
+    return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
+  }
+  used <- min(max(counts[["rows"]], 1), x$nobs)
+  c(used = used, far = min(max(counts[["far"]] / used, 0), 1), noise = counts[["sd"]] / used)
+}
+
+#' With gross outliers clipped residuals make the fit a robust one: a sentence, or `NULL`
+#'
+#' A normal has .3 % beyond three deviations; 2 % are told where the count's noise leaves them.
+#' @noRd
+robust_words <- function(x) {
+  counts <- lm_counts(x)
+  if (!x$privacy$private || is.na(counts[["far"]]) ||
+        counts[["far"]] < max(0.02, 2 * counts[["noise"]])) {
+    return(NULL)
+  }
+  paste0(
+    "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
+    "deviations and are clipped: the slopes are those of a robust regression (Huber's), not of ",
+    "least squares."
+  )
+}

@@ -67,9 +67,9 @@ tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous =
 glance.dp_synth <- function(x, ...) door("glance", {
   release <- x$release
   data.frame(
-    method = release$method, estimator = x$estimator, n.donors = nobs.dp_synth(x),
+    method = release$method, estimator = x$estimator, n.donors = stats::nobs(x),
     T0 = release$panel$T0, T1 = release$panel$T1, n.targets = nrow(x$target),
-    effect = mean(effects_of(x)), pre.rmse = sqrt(mean(residuals.dp_synth(x)^2)),
+    effect = mean(effects_of(x)), pre.rmse = sqrt(mean(stats::residuals(x)^2)),
     epsilon = release$privacy$epsilon, delta = release$privacy$delta,
     rho = release$privacy$rho, private = release$privacy$holds
   )
