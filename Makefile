@@ -13,7 +13,7 @@ CORE = $(filter-out src/RcppExports.cpp, \
   $(wildcard inst/include/dpsc/*.hpp inst/include/dpsc/*/*.?pp inst/reproduction/*.hpp \
   inst/reproduction/*.cpp src/*.cpp src/*.h))
 
-.PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core machines lint format format-check bench audit sanitize reproduce install \
+.PHONY: help demo test tarball library cran weight compare-tests test-databases test-mpi bench-databases unit core machines lint format format-check bench tables audit sanitize reproduce install \
   document site clean
 
 help: ## this list
@@ -82,6 +82,9 @@ install: ## the package into .lib, without help pages and vignettes, for work on
 bench: install ## accuracy, speed and memory; writes bench/results
 	@for script in accuracy battery coverage-vertical plan speed panel classical reproduction streams selection; do \
 	  echo "bench/$$script.R"; R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) bench/$$script.R || exit 1; done
+
+tables: install ## result tables whose code changed, made anew (hours; ONLY="lm glm": these)
+	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/tables.R $(ONLY)
 
 audit: install ## privacy audits with many runs, and the long tests; writes bench/results/audit.csv (5 minutes)
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/long-tests.R

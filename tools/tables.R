@@ -1,0 +1,47 @@
+# Makes anew the result tables whose code has changed since they were made.
+#   Rscript tools/tables.R             all of those
+#   Rscript tools/tables.R lm glm      these scripts of bench/, whether or not they changed
+# bench/results/made.csv says of every script by which code its tables were made, when, and how long
+# it took: a name of the trees R/ and inst/include/ and of the script, as git has them.
+scripts <- c(
+  "selection", "lm-dummies", "lm", "plan-lm", "glm", "glm-dummies", "plan", "rounds", "accuracy",
+  "protect", "battery", "battery-holdout", "selected", "minority", "aggregate",
+  "online"
+)
+register <- "bench/results/made.csv"
+
+name_of_code <- function(script) {
+  paths <- c("R", "inst/include", file.path("bench", paste0(script, ".R")))
+  trees <- vapply(paths, function(path) {
+    system2("git", c("rev-parse", "--short=8", paste0("HEAD:", path)), stdout = TRUE)
+  }, "")
+  paste(trees, collapse = "-")
+}
+
+known <- if (file.exists(register)) {
+  utils::read.csv(register, colClasses = "character")
+} else {
+  data.frame(script = character(), code = character(), made = character(), minutes = character())
+}
+
+asked <- commandArgs(TRUE)
+unknown <- setdiff(asked, scripts)
+if (length(unknown)) stop("No such script: ", paste(unknown, collapse = ", "))
+wanted <- if (length(asked)) asked else scripts
+for (script in wanted) {
+  code <- name_of_code(script)
+  if (!length(asked) && identical(known$code[known$script == script], code)) {
+    cat(script, ": made by today's code\n", sep = "")
+    next
+  }
+  begun <- proc.time()[["elapsed"]]
+  status <- system2("Rscript", file.path("bench", paste0(script, ".R")))
+  if (status != 0) stop("bench/", script, ".R failed")
+  row <- data.frame(
+    script = script, code = code, made = format(Sys.Date()),
+    minutes = format(round((proc.time()[["elapsed"]] - begun) / 60, 1))
+  )
+  known <- rbind(known[known$script != script, ], row)
+  utils::write.csv(known[order(known$script), ], register, row.names = FALSE)
+  cat(script, ": ", row$minutes, " minutes\n", sep = "")
+}
