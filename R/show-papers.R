@@ -48,8 +48,9 @@
 #'   regularises in coordinates from released moments instead.
 #' * Algorithms 5.1 to 5.4, private online convex programming (POCP), implicit gradient descent
 #'   (PIGD), generalised infinitesimal gradient ascent (PGIGA), private offline learning (POffL):
-#'   `dp_online(method = "pocp")`, `"pigd"`, `"pgiga"`, `"poffl"`. Sensitivities of the last two are
-#'   repaired. The default methods have a fraction of their regret.
+#'   `dp_online(method = "pocp")`, `"pigd"`, `"pgiga"`, `"poffl"`. `"pocp"` is for
+#'   linear models. Sensitivities of the last two are repaired. The default methods have a fraction
+#'   of their regret.
 #' * Follow the approximate leader with tree aggregation: `dp_online(method = "ftal")`,
 #'   [dp_stream_sum()].
 #' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, mended; `"blocks"` needs a sixth of
@@ -69,7 +70,8 @@
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
 #'   noise that is too small); repaired.
 #' * AdaSSP: written out in the article *papers*; [dp_lm()] takes its place.
-#' * Propositions 9 to 12, the generalization bound of pDP losses: no call.
+#' * Propositions 9 to 12, the generalization bound of pDP losses: no call; the article *papers* has
+#'   the range in which Corollary 12 says anything.
 #' * Propositions 16 and 17: formulas 9 and 10 are loose or wrong in places, see the errata.
 #'
 #' Shown in: article *papers*; proofs `papers.md`, sections 2, 3 and 8, and `regression.md`.
@@ -153,6 +155,11 @@ NULL
 NULL
 
 #' @name dp_glm
+#' @section Packages with the same names:
+#' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
+#' `dp_control()`. The package attached last is called; `dpsc::dp_glm()` states which is meant. They
+#' are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released eigenvalue,
+#' without a bound on the chance that it is too small, which gives no guarantee.
 #' @concept output perturbation
 #' @concept objective perturbation
 #' @concept Obj-Pert
@@ -179,6 +186,11 @@ NULL
 NULL
 
 #' @name dp_lm
+#' @section Packages with the same names:
+#' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
+#' `dp_control()`. The package attached last is called; `dpsc::dp_lm()` states which is meant. They
+#' are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released eigenvalue,
+#' without a bound on the chance that it is too small, which gives no guarantee.
 #' @concept OPS
 #' @concept one posterior sample
 #' @concept posterior sampling
