@@ -16,7 +16,7 @@ read_adult <- function() {
     rows$capital_loss <- 1000 * rows$capital_loss
     return(rows)
   }
-  if (!requireNamespace("arules", quietly = TRUE)) stop("Install fairml or arules: it has the data.")
+  if (!requireNamespace("arules", quietly = TRUE)) stop("Install fairml or arules, for the data.")
   utils::data("AdultUCI", package = "arules", envir = environment())
   rows <- get("AdultUCI")
   names(rows) <- gsub("-", "_", names(rows), fixed = TRUE)
