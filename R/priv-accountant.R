@@ -64,7 +64,3 @@ cdp_delta <- function(rho, epsilon) door("cdp_delta", {
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   exp(log_cdp_delta_cpp(rho, epsilon))
 })
-
-#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
-#' @noRd
-in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))

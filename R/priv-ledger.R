@@ -131,6 +131,10 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
   list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho, mu = mu)
 }
 
+#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
+#' @noRd
+in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
+
 #' A history with all its columns, also one from an older version
 #' @noRd
 complete_history <- function(history) {

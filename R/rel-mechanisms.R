@@ -66,13 +66,13 @@ has_calibrations <- function(method) length(mechanisms()[[method]]$calibrations)
 #' @param control (`dp_control`).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-check_method_options <- function(method, control) {
+check_method_options <- function(method, options, control) {
   optional <- c("lambda", "features", "split", "cap", "curvature")
   given <- c(
     optional[!vapply(control[optional], is.null, NA)], if (!control$intervals) "intervals",
     if (!control$target_round) "target_round", if (length(control$settings)) "settings"
   )
-  unknown <- setdiff(given, mechanisms()[[method]]$options)
+  unknown <- setdiff(given, options)
   if (length(unknown)) {
     abort(c(
       "Method {.val {method}} has no option {.or {.arg {unknown}}}.",

@@ -58,9 +58,10 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
                                na = c("error", "interpolate"), roster = NULL,
                                ...) paying_door("dp_release", {
   check_no_dots(...)
+  control <- check_control(control)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
-    calibration = calibration, size = size, ledger = ledger, control = check_control(control),
+    calibration = calibration, size = size, ledger = ledger, control = control,
     protect = protect
   )
   if (!is.null(split_outcomes(x, bounds, request$private))) {
@@ -80,9 +81,10 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
                               control = dp_control(), times = NULL, size = NULL,
                               protect = NULL, ...) paying_door("dp_release", {
   check_no_dots(...)
+  control <- check_control(control)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
-    calibration = calibration, size = size, ledger = ledger, control = check_control(control),
+    calibration = calibration, size = size, ledger = ledger, control = control,
     protect = protect
   )
   panel <- donors_panel(x, target, T0, times, request)
@@ -264,10 +266,10 @@ public_facts <- function(panel, request) {
   table <- mechanisms()
   method <- check_choice(request$method, names(table), "method")
   calibration <- check_choice(request$calibration, c("tight", "published"), "calibration")
-  check_epsilon_given(is.null(request$epsilon))
-  estimator <- check_estimator(request$estimator %||% "ridge", method)
+  if (is.null(request$epsilon)) check_epsilon_given(TRUE)
   control <- request$control
-  check_method_options(method, control)
+  check_method_options(method, table[[method]]$options, control)
+  estimator <- check_estimator(request$estimator %||% "ridge", method)
   if (table[[method]]$needs == "rows" &&
         inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
     abort(c(

@@ -1,0 +1,36 @@
+# Aggregates in files: what follows from public facts and from what was released is computed again.
+
+#' @export
+file_parts.dp_aggregate <- function(x) {
+  c(list(
+    n = x$nobs, method = x$method, names = names(x$estimate)
+  ), x$plan[c("blocks", "lower", "upper", "fallback", "spread", "correct", "delta")], list(
+    privacy = x$privacy, release = x$release
+  ))
+}
+
+#' @export
+file_object.dp_aggregate <- function(parts, fail) {
+  tryCatch(aggregate_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
+}
+
+#' @noRd
+aggregate_of <- function(parts) {
+  privacy <- parts$privacy
+  limits <- aggregate_limits(
+    stats::setNames(parts$lower, parts$names), parts$upper, parts$fallback
+  )
+  budget <- checked_budget(
+    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng)
+  )
+  stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
+  facts <- aggregate_facts(
+    as.integer(check_count(parts$n, 4)), parts$blocks, limits, check_choice(parts$method,
+      names(aggregate_methods())), check_flag(parts$spread), budget
+  )
+  facts$correct <- check_flag(parts$correct)
+  plan <- aggregate_plan(facts, budget)
+  out <- new_aggregate(parts$release, facts, plan, aggregate_promise(budget, plan, facts))
+  out$privacy["version"] <- list(privacy$version)
+  out
+}

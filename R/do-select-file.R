@@ -1,0 +1,65 @@
+# Selections in files: what follows from public facts and from what was released is computed again.
+
+selection_released <- c(
+  "abstained", "location", "moments", "doubts", "hurdle", "selected", "coefficients", "covariance",
+  "scaled"
+)
+
+#' @export
+file_parts.dp_selection <- function(x) {
+  x <- unclass(x)
+  list(
+    formula = x$columns$text, bounds = x$columns$given, method = x$method, facts = x$facts,
+    privacy = x$privacy, release = x[names(x) %in% selection_released]
+  )
+}
+
+#' @export
+file_object.dp_selection <- function(parts, fail) {
+  tryCatch(selection_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
+}
+
+#' @noRd
+selection_of <- function(parts) {
+  privacy <- parts$privacy
+  formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
+  columns <- new_columns(formula, parts$bounds, "gaussian")
+  facts <- parts$facts
+  p <- length(columns$names) - columns$intercept
+  facts[c("p", "intercept")] <- list(p, columns$intercept)
+  if (!is.null(parts$release$location)) {
+    stopifnot(all(lengths(parts$release$location[c("median", "scale")]) == facts$p + 1L))
+    facts$numbers <- sum(number_places(columns))
+  }
+  facts$size <- check_count(facts$size, 1, facts$p)
+  budget <- stream_budget(
+    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
+  )
+  method <- check_choice(parts$method, selection_methods)
+  shares <- selection_shares(method, facts, budget)
+  out <- structure(c(list(
+    method = method, facts = facts,
+    columns = fitted_columns(columns, parts$release$location, method),
+    abstained = parts$release$abstained, privacy = selection_privacy(budget, method, shares),
+    rng = budget$rng
+  ), parts$release[names(parts$release) != "abstained"]), class = "dp_selection")
+  out$privacy["version"] <- list(privacy$version)
+  selection_again(out)
+}
+
+#' What follows from released moments, or from slopes in the columns' units, is computed again
+#' @noRd
+selection_again <- function(x) {
+  if (!is.null(x$moments)) {
+    return(select_from_moments(x))
+  }
+  at <- x$scaled$places
+  names <- x$columns$names
+  stopifnot(all(x$selected %in% names), all(at %in% seq_along(names)))
+  if (!is.null(at)) {
+    units <- unscaling(x$columns)
+    map <- units$map[at, at, drop = FALSE]
+    x$coefficients <- stats::setNames(drop(map %*% x$scaled$theta) + units$shift[at], names[at])
+  }
+  x
+}
