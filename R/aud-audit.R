@@ -129,7 +129,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' })
 #' dp_audit(regression, people, other, n_runs = 2, mode = "replay")
 #' @export
-audit_mechanism <- function(method = c("gram", "output", "objective"),
+audit_mechanism <- function(method = "gram",
                             calibration = c("tight", "published"), target, T0, epsilon,
                             delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R"),
                             protect = c("donors", "everyone"),
@@ -149,7 +149,7 @@ audit_mechanism <- function(method = c("gram", "output", "objective"),
     T0 <- check_count(T0, 1)
   }
   structure(list(
-    method = check_choice(method, c("gram", "output", "objective")),
+    method = check_choice(method, names(mechanisms())),
     calibration = check_choice(calibration, c("tight", "published")),
     target = if (!everyone) target, T0 = T0, protect = protect, treated = treated,
     epsilon = check_number(epsilon, 0, open = "min"),

@@ -79,14 +79,14 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
       i = "They are for one that came out, without {.arg penalty} and {.arg constraints}."
     ), "argument")
   }
-  if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration == "published" &&
-      x$method == "napp") {
+  record <- mechanism("dp_glm", x$method)
+  if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
     abort(c(
       "NAPP-ERM as printed has no privacy losses to tell: they are infinite for some rows.",
       i = "{.code calibration = \"tight\"} has."
     ), "argument")
   }
-  loss <- glm_mechanisms()[[x$method]]$loss(x, at$table, at$delta)
+  loss <- record$loss(x, at$table, at$delta)
   new_row_losses(x, loss, at$delta, x$method, x$calibration)
 })
 
@@ -171,7 +171,7 @@ lm_row_losses <- function(fit, table, delta) {
 #' @noRd
 posterior_row_losses <- function(fit, rows, delta) {
   epsilon <- fit$privacy$epsilon
-  adaptive <- fit$method == "adaops"
+  adaptive <- mechanism("dp_lm", fit$method)$adaptive
   part <- if (adaptive) delta / 3 else delta
   whole <- if (adaptive) epsilon / 2 else epsilon
   one_way <- part / (1 + exp(whole / 2))

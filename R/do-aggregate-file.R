@@ -26,7 +26,7 @@ aggregate_of <- function(parts) {
   stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
   facts <- aggregate_facts(
     as.integer(check_count(parts$n, 4)), parts$blocks, limits, check_choice(parts$method,
-      names(aggregate_methods())), check_flag(parts$spread), budget
+      names(mechanisms("dp_aggregate"))), check_flag(parts$spread), budget
   )
   facts$correct <- check_flag(parts$correct)
   plan <- aggregate_plan(facts, budget)

@@ -100,7 +100,7 @@
 #' tidy(found, conf.int = TRUE)
 #' @export
 dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, delta = 0,
-                         method = c("winsorised", "median", "mean"),
+                         method = "winsorised",
                          spread = method == "median", fallback = NULL, example = NULL,
                          correct = TRUE, ledger = NULL,
                          control = dp_control()) paying_door("dp_aggregate", {
@@ -115,8 +115,8 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   chosen <- !missing(method) || !missing(spread)
   # Quartiles over blocks are a question to the median.
   if (missing(method) && chosen) method <- "median"
-  method <- check_choice(method, names(aggregate_methods()))
-  spread <- check_flag(spread) && aggregate_methods()[[method]]$by_rank
+  method <- check_choice(method, names(mechanisms("dp_aggregate")))
+  spread <- check_flag(spread) && mechanism("dp_aggregate", method)$by_rank
   correct <- check_flag(correct)
   budget <- checked_budget(epsilon, delta, ledger, control)
   limits <- aggregate_limits(lower, upper, fallback)
@@ -163,42 +163,6 @@ aggregate_record <- function() {
   )
 }
 
-#' What is taken of the blocks' answers, a record each
-#'
-#' `by_rank`: are quantiles chosen, or answers added up? `theorem` (function of: is the noise
-#' Gaussian?); `ranks` and `noise` (functions of a plan): how many ranks the noise is worth, and its
-#' deviation on the sum of the answers, in widths of the limits; `NA` where there is none.
-#' @noRd
-aggregate_methods <- function() {
-  addition <- function(gaussian) if (gaussian) "Gaussian" else "Laplace"
-  deviation <- function(plan) {
-    (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid
-  }
-  # Ranks of a released median are off by about a Laplace draw of scale 1 / exponent.
-  ranks <- function(plan) sqrt(2) / plan$exponent
-  list(
-    winsorised = list(
-      by_rank = FALSE, title = "Winsorised mean",
-      theorem = function(gaussian) {
-        paste("exponential and", addition(gaussian), "mechanisms on answers of disjoint blocks")
-      },
-      ranks = ranks, noise = deviation
-    ),
-    median = list(
-      by_rank = TRUE, title = "Median",
-      theorem = function(gaussian) "exponential mechanism on ranks of disjoint blocks",
-      ranks = ranks, noise = function(plan) NA_real_
-    ),
-    mean = list(
-      by_rank = FALSE, title = "Mean",
-      theorem = function(gaussian) {
-        paste(addition(gaussian), "mechanism on answers of disjoint blocks")
-      },
-      ranks = function(plan) NA_real_, noise = deviation
-    )
-  )
-}
-
 aggregate_limits <- function(lower, upper, fallback) {
   size <- max(length(lower), length(upper))
   ok <- is.numeric(lower) && is.numeric(upper) && size > 0L &&
@@ -234,10 +198,10 @@ aggregate_limits <- function(lower, upper, fallback) {
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
   if (n < 4L) abort("{.arg data} must have four rows at least.", "data")
-  by_rank <- aggregate_methods()[[method]]$by_rank
+  record <- mechanism("dp_aggregate", method)
   core <- list(
     blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
-    mean = method == "mean", located = method == "winsorised",
+    mean = record$mean, located = record$located,
     percents = if (spread) c(50L, 25L, 75L) else 50L
   )
   if (is.null(blocks)) {
@@ -285,7 +249,7 @@ aggregate_plan <- function(facts, budget) {
   } else {
     new_cost("pure", epsilon = budget$epsilon)
   }
-  plan$ranks <- aggregate_methods()[[facts$method]]$ranks(plan)
+  plan$ranks <- mechanism("dp_aggregate", facts$method)$ranks(plan)
   # A median alone has no spread that would show how far it may be off.
   needed <- if (facts$core$located || facts$spread) 6 else 10
   plan$identified <- facts$core$mean ||
@@ -308,7 +272,7 @@ aggregate_promise <- function(budget, plan, facts) {
     epsilon = budget$epsilon, delta = if (isTRUE(plan$gaussian)) budget$delta else 0,
     rho = NA_real_, neighbours = "replace one person's row", steps = plan$steps,
     theorem = paste0(
-      aggregate_methods()[[facts$method]]$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
+      mechanism("dp_aggregate", facts$method)$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
     ), rng = budget$rng, exact = TRUE, version = own_version()
   )
 }
@@ -363,7 +327,7 @@ new_aggregate <- function(released, facts, plan, promise) {
   if (plan$identified && out$plan$large && !is.null(errors$std.error)) {
     out[c("std.error", "privacy.se")] <- errors[c("std.error", "privacy.se")]
   } else if (promise$private && facts$core$mean) {
-    out$privacy.se <- width * aggregate_methods()[[facts$method]]$noise(plan) / facts$blocks
+    out$privacy.se <- width * mechanism("dp_aggregate", facts$method)$noise(plan) / facts$blocks
   }
   structure(out, class = "dp_aggregate")
 }
@@ -373,7 +337,7 @@ new_aggregate <- function(released, facts, plan, promise) {
 aggregate_errors <- function(released, values, width, facts, plan) {
   if (facts$core$located) {
     spread <- width * released[, 3L]
-    noise <- if (is.null(plan$scale)) 0 else aggregate_methods()$winsorised$noise(plan)
+    noise <- if (is.null(plan$scale)) 0 else added_deviation(plan)
     privacy <- pmin(width, 6 * spread) * noise / facts$blocks
     # The spread is found with an error of a sixth: its square is 1.2 times too small at times.
     return(list(
@@ -401,8 +365,9 @@ at_fallback <- function(x) {
     return(character())
   }
   cell <- (x$plan$upper - x$plan$lower) / 2^18
-  middle <- if (x$method == "winsorised") x$quantiles[, "median"] else x$estimate
-  wide <- if (x$method == "winsorised") {
+  located <- mechanism("dp_aggregate", x$method)$located
+  middle <- if (located) x$quantiles[, "median"] else x$estimate
+  wide <- if (located) {
     x$quantiles[, "spread"]
   } else {
     x$quantiles[, 2L] - x$quantiles[, 1L]

@@ -264,7 +264,7 @@ dp_synth.default <- function(x, ...) paying_door("dp_synth", {
 #' @rdname dp_synth
 #' @export
 dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
-                             method = c("gram", "output", "objective"),
+                             method = "gram",
                              calibration = c("tight", "published"), estimator = "ridge",
                              size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
                              na = c("error", "interpolate"), roster = NULL, monitor = NULL,
@@ -274,7 +274,8 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
-    control = control, protect = protect, monitor = monitor
+    control = control, protect = protect, monitor = monitor,
+    guarding = methods_with("everyone")
   )
   fit_formula(x, panel_people(data, index, na, roster), request)
 })
@@ -318,7 +319,7 @@ shown_formula <- function(formula) {
 #' @rdname dp_synth
 #' @export
 dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
-                            method = c("gram", "output", "objective"),
+                            method = "gram",
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
                             protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
@@ -327,7 +328,8 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
-    control = control, protect = protect, monitor = monitor
+    control = control, protect = protect, monitor = monitor,
+    guarding = methods_with("everyone")
   )
   panel <- donors_panel(x, target, T0, times, request)
   fit_panel(panel, request)

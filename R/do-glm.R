@@ -166,7 +166,7 @@ glm_record <- function() {
         return(gather_rows(rows))
       }
       tryCatch(
-        glm_mechanisms()[[public$method]]$run(plan, rows, public),
+        mechanism("dp_glm", public$method)$run(plan, rows, public),
         # An error would be an answer of another kind: this one says what it is, and stays charged.
         `dpsc::solver_failed` = function(e) list(failed = TRUE)
       )
@@ -177,7 +177,7 @@ glm_record <- function() {
 #' @noRd
 glm_public <- function(budget, columns, n, asked) {
   public <- lm_public(budget, columns, n, "const", 1)
-  methods <- glm_mechanisms()
+  methods <- mechanisms("dp_glm")
   public$family <- asked$family
   public$method <- check_choice(asked$method, names(methods), arg = "method")
   record <- methods[[public$method]]
@@ -228,7 +228,7 @@ check_glm_options <- function(asked, record, method) {
 #' @noRd
 glm_plan <- function(public) {
   tryCatch(
-    glm_mechanisms()[[public$method]]$plan(public),
+    mechanism("dp_glm", public$method)$plan(public),
     `dpsc::budget_too_small` = function(e) {
       abort(c(
         "{.arg epsilon} is too small for this model: no noise that can be drawn would do."
@@ -240,7 +240,7 @@ glm_plan <- function(public) {
 #' Refuse what a method's plan knows to be hopeless
 #' @noRd
 check_hopeful <- function(public, plan) {
-  refuse <- glm_mechanisms()[[public$method]]$hopeless
+  refuse <- mechanism("dp_glm", public$method)$hopeless
   if (public$private && !is.null(refuse)) refuse(public, plan)
 }
 
@@ -252,7 +252,7 @@ glm_promise <- function(public) {
       reason = "epsilon = Inf: no noise was added"
     ))
   }
-  promise <- glm_mechanisms()[[public$method]]$promise(public)
+  promise <- mechanism("dp_glm", public$method)$promise(public)
   if (!identical(public$rng, "secure")) {
     promise$holds <- FALSE
     promise$reason <- "the noise came from R's generator and can be reproduced from its seed"
@@ -303,7 +303,7 @@ estimate_glm <- function(fit) {
   estimate <- if (isTRUE(fit$release$failed)) {
     list(coefficients = rep(NA_real_, size), identified = numeric(size))
   } else if (fit$privacy$private) {
-    glm_mechanisms()[[fit$method]]$estimate(fit$release, fit$public)
+    mechanism("dp_glm", fit$method)$estimate(fit$release, fit$public)
   } else {
     c(fit$release[c("coefficients", "sampling")], list(
       privacy = 0 * fit$release$sampling, identified = rep(Inf, length(fit$release$coefficients))

@@ -68,7 +68,7 @@ is_old_plan <- function(steps, plan) {
 #' @export
 file_parts.dp_paper <- function(x) {
   columns <- x$columns
-  settings <- x$facts[posterior_methods()[[x$method]]$settings]
+  settings <- x$facts[mechanism("dp_lm", x$method)$options]
   list(
     formula = columns$text, bounds = lapply(columns$given, plain_bound), method = x$method,
     # Zero: none was given.
@@ -85,7 +85,8 @@ file_object.dp_paper <- function(parts, fail) {
 #' @noRd
 paper_of <- function(parts) {
   privacy <- parts$privacy
-  record <- posterior_methods()[[check_choice(parts$method, names(posterior_methods()))]]
+  drawing <- Filter(function(one) one$gives == "draw", mechanisms("dp_lm"))
+  record <- drawing[[check_choice(parts$method, names(drawing))]]
   formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
   columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- FALSE
@@ -98,7 +99,7 @@ paper_of <- function(parts) {
   public[c("assumes", "calibration", "settings")] <- list(
     privacy$assumes, "tight", parts$settings
   )
-  public$paper <- paper_facts(public, parts$method)
+  public$paper <- paper_facts(public, record$core)
   request <- list(public = public)
   made <- posterior_record(record)
   plan <- made$plan(request)

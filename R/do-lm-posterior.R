@@ -2,29 +2,12 @@
 # release coefficients and nothing else. Core: inst/include/dpsc/mechanism/posterior.hpp; proofs:
 # inst/proofs/papers.md, sections 2 and 3.
 
-#' @noRd
-posterior_methods <- function() {
-  list(
-    ops = list(
-      title = "one posterior sample", source = "Wang, Fienberg and Smola (2015); Wang (2019)",
-      settings = "ridge",
-      theorem = "one Gaussian posterior draw, repaired (proofs/papers.md, Theorem 2)"
-    ),
-    adaops = list(
-      title = "one posterior sample, its ridge adapted to a noisy eigenvalue",
-      source = "Wang (2019), Algorithm 1, repaired", settings = "condition",
-      theorem = paste("noisy smallest eigenvalue, then one posterior draw",
-        "(proofs/papers.md, Theorem 3)")
-    )
-  )
-}
-
 #' @return A `dp_paper`.
 #' @noRd
 lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
-  record <- posterior_methods()[[method]]
+  record <- mechanism("dp_lm", method)
   reason <- if (is.list(settings)) {
-    unknown_settings(settings, record$settings)
+    unknown_settings(settings, record$options)
   } else {
     "It must be a list."
   }
@@ -42,14 +25,14 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
   }
   public$calibration <- "tight"
   public$settings <- settings
-  public$paper <- paper_facts(public, method)
+  public$paper <- paper_facts(public, record$core)
   made <- make_release(new_request(posterior_record(record), public, table, ledger))
   new_paper(columns, public, method, made$plan, made$promise, made$drawn)
 }
 
 #' @noRd
 new_paper <- function(columns, public, method, plan, promise, release) {
-  record <- posterior_methods()[[method]]
+  record <- mechanism("dp_lm", method)
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
     neighbours = "replace one person's row", steps = plan$steps, rng = public$rng,
@@ -64,7 +47,7 @@ new_paper <- function(columns, public, method, plan, promise, release) {
   ), class = c("dp_paper", "dp_regression"))
 }
 
-#' @param method (`list`)\cr of [posterior_methods()].
+#' @param method (`list`)\cr of the table of methods.
 #' @noRd
 posterior_record <- function(method) {
   list(
@@ -72,13 +55,7 @@ posterior_record <- function(method) {
       public <- request$public
       if (public$private) plan_paper(public$paper, public)
     },
-    promise = function(request, plan) {
-      promise <- lm_promise(request$public)
-      if (request$public$private) {
-        promise[c("theorem", "exact")] <- list(method$theorem, FALSE)
-      }
-      promise
-    },
+    promise = function(request, plan) lm_promise(request$public, method),
     label = function(request, plan) method$title,
     run = function(request, plan, rows) {
       public <- request$public

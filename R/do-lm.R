@@ -126,28 +126,28 @@
 #' @export
 dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, weights = NULL,
                   max_weight = NULL, vcov = c("const", "HC"), ledger = NULL,
-                  control = dp_control(), method = c("moments", "ops", "adaops"),
+                  control = dp_control(), method = "moments",
                   settings = list()) paying_door("dp_lm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(bounds), "bounds", "public limits of every variable")
   check_given(missing(data), "data", "one row a person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
   vcov <- check_choice(vcov, c("const", "HC"))
-  method <- check_choice(method, c("moments", "ops", "adaops"))
+  record <- mechanism("dp_lm", check_choice(method, names(mechanisms("dp_lm"))))
   columns <- lm_columns(formula, bounds)
   budget <- checked_budget(epsilon, delta, ledger, control)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   columns$weighted <- !is.null(choice$weights)
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
-  if (method != "moments") {
+  if (record$gives == "draw") {
     check_rows_come(source$table, paste0("method \"", method, "\" takes no sums"))
   } else if (!budget$private) {
     check_rows_come(source$table, "{.code epsilon = Inf} takes no sums")
   }
   public <- lm_public(budget, columns, source$n, vcov, choice$max_weight)
   public$assumes <- assumptions_of(data)
-  if (method != "moments") {
+  if (record$gives == "draw") {
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger))
   }
   made <- make_release(new_request(lm_record(), public, source$table, ledger))
@@ -161,7 +161,7 @@ lm_record <- function() {
   list(
     plan = function(request) lm_plan(request$public),
     refuse = function(request, plan) check_located(request$public, plan),
-    promise = function(request, plan) lm_promise(request$public),
+    promise = function(request, plan) lm_promise(request$public, mechanism("dp_lm", "moments")),
     label = function(request, plan) "linear regression",
     run = function(request, plan, rows) {
       public <- request$public
@@ -243,7 +243,7 @@ new_lm <- function(columns, public, plan, release) {
     private = public$private, epsilon = public$epsilon, delta = public$delta,
     rho = plan$rho %||% NA_real_, neighbours = "replace one person's row", steps = plan$steps,
     rng = public$rng, version = own_version()
-  ), lm_promise(public), assumed(public, public$assumes))
+  ), lm_promise(public, mechanism("dp_lm", "moments")), assumed(public, public$assumes))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,
     df.residual = NULL, kept = seq_along(columns$columns), text = columns$text,

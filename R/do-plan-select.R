@@ -71,7 +71,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
 #' Covariance (scaled units) that stands out from the noise on those of all candidates
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
-  if (method == "gram") {
+  if (is.null(mechanism("dp_select", method)$pick)) {
     # Noise of an entry off the diagonal: rows (x, y) are no longer than `radius` and 1.
     sd <- (radius^2 + 1) / sqrt(2 * budget$rho)
     return(sqrt(2 * log(facts$p)) * sd / facts$n)
@@ -126,9 +126,8 @@ planned_regret <- function(columns, learner, guess, horizon, budget) {
   steps <- min(horizon, 3000)
   log_factor <- function(t) 1.066 + log(t) / pi
   budget$rho <- budget$rho * (horizon / steps * log_factor(steps) / log_factor(horizon))^2
-  plan <- plan_stream(choose_noise(NULL, steps, budget),
-    if (learner$method == "gram") "gram" else "vector",
-    learner$columns + (learner$method == "gram"), steps, c(times = 1, apart = 1), budget)
+  plan <- planner_of(learner, choose_noise(NULL, steps, budget), steps, c(times = 1, apart = 1),
+    budget)(learner$method)
   mean(keep_seed({
     set.seed(1)
     replicate(3, regret_of_guess(columns, learner, guess, steps, plan))

@@ -35,7 +35,7 @@ selection_of <- function(parts) {
   budget <- stream_budget(
     privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
   )
-  method <- check_choice(parts$method, selection_methods)
+  method <- check_choice(parts$method, names(mechanisms("dp_select")))
   shares <- selection_shares(method, facts, budget)
   out <- structure(c(list(
     method = method, facts = facts,

@@ -149,7 +149,7 @@ selection_record <- function() {
       public <- request$public
       facts <- public$facts
       shares <- selection_shares(public$method, facts, public$budget)
-      selector <- selectors()[[public$method]]
+      selector <- mechanism("dp_select", public$method)
       moments_of <- function(p) moments_plan(p, shares$fit_rho, public$budget)
       list(
         cost = shares$cost, shares = shares, constants = c(
@@ -196,8 +196,8 @@ choose_selection <- function(method, facts, budget) {
     located <- !is.null(selection_location("pursuit", facts, budget))
     return(if (located || facts$p > 20) "pursuit" else "votes")
   }
-  method <- check_choice(method, selection_methods)
-  selectors()[[method]]$check(facts)
+  method <- check_choice(method, names(mechanisms("dp_select")))
+  mechanism("dp_select", method)$check(facts)
   method
 }
 
@@ -215,7 +215,7 @@ selection_constants <- function(settings, facts, method) {
       !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
     abort("{.arg kappa} must be two positive numbers.", "argument")
   }
-  selector <- selectors()[[method]]
+  selector <- mechanism("dp_select", method)
   blocks <- selector$blocks(facts$n)
   constants <- list(
     size = facts$size, intercept = facts$intercept,
@@ -240,7 +240,7 @@ selection_shares <- function(method, facts, budget) {
   location <- selection_location(method, facts, budget)
   left <- budget
   if (!is.null(location)) left$rho <- budget$rho - location$rho
-  shares <- selectors()[[method]]$shares(facts, left)
+  shares <- mechanism("dp_select", method)$shares(facts, left)
   if (!is.null(location)) shares$rho <- budget$rho
   c(shares, list(location = location))
 }
@@ -251,7 +251,7 @@ choice_budget <- function(method, shares, constants) {
   if (is.null(shares$select_rho)) {
     return(shares[c("exponent", "rho_step")])
   }
-  selector <- selectors()[[method]]
+  selector <- mechanism("dp_select", method)
   # Steps that release sums next to the choices.
   sums <- selector$sums(constants)
   for_sums <- if (sums) 0.15 else 0
@@ -295,7 +295,7 @@ run_selection <- function(table, public, plan) {
     method = method, facts = facts, columns = columns, abstained = FALSE,
     privacy = selection_privacy(budget, method, shares), rng = budget$rng
   )
-  selector <- selectors()[[method]]
+  selector <- mechanism("dp_select", method)
   result$location <- find_location(table, columns, shares$location, budget$rng)
   result$columns <- fitted_columns(columns, result$location, method)
   doubts_of <- function(moments, ...) {
@@ -314,7 +314,7 @@ run_selection <- function(table, public, plan) {
   near <- rescaled_table(table, columns, located_columns(columns, result$location, "choice"))
   candidates <- if (length(first)) near[, -1L, drop = FALSE] else near
   constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
-  picked <- selector$pick(candidates, method, constants, shares, budget$rng)
+  picked <- selector$pick(candidates, selector$core, constants, shares, budget$rng)
   if (!is.null(picked)) picked <- utils::head(picked, facts$size)
   result$abstained <- is.null(picked)
   result$hurdle <- covariance_hurdle(method, facts, constants)
@@ -337,14 +337,14 @@ run_selection <- function(table, public, plan) {
 #' Columns as moments are released of them: what slopes are in the units of
 #' @noRd
 fitted_columns <- function(columns, location, method) {
-  what <- if (is.null(selectors()[[method]]$pick)) "moments" else "refit"
+  what <- if (is.null(mechanism("dp_select", method)$pick)) "moments" else "refit"
   located_columns(columns, location, what)
 }
 
 #' Covariance (scaled units) above which a variable is told from the best of the others by luck
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
-  if (!selectors()[[method]]$hurdle || is.infinite(constants$exponent)) {
+  if (!mechanism("dp_select", method)$hurdle || is.infinite(constants$exponent)) {
     return(NULL)
   }
   4 / constants$exponent * log(facts$p) / facts$n
@@ -413,13 +413,13 @@ add_fit <- function(selection, moments, rows, places) {
 }
 
 selection_privacy <- function(budget, method, shares) {
+  record <- mechanism("dp_select", method)
   list(
     private = budget$private, holds = is_kept(budget),
     reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = budget$delta, rho = shares$rho,
     neighbours = "replace one person's row",
-    theorem = selectors()[[method]]$theorem, rng = budget$rng,
-    exact = is.null(selectors()[[method]]$assumes), integers = TRUE, version = own_version(),
-    assumes = selectors()[[method]]$assumes
+    theorem = record$theorem, rng = budget$rng, exact = is.null(record$assumes), integers = TRUE,
+    version = own_version(), assumes = record$assumes
   )
 }

@@ -59,8 +59,8 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   kind <- check_choice(kind, c("private", "public"))
   state <- live_state(stream)
   public <- kind == "public"
-  if (stream$learner$method %in% chapter_five) {
-    abort("Streams by {.val {chapter_five}} have no checkpoints.", "checkpoint")
+  if (inherits(stream, "dp_online") && has_own_noise(stream$learner$method)) {
+    abort("Streams by {.val {chapter_five()}} have no checkpoints.", "checkpoint")
   }
   if (public && stream$plan$facts$noise != "tree") {
     abort(c(

@@ -120,26 +120,35 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   learner <- learner_settings(columns, radius, ball, psi)
   plan_for <- planner_of(learner, noise, steps, participation, budget)
   if (!is.null(method)) {
-    method <- check_choice(method, c("gram", "ftal", "ftrl", chapter_five))
+    method <- check_choice(method, names(mechanisms("dp_online")))
+    check_family_served(method, family)
   }
   calibration <- check_choice(calibration, c("tight", "published"))
-  if (!is.null(method) && method %in% chapter_five) {
+  if (!is.null(method) && has_own_noise(method)) {
     return(open_iterates(columns, learner, budget, list(
       method = method, calibration = calibration, horizon = horizon, batch = batch,
       participation = participation, psi = psi, ledger = ledger
     )))
   }
   if (calibration == "published") {
-    abort("{.code calibration = \"published\"} is for {.val {chapter_five}}.", "argument")
-  }
-  if (identical(method, "gram") && family == "binomial") {
-    abort("{.code method = \"gram\"} is for linear models.", "argument")
+    abort("{.code calibration = \"published\"} is for {.val {chapter_five()}}.", "argument")
   }
   learner$method <- method %||% default_method(learner, plan_for, horizon)
   learner <- complete_learner(learner, plan_for, horizon)
   new_stream("dp_online", paste0("stream by method \"", learner$method, "\""), columns, learner,
     plan_for(learner$method), budget, batch, ledger)
 })
+
+#' @noRd
+check_family_served <- function(method, family) {
+  families <- mechanism("dp_online", method)$families
+  if (!family %in% families) {
+    abort(c(
+      "{.code method = {.val {method}}} is for linear models.",
+      x = "{.arg family} is {.val {family}}."
+    ), "argument")
+  }
+}
 
 learner_settings <- function(columns, radius, ball, psi) {
   p <- length(columns$names)
@@ -160,12 +169,9 @@ learner_settings <- function(columns, radius, ball, psi) {
 #' Found by simulation over public designs (bench/streams.R); neither depends on data.
 #' @noRd
 complete_learner <- function(learner, plan_for, horizon) {
-  learner$damping <- if (learner$method == "ftal") 2 else 1
-  learner$lambda <- if (learner$method == "ftrl") {
-    ftrl_penalty(learner, plan_for("ftrl"), horizon)
-  } else {
-    0
-  }
+  record <- mechanism("dp_online", learner$method)
+  learner$damping <- record$damping
+  learner$lambda <- record$penalty(learner, plan_for(learner$method), horizon)
   learner
 }
 
@@ -182,28 +188,12 @@ usual_length <- function(columns) {
   sqrt(columns$intercept + full + located + if (numbers) 0.65 + 0.35 * numbers else 0)
 }
 
-#' Standard deviation of a prefix sum, in gradients, after t of the planned steps: a public guess
-#' @noRd
-prefix_sd <- function(learner, plan, t) {
-  if (!is.finite(plan$rho)) {
-    return(0)
-  }
-  factor <- if (plan$facts$noise == "tree") {
-    sqrt(plan$reach^2 * log2(2 * t) / 3)
-  } else {
-    horizon <- plan$facts$horizon
-    sqrt((1.066 + log(t) / pi) * (1.066 + log(horizon) / pi)) * sqrt(plan$facts$times)
-  }
-  2 * learner$clip * factor / sqrt(2 * plan$rho)
-}
-
 #' The noise that a stream of these columns would have, as a function of the method
 #' @noRd
 planner_of <- function(learner, noise, horizon, participation, budget) {
   function(method) {
-    gram <- method == "gram"
-    plan_stream(noise, if (gram) "gram" else "vector", learner$columns + gram, horizon,
-      participation, budget)
+    record <- mechanism("dp_online", method)
+    plan_stream(noise, record$step, learner$columns + record$more, horizon, participation, budget)
   }
 }
 
@@ -217,14 +207,4 @@ default_method <- function(learner, plan_for, horizon) {
   t <- max(1, horizon / 10)
   noise <- sqrt(learner$columns) * prefix_sd(learner, plan_for("ftal"), t) / (learner$psi * t)
   if (noise > learner$ball) "ftrl" else "ftal"
-}
-
-#' The penalty that minimises the regret bound; 0 lets it grow with time when the horizon is unknown
-#' @noRd
-ftrl_penalty <- function(learner, plan, horizon) {
-  if (!is.finite(horizon)) {
-    return(0)
-  }
-  noise <- sqrt(learner$columns) * prefix_sd(learner, plan, horizon)
-  sqrt(2 * horizon * learner$clip * (learner$clip + noise)) / (2 * learner$ball)
 }

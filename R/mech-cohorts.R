@@ -2,10 +2,6 @@
 # adoption, and their placebo errors are those of every cohort's estimator. What touches a donor's
 # row is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
 
-#' What stands for method gram where there are several adoption dates
-#' @noRd
-cohort_mechanism <- function() list(plan = plan_cohorts, run = run_cohorts)
-
 #' What a release for several dates will spend, and on what: no more than one for the first
 #' @param public (`list`)\cr from `public_facts()`, with `dates`.
 #' @return As [plan_gram()]. PUBLIC.

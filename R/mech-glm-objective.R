@@ -3,8 +3,8 @@
 
 #' @noRd
 objective_glm <- function() {
-  list(
-    title = "objective perturbation in whitened coordinates",
+  new_mechanism("dp_glm",
+    title = "objective perturbation in whitened coordinates", needs = "blocks",
     weighs = "Rows far from the middle weigh less, by a function of the regressors. ",
     references = objective_references,
     loss = function(fit, table, delta) {

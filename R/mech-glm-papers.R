@@ -1,7 +1,7 @@
 # The papers' own methods of dp_glm(): logistic regression in public units, coefficients only. The
 # core is inst/include/dpsc/mechanism/papers.hpp; proofs are in inst/proofs/papers.md.
 
-#' Their records, in the terms of `glm_mechanisms()`
+#' Their records
 #' @noRd
 paper_mechanisms <- function() {
   list(
@@ -49,8 +49,9 @@ paper_mechanisms <- function() {
 paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
                       printed = settings, losses = linear_row_losses) {
   taken <- function(public) if (public$calibration == "published") printed else settings
-  list(
-    title = title, families = "binomial", calibrations = calibrations, options = "settings",
+  new_mechanism("dp_glm",
+    title = title, needs = "blocks", families = "binomial", calibrations = calibrations,
+    options = "settings", broken = broken,
     refuse = function(public) unknown_settings(public$options$settings, taken(public)),
     promise = function(public) {
       reason <- if (public$calibration %in% names(broken)) broken[[public$calibration]]

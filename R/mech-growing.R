@@ -30,53 +30,6 @@ check_monitor <- function(monitor) {
   as.integer(monitor)
 }
 
-#' Can such a release grow? Before anything is spent
-#' @param public (`list`)\cr from `public_facts()`, with `monitor`.
-#' @param stay (`flag`)\cr do people's rows stay elsewhere, so that only sums come here?
-#' @noRd
-check_can_grow <- function(public, stay = FALSE) {
-  if (is.null(public$monitor)) {
-    return(invisible())
-  }
-  problem <- if (!is.null(public$outcomes)) {
-    c("It serves one outcome.", "Monitor each outcome by itself, from one {.fn dp_ledger}.")
-  } else if (!public$private) {
-    c("Without privacy nothing needs to be announced.", "Fit the longer panel each time.")
-  } else if (public$method != "gram") {
-    c("Method {.val {public$method}} releases weights for one panel.",
-      "Use {.code method = \"gram\"}.")
-  } else if (!is.null(public$treated)) {
-    c("It serves {.code protect = \"donors\"}.",
-      "With {.code protect = \"everyone\"} make one release when all periods are there.")
-  } else if (!is.null(public$dates)) {
-    c("It serves one adoption date.", each_date_words(public))
-  } else if (stay) {
-    rows_needed
-  } else if (!identical(public$estimator, "ridge")) {
-    c("It serves {.code estimator = \"ridge\"}.",
-      "Difference-in-differences of a new period needs a release of its own.")
-  }
-  if (!is.null(problem)) {
-    abort(c(
-      "This release cannot grow: {.arg monitor} does not go with the other arguments.",
-      x = problem[[1L]], i = problem[[2L]]
-    ), "monitor")
-  }
-}
-
-#' What to do about several dates: what errs least of what was measured (bench/monitor-dates.R)
-#' @noRd
-each_date_words <- function(public) {
-  dates <- length(public$dates)
-  each <- share_of_epsilon(public$epsilon, public$delta, 1 / dates)
-  digits <- 10^(2 - floor(log10(each)))
-  paste0(
-    "Monitor each date by itself, without the other dates' units, from one {.fn dp_ledger}: ",
-    dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
-    "} each cost no more."
-  )
-}
-
 # Each person's numbers are cut and shortened before they are summed, which engines are not asked.
 rows_needed <- c(
   "The sums of a new period are made here, of people's rows, and these stay where they are.",
@@ -85,10 +38,6 @@ rows_needed <- c(
     "Workers cannot."
   )
 )
-
-#' What stands for method gram where periods are announced
-#' @noRd
-growing_mechanism <- function() list(plan = plan_growing, run = run_growing)
 
 #' What a growing release will spend, and on what
 #' @return As [plan_gram()], with `public`, the facts of the first release, and `id`.
@@ -208,7 +157,7 @@ growing_problem <- function(release) {
     is.numeric(x$target) && length(x$target) == release$panel$T0 && all(is.finite(x$target)) &&
     is.numeric(x$covariates %||% 0) && all(is.finite(x$covariates)) &&
     length(x$covariates) == NROW(release$panel$covariates) &&
-    is.numeric(x$size) && length(x$size) >= 1L && all(x$size >= 1) && release$method == "gram"
+    is.numeric(x$size) && length(x$size) >= 1L && all(x$size >= 1)
   if (!ok) "The announced periods do not fit the statistics."
 }
 

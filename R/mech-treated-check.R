@@ -8,7 +8,7 @@ treated_problem <- function(release) {
   if (is.null(groups) && is.null(m)) {
     return(NULL)
   }
-  fits <- release$method == "gram" && length(groups) == length(m) && is.numeric(m) &&
+  fits <- length(groups) == length(m) && is.numeric(m) &&
     all(vapply(groups, function(group) group_fits(group$x, group$m, group$release), NA))
   if (!fits) "The treated group's statistics do not fit the sizes of the panel."
 }

@@ -70,18 +70,6 @@ smallest_group <- function(size, adopted) {
   if (is.null(adopted)) sum(size) else min(tapply(rep_len(size, length(adopted)), adopted, sum))
 }
 
-#' Refuse several adoption dates where a method serves one only
-#' @section Errors: `dpsc_error_argument`.
-#' @noRd
-check_cohort_method <- function(method, adopted) {
-  if (!is.null(adopted) && method != "gram") {
-    abort(c(
-      "Method {.val {method}} serves one adoption date, and there are {length(unique(adopted))}.",
-      i = "{.code method = \"gram\"} serves all of them from one release."
-    ), "argument")
-  }
-}
-
 #' The name of a cohort's account
 #' @noRd
 cohort_account <- function(g) paste("cohort", g)

@@ -13,7 +13,8 @@ is_classical <- function(estimator) {
 #' What is asked of a panel: a request before its people are read
 #'
 #' @param ... what the user typed, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
-#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
+#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`;
+#'   and `guarding`, methods that can protect the treated.
 #' @return A list: these; `private`; `classical`, is the estimator one on raw donors? And how
 #'   messages may speak of the treated and of donors:
 #'   `hide` (they are protected, not a word), `quiet` (no name), `ask` (from [ask_protect()]; may be
@@ -76,8 +77,8 @@ check_protect <- function(request, k, people = FALSE) {
   }
   problem <- if (k == 1L) {
     "Only one unit is treated: whatever protects one person tells nothing about that person."
-  } else if (!identical(request$method[[1L]], "gram")) {
-    "Only {.code method = \"gram\"} can protect the treated."
+  } else if (!isTRUE(request$method %in% request$guarding)) {
+    "Only {.code method = {.val {request$guarding}}} can protect the treated."
   } else if (!is.null(request$size) && any(request$size != 1)) {
     "Each treated unit must be one person: {.arg size} counts them."
   }

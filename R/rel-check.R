@@ -9,7 +9,7 @@
 #' @param release (`dp_release`)\cr parts of the right types and sizes.
 #' @noRd
 release_conflict <- function(release) {
-  method <- mechanisms()[[release$method]]
+  method <- mechanism("dp_synth", release$method)
   checks <- c(
     record_conflict, promise_conflict, if (release$privacy$private) c(step_conflict, method$cost),
     method$noise, growing_conflict
@@ -162,6 +162,21 @@ find_release_problem <- function(release) {
   if (!is.null(privacy$assumes) && !is_string(privacy$assumes)) {
     return("What it assumes is wrong.")
   }
-  growing_problem(release) %||% mechanisms()[[release$method]]$problem(base_release(release)) %||%
+  variant_problem(release) %||% growing_problem(release) %||%
+    mechanism("dp_synth", release$method)$problem(base_release(release)) %||%
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
+}
+
+#' Has a release something that its method does not have?
+#' @noRd
+variant_problem <- function(release) {
+  parts <- release$statistics
+  needed <- c(
+    if (!is.null(parts$monitor)) "growing",
+    if (!is.null(parts$cohorts)) "dates",
+    if (!is.null(parts$treated) || !is.null(release$panel$treated)) "everyone"
+  )
+  if (!all(vapply(needed, has_variant, NA, method = release$method))) {
+    "The statistics are not those of the method."
+  }
 }

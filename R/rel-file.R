@@ -221,7 +221,7 @@ last_other_plan <- "0.2.0"
 planned_again <- function(release) {
   public <- public_again(release)
   plan <- release_mechanism(public)$plan(public)
-  settings <- mechanisms()[[release$method]]$settings(public, plan)
+  settings <- mechanism("dp_synth", release$method)$settings(public, plan)
   # Moments serve any penalty.
   if (gives_moments(release$method)) settings["lambda"] <- list(release$settings$lambda)
   promise <- guarantee(public, plan, release$privacy$assumes)

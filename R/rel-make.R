@@ -78,20 +78,12 @@ assumed <- function(drawn, assumes) {
 
 exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
 
+#' @param record (`list`)\cr of a method of dp_lm().
 #' @noRd
-lm_promise <- function(public) {
+lm_promise <- function(public, record) {
   list(
-    holds = is_kept(public),
-    theorem = if (!public$private) {
-      ""
-    } else if (public$delta == 0) {
-      paste("adaptive composition of pure differential privacy (Dwork and Roth, 2014;",
-        "proofs/regression.md)")
-    } else {
-      paste("adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
-        "proofs/regression.md)")
-    },
-    reason = unkept_reason(public), exact = TRUE
+    holds = is_kept(public), theorem = if (public$private) record$theorem(public) else "",
+    reason = unkept_reason(public), exact = !public$private || record$gives == "moments"
   )
 }
 

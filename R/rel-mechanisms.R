@@ -1,66 +1,48 @@
-# The methods of dp_release(), a record each: what a method is stands here, and no one asks for its
-# name elsewhere. What a method's noise does to a prediction is not a fact of the method: it needs
-# an estimator, and stands with these (estimate-*.R).
+# The one table of methods, of all verbs: a record each (see new_mechanism()).
 
-#' The methods, by name
-#'
-#' A record is a list:
-#' * `plan` (function of public): what it will spend, on which steps, and its constants. PUBLIC.
-#' * `run` (function of plan, rows and public): the statistics. RELEASED.
-#' * `needs` (string): `"sums"` over donors, wherever they are, or their `"rows"` at once.
-#' * `options` (character): settings of [dp_control()] that it knows; others are refused.
-#' * `settings` (function of public and plan): what the estimator has to know. PUBLIC.
-#' * `theorem` (function of public and steps): a string.
-#' * `published_fails` (string or `NULL`): why the published calibration does not hold.
-#' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
-#'   `"weights"` of one.
-#' * `calibrations` (character): which it has; the first is the default.
-#' * `problem` (function of release): what is wrong with statistics read from a file, or `NULL`.
-#' * `cost`, `noise` (functions of release): the same of a private release whose steps do not add up
-#'   to its promise, and of one whose statistics report other noise than its steps.
-#' * `loss` (function of release, donors, delta and call): privacy loss of every donor, a table as
-#'   `loss_table()` makes it. PRIVATE.
-#' * `numbers` (function of statistics): what was released, one vector, for audits. RELEASED.
+#' All records: by verb, by name
 #' @noRd
-mechanisms <- function() {
+make_mechanisms <- function() {
   list(
-    gram = list(
-      plan = plan_gram, run = run_gram, needs = "sums",
-      options = c("lambda", "features", "intervals", "target_round"),
-      settings = function(public, plan) plan$settings,
-      theorem = gram_theorem, gives = "moments", calibrations = "tight", problem = gram_problem,
-      cost = composed_conflict, noise = gram_noise_conflict, loss = pdp_gram,
-      numbers = gram_numbers
+    dp_synth = list(
+      gram = gram_mechanism(), output = output_mechanism(), objective = objective_mechanism()
     ),
-    output = list(
-      plan = plan_output, run = run_output, needs = "rows", options = c("lambda", "split"),
-      settings = vertical_settings, theorem = output_theorem, gives = "weights",
-      calibrations = c("tight", "published"), problem = vertical_problem,
-      cost = composed_conflict, noise = output_conflict, loss = pdp_output,
-      numbers = vertical_numbers
-    ),
-    objective = list(
-      plan = plan_objective, run = run_objective, needs = "rows",
-      options = c("lambda", "split", "cap", "curvature"),
-      settings = vertical_settings, theorem = objective_theorem, gives = "weights",
-      calibrations = c("tight", "published"), problem = vertical_problem,
-      cost = added_conflict, noise = objective_conflict, loss = pdp_objective,
-      numbers = vertical_numbers,
-      published_fails = paste(
-        "the published proof bounds the gradient on ||f||_1 <= 1, but the minimiser ranges over",
-        "all of R^n, where one donor's influence is unbounded"
-      )
-    )
+    dp_lm = c(list(moments = moments_mechanism()), posterior_mechanisms()),
+    dp_glm = c(list(objective = objective_glm()), paper_mechanisms()),
+    dp_select = selectors(),
+    dp_aggregate = aggregators(),
+    dp_online = learners()
   )
 }
 
+# A constant: made once, after all files were read.
+delayedAssign("mechanism_table", make_mechanisms())
+
+#' The methods of a verb, by name
+#' @noRd
+mechanisms <- function(verb = "dp_synth") mechanism_table[[verb]]
+
+#' One method's record; `dp_release` has those of `dp_synth`
+#' @noRd
+mechanism <- function(verb, method) mechanism_table[[verb]][[method]]
+
 #' Does a method release moments of the donors? Estimators on raw donors do not.
 #' @noRd
-gives_moments <- function(method) identical(mechanisms()[[method]]$gives, "moments")
+gives_moments <- function(method) identical(mechanism("dp_synth", method)$gives, "moments")
 
 #' Has a method another calibration than its default?
 #' @noRd
-has_calibrations <- function(method) length(mechanisms()[[method]]$calibrations) > 1L
+has_calibrations <- function(method) length(mechanism("dp_synth", method)$calibrations) > 1L
+
+#' Can a method do this? One of its variants, see [new_mechanism()]
+#' @noRd
+has_variant <- function(method, variant) {
+  !is.null(mechanism("dp_synth", method)$variants[[variant]])
+}
+
+methods_with <- function(variant) {
+  names(Filter(function(record) !is.null(record$variants[[variant]]), mechanisms()))
+}
 
 #' Refuse settings that a method does not know, which would change nothing
 #' @param control (`dp_control`).
@@ -100,40 +82,63 @@ check_estimator <- function(estimator, method) {
   estimator
 }
 
-gram_theorem <- function(public, steps) {
-  if (public$delta == 0) {
-    "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
-  } else if (in_shifts(steps)) {
-    paste(
-      "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
-      "proofs/gram.md)"
-    )
-  } else {
-    # Version 0.1.0.
-    paste(
-      "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
-      "proofs/gram.md)"
-    )
+#' Refuse several adoption dates where a method serves one only
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_cohort_method <- function(method, adopted) {
+  if (!is.null(adopted) && !has_variant(method, "dates")) {
+    abort(c(
+      "Method {.val {method}} serves one adoption date, and there are {length(unique(adopted))}.",
+      i = "{.code method = {.val {methods_with(\"dates\")}}} serves all of them from one release."
+    ), "argument")
   }
 }
 
-output_theorem <- function(public, steps) {
-  if (public$calibration == "published") {
-    "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed"
-  } else {
-    "exact sensitivity of ridge weights (leave-one-out identity, proofs/ridge.md)"
+#' Can such a release grow? Before anything is spent
+#' @param public (`list`)\cr from `public_facts()`, with `monitor`.
+#' @param stay (`flag`)\cr do people's rows stay elsewhere, so that only sums come here?
+#' @noRd
+check_can_grow <- function(public, stay = FALSE) {
+  if (is.null(public$monitor)) {
+    return(invisible())
+  }
+  problem <- if (!is.null(public$outcomes)) {
+    c("It serves one outcome.", "Monitor each outcome by itself, from one {.fn dp_ledger}.")
+  } else if (!public$private) {
+    c("Without privacy nothing needs to be announced.", "Fit the longer panel each time.")
+  } else if (!has_variant(public$method, "growing")) {
+    c("Method {.val {public$method}} releases weights for one panel.",
+      "Use {.code method = {.val {methods_with(\"growing\")}}}.")
+  } else if (!is.null(public$treated)) {
+    c("It serves {.code protect = \"donors\"}.",
+      "With {.code protect = \"everyone\"} make one release when all periods are there.")
+  } else if (!is.null(public$dates)) {
+    c("It serves one adoption date.", each_date_words(public))
+  } else if (stay) {
+    rows_needed
+  } else if (!identical(public$estimator, "ridge")) {
+    c("It serves {.code estimator = \"ridge\"}.",
+      "Difference-in-differences of a new period needs a release of its own.")
+  }
+  if (!is.null(problem)) {
+    abort(c(
+      "This release cannot grow: {.arg monitor} does not go with the other arguments.",
+      x = problem[[1L]], i = problem[[2L]]
+    ), "monitor")
   }
 }
 
-objective_theorem <- function(public, steps) {
-  if (public$calibration == "published") {
-    "Rho, Cummings and Misra (2023), Theorem 3.4, whose proof fails"
-  } else {
-    paste(
-      "objective perturbation over a bounded set, face by face (Kifer, Smith and Thakurta, 2012,",
-      "repaired, proofs/objective.md)"
-    )
-  }
+#' What to do about several dates: what errs least of what was measured (bench/monitor-dates.R)
+#' @noRd
+each_date_words <- function(public) {
+  dates <- length(public$dates)
+  each <- share_of_epsilon(public$epsilon, public$delta, 1 / dates)
+  digits <- 10^(2 - floor(log10(each)))
+  paste0(
+    "Monitor each date by itself, without the other dates' units, from one {.fn dp_ledger}: ",
+    dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
+    "} each cost no more."
+  )
 }
 
 #' What a release promises, by which theorem, and whether the promise holds
@@ -144,7 +149,7 @@ guarantee <- function(public, plan, assumes = NULL) {
   if (!public$private) {
     return(list(holds = FALSE, theorem = "", reason = unkept_reason(public), exact = TRUE))
   }
-  mechanism <- mechanisms()[[public$method]]
+  mechanism <- mechanism("dp_synth", public$method)
   theorem <- mechanism$theorem(public, plan$steps)
   if (!is.null(public$treated)) {
     theorem <- paste0(

@@ -52,7 +52,7 @@ dp_release.default <- function(x, ...) paying_door("dp_release", {
 #' @rdname dp_release
 #' @export
 dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
-                               method = c("gram", "output", "objective"),
+                               method = "gram",
                                calibration = c("tight", "published"), ledger = NULL,
                                control = dp_control(), size = NULL, protect = NULL,
                                na = c("error", "interpolate"), roster = NULL,
@@ -62,7 +62,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
-    protect = protect
+    protect = protect, guarding = methods_with("everyone")
   )
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
@@ -76,7 +76,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
 #' @rdname dp_release
 #' @export
 dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
-                              method = c("gram", "output", "objective"),
+                              method = "gram",
                               calibration = c("tight", "published"), ledger = NULL,
                               control = dp_control(), times = NULL, size = NULL,
                               protect = NULL, ...) paying_door("dp_release", {
@@ -85,7 +85,7 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
-    protect = protect
+    protect = protect, guarding = methods_with("everyone")
   )
   panel <- donors_panel(x, target, T0, times, request)
   release_guarded(panel, request)
@@ -234,28 +234,16 @@ check_covariate_method <- function(public) {
   }
 }
 
-#' The mechanism of a release: its method's, that of several dates, or that which protects the
-#' treated, too
+#' The mechanism of a release: its method's, or what that has for several dates, for protecting the
+#' treated, too, or for announced periods
 #' @noRd
 release_mechanism <- function(public) {
-  if (!is.null(public$treated) && !is.null(public$dates)) {
-    cohorts <- cohort_mechanism()
-    return(list(
-      plan = function(public) plan_everyone_cohorts(public, cohorts$plan),
-      run = function(plan, rows, public) run_everyone_cohorts(plan, rows, public, cohorts$run)
-    ))
-  }
-  if (!is.null(public$treated)) {
-    gram <- mechanisms()$gram
-    return(list(
-      plan = function(public) plan_everyone(public, gram$plan),
-      run = function(plan, rows, public) run_everyone(plan, rows, public, gram$run)
-    ))
-  }
-  if (!is.null(public$monitor)) {
-    return(growing_mechanism())
-  }
-  if (is.null(public$dates)) mechanisms()[[public$method]] else cohort_mechanism()
+  record <- mechanism("dp_synth", public$method)
+  asked <- c(
+    if (!is.null(public$treated)) "everyone", if (!is.null(public$dates)) "dates",
+    if (!is.null(public$monitor)) "growing"
+  )
+  if (is.null(asked)) record else record$variants[[paste(asked, collapse = "_")]]
 }
 
 #' Everything about a release that is public, checked
@@ -378,7 +366,7 @@ new_release <- function(public, plan, statistics, panel) {
     ), if (!is.null(public$treated)) list(treated = public$treated),
     if (!is.null(public$covariates)) list(covariates = public$covariates)),
     bounds = public$bounds[c("lower", "upper")],
-    settings = mechanisms()[[public$method]]$settings(public, plan),
+    settings = mechanism("dp_synth", public$method)$settings(public, plan),
     asked = asked_facts(public, plan),
     privacy = c(
       list(
@@ -419,10 +407,11 @@ neighbours_of <- function(treated, named = FALSE) {
   if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
-#' Method "gram" lists no donors, so it keeps no names whatever was declared
+#' A method of sums lists no donors, so it keeps no names whatever was declared
 #' @noRd
 names_are_public <- function(public) {
-  public$control$donor_names && (mechanisms()[[public$method]]$needs == "rows" || !public$private)
+  listed <- mechanism("dp_synth", public$method)$needs == "rows"
+  public$control$donor_names && (listed || !public$private)
 }
 
 abort_unknown_input <- function(x) {

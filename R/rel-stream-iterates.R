@@ -1,6 +1,10 @@
 # The online algorithms of Thakurta (2013), chapter 5, for reproduction.
 
-chapter_five <- c("pocp", "pigd", "pgiga", "poffl")
+#' Has a method of streams noise of its own, an iterate at a time?
+#' @noRd
+has_own_noise <- function(method) !is.null(mechanism("dp_online", method)$printed)
+
+chapter_five <- function() Filter(has_own_noise, names(mechanisms("dp_online")))
 
 #' A stream of clean iterates with noise of their own
 #' @param request (`list`)\cr what the user asked for, checked; `psi` may be `NULL`.
@@ -14,16 +18,14 @@ open_iterates <- function(columns, learner, budget, request) {
   if (request$batch || request$participation[["times"]] > 1) {
     abort("{.val {method}} takes one row a step, and each person once.", "argument")
   }
-  if (method == "pocp" && columns$family != "gaussian") {
-    abort("{.val pocp} is for linear models here.", "argument")
-  }
+  chosen <- mechanism("dp_online", method)
   facts <- list(
-    method = method, family = learner$family, published = request$calibration == "published",
+    method = chosen$core, family = learner$family, published = request$calibration == "published",
     columns = learner$columns, horizon = as.double(horizon), radius = learner$radius,
     clip = learner$clip, ball = learner$ball, psi = learner$psi, rho = budget$rho,
     epsilon = if (budget$private) budget$epsilon else 0, delta = budget$delta
   )
-  if (facts$published && budget$private && method != "poffl" &&
+  if (facts$published && budget$private && !chosen$once &&
       facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
     abort("The printed constants need a smaller {.arg epsilon}.", "argument")
   }
@@ -36,7 +38,7 @@ open_iterates <- function(columns, learner, budget, request) {
     iterates = facts
   )
   record <- stream_record(
-    what, plan, function(request, plan) iterates_privacy(budget, facts, sizes),
+    what, plan, function(request, plan) iterates_privacy(budget, facts, sizes, chosen),
     function() iterates_open_cpp(facts)
   )
   made <- make_release(new_request(record, budget, NULL, request$ledger))
@@ -64,17 +66,11 @@ iterates_psi <- function(facts, private) {
   psi[[which.min(bias^2 + pmin(2, 2 * noise / psi / facts$ball)^2)]]
 }
 
-iterates_privacy <- function(budget, facts, sizes) {
-  printed <- switch(facts$method,
-    pocp = , pigd = "its proof errs (Azuma's constant, a density ratio), though the noise is ample",
-    pgiga = "its sensitivity loses a factor 2 (Lemma 5.12)",
-    poffl = "its sensitivity loses the factor 1/psi (equation 5.23)"
-  )
-  once <- facts$method == "poffl"
+iterates_privacy <- function(budget, facts, sizes, record) {
   list(
     private = budget$private, holds = is_kept(budget) && !facts$published,
     reason = if (budget$private && facts$published) {
-      paste("the constants are those printed in Thakurta (2013), and", printed)
+      paste("the constants are those printed in Thakurta (2013), and", record$printed)
     } else {
       unkept_reason(budget)
     },
@@ -87,7 +83,7 @@ iterates_privacy <- function(budget, facts, sizes) {
       "clean iterates as one Gaussian mechanism (proofs/streams.md, Theorem 5)"
     },
     steps = data.frame(
-      step = if (once) "average" else "iterates", law = "discrete_gaussian",
+      step = if (record$once) "average" else "iterates", law = "discrete_gaussian",
       sensitivity = max(sizes$sensitivity), scale = max(sizes$sd), epsilon = NA_real_,
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),

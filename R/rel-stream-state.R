@@ -8,7 +8,7 @@
 new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger) {
   record <- stream_record(
     what, plan, function(request, plan) stream_privacy(budget, plan, learner),
-    function() stream_open_cpp(plan, learner)
+    function() stream_open_cpp(plan, core_learner(learner))
   )
   made <- make_release(new_request(record, budget, NULL, ledger))
   shown <- list(
@@ -234,13 +234,26 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
       i = "These {taken} were taken in and must not be given again; give the others."
     ), "interrupted")
   }
-  if (left == steps && identical(object$learner$method, "gram") && object$privacy$private) {
+  if (left == steps && holds_moments(object) && object$privacy$private) {
     moments <- stream_moments_cpp(state)
     object$doubts <- moment_doubts(object$columns, moments, object$released$rows)
     warn_doubts(object$doubts)
   }
   if (predict) outcome_of_score(object, done$scores) else invisible(object)
 })
+
+#' What the core is told of a learner: its own name for the method
+#' @noRd
+core_learner <- function(learner) {
+  learner$method <- mechanism("dp_online", learner$method)$core %||% learner$method
+  learner
+}
+
+#' Are moments of the rows what a stream holds?
+#' @noRd
+holds_moments <- function(stream) {
+  identical(mechanism("dp_online", stream$learner$method)$step, "gram")
+}
 
 stream_table <- function(stream, newdata) {
   UseMethod("stream_table")

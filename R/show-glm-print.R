@@ -29,7 +29,7 @@ glm_heading <- function(x) {
   c(
     paste(
       glm_families()[[x$family]]$words, "of", format(x$nobs, big.mark = ","), "people",
-      if (x$privacy$private) paste("by", glm_mechanisms()[[x$method]]$title)
+      if (x$privacy$private) paste("by", mechanism("dp_glm", x$method)$title)
     ),
     paste0("  ", x$text)
   )

@@ -35,7 +35,7 @@ glm_methods_words <- function(x) {
   how <- if (!privacy$private) {
     "by maximum likelihood without privacy"
   } else {
-    paste("by", glm_mechanisms()[[x$method]]$title)
+    paste("by", mechanism("dp_glm", x$method)$title)
   }
   c(
     paste0(
@@ -45,7 +45,7 @@ glm_methods_words <- function(x) {
     if (privacy$private) {
       paste0(
         "Bounds of numbers and levels of factors were fixed beforehand. ",
-        glm_mechanisms()[[x$method]]$weighs,
+        mechanism("dp_glm", x$method)$weighs,
         if (!is.null(x$covariance)) {
           paste(
             "Standard errors add those of sampling and of the privacy noise, whose law is known,",
@@ -63,7 +63,7 @@ glm_references <- function(x) {
     return(NULL)
   }
   c(
-    glm_mechanisms()[[x$method]]$references,
+    mechanism("dp_glm", x$method)$references,
     discrete_gaussian_reference
   )
 }

@@ -71,7 +71,8 @@ posterior_noise_words <- function(x) {
   if (!x$privacy$private) {
     return(NULL)
   }
-  eigenvalue <- if (x$method == "adaops") x$plan$target else x$plan$ridge
+  adaptive <- mechanism("dp_lm", x$method)$adaptive
+  eigenvalue <- if (adaptive) x$plan$target else x$plan$ridge
   noise <- 1 / sqrt(x$plan$gamma * eigenvalue * length(x$coefficients))
   paste0(
     "  The draw's noise is ", format(noise, digits = 2L), " at most (standard deviation of a slope",

@@ -218,12 +218,8 @@ estimator_words <- function(release, estimator) {
   }
   private <- if (release$privacy$holds) "differentially private " else ""
   base <- if (estimator == "did") "difference-in-differences" else "ridge synthetic control"
-  paste0("a ", private, base, switch(release$method,
-    gram = " from the donors' mean and second moments over time",
-    output = " with noise on the weights (Rho, Cummings and Misra, 2023, Algorithm 2)",
-    objective = " with noise in the objective (Rho, Cummings and Misra, 2023, Algorithm 3)",
-    ""
-  ))
+  record <- mechanism("dp_synth", release$method)
+  paste0("a ", private, base, if (!is.null(record)) paste0(" ", record$title))
 }
 
 bounds_words <- function(release) {
@@ -383,13 +379,14 @@ report_references <- function(release, estimator) {
   # The theorem names whose work it is.
   named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")
   of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
-  wanted <- switch(release$method,
-    gram = , output = , objective = c(
+  wanted <- if (release$method %in% names(mechanisms())) {
+    c(
       if (!gives_moments(release$method) || release$privacy$holds) "rcm", of_theorem,
       if (release$privacy$holds) "exact"
-    ),
-    simplex = , predictors = "adh", release$method
-  )
+    )
+  } else {
+    switch(release$method, simplex = , predictors = "adh", release$method)
+  }
   unname(all[intersect(wanted, names(all))])
 }
 

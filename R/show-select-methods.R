@@ -40,7 +40,8 @@ selection_estimates <- function(fit) {
 #' Did the noise of the fit choose too? Its intervals would cover half of what they say then.
 #' @noRd
 chosen_by_its_noise <- function(x) {
-  x$privacy$private && x$method == "gram" && length(x$selected) < x$facts$p
+  by_moments <- is.null(mechanism("dp_select", x$method)$pick)
+  x$privacy$private && by_moments && length(x$selected) < x$facts$p
 }
 
 #' @rdname dp_selection-methods

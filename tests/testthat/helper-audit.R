@@ -244,6 +244,10 @@ changed_namespace <- function(changes) {
     assign(name, value, scope)
   }
   for (name in names(changes)) assign(name, changes[[name]], scope)
+  # The table holds the namespace's own functions: the copy has a table of its own.
+  if (!"mechanism_table" %in% names(changes)) {
+    scope$mechanism_table <- get("make_mechanisms", scope)()
+  }
   scope
 }
 
@@ -254,6 +258,8 @@ functions_that_reach <- function(names, namespace) {
     is.function(x) && identical(environment(x), namespace)
   }, logical(1))
   mentioned <- lapply(all[own], function(f) unique(all.names(body(f))))
+  mentioned$mechanism <- c(mentioned$mechanism, "make_mechanisms")
+  mentioned$mechanisms <- c(mentioned$mechanisms, "make_mechanisms")
   reaching <- names
   repeat {
     hit <- vapply(mentioned, function(words) any(words %in% reaching), logical(1))

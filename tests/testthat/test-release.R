@@ -113,10 +113,11 @@ test_that("plan, then charge, then draw: an overspend draws nothing", {
     ran <- FALSE
     withr::with_seed(1, {
       state <- .Random.seed
-      spies <- lapply(mechanisms(), function(one) {
+      spies <- dpsc:::mechanism_table
+      spies$dp_synth <- lapply(spies$dp_synth, function(one) {
         utils::modifyList(one, list(run = function(...) ran <<- TRUE))
       })
-      with_internal("mechanisms", function() spies, {
+      with_internal("mechanism_table", spies, {
         expect_error(again(), class = "dpsc_error_budget")
       })
       expect_identical(.Random.seed, state)

@@ -18,6 +18,11 @@ first_pick_rate <- function(table, method, facts, draws = 4000) {
   mean(replicate(draws, dpsc:::select_pick_cpp(table, method, facts, "R")[[1L]]) == 1)
 }
 
+selection_methods <- c(
+  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "subsamples",
+  "stability", "lasso"
+)
+
 test_that("a choice has the exact law", {
   withr::local_seed(1)
   loss <- c(0, 3, 1, 40)
@@ -57,12 +62,12 @@ test_that("the odds of a pick move by the exponent on the worst neighbours, and 
 })
 
 test_that("every method has its record, and no other", {
-  expect_identical(names(dpsc:::selectors()), dpsc:::selection_methods)
+  expect_identical(names(dpsc:::mechanisms("dp_select")), selection_methods)
 })
 
 test_that("shares of the budget add up to it", {
   tests <- c("blocks", "subsamples", "stability", "lasso")
-  for (method in setdiff(dpsc:::selection_methods, c("gram", tests))) {
+  for (method in setdiff(selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
       facts <- list(n = 500, p = 12, intercept = TRUE, share = 0.8, refit = refit, size = 3)
       budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
@@ -82,7 +87,7 @@ test_that("without noise every method finds the support", {
   withr::local_seed(3)
   rows <- sparse_rows(6000, 8)
   truth <- c("x.2", "x.4", "x.6")
-  for (method in dpsc:::selection_methods) {
+  for (method in selection_methods) {
     found <- dp_select(y ~ ., rows, epsilon = Inf, size = 3, bounds = select_bounds(rows),
       method = method, settings = if (method == "subsamples") list(subsets = 15000) else list())
     expect_setequal(found$selected, truth)

@@ -2,6 +2,7 @@
 
 #' A record of a method
 #'
+#' @param core (`string`)\cr its name in the core.
 #' @param theorem (`string`)\cr why it is private: of `proofs/selection.md`.
 #' @param shares (`function`: facts, budget)\cr who gets what of a private budget: `exponent`
 #'   (epsilon of one choice) and `rho_step`, or `select_rho` from which they follow; `epsilon` and
@@ -18,14 +19,16 @@
 #'   * `hurdle` (`flag`): do clipped correlations decide, so that a covariance can be told?
 #'   * `assumes` (`string` or `NULL`): what the theorem rests on and nothing certifies.
 #' @noRd
-selector <- function(theorem, shares, pick, ...) {
-  with_fields(list(
-    theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares, pick = pick,
+selector <- function(core, theorem, shares, pick, ...) {
+  fields <- with_fields(list(
+    core = core, theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares,
+    pick = pick,
     picks = function(constants) constants$size, sums = function(constants) 0,
     blocks = function(n) max(2, floor(n / 50)), check = function(facts) NULL,
     complete = function(constants, facts) constants, subsets = function(...) NULL,
     locates = FALSE, hurdle = FALSE, assumes = NULL
   ), list(...))
+  do.call(new_mechanism, c(list("dp_select", title = "a selection", needs = "rows"), fields))
 }
 
 solver_assumption <- paste(
@@ -38,59 +41,60 @@ solver_assumption <- paste(
 
 #' Methods that choose one variable, or one support, after the other
 #' @noRd
-choosing <- function(theorem, ...) selector(theorem, choice_shares, pick_by_choices, ...)
+choosing <- function(core, theorem, ...) {
+  selector(core, theorem, choice_shares, pick_by_choices, ...)
+}
 
 #' Methods that propose a support, test that it is stable, and release it or abstain
 #' @noRd
-testing <- function(theorem, ...) selector(theorem, test_shares, pick_by_test, ...)
+testing <- function(core, theorem, ...) {
+  selector(core, theorem, test_shares, pick_by_test, ...)
+}
 
 #' The methods by name
 #' @noRd
 selectors <- function() {
   list(
-    pursuit = choosing(
+    pursuit = choosing("pursuit",
       "exponential mechanism on clipped residual correlations, Theorem 1",
       sums = function(constants) constants$size + constants$intercept, locates = TRUE, hurdle = TRUE
     ),
-    gram = selector(
+    gram = selector("gram",
       "moments with Gaussian noise; selection is post-processing", moment_shares, pick = NULL,
       check = check_gram_candidates, locates = TRUE
     ),
-    screening = choosing(
+    screening = choosing("screening",
       "peeling by the exponential mechanism, Theorem 1",
       sums = function(constants) as.numeric(constants$intercept), locates = TRUE, hurdle = TRUE
     ),
-    votes = choosing("exponential mechanism on votes of disjoint blocks, Theorem 2"),
-    `frank-wolfe` = choosing(
+    votes = choosing("votes",
+      "exponential mechanism on votes of disjoint blocks, Theorem 2"
+    ),
+    `frank-wolfe` = choosing("frank-wolfe",
       "exponential mechanism on vertices, Theorem 1", complete = iterations_for_size,
       locates = TRUE
     ),
-    exhaustive = choosing(
+    exhaustive = choosing("exhaustive",
       "exponential mechanism over supports, Theorem 5", picks = function(constants) 1,
       check = check_supports
     ),
-    blocks = testing(
+    blocks = testing("blocks",
       "propose, test, release on votes of disjoint blocks, Theorem 2", blocks = function(n) 80
     ),
-    subsamples = testing(
+    subsamples = testing("subsamples",
       "propose, test, release on votes of overlapping subsets, Theorem 2",
       subsets = subset_constants
     ),
-    stability = testing(
+    stability = testing("stability",
       "propose, test, release with the k-step certificate, Theorem 4", complete = check_psi,
       assumes = solver_assumption
     ),
-    lasso = testing(
+    lasso = testing("lasso",
       "propose, test, release with the repaired LASSO test, Theorem 3", complete = check_psi,
       assumes = solver_assumption
     )
   )
 }
-
-selection_methods <- c(
-  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "subsamples",
-  "stability", "lasso"
-)
 
 # Shares -------------------------------------------------------------------------------------------
 

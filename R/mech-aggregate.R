@@ -1,0 +1,43 @@
+# The methods of dp_aggregate(), as the table of methods has them.
+
+#' What is taken of the blocks' answers
+#'
+#' @param by_rank,located,mean (`flag`)\cr are quantiles chosen, are answers added up within
+#'   released quartiles, or as they are?
+#' @param theorem (function of: is the noise Gaussian?).
+#' @param ranks,noise (functions of a plan)\cr how many ranks the noise is worth, and its deviation
+#'   on the sum of the answers, in widths of the limits; `NA` where there is none.
+#' @noRd
+aggregator <- function(title, theorem, by_rank = FALSE, located = FALSE, mean = FALSE,
+                       ranks = released_ranks, noise = added_deviation) {
+  new_mechanism("dp_aggregate", title, needs = "rows",
+    by_rank = by_rank, located = located, mean = mean, theorem = theorem, ranks = ranks,
+    noise = noise
+  )
+}
+
+#' @noRd
+aggregators <- function() {
+  none <- function(plan) NA_real_
+  list(
+    winsorised = aggregator("Winsorised mean", function(gaussian) {
+      paste("exponential and", addition_name(gaussian), "mechanisms on answers of disjoint blocks")
+    }, located = TRUE),
+    median = aggregator("Median", function(gaussian) {
+      "exponential mechanism on ranks of disjoint blocks"
+    }, by_rank = TRUE, noise = none),
+    mean = aggregator("Mean", function(gaussian) {
+      paste(addition_name(gaussian), "mechanism on answers of disjoint blocks")
+    }, mean = TRUE, ranks = none)
+  )
+}
+
+addition_name <- function(gaussian) if (gaussian) "Gaussian" else "Laplace"
+
+added_deviation <- function(plan) {
+  (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid
+}
+
+#' Ranks of a released median are off by about a Laplace draw of scale 1 / exponent
+#' @noRd
+released_ranks <- function(plan) sqrt(2) / plan$exponent

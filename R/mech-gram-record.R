@@ -1,0 +1,51 @@
+# Method "gram" of dp_synth(), as the table of methods has it.
+
+#' @noRd
+gram_mechanism <- function() {
+  new_mechanism("dp_synth",
+    title = "from the donors' mean and second moments over time", needs = "sums",
+    options = c("lambda", "features", "intervals", "target_round"),
+    plan = plan_gram, run = run_gram,
+    settings = function(public, plan) plan$settings,
+    theorem = gram_theorem, gives = "moments", calibrations = "tight", problem = gram_problem,
+    cost = composed_conflict, noise = gram_noise_conflict, loss = pdp_gram,
+    numbers = gram_numbers, variants = gram_variants()
+  )
+}
+
+#' What stands for it where the treated are protected, too, where there are several dates, and where
+#' periods are announced
+#' @noRd
+gram_variants <- function() {
+  list(
+    dates = list(plan = plan_cohorts, run = run_cohorts),
+    everyone = list(
+      plan = function(public) plan_everyone(public, plan_gram),
+      run = function(plan, rows, public) run_everyone(plan, rows, public, run_gram)
+    ),
+    everyone_dates = list(
+      plan = function(public) plan_everyone_cohorts(public, plan_cohorts),
+      run = function(plan, rows, public) run_everyone_cohorts(plan, rows, public, run_cohorts)
+    ),
+    # Each person's numbers are cut and shortened before they are summed, which engines are not
+    # asked.
+    growing = list(plan = plan_growing, run = run_growing, needs = "blocks")
+  )
+}
+
+gram_theorem <- function(public, steps) {
+  if (public$delta == 0) {
+    "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
+  } else if (in_shifts(steps)) {
+    paste(
+      "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+      "proofs/gram.md)"
+    )
+  } else {
+    # Version 0.1.0.
+    paste(
+      "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
+      "proofs/gram.md)"
+    )
+  }
+}

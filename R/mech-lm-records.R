@@ -1,0 +1,41 @@
+# The methods of dp_lm(), as the table of methods has them.
+
+#' @noRd
+moments_mechanism <- function() {
+  new_mechanism("dp_lm", title = "moments of people's rows", needs = "sums", gives = "moments",
+    theorem = moments_theorem
+  )
+}
+
+moments_theorem <- function(public) {
+  if (public$delta == 0) {
+    paste("adaptive composition of pure differential privacy (Dwork and Roth, 2014;",
+      "proofs/regression.md)")
+  } else {
+    paste("adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
+      "proofs/regression.md)")
+  }
+}
+
+#' One draw from a posterior, for readers of papers
+#' @noRd
+posterior_mechanisms <- function() {
+  list(
+    ops = new_mechanism("dp_lm",
+      title = "one posterior sample", needs = "rows", options = "ridge", gives = "draw",
+      core = "ops", adaptive = FALSE,
+      source = "Wang, Fienberg and Smola (2015); Wang (2019)",
+      theorem = function(public) {
+        "one Gaussian posterior draw, repaired (proofs/papers.md, Theorem 2)"
+      }
+    ),
+    adaops = new_mechanism("dp_lm",
+      title = "one posterior sample, its ridge adapted to a noisy eigenvalue", needs = "rows",
+      options = "condition", gives = "draw", core = "adaops", adaptive = TRUE,
+      source = "Wang (2019), Algorithm 1, repaired",
+      theorem = function(public) {
+        "noisy smallest eigenvalue, then one posterior draw (proofs/papers.md, Theorem 3)"
+      }
+    )
+  )
+}

@@ -1,0 +1,68 @@
+# The methods of dp_online(), as the table of methods has them.
+
+#' A way to learn from a stream
+#'
+#' @param core (`string`)\cr its name in the core.
+#' @param families (`character`)\cr models that it fits.
+#' @param step (`string`)\cr what a row adds to sums under the tree's noise: a `"vector"`, or a
+#'   matrix of products, `"gram"`, with `more` entries than columns on a side.
+#' @param damping (`number`), `penalty` (`function` of learner, plan and horizon)\cr of the core's
+#'   learner.
+#' @param printed (`string` or `NULL`)\cr of a method of Thakurta (2013), chapter 5, whose iterates
+#'   have noise of their own: why the constants fail that are printed there; `once`: is it released
+#'   once, at the end?
+#' @noRd
+learner_of <- function(core, title, step = "vector", more = 0, families = c("gaussian", "binomial"),
+                       damping = 1, penalty = function(learner, plan, horizon) 0,
+                       printed = NULL, once = FALSE) {
+  new_mechanism("dp_online", title, needs = "rows",
+    core = core, families = families, step = step, more = more, damping = damping,
+    penalty = penalty,
+    printed = printed, once = once
+  )
+}
+
+#' @noRd
+learners <- function() {
+  ratio <- "its proof errs (Azuma's constant, a density ratio), though the noise is ample"
+  list(
+    gram = learner_of("gram", "moments so far", "gram", 1, "gaussian"),
+    ftal = learner_of("ftal", "follow the approximate leader", damping = 2),
+    ftrl = learner_of("ftrl", "follow the regularised leader", penalty = ftrl_penalty),
+    pocp = learner_of("pocp", "private online convex programming", families = "gaussian",
+      printed = ratio
+    ),
+    pigd = learner_of("pigd", "private implicit gradient descent", printed = ratio),
+    pgiga = learner_of("pgiga", "private generalised infinitesimal gradient ascent",
+      printed = "its sensitivity loses a factor 2 (Lemma 5.12)"
+    ),
+    poffl = learner_of("poffl", "offline learning by an online algorithm", once = TRUE,
+      printed = "its sensitivity loses the factor 1/psi (equation 5.23)"
+    )
+  )
+}
+
+#' Standard deviation of a prefix sum, in gradients, after t of the planned steps: a public guess
+#' @noRd
+prefix_sd <- function(learner, plan, t) {
+  if (!is.finite(plan$rho)) {
+    return(0)
+  }
+  factor <- if (plan$facts$noise == "tree") {
+    sqrt(plan$reach^2 * log2(2 * t) / 3)
+  } else {
+    horizon <- plan$facts$horizon
+    sqrt((1.066 + log(t) / pi) * (1.066 + log(horizon) / pi)) * sqrt(plan$facts$times)
+  }
+  2 * learner$clip * factor / sqrt(2 * plan$rho)
+}
+
+#' The penalty that minimises the regret bound; 0 lets it grow with time when the horizon is unknown
+#' @noRd
+ftrl_penalty <- function(learner, plan, horizon) {
+  if (!is.finite(horizon)) {
+    return(0)
+  }
+  noise <- sqrt(learner$columns) * prefix_sd(learner, plan, horizon)
+  sqrt(2 * horizon * learner$clip * (learner$clip + noise)) / (2 * learner$ball)
+}

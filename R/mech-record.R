@@ -1,0 +1,101 @@
+# What a method is, of whatever verb: a record. All records stand in one table, mechanism_table
+# (rel-mechanisms.R); nobody asks for a method's name elsewhere.
+
+# The fields that a verb's records have besides `title`, `needs` and `options`; what is not needed
+# may be absent.
+mechanism_fields <- list(
+  dp_synth = list(
+    needed = c("plan", "run", "settings", "theorem", "gives", "calibrations", "problem", "cost",
+      "noise", "loss", "numbers"),
+    other = c("published_fails", "variants")
+  ),
+  dp_lm = list(needed = c("gives", "theorem"), other = c("source", "core", "adaptive")),
+  dp_glm = list(
+    needed = c("families", "calibrations", "promise", "plan", "run", "estimate", "loss"),
+    other = c("refuse", "prepare", "hopeless", "weighs", "references", "broken")
+  ),
+  dp_select = list(
+    needed = c("theorem", "shares", "picks", "sums", "blocks", "check", "complete", "subsets",
+      "locates", "hurdle", "core"),
+    other = c("pick", "assumes")
+  ),
+  dp_aggregate = list(
+    needed = c("by_rank", "located", "mean", "theorem", "ranks", "noise"), other = character()
+  ),
+  dp_online = list(
+    needed = c("core", "families", "step", "more", "damping", "penalty"),
+    other = c("printed", "once")
+  )
+)
+
+#' A method's record
+#'
+#' In every record:
+#' * `title` (string): words for prints.
+#' * `needs` (string): what it takes of people, and all that decides which sources it refuses (see
+#'   [refuse_source()]): `"sums"`, which may be made wherever rows are; `"blocks"` of rows, one
+#'   after the other; all `"rows"` at once.
+#' * `options` (character): settings that it knows; others are refused.
+#'
+#' Where the core knows a method by a name, that is in `core`.
+#'
+#' Of `dp_synth` (and [dp_release()]):
+#' * `plan` (function of public): what it will spend, on which steps, and its constants. PUBLIC.
+#' * `run` (function of plan, rows and public): the statistics. RELEASED.
+#' * `settings` (function of public and plan): what the estimator has to know. PUBLIC.
+#' * `theorem` (function of public and steps): a string.
+#' * `published_fails` (string): why the published calibration does not hold.
+#' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
+#'   `"weights"` of one.
+#' * `calibrations` (character): which it has; the first is the default.
+#' * `problem` (function of release): what is wrong with statistics read from a file, or `NULL`.
+#' * `cost`, `noise` (functions of release): the same of a private release whose steps do not add up
+#'   to its promise, and of one whose statistics report other noise than its steps.
+#' * `loss` (function of release, donors and delta): privacy loss of every donor, a table as
+#'   `loss_table()` makes it. PRIVATE.
+#' * `numbers` (function of statistics): what was released, one vector, for audits. RELEASED.
+#' * `variants` (list by name: `everyone`, `dates`, `everyone_dates`, `growing`): `plan`, `run` and
+#'   `needs` where they differ; a method without a variant refuses what asks for it.
+#'
+#' Of `dp_lm`: `gives`, `"moments"` or one `"draw"`; `theorem`, a string; `source`, whose method;
+#' `core`, its name in the core; `adaptive`, is a noisy eigenvalue released before the draw?
+#'
+#' Of `dp_glm`:
+#' * `families` (character): names of `glm_families()` that it can fit.
+#' * `calibrations` (character): the first is the default.
+#' * `refuse` (function of public): a reason why it cannot do what is asked, or `NULL`.
+#' * `prepare` (function of public and columns): `public`, with its options checked and whatever the
+#'   core needs of them in `facts`. Before anything is spent.
+#' * `promise` (function of public): a list of `holds`, `theorem`, `reason`, `neighbours`, `exact`.
+#'   `holds` is about the method; a seed is added by dp_glm().
+#' * `plan` (function of public): a list with `cost` (from `new_cost()`), `steps` (a data frame) and
+#'   whatever else is worth printing. PUBLIC: sees no rows. May fail with class
+#'   `dpsc::budget_too_small`.
+#' * `hopeless` (function of public and plan): an error where the plan knows that nothing would be
+#'   identified. Before the charge, and not of a file.
+#' * `run` (function of plan, table and public): the release, a list. RELEASED. `table` is the
+#'   matrix of `lm_table()`, the outcome last; `NaN` marks missing rows.
+#' * `estimate` (function of release and public): `coefficients` (intercept first, formula's
+#'   units), `privacy` and `sampling` (matrices, or `NULL`: no errors), `identified` (one number a
+#'   coefficient: above 1 it is). RELEASED.
+#' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
+#'   `row_losses()` makes it. PRIVATE.
+#' * `broken` (character by calibration): why one holds nothing.
+#' * `weighs`, `references` (character): what a paper has to say of its weights, and the works it
+#'   rests on.
+#'
+#' Its `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`,
+#' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,
+#' `upper`, `intervals`). PUBLIC.
+#'
+#' Of `dp_select` see [selector()], of `dp_aggregate` [aggregator()], of `dp_online` [learner_of()].
+#' @noRd
+new_mechanism <- function(verb, title, needs, options = character(), ...) {
+  record <- list(title = title, needs = needs, options = options, ...)
+  fields <- mechanism_fields[[verb]]
+  own <- setdiff(names(record), c("title", "needs", "options"))
+  stopifnot(
+    needs %in% row_needs, all(fields$needed %in% own), own %in% c(fields$needed, fields$other)
+  )
+  record
+}

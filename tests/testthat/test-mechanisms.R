@@ -1,0 +1,204 @@
+# One table holds what methods are. A record that is added to it, and nothing else, is a method:
+# here a twin of a known one under another name, which must do all that the known one does.
+
+# The table with one record more.
+with_twin <- function(verb, of, code, ...) {
+  table <- dpsc:::mechanism_table
+  table[[verb]]$toy <- utils::modifyList(table[[verb]][[of]], list(...))
+  with_internal("mechanism_table", table, code)
+}
+
+# What a fit says of itself, wherever it says it: print, summary, tidy, glance, report. The twin's
+# name stands for the known one's.
+said_by <- function(fit, of) {
+  withr::local_options(width = 1000)
+  text <- c(
+    utils::capture.output(print(fit)), utils::capture.output(print(summary(fit))),
+    if (inherits(fit, c("dp_synth", "dp_glm"))) utils::capture.output(print(report(fit))),
+    utils::capture.output(print(as.data.frame(tidy(fit)), digits = 15)),
+    utils::capture.output(print(as.data.frame(glance(fit)), digits = 15))
+  )
+  # Words, as lines break elsewhere.
+  strsplit(gsub("toy", of, paste(text, collapse = " "), fixed = TRUE), "[ -]+")[[1L]]
+}
+
+# A fit written, read, written again: the same file.
+travels <- function(fit) {
+  files <- c(tempfile(fileext = ".json"), tempfile(fileext = ".json"))
+  on.exit(unlink(files))
+  write_release(fit, files[[1L]], allow_not_private = TRUE)
+  write_release(read_release(files[[1L]]), files[[2L]], allow_not_private = TRUE)
+  expect_identical(readLines(files[[1L]]), readLines(files[[2L]]))
+}
+
+twin_rows <- function() {
+  withr::with_seed(1, {
+    rows <- data.frame(x = stats::runif(4000, -1, 1), z = stats::runif(4000, -1, 1))
+    rows$y <- rows$x + stats::rnorm(4000, sd = 0.2)
+    rows$ill <- as.integer(stats::runif(4000) < stats::plogis(2 * rows$x))
+    rows
+  })
+}
+
+twin_bounds <- list(y = c(-2, 2), x = c(-1, 1), z = c(-1, 1), ill = c(0, 1))
+
+# Verbs with a method of each, called by the method's name.
+twin_calls <- function() {
+  panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  rows <- twin_rows()
+  synth <- function(method, ...) {
+    dp_synth(panel$donors, panel$target, T0 = panel$T0, epsilon = 5, bounds = c(-1, 1),
+      method = method, protect = "donors", ...)
+  }
+  list(
+    list(verb = "dp_synth", of = "gram", fit = synth),
+    list(verb = "dp_synth", of = "output", fit = synth),
+    list(verb = "dp_synth", of = "objective", fit = synth),
+    list(verb = "dp_lm", of = "ops", fit = function(method, ...) {
+      dp_lm(y ~ x + z, rows, 3, 1e-6, twin_bounds, method = method, ...)
+    }),
+    list(verb = "dp_glm", of = "objective", fit = function(method, ...) {
+      dp_glm(ill ~ x + z, rows, "binomial", 3, 1e-6, twin_bounds, method = method, ...)
+    }),
+    list(verb = "dp_glm", of = "kst", fit = function(method, ...) {
+      dp_glm(ill ~ x + z, rows, "binomial", 3, 1e-6, twin_bounds, method = method, ...)
+    }),
+    list(verb = "dp_select", of = "gram", fit = function(method, ...) {
+      dp_select(y ~ x + z, rows, 3, 1e-6, 1, twin_bounds, method = method, ...)
+    }),
+    list(verb = "dp_select", of = "votes", fit = function(method, ...) {
+      dp_select(y ~ x + z, rows, 3, 1e-6, 1, twin_bounds, method = method, ...)
+    }),
+    list(verb = "dp_aggregate", of = "winsorised", fit = function(method, ...) {
+      dp_aggregate(rows, function(x) c(m = mean(x$y)), NULL, -1, 1, 1, 1e-6, method = method,
+        example = rows[1:3, ], ...)
+    })
+  )
+}
+
+test_that("every record has what its verb needs, and no field that nobody reads", {
+  for (verb in names(dpsc:::mechanism_table)) {
+    expect_gt(length(dpsc:::mechanisms(verb)), 2)
+    for (record in dpsc:::mechanisms(verb)) expect_true(record$needs %in% dpsc:::row_needs)
+  }
+  expect_error(dpsc:::new_mechanism("dp_lm", "a", "sums", gives = "draw"), "needed")
+  expect_error(dpsc:::new_mechanism("dp_lm", "a", "gives", gives = "draw", theorem = ""), "needs")
+  expect_error(
+    dpsc:::new_mechanism("dp_lm", "a", "sums", gives = "draw", theorem = "", typo = 1), "other"
+  )
+})
+
+test_that("a record added to the table, and nothing else, is a method of its verb", {
+  for (case in twin_calls()) {
+    label <- paste(case$verb, case$of)
+    run <- function(method) {
+      ledger <- dp_ledger(10, 1e-3)
+      paid <- suppressWarnings(case$fit(method, ledger = ledger))
+      expect_true((paid$privacy %||% paid$release$privacy)$holds, label = label)
+      set.seed(7)
+      fit <- suppressWarnings(case$fit(method, control = dp_control(rng = "R")))
+      list(fit = fit, said = said_by(fit, case$of), charged = as.data.frame(ledger)$label)
+    }
+    known <- run(case$of)
+    with_twin(case$verb, case$of, {
+      twin <- run("toy")
+      travels(twin$fit)
+    })
+    expect_identical(twin$said, known$said, label = label)
+    expect_identical(gsub("toy", case$of, twin$charged), known$charged, label = label)
+    expect_length(twin$charged, 1L)
+    # The table is as it was: nobody knows the method any more.
+    expect_error(case$fit("toy"), class = "dpsc_error_argument", label = label)
+  }
+})
+
+test_that("the twin's theorem is what its release promises", {
+  p <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  with_twin("dp_synth", "output", theorem = function(...) "of a toy", {
+    fit <- dp_release(p$donors, p$target, p$T0, 5, bounds = c(-1, 1), method = "toy",
+      protect = "donors")
+    expect_identical(fit$privacy$theorem, "of a toy")
+    expect_match(utils::capture.output(print(summary(fit))), "of a toy", all = FALSE)
+  })
+})
+
+test_that("audits run a record that was added, and catch one that is wrong", {
+  p <- toy_panel(n = 8, T0 = 4, T1 = 2)
+  other <- p$donors
+  other[1, ] <- -other[1, ]
+  claims <- function() {
+    audit_mechanism("toy", target = p$target, T0 = 4, epsilon = 1, delta = 1e-6)
+  }
+  with_twin("dp_synth", "output", {
+    audit <- dp_audit(claims(), p$donors, other, n_runs = 3, mode = "replay")
+    expect_false(audit$violated)
+  })
+  with_twin("dp_synth", "output", plan = function(public) {
+    plan <- dpsc:::plan_output(public)
+    # Less noise than is told.
+    plan$post$variance <- plan$post$variance / 1e4
+    plan
+  }, {
+    audit <- dp_audit(claims(), p$donors, other, n_runs = 3, mode = "replay")
+    expect_true(audit$violated)
+  })
+})
+
+test_that("a record refuses by its plan, and by what it needs, before anything is spent", {
+  p <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  ledger <- dp_ledger(10, 1e-3)
+  ask <- function(donors = p$donors) {
+    dp_release(donors, p$target, p$T0, 1, bounds = c(-1, 1), method = "toy", protect = "donors",
+      ledger = ledger
+    )
+  }
+  with_twin("dp_synth", "output", plan = function(public) dpsc:::abort("No.", "argument"), {
+    expect_error(ask(), "No.", class = "dpsc_error_argument")
+  })
+  chunks <- dp_chunks(list(p$donors[1:30, ], p$donors[31:60, ]))
+  with_twin("dp_synth", "output", {
+    expect_error(ask(chunks), class = "dpsc_error_argument")
+    expect_error(dp_release(p$donors, p$target, p$T0, 1, bounds = c(-1, 1), method = "toy",
+      protect = "donors", ledger = ledger, control = dp_control(cap = 1)
+    ), class = "dpsc_error_argument")
+  })
+  with_twin("dp_synth", "gram", needs = "rows", {
+    expect_error(ask(chunks), class = "dpsc_error_argument")
+  })
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  with_twin("dp_synth", "gram", expect_s3_class(ask(chunks), "dp_release"))
+  # A method without a variant.
+  with_twin("dp_synth", "gram", variants = NULL, {
+    expect_error(dp_synth(p$donors, p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1),
+      method = "toy", protect = "donors", monitor = 2, ledger = ledger
+    ), "gram", class = "dpsc_error_monitor")
+    expect_error(dp_synth(p$donors, rbind(p$target, p$target), T0 = p$T0, epsilon = 1,
+      bounds = c(-1, 1), method = "toy", protect = "everyone", ledger = ledger
+    ), "gram", class = "dpsc_error_protect")
+  })
+})
+
+test_that("a stream learns by a record that was added", {
+  rows <- twin_rows()[1:50, ]
+  learn <- function(method) {
+    set.seed(3)
+    stream <- dp_online(y ~ x + z, 1, 1e-6, 100, twin_bounds, method = method,
+      control = dp_control(rng = "R"))
+    expect_output(print(stream), method)
+    update(stream, rows)
+    stream
+  }
+  for (of in c("gram", "ftal", "ftrl", "pocp")) {
+    known <- coef(learn(of))
+    twin <- with_twin("dp_online", of, coef(learn("toy")))
+    expect_identical(twin, known, label = of)
+  }
+})
+
+test_that("the table is made once", {
+  expect_identical(typeof(dpsc:::mechanism_table), "list")
+  expect_identical(
+    rlang::obj_address(dpsc:::mechanism("dp_glm", "kst")$plan),
+    rlang::obj_address(dpsc:::mechanism("dp_glm", "kst")$plan)
+  )
+})
