@@ -222,20 +222,13 @@ check_no_dots <- function(...) {
     given[!nzchar(given)] <- "(unnamed)"
     abort(c(
       "Unknown argument{?s}: {.arg {given}}.",
-      i = paste(help_page(sys.call(sys.parent())[[1L]]), "has the arguments there are.")
+      i = "{help_words}"
     ), "argument")
   }
 }
 
-#' The help page of a function as it was called, by its name or as `dpsc::name`
-#' @noRd
-help_page <- function(called) {
-  if (is.call(called)) called <- called[[length(called)]]
-  name <- if (is.name(called)) as.character(called) else ""
-  # Exported functions and methods have a page; what they call has none of its own.
-  pages <- c(getNamespaceExports(topenv()), getNamespaceInfo(topenv(), "S3methods")[, 3L])
-  if (name %in% pages) sprintf("{.code ?%s}", name) else "The help page"
-}
+# The door, which knows the verb, names its page.
+help_words <- "The help page has the arguments there are."
 
 #' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
 #' @noRd

@@ -42,6 +42,11 @@ paying_door <- function(verb, code) {
 
 as_called <- function(condition, verb) {
   condition$call <- call(verb)
+  # A verb of ours has a page of its own; a method of another's has that of its class.
+  if (is.function(get0(verb, topenv(), inherits = FALSE))) {
+    words <- sub("The help page", paste0("`?", verb, "`"), help_words, fixed = TRUE)
+    condition$message <- sub(help_words, words, condition$message, fixed = TRUE)
+  }
   condition
 }
 

@@ -368,3 +368,9 @@ test_that("a repeated cross-section is called by its name", {
     )
   }
 })
+
+test_that("the error of an unknown argument names the page of the verb", {
+  p <- toy_panel(20, 5, 2)
+  expect_error(dp_synth(p$donors, target = p$target, T0 = 5, epsilom = 1),
+    "`?dp_synth` has the arguments", fixed = TRUE, class = "dpsc_error_argument")
+})
