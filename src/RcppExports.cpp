@@ -11,16 +11,6 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
-// log_normal_cdf_cpp
-double log_normal_cdf_cpp(double x);
-RcppExport SEXP _dpsc_log_normal_cdf_cpp(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(log_normal_cdf_cpp(x));
-    return rcpp_result_gen;
-END_RCPP
-}
 // log_gaussian_delta_cpp
 double log_gaussian_delta_cpp(double epsilon, double mu);
 RcppExport SEXP _dpsc_log_gaussian_delta_cpp(SEXP epsilonSEXP, SEXP muSEXP) {
@@ -139,28 +129,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// gaussian_step_variance_cpp
-double gaussian_step_variance_cpp(double bound, double mu);
-RcppExport SEXP _dpsc_gaussian_step_variance_cpp(SEXP boundSEXP, SEXP muSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
-    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
-    rcpp_result_gen = Rcpp::wrap(gaussian_step_variance_cpp(bound, mu));
-    return rcpp_result_gen;
-END_RCPP
-}
-// gaussian_vector_mu_cpp
-double gaussian_vector_mu_cpp(double sensitivity, double variance);
-RcppExport SEXP _dpsc_gaussian_vector_mu_cpp(SEXP sensitivitySEXP, SEXP varianceSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
-    Rcpp::traits::input_parameter< double >::type variance(varianceSEXP);
-    rcpp_result_gen = Rcpp::wrap(gaussian_vector_mu_cpp(sensitivity, variance));
-    return rcpp_result_gen;
-END_RCPP
-}
 // gaussian_step_mu_cpp
 double gaussian_step_mu_cpp(double bound, double variance);
 RcppExport SEXP _dpsc_gaussian_step_mu_cpp(SEXP boundSEXP, SEXP varianceSEXP) {
@@ -169,17 +137,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
     Rcpp::traits::input_parameter< double >::type variance(varianceSEXP);
     rcpp_result_gen = Rcpp::wrap(gaussian_step_mu_cpp(bound, variance));
-    return rcpp_result_gen;
-END_RCPP
-}
-// laplace_outer_sensitivity_cpp
-double laplace_outer_sensitivity_cpp(double bound, double m);
-RcppExport SEXP _dpsc_laplace_outer_sensitivity_cpp(SEXP boundSEXP, SEXP mSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
-    Rcpp::traits::input_parameter< double >::type m(mSEXP);
-    rcpp_result_gen = Rcpp::wrap(laplace_outer_sensitivity_cpp(bound, m));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -226,17 +183,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(aggregate_release_cpp(rows, facts, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// quantile_losses_cpp
-std::vector<double> quantile_losses_cpp(const std::vector<double>& counts, int percent);
-RcppExport SEXP _dpsc_quantile_losses_cpp(SEXP countsSEXP, SEXP percentSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type counts(countsSEXP);
-    Rcpp::traits::input_parameter< int >::type percent(percentSEXP);
-    rcpp_result_gen = Rcpp::wrap(quantile_losses_cpp(counts, percent));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -589,19 +535,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// glm_known_term_cpp
-Rcpp::List glm_known_term_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear, SEXP noise);
-RcppExport SEXP _dpsc_glm_known_term_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP linearSEXP, SEXP noiseSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type linear(linearSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type noise(noiseSEXP);
-    rcpp_result_gen = Rcpp::wrap(glm_known_term_cpp(rows, facts, linear, noise));
-    return rcpp_result_gen;
-END_RCPP
-}
 // glm_estimate_cpp
 Rcpp::List glm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& facts);
 RcppExport SEXP _dpsc_glm_estimate_cpp(SEXP releaseSEXP, SEXP factsSEXP) {
@@ -650,47 +583,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// spherical_delta_cpp
-double spherical_delta_cpp(double epsilon, double length, int d);
-RcppExport SEXP _dpsc_spherical_delta_cpp(SEXP epsilonSEXP, SEXP lengthSEXP, SEXP dSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
-    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
-    Rcpp::traits::input_parameter< int >::type d(dSEXP);
-    rcpp_result_gen = Rcpp::wrap(spherical_delta_cpp(epsilon, length, d));
-    return rcpp_result_gen;
-END_RCPP
-}
-// objective_log_moment_cpp
-double objective_log_moment_cpp(const std::string& slopes, double t, double reach, double c, int d);
-RcppExport SEXP _dpsc_objective_log_moment_cpp(SEXP slopesSEXP, SEXP tSEXP, SEXP reachSEXP, SEXP cSEXP, SEXP dSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::string& >::type slopes(slopesSEXP);
-    Rcpp::traits::input_parameter< double >::type t(tSEXP);
-    Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
-    Rcpp::traits::input_parameter< double >::type c(cSEXP);
-    Rcpp::traits::input_parameter< int >::type d(dSEXP);
-    rcpp_result_gen = Rcpp::wrap(objective_log_moment_cpp(slopes, t, reach, c, d));
-    return rcpp_result_gen;
-END_RCPP
-}
-// calibrate_objective_cpp
-Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double epsilon, double delta, double rho, double c, int d);
-RcppExport SEXP _dpsc_calibrate_objective_cpp(SEXP slopesSEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rhoSEXP, SEXP cSEXP, SEXP dSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::string& >::type slopes(slopesSEXP);
-    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
-    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
-    Rcpp::traits::input_parameter< double >::type rho(rhoSEXP);
-    Rcpp::traits::input_parameter< double >::type c(cSEXP);
-    Rcpp::traits::input_parameter< int >::type d(dSEXP);
-    rcpp_result_gen = Rcpp::wrap(calibrate_objective_cpp(slopes, epsilon, delta, rho, c, d));
-    return rcpp_result_gen;
-END_RCPP
-}
 // growing_plan_cpp
 Rcpp::List growing_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_growing_plan_cpp(SEXP factsSEXP) {
@@ -726,17 +618,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type privacy(privacySEXP);
     Rcpp::traits::input_parameter< double >::type half(halfSEXP);
     rcpp_result_gen = Rcpp::wrap(growing_estimate_cpp(base, periods, privacy, half));
-    return rcpp_result_gen;
-END_RCPP
-}
-// growing_frame_cpp
-Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods);
-RcppExport SEXP _dpsc_growing_frame_cpp(SEXP baseSEXP, SEXP periodsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type base(baseSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type periods(periodsSEXP);
-    rcpp_result_gen = Rcpp::wrap(growing_frame_cpp(base, periods));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -885,16 +766,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// lm_closed_cpp
-bool lm_closed_cpp(const Rcpp::List& design);
-RcppExport SEXP _dpsc_lm_closed_cpp(SEXP designSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type design(designSEXP);
-    rcpp_result_gen = Rcpp::wrap(lm_closed_cpp(design));
-    return rcpp_result_gen;
-END_RCPP
-}
 // lm_raw_cpp
 Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design, bool scores);
 RcppExport SEXP _dpsc_lm_raw_cpp(SEXP rowsSEXP, SEXP designSEXP, SEXP scoresSEXP) {
@@ -928,28 +799,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
     Rcpp::traits::input_parameter< int >::type round(roundSEXP);
     rcpp_result_gen = Rcpp::wrap(lm_rows_cpp(rows, facts, release, round));
-    return rcpp_result_gen;
-END_RCPP
-}
-// lm_score_rows_cpp
-Rcpp::List lm_score_rows_cpp(const Eigen::MatrixXd& row, const Rcpp::List& facts);
-RcppExport SEXP _dpsc_lm_score_rows_cpp(SEXP rowSEXP, SEXP factsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type row(rowSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    rcpp_result_gen = Rcpp::wrap(lm_score_rows_cpp(row, facts));
-    return rcpp_result_gen;
-END_RCPP
-}
-// median_losses_cpp
-std::vector<double> median_losses_cpp(const std::vector<double>& counts, double missing);
-RcppExport SEXP _dpsc_median_losses_cpp(SEXP countsSEXP, SEXP missingSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type counts(countsSEXP);
-    Rcpp::traits::input_parameter< double >::type missing(missingSEXP);
-    rcpp_result_gen = Rcpp::wrap(median_losses_cpp(counts, missing));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1029,94 +878,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
     Rcpp::traits::input_parameter< double >::type limit(limitSEXP);
     rcpp_result_gen = Rcpp::wrap(row_integers_cpp(donors, scale, loadings, origin, radius, limit));
-    return rcpp_result_gen;
-END_RCPP
-}
-// radius_losses_cpp
-std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin, const std::vector<double>& radii, int bits);
-RcppExport SEXP _dpsc_radius_losses_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP loadingsSEXP, SEXP originSEXP, SEXP radiiSEXP, SEXP bitsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type loadings(loadingsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type origin(originSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type radii(radiiSEXP);
-    Rcpp::traits::input_parameter< int >::type bits(bitsSEXP);
-    rcpp_result_gen = Rcpp::wrap(radius_losses_cpp(donors, scale, loadings, origin, radii, bits));
-    return rcpp_result_gen;
-END_RCPP
-}
-// private_choice_cpp
-int private_choice_cpp(const std::vector<double>& losses, double units, const std::vector<double>& log_prior, int shift, SEXP rng);
-RcppExport SEXP _dpsc_private_choice_cpp(SEXP lossesSEXP, SEXP unitsSEXP, SEXP log_priorSEXP, SEXP shiftSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type losses(lossesSEXP);
-    Rcpp::traits::input_parameter< double >::type units(unitsSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type log_prior(log_priorSEXP);
-    Rcpp::traits::input_parameter< int >::type shift(shiftSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(private_choice_cpp(losses, units, log_prior, shift, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// discrete_gaussian_cpp
-Rcpp::NumericVector discrete_gaussian_cpp(const Rcpp::NumericVector& variance, SEXP rng);
-RcppExport SEXP _dpsc_discrete_gaussian_cpp(SEXP varianceSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(discrete_gaussian_cpp(variance, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// discrete_laplace_cpp
-Rcpp::NumericVector discrete_laplace_cpp(const Rcpp::NumericVector& scale, SEXP rng);
-RcppExport SEXP _dpsc_discrete_laplace_cpp(SEXP scaleSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(discrete_laplace_cpp(scale, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// discrete_gaussian_ratio_cpp
-Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double denominator, SEXP rng);
-RcppExport SEXP _dpsc_discrete_gaussian_ratio_cpp(SEXP nSEXP, SEXP numeratorSEXP, SEXP denominatorSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type numerator(numeratorSEXP);
-    Rcpp::traits::input_parameter< double >::type denominator(denominatorSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(discrete_gaussian_ratio_cpp(n, numerator, denominator, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// gaussian_noise_cpp
-Eigen::VectorXd gaussian_noise_cpp(int dimension, double sigma, SEXP rng);
-RcppExport SEXP _dpsc_gaussian_noise_cpp(SEXP dimensionSEXP, SEXP sigmaSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
-    Rcpp::traits::input_parameter< double >::type sigma(sigmaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(gaussian_noise_cpp(dimension, sigma, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// gamma_norm_noise_cpp
-Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng);
-RcppExport SEXP _dpsc_gamma_norm_noise_cpp(SEXP dimensionSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(gamma_norm_noise_cpp(dimension, scale, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1242,19 +1003,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// posterior_bound_cpp
-double posterior_bound_cpp(double leverage, double gamma, double error, double delta);
-RcppExport SEXP _dpsc_posterior_bound_cpp(SEXP leverageSEXP, SEXP gammaSEXP, SEXP errorSEXP, SEXP deltaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type leverage(leverageSEXP);
-    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
-    Rcpp::traits::input_parameter< double >::type error(errorSEXP);
-    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
-    rcpp_result_gen = Rcpp::wrap(posterior_bound_cpp(leverage, gamma, error, delta));
-    return rcpp_result_gen;
-END_RCPP
-}
 // joint_loss_cpp
 double joint_loss_cpp(double shift, double curvature);
 RcppExport SEXP _dpsc_joint_loss_cpp(SEXP shiftSEXP, SEXP curvatureSEXP) {
@@ -1266,15 +1014,14 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// joint_shift_cpp
-double joint_shift_cpp(double epsilon, double curvature, bool replace);
-RcppExport SEXP _dpsc_joint_shift_cpp(SEXP epsilonSEXP, SEXP curvatureSEXP, SEXP replaceSEXP) {
+// probe_cpp
+SEXP probe_cpp(const std::string& name, const Rcpp::List& arguments);
+RcppExport SEXP _dpsc_probe_cpp(SEXP nameSEXP, SEXP argumentsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
-    Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
-    Rcpp::traits::input_parameter< bool >::type replace(replaceSEXP);
-    rcpp_result_gen = Rcpp::wrap(joint_shift_cpp(epsilon, curvature, replace));
+    Rcpp::traits::input_parameter< const std::string& >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type arguments(argumentsSEXP);
+    rcpp_result_gen = Rcpp::wrap(probe_cpp(name, arguments));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1350,33 +1097,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// select_distance_cpp
-Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, SEXP rng);
-RcppExport SEXP _dpsc_select_distance_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
-    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(select_distance_cpp(table, method, facts, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// select_passes_cpp
-bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta, SEXP rng);
-RcppExport SEXP _dpsc_select_passes_cpp(SEXP distanceSEXP, SEXP sensitivitySEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type distance(distanceSEXP);
-    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
-    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
-    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(select_passes_cpp(distance, sensitivity, epsilon, delta, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
 // select_moments_cpp
 std::vector<int> select_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, int size, int forced, double sd);
 RcppExport SEXP _dpsc_select_moments_cpp(SEXP momentsSEXP, SEXP sizeSEXP, SEXP forcedSEXP, SEXP sdSEXP) {
@@ -1400,19 +1120,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
     Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
     rcpp_result_gen = Rcpp::wrap(fit_moments_cpp(moments, used, sd, rows));
-    return rcpp_result_gen;
-END_RCPP
-}
-// select_choose_cpp
-int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng);
-RcppExport SEXP _dpsc_select_choose_cpp(SEXP lossSEXP, SEXP exponentSEXP, SEXP unitSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type loss(lossSEXP);
-    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
-    Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(select_choose_cpp(loss, exponent, unit, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1549,17 +1256,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// iterates_clean_cpp
-Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts, const Eigen::Map<Eigen::MatrixXd>& table);
-RcppExport SEXP _dpsc_iterates_clean_cpp(SEXP factsSEXP, SEXP tableSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
-    rcpp_result_gen = Rcpp::wrap(iterates_clean_cpp(facts, table));
-    return rcpp_result_gen;
-END_RCPP
-}
 // stream_here_cpp
 bool stream_here_cpp(SEXP pointer);
 RcppExport SEXP _dpsc_stream_here_cpp(SEXP pointerSEXP) {
@@ -1650,67 +1346,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// stream_replay_cpp
-Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, const Eigen::Map<Eigen::MatrixXd>& other, SEXP rng);
-RcppExport SEXP _dpsc_stream_replay_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP otherSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type other(otherSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(stream_replay_cpp(plan, learner, table, other, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// stream_shown_nodes_cpp
-std::vector<double> stream_shown_nodes_cpp(const std::string& path);
-RcppExport SEXP _dpsc_stream_shown_nodes_cpp(SEXP pathSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::string& >::type path(pathSEXP);
-    rcpp_result_gen = Rcpp::wrap(stream_shown_nodes_cpp(path));
-    return rcpp_result_gen;
-END_RCPP
-}
-// stream_exposed_cpp
-std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row, SEXP rng);
-RcppExport SEXP _dpsc_stream_exposed_cpp(SEXP pointerSEXP, SEXP rowSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type row(rowSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(stream_exposed_cpp(pointer, row, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// stream_path_cpp
-Rcpp::List stream_path_cpp(const Rcpp::List& plan, const Rcpp::List& learner, const Eigen::Map<Eigen::MatrixXd>& table, SEXP rng);
-RcppExport SEXP _dpsc_stream_path_cpp(SEXP planSEXP, SEXP learnerSEXP, SEXP tableSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::List& >::type learner(learnerSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(stream_path_cpp(plan, learner, table, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
-// whole_sigma_gaussian_cpp
-Rcpp::NumericVector whole_sigma_gaussian_cpp(int n, double sigma, SEXP rng);
-RcppExport SEXP _dpsc_whole_sigma_gaussian_cpp(SEXP nSEXP, SEXP sigmaSEXP, SEXP rngSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type sigma(sigmaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(whole_sigma_gaussian_cpp(n, sigma, rng));
-    return rcpp_result_gen;
-END_RCPP
-}
 // treated_plan_cpp
 Rcpp::List treated_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_treated_plan_cpp(SEXP factsSEXP) {
@@ -1763,46 +1398,8 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// ridge_weights_cpp
-Eigen::VectorXd ridge_weights_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::VectorXd& y, double lambda);
-RcppExport SEXP _dpsc_ridge_weights_cpp(SEXP XSEXP, SEXP ySEXP, SEXP lambdaSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type X(XSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
-    rcpp_result_gen = Rcpp::wrap(ridge_weights_cpp(X, y, lambda));
-    return rcpp_result_gen;
-END_RCPP
-}
-// capped_l1_qp_cpp
-Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap, double tolerance);
-RcppExport SEXP _dpsc_capped_l1_qp_cpp(SEXP XSEXP, SEXP linearSEXP, SEXP muSEXP, SEXP capSEXP, SEXP toleranceSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type X(XSEXP);
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type linear(linearSEXP);
-    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
-    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
-    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    rcpp_result_gen = Rcpp::wrap(capped_l1_qp_cpp(X, linear, mu, cap, tolerance));
-    return rcpp_result_gen;
-END_RCPP
-}
-// project_capped_l1_cpp
-Eigen::VectorXd project_capped_l1_cpp(const Eigen::Map<Eigen::VectorXd>& point, double cap);
-RcppExport SEXP _dpsc_project_capped_l1_cpp(SEXP pointSEXP, SEXP capSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type point(pointSEXP);
-    Rcpp::traits::input_parameter< double >::type cap(capSEXP);
-    rcpp_result_gen = Rcpp::wrap(project_capped_l1_cpp(point, cap));
-    return rcpp_result_gen;
-END_RCPP
-}
 
 static const R_CallMethodDef CallEntries[] = {
-    {"_dpsc_log_normal_cdf_cpp", (DL_FUNC) &_dpsc_log_normal_cdf_cpp, 1},
     {"_dpsc_log_gaussian_delta_cpp", (DL_FUNC) &_dpsc_log_gaussian_delta_cpp, 2},
     {"_dpsc_gaussian_mu_cpp", (DL_FUNC) &_dpsc_gaussian_mu_cpp, 2},
     {"_dpsc_log_cdp_delta_cpp", (DL_FUNC) &_dpsc_log_cdp_delta_cpp, 2},
@@ -1814,15 +1411,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gdp_epsilon_cpp", (DL_FUNC) &_dpsc_gdp_epsilon_cpp, 2},
     {"_dpsc_gdp_compose_cpp", (DL_FUNC) &_dpsc_gdp_compose_cpp, 1},
     {"_dpsc_gaussian_vector_variance_cpp", (DL_FUNC) &_dpsc_gaussian_vector_variance_cpp, 2},
-    {"_dpsc_gaussian_step_variance_cpp", (DL_FUNC) &_dpsc_gaussian_step_variance_cpp, 2},
-    {"_dpsc_gaussian_vector_mu_cpp", (DL_FUNC) &_dpsc_gaussian_vector_mu_cpp, 2},
     {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
-    {"_dpsc_laplace_outer_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_outer_sensitivity_cpp, 2},
     {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
     {"_dpsc_aggregate_plan_cpp", (DL_FUNC) &_dpsc_aggregate_plan_cpp, 1},
     {"_dpsc_aggregate_order_cpp", (DL_FUNC) &_dpsc_aggregate_order_cpp, 3},
     {"_dpsc_aggregate_release_cpp", (DL_FUNC) &_dpsc_aggregate_release_cpp, 3},
-    {"_dpsc_quantile_losses_cpp", (DL_FUNC) &_dpsc_quantile_losses_cpp, 2},
     {"_dpsc_sdid_fit_cpp", (DL_FUNC) &_dpsc_sdid_fit_cpp, 5},
     {"_dpsc_difference_deviation_cpp", (DL_FUNC) &_dpsc_difference_deviation_cpp, 2},
     {"_dpsc_augmented_fit_cpp", (DL_FUNC) &_dpsc_augmented_fit_cpp, 3},
@@ -1849,18 +1442,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_csv_header_cpp", (DL_FUNC) &_dpsc_csv_header_cpp, 1},
     {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
     {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
-    {"_dpsc_glm_known_term_cpp", (DL_FUNC) &_dpsc_glm_known_term_cpp, 4},
     {"_dpsc_glm_estimate_cpp", (DL_FUNC) &_dpsc_glm_estimate_cpp, 2},
     {"_dpsc_glm_rows_cpp", (DL_FUNC) &_dpsc_glm_rows_cpp, 3},
     {"_dpsc_glm_loss_cpp", (DL_FUNC) &_dpsc_glm_loss_cpp, 4},
     {"_dpsc_spherical_log_moment_cpp", (DL_FUNC) &_dpsc_spherical_log_moment_cpp, 3},
-    {"_dpsc_spherical_delta_cpp", (DL_FUNC) &_dpsc_spherical_delta_cpp, 3},
-    {"_dpsc_objective_log_moment_cpp", (DL_FUNC) &_dpsc_objective_log_moment_cpp, 5},
-    {"_dpsc_calibrate_objective_cpp", (DL_FUNC) &_dpsc_calibrate_objective_cpp, 6},
     {"_dpsc_growing_plan_cpp", (DL_FUNC) &_dpsc_growing_plan_cpp, 1},
     {"_dpsc_growing_release_cpp", (DL_FUNC) &_dpsc_growing_release_cpp, 6},
     {"_dpsc_growing_estimate_cpp", (DL_FUNC) &_dpsc_growing_estimate_cpp, 4},
-    {"_dpsc_growing_frame_cpp", (DL_FUNC) &_dpsc_growing_frame_cpp, 2},
     {"_dpsc_deleted_errors_cpp", (DL_FUNC) &_dpsc_deleted_errors_cpp, 3},
     {"_dpsc_deleted_limits_cpp", (DL_FUNC) &_dpsc_deleted_limits_cpp, 4},
     {"_dpsc_deleted_target_cpp", (DL_FUNC) &_dpsc_deleted_target_cpp, 4},
@@ -1873,25 +1461,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_lm_moments_cpp", (DL_FUNC) &_dpsc_lm_moments_cpp, 3},
     {"_dpsc_penalised_path_cpp", (DL_FUNC) &_dpsc_penalised_path_cpp, 4},
     {"_dpsc_lm_discrepancy_cpp", (DL_FUNC) &_dpsc_lm_discrepancy_cpp, 2},
-    {"_dpsc_lm_closed_cpp", (DL_FUNC) &_dpsc_lm_closed_cpp, 1},
     {"_dpsc_lm_raw_cpp", (DL_FUNC) &_dpsc_lm_raw_cpp, 3},
     {"_dpsc_lm_raw_estimate_cpp", (DL_FUNC) &_dpsc_lm_raw_estimate_cpp, 2},
     {"_dpsc_lm_rows_cpp", (DL_FUNC) &_dpsc_lm_rows_cpp, 4},
-    {"_dpsc_lm_score_rows_cpp", (DL_FUNC) &_dpsc_lm_score_rows_cpp, 2},
-    {"_dpsc_median_losses_cpp", (DL_FUNC) &_dpsc_median_losses_cpp, 2},
     {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
     {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
     {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 5},
     {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
     {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},
-    {"_dpsc_radius_losses_cpp", (DL_FUNC) &_dpsc_radius_losses_cpp, 6},
-    {"_dpsc_private_choice_cpp", (DL_FUNC) &_dpsc_private_choice_cpp, 5},
-    {"_dpsc_discrete_gaussian_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_cpp, 2},
-    {"_dpsc_discrete_laplace_cpp", (DL_FUNC) &_dpsc_discrete_laplace_cpp, 2},
-    {"_dpsc_discrete_gaussian_ratio_cpp", (DL_FUNC) &_dpsc_discrete_gaussian_ratio_cpp, 4},
-    {"_dpsc_gaussian_noise_cpp", (DL_FUNC) &_dpsc_gaussian_noise_cpp, 3},
-    {"_dpsc_gamma_norm_noise_cpp", (DL_FUNC) &_dpsc_gamma_norm_noise_cpp, 3},
     {"_dpsc_noise_recorder_cpp", (DL_FUNC) &_dpsc_noise_recorder_cpp, 1},
     {"_dpsc_noise_open_cpp", (DL_FUNC) &_dpsc_noise_open_cpp, 1},
     {"_dpsc_noise_close_cpp", (DL_FUNC) &_dpsc_noise_close_cpp, 1},
@@ -1903,20 +1481,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_paper_rows_cpp", (DL_FUNC) &_dpsc_paper_rows_cpp, 2},
     {"_dpsc_ridge_logistic_cpp", (DL_FUNC) &_dpsc_ridge_logistic_cpp, 5},
     {"_dpsc_posterior_loss_cpp", (DL_FUNC) &_dpsc_posterior_loss_cpp, 5},
-    {"_dpsc_posterior_bound_cpp", (DL_FUNC) &_dpsc_posterior_bound_cpp, 4},
     {"_dpsc_joint_loss_cpp", (DL_FUNC) &_dpsc_joint_loss_cpp, 2},
-    {"_dpsc_joint_shift_cpp", (DL_FUNC) &_dpsc_joint_shift_cpp, 3},
+    {"_dpsc_probe_cpp", (DL_FUNC) &_dpsc_probe_cpp, 2},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
     {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
     {"_dpsc_select_cells_cpp", (DL_FUNC) &_dpsc_select_cells_cpp, 2},
     {"_dpsc_select_locate_cpp", (DL_FUNC) &_dpsc_select_locate_cpp, 4},
     {"_dpsc_select_pick_cpp", (DL_FUNC) &_dpsc_select_pick_cpp, 4},
     {"_dpsc_select_stable_cpp", (DL_FUNC) &_dpsc_select_stable_cpp, 6},
-    {"_dpsc_select_distance_cpp", (DL_FUNC) &_dpsc_select_distance_cpp, 4},
-    {"_dpsc_select_passes_cpp", (DL_FUNC) &_dpsc_select_passes_cpp, 5},
     {"_dpsc_select_moments_cpp", (DL_FUNC) &_dpsc_select_moments_cpp, 4},
     {"_dpsc_fit_moments_cpp", (DL_FUNC) &_dpsc_fit_moments_cpp, 4},
-    {"_dpsc_select_choose_cpp", (DL_FUNC) &_dpsc_select_choose_cpp, 4},
     {"_dpsc_simulate_gram_cpp", (DL_FUNC) &_dpsc_simulate_gram_cpp, 7},
     {"_dpsc_simulate_people_cpp", (DL_FUNC) &_dpsc_simulate_people_cpp, 7},
     {"_dpsc_row_map_cpp", (DL_FUNC) &_dpsc_row_map_cpp, 3},
@@ -1928,7 +1502,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_stream_open_cpp", (DL_FUNC) &_dpsc_stream_open_cpp, 2},
     {"_dpsc_iterates_open_cpp", (DL_FUNC) &_dpsc_iterates_open_cpp, 1},
     {"_dpsc_iterates_plan_cpp", (DL_FUNC) &_dpsc_iterates_plan_cpp, 1},
-    {"_dpsc_iterates_clean_cpp", (DL_FUNC) &_dpsc_iterates_clean_cpp, 2},
     {"_dpsc_stream_here_cpp", (DL_FUNC) &_dpsc_stream_here_cpp, 1},
     {"_dpsc_state_id_cpp", (DL_FUNC) &_dpsc_state_id_cpp, 0},
     {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},
@@ -1937,18 +1510,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_stream_save_cpp", (DL_FUNC) &_dpsc_stream_save_cpp, 7},
     {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},
     {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},
-    {"_dpsc_stream_replay_cpp", (DL_FUNC) &_dpsc_stream_replay_cpp, 5},
-    {"_dpsc_stream_shown_nodes_cpp", (DL_FUNC) &_dpsc_stream_shown_nodes_cpp, 1},
-    {"_dpsc_stream_exposed_cpp", (DL_FUNC) &_dpsc_stream_exposed_cpp, 3},
-    {"_dpsc_stream_path_cpp", (DL_FUNC) &_dpsc_stream_path_cpp, 4},
-    {"_dpsc_whole_sigma_gaussian_cpp", (DL_FUNC) &_dpsc_whole_sigma_gaussian_cpp, 3},
     {"_dpsc_treated_plan_cpp", (DL_FUNC) &_dpsc_treated_plan_cpp, 1},
     {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 5},
     {"_dpsc_treated_control_cpp", (DL_FUNC) &_dpsc_treated_control_cpp, 5},
     {"_dpsc_weights_release_cpp", (DL_FUNC) &_dpsc_weights_release_cpp, 5},
-    {"_dpsc_ridge_weights_cpp", (DL_FUNC) &_dpsc_ridge_weights_cpp, 3},
-    {"_dpsc_capped_l1_qp_cpp", (DL_FUNC) &_dpsc_capped_l1_qp_cpp, 5},
-    {"_dpsc_project_capped_l1_cpp", (DL_FUNC) &_dpsc_project_capped_l1_cpp, 2},
     {NULL, NULL, 0}
 };
 

@@ -5,6 +5,7 @@
 #include "rcpp-classical.cpp"
 #include "rcpp-csv.cpp"
 #include "rcpp-noise.cpp"
+#include "rcpp-probe.cpp"
 #include "rcpp-rows.cpp"
 #include "rcpp-simulate.cpp"
 #include "rcpp-sources.cpp"

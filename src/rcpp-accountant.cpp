@@ -4,13 +4,15 @@
 #include <dpsc/accountant/gdp.hpp>
 #include <dpsc/accountant/zcdp.hpp>
 
-// [[Rcpp::export(rng = false)]]
+#include "r_probe.h"
+
 double log_normal_cdf_cpp(double x) { return dpsc::log_normal_cdf(x); }
 
 // [[Rcpp::export(rng = false)]]
 double log_gaussian_delta_cpp(double epsilon, double mu) {
   return dpsc::log_gaussian_delta(epsilon, mu).log;
 }
+const probe log_normal_cdf_probe("log_normal_cdf", log_normal_cdf_cpp);
 
 // [[Rcpp::export(rng = false)]]
 double gaussian_mu_cpp(double epsilon, double delta) { return dpsc::gaussian_mu(epsilon, delta); }
@@ -46,25 +48,26 @@ double gaussian_vector_variance_cpp(double sensitivity, double mu) {
   return dpsc::gaussian_vector_variance(sensitivity, mu);
 }
 
-// [[Rcpp::export(rng = false)]]
 double gaussian_step_variance_cpp(double bound, double mu) {
   return dpsc::gaussian_step_variance(bound, mu);
 }
+const probe gaussian_step_variance_probe("gaussian_step_variance", gaussian_step_variance_cpp);
 
-// [[Rcpp::export(rng = false)]]
 double gaussian_vector_mu_cpp(double sensitivity, double variance) {
   return dpsc::gaussian_vector_mu(sensitivity, variance);
 }
+const probe gaussian_vector_mu_probe("gaussian_vector_mu", gaussian_vector_mu_cpp);
 
 // [[Rcpp::export(rng = false)]]
 double gaussian_step_mu_cpp(double bound, double variance) {
   return dpsc::gaussian_step_mu(bound, variance);
 }
 
-// [[Rcpp::export(rng = false)]]
 double laplace_outer_sensitivity_cpp(double bound, double m) {
   return dpsc::laplace_outer_sensitivity(bound, m);
 }
+const probe laplace_outer_sensitivity_probe("laplace_outer_sensitivity",
+                                            laplace_outer_sensitivity_cpp);
 
 // [[Rcpp::export(rng = false)]]
 double laplace_gram_sensitivity_cpp(double radius, double constant, double d) {

@@ -4,6 +4,7 @@
 #include <dpsc/release/aggregate.hpp>
 
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_steps.h"
 
 namespace {
@@ -57,9 +58,9 @@ Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows,
 }
 
 // Losses of few cells as places of a quantile, for tests.
-// [[Rcpp::export(rng = false)]]
 std::vector<double> quantile_losses_cpp(const std::vector<double>& counts, int percent) {
   const std::vector<std::int64_t> whole(counts.begin(), counts.end());
   const std::vector<std::int64_t> out = dpsc::quantile_losses(whole, percent);
   return {out.begin(), out.end()};
 }
+const probe quantile_losses_probe("quantile_losses", quantile_losses_cpp);

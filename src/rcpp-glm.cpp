@@ -5,6 +5,7 @@
 
 #include "r_design.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -167,7 +168,6 @@ Rcpp::List glm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
 
 // A release with a known linear term (in its scales), by noise that was handed in: for audits, on
 // made-up rows only.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List glm_known_term_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear,
                               SEXP noise) {
   const auto source = as_source(rows);
@@ -178,6 +178,7 @@ Rcpp::List glm_known_term_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::V
     return from_release(dpsc::run_glm(plan, known, *source, given, interrupter()));
   });
 }
+const probe glm_known_term_probe("glm_known_term", glm_known_term_cpp);
 
 // Coefficients in the formula's units from a release.
 // [[Rcpp::export(rng = false)]]
@@ -233,23 +234,23 @@ double spherical_log_moment_cpp(double t, double length, int d) {
 }
 
 // delta(epsilon) of adding spherical Laplace noise to a statistic that moves by this length.
-// [[Rcpp::export(rng = false)]]
 double spherical_delta_cpp(double epsilon, double length, int d) {
   return dpsc::spherical_loss(length, d).delta(epsilon);
 }
+const probe spherical_delta_probe("spherical_delta", spherical_delta_cpp);
 
 // (order - 1) times the Renyi divergence of objective perturbation, t = order - 1.
-// [[Rcpp::export(rng = false)]]
 double objective_log_moment_cpp(const std::string& slopes, double t, double reach, double c,
                                 int d) {
   return dpsc::objective_renyi(as_slopes(slopes), reach, c, d).log_moment(t);
 }
+const probe objective_log_moment_probe("objective_log_moment", objective_log_moment_cpp);
 
 // Largest reach of objective perturbation besides steps of rho-zCDP.
-// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double epsilon, double delta,
                                             double rho, double c, int d) {
   const auto out = dpsc::calibrate_objective(as_slopes(slopes), epsilon, delta, rho, c, d);
   return Rcpp::NumericVector::create(_["reach"] = out.reach, _["order"] = out.order,
                                      _["log.delta"] = out.log_delta);
 }
+const probe calibrate_objective_probe("calibrate_objective", calibrate_objective_cpp);

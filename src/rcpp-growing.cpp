@@ -6,6 +6,7 @@
 
 #include "r_gram.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -81,9 +82,9 @@ Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& period
 }
 
 // What the next period asks of people: loadings and origin of a row's numbers, and the aim.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods) {
   const dpsc::period_frame x = dpsc::grow(as_base(base), as_periods(periods)).frame();
   return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin),
                             _["aim"] = Rcpp::wrap(x.aim));
 }
+const probe growing_frame_probe("growing_frame", growing_frame_cpp);

@@ -9,6 +9,7 @@
 
 #include "r_design.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -255,7 +256,6 @@ double lm_discrepancy_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
 }
 
 // Does every product have its columns of lower order?
-// [[Rcpp::export(rng = false)]]
 bool lm_closed_cpp(const Rcpp::List& design) {
   const dpsc::lm_design known = as_design(design);
   const auto count = static_cast<Eigen::Index>(known.variables.size());
@@ -265,6 +265,7 @@ bool lm_closed_cpp(const Rcpp::List& design) {
       known, {Eigen::VectorXd::LinSpaced(count, 0.31, 0.37), Eigen::VectorXd::Ones(count)}, closed);
   return closed;
 }
+const probe lm_closed_probe("lm_closed", lm_closed_cpp);
 
 // Mean and covariance of the columns without noise, and, if asked for, the coefficients' covariance
 // without one variance: NOT PRIVATE.
@@ -329,7 +330,6 @@ Rcpp::List lm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& rel
 }
 
 // Integer scores of made-up integer rows (w, r, k), for tests.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List lm_score_rows_cpp(const Eigen::MatrixXd& row, const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);
   const dpsc::lm_plan plan = dpsc::plan_lm(known);
@@ -338,12 +338,13 @@ Rcpp::List lm_score_rows_cpp(const Eigen::MatrixXd& row, const Rcpp::List& facts
   dpsc::lm_score_rows sums(plan.scores, plan.rounds.back(), known.design.p());
   return Rcpp::List::create(_["scores"] = sums.rows(row), _["limit"] = plan.scores.limit);
 }
+const probe lm_score_rows_probe("lm_score_rows", lm_score_rows_cpp);
 
 // Losses of a median from counts, for tests.
-// [[Rcpp::export(rng = false)]]
 std::vector<double> median_losses_cpp(const std::vector<double>& counts, double missing) {
   const std::vector<std::int64_t> whole(counts.begin(), counts.end());
   const std::vector<std::int64_t> out =
       dpsc::median_losses(whole, static_cast<std::int64_t>(missing));
   return {out.begin(), out.end()};
 }
+const probe median_losses_probe("median_losses", median_losses_cpp);

@@ -5,6 +5,7 @@
 
 #include "r_gram.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -149,7 +150,6 @@ Rcpp::List row_integers_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::M
 }
 
 // Losses of the choice of a radius, for tests. PRIVATE.
-// [[Rcpp::export(rng = false)]]
 std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale,
                                       const Eigen::MatrixXd& loadings,
                                       const Eigen::VectorXd& origin,
@@ -163,9 +163,9 @@ std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale,
   const std::vector<std::int64_t> losses = energy.losses();
   return {losses.begin(), losses.end()};
 }
+const probe radius_losses_probe("radius_losses", radius_losses_cpp);
 
 // An index (from 1) by the exponential mechanism in integers, for tests of its law.
-// [[Rcpp::export(rng = false)]]
 int private_choice_cpp(const std::vector<double>& losses, double units,
                        const std::vector<double>& log_prior, int shift, SEXP rng) {
   dpsc::private_choice choice;
@@ -178,3 +178,4 @@ int private_choice_cpp(const std::vector<double>& losses, double units,
   choice.shift = shift;
   return with_engine(rng, [&](auto& engine) { return static_cast<int>(choice.draw(engine)) + 1; });
 }
+const probe private_choice_probe("private_choice", private_choice_cpp);

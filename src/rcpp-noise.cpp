@@ -6,6 +6,7 @@
 #include <dpsc/noise/discrete.hpp>
 
 #include "r_noise.h"
+#include "r_probe.h"
 
 namespace {
 
@@ -37,18 +38,17 @@ Rcpp::NumericVector draw_integers(const Rcpp::NumericVector& parameter, SEXP rng
 
 }  // namespace
 
-// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector discrete_gaussian_cpp(const Rcpp::NumericVector& variance, SEXP rng) {
   return draw_integers<dpsc::discrete_gaussian>(variance, rng);
 }
+const probe discrete_gaussian_probe("discrete_gaussian", discrete_gaussian_cpp);
 
-// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector discrete_laplace_cpp(const Rcpp::NumericVector& scale, SEXP rng) {
   return draw_integers<dpsc::discrete_laplace>(scale, rng);
 }
+const probe discrete_laplace_probe("discrete_laplace", discrete_laplace_cpp);
 
 // A variance that is a fraction, for the pins of the literature (sigma^2 = 1/4 and the like).
-// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double denominator,
                                                 SEXP rng) {
   const dpsc::discrete_gaussian law(static_cast<std::int64_t>(numerator),
@@ -60,18 +60,19 @@ Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double 
   });
   return out;
 }
+const probe discrete_gaussian_ratio_probe("discrete_gaussian_ratio", discrete_gaussian_ratio_cpp);
 
-// [[Rcpp::export(rng = false)]]
 Eigen::VectorXd gaussian_noise_cpp(int dimension, double sigma, SEXP rng) {
   return with_engine(rng,
                      [&](auto& engine) { return dpsc::gaussian_vector(dimension, sigma, engine); });
 }
+const probe gaussian_noise_probe("gaussian_noise", gaussian_noise_cpp);
 
-// [[Rcpp::export(rng = false)]]
 Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng) {
   return with_engine(
       rng, [&](auto& engine) { return dpsc::gamma_norm_vector(dimension, scale, engine); });
 }
+const probe gamma_norm_noise_probe("gamma_norm_noise", gamma_norm_noise_cpp);
 
 // Noise to hand in: it draws by `rng` and writes down what it was asked for.
 // [[Rcpp::export(rng = false)]]

@@ -9,6 +9,7 @@
 
 #include "r_design.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 #include "r_steps.h"
 
@@ -207,15 +208,15 @@ Rcpp::NumericVector posterior_loss_cpp(const Rcpp::NumericVector& leverage, doub
 }
 
 // Bound of it, and the precision that keeps to one.
-// [[Rcpp::export(rng = false)]]
 double posterior_bound_cpp(double leverage, double gamma, double error, double delta) {
   return dpsc::posterior_bound(leverage, gamma, error, delta);
 }
+const probe posterior_bound_probe("posterior_bound", posterior_bound_cpp);
 
 // [[Rcpp::export(rng = false)]]
 double joint_loss_cpp(double shift, double curvature) { return dpsc::joint_loss(shift, curvature); }
 
-// [[Rcpp::export(rng = false)]]
 double joint_shift_cpp(double epsilon, double curvature, bool replace) {
   return dpsc::joint_shift(epsilon, curvature, replace);
 }
+const probe joint_shift_probe("joint_shift", joint_shift_cpp);

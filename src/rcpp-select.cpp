@@ -11,6 +11,7 @@
 
 #include "r_host.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 
 namespace {
@@ -129,7 +130,6 @@ SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::stri
 }
 
 // The proposal and its distance without noise, for audits on made-up data.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
                                const Rcpp::List& facts, SEXP rng) {
   const dpsc::people rows = as_people(table);
@@ -140,8 +140,8 @@ Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const s
         Rcpp::Named("distance") = static_cast<double>(proposed.distance) / 1024.0);
   });
 }
+const probe select_distance_probe("select_distance", select_distance_cpp);
 
-// [[Rcpp::export(rng = false)]]
 bool select_passes_cpp(double distance, double sensitivity, double epsilon, double delta,
                        SEXP rng) {
   return with_noise(rng, [&](dpsc::noise& draws) {
@@ -149,6 +149,7 @@ bool select_passes_cpp(double distance, double sensitivity, double epsilon, doub
                         epsilon, delta, draws);
   });
 }
+const probe select_passes_probe("select_passes", select_passes_cpp);
 
 // Matching pursuit on released moments, and a fit: post-processing.
 // [[Rcpp::export(rng = false)]]
@@ -167,7 +168,6 @@ Rcpp::List fit_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& moments, const std
                             Rcpp::Named("total") = fit.total);
 }
 
-// [[Rcpp::export(rng = false)]]
 int select_choose_cpp(const std::vector<double>& loss, double exponent, double unit, SEXP rng) {
   return with_noise(rng, [&](dpsc::noise& draws) {
     return static_cast<int>(dpsc::choose("pick",
@@ -176,3 +176,4 @@ int select_choose_cpp(const std::vector<double>& loss, double exponent, double u
            1;
   });
 }
+const probe select_choose_probe("select_choose", select_choose_cpp);

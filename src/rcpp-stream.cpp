@@ -10,6 +10,7 @@
 
 #include "r_engine.h"
 #include "r_noise.h"
+#include "r_probe.h"
 
 namespace {
 
@@ -141,7 +142,6 @@ Rcpp::List iterates_plan_cpp(const Rcpp::List& facts) {
 }
 
 // Clean iterates of a made-up stream, for audits.
-// [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts,
                                    const Eigen::Map<Eigen::MatrixXd>& table) {
   dpsc::perturbed_iterates iterates(as_iterates(facts));
@@ -154,6 +154,7 @@ Eigen::MatrixXd iterates_clean_cpp(const Rcpp::List& facts,
   }
   return out;
 }
+const probe iterates_clean_probe("iterates_clean", iterates_clean_cpp);
 
 // [[Rcpp::export(rng = false)]]
 bool stream_here_cpp(SEXP pointer) {
@@ -404,7 +405,6 @@ struct replayer final : dpsc::exposure_observer {
 
 // Records a stream and replays its neighbour with the same noise and the same releases: what is
 // left is the shift of every released integer. `rng` must be a tape or it is not the same noise.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
                              const Eigen::Map<Eigen::MatrixXd>& table,
                              const Eigen::Map<Eigen::MatrixXd>& other, SEXP rng) {
@@ -430,9 +430,9 @@ Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
       Rcpp::Named("released") = static_cast<double>(record.values.size()),
       Rcpp::Named("same") = (first.theta() - second.theta()).cwiseAbs().maxCoeff() == 0.0);
 }
+const probe stream_replay_probe("stream_replay", stream_replay_cpp);
 
 // The open nodes that a checkpoint of a tree shows, in order of level.
-// [[Rcpp::export(rng = false)]]
 std::vector<double> stream_shown_nodes_cpp(const std::string& path) {
   const dpsc::checkpoint_file file = dpsc::parse_checkpoint(dpsc::read_whole(path));
   dpsc::state_reader in(file.core);
@@ -442,9 +442,9 @@ std::vector<double> stream_shown_nodes_cpp(const std::string& path) {
   if (dpsc::tree_sums* tree = core.sums().tree()) tree->show_open(record);
   return {record.values.begin(), record.values.end()};
 }
+const probe stream_shown_nodes_probe("stream_shown_nodes", stream_shown_nodes_cpp);
 
 // One step of a live stream, and every integer that left with it.
-// [[Rcpp::export(rng = false)]]
 std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row,
                                        SEXP rng) {
   live_stream& stream = alive(pointer);
@@ -457,9 +457,9 @@ std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::Mat
   });
   return {record.values.begin(), record.values.end()};
 }
+const probe stream_exposed_probe("stream_exposed", stream_exposed_cpp);
 
 // Estimates after each row, and their variances in units of a node's noise: for tests of accuracy.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List stream_path_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
                            const Eigen::Map<Eigen::MatrixXd>& table, SEXP rng) {
   dpsc::learner core(as_plan(plan), as_learner(learner));
@@ -475,8 +475,8 @@ Rcpp::List stream_path_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
   });
   return Rcpp::List::create(Rcpp::Named("estimate") = out, Rcpp::Named("sd") = sd);
 }
+const probe stream_path_probe("stream_path", stream_path_cpp);
 
-// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector whole_sigma_gaussian_cpp(int n, double sigma, SEXP rng) {
   const dpsc::whole_sigma_gaussian law(static_cast<std::int64_t>(sigma));
   Rcpp::NumericVector out(n);
@@ -486,3 +486,4 @@ Rcpp::NumericVector whole_sigma_gaussian_cpp(int n, double sigma, SEXP rng) {
   });
   return out;
 }
+const probe whole_sigma_gaussian_probe("whole_sigma_gaussian", whole_sigma_gaussian_cpp);

@@ -6,6 +6,7 @@
 
 #include "r_host.h"
 #include "r_noise.h"
+#include "r_probe.h"
 #include "r_source.h"
 
 namespace {
@@ -66,14 +67,13 @@ Rcpp::List weights_release_cpp(SEXP donors, const Rcpp::List& scale, const Eigen
 }
 
 // Without noise, for tests and for the losses of single people. PRIVATE.
-// [[Rcpp::export(rng = false)]]
 Eigen::VectorXd ridge_weights_cpp(const Eigen::Map<Eigen::MatrixXd>& X, const Eigen::VectorXd& y,
                                   double lambda) {
   return dpsc::ridge_weights(X, y, lambda);
 }
+const probe ridge_weights_probe("ridge_weights", ridge_weights_cpp);
 
 // Minimise f'(2 XX' + mu I)f / 2 - linear'f over ||f||_1 <= 1, |f_j| <= cap. Tests only.
-// [[Rcpp::export(rng = false)]]
 Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X,
                             const Eigen::Map<Eigen::VectorXd>& linear, double mu, double cap,
                             double tolerance) {
@@ -82,8 +82,9 @@ Rcpp::List capped_l1_qp_cpp(const Eigen::Map<Eigen::MatrixXd>& X,
   return Rcpp::List::create(_["solution"] = answer.point, _["distance"] = answer.distance,
                             _["certified"] = answer.certified, _["iterations"] = answer.iterations);
 }
+const probe capped_l1_qp_probe("capped_l1_qp", capped_l1_qp_cpp);
 
-// [[Rcpp::export(rng = false)]]
 Eigen::VectorXd project_capped_l1_cpp(const Eigen::Map<Eigen::VectorXd>& point, double cap) {
   return dpsc::capped_l1_ball(cap).project(point);
 }
+const probe project_capped_l1_probe("project_capped_l1", project_capped_l1_cpp);

@@ -21,7 +21,7 @@ all_noises <- c("tree", "toeplitz", "blt")
 # The spent share of a plan's budget when one entry is replaced: 1 is all of it.
 replayed_share <- function(plan, learner, x, other, charged = plan) {
   words <- 60 * length(plan$scale) * nrow(x) + 4000
-  out <- dpsc:::stream_replay_cpp(plan, learner, x, other, tape(words))
+  out <- stream_replay_cpp(plan, learner, x, other, tape(words))
   testthat::expect_true(out$same)
   if (plan$gaussian) out$rho / charged$rho else out$epsilon / charged$epsilon
 }

@@ -5,28 +5,19 @@
 # Nothing of people goes in: public numbers, released ones, or made-up panels that the core draws.
 public <- c(
   "cdp_epsilon_cpp", "cdp_rho_cpp", "cohort_errors_cpp", "cohort_plan_cpp", "cohort_view_cpp",
-  "deleted_count_ends_cpp", "discrete_gaussian_cpp",
-  "discrete_gaussian_ratio_cpp", "discrete_laplace_cpp", "exponential_exponent_cpp",
-  "exponential_step_mu_cpp", "fit_moments_cpp", "gamma_norm_noise_cpp", "gaussian_mu_cpp",
-  "gaussian_noise_cpp", "gaussian_step_mu_cpp", "gaussian_step_variance_cpp",
-  "gaussian_vector_mu_cpp", "gaussian_vector_variance_cpp", "gdp_budget_cpp", "gdp_compose_cpp",
-  "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp", "iterates_open_cpp", "iterates_plan_cpp",
-  "laplace_gram_sensitivity_cpp", "laplace_outer_sensitivity_cpp", "log_cdp_delta_cpp",
-  "log_gaussian_delta_cpp", "log_normal_cdf_cpp", "private_choice_cpp", "project_capped_l1_cpp",
-  "select_cells_cpp", "select_choose_cpp", "select_moments_cpp", "select_passes_cpp",
-  "simulate_gram_cpp",
+  "deleted_count_ends_cpp", "exponential_exponent_cpp", "exponential_step_mu_cpp",
+  "fit_moments_cpp", "gaussian_mu_cpp", "gaussian_step_mu_cpp", "gaussian_vector_variance_cpp",
+  "gdp_budget_cpp", "gdp_compose_cpp", "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp",
+  "iterates_open_cpp", "iterates_plan_cpp", "laplace_gram_sensitivity_cpp", "log_cdp_delta_cpp",
+  "log_gaussian_delta_cpp", "select_cells_cpp", "select_moments_cpp", "simulate_gram_cpp",
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
-  "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp",
-  "whole_sigma_gaussian_cpp", "lm_plan_cpp", "lm_closed_cpp", "lm_estimate_cpp",
-  "median_losses_cpp", "noise_close_cpp", "noise_open_cpp", "noise_recorder_cpp",
+  "stream_open_cpp", "stream_peek_cpp", "stream_plan_cpp", "stream_released_cpp", "lm_plan_cpp",
+  "lm_estimate_cpp", "noise_close_cpp", "noise_open_cpp", "noise_recorder_cpp",
   "noise_replay_cpp", "people_map_cpp", "product_map_cpp", "row_map_cpp", "lm_anderson_cpp",
   "lm_discrepancy_cpp", "lm_moments_cpp", "penalised_path_cpp", "predict_columns_cpp",
-  "calibrate_objective_cpp", "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp",
-  "growing_estimate_cpp", "growing_frame_cpp", "growing_plan_cpp",
-  "objective_log_moment_cpp", "spherical_delta_cpp", "spherical_log_moment_cpp",
-  "treated_plan_cpp",
-  "aggregate_order_cpp", "aggregate_plan_cpp", "joint_loss_cpp", "joint_shift_cpp",
-  "paper_plan_cpp", "posterior_bound_cpp", "quantile_losses_cpp", "csv_header_cpp"
+  "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp", "growing_estimate_cpp", "growing_plan_cpp",
+  "spherical_log_moment_cpp", "treated_plan_cpp", "aggregate_order_cpp", "aggregate_plan_cpp",
+  "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
@@ -57,12 +48,8 @@ unprotected <- list(
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
   # A file's cells, on their way into an engine on this machine.
   csv_cells_cpp = "copy_csv",
-  # Tests and audits.
-  capped_l1_qp_cpp = NULL, glm_known_term_cpp = NULL, iterates_clean_cpp = NULL,
-  lm_score_rows_cpp = NULL,
-  radius_losses_cpp = NULL, ridge_weights_cpp = NULL, select_distance_cpp = NULL,
-  stream_exposed_cpp = NULL, stream_path_cpp = NULL, stream_replay_cpp = NULL,
-  stream_shown_nodes_cpp = NULL,
+  # Tests: all probes, below.
+  probe_cpp = NULL,
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "lm_record", paper_raw_cpp = "posterior_record", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
@@ -80,6 +67,22 @@ unprotected <- list(
   simplex_residuals_cpp = "simplex_record"
 )
 
+# What only tests ask, by probe_cpp(), which nothing in the package calls: what sees no people, and
+# what answers without noise about rows that tests make up.
+public_probes <- c(
+  "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio", "discrete_laplace",
+  "gamma_norm_noise", "gaussian_noise", "gaussian_step_variance", "gaussian_vector_mu",
+  "growing_frame", "joint_shift", "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf",
+  "median_losses", "objective_log_moment", "posterior_bound", "private_choice",
+  "project_capped_l1", "quantile_losses", "select_choose", "select_passes", "spherical_delta",
+  "whole_sigma_gaussian"
+)
+unprotected_probes <- c(
+  "capped_l1_qp", "glm_known_term", "iterates_clean", "lm_score_rows", "radius_losses",
+  "ridge_weights", "select_distance", "stream_exposed", "stream_path", "stream_replay",
+  "stream_shown_nodes"
+)
+
 callers <- function(name) {
   namespace <- asNamespace("dpsc")
   functions <- setdiff(ls(namespace, all.names = TRUE), name)
@@ -94,6 +97,15 @@ test_that("every compiled function is declared once", {
   declared <- c(public, released, checks, names(unprotected))
   expect_identical(declared[duplicated(declared)], character())
   expect_setequal(declared, compiled_exports())
+})
+
+test_that("every probe is declared once, and only tests know it", {
+  declared <- c(public_probes, unprotected_probes)
+  expect_identical(declared[duplicated(declared)], character())
+  expect_setequal(declared, probe(""))
+  expect_identical(intersect(paste0(declared, "_cpp"), compiled_exports()), character())
+  expect_error(probe("nobody"), "no such probe")
+  expect_error(probe("median_losses", 1), "another number of arguments")
 })
 
 test_that("who is given rows of people is not declared public", {

@@ -76,7 +76,7 @@ slow_terms <- function(method, table, facts) {
 }
 
 certified <- function(method, table, facts) {
-  dpsc:::select_distance_cpp(table, method, facts, "R")
+  select_distance_cpp(table, method, facts, "R")
 }
 
 case_facts <- function(...) {

@@ -26,13 +26,13 @@ selection_methods <- c(
 test_that("a choice has the exact law", {
   withr::local_seed(1)
   loss <- c(0, 3, 1, 40)
-  draws <- replicate(6000, dpsc:::select_choose_cpp(loss, 2, 4, "R"))
+  draws <- replicate(6000, select_choose_cpp(loss, 2, 4, "R"))
   mass <- exp(-loss / 2)
   expect_not_rejected(stats::chisq.test(table(factor(draws, 1:4))[1:3],
     p = mass[1:3] / sum(mass[1:3]))$p.value)
-  expect_identical(dpsc:::select_choose_cpp(c(5, 2, 2), Inf, 1, "R"), 2L)
+  expect_identical(select_choose_cpp(c(5, 2, 2), Inf, 1, "R"), 2L)
   # Losses of 2^50 do not overflow.
-  expect_identical(dpsc:::select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
+  expect_identical(select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
 })
 
 test_that("the odds of a pick move by the exponent on the worst neighbours, and no more", {
@@ -154,7 +154,7 @@ test_that("a selection by moments is selected from again at no cost", {
 test_that("unstable tables are named with probability delta, stable ones as Laplace noise says", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
-    mean(replicate(20000, dpsc:::select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
+    mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
   }
   for (epsilon in c(0.5, 2)) {
     expect_lt(abs(rate(0, epsilon, 0.05) - 0.05), 0.008)
@@ -163,7 +163,7 @@ test_that("unstable tables are named with probability delta, stable ones as Lapl
     expect_lt(abs(rate(d, epsilon, 0.05) - 0.05 * exp(epsilon * d * 1024 / 1026)), 0.012)
   }
   # The threshold is log(1 / (2 delta)) / epsilon: 13.12 at (1, 1e-6).
-  expect_false(dpsc:::select_passes_cpp(0, 1026, 1000, 1e-6, "R"))
+  expect_false(select_passes_cpp(0, 1026, 1000, 1e-6, "R"))
 })
 
 stable_facts <- function(n, ...) {
@@ -172,7 +172,7 @@ stable_facts <- function(n, ...) {
     intercept = FALSE)
   utils::modifyList(given, list(...))
 }
-distance <- function(table, method, facts) dpsc:::select_distance_cpp(table, method, facts, "R")
+distance <- function(table, method, facts) select_distance_cpp(table, method, facts, "R")
 
 # Walks over neighbours towards instability: the distance may fall by one a step, and while it is
 # positive the support may not change.

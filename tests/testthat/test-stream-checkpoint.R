@@ -243,8 +243,8 @@ unmasked <- function(continue, publications = 1) {
   load <- function() dpsc:::stream_load_cpp(file, dpsc:::stream_peek_cpp(file)$id, "secure")
   for (k in seq_len(publications)) save(continue != "fault")
   if (continue != "writer") state <- load()
-  shown <- dpsc:::stream_shown_nodes_cpp(file)
-  node <- dpsc:::stream_exposed_cpp(state, matrix(0.2, 1, 1), "secure")[[2L]]
+  shown <- stream_shown_nodes_cpp(file)
+  node <- stream_exposed_cpp(state, matrix(0.2, 1, 1), "secure")[[2L]]
   second <- round(0.2 * plan$unit)
   c(
     seen = (node - shown - second) / plan$scale,

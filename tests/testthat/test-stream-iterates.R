@@ -10,7 +10,7 @@ iterate_facts <- function(method, horizon, ..., published = FALSE) {
 }
 clean <- function(facts, table) {
   facts$rho <- Inf
-  dpsc:::iterates_clean_cpp(facts, table)
+  iterates_clean_cpp(facts, table)
 }
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 

@@ -2,13 +2,13 @@
 
 path <- function(plan, x = matrix(0, 12, 1), learner = stream_learner(columns = ncol(x)),
                  rng = "secure") {
-  dpsc:::stream_path_cpp(plan, learner, x, rng)
+  stream_path_cpp(plan, learner, x, rng)
 }
 
 test_that("the sampler with a whole standard deviation has the exact law", {
   withr::local_seed(1)
   for (sigma in c(1, 2, 7)) {
-    x <- dpsc:::whole_sigma_gaussian_cpp(2e5, sigma, "R")
+    x <- whole_sigma_gaussian_cpp(2e5, sigma, "R")
     cells <- pmax(pmin(x, 4 * sigma), -4 * sigma)
     support <- seq(-4 * sigma, 4 * sigma)
     wide <- -2000:2000
@@ -17,9 +17,9 @@ test_that("the sampler with a whole standard deviation has the exact law", {
     p <- stats::chisq.test(table(factor(cells, support)), p = mass / sum(mass))$p.value
     expect_not_rejected(p)
   }
-  x <- dpsc:::whole_sigma_gaussian_cpp(1e5, 2^26, "R") / 2^26
+  x <- whole_sigma_gaussian_cpp(1e5, 2^26, "R") / 2^26
   expect_not_rejected(suppressWarnings(stats::ks.test(x, "pnorm"))$p.value) # ties on a fine grid
-  expect_error(dpsc:::whole_sigma_gaussian_cpp(1, 0, "R"), "whole number")
+  expect_error(whole_sigma_gaussian_cpp(1, 0, "R"), "whole number")
   # The expansion of exp(-1/2) that decisions are compared with.
   digits <- c(0x9b45, 0x97e3, 0x7cb0, 0x4ff3)
   expect_equal(sum(digits / 65536^(1:4)), exp(-0.5), tolerance = 1e-16)

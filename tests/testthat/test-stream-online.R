@@ -14,10 +14,10 @@ test_that("without noise the steps are those worked out by hand", {
   # FTAL: p = 1, x = 1, y = 1, psi = 1: theta_2 = theta_3 = 1.
   plan <- stream_plan("tree", shape = "vector", horizon = 4, rho = Inf)
   rows <- cbind(rep(1, 3), 1)
-  out <- dpsc:::stream_path_cpp(plan, stream_learner("ftal", ball = 10), rows, "secure")
+  out <- stream_path_cpp(plan, stream_learner("ftal", ball = 10), rows, "secure")
   expect_equal(drop(out$estimate), c(1, 1, 1), tolerance = 1e-5)
   # FTRL: theta = -S / lambda, S = -1, then -1 - (1 - 1/2).
-  out <- dpsc:::stream_path_cpp(plan, stream_learner("ftrl", ball = 10, lambda = 2), rows, "secure")
+  out <- stream_path_cpp(plan, stream_learner("ftrl", ball = 10, lambda = 2), rows, "secure")
   expect_equal(drop(out$estimate), c(0.5, 0.75, 0.875), tolerance = 1e-5)
 })
 
