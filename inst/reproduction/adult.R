@@ -1,7 +1,8 @@
 # Figure 6 of Li and Liu: misclassification of lasso logistic regression on Adult against epsilon.
 # Data: fairml::adult (30,162 people, the paper's training set) or arules::AdultUCI, where one is
-# installed, or DPSC_ADULT, the path of adult.rda from the sources of fairml. A third of the people is held out. The methods are those whose privacy holds, and glm(). Writes results/adult.csv. Noise is seeded:
-# for this figure alone. Share wrong on held-out people, mean and its error over splits.
+# installed, or DPSC_ADULT, the path of adult.rda from the sources of fairml. A third of the people
+# is held out. The methods are those whose privacy holds, and glm(). Writes results/adult.csv: the
+# share that is wrong, mean and its error over splits. Noise is seeded, for this figure alone.
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
 runs <- as.integer(Sys.getenv("DPSC_ADULT_RUNS", "10"))
