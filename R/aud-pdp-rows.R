@@ -27,6 +27,9 @@
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
 #' @param subset (`expression`)\cr as in the fit.
+#' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: what
+#'   each would lose by joining, in place of a missing row. The losses are then theirs alone, and
+#'   those of anybody who might join are what Wang (2019) calls pDP for all.
 #' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the fit's own.
 #' @param ... unused.
 #' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
@@ -48,7 +51,7 @@ NULL
 
 #' @rdname pdp_rows
 #' @export
-pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
+pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
   if (x$columns$weighted || !is.null(x$release$scores)) {
     abort(c(
       "Losses of single people are not known for this fit.",
@@ -56,16 +59,22 @@ pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
     ), "argument")
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
-  loss <- lm_row_losses(x, at$table, at$delta)
+  # A person's shift depends on their own row and on what was released, not on the others.
+  loss <- lm_row_losses(x, outsiders(x, newdata) %||% at$table, at$delta)
   new_row_losses(x, loss, at$delta, "moments")
 })
 
 #' @rdname pdp_rows
 #' @export
-pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
+pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   rows <- paper_rows_cpp(at$table, x$facts$design)
-  loss <- posterior_row_losses(x, rows, at$delta)
+  others <- outsiders(x, newdata)
+  loss <- if (is.null(others)) {
+    posterior_row_losses(x, rows, at$delta)
+  } else {
+    posterior_joining_losses(x, rows, paper_rows_cpp(others, x$facts$design), at$delta)
+  }
   new_row_losses(x, loss, at$delta, x$method)
 })
 
@@ -116,9 +125,24 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   list(table = table, delta = delta)
 }
 
+#' @return Rows of people who are not in the data (PRIVATE), or `NULL`.
+#' @noRd
+outsiders <- function(x, newdata) {
+  if (is.null(newdata)) {
+    return(NULL)
+  }
+  if (!is.data.frame(newdata) || nrow(newdata) == 0L) {
+    abort(c(
+      "{.arg newdata} must be a data frame with a row for each person who might join.",
+      x = "It is {describe(newdata)}."
+    ), "argument")
+  }
+  lm_table(x$columns, newdata, TRUE)
+}
+
 new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
   structure(list(
-    donors = data.frame(person = seq_len(x$nobs), loss), worst = x$privacy$epsilon, delta = delta,
+    donors = data.frame(person = seq_len(nrow(loss)), loss), worst = x$privacy$epsilon, delta = delta,
     method = method, calibration = calibration, holds = x$privacy$holds,
     reason = x$privacy$reason, unit = "person"
   ), class = "dp_pdp")
@@ -138,7 +162,7 @@ lm_row_losses <- function(fit, table, delta) {
   steps <- plan$steps
   moments <- startsWith(steps$step, "moments")
   stopifnot(sum(moments) == length(rounds))
-  taken <- replaced <- numeric(fit$nobs)
+  taken <- replaced <- 0
   for (k in rounds) {
     made <- lm_rows_cpp(table, facts, fit$release, k)
     noise <- plan$rounds[[k]]$noise
@@ -170,32 +194,52 @@ lm_row_losses <- function(fit, table, delta) {
 #' Exact loss of a posterior draw when a row is taken out; everybody from one factorisation
 #' @noRd
 posterior_row_losses <- function(fit, rows, delta) {
+  law <- posterior_law(fit, rows)
+  inside <- pmin(colSums(backsolve(law$root, t(rows$x), transpose = TRUE)^2), 1 - 1e-12)
+  # The residual of a fit without the person.
+  error <- drop(rows$y - rows$x %*% law$theta) / (1 - inside)
+  loss <- posterior_losses(fit, rows, inside / (1 - inside), error, delta)
+  realised <- realised_posterior(fit, rows, inside, error, law$theta)
+  row_losses(loss$removal, loss$replacement, realised)
+}
+
+#' Losses of people who are not in the data and would take the place of a missing row
+#' @noRd
+posterior_joining_losses <- function(fit, rows, others, delta) {
+  law <- posterior_law(fit, rows)
+  leverage <- colSums(backsolve(law$root, t(others$x), transpose = TRUE)^2)
+  error <- drop(others$y - others$x %*% law$theta)
+  loss <- posterior_losses(fit, others, leverage, error, delta)
+  row_losses(loss$removal, loss$replacement)
+}
+
+#' Root of the precision, without gamma, and the mean
+#' @noRd
+posterior_law <- function(fit, rows) {
+  root <- chol(crossprod(rows$x) + diag(fit$release$ridge, ncol(rows$x)))
+  xy <- crossprod(rows$x, rows$y)
+  list(root = root, theta = drop(backsolve(root, backsolve(root, xy, transpose = TRUE))))
+}
+
+#' @param leverage,error (`numeric`)\cr both by a fit without the person.
+#' @noRd
+posterior_losses <- function(fit, rows, leverage, error, delta) {
   epsilon <- fit$privacy$epsilon
   adaptive <- mechanism("dp_lm", fit$method)$adaptive
   part <- if (adaptive) delta / 3 else delta
   whole <- if (adaptive) epsilon / 2 else epsilon
   one_way <- part / (1 + exp(whole / 2))
-  H <- crossprod(rows$x) + diag(fit$release$ridge, ncol(rows$x))
-  root <- chol(H)
-  theta <- backsolve(root, backsolve(root, crossprod(rows$x, rows$y), transpose = TRUE))
-  inside <- pmin(colSums(backsolve(root, t(rows$x), transpose = TRUE)^2), 1 - 1e-12)
-  leverage <- inside / (1 - inside)
-  # The residual of a fit without the person.
-  error <- drop(rows$y - rows$x %*% theta) / (1 - inside)
-  gamma <- fit$plan$gamma
-  removal <- posterior_loss_cpp(leverage, gamma, error, one_way, TRUE)
-  realised <- realised_posterior(fit, rows, inside, error, theta)
+  removal <- posterior_loss_cpp(leverage, fit$plan$gamma, error, one_way, TRUE)
   # In the person's place: any row, at half of the promise for each way.
   half <- if (is.finite(nominal_epsilon(fit, delta))) whole / 2 else Inf
   removal <- pmin(removal, half)
   replacement <- removal + half
   if (adaptive) {
     shift <- sqrt(pmin(rowSums(rows$x^2), 1)) * (2^20 + 2) / sqrt(fit$plan$variance - 16)
-    own <- shift_epsilon(shift, part)
-    removal <- removal + own
+    removal <- removal + shift_epsilon(shift, part)
     replacement <- replacement + nominal_epsilon(fit, delta) / 2
   }
-  row_losses(removal, replacement, realised)
+  list(removal = removal, replacement = replacement)
 }
 
 #' log p(theta with the person) / p(theta without) at what was drawn

@@ -65,14 +65,16 @@
 #'
 #' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
 #' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
-#'   is below the exact loss in places. Of people who are in the data; [pdp_bound()] is for anybody.
+#'   is below the exact loss in places; of people outside the data (`newdata`, for `dp_lm()`), and over
+#'   several releases, [pdp_compose()]. [pdp_bound()] may be published.
 #' * One posterior sample (OPS): `dp_lm(method = "ops")`, with other constants; logistic: refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
 #'   noise that is too small); repaired.
 #' * AdaSSP: written out in the article *papers*; [dp_lm()] takes its place.
 #' * Propositions 9 to 12, the generalization bound of pDP losses: no call; the article *papers* has
 #'   the range in which Corollary 12 says anything.
-#' * Propositions 16 and 17: formulas 9 and 10 are loose or wrong in places, see the errata.
+#' * Propositions 16 and 17: formula 9 is below the exact loss at precisions of 1 and less; the
+#'   variance of 17.2 has gamma where 1 / gamma belongs.
 #'
 #' Shown in: article *papers*; proofs `papers.md`, sections 2, 3 and 8, and `regression.md`.
 #'

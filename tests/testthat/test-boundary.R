@@ -41,7 +41,7 @@ unprotected <- list(
   # Losses of single people, for the curator.
   glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
   gram_contributions_cpp = "gram_contributions", paper_rows_cpp = c("paper_losses", "pdp.dp_paper"),
-  posterior_loss_cpp = "posterior_row_losses", ridge_logistic_cpp = "output_row_losses",
+  posterior_loss_cpp = "posterior_losses", ridge_logistic_cpp = "output_row_losses",
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
   # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
