@@ -142,7 +142,8 @@ outsiders <- function(x, newdata) {
 
 new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
   structure(list(
-    donors = data.frame(person = seq_len(nrow(loss)), loss), worst = x$privacy$epsilon, delta = delta,
+    donors = data.frame(person = seq_len(nrow(loss)), loss),
+    worst = x$privacy$epsilon, delta = delta,
     method = method, calibration = calibration, holds = x$privacy$holds,
     reason = x$privacy$reason, unit = "person"
   ), class = "dp_pdp")

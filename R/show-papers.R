@@ -65,8 +65,8 @@
 #'
 #' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
 #' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
-#'   is below the exact loss in places; of people outside the data (`newdata`, for `dp_lm()`), and over
-#'   several releases, [pdp_compose()]. [pdp_bound()] may be published.
+#'   is below the exact loss in places; of people outside the data (`newdata`, for `dp_lm()`), and
+#'   over several releases, [pdp_compose()]. [pdp_bound()] may be published.
 #' * One posterior sample (OPS): `dp_lm(method = "ops")`, with other constants; logistic: refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
 #'   noise that is too small); repaired.
