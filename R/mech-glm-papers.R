@@ -81,7 +81,7 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
 #' @noRd
 posterior_refusal <- function(method) {
   record <- paper_glm("ops", "one posterior sample", "tight", character(), c(tight = ""))
-  record$families <- names(glm_families())
+  record$families <- c("binomial", "poisson", "gaussian")
   record$refuse <- function(public) {
     if (public$family == "gaussian") {
       return(paste0("For linear regression it is dp_lm(method = \"", method, "\")."))

@@ -138,10 +138,3 @@ insert_scale <- function(scale, q, T0) {
 rows_scale <- function(release) {
   insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)
 }
-
-#' Rows of a user without an attribute that means "on the grid already" in our own blocks
-#' @noRd
-without_grid <- function(rows) {
-  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
-  rows
-}

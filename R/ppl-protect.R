@@ -138,8 +138,6 @@ guard_panel <- function(panel, request) {
   panel
 }
 
-count_words <- function(n) formatC(n, format = "d", big.mark = ",")
-
 #' Is the fit that of the group which its release protects? It may be of a public target, too.
 #' @noRd
 is_released_group <- function(fit) isTRUE(fit$protected)

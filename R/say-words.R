@@ -64,3 +64,5 @@ row_by_row_advice <- paste(
   "forward, or take the middle of {.arg bounds}. {.code ?preparing_data} says which rules keep the",
   "guarantee."
 )
+
+count_words <- function(n) formatC(n, format = "d", big.mark = ",")
