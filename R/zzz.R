@@ -1,5 +1,7 @@
 .onLoad <- function(libname, pkgname) {
   announce_classes()
+  # The table of methods is made here, once, and not inside somebody's call.
+  force(mechanism_table)
 }
 
 .onUnload <- function(libpath) {
