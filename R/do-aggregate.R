@@ -121,6 +121,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   budget <- checked_budget(epsilon, delta, ledger, control)
   limits <- aggregate_limits(lower, upper, fallback)
   if (!is.null(example)) limits$names <- check_example(statistic, example, limits)
+  refuse_source(data, mechanism("dp_aggregate", method)$needs, "{.fn dp_aggregate}")
   data <- plain_rows(data)
   public <- c(budget, list(budget = budget, chosen = chosen, statistic = statistic))
   public$facts_of <- function(method, spread) {

@@ -15,9 +15,7 @@ fit_classical_panel <- function(panel, request) {
     ), "argument")
   }
   check_nothing_to_charge(check_ledger(request$ledger))
-  if (inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
-    abort("The classical estimators need the donors as one matrix.", "argument")
-  }
+  refuse_source(panel$donors, "rows", paste0("{.code estimator = \"", estimator, "\"}"))
   k <- nrow(panel$target)
   label <- if (k == 1L) rownames(panel$target) else paste("mean of", k, "treated units")
   target <- matrix(colMeans(panel$target), 1L, dimnames = list(label, NULL))

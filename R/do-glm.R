@@ -139,9 +139,10 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     settings = bare_options(settings)
   )
   budget <- checked_budget(epsilon, delta, ledger, control)
+  needs <- mechanism("dp_glm", check_choice(method, names(mechanisms("dp_glm"))))$needs
+  refuse_needed(data, needs, method, budget$private)
   source <- lm_source(columns, data, list(subset = subset), budget$private)
   on.exit(close_donors(source$table))
-  check_rows_come(source$table, "{.fn dp_glm} goes over them many times")
   public <- glm_public(budget, columns, source$n, asked)
   public$assumes <- assumptions_of(data)
   made <- make_release(new_request(glm_record(), public, source$table, ledger))

@@ -138,13 +138,9 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   budget <- checked_budget(epsilon, delta, ledger, control)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   columns$weighted <- !is.null(choice$weights)
+  refuse_needed(data, record$needs, method, budget$private)
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
-  if (record$gives == "draw") {
-    check_rows_come(source$table, paste0("method \"", method, "\" takes no sums"))
-  } else if (!budget$private) {
-    check_rows_come(source$table, "{.code epsilon = Inf} takes no sums")
-  }
   public <- lm_public(budget, columns, source$n, vcov, choice$max_weight)
   public$assumes <- assumptions_of(data)
   if (record$gives == "draw") {

@@ -141,10 +141,10 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
 #' The panel that new data make, checked as any
 #' @noRd
 newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
-  elsewhere <- inherits(newdata, "dp_source")
+  elsewhere <- is_elsewhere(newdata)
   if (elsewhere && !is.null(index)) abort_index_given()
   # Donors alone, or long rows.
-  if (elsewhere && is.null(target) && !inherits(newdata, "dp_chunks")) {
+  if (elsewhere && is.null(target)) {
     return(newer_long_panel(object, panel_people(newdata), ...))
   }
   if (is.data.frame(newdata)) {
@@ -160,7 +160,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
 #' @noRd
 newer_long_panel <- function(object, people, formula = object$formula,
                              na = c("error", "interpolate"), roster = NULL) {
-  elsewhere <- inherits(people$data, "dp_source")
+  elsewhere <- is_elsewhere(people$data)
   if (is.null(formula)) {
     abort(c(
       "{.arg formula} is required: this fit does not hold the one it was made with.",
@@ -336,12 +336,7 @@ newer_bounds <- function(release, periods) {
 #' @section Errors: `dpsc_error_monitor` where only sums would come; those of [open_donors()].
 #' @noRd
 open_newer <- function(release, panel) {
-  if (rows_stay(panel$donors)) {
-    abort(c(
-      "{.arg newdata} cannot be used for new periods.", x = rows_needed[[1L]],
-      i = rows_needed[[2L]]
-    ), "monitor")
-  }
+  check_growing_source(release$method, panel$donors)
   public <- list(
     private = TRUE, bounds = newer_bounds(release, panel$T0 + panel$T1), T0 = panel$T0,
     covariates = release$panel$covariates

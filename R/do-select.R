@@ -112,12 +112,9 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   check_given(missing(size), "size", "how many variables to select at most")
   check_given(missing(bounds), "bounds", "public limits of every variable")
   columns <- new_columns(x, bounds, "gaussian")
-  if (inherits(data, "dp_source")) {
-    abort(c(
-      "{.fn dp_select} needs a data frame in memory.",
-      i = "{.fn dp_lm} reads people from a table elsewhere."
-    ), "data")
-  }
+  needs <- if (is.null(method)) "rows" else mechanism("dp_select", check_choice(method,
+    names(mechanisms("dp_select"))))$needs
+  refuse_source(data, needs, "{.fn dp_select}")
   table <- table_of_rows(columns, data, batch = FALSE)
   if (nrow(table) < 2L) abort("There must be two rows at least.", "data")
   facts <- list(

@@ -35,7 +35,7 @@
 #' * `"tree"`: binary trees with Honaker's estimate, about twice the noise; its state can be
 #'   published ([checkpoint()]).
 #'
-#' @param formula (`formula`)\cr `outcome ~ regressors`, main effects of row-wise expressions; `.`
+#' @param formula (`formula`)\cr `outcome ~ regressors`, row-wise expressions and interactions; `.`
 #'   stands for the other names in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss for the whole horizon. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in (0, 1))\cr failure probability.

@@ -12,8 +12,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
     target <- newdata
     newdata <- NULL
   }
-  if (is.data.frame(newdata) || is.matrix(newdata) ||
-        inherits(newdata, c("dp_chunks", "dp_source"))) {
+  if (holds_rows(newdata)) {
     changed <- !missing(lambda) || !is.null(estimator) || !is.null(size)
     return(with_new_periods(object, newdata, target, changed, ...))
   }

@@ -30,15 +30,6 @@ check_monitor <- function(monitor) {
   as.integer(monitor)
 }
 
-# Each person's numbers are cut and shortened before they are summed, which engines are not asked.
-rows_needed <- c(
-  "The sums of a new period are made here, of people's rows, and these stay where they are.",
-  paste(
-    "Say {.code compute = \"here\"}: a database's or a file's integers stream to this process.",
-    "Workers cannot."
-  )
-)
-
 #' What a growing release will spend, and on what
 #' @return As [plan_gram()], with `public`, the facts of the first release, and `id`.
 #' @noRd

@@ -54,7 +54,7 @@ scaled_rows <- function(block, bounds) {
 }
 
 all_rows <- function(donors, bounds) {
-  if (!inherits(donors, "dp_chunks")) {
+  if (source_gives(donors) == "rows") {
     return(scaled_rows(donors, bounds))
   }
   do.call(rbind, lapply(seq_len(donors$count), function(i) {

@@ -1,3 +1,66 @@
 # What a method needs of people's rows, from the least: sums, made wherever the rows are; blocks of
-# rows, one after the other, as often as it asks; all rows at once.
+# rows, one after the other, as often as it asks; all rows at once. Only this decides whether a
+# source is refused, and only here.
 row_needs <- c("sums", "blocks", "rows")
+
+#' What may be had of people's rows, by who holds them
+#' @param x (PRIVATE)\cr what the user gave, or a panel's donors.
+#' @return One of `row_needs`: that, and what is less. PUBLIC.
+#' @noRd
+source_gives <- function(x) {
+  if (inherits(x, c("dp_elsewhere", "dp_sources"))) {
+    each <- match(vapply(x$parts, source_gives, ""), row_needs)
+    # Several parts come one after the other.
+    return(row_needs[[min(each, 2L)]])
+  }
+  if (inherits(x, c("dp_asked", "dp_joined"))) {
+    return("sums")
+  }
+  if (inherits(x, "dp_source")) {
+    return(if (identical(x$compute, "here")) "blocks" else "sums")
+  }
+  if (inherits(x, "dp_chunks")) "blocks" else "rows"
+}
+
+#' Refuse a source that does not give what is needed; nothing was spent
+#' @param needs (`string`)\cr of a method's record.
+#' @param who (`string`)\cr who needs it, marked up.
+#' @section Errors: of class `dpsc_error_<class>`.
+#' @noRd
+refuse_source <- function(x, needs, who, class = "argument") {
+  gives <- source_gives(x)
+  if (match(gives, row_needs) >= match(needs, row_needs)) {
+    return(invisible())
+  }
+  needed <- c(blocks = "the rows themselves", rows = "all rows at once, in memory")[[needs]]
+  given <- c(
+    sums = "They stay where they are, and only sums of them come.",
+    blocks = "They come in blocks, one after the other."
+  )[[gives]]
+  mend <- c(
+    blocks = paste(
+      "Say {.code compute = \"here\"}: a database's or a file's rows stream to this process.",
+      "Workers cannot."
+    ),
+    rows = "Give a data frame or a matrix; see {.code ?dp_sources} for what each method takes."
+  )[[needs]]
+  abort(c(paste0(who, " needs ", needed, "."), x = given, i = mend), class)
+}
+
+#' Refuse a source for a method; without privacy there are no sums, but the rows
+#' @param private (`flag`)\cr is epsilon finite?
+#' @noRd
+refuse_needed <- function(x, needs, method, private) {
+  refuse_source(x, needs, paste0("{.code method = \"", method, "\"}"))
+  if (!private) refuse_source(x, "blocks", "{.code epsilon = Inf}")
+}
+
+#' Does this hold people's rows elsewhere than in memory or in chunks?
+#' @noRd
+is_elsewhere <- function(x) inherits(x, "dp_source")
+
+#' Does this hold people's rows?
+#' @noRd
+holds_rows <- function(x) {
+  is.data.frame(x) || is.matrix(x) || inherits(x, c("dp_chunks", "dp_source"))
+}

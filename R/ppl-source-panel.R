@@ -324,3 +324,12 @@ panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
   panel$adopted <- design$adopted
   panel
 }
+
+#' What makes a panel of donors by themselves, wherever they are
+#' @noRd
+panel_reader <- function(x) {
+  if (inherits(x, "dp_chunks")) {
+    return(panel_from_chunks)
+  }
+  if (inherits(x, "dp_source")) panel_from_donors else panel_from_matrix
+}

@@ -51,24 +51,9 @@ open_rows.dp_table <- function(part, columns, choice, private) {
   if (part$compute == "here") {
     return(stream_people(part, columns, choice, private))
   }
-  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums")
+  if (!private) refuse_source(part, "blocks", "{.code epsilon = Inf}")
   prove_people(part)
   asked_people(part, columns, choice)
-}
-
-#' Refuse what takes rows, of sources that give sums; nothing is charged yet
-#' @param why (`string`)\cr who takes no sums.
-#' @section Errors: `dpsc_error_argument`.
-#' @noRd
-check_rows_come <- function(rows, why) {
-  if (inherits(rows, c("dp_asked", "dp_joined"))) abort_rows_stay(why)
-}
-
-abort_rows_stay <- function(why) {
-  abort(c(
-    paste0("The rows themselves are needed: ", why, "."),
-    i = "Say {.code compute = \"here\"} in {.fn dp_table}."
-  ), "argument")
 }
 
 #' Blocks of a table's rows

@@ -37,13 +37,6 @@ open_donors <- function(donors, public, calibrated) {
   join_rows(opened)
 }
 
-#' Do some rows of a panel's donors stay where they are, and sums come in their place?
-#' @noRd
-rows_stay <- function(donors) {
-  stays <- function(part) inherits(part, "dp_source") && part$compute != "here"
-  inherits(donors, "dp_elsewhere") && any(vapply(donors$parts, stays, NA))
-}
-
 count_rows <- function(rows) {
   if (is.matrix(rows)) nrow(rows) else if (is.null(rows$n)) sum(block_rows(rows)) else rows$n
 }
@@ -68,12 +61,7 @@ open_part.default <- function(part, design, grid, calibrated) part
 #' @exportS3Method
 open_part.dp_table <- function(part, design, grid, calibrated) {
   here <- part$compute == "here"
-  if (!here && is.null(grid)) {
-    abort(c(
-      "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",
-      i = "Say {.code compute = \"here\"}."
-    ), "argument")
-  }
+  if (is.null(grid)) refuse_source(part, "blocks", "{.code epsilon = Inf}")
   check_calibration(part, calibrated)
   if (!here) prove_engine(part)
   wide <- make_wide(part, design, grid)

@@ -36,6 +36,24 @@
 #' protects. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()] needs rows, and is
 #' refused before anything is spent.
 #'
+#' @section What each verb takes:
+#' A verb's method says what it needs of people's rows, and that alone decides which sources it
+#' takes; the others are refused before anything is spent. *Blocks* are [dp_chunks()], and tables
+#' and files with `compute = "here"`; *sums* are `compute = "database"` and [dp_workers()]; several
+#' sources give what the least of them gives, blocks at most. With `epsilon = Inf` sums are refused
+#' everywhere.
+#'
+#' | verb | method | in memory | blocks | sums |
+#' |---|---|---|---|---|
+#' | `dp_synth`, `dp_release` | `gram` | yes | yes | yes |
+#' | `dp_synth`, `dp_release` | `gram` with `monitor` | yes | yes | no |
+#' | `dp_synth`, `dp_release` | `output`, `objective` | yes | no | no |
+#' | `dp_lm` | `moments` | yes | yes | yes |
+#' | `dp_lm` | `ops`, `adaops` | yes | no | no |
+#' | `dp_glm` | all | yes | yes | no |
+#' | `dp_select` | all | yes | no | no |
+#' | `dp_aggregate` | all | yes | no | no |
+#' | `dp_online` | all | yes | no | no |
 #' @section Panels:
 #' Several adoption dates, covariates and `protect = "everyone"` work as with a data frame, in both
 #' ways. So does `na = "interpolate"` with a [dp_roster()], from one table or files: the roster's

@@ -291,7 +291,7 @@ open_part.dp_workers <- function(part, design, grid, calibrated) {
 #' @noRd
 #' @exportS3Method
 open_rows.dp_workers <- function(part, columns, choice, private) {
-  if (!private) abort_rows_stay("{.code epsilon = Inf} takes no sums")
+  if (!private) refuse_source(part, "blocks", "{.code epsilon = Inf}")
   part$calibrate <- FALSE
   asked_workers(part, "people", list(columns = columns, choice = choice))
 }

@@ -2,7 +2,8 @@
 # ranges, levels and scales all come from `bounds`, so that a row becomes numbers by itself.
 
 #' Columns of a regression on people, from public facts alone
-#' @param formula (`formula`)\cr outcome and main effects; `.` means all other names of `bounds`.
+#' @param formula (`formula`)\cr outcome and regressors, products too; `.` means all other names of
+#'   `bounds`.
 #' @param bounds (`list`, PUBLIC)\cr as in [dp_bounds].
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"`.
 #' @return A list: `outcome`, `regressors` (each with `name`, `expression`, `levels` or `lower`,
@@ -18,18 +19,15 @@ new_columns <- function(formula, bounds, family) {
   check_bounds_list(bounds)
   terms <- expand_terms(formula, bounds)
   labels <- attr(terms, "term.labels")
-  if (any(attr(terms, "order") > 1L) || length(attr(terms, "offset"))) {
-    abort(c(
-      "Only main effects can be given: no interactions and no offsets.",
-      i = "Put the product in a column of its own, with bounds of its own."
-    ), "argument")
-  }
+  if (length(attr(terms, "offset"))) abort("There can be no offsets.", "argument")
+  check_margins(terms)
   intercept <- attr(terms, "intercept") == 1L
   if (!intercept && !length(labels)) abort("The formula has no regressors.", "argument")
   outcome <- new_outcome(formula[[2L]], bounds, family, intercept)
-  regressors <- lapply(labels, function(label) {
-    new_column(str2lang(label), bounds, intercept)
-  })
+  regressors <- unlist(lapply(seq_along(labels), function(k) {
+    parts <- lapply(parts_of_term(terms, k), new_column, bounds, intercept)
+    if (length(parts) == 1L) parts else product_columns(parts, intercept)
+  }), recursive = FALSE)
   names <- c(if (intercept) "(Intercept)", unlist(lapply(regressors, column_names, intercept)))
   list(
     outcome = outcome, regressors = regressors, intercept = intercept, names = names,
@@ -67,6 +65,64 @@ new_column <- function(expression, bounds, intercept) {
   }
   range <- check_range(found, name)
   c(list(name = name, expression = expression), scale_of(range, intercept))
+}
+
+#' The variables of a term, as expressions
+#' @noRd
+parts_of_term <- function(terms, k) {
+  factors <- attr(terms, "factors")
+  lapply(rownames(factors)[factors[, k] > 0], str2lang)
+}
+
+#' Refuse a product without its parts, of which factors would need other columns
+#' @noRd
+check_margins <- function(terms) {
+  if (any(attr(terms, "factors") == 2L)) {
+    abort(c(
+      "An interaction needs the terms that it is made of.",
+      i = "Write {.code a * b}, or {.code a + b + a:b}."
+    ), "argument")
+  }
+}
+
+#' Columns of an interaction: products of numbers and of indicators of levels, one each
+#' @param parts (`list`)\cr columns from [new_column()].
+#' @noRd
+product_columns <- function(parts, intercept) {
+  pieces <- lapply(parts, pieces_of, intercept)
+  chosen <- expand.grid(lapply(pieces, seq_along))
+  lapply(seq_len(nrow(chosen)), function(i) {
+    multiplied(Map(function(piece, j) piece[[j]], pieces, chosen[i, ]), intercept)
+  })
+}
+
+pieces_of <- function(column, intercept) {
+  if (is.null(column$levels)) {
+    return(list(column))
+  }
+  shown <- if (intercept) column$levels[-1L] else column$levels
+  lapply(shown, function(level) {
+    list(
+      name = paste0(column$name, level), indicator = TRUE, lower = 0, upper = 1,
+      expression = call("==", column$expression, level)
+    )
+  })
+}
+
+multiplied <- function(pieces, intercept) {
+  range <- Reduce(function(x, piece) range(outer(x, c(piece$lower, piece$upper))), pieces, 1)
+  code <- Reduce(function(x, y) call("*", x, y), lapply(pieces, clipped_piece))
+  name <- paste(vapply(pieces, `[[`, "", "name"), collapse = ":")
+  c(list(name = name, expression = code), scale_of(range, intercept))
+}
+
+#' Each number within its bounds before they are multiplied, as in dp_lm()
+#' @noRd
+clipped_piece <- function(piece) {
+  if (isTRUE(piece$indicator)) {
+    return(call("(", piece$expression))
+  }
+  call("pmin", call("pmax", piece$expression, piece$lower), piece$upper)
 }
 
 #' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 are those of a flag.)

@@ -96,9 +96,9 @@ check_cohort_method <- function(method, adopted) {
 
 #' Can such a release grow? Before anything is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
-#' @param stay (`flag`)\cr do people's rows stay elsewhere, so that only sums come here?
+#' @param donors (PRIVATE)\cr who holds their rows, where that is known.
 #' @noRd
-check_can_grow <- function(public, stay = FALSE) {
+check_can_grow <- function(public, donors = NULL) {
   if (is.null(public$monitor)) {
     return(invisible())
   }
@@ -114,8 +114,6 @@ check_can_grow <- function(public, stay = FALSE) {
       "With {.code protect = \"everyone\"} make one release when all periods are there.")
   } else if (!is.null(public$dates)) {
     c("It serves one adoption date.", each_date_words(public))
-  } else if (stay) {
-    rows_needed
   } else if (!identical(public$estimator, "ridge")) {
     c("It serves {.code estimator = \"ridge\"}.",
       "Difference-in-differences of a new period needs a release of its own.")
@@ -126,6 +124,15 @@ check_can_grow <- function(public, stay = FALSE) {
       x = problem[[1L]], i = problem[[2L]]
     ), "monitor")
   }
+  check_growing_source(public$method, donors)
+}
+
+#' New periods are made of people's rows, each cut and shortened by itself
+#' @section Errors: `dpsc_error_monitor`.
+#' @noRd
+check_growing_source <- function(method, donors) {
+  needs <- mechanism("dp_synth", method)$variants$growing$needs
+  if (!is.null(needs)) refuse_source(donors, needs, "A release that grows", "monitor")
 }
 
 #' What to do about several dates: what errs least of what was measured (bench/monitor-dates.R)

@@ -107,17 +107,8 @@ donors_panel <- function(x, target, T0, times, request) {
   panel <- panel_reader(x)(x, target, T0, times, hide = request$quiet)
   if (request$keep_names) panel$donor_names <- rownames(x)
   panel$bounds <- request$bounds
-  if (inherits(x, "dp_source")) panel$assumes <- assumptions_of(x)
+  panel$assumes <- assumptions_of(x)
   panel
-}
-
-#' What makes a panel of donors by themselves, wherever they are
-#' @noRd
-panel_reader <- function(x) {
-  if (inherits(x, "dp_chunks")) {
-    return(panel_from_chunks)
-  }
-  if (inherits(x, "dp_source")) panel_from_donors else panel_from_matrix
 }
 
 #' From a checked panel to a release of whom `protect` names
@@ -190,7 +181,7 @@ release_facts <- function(panel, request) {
   if (!is.null(request$monitor)) {
     public$monitor <- check_monitor(request$monitor)
     public[c("paid", "sizes")] <- list(!is.null(request$ledger), panel$size)
-    check_can_grow(public, stay = rows_stay(panel$donors))
+    check_can_grow(public, panel$donors)
     public$between <- mean_between(panel$covariates, panel$size)
   }
   public
@@ -258,16 +249,10 @@ public_facts <- function(panel, request) {
   control <- request$control
   check_method_options(method, table[[method]]$options, control)
   estimator <- check_estimator(request$estimator %||% "ridge", method)
-  if (table[[method]]$needs == "rows" &&
-        inherits(panel$donors, c("dp_chunks", "dp_elsewhere"))) {
-    abort(c(
-      "Donors in chunks or elsewhere need {.code method = \"gram\"}.",
-      i = "Methods {.val output} and {.val objective} need all donors at once: give a matrix."
-    ), "argument")
-  }
   epsilon <- check_epsilon(request$epsilon)
   delta <- check_number(request$delta, 0, 1, open = "max", arg = "delta")
   private <- is.finite(epsilon)
+  refuse_needed(panel$donors, table[[method]]$needs, method, private)
   ledger <- check_ledger(request$ledger)
   bounds <- panel$bounds
   periods <- panel$T0 + panel$T1

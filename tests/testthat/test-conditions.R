@@ -82,7 +82,7 @@ bad_inputs <- rlang::exprs(
   dp_glm(z ~ x, rows, epsilon = 1, bounds = of, method = "none", ledger = ledger),
   dp_select(y ~ x + g, rows, epsilon = 1, size = 9, bounds = of, ledger = ledger),
   dp_select(y ~ x + g, rows, epsilon = "1", size = 1, bounds = of, ledger = ledger),
-  dp_select(y ~ x * g, rows, epsilon = 1, size = 1, bounds = of, ledger = ledger),
+  dp_select(y ~ x + offset(x), rows, epsilon = 1, size = 1, bounds = of, ledger = ledger),
   dp_select(y ~ x, rows, epsilon = 1, size = 1, bounds = c(-1, 1), ledger = ledger),
   dp_select(y ~ x + g, rows, epsilon = 1, size = 1, bounds = of, method = 1, ledger = ledger),
   dp_select(7, rows, epsilon = 1, size = 1, bounds = of, ledger = ledger),

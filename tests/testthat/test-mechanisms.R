@@ -202,3 +202,99 @@ test_that("the table is made once", {
     rlang::obj_address(dpsc:::mechanism("dp_glm", "kst")$plan)
   )
 })
+
+# What a method may be given, by what it needs: in memory, in blocks, as sums.
+given_sources <- function() {
+  list(
+    `in memory` = data.frame(x = 1), blocks = dp_chunks(list(data.frame(x = 1))),
+    sums = structure(list(compute = "database"), class = c("dp_workers", "dp_source"))
+  )
+}
+
+takes <- function(needs) {
+  vapply(given_sources(), function(x) {
+    tryCatch({
+      dpsc:::refuse_source(x, needs, "it")
+      TRUE
+    }, dpsc_error_argument = function(e) FALSE)
+  }, NA)
+}
+
+test_that("what a method needs decides which sources it takes, and several give the least", {
+  expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
+  expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
+  expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))
+  of <- function(...) dpsc:::source_gives(dp_sources(list(...)))
+  here <- structure(list(compute = "here"), class = c("dp_table", "dp_source"))
+  there <- structure(list(compute = "database"), class = c("dp_table", "dp_source"))
+  expect_identical(of(here, data.frame(x = 1)), "blocks")
+  expect_identical(of(data.frame(x = 1)), "blocks")
+  expect_identical(of(here, there), "sums")
+})
+
+test_that("the table of ?dp_sources is what the records say", {
+  file <- test_path("..", "..", "R", "ppl-source-table.R")
+  skip_if(!file.exists(file), "the sources of R/ are not here")
+  rows <- grep("^#' [|] `dp_", readLines(file), value = TRUE)
+  cells <- lapply(strsplit(rows, "[|]"), function(x) gsub("`", "", trimws(x[-1])))
+  listed <- character()
+  for (row in cells) {
+    verb <- strsplit(row[[1]], ", ")[[1]][[1]]
+    growing <- grepl("monitor", row[[2]])
+    methods <- if (row[[2]] == "all") {
+      names(dpsc:::mechanisms(verb))
+    } else {
+      strsplit(sub(" with monitor", "", row[[2]]), ", ")[[1]]
+    }
+    for (method in methods) {
+      record <- dpsc:::mechanism(verb, method)
+      needs <- if (growing) record$variants$growing$needs else record$needs
+      expect_identical(row[3:5] == "yes", unname(takes(needs)), label = paste(verb, method))
+      listed <- c(listed, paste(verb, method))
+    }
+  }
+  all <- unlist(lapply(names(dpsc:::mechanism_table), function(verb) {
+    paste(verb, names(dpsc:::mechanisms(verb)))
+  }))
+  expect_setequal(listed, all)
+})
+
+test_that("each verb refuses by that one text, and spends nothing", {
+  rows <- twin_rows()[1:60, ]
+  chunks <- dp_chunks(list(rows[1:30, ], rows[31:60, ]))
+  there <- given_sources()$sums
+  p <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  halves <- dp_chunks(list(p$donors[1:30, ], p$donors[31:60, ]))
+  ledger <- dp_ledger(50, 1e-2)
+  calls <- list(
+    function() dp_lm(y ~ x, chunks, 1, 1e-6, twin_bounds, method = "ops", ledger = ledger),
+    function() dp_lm(y ~ x, there, Inf, bounds = twin_bounds),
+    function() dp_glm(ill ~ x, there, "binomial", 1, 1e-6, twin_bounds, ledger = ledger),
+    function() dp_select(y ~ x, chunks, 1, 1e-6, 1, twin_bounds, ledger = ledger),
+    function() dp_select(y ~ x, there, 1, 1e-6, 1, twin_bounds, ledger = ledger),
+    function() dp_aggregate(chunks, function(x) mean(x$y), NULL, -1, 1, 1, ledger = ledger),
+    function() {
+      dp_synth(halves, p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1), method = "output",
+        protect = "donors", ledger = ledger)
+    },
+    function() dp_synth(halves, p$target, T0 = p$T0, epsilon = Inf, estimator = "simplex")
+  )
+  for (call in calls) {
+    error <- tryCatch(call(), error = identity)
+    expect_s3_class(error, "dpsc_error_argument")
+    expect_match(conditionMessage(error), "needs (all rows at once, in memory|the rows themselves)")
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("no verb names a class of source", {
+  folder <- test_path("..", "..", "R")
+  skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
+  files <- list.files(folder, "^(priv|mech|rel|est|infer|do|show)-.*[.]R$", full.names = TRUE)
+  expect_gt(length(files), 80)
+  asks <- "inherits[(].*dp_(source|sources|chunks|elsewhere|table|files|workers|asked|joined)\\b"
+  found <- unlist(lapply(files, function(file) {
+    grep(asks, readLines(file), value = TRUE)
+  }))
+  expect_identical(found, character())
+})

@@ -143,9 +143,9 @@ test_that("sums alone cannot grow: refused before anything is spent or drawn", {
   workers <- structure(list(compute = "database", calibrate = TRUE), class = c("dp_workers",
     "dp_source"))
   held <- structure(list(parts = list(workers), n = 5), class = "dp_elsewhere")
-  expect_true(rows_stay(held))
-  expect_false(rows_stay(structure(list(parts = list(matrix(1, 2, 2), in_sqlite(con))),
-    class = "dp_elsewhere")))
+  expect_identical(source_gives(held), "sums")
+  expect_identical(source_gives(structure(list(parts = list(matrix(1, 2, 2), in_sqlite(con))),
+    class = "dp_elsewhere")), "blocks")
   # The core's own door.
   asked <- structure(list(n = 120), class = "dp_asked")
   base <- growing_base(fit$release)

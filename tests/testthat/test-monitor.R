@@ -147,7 +147,8 @@ test_that("calls that cannot grow are refused before anything is spent", {
   expect_error(several(T0 = 10, protect = "everyone"), class = "dpsc_error")
   expect_error(check_can_grow(list(
     monitor = 2, private = TRUE, method = "gram", estimator = "ridge"
-  ), stay = TRUE), "here", class = "dpsc_error_monitor")
+  ), structure(list(compute = "database"), class = c("dp_table", "dp_source"))), "here",
+  class = "dpsc_error_monitor")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
