@@ -16,9 +16,18 @@
 #' A ledger takes only what protects: a release whose guarantee does not hold (`rng = "R"`, the
 #' published calibration of `"objective"`, `epsilon = Inf`) is refused.
 #'
-#' **A ledger lives in this R session, and in files that you save yourself.** It is written nowhere
-#' else: what it was charged is lost when the session ends, or crashes, before you save it, although
-#' results that it paid for may be out. Save it (`saveRDS()`) before you publish anything, and after
+#' **With `path` or `con` a ledger lives outside R**, in a SQLite file or in a table of a database
+#' (SQLite, Postgres) that a team shares. The object is then a handle that any session can make
+#' again, and what is in the table decides: a charge is written there, in a transaction that keeps
+#' others out, before the call that made it may draw. A process that dies may leave a charge without
+#' a release, never a release without a charge. Rows are only added, and each has a hash of itself
+#' and of the row before ([verify_ledger()]). Who may write to the file or the table can do what he
+#' likes: give that right to few, and keep hashes of charges elsewhere.
+#'
+#' **Otherwise a ledger lives in this R session, and in files that you save yourself.** It is
+#' written nowhere else: what it was charged is lost when the session ends, or crashes, before you
+#' save it, although results that it paid for may be out. Save it (`saveRDS()`) before you publish
+#' anything, and after
 #' each charge. It can be saved, read and printed, but a copy refuses to pay,
 #' in the same session or in another process (a file read back, a fork): it could not know what
 #' the original has spent since. `dp_ledger(resume = copy)` takes it over; the original then
@@ -32,13 +41,23 @@
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
 #' @param resume (`dp_ledger`)\cr a copy to take over, with its total and history; instead of
 #'   `epsilon` and `delta`.
+#' @param path (`string`)\cr a SQLite file, made if it is not there.
+#' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite or Postgres, and the name
+#'   of a table, made if it is not there. Of a ledger that is there `epsilon` and `delta` are left
+#'   out.
+#' @param data,study (`string`)\cr names that this handle's charges bear: of the data, of the study.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
-#'   (`NA` where a charge has none). `summary()`: a list: `epsilon`, `delta` (totals), `spent` and
-#'   `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
+#'   (`NA` where a charge has none), and of a ledger outside R `number`, `time` (UTC), `account`,
+#'   `data`, `study`, `version`, `hash`. `summary()`: a list: `epsilon`, `delta` (totals), `spent`
+#'   and `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
 #'   Everything in it is PUBLIC.
+#' @section A ledger that is demanded: `options(dpsc.ledger = )`, or a path in the environment's
+#'   `DPSC_LEDGER`, is what every private call pays from that names no other. With
+#'   `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without a
+#'   ledger is an error.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
 #'   for a copy that is asked to pay.
@@ -58,9 +77,17 @@
 #' )
 #' ledger
 #' @export
-dp_ledger <- function(epsilon, delta = 0, resume = NULL) door("dp_ledger", {
+dp_ledger <- function(epsilon, delta = 0, resume = NULL, path = NULL, con = NULL,
+                      table = "dpsc_ledger", data = "", study = "") door("dp_ledger", {
   if (!is.null(resume)) {
     return(resume_ledger(resume, missing(epsilon) && missing(delta)))
+  }
+  if (!is.null(path) || !is.null(con)) {
+    return(open_ledger(list(
+      epsilon = if (!missing(epsilon)) check_number(epsilon, 0, open = "min"),
+      delta = check_number(delta, 0, 1, open = "max"), path = path, con = con, table = table,
+      data = data, study = study
+    )))
   }
   check_given(missing(epsilon), "epsilon", "the total privacy loss")
   self <- new.env(parent = emptyenv())
@@ -121,27 +148,6 @@ session_mark <- function() {
 }
 session <- new.env(parent = emptyenv())
 
-#' The price of a release, in the currency of its proof
-#' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
-#' @param epsilon,delta,rho,mu (`number`)\cr what the kind needs. A mu-GDP release is
-#'   (mu^2 / 2)-zCDP: its `rho`, if not given.
-#' @noRd
-new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = NA_real_, delta = 0,
-                     rho = if (is.na(mu)) NA_real_ else mu^2 / 2, mu = NA_real_) {
-  list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho, mu = mu)
-}
-
-#' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
-#' @noRd
-in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
-
-#' A history with all its columns, also one from an older version
-#' @noRd
-complete_history <- function(history) {
-  if (is.null(history$mu)) history$mu <- rep(NA_real_, nrow(history))
-  history
-}
-
 #' Total epsilon of a history of charges at a given delta
 #'
 #' The rule is a function of the order of kinds alone: basic composition before the first Gaussian
@@ -197,8 +203,22 @@ spend <- function(ledger, cost, label, promise) {
   }
   check_live(ledger)
   check_promise(promise)
+  if (is_outside(ledger)) {
+    charge_outside(ledger, cost, label, function(history) {
+      charged_history(ledger, history, cost, label)
+    })
+  } else {
+    ledger$history <- charged_history(ledger, ledger_history(ledger), cost, label)
+  }
+  note_charge()
+  invisible(NULL)
+}
+
+#' A history with one charge more, or a stop where it does not fit
+#' @noRd
+charged_history <- function(ledger, history, cost, label) {
   charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho", "mu")])
-  after <- rbind(complete_history(ledger$history), charge)
+  after <- rbind(history, charge)
   check_order(after)
   total <- total_epsilon(after, ledger$delta)
   if (!(total <= ledger$epsilon * (1 + 1e-9))) {
@@ -208,18 +228,16 @@ spend <- function(ledger, cost, label, promise) {
         "With it the total would be epsilon = {format_epsilon(total)} at delta = {ledger$delta};",
         "the limit is {ledger$epsilon}."
       ),
-      i = budget_left(ledger, cost)
+      i = budget_left(ledger, cost, history)
     ), "budget")
   }
-  ledger$history <- after
-  note_charge()
-  invisible(NULL)
+  after
 }
 
 #' What is left for a call like the one that was refused, in words
 #' @noRd
-budget_left <- function(ledger, cost) {
-  left <- format_epsilon(remaining_epsilon(ledger, cost))
+budget_left <- function(ledger, cost, history) {
+  left <- format_epsilon(remaining_epsilon(ledger, cost, history))
   paste0(
     "About epsilon = ", left, " is left for a release like this one",
     if (ledger$delta == 0 && cost$kind != "pure") " with {.code delta = 0}", "."
@@ -228,7 +246,8 @@ budget_left <- function(ledger, cost) {
 
 #' @noRd
 check_live <- function(ledger) {
-  if (is_live(ledger)) {
+  # Of a ledger outside R every handle may pay: what is there decides.
+  if (is_outside(ledger) || is_live(ledger)) {
     return(invisible(NULL))
   }
   here <- identical(ledger$session, session_mark())
@@ -285,8 +304,8 @@ check_order <- function(history) {
 #' Epsilon that one more release could spend
 #' @param cost (`list` or `NULL`)\cr of a release that is like it; `NULL`: one by method "gram".
 #' @noRd
-remaining_epsilon <- function(ledger, cost = NULL) {
-  history <- complete_history(ledger$history)
+remaining_epsilon <- function(ledger, cost = NULL, history = ledger_history(ledger)) {
+  history <- history[c("label", "kind", "epsilon", "delta", "rho", "mu")]
   # Without a failure probability nothing but pure charges fits.
   kind <- if (ledger$delta > 0) cost$kind %||% "gdp" else "pure"
   fits <- function(epsilon) {
@@ -327,16 +346,17 @@ format_epsilon <- function(epsilon) {
 #' @rdname dp_ledger
 #' @export
 format.dp_ledger <- function(x, ...) {
-  spent <- if (nrow(x$history)) total_epsilon(x$history, x$delta) else 0
-  history <- if (nrow(x$history)) {
-    paste0("  ", seq_len(nrow(x$history)), ". ", x$history$label, ": ", charge_words(x$history))
+  charges <- ledger_history(x)
+  spent <- if (nrow(charges)) total_epsilon(charges, x$delta) else 0
+  history <- if (nrow(charges)) {
+    paste0("  ", seq_len(nrow(charges)), ". ", charges$label, ": ", charge_words(charges))
   } else {
     "  nothing spent yet"
   }
   c(
     paste0("Privacy ledger (neighbours: replace one donor; delta = ", format(x$delta), ")"),
     paste0("  epsilon ", format_epsilon(spent), " spent of ", format_epsilon(x$epsilon),
-      "; about ", format_epsilon(remaining_epsilon(x)), " left"),
+      "; about ", format_epsilon(remaining_epsilon(x, NULL, charges)), " left"),
     history
   )
 }
@@ -358,36 +378,44 @@ charge_words <- function(history) {
 #' @rdname dp_ledger
 #' @export
 print.dp_ledger <- function(x, ...) {
-  cat(format(x), ledger_lives, sep = "\n")
+  cat(format(x), where_ledger_lives(x), sep = "\n")
   invisible(x)
 }
 
-ledger_lives <- "It lives in this R session, and in files that you save yourself (saveRDS())."
+where_ledger_lives <- function(ledger) {
+  if (!is_outside(ledger)) {
+    return("It lives in this R session, and in files that you save yourself (saveRDS()).")
+  }
+  paste0("It lives in ", if (!is.null(ledger$path)) {
+    paste0("the file ", ledger$path)
+  } else {
+    paste0("the table ", ledger$table, " of a database")
+  }, "; a charge is written there before anything is drawn.")
+}
 
 #' @rdname dp_ledger
 #' @param object (`dp_ledger`)\cr a ledger.
 #' @export
 summary.dp_ledger <- function(object, ...) door("summary", {
   check_no_dots(...)
+  charges <- ledger_history(object)
   structure(list(
     epsilon = object$epsilon, delta = object$delta,
-    spent = if (nrow(object$history)) total_epsilon(object$history, object$delta) else 0,
-    left = remaining_epsilon(object), charges = as.data.frame.dp_ledger(object),
-    text = format.dp_ledger(object)
+    spent = if (nrow(charges)) total_epsilon(charges, object$delta) else 0,
+    left = remaining_epsilon(object, NULL, charges), charges = charges,
+    text = c(format.dp_ledger(object), where_ledger_lives(object))
   ), class = "summary.dp_ledger")
 })
 
 #' @export
 print.summary.dp_ledger <- function(x, ...) {
-  cat(x$text, ledger_lives, sep = "\n")
+  cat(x$text, sep = "\n")
   invisible(x)
 }
 
 #' @rdname dp_ledger
 #' @export
-as.data.frame.dp_ledger <- function(x, ...) {
-  complete_history(x$history)
-}
+as.data.frame.dp_ledger <- function(x, ...) ledger_history(x)
 
 #' The budget of a call, checked
 #' @return A list: `private`, `epsilon`, `delta` (0 without privacy), `rng`. PUBLIC.

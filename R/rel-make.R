@@ -24,7 +24,10 @@ new_request <- function(record, public, people, ledger) {
     all(c("plan", "promise", "label", "run") %in% names(record)),
     names(record) %in% c("plan", "refuse", "open", "promise", "label", "run")
   )
-  list(record = record, public = public, people = people, ledger = ledger)
+  list(
+    record = record, public = public, people = people,
+    ledger = paying_ledger(ledger, public$private)
+  )
 }
 
 #' Make a release: plan, refuse, open, promise, charge, draw

@@ -1,0 +1,239 @@
+# Ledgers that live outside R: one table of a database, which is a SQLite file of its own where the
+# user gives a path. A row is a charge; none is ever changed. Its hash covers the row and the hash
+# of the row before it, so that an edit, a row that went and another order are seen.
+
+ledger_fields <- c(
+  "number", "time", "account", "data", "study", "label", "kind", "epsilon", "delta", "rho", "mu",
+  "version", "earlier", "hash"
+)
+
+#' Open, or make, a ledger in a table
+#'
+#' @param given (`list`)\cr `epsilon` (`NULL`: as the ledger says), `delta`, `path`, `con`, `table`,
+#'   `data`, `study`.
+#' @return A `dp_ledger`: a handle, in which nothing of the state is.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_source`, `dpsc_error_budget`.
+#' @noRd
+open_ledger <- function(given) {
+  need_package("DBI", "A ledger outside R")
+  need_package("openssl", "The hashes of a ledger outside R")
+  if (is.null(given$con)) need_package("RSQLite", "A ledger in a file")
+  self <- new.env(parent = emptyenv())
+  self$outside <- TRUE
+  self$path <- if (!is.null(given$path)) {
+    normalizePath(check_string(given$path, "path"), mustWork = FALSE)
+  }
+  self$con <- given$con
+  self$table <- check_string(given$table, "table")
+  self$data <- check_string(given$data, "data", empty = TRUE)
+  self$study <- check_string(given$study, "study", empty = TRUE)
+  ledger <- structure(self, class = "dp_ledger")
+  total <- in_ledger(ledger, function(con) {
+    make_ledger_table(con, ledger, given)
+    ledger_rows(con, ledger)[1L, ]
+  })
+  self$epsilon <- total$epsilon
+  self$delta <- total$delta
+  check_same_total(given, total)
+  ledger
+}
+
+is_outside <- function(ledger) isTRUE(ledger$outside)
+
+check_string <- function(x, arg, empty = FALSE) {
+  if (!is.character(x) || length(x) != 1L || is.na(x) || !(empty || nzchar(x))) {
+    abort(c("{.arg {arg}} must be one string.", x = "It is {describe(x)}."), "argument")
+  }
+  x
+}
+
+#' Refuse a total that is not the ledger's
+#' @noRd
+check_same_total <- function(given, total) {
+  if (is.null(given$epsilon)) return(invisible())
+  if (given$epsilon != total$epsilon || given$delta != total$delta) {
+    abort(c(
+      "This ledger has another total.",
+      x = "It was made with epsilon = {total$epsilon} and delta = {total$delta}.",
+      i = "Leave {.arg epsilon} and {.arg delta} out to use it."
+    ), "budget")
+  }
+}
+
+#' Run something on a ledger's connection, in a transaction that keeps other writers out
+#'
+#' What is committed is on the disk. An error, or a process that dies, leaves no trace.
+#' @param run (`function`)\cr of the connection.
+#' @param writes (`flag`)\cr a reader keeps nobody out.
+#' @noRd
+in_ledger <- function(ledger, run, writes = TRUE) {
+  con <- ledger$con
+  if (is.null(con)) {
+    con <- connect_ledger(ledger$path)
+    on.exit(close_quietly(con))
+  }
+  if (writes) begin_ledger(con, ledger) else ledger_sql(con, "BEGIN")
+  done <- FALSE
+  # A transaction that was not committed is not there.
+  on.exit(if (!done) quiet_sql(con, "ROLLBACK"), add = TRUE, after = FALSE)
+  value <- run(con)
+  ledger_sql(con, "COMMIT")
+  done <- TRUE
+  value
+}
+
+#' A statement on a ledger, which holds nothing of people: what the engine says may be shown
+#' @noRd
+ledger_sql <- function(con, text, fetch = FALSE) {
+  tryCatch(
+    keep_seed(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
+    error = function(e) {
+      said <- conditionMessage(e)
+      abort(c(
+        "The ledger could not be read or written.", x = "The database says: {said}",
+        i = "Is its connection open, and in no transaction of yours?"
+      ), "budget")
+    }
+  )
+}
+
+connect_ledger <- function(path) {
+  con <- tryCatch(DBI::dbConnect(RSQLite::SQLite(), path), error = function(e) {
+    abort(c(
+      "The ledger's file cannot be opened.",
+      i = "Is {.arg path} in a folder that can be written to?"
+    ), "source")
+  })
+  ledger_sql(con, "PRAGMA busy_timeout = 60000", fetch = TRUE)
+  ledger_sql(con, "PRAGMA synchronous = FULL")
+  con
+}
+
+begin_ledger <- function(con, ledger) {
+  if (is_sqlite(con)) {
+    ledger_sql(con, "BEGIN IMMEDIATE")
+    return(invisible())
+  }
+  ledger_sql(con, "BEGIN")
+  # One number for one name: whoever has it writes, whether or not the table is there yet.
+  ledger_sql(con, paste0(
+    "SELECT pg_advisory_xact_lock(", strtoi(substr(sha(ledger$table), 1L, 7L), 16L), ")"
+  ), fetch = TRUE)
+}
+
+is_sqlite <- function(con) inherits(con, "SQLiteConnection")
+
+sha <- function(text) as.character(openssl::sha256(enc2utf8(text)))
+
+make_ledger_table <- function(con, ledger, given) {
+  if (DBI::dbExistsTable(con, ledger$table)) return(invisible())
+  if (is.null(given$epsilon)) {
+    abort(c(
+      "There is no such ledger yet.", i = "Give its total: {.arg epsilon} and {.arg delta}."
+    ), "budget")
+  }
+  columns <- paste(ledger_fields, ifelse(ledger_fields == "number", "INTEGER PRIMARY KEY", "TEXT"))
+  ledger_sql(con, paste0(
+    "CREATE TABLE ", quoted(con, ledger$table), " (", paste(columns, collapse = ", "), ")"
+  ))
+  cost <- new_cost("pure", epsilon = given$epsilon, delta = given$delta)
+  cost$kind <- "total"
+  write_charge(con, ledger, new_charge_row(ledger, cost, "total", 0, ""))
+}
+
+#' A charge as it stands in the table: text, its numbers to the last bit
+#' @noRd
+new_charge_row <- function(ledger, cost, label, number, earlier) {
+  exact <- function(x) if (is.na(x)) "" else sprintf("%a", x)
+  row <- list(
+    number = number, time = format(Sys.time(), "%Y-%m-%dT%H:%M:%SZ", tz = "UTC"),
+    account = Sys.info()[["user"]], data = ledger$data, study = ledger$study, label = label,
+    kind = cost$kind, epsilon = exact(cost$epsilon), delta = exact(cost$delta),
+    rho = exact(cost$rho), mu = exact(cost$mu), version = own_version(), earlier = earlier
+  )
+  row$hash <- hash_of_charge(row)
+  row
+}
+
+hash_of_charge <- function(row) {
+  fields <- setdiff(ledger_fields, "hash")
+  text <- vapply(row[fields], function(x) format(x, scientific = FALSE, trim = TRUE), "")
+  # Lengths first: no two rows have one text.
+  sha(paste0(nchar(text, "bytes"), ":", text, collapse = ""))
+}
+
+write_charge <- function(con, ledger, row) {
+  literal <- function(x) if (is.numeric(x)) format(x) else as.character(DBI::dbQuoteString(con, x))
+  ledger_sql(con, paste0(
+    "INSERT INTO ", quoted(con, ledger$table), " (", paste(ledger_fields, collapse = ", "),
+    ") VALUES (", paste(vapply(row[ledger_fields], literal, ""), collapse = ", "), ")"
+  ))
+}
+
+#' All rows, the total first, their numbers read back
+#' @noRd
+ledger_rows <- function(con, ledger) {
+  rows <- raw_ledger_rows(con, ledger)
+  numbers <- c("epsilon", "delta", "rho", "mu")
+  rows[numbers] <- lapply(rows[numbers], function(x) suppressWarnings(as.numeric(x)))
+  rows
+}
+
+raw_ledger_rows <- function(con, ledger) {
+  rows <- ledger_sql(con, paste0(
+    "SELECT ", paste(ledger_fields, collapse = ", "), " FROM ", quoted(con, ledger$table),
+    " ORDER BY number"
+  ), fetch = TRUE)
+  rows$number <- as.numeric(rows$number)
+  rows
+}
+
+#' Charges of a ledger, wherever it lives
+#' @return A data frame: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`; of a ledger outside R
+#'   also `number`, `time`, `account`, `data`, `study`, `version`, `hash`. PUBLIC.
+#' @noRd
+ledger_history <- function(ledger) {
+  if (!is_outside(ledger)) return(complete_history(ledger$history))
+  rows <- in_ledger(ledger, function(con) ledger_rows(con, ledger), writes = FALSE)
+  charges <- rows[rows$number > 0, setdiff(ledger_fields, "earlier")]
+  first <- c("label", "kind", "epsilon", "delta", "rho", "mu")
+  row.names(charges) <- NULL
+  charges[c(first, setdiff(names(charges), first))]
+}
+
+#' Charge a ledger outside R: what is there decides, and it is on the disk before this returns
+#' @param pay (`function`)\cr of the history so far; stops where the charge does not fit.
+#' @noRd
+charge_outside <- function(ledger, cost, label, pay) {
+  in_ledger(ledger, function(con) {
+    check_chain(raw_ledger_rows(con, ledger))
+    rows <- ledger_rows(con, ledger)
+    pay(rows[rows$number > 0, c("label", "kind", "epsilon", "delta", "rho", "mu")])
+    last <- rows[nrow(rows), ]
+    write_charge(con, ledger, new_charge_row(ledger, cost, label, last$number + 1, last$hash))
+  })
+}
+
+#' Where the chain of hashes breaks: numbers of rows, or none
+#' @noRd
+broken_rows <- function(rows) {
+  if (!nrow(rows)) return(0)
+  kept <- vapply(seq_len(nrow(rows)), function(i) {
+    row <- as.list(rows[i, ])
+    earlier <- if (i == 1L) "" else rows$hash[[i - 1L]]
+    row$number == i - 1 && identical(row$earlier, earlier) &&
+      identical(row$hash, hash_of_charge(row))
+  }, NA)
+  rows$number[!kept]
+}
+
+check_chain <- function(rows) {
+  broken <- broken_rows(rows)
+  if (length(broken)) {
+    abort(c(
+      "This ledger was changed: its rows do not follow from each other.",
+      x = "The first that does not: row {broken[[1L]]}.",
+      i = "{.code verify_ledger()} says which; go back to a copy that is known to be whole."
+    ), "budget")
+  }
+}

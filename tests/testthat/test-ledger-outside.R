@@ -1,0 +1,191 @@
+# Ledgers outside R: what is in the file decides, a charge is there before anything is drawn, and
+# what was changed is found.
+
+skip_if_not_installed("RSQLite")
+skip_if_not_installed("openssl")
+
+ledger_file <- function(env = parent.frame()) {
+  withr::local_tempfile(fileext = ".sqlite", .local_envir = env)
+}
+
+people_to_pay_for <- function() {
+  withr::local_seed(1)
+  data.frame(x = stats::runif(400), y = stats::runif(400))
+}
+
+paid <- function(ledger, epsilon = 0.9, ...) {
+  dp_lm(y ~ x, people_to_pay_for(),
+    epsilon = epsilon, delta = 1e-6, bounds = list(x = c(0, 1), y = c(0, 1)), ledger = ledger, ...
+  )
+}
+
+# Charges as a verb makes them, without a fit.
+charged <- function(ledger, mu = 0.05) {
+  spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
+}
+
+test_that("a charge is in the file, and every handle knows it", {
+  file <- ledger_file()
+  ledger <- dp_ledger(1, 1e-6, path = file, study = "stroke", data = "registry 2026")
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  suppressWarnings(paid(ledger, 0.9))
+  history <- as.data.frame(ledger)
+  expect_identical(history$study, "stroke")
+  expect_identical(history$data, "registry 2026")
+  expect_match(history$time, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*Z$")
+  expect_match(history$hash, "^[0-9a-f]{64}$")
+  # Another handle, which pays from what is left.
+  other <- dp_ledger(path = file)
+  expect_identical(as.data.frame(other), history)
+  expect_error(suppressWarnings(paid(other, 0.9)), class = "dpsc_error_budget")
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  expect_output(print(other), "spent of 1")
+  expect_output(print(other), basename(file), fixed = TRUE)
+  expect_s3_class(summary(other), "summary.dp_ledger")
+  # Numbers are those of a ledger in this session, to the last bit.
+  own <- dp_ledger(1, 1e-6)
+  suppressWarnings(paid(own, 0.9))
+  expect_identical(history$mu, as.data.frame(own)$mu)
+  expect_identical(summary(own)$spent, summary(other)$spent)
+})
+
+test_that("a total is fixed, and a ledger that is not there is not made by accident", {
+  file <- ledger_file()
+  expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
+  dp_ledger(1, 1e-6, path = file)
+  expect_error(dp_ledger(2, 1e-6, path = file), "another total", class = "dpsc_error_budget")
+  expect_s3_class(dp_ledger(1, 1e-6, path = file), "dp_ledger")
+  nowhere <- file.path(tempdir(), "no", "folder.sqlite")
+  expect_error(dp_ledger(1, path = nowhere), class = "dpsc_error")
+  expect_error(dp_ledger(1, path = 3), class = "dpsc_error_argument")
+  expect_error(dp_ledger(1, path = file, study = NA), class = "dpsc_error_argument")
+})
+
+test_that("a ledger in a table of a connection pays, and a transaction of the user's is refused", {
+  con <- DBI::dbConnect(RSQLite::SQLite(), ledger_file())
+  withr::defer(DBI::dbDisconnect(con))
+  ledger <- dp_ledger(1, 1e-6, con = con, table = "budget of the team")
+  charged(ledger)
+  expect_identical(nrow(as.data.frame(dp_ledger(con = con, table = "budget of the team"))), 1L)
+  DBI::dbBegin(con)
+  expect_error(charged(ledger), "transaction", class = "dpsc_error_budget")
+  DBI::dbRollback(con)
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+})
+
+test_that("an edit, a row that went and another order are found, and stop payment", {
+  tampered <- list(
+    edit = "UPDATE dpsc_ledger SET mu = '0x1p-30' WHERE number = 2",
+    label = "UPDATE dpsc_ledger SET study = 'other' WHERE number = 1",
+    gone = "DELETE FROM dpsc_ledger WHERE number = 2",
+    total = "UPDATE dpsc_ledger SET epsilon = '0x1p+9' WHERE number = 0",
+    order = "UPDATE dpsc_ledger SET number = 10 - number WHERE number > 0"
+  )
+  for (name in names(tampered)) {
+    file <- ledger_file()
+    ledger <- dp_ledger(1, 1e-6, path = file)
+    for (i in 1:3) charged(ledger)
+    expect_true(verify_ledger(ledger)$whole)
+    con <- DBI::dbConnect(RSQLite::SQLite(), file)
+    DBI::dbExecute(con, tampered[[name]])
+    DBI::dbDisconnect(con)
+    found <- verify_ledger(ledger)
+    expect_false(found$whole, label = name)
+    expect_gt(length(found$broken), 0)
+    expect_output(print(found), "CHANGED")
+    expect_error(charged(ledger), "changed", class = "dpsc_error_budget")
+  }
+})
+
+test_that("rows cut off and older copies are found by receipts, or it is said that they are not", {
+  file <- ledger_file()
+  ledger <- dp_ledger(1, 1e-6, path = file)
+  charged(ledger)
+  copy <- ledger_file()
+  file.copy(file, copy)
+  charged(ledger)
+  receipts <- as.data.frame(ledger)$hash
+  older <- dp_ledger(path = copy)
+  expect_true(verify_ledger(older)$whole)
+  expect_identical(verify_ledger(older)$complete, NA)
+  expect_output(print(verify_ledger(older)), "cannot be told")
+  expect_false(verify_ledger(older, receipts)$whole)
+  expect_output(print(verify_ledger(older, receipts)), "MISSING")
+  expect_true(verify_ledger(ledger, receipts)$complete)
+  expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
+})
+
+test_that("a machine may demand a ledger, and name one", {
+  withr::local_options(dpsc.require_ledger = TRUE)
+  expect_error(paid(NULL), "needs a ledger", class = "dpsc_error_budget")
+  file <- ledger_file()
+  ledger <- dp_ledger(1, 1e-6, path = file)
+  withr::local_options(dpsc.ledger = ledger)
+  suppressWarnings(paid(NULL, 0.9))
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  withr::local_options(dpsc.ledger = NULL)
+  withr::local_envvar(DPSC_LEDGER = file)
+  expect_error(suppressWarnings(paid(NULL, 0.9)), "not hold enough", class = "dpsc_error_budget")
+  # What is not private needs none.
+  free <- dp_lm(y ~ x, people_to_pay_for(),
+    epsilon = Inf, bounds = list(x = c(0, 1), y = c(0, 1))
+  )
+  expect_s3_class(free, "dp_lm")
+})
+
+test_that("a failed draw leaves its charge, and what fails before leaves none", {
+  file <- ledger_file()
+  ledger <- dp_ledger(1, 1e-6, path = file)
+  expect_error(paid(ledger, epsilon = 0.001), class = "dpsc_error")
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  panel <- sim_panel(n = 60, T0 = 6, T1 = 1)
+  expect_error(
+    dp_synth(panel$donors,
+      target = panel$target, T0 = 6, epsilon = 0.5, bounds = c(-1, 1), monitor = 1,
+      ledger = ledger
+    ), "monitor", class = "dpsc_error_budget"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("processes that race for the last charge never overspend", {
+  skip_on_os("windows")
+  rounds <- if (is_audit()) 200 else 4
+  workers <- if (is_audit()) 8 else 4
+  for (round in seq_len(rounds)) {
+    file <- ledger_file()
+    # Room for three charges.
+    dp_ledger(gdp_epsilon_cpp(sqrt(3) * 0.1, 1e-6) * (1 + 1e-9), 1e-6, path = file)
+    paid <- parallel::mclapply(seq_len(workers), function(i) {
+      !inherits(try(charged(dp_ledger(path = file), 0.1), silent = TRUE), "try-error")
+    }, mc.cores = workers)
+    ledger <- dp_ledger(path = file)
+    expect_identical(sum(unlist(paid)), 3L)
+    expect_identical(nrow(as.data.frame(ledger)), 3L)
+    expect_true(verify_ledger(ledger)$whole)
+  }
+})
+
+test_that("a process that is killed leaves a ledger that reads, and no release without a charge", {
+  skip_on_os("windows")
+  kills <- if (is_audit()) 200 else 3
+  for (round in seq_len(kills)) {
+    file <- ledger_file()
+    released <- withr::local_tempfile()
+    dp_ledger(50, 1e-6, path = file)
+    job <- parallel::mcparallel({
+      own <- dp_ledger(path = file)
+      repeat {
+        charged(own, 0.001)
+        cat("x", file = released, append = TRUE)
+      }
+    })
+    Sys.sleep(stats::runif(1, 0.05, 0.4))
+    tools::pskill(job$pid, 9L)
+    suppressWarnings(parallel::mccollect(job))
+    ledger <- dp_ledger(path = file)
+    expect_true(verify_ledger(ledger)$whole)
+    made <- if (file.exists(released)) file.size(released) else 0
+    expect_gte(nrow(as.data.frame(ledger)), made)
+  }
+})
