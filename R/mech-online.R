@@ -3,30 +3,31 @@
 #' A way to learn from a stream
 #'
 #' @param core (`string`)\cr its name in the core.
-#' @param families (`character`)\cr models that it fits.
-#' @param step (`string`)\cr what a row adds to sums under the tree's noise: a `"vector"`, or a
-#'   matrix of products, `"gram"`, with `more` entries than columns on a side.
-#' @param damping (`number`), `penalty` (`function` of learner, plan and horizon)\cr of the core's
-#'   learner.
-#' @param printed (`string` or `NULL`)\cr of a method of Thakurta (2013), chapter 5, whose iterates
-#'   have noise of their own: why the constants fail that are printed there; `once`: is it released
-#'   once, at the end?
+#' @param ... where it is not as usual:
+#'   * `families` (`character`): models that it fits.
+#'   * `step` (`string`): what a row adds to sums under the tree's noise: a `"vector"`, or a matrix
+#'     of products, `"gram"`, with `more` entries than columns on a side.
+#'   * `damping` (`number`), `penalty` (`function` of learner, plan and horizon): of the core's
+#'     learner.
+#'   * `printed` (`string` or `NULL`): of a method of Thakurta (2013), chapter 5, whose iterates
+#'     have noise of their own: why the constants fail that are printed there; `once`: is it
+#'     released once, at the end?
 #' @noRd
-learner_of <- function(core, title, step = "vector", more = 0, families = c("gaussian", "binomial"),
-                       damping = 1, penalty = function(learner, plan, horizon) 0,
-                       printed = NULL, once = FALSE) {
-  new_mechanism("dp_online", title, needs = "rows",
-    core = core, families = families, step = step, more = more, damping = damping,
-    penalty = penalty,
-    printed = printed, once = once
-  )
+learner_of <- function(core, title, ...) {
+  fields <- with_fields(list(
+    core = core, families = c("gaussian", "binomial"), step = "vector", more = 0, damping = 1,
+    penalty = function(learner, plan, horizon) 0, printed = NULL, once = FALSE
+  ), list(...))
+  do.call(new_mechanism, c(list("dp_online", title, needs = "rows"), fields))
 }
 
 #' @noRd
 learners <- function() {
   ratio <- "its proof errs (Azuma's constant, a density ratio), though the noise is ample"
   list(
-    gram = learner_of("gram", "moments so far", "gram", 1, "gaussian"),
+    gram = learner_of("gram", "moments so far",
+      step = "gram", more = 1, families = "gaussian"
+    ),
     ftal = learner_of("ftal", "follow the approximate leader", damping = 2),
     ftrl = learner_of("ftrl", "follow the regularised leader", penalty = ftrl_penalty),
     pocp = learner_of("pocp", "private online convex programming", families = "gaussian",
