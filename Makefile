@@ -19,7 +19,7 @@ CORE = $(filter-out src/RcppExports.cpp, \
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## the main job: prints a fit and writes demo/plot.png (8 minutes)
+demo: ## the main job: prints a fit and writes demo/plot.png (4 minutes)
 	@tools/install-missing demo
 	@JOBS=$(JOBS) tools/tarball "$(LIB)/check"
 	@R_LIBS="$(LIB)/check:$$R_LIBS" $(RSCRIPT) demo/demo.R
@@ -28,11 +28,11 @@ test: ## lint, format, the core's tests, the package's tests, R CMD check of the
 	@tools/install-missing test
 	@JOBS=$(JOBS) $(RSCRIPT) tools/run-tests.R
 
-tarball: ## dpsc_<version>.tar.gz by R CMD build, with its vignettes (10 minutes)
+tarball: ## dpsc_<version>.tar.gz by R CMD build, with its vignettes (4 minutes)
 	@tools/install-missing tarball
 	@JOBS=$(JOBS) tools/tarball
 
-library: ## the tarball into your own library (R's first), with help and vignettes (10 minutes)
+library: ## the tarball into your own library (R's first), with help and vignettes (4 minutes)
 	@tools/install-missing tarball
 	@JOBS=$(JOBS) tools/tarball "$$($(RSCRIPT) -e 'cat(.libPaths()[1])')"
 
@@ -74,9 +74,9 @@ format: ## clang-format, in place, over the core and the glue
 format-check: ## is C++ as clang-format leaves it?
 	@tools/format-check $(CORE)
 
-install: ## the package into .lib, without help pages and vignettes, for work on it (7 minutes)
+install: ## the package into .lib, without help pages and vignettes, for work on it (3 minutes)
 	@mkdir -p "$(LIB)"
-	@echo "Compiling and installing dpsc into .lib (7 minutes on two cores)"
+	@echo "Compiling and installing dpsc into .lib (3 minutes on two cores)"
 	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results

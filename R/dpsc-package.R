@@ -25,6 +25,10 @@
 #' A donor's whole row (all periods). Two panels are neighbours when they differ in one donor's row;
 #' the number of donors, the periods, the bounds and the target's own data are public.
 #'
+#' @section Installing:
+#' From source the C++ core is compiled: 5 minutes of one core, 3 on two (with `MAKEFLAGS=-j2` in the
+#' environment), and up to 1 GB of memory for a file.
+#'
 #' @references
 #' Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control. AISTATS.
 #'
