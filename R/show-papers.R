@@ -105,8 +105,8 @@
 #' Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of the reproduction:
 #' `system.file("reproduction", package = "dpsc")`. Errata: `vignette("errata")` and
 #' `vignette("errata-streams")`. Other articles: `vignettes/articles` of the sources, and the site
-#' that `make site` builds. The end of the article *papers* has errata of the other papers, and lists
-#' what was not reproduced, with reasons.
+#' that `make site` builds. The end of the article *papers* has errata of the other papers, and
+#' lists what was not reproduced, with reasons.
 #' @name papers
 #' @aliases errata reproduction
 #' @keywords documentation
