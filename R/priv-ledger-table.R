@@ -86,7 +86,9 @@ in_ledger <- function(ledger, run, writes = TRUE) {
 #' @noRd
 ledger_sql <- function(con, text, fetch = FALSE) {
   tryCatch(
-    keep_seed(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
+    keep_seed(suppressWarnings(
+      if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)
+    )),
     error = function(e) {
       said <- conditionMessage(e)
       abort(c(
