@@ -107,6 +107,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #'   the other arguments such a function needs `control` alone, and `epsilon` and `delta` in modes
 #'   that compare a budget.
 #' @inheritParams dp_release
+#' @param calibration (`string`)\cr `"tight"` (default) or, of the papers' methods, `"published"`.
 #' @param target (`numeric(T)`)\cr the target, outcome units. Not with `protect = "everyone"`.
 #' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
 #' @param protect (`string`)\cr `"donors"`, or `"everyone"`: then the panels that [dp_audit()] is
@@ -121,7 +122,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)
 #'
 #' # A call of another verb.
-#' people <- data.frame(x = runif(200), y = runif(200))
+#' people <- data.frame(x = runif(400), y = runif(400))
 #' other <- people
 #' other[1, ] <- c(0, 1)
 #' regression <- audit_mechanism(function(people, control) {

@@ -53,7 +53,7 @@ new_recorder <- function(rng = "R") {
   recorder$collect <- function() {
     written <- noise_calls_cpp(recorder$noise)
     if (recorder$mode == "record") {
-      recorder$places <- written$places
+      recorder$places <- c(recorder$places, written$places)
       recorder$calls <- c(recorder$calls, written$calls)
     } else {
       for (i in seq_along(written$calls)) recorder$match(i, written$calls[[i]])

@@ -26,8 +26,8 @@
 #' the number of donors, the periods, the bounds and the target's own data are public.
 #'
 #' @section Installing:
-#' From source the C++ core is compiled: 5 minutes of one core, 3 on two (with `MAKEFLAGS=-j2` in the
-#' environment), and up to 1 GB of memory for a file.
+#' From source the C++ core is compiled: 5 minutes of one core, 3 on two (with `MAKEFLAGS=-j2` in
+#' the environment), and up to 1 GB of memory for a file.
 #'
 #' @references
 #' Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control. AISTATS.

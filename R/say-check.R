@@ -361,11 +361,12 @@ note_charge <- function() {
 #' @param verb (`string`)\cr the function that the user called.
 #' @param code (`expression`)\cr evaluated where it was written, so that `missing()`, `substitute()`
 #'   and `return()` work as without a door.
+#' @param page (`string`)\cr the help page that has the arguments, where there is one.
 #' @return What `code` gives.
 #' @noRd
-door <- function(verb, code) {
+door <- function(verb, code, page = verb) {
   withCallingHandlers(code,
-    dpsc_error = function(e) stop(as_called(e, verb)),
+    dpsc_error = function(e) stop(as_called(e, verb, page)),
     dpsc_warning = function(w) {
       warning(as_called(w, verb))
       tryInvokeRestart("muffleWarning")
@@ -383,11 +384,11 @@ paying_door <- function(verb, code) {
   )
 }
 
-as_called <- function(condition, verb) {
+as_called <- function(condition, verb, page = verb) {
   condition$call <- call(verb)
   # A verb of ours has a page of its own; a method of another's has that of its class.
-  if (is.function(get0(verb, topenv(), inherits = FALSE))) {
-    words <- sub("The help page", paste0("`?", verb, "`"), help_words, fixed = TRUE)
+  if (is.function(get0(page, topenv(), inherits = FALSE))) {
+    words <- sub("The help page", paste0("`?", page, "`"), help_words, fixed = TRUE)
     condition$message <- sub(help_words, words, condition$message, fixed = TRUE)
   }
   condition

@@ -61,7 +61,7 @@ autoplot.dp_synth <- function(object, type = c(
     path = plot_path(object, shown, level, simultaneous),
     plot_effect(object, shown, type, level, simultaneous)
   )
-})
+}, page = "autoplot.dp_synth")
 
 # Small multiples stay readable up to three by three.
 most_panels <- 9L

@@ -48,7 +48,7 @@ every_second <- function(places) {
 }
 
 # The core with every second donor in the place of those that were drawn: a first run says how
-# many, a second one has them, and its calls are what the recorder sees.
+# many, a second one has them, and its calls are the first that the recorder has.
 with_planted <- function(recorder, draw) {
   function(...) {
     arguments <- list(...)
@@ -63,7 +63,10 @@ with_planted <- function(recorder, draw) {
     planted <- noise_recorder_cpp("R")
     noise_replay_cpp(planted, lapply(first$calls, `[[`, "output"), every_second(first$places))
     released <- run(planted)
-    recorder$noise <- planted
+    # The release's other calls follow, by the recorder's own noise.
+    written <- noise_calls_cpp(planted)
+    recorder$calls <- c(recorder$calls, written$calls)
+    recorder$places <- c(recorder$places, written$places)
     released
   }
 }
