@@ -41,10 +41,6 @@ gdp_compose_cpp <- function(mu) {
     .Call(`_dpsc_gdp_compose_cpp`, mu)
 }
 
-gaussian_vector_variance_cpp <- function(sensitivity, mu) {
-    .Call(`_dpsc_gaussian_vector_variance_cpp`, sensitivity, mu)
-}
-
 gaussian_step_mu_cpp <- function(bound, variance) {
     .Call(`_dpsc_gaussian_step_mu_cpp`, bound, variance)
 }
@@ -183,6 +179,10 @@ glm_loss_cpp <- function(family, span, t, y) {
 
 spherical_log_moment_cpp <- function(t, length, d) {
     .Call(`_dpsc_spherical_log_moment_cpp`, t, length, d)
+}
+
+nearest_within_cpp <- function(from, V, limits) {
+    .Call(`_dpsc_nearest_within_cpp`, from, V, limits)
 }
 
 growing_plan_cpp <- function(facts) {
@@ -451,6 +451,34 @@ treated_release_cpp <- function(rows, facts, statistics, scale, rng) {
 
 treated_control_cpp <- function(donors, facts, treated, scale, rng) {
     .Call(`_dpsc_treated_control_cpp`, donors, facts, treated, scale, rng)
+}
+
+plan_output_cpp <- function(facts) {
+    .Call(`_dpsc_plan_output_cpp`, facts)
+}
+
+plan_objective_cpp <- function(facts) {
+    .Call(`_dpsc_plan_objective_cpp`, facts)
+}
+
+plan_algorithm3_cpp <- function(facts, epsilon) {
+    .Call(`_dpsc_plan_algorithm3_cpp`, facts, epsilon)
+}
+
+ridge_sensitivity_cpp <- function(y_norm, T0, lambda, bound) {
+    .Call(`_dpsc_ridge_sensitivity_cpp`, y_norm, T0, lambda, bound)
+}
+
+published_ridge_sensitivity_cpp <- function(n, T0, lambda) {
+    .Call(`_dpsc_published_ridge_sensitivity_cpp`, n, T0, lambda)
+}
+
+post_sensitivity_cpp <- function(T1, bound) {
+    .Call(`_dpsc_post_sensitivity_cpp`, T1, bound)
+}
+
+curvature_bound_cpp <- function(n, T0, faces, bound) {
+    .Call(`_dpsc_curvature_bound_cpp`, n, T0, faces, bound)
 }
 
 weights_release_cpp <- function(donors, scale, y, plan, rng) {

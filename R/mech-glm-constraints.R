@@ -33,7 +33,7 @@ linear_limits <- function(limits, names) {
   upper <- check_limits(limits$upper, 1e300, names)
   add(-diag(p)[lower > -1e300, , drop = FALSE], -lower[lower > -1e300])
   add(diag(p)[upper < 1e300, , drop = FALSE], upper[upper < 1e300])
-  at <- nearest_within(numeric(p), diag(p), out)
+  at <- nearest_within_cpp(numeric(p), diag(p), out)
   if (is.null(at)) {
     abort("No slopes keep all constraints.", "argument")
   }
@@ -61,55 +61,6 @@ check_constraint_rows <- function(A, names) {
   A
 }
 
-#' argmin (x - from)' V^{-1} (x - from) over A x <= b, rows that are `equal` exactly
-#'
-#' Hildreth's dual ascent finds the rows that bind; one linear system then makes them bind exactly.
-#' @return The point, or `NULL`: none was found.
-#' @noRd
-nearest_within <- function(from, V, limits) {
-  A <- limits$A
-  if (!nrow(A)) {
-    return(from)
-  }
-  size <- sqrt(rowSums((A %*% V) * A))
-  A <- A / size
-  b <- limits$b / size
-  G <- A %*% V %*% t(A)
-  left <- drop(A %*% from) - b
-  force <- numeric(nrow(A))
-  free <- limits$equal
-  scale <- max(1, abs(left))
-  for (sweep in seq_len(20000L)) {
-    before <- force
-    for (k in seq_along(force)) {
-      to <- force[[k]] + left[[k]] / G[k, k]
-      if (!free[[k]]) to <- max(0, to)
-      step <- to - force[[k]]
-      if (step != 0) {
-        left <- left - G[, k] * step
-        force[[k]] <- to
-      }
-    }
-    if (max(abs(force - before)) <= 1e-13 * max(1, abs(force))) break
-  }
-  binds <- free | force > 1e-9 * max(1, abs(force))
-  x <- from
-  if (any(binds)) {
-    part <- svd(G[binds, binds, drop = FALSE])
-    known <- part$d > 1e-10 * part$d[[1L]]
-    solved <- part$v[, known, drop = FALSE] %*% (crossprod(part$u[, known, drop = FALSE],
-      drop(A[binds, , drop = FALSE] %*% from) - b[binds]) / part$d[known])
-    x <- drop(from - V %*% crossprod(A[binds, , drop = FALSE], solved))
-  }
-  # A limit of one slope alone is kept to the last digit.
-  for (k in which(binds & rowSums(A != 0) == 1)) {
-    j <- which(A[k, ] != 0)
-    x[[j]] <- limits$b[[k]] / limits$A[k, j] + 0
-  }
-  off <- drop(A %*% x) - b
-  if (any(off > 1e-7 * scale) || any(abs(off[free]) > 1e-7 * scale)) NULL else x
-}
-
 #' Coefficients, intercept first, moved to the nearest that keep the limits of slopes
 #' @noRd
 constrain_estimate <- function(estimate, limits, within = FALSE) {
@@ -118,9 +69,9 @@ constrain_estimate <- function(estimate, limits, within = FALSE) {
   V <- V / mean(diag(V))
   from <- as.double(estimate$coefficients)
   nearest <- function(limits) {
-    nearest_within(from, V, limits) %||%
+    nearest_within_cpp(from, V, limits) %||%
       # A metric too flat for the arithmetic: slopes by themselves.
-      nearest_within(from, diag(pmax(diag(V), 1e-6)), limits)
+      nearest_within_cpp(from, diag(pmax(diag(V), 1e-6)), limits)
   }
   tight <- limits
   if (within) {

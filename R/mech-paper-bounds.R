@@ -92,7 +92,7 @@ paper_rmse_bound <- function(method = c("output", "objective"), n, T0, T1, lambd
     check_number(weights_error, 0)
   }
   moved <- if (method == "output") {
-    (if (corrected) n else 1) * published_ridge_sensitivity(n, T0, lambda) / epsilon1
+    (if (corrected) n else 1) * published_ridge_sensitivity_cpp(n, T0, lambda) / epsilon1
   } else {
     lemma_7_1(n, T0, lambda, epsilon1, delta, curvature, corrected)
   }
@@ -112,9 +112,10 @@ lemma_5_6 <- function(n, T0, lambda, noise_sd, noise_max, xi, corrected) {
 #' Lemma 7.1: bound on the expected distance of perturbed and unperturbed minimisers
 #' @noRd
 lemma_7_1 <- function(n, T0, lambda, epsilon, delta, curvature, corrected) {
-  step <- plan_algorithm3(
-    list(n = n, T0 = T0, delta = delta, control = list(curvature = curvature)), lambda, epsilon
-  )
+  step <- plan_algorithm3_cpp(list(
+    published = TRUE, n = n, T0 = T0, T1 = 1, epsilon = epsilon, delta = delta, half = numeric(),
+    y = numeric(), lambda = lambda, curvature = curvature
+  ), epsilon)
   length <- if (delta > 0) {
     if (corrected) sqrt(n) * step$scale else sqrt(n * step$scale)
   } else {

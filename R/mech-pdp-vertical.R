@@ -190,7 +190,7 @@ bounded_terms <- function(p, sensitivity) {
     largest(max(norm2[[i]], reach - norm2[[i]]), others, sum(change * abs(p$y)))
   }, 0)
   faces <- if (n * p$cap <= 1) "box" else "l1"
-  worst <- log1p(curvature_bound(n, ncol(p$x), faces, sqrt(mean(p$half^2))) / p$mu)
+  worst <- log1p(curvature_bound_cpp(n, ncol(p$x), faces, sqrt(mean(p$half^2))) / p$mu)
   longest <- if (faces == "box") 0 else sqrt(max(norm2))
   # `far`: the longer of both rows; `gap`: bound on their distance and on the sum of their norms.
   ratio <- function(far, gap) {

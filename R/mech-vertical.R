@@ -65,7 +65,7 @@ vertical_noise_conflict <- function(release, agrees) {
   last <- nrow(steps)
   post <- noise_variance(steps$law[[last]], steps$scale[[last]], panel$n * panel$T1)
   half <- new_bounds(cbind(release$bounds$lower, release$bounds$upper), panel$T0 + panel$T1)$half
-  sensitivity <- post_sensitivity(panel$T1, sqrt(mean(half[-seq_len(panel$T0)]^2)))
+  sensitivity <- post_sensitivity_cpp(panel$T1, sqrt(mean(half[-seq_len(panel$T0)]^2)))
   if (!agrees(first, settings) || !about_equal(settings$post_variance, post) || last < 2L ||
       !about_equal(sensitivity, steps$sensitivity[[last]])) {
     "The noise of the statistics is not that of the noise steps."

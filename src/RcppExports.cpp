@@ -118,17 +118,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// gaussian_vector_variance_cpp
-double gaussian_vector_variance_cpp(double sensitivity, double mu);
-RcppExport SEXP _dpsc_gaussian_vector_variance_cpp(SEXP sensitivitySEXP, SEXP muSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type sensitivity(sensitivitySEXP);
-    Rcpp::traits::input_parameter< double >::type mu(muSEXP);
-    rcpp_result_gen = Rcpp::wrap(gaussian_vector_variance_cpp(sensitivity, mu));
-    return rcpp_result_gen;
-END_RCPP
-}
 // gaussian_step_mu_cpp
 double gaussian_step_mu_cpp(double bound, double variance);
 RcppExport SEXP _dpsc_gaussian_step_mu_cpp(SEXP boundSEXP, SEXP varianceSEXP) {
@@ -580,6 +569,18 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
     Rcpp::traits::input_parameter< int >::type d(dSEXP);
     rcpp_result_gen = Rcpp::wrap(spherical_log_moment_cpp(t, length, d));
+    return rcpp_result_gen;
+END_RCPP
+}
+// nearest_within_cpp
+SEXP nearest_within_cpp(const Eigen::VectorXd& from, const Eigen::MatrixXd& V, const Rcpp::List& limits);
+RcppExport SEXP _dpsc_nearest_within_cpp(SEXP fromSEXP, SEXP VSEXP, SEXP limitsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type V(VSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type limits(limitsSEXP);
+    rcpp_result_gen = Rcpp::wrap(nearest_within_cpp(from, V, limits));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1384,6 +1385,86 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// plan_output_cpp
+Rcpp::List plan_output_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_plan_output_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(plan_output_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// plan_objective_cpp
+Rcpp::List plan_objective_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_plan_objective_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(plan_objective_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// plan_algorithm3_cpp
+Rcpp::List plan_algorithm3_cpp(const Rcpp::List& facts, double epsilon);
+RcppExport SEXP _dpsc_plan_algorithm3_cpp(SEXP factsSEXP, SEXP epsilonSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type epsilon(epsilonSEXP);
+    rcpp_result_gen = Rcpp::wrap(plan_algorithm3_cpp(facts, epsilon));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ridge_sensitivity_cpp
+double ridge_sensitivity_cpp(double y_norm, double T0, double lambda, double bound);
+RcppExport SEXP _dpsc_ridge_sensitivity_cpp(SEXP y_normSEXP, SEXP T0SEXP, SEXP lambdaSEXP, SEXP boundSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type y_norm(y_normSEXP);
+    Rcpp::traits::input_parameter< double >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    rcpp_result_gen = Rcpp::wrap(ridge_sensitivity_cpp(y_norm, T0, lambda, bound));
+    return rcpp_result_gen;
+END_RCPP
+}
+// published_ridge_sensitivity_cpp
+double published_ridge_sensitivity_cpp(double n, double T0, double lambda);
+RcppExport SEXP _dpsc_published_ridge_sensitivity_cpp(SEXP nSEXP, SEXP T0SEXP, SEXP lambdaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    rcpp_result_gen = Rcpp::wrap(published_ridge_sensitivity_cpp(n, T0, lambda));
+    return rcpp_result_gen;
+END_RCPP
+}
+// post_sensitivity_cpp
+double post_sensitivity_cpp(double T1, double bound);
+RcppExport SEXP _dpsc_post_sensitivity_cpp(SEXP T1SEXP, SEXP boundSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type T1(T1SEXP);
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    rcpp_result_gen = Rcpp::wrap(post_sensitivity_cpp(T1, bound));
+    return rcpp_result_gen;
+END_RCPP
+}
+// curvature_bound_cpp
+double curvature_bound_cpp(double n, double T0, const std::string& faces, double bound);
+RcppExport SEXP _dpsc_curvature_bound_cpp(SEXP nSEXP, SEXP T0SEXP, SEXP facesSEXP, SEXP boundSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type faces(facesSEXP);
+    Rcpp::traits::input_parameter< double >::type bound(boundSEXP);
+    rcpp_result_gen = Rcpp::wrap(curvature_bound_cpp(n, T0, faces, bound));
+    return rcpp_result_gen;
+END_RCPP
+}
 // weights_release_cpp
 Rcpp::List weights_release_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y, const Rcpp::List& plan, SEXP rng);
 RcppExport SEXP _dpsc_weights_release_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP planSEXP, SEXP rngSEXP) {
@@ -1410,7 +1491,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gdp_budget_cpp", (DL_FUNC) &_dpsc_gdp_budget_cpp, 2},
     {"_dpsc_gdp_epsilon_cpp", (DL_FUNC) &_dpsc_gdp_epsilon_cpp, 2},
     {"_dpsc_gdp_compose_cpp", (DL_FUNC) &_dpsc_gdp_compose_cpp, 1},
-    {"_dpsc_gaussian_vector_variance_cpp", (DL_FUNC) &_dpsc_gaussian_vector_variance_cpp, 2},
     {"_dpsc_gaussian_step_mu_cpp", (DL_FUNC) &_dpsc_gaussian_step_mu_cpp, 2},
     {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
     {"_dpsc_aggregate_plan_cpp", (DL_FUNC) &_dpsc_aggregate_plan_cpp, 1},
@@ -1446,6 +1526,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_glm_rows_cpp", (DL_FUNC) &_dpsc_glm_rows_cpp, 3},
     {"_dpsc_glm_loss_cpp", (DL_FUNC) &_dpsc_glm_loss_cpp, 4},
     {"_dpsc_spherical_log_moment_cpp", (DL_FUNC) &_dpsc_spherical_log_moment_cpp, 3},
+    {"_dpsc_nearest_within_cpp", (DL_FUNC) &_dpsc_nearest_within_cpp, 3},
     {"_dpsc_growing_plan_cpp", (DL_FUNC) &_dpsc_growing_plan_cpp, 1},
     {"_dpsc_growing_release_cpp", (DL_FUNC) &_dpsc_growing_release_cpp, 6},
     {"_dpsc_growing_estimate_cpp", (DL_FUNC) &_dpsc_growing_estimate_cpp, 4},
@@ -1513,6 +1594,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_treated_plan_cpp", (DL_FUNC) &_dpsc_treated_plan_cpp, 1},
     {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 5},
     {"_dpsc_treated_control_cpp", (DL_FUNC) &_dpsc_treated_control_cpp, 5},
+    {"_dpsc_plan_output_cpp", (DL_FUNC) &_dpsc_plan_output_cpp, 1},
+    {"_dpsc_plan_objective_cpp", (DL_FUNC) &_dpsc_plan_objective_cpp, 1},
+    {"_dpsc_plan_algorithm3_cpp", (DL_FUNC) &_dpsc_plan_algorithm3_cpp, 2},
+    {"_dpsc_ridge_sensitivity_cpp", (DL_FUNC) &_dpsc_ridge_sensitivity_cpp, 4},
+    {"_dpsc_published_ridge_sensitivity_cpp", (DL_FUNC) &_dpsc_published_ridge_sensitivity_cpp, 3},
+    {"_dpsc_post_sensitivity_cpp", (DL_FUNC) &_dpsc_post_sensitivity_cpp, 2},
+    {"_dpsc_curvature_bound_cpp", (DL_FUNC) &_dpsc_curvature_bound_cpp, 4},
     {"_dpsc_weights_release_cpp", (DL_FUNC) &_dpsc_weights_release_cpp, 5},
     {NULL, NULL, 0}
 };

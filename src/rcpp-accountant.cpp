@@ -43,10 +43,8 @@ double gdp_compose_cpp(const Rcpp::NumericVector& mu) {
   return dpsc::gdp_compose(mu.begin(), mu.end());
 }
 
-// [[Rcpp::export(rng = false)]]
-double gaussian_vector_variance_cpp(double sensitivity, double mu) {
-  return dpsc::gaussian_vector_variance(sensitivity, mu);
-}
+const probe gaussian_vector_variance_probe("gaussian_vector_variance",
+                                           dpsc::gaussian_vector_variance);
 
 double gaussian_step_variance_cpp(double bound, double mu) {
   return dpsc::gaussian_step_variance(bound, mu);

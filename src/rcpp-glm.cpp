@@ -2,6 +2,7 @@
 #include <RcppEigen.h>
 
 #include <dpsc/release/glm_release.hpp>
+#include <dpsc/solver/nearest_within.hpp>
 
 #include "r_design.h"
 #include "r_noise.h"
@@ -254,3 +255,14 @@ Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double ep
                                      _["log.delta"] = out.log_delta);
 }
 const probe calibrate_objective_probe("calibrate_objective", calibrate_objective_cpp);
+
+// The nearest point that keeps linear constraints, or NULL. RELEASED.
+// [[Rcpp::export(rng = false)]]
+SEXP nearest_within_cpp(const Eigen::VectorXd& from, const Eigen::MatrixXd& V,
+                        const Rcpp::List& limits) {
+  const auto point = dpsc::nearest_within(
+      from, V,
+      {Rcpp::as<Eigen::MatrixXd>(limits["A"]), Rcpp::as<Eigen::VectorXd>(limits["b"]),
+       Rcpp::as<std::vector<bool>>(limits["equal"])});
+  return point ? Rcpp::wrap(*point) : R_NilValue;
+}

@@ -1,6 +1,8 @@
 // Output and objective perturbation for R. Weights stay in C++ until they have their noise.
 #include <RcppEigen.h>
 
+#include <dpsc/mechanism/weights_constants.hpp>
+#include <dpsc/mechanism/weights_sensitivity.hpp>
 #include <dpsc/release/weights_release.hpp>
 #include <dpsc/solver/capped_l1_qp.hpp>
 
@@ -58,7 +60,120 @@ Rcpp::List run(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y,
                             _["counterfactual"] = Rcpp::wrap(out.counterfactual));
 }
 
+/// Of R's public facts; what the user left open is NULL there.
+dpsc::weights_facts as_weights_facts(const Rcpp::List& x) {
+  const auto asked = [&](const char* name) {
+    return x.containsElementNamed(name) && !Rf_isNull(x[name]) ? Rcpp::as<double>(x[name])
+                                                               : dpsc::not_asked;
+  };
+  dpsc::weights_facts out;
+  out.published = Rcpp::as<bool>(x["published"]);
+  out.n = asked("n");
+  out.T0 = asked("T0");
+  out.T1 = asked("T1");
+  out.epsilon = asked("epsilon");
+  out.delta = asked("delta");
+  out.half = Rcpp::as<Eigen::VectorXd>(x["half"]);
+  out.y = Rcpp::as<Eigen::VectorXd>(x["y"]);
+  out.lambda = asked("lambda");
+  out.split = asked("split");
+  out.cap = asked("cap");
+  out.curvature = asked("curvature");
+  return out;
+}
+
+/// A step for R's records; what its law does not have is left out.
+Rcpp::List as_r(const dpsc::noise_step& step) {
+  Rcpp::List out = Rcpp::List::create(_["law"] = dpsc::law_name(step.kind),
+                                      _["sensitivity"] = step.sensitivity, _["scale"] = step.scale);
+  const auto add = [&](const char* name, double value) {
+    if (!std::isnan(value)) out[name] = value;
+  };
+  add("epsilon", step.epsilon);
+  add("grid", step.grid);
+  add("variance", step.variance);
+  add("shift", step.mu);
+  add("rho", step.rho);
+  return out;
+}
+
+Rcpp::List as_r(const dpsc::objective_plan& plan) {
+  Rcpp::List weights = as_r(plan.weights);
+  weights["mu"] = plan.mu;
+  weights["curvature"] = plan.curvature;
+  weights["epsilon0"] = plan.epsilon0;
+  if (!std::isnan(plan.cap)) {
+    weights["delta"] = plan.delta;
+    weights["cap"] = plan.cap;
+    weights["tolerance"] = plan.tolerance;
+    weights["cover"] = as_r(plan.cover);
+  }
+  return weights;
+}
+
 }  // namespace
+
+// What each step of output perturbation costs. PUBLIC.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List plan_output_cpp(const Rcpp::List& facts) {
+  const dpsc::output_plan plan = dpsc::plan_output(as_weights_facts(facts));
+  return Rcpp::List::create(_["solvable"] = plan.solvable, _["sensitivity"] = plan.sensitivity,
+                            _["share"] = plan.share, _["mu"] = plan.mu,
+                            _["weights"] = as_r(plan.weights), _["post"] = as_r(plan.post));
+}
+
+// What each step of objective perturbation costs. PUBLIC.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List plan_objective_cpp(const Rcpp::List& facts) {
+  const dpsc::objective_plan plan = dpsc::plan_objective(as_weights_facts(facts));
+  return Rcpp::List::create(_["solvable"] = plan.solvable, _["share"] = plan.share,
+                            _["weights"] = as_r(plan), _["post"] = as_r(plan.post));
+}
+
+// The linear term of the published Algorithm 3. PUBLIC.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List plan_algorithm3_cpp(const Rcpp::List& facts, double epsilon) {
+  return as_r(dpsc::plan_algorithm3(as_weights_facts(facts), epsilon));
+}
+
+// [[Rcpp::export(rng = false)]]
+double ridge_sensitivity_cpp(double y_norm, double T0, double lambda, double bound) {
+  return dpsc::ridge_sensitivity(y_norm, T0, lambda, bound);
+}
+
+// [[Rcpp::export(rng = false)]]
+double published_ridge_sensitivity_cpp(double n, double T0, double lambda) {
+  return dpsc::published_ridge_sensitivity(n, T0, lambda);
+}
+
+// [[Rcpp::export(rng = false)]]
+double post_sensitivity_cpp(double T1, double bound) { return dpsc::post_sensitivity(T1, bound); }
+
+// [[Rcpp::export(rng = false)]]
+double curvature_bound_cpp(double n, double T0, const std::string& faces, double bound) {
+  return dpsc::curvature_bound(n, T0,
+                               faces == "l1"    ? dpsc::faces::l1
+                               : faces == "box" ? dpsc::faces::box
+                                                : dpsc::faces::none,
+                               bound);
+}
+
+const probe published_curvature_probe("published_curvature", dpsc::published_curvature);
+const probe ridge_backward_error_probe("ridge_backward_error", dpsc::ridge_backward_error);
+const probe ridge_rounding_probe("ridge_rounding", dpsc::ridge_rounding);
+const probe gaussian_objective_scale_probe("gaussian_objective_scale",
+                                           dpsc::gaussian_objective_scale);
+
+double gradient_sensitivity_cpp(double n, double cap, const Eigen::VectorXd& y,
+                                const Eigen::VectorXd& half) {
+  return dpsc::gradient_sensitivity(n, cap, y, half);
+}
+const probe gradient_sensitivity_probe("gradient_sensitivity", gradient_sensitivity_cpp);
+
+Rcpp::List bounded_step_cpp(const Rcpp::List& facts, double epsilon, double cover, double mu) {
+  return as_r(dpsc::bounded_step(as_weights_facts(facts), epsilon, cover, mu));
+}
+const probe bounded_step_probe("bounded_step", bounded_step_cpp);
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List weights_release_cpp(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y,

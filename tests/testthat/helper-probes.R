@@ -3,6 +3,9 @@ probe <- function(name, ...) dpsc:::probe_cpp(name, list(...))
 
 log_normal_cdf_cpp <- function(x) probe("log_normal_cdf", x)
 gaussian_step_variance_cpp <- function(bound, mu) probe("gaussian_step_variance", bound, mu)
+gaussian_vector_variance_cpp <- function(sensitivity, mu) {
+  probe("gaussian_vector_variance", sensitivity, mu)
+}
 gaussian_vector_mu_cpp <- function(sensitivity, variance) {
   probe("gaussian_vector_mu", sensitivity, variance)
 }
@@ -67,3 +70,25 @@ capped_l1_qp_cpp <- function(X, linear, mu, cap, tolerance) {
   probe("capped_l1_qp", X, linear, mu, cap, tolerance)
 }
 project_capped_l1_cpp <- function(point, cap) probe("project_capped_l1", point, cap)
+
+# What one donor moves, and the steps of the plans of weights.
+post_sensitivity <- function(T1, bound = 1) dpsc:::post_sensitivity_cpp(T1, bound)
+curvature_bound <- function(n, T0, faces, bound = 1) {
+  dpsc:::curvature_bound_cpp(n, T0, faces, bound)
+}
+published_ridge_sensitivity <- function(n, T0, lambda) {
+  dpsc:::published_ridge_sensitivity_cpp(n, T0, lambda)
+}
+published_curvature <- function(n, T0) probe("published_curvature", n, T0)
+gradient_sensitivity <- function(n, T0, cap, y = rep(1, T0), half = rep(1, T0)) {
+  probe("gradient_sensitivity", n, cap, y, half)
+}
+ridge_backward_error <- function(n, T0, lambda) probe("ridge_backward_error", n, T0, lambda)
+ridge_rounding <- function(n, T0, lambda, y_norm) probe("ridge_rounding", n, T0, lambda, y_norm)
+gaussian_objective_scale <- function(sensitivity, epsilon0, delta) {
+  probe("gaussian_objective_scale", sensitivity, epsilon0, delta)
+}
+# The repaired step 1 at a curvature, of public facts as R has them.
+bounded_step <- function(public, epsilon, mu, cover = 0) {
+  probe("bounded_step", dpsc:::weights_facts(public), epsilon, cover, mu)
+}

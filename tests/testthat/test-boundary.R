@@ -6,7 +6,7 @@
 public <- c(
   "cdp_epsilon_cpp", "cdp_rho_cpp", "cohort_errors_cpp", "cohort_plan_cpp", "cohort_view_cpp",
   "deleted_count_ends_cpp", "exponential_exponent_cpp", "exponential_step_mu_cpp",
-  "fit_moments_cpp", "gaussian_mu_cpp", "gaussian_step_mu_cpp", "gaussian_vector_variance_cpp",
+  "fit_moments_cpp", "gaussian_mu_cpp", "gaussian_step_mu_cpp",
   "gdp_budget_cpp", "gdp_compose_cpp", "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp",
   "iterates_open_cpp", "iterates_plan_cpp", "laplace_gram_sensitivity_cpp", "log_cdp_delta_cpp",
   "log_gaussian_delta_cpp", "select_cells_cpp", "select_moments_cpp", "simulate_gram_cpp",
@@ -17,7 +17,9 @@ public <- c(
   "lm_discrepancy_cpp", "lm_moments_cpp", "penalised_path_cpp", "predict_columns_cpp",
   "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp", "growing_estimate_cpp", "growing_plan_cpp",
   "spherical_log_moment_cpp", "treated_plan_cpp", "aggregate_order_cpp", "aggregate_plan_cpp",
-  "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp"
+  "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp", "curvature_bound_cpp",
+  "nearest_within_cpp", "plan_algorithm3_cpp", "plan_objective_cpp", "plan_output_cpp",
+  "post_sensitivity_cpp", "published_ridge_sensitivity_cpp", "ridge_sensitivity_cpp"
 )
 
 # People go in, and what comes back had its noise added inside. Walked with canaries: here, in
@@ -70,11 +72,13 @@ unprotected <- list(
 # What only tests ask, by probe_cpp(), which nothing in the package calls: what sees no people, and
 # what answers without noise about rows that tests make up.
 public_probes <- c(
-  "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio", "discrete_laplace",
-  "gamma_norm_noise", "gaussian_noise", "gaussian_step_variance", "gaussian_vector_mu",
-  "growing_frame", "joint_shift", "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf",
-  "median_losses", "objective_log_moment", "posterior_bound", "private_choice",
-  "project_capped_l1", "quantile_losses", "select_choose", "select_passes", "spherical_delta",
+  "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
+  "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",
+  "gaussian_step_variance", "gaussian_vector_mu", "gaussian_vector_variance",
+  "gradient_sensitivity", "growing_frame", "joint_shift", "laplace_outer_sensitivity",
+  "lm_closed", "log_normal_cdf", "median_losses", "objective_log_moment", "posterior_bound",
+  "private_choice", "project_capped_l1", "published_curvature", "quantile_losses",
+  "ridge_backward_error", "ridge_rounding", "select_choose", "select_passes", "spherical_delta",
   "whole_sigma_gaussian"
 )
 unprotected_probes <- c(

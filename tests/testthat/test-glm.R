@@ -304,7 +304,7 @@ test_that("linear constraints are kept to the last digit, by the nearest point, 
     b[equal] <- drop(A %*% inside)[equal]
     from <- stats::rnorm(p, sd = 3)
     far <- function(x) sum((x - from) * solve(V, x - from))
-    x <- nearest_within(from, V, list(A = A, b = b, equal = equal))
+    x <- dpsc:::nearest_within_cpp(from, V, list(A = A, b = b, equal = equal))
     expect_true(all(A %*% x <= b + 1e-7) && all(abs(A %*% x - b)[equal] < 1e-7))
     least <- Inf
     for (set in 0:(2^m - 1)) {

@@ -221,8 +221,7 @@ audit_cases <- list(c(1, 6), c(2, 1.3), c(2, 20), c(2, 300), c(8, 2), c(8, 30))
 
 audit_step <- function(case, delta, cap = 0.8) {
   public <- public_example(epsilon = 2 * case[[1L]], delta = delta, cap = cap)
-  facts <- bounded_facts(public, 1, case[[1L]], 0)
-  bounded_step(public, facts, case[[2L]])
+  bounded_step(public, case[[1L]], case[[2L]])
 }
 
 test_that("tight, delta = 0: the exact privacy loss stays below epsilon on every face", {
@@ -397,4 +396,27 @@ test_that("the released weights are the minimiser up to the declared accuracy an
     }
   }
   expect_lt(plan$weights$tolerance, 1e-7)
+})
+
+test_that("the curvature is the best one of a slow search by its public formula", {
+  for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
+    n <- case[[1L]]
+    T0 <- case[[2L]]
+    public <- public_example(n, T0, 3, case[[3L]], case[[4L]], split = 0.5)
+    step <- plan_objective(public)$weights
+    trend <- 2 * n * T0 / 3
+    error <- function(mu) {
+      at <- bounded_step(public, step$epsilon, mu, step$cover$epsilon)
+      ratio <- at$sensitivity / at$epsilon0
+      variance <- ratio^2 * if (case[[4L]] > 0) at$epsilon0 - 2 * log(at$delta) else n + 1
+      noise <- n * variance / mu^2
+      room <- at$cap / (at$cap + noise)
+      (noise * room + (1 - room * trend / (trend + mu))^2) / 3
+    }
+    from <- max(T0, step$curvature / expm1(0.9 * step$epsilon))
+    to <- max(from, trend, step$curvature / expm1(0.5 * step$epsilon))
+    slow <- vapply(exp(seq(log(from), log(to), length.out = 2000)), error, 0)
+    expect_lte(error(step$mu), min(slow) * 1.001)
+    expect_true(step$mu >= from * (1 - 1e-12) && step$mu <= to * (1 + 1e-12))
+  }
 })

@@ -75,8 +75,9 @@ test_that("at the smallest penalty that is accepted the factorisation succeeds o
     n <- size[[1L]]
     T0 <- size[[2L]]
     lambda <- smallest_lambda(n, T0)
-    expect_silent(check_rounding(n, T0, lambda * (1 + 1e-9)))
-    expect_error(check_rounding(n, T0, lambda * (1 - 1e-9)), class = "dpsc_error_argument")
+    planned <- function(lambda) plan_output(output_public(n, T0, 1, 1, 0, lambda))
+    expect_silent(planned(lambda * (1 + 1e-9)))
+    expect_error(planned(lambda * (1 - 1e-9)), class = "dpsc_error_argument")
     for (i in seq_len(10)) {
       row <- stats::runif(T0, -1, 1)
       x <- tcrossprod(sample(c(-1, 1), n, TRUE), row)
@@ -215,4 +216,22 @@ test_that("steps record mu for Gaussian noise only", {
   expect_false(anyNA(steps(method = "output")$mu))
   expect_true(all(is.na(steps(method = "output", delta = 0)$mu)))
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
+})
+
+test_that("the share of the weights is the best of a slow search", {
+  for (delta in c(0, 1e-6)) {
+    for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
+      n <- size[[1L]]
+      T1 <- size[[3L]]
+      plan <- function(split) plan_output(output_public(n, size[[2L]], T1, 1, delta, split = split))
+      noise <- function(step, dimension) dpsc:::noise_variance(step$law, step$scale, dimension)
+      error <- function(plan) {
+        b2 <- noise(plan$post, n * T1)
+        n * noise(plan$weights, n) * (1 / 3 + b2) + b2 / n
+      }
+      shares <- seq(0.01, 0.99, length.out = 99)
+      slow <- vapply(shares, function(share) error(plan(share)), 0)
+      expect_lte(error(plan(NULL)), min(slow) * (1 + 1e-6))
+    }
+  }
 })

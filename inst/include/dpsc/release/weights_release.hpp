@@ -1,8 +1,7 @@
 // Releases of weights on people: output and objective perturbation (Rho, Cummings and Misra, 2023),
 // as published and as repaired. First the weights that fit the target's past, with noise on them or
 // on their objective; then their sum over the outcomes from the treatment on, which get noise too.
-// Constants and proofs: R/mech-output.R, R/mech-objective.R, inst/proofs/ridge.md and
-// objective.md.
+// Constants: mechanism/weights_constants.hpp. Proofs: inst/proofs/ridge.md and objective.md.
 #pragma once
 
 #include <Eigen/Dense>
