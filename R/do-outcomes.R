@@ -113,7 +113,7 @@ outcomes_record <- function() {
     plan = function(request) {
       plans <- lapply(request$people, function(one) one$record$plan(one))
       steps <- outcome_steps(lapply(plans, `[[`, "steps"))
-      list(each = plans, steps = steps, cost = outcome_cost(steps, request$public))
+      list(each = plans, steps = steps, cost = outcome_cost(request$public))
     },
     refuse = function(request, plan) {
       Map(function(one, plan) one$record$refuse(one, plan), request$people, plan$each)
@@ -158,12 +158,9 @@ outcome_steps <- function(steps) {
 }
 
 #' What all outcomes cost together: one person is in all of them
-#' @param steps (`data.frame`)\cr from [outcome_steps()]; with `account` where there are several.
 #' @noRd
-outcome_cost <- function(steps, budget) {
-  public <- list(all_epsilon = budget$epsilon, delta = budget$delta)
-  accounts <- split(steps, steps$account %||% rep("donors", nrow(steps)))
-  dearest_cost(lapply(accounts, account_cost, public = public))
+outcome_cost <- function(budget) {
+  whole_cost(list(all_epsilon = budget$epsilon, delta = budget$delta))
 }
 
 #' @param fits (`list`)\cr by outcome.

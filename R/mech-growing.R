@@ -44,7 +44,7 @@ plan_growing <- function(public) {
   months <- each$steps[rep(1:2, public$monitor), ]
   plan$steps <- rbind(plan$steps, months)
   rownames(plan$steps) <- NULL
-  plan$cost <- account_cost(plan$steps, first)
+  plan$cost <- whole_cost(first)
   plan$public <- first
   plan$id <- paste(as.character(state_id_cpp()), collapse = "")
   plan

@@ -29,7 +29,7 @@ plan_everyone_cohorts <- function(public, plan_first) {
   }, plans, seq_along(plans))
   control <- lapply(plans, function(plan) cbind(plan$control, account = "donors"))
   steps <- do.call(rbind, c(list(cbind(donors$steps, account = "donors")), of_cohorts, control))
-  donors$cost <- dearest_cost(lapply(split(steps, steps$account), account_cost, public = public))
+  donors$cost <- whole_cost(public)
   donors$steps <- steps
   donors$groups <- groups
   donors$public <- public

@@ -16,8 +16,7 @@ plan_everyone <- function(public, plan_first) {
   donors <- plan_first(public)
   group <- treated_facts(public, donors$features, public$treated)
   treated <- plan_group(group)
-  accounts <- list(donors = rbind(donors$steps, treated$control), treated = treated$steps)
-  donors$cost <- dearest_cost(lapply(accounts, account_cost, public = public))
+  donors$cost <- whole_cost(public)
   donors$steps <- rbind(
     cbind(donors$steps, account = "donors"), cbind(treated$steps, account = "treated"),
     cbind(treated$control, account = "donors")
@@ -74,25 +73,15 @@ share_of_epsilon <- function(epsilon, delta, share) {
   }
 }
 
-#' What the steps of one account cost together
+#' The cost of a release whose accounts have the whole budget each: they share nobody
 #' @noRd
-account_cost <- function(steps, public) {
+whole_cost <- function(public) {
   if (public$delta > 0) {
     mu <- gdp_budget_cpp(public$all_epsilon, public$delta)
-    stopifnot(gdp_compose_cpp(steps$mu) <= mu * (1 + 1e-11))
     new_cost("gdp", epsilon = public$all_epsilon, mu = mu)
   } else {
-    stopifnot(sum(steps$epsilon) <= public$all_epsilon * (1 + 1e-11))
     new_cost("pure", epsilon = public$all_epsilon)
   }
-}
-
-#' The dearest of the costs of disjoint groups
-#' @param costs (`list`)\cr from [new_cost()], all of one kind.
-#' @noRd
-dearest_cost <- function(costs) {
-  size <- vapply(costs, function(cost) if (cost$kind == "gdp") cost$mu else cost$epsilon, 0)
-  costs[[which.max(size)]]
 }
 
 # Deviation of the noise on a group's mean over the length at which its people are cut, beyond which

@@ -14,6 +14,29 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
 #' @noRd
 in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
+#' Stop before a charge that is less than what the planned steps cost together
+#'
+#' Epsilons add up, and squares of Gaussian shifts, within each account: groups that share nobody
+#' have one each. Where one proof prices several steps (kind `"approximate"`), those that have an
+#' epsilon of their own must still fit.
+#' @param steps (`data.frame` or `NULL`)\cr of a plan. `NULL`: of one draw. PUBLIC.
+#' @param cost (`list`)\cr from [new_cost()].
+#' @noRd
+check_composed <- function(steps, cost) {
+  unit <- c(pure = "epsilon", approximate = "epsilon", gdp = "mu", zcdp = "rho")[[cost$kind]]
+  parts <- steps[[unit]]
+  if (is.null(parts)) {
+    return(invisible())
+  }
+  if (unit == "mu") parts <- parts^2
+  paid <- if (unit == "mu") cost$mu^2 else cost[[unit]]
+  account <- steps$account %||% rep("donors", nrow(steps))
+  together <- tapply(parts, account, sum, na.rm = cost$kind == "approximate")
+  if (!all(together <= paid * (1 + 1e-11))) {
+    abort("The planned steps cost more than the charge. Please report this.", "internal")
+  }
+}
+
 #' A history with all its columns, also one from an older version
 #' @noRd
 complete_history <- function(history) {

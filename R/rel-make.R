@@ -45,6 +45,7 @@ make_release <- function(request) {
   on.exit(close_donors(rows))
   promise <- record$promise(request, plan)
   if (private) {
+    check_composed(plan$steps, plan$cost)
     spend(request$ledger, plan$cost, record$label(request, plan), promise)
   }
   drawn <- record$run(request, plan, after_charge(rows, private))

@@ -165,3 +165,38 @@ test_that("what fails after the charge stays charged, and rows are closed", {
   expect_identical(closed, 3)
   expect_error(dpsc:::new_request(record[-1L], list(private = TRUE), rows, ledger))
 })
+
+test_that("planned steps that cost more than the charge stop every verb before it", {
+  dearer <- function(steps) {
+    for (unit in c("epsilon", "rho", "mu")) steps[[unit]] <- steps[[unit]] * 1.001
+    steps
+  }
+  met <- character()
+  inner <- dpsc:::new_request
+  raised <- function(record, ...) {
+    plan <- record$plan
+    record$plan <- function(...) {
+      out <- plan(...)
+      if (is.data.frame(out$steps)) out$steps <- dearer(out$steps)
+      out
+    }
+    inner(record, ...)
+  }
+  calls <- spending_calls(changed_namespace(list(new_request = raised)))
+  for (name in names(calls)) {
+    ledger <- dp_ledger(50, 1e-2)
+    error <- tryCatch(suppressWarnings({
+      calls[[name]](ledger)
+      NULL
+    }), error = identity)
+    if (is.null(error)) next
+    met <- c(met, name)
+    expect_s3_class(error, "dpsc_error_internal")
+    expect_match(conditionMessage(error), "cost more than the charge", label = name)
+    expect_identical(nrow(as.data.frame(ledger)), 0L, label = name)
+  }
+  # Elsewhere one rule prices a single draw, or one proof several steps at a delta.
+  expect_setequal(met, c(
+    "gram", "output", "growing", "dp_release", "outcomes", "dp_lm", "ops", "napp", "aggregate"
+  ))
+})

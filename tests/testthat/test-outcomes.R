@@ -71,9 +71,13 @@ test_that("all outcomes together cost what was asked, once, in every account", {
 test_that("steps that exceed the budget together stop before the charge", {
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)
-  expect_identical(outcome_cost(steps, budget)$epsilon, budget$epsilon)
+  expect_silent(check_composed(steps, outcome_cost(budget)))
+  # Accounts that share nobody have the whole budget each.
+  both <- cbind(rbind(steps, steps), account = rep(c("a", "b"), each = 2))
+  expect_silent(check_composed(both, outcome_cost(budget)))
   budget$epsilon <- gdp_epsilon_cpp(0.49, 1e-6)
-  expect_error(outcome_cost(steps, budget), "gdp_compose")
+  expect_error(check_composed(steps, outcome_cost(budget)), class = "dpsc_error_internal")
+  expect_error(check_composed(both, outcome_cost(budget)), class = "dpsc_error_internal")
 })
 
 # What a replay on a neighbour moved, priced by the noise that was there, over the squared budget.
@@ -107,7 +111,7 @@ test_that("a person's whole row moves all steps together by no more than the bud
   # Each outcome as if it were the only one, and the check on the sum taken out.
   greedy <- list(
     share_of_epsilon = function(epsilon, delta, share) epsilon,
-    account_cost = function(steps, public) new_cost("gdp", epsilon = public$all_epsilon, mu = 1)
+    check_composed = function(steps, cost) NULL
   )
   expect_gt(moved_share(p, neighbour, 2, greedy), 1)
   expect_gt(honest, 0.5)
