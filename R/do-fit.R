@@ -277,7 +277,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
     control = control, protect = protect, monitor = monitor,
     guarding = methods_with("everyone")
   )
-  fit_formula(x, panel_people(data, index, na, roster), request)
+  fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })
 
 #' The fit of a formula and long data: of one outcome or of several

@@ -128,7 +128,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
                    control = dp_control()) paying_door("dp_glm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row a person")
   subset <- substitute(subset)
   family <- check_family(family)

@@ -129,7 +129,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
                   control = dp_control(), method = "moments",
                   settings = list()) paying_door("dp_lm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row a person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
   vcov <- check_choice(vcov, c("const", "HC"))

@@ -38,7 +38,7 @@
 #' @export
 dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, ratio = NULL,
                        vcov = c("const", "HC"), share = 0.5) door("dp_plan_lm", {
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(formula, if (!missing(bounds)) bounds)
   vcov <- check_choice(vcov, c("const", "HC"))
   columns <- lm_columns(formula, bounds)
   p <- length(columns$columns)

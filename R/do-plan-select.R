@@ -35,7 +35,7 @@
 #' @export
 dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, signal = NULL,
                            refit = TRUE, share = 0.8, radius = NULL) door("dp_plan_select", {
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(formula, if (!missing(bounds)) bounds)
   check_given(missing(n), "n", "the number of people")
   check_given(missing(size), "size", "how many variables to select at most")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
@@ -87,7 +87,7 @@ selection_hurdle <- function(method, facts, budget, radius) {
 dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
                            family = c("gaussian", "binomial"), radius = NULL, ball = NULL,
                            psi = NULL, width = 3, r.squared = 0.5) door("dp_plan_online", {
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(formula, if (!missing(bounds)) bounds)
   check_given(missing(horizon), "horizon", "the most steps the stream may take")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   family <- check_choice(family, c("gaussian", "binomial"))

@@ -110,7 +110,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(size), "size", "how many variables to select at most")
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(x, if (!missing(bounds)) bounds, if (!missing(data)) data)
   columns <- new_columns(x, bounds, "gaussian")
   needs <- if (is.null(method)) "rows" else mechanism("dp_select", check_choice(method,
     names(mechanisms("dp_select"))))$needs

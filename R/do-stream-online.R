@@ -103,7 +103,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
                       ledger = NULL, control = dp_control()) paying_door("dp_online", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf")
-  check_given(missing(bounds), "bounds", "public limits of every variable")
+  check_every_bound(formula, if (!missing(bounds)) bounds)
   family <- check_choice(family, c("gaussian", "binomial"))
   columns <- new_columns(formula, bounds, family)
   steps <- check_horizon(horizon)

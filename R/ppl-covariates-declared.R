@@ -42,11 +42,13 @@ added_names <- function(code) {
 #' @param names (`character` or `NULL`)\cr covariates.
 #' @param left (`language`)\cr the outcome.
 #' @param own (`string`)\cr another name that the outcome was given.
+#' @param data (`any`)\cr people's rows, of which only classes of columns are read.
 #' @return A list: `outcome`, entries of the outcome by name; `covariates`, a list by name of
 #'   `numeric(2)` or of levels (`character`), or `NULL` for one of which nothing is declared.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
-split_bounds <- function(bounds, names, private, left = quote(outcome), own = NULL) {
+split_bounds <- function(bounds, names, private, left = quote(outcome), own = NULL,
+                         data = NULL) {
   given <- names(bounds)
   outcome <- intersect(given, c(own, written(left), columns_in(left)))
   missing <- if (private) setdiff(names, given)
@@ -54,6 +56,7 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
   label <- code_label(left, "outcome")
   if (length(missing) || length(unknown) || anyDuplicated(given) ||
       (length(bounds) && private && !length(outcome))) {
+    lacking <- c(if (!length(outcome)) label, missing)
     abort(c(
       "{.arg bounds} must be a list that names the outcome and each covariate once.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
@@ -62,10 +65,15 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
       },
       x = if (length(unknown)) "The formula has no {.code {unknown}}.",
       x = if (anyDuplicated(given)) "Some name is there twice.",
-      i = paste(
-        "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
-        "two numbers, or all levels of a factor, from what is known and not from the data."
-      ),
+      if (length(lacking) && private) {
+        kinds <- vapply(rlang::set_names(lacking), blank_limits, "", data = data)
+        to_paste(kinds, bounds[setdiff(given, unknown)])
+      } else {
+        c(i = paste(
+          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
+          "two numbers, or all levels of a factor, from what is known and not from the data."
+        ))
+      },
       i = if (length(unknown) && !length(names)) covariate_advice
     ), "bounds")
   }

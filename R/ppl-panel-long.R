@@ -77,12 +77,14 @@ panel_from_formula <- function(formula, people, request) {
 
 #' Who holds the rows of a panel from a formula
 #' @param data,index,na,roster as the user gave them; the first two may be missing.
+#' @param code (`language`)\cr what the user wrote for `index`.
 #' @return A list: them, but for what is missing; before the panel is made also `bounds` (of the
 #'   outcome) and `covariates` (what is declared of each, see [split_bounds()]). PRIVATE.
 #' @noRd
-panel_people <- function(data, index, na = "error", roster = NULL) {
+panel_people <- function(data, index, na = "error", roster = NULL, code = quote(index)) {
   c(
-    if (!missing(data)) list(data = data), if (!missing(index)) list(index = index),
+    if (!missing(data)) list(data = data),
+    if (!missing(index)) list(index = given_index(index, code)),
     list(na = na, roster = roster)
   )
 }

@@ -58,7 +58,12 @@ outcome_bounds <- function(bounds, sides, names, private) {
     abort(c(
       "{.arg bounds} must be a list with limits for each outcome by name.",
       x = if (length(missing)) "There is nothing for {.code {missing}}.",
-      i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.",
+      if (is.null(bounds) || is.list(bounds)) {
+        kinds <- vapply(rlang::set_names(missing), blank_limits, "")
+        to_paste(kinds, bounds)
+      } else {
+        c(i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.")
+      },
       i = "Of an expression by its text, its columns or its own name: {.code ?dp_bounds}."
     ), "bounds")
   }
@@ -100,7 +105,8 @@ formula_panel <- function(formula, people, request, own = NULL) {
   parts <- if (is.null(predictors)) split_covariates(formula) else predictors
   # Without privacy covariates need no bounds: those of a private call may stay where they are.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
-  limits <- split_bounds(bounds, names, request$private, left_side(parts$formula), own)
+  limits <- split_bounds(bounds, names, request$private, left_side(parts$formula), own,
+    people$data)
   check_public_indicator(parts$formula, parts$names, request$private)
   outcome <- outcome_limits(parts$formula, limits$outcome, names(people$data), own)
   people["bounds"] <- list(outcome$limits)

@@ -146,6 +146,7 @@
 #' @export
 dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here", "database"),
                      calibrate = FALSE, block = 65536, groups = 1) door("dp_table", {
+  index <- given_index(index, substitute(index), "argument")
   need_package("DBI", "dp_table()")
   if (inherits(con, "tbl_lazy")) {
     if (!missing(table)) {

@@ -70,7 +70,8 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
       i = "{.fn dp_synth} makes those of several, {.code cbind(y1, y2) ~ treated}, at one charge."
     ), "panel")
   }
-  release_guarded(formula_panel(x, panel_people(data, index, na, roster), request), request)
+  people <- panel_people(data, index, na, roster, substitute(index))
+  release_guarded(formula_panel(x, people, request), request)
 })
 
 #' @rdname dp_release
@@ -261,8 +262,8 @@ public_facts <- function(panel, request) {
     abort(c(
       "{.arg bounds} is required when {.arg epsilon} is finite.",
       i = paste(
-        "Give public limits on the outcome, {.code bounds = c(lower, upper)}. They must not come",
-        "from the donors' data, which is why there is no default."
+        "Give public limits on the outcome, {.code {outcome_to_paste(panel$outcome)}}. They must",
+        "not come from the donors' data, which is why there is no default."
       )
     ), "bounds")
   }

@@ -185,6 +185,7 @@ check_argument_names <- function(given, name) {
     return(invisible(NULL))
   }
   known <- known_arguments(name)
+  check_index_words(setdiff(given, known))
   short <- vapply(given, function(word) {
     !word %in% known && any(startsWith(known, word))
   }, NA)
@@ -196,6 +197,43 @@ check_argument_names <- function(given, name) {
       x = if (any(short)) "Cut short: {.arg {given[short]}}."
     ), "argument")
   }
+}
+
+#' Refuse the columns of `index` given one by one, as other packages take them
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_index_words <- function(given) {
+  words <- intersect(given, c("unit", "time", "id", "period", "unit_id", "time_id", "idvar"))
+  if (length(words)) {
+    abort(c(
+      "Unit and time are the two columns of {.arg index}, as text and in this order.",
+      x = "There is no {.arg {words}}.",
+      i = "For instance {.code index = c(\"store\", \"week\")}."
+    ), "argument")
+  }
+}
+
+#' Evaluate `index`, whose columns people write without quotes
+#' @param index (`expression`)\cr the argument, evaluated here.
+#' @param code (`language`)\cr what the user wrote.
+#' @section Errors: of this class; the names in it are the user's code.
+#' @noRd
+given_index <- function(index, code, class = "panel") {
+  bare <- is.symbol(code) || is.call(code) && all(vapply(as.list(code)[-1L], is.symbol, NA))
+  if (!bare) {
+    return(index)
+  }
+  found <- tryCatch(list(index), error = function(e) NULL)
+  if (!is.null(found) && (is.symbol(code) || is.character(found[[1L]]))) {
+    return(found[[1L]])
+  }
+  words <- vapply(as.list(code)[-1L], as.character, "")
+  if (length(words) != 2L) words <- c("store", "week")
+  abort(c(
+    "{.arg index} must name two columns: unit and time.",
+    x = "Names of columns need quotes.",
+    i = "For instance {.code index = c(\"{words[[1L]]}\", \"{words[[2L]]}\")}."
+  ), class)
 }
 
 #' The arguments of a generic's methods, found once
