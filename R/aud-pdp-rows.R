@@ -52,10 +52,13 @@ NULL
 #' @rdname pdp_rows
 #' @export
 pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
-  if (x$columns$weighted || !is.null(x$release$scores)) {
+  if (x$columns$weighted || !is.null(x$release$scores) || !is.null(x$columns$person$column)) {
     abort(c(
       "Losses of single people are not known for this fit.",
-      i = "They are for one without {.arg weights} and with {.code vcov = \"const\"}."
+      i = paste(
+        "They are for one without {.arg weights} and {.arg person} and with",
+        "{.code vcov = \"const\"}."
+      )
     ), "argument")
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)

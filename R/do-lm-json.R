@@ -7,7 +7,7 @@ file_parts.dp_lm <- function(x) {
   list(
     formula = columns$text, model = x$text, bounds = lapply(columns$given, plain_bound),
     weighted = isTRUE(columns$weighted), max_weight = x$max_weight, vcov = x$vcov, n = x$nobs,
-    privacy = x$privacy, statistics = x$release
+    privacy = x$privacy, statistics = x$release, person = columns$person
   )
 }
 
@@ -24,6 +24,7 @@ regression_of <- function(parts) {
   formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
   columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- parts$weighted
+  columns$person <- read_person(parts$person)
   privacy <- parts$privacy
   control <- dp_control(rng = privacy$rng)
   budget <- checked_budget(privacy$epsilon, privacy$delta, NULL, control)

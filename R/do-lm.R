@@ -76,6 +76,8 @@
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the
 #'   upper bound of a column of weights in `bounds`.
 #' @param vcov (`string`)\cr sampling errors: `"const"` if errors have one variance, `"HC"` if not.
+#'   With a column of `person` `"HC"` is the default and clusters errors by person; `"const"` is
+#'   then right, but up to the root of the rows of a person too wide.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param method (`string`)\cr `"moments"`: what this page describes. `"ops"`, `"adaops"`: one draw
@@ -84,6 +86,9 @@
 #' @param settings (`list`, PUBLIC)\cr for `"ops"` `ridge`, for `"adaops"` `condition`, the largest
 #'   acceptable condition number, both in units in which rows have length 1 at most; by default a
 #'   public rule sets them.
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
+#'   neighbours replace all rows of one person; `"row"`: each row is another person. `NULL` is taken
+#'   for the latter. For method `"moments"` with rows in memory; see [dp_person].
 #' @return An object of class `dp_lm` (by method `"moments"`; else `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.
@@ -94,7 +99,8 @@
 #'
 #'   It holds no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' Protects one person's whole row against whoever knows all others; neighbours replace one row.
+#' Protects one person's whole row against whoever knows all others; neighbours replace one row, or
+#' with `person = ~ id` all rows of one person.
 #' With `delta > 0` by adaptive composition of Gaussian differential privacy (Dong, Roth and Su,
 #' 2022), with `delta = 0` of pure privacy; exact integer noise. Proof: `proofs/regression.md`.
 #' @section Errors:
@@ -127,14 +133,18 @@
 dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, weights = NULL,
                   max_weight = NULL, vcov = c("const", "HC"), ledger = NULL,
                   control = dp_control(), method = "moments",
-                  settings = list()) paying_door("dp_lm", {
+                  settings = list(), person = NULL) paying_door("dp_lm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row a person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
-  vcov <- check_choice(vcov, c("const", "HC"))
   record <- mechanism("dp_lm", check_choice(method, names(mechanisms("dp_lm"))))
+  person <- check_person(person, record, method, data)
+  # Rows of one person are alike: errors of single rows would be too wide.
+  if (missing(vcov) && !is.null(person$column)) vcov <- "HC"
+  vcov <- check_choice(vcov, c("const", "HC"))
   columns <- lm_columns(formula, bounds)
+  columns$person <- person
   budget <- checked_budget(epsilon, delta, ledger, control)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   columns$weighted <- !is.null(choice$weights)
@@ -177,7 +187,13 @@ lm_public <- function(budget, columns, n, vcov, max_weight) {
   if (n <= .Machine$integer.max) n <- as.integer(n)
   if (n <= p + 1) {
     abort(c(
-      "There must be more rows than columns.", x = "Rows: {n}. Columns besides the intercept: {p}."
+      if (is.null(columns$person$column)) {
+        "There must be more rows than columns."
+      } else {
+        "There must be more people than columns."
+      },
+      x = "{if (is.null(columns$person$column)) 'Rows' else 'People'}: {n}. Columns besides the
+        intercept: {p}."
     ), "data")
   }
   if (budget$private && budget$delta >= 1 / n) {
@@ -237,7 +253,8 @@ check_located <- function(public, plan) {
 new_lm <- function(columns, public, plan, release) {
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta,
-    rho = plan$rho %||% NA_real_, neighbours = "replace one person's row", steps = plan$steps,
+    rho = plan$rho %||% NA_real_, neighbours = person_neighbours(columns$person),
+    steps = plan$steps,
     rng = public$rng, version = own_version()
   ), lm_promise(public, mechanism("dp_lm", "moments")), assumed(public, public$assumes))
   fit <- structure(list(

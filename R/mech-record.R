@@ -9,7 +9,7 @@ mechanism_fields <- list(
       "noise", "loss", "numbers"),
     other = c("published_fails", "variants")
   ),
-  dp_lm = list(needed = c("gives", "theorem"), other = c("source", "core", "adaptive")),
+  dp_lm = list(needed = c("gives", "theorem"), other = c("source", "core", "adaptive", "person")),
   dp_glm = list(
     needed = c("families", "calibrations", "promise", "plan", "run", "estimate", "loss"),
     other = c("refuse", "prepare", "hopeless", "weighs", "references", "broken")
@@ -36,6 +36,8 @@ mechanism_fields <- list(
 #'   [refuse_source()]): `"sums"`, which may be made wherever rows are; `"blocks"` of rows, one
 #'   after the other; all `"rows"` at once.
 #' * `options` (character): settings that it knows; others are refused.
+#' * `person` (string, may be absent): as `needs`, where people have several rows (see
+#'   [dp_person]). A method without it takes one row a person.
 #'
 #' Where the core knows a method by a name, that is in `core`.
 #'

@@ -10,6 +10,6 @@ lm_design <- function(columns) {
     half = (upper - lower) / 2,
     indicator = vapply(columns$variables, function(x) x$kind == "level", NA),
     columns = lapply(columns$columns, `[`, c("variables", "powers")),
-    weighted = isTRUE(columns$weighted)
+    weighted = isTRUE(columns$weighted), person = !is.null(columns$person$column)
   )
 }

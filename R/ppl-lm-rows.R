@@ -20,7 +20,11 @@ lm_source <- function(columns, data, choice, clip) {
     ), "data")
   }
   check_classes_fit(columns, data)
-  list(table = chosen_rows(columns, data, choice, clip), n = nrow(data))
+  if (is.null(columns$person$column)) {
+    return(list(table = chosen_rows(columns, data, choice, clip), n = nrow(data)))
+  }
+  people <- people_of(data, columns$person)
+  rows_by_person(chosen_rows(columns, data, choice, clip), people)
 }
 
 #' The largest case weight that counts: given, or the upper bound of the weights' column

@@ -13,6 +13,7 @@ summary.dp_lm <- function(object, ...) door("summary", {
     heading = lm_heading(object), coefficients = summary_matrix(generics::tidy(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
     df.residual = object$df.residual, notes = lm_notes(object),
+    robust_by = if (is_by_person(object$privacy)) "clustered by person" else "any variances",
     nobs = object$nobs, far = far_words(object), private = object$privacy$private,
     privacy = privacy_summary(object)
   ), class = "summary.dp_lm")
@@ -21,7 +22,7 @@ summary.dp_lm <- function(object, ...) door("summary", {
 #' @rdname dp_lm-methods
 #' @export
 print.summary.dp_lm <- function(x, ...) {
-  print_summary_matrix(x, if (x$robust) " (any variances)")
+  print_summary_matrix(x, if (x$robust) paste0(" (", x$robust_by, ")"))
   noisy <- if (x$private) " (noisy)"
   cat(
     "\nResidual standard error: ", format(x$sigma, digits = 4L), noisy, ", R-squared: ",
@@ -75,7 +76,8 @@ far_words <- function(x) {
     return(NULL)
   }
   paste0(
-    "Rows that count: about ", format(signif(counts[["used"]], 3), big.mark = ","),
+    if (is_by_person(x$privacy)) "People" else "Rows", " that count: about ",
+    format(signif(counts[["used"]], 3), big.mark = ","),
     "; residuals beyond three deviations: ", format(100 * counts[["far"]], digits = 2L),
     " % (both noisy)."
   )

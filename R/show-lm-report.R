@@ -51,11 +51,18 @@ lm_methods_words <- function(x) {
     robust_words(x),
     if (private) paste0(
       "Standard errors add those of sampling",
-      if (x$robust) ", which allow for any variances,", " and of the privacy noise, whose law is ",
-      "known."
-    ) else if (x$robust) "Standard errors allow for any variances.",
+      if (x$robust) paste0(", which ", robust_errors_words(x), ","),
+      " and of the privacy noise, whose law is known."
+    ) else if (x$robust) paste0("Standard errors ", robust_errors_words(x), "."),
+    if (is_by_person(x$privacy)) paste(
+      "Each person counts once, by the mean over their rows, however many these are."
+    ),
     lm_doubts(x)
   ), collapse = " ")
+}
+
+robust_errors_words <- function(x) {
+  if (is_by_person(x$privacy)) "are clustered by person" else "allow for any variances"
 }
 
 lm_references <- function(x) {

@@ -78,16 +78,18 @@ guarantee_of_rows <- function(privacy) {
     ))
   }
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
+  several <- is_by_person(privacy)
   paste0(
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
     "; neighbours: ", privacy$neighbours, "; by ", privacy$theorem, "; ", noise_words(privacy),
     ". Somebody who reads everything that was released, and even knows all other rows, decides ",
-    "between two possible rows of one person, as likely as each other beforehand, correctly with ",
-    "probability at most ",
+    "between two possible ", if (several) "sets of ",
+    "rows of one person, as likely as each other beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
-    "rows, the formula, the bounds and the levels.", assumed_words(privacy)
+    if (several) "people" else "rows", ", the formula, the bounds and the levels.",
+    assumed_words(privacy)
   )
 }
 

@@ -2,6 +2,7 @@
 #include <dpsc/mechanism/calibration.cpp>
 #include <dpsc/mechanism/location.cpp>
 #include <dpsc/mechanism/moments.cpp>
+#include <dpsc/mechanism/person.cpp>
 #include <dpsc/mechanism/targeted.cpp>
 #include <dpsc/mechanism/weights_constants.cpp>
 #include <dpsc/mechanism/weights_sensitivity.cpp>

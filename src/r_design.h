@@ -22,6 +22,7 @@ inline dpsc::lm_design as_design(const Rcpp::List& x) {
     out.columns.push_back(one);
   }
   if (x.containsElementNamed("weighted")) out.weighted = Rcpp::as<bool>(x["weighted"]);
+  if (x.containsElementNamed("person")) out.person = Rcpp::as<bool>(x["person"]);
   out.check();
   return out;
 }

@@ -64,14 +64,27 @@ median_counts::median_counts(const people_question& question)
 
 void median_counts::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                                Eigen::MatrixXd& counts) const {
-  const double one = std::ldexp(1.0, row_bits);
   for (std::size_t v = 0; v < which_.size(); ++v)
     for (Eigen::Index i = 0; i < grid.rows(); ++i) {
       if (!(present[i] > 0.0)) continue;
       const double x = grid(i, static_cast<Eigen::Index>(which_[v]));
-      const std::size_t k = std::min(last_, static_cast<std::size_t>((x + one) / width_));
-      counts(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(v)) += 1.0;
+      counts(place(x, v), static_cast<Eigen::Index>(v)) += 1.0;
     }
+}
+
+void median_counts::people(const people_block& block, Eigen::MatrixXd& counts) const {
+  for (std::size_t v = 0; v < which_.size(); ++v)
+    add_shares(
+        block,
+        [&](Eigen::Index i) {
+          return place(block.grid(i, static_cast<Eigen::Index>(which_[v])), v);
+        },
+        counts.col(static_cast<Eigen::Index>(v)));
+}
+
+Eigen::Index median_counts::place(double x, std::size_t) const {
+  const double one = std::ldexp(1.0, row_bits);
+  return static_cast<Eigen::Index>(std::min(last_, static_cast<std::size_t>((x + one) / width_)));
 }
 
 scale_counts::scale_counts(const people_question& question)
@@ -93,22 +106,39 @@ void scale_counts::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd&
   for (std::size_t v = 0; v < which_.size(); ++v)
     for (Eigen::Index i = 0; i < grid.rows(); ++i) {
       if (!(present[i] > 0.0)) continue;
-      const double far = std::fabs(grid(i, static_cast<Eigen::Index>(which_[v])) - middle_[v]);
-      std::size_t k = begin_[static_cast<std::size_t>(far) >> 9];
-      while (k + 1 < limits_.size() && limits_[k] < far) ++k;
-      counts(static_cast<Eigen::Index>(std::min(limits_.size() - 1, k)),
-             static_cast<Eigen::Index>(v)) += 1.0;
+      const double x = grid(i, static_cast<Eigen::Index>(which_[v]));
+      counts(place(x, v), static_cast<Eigen::Index>(v)) += 1.0;
     }
 }
 
-std::size_t choose_cell(const people_sums& found, std::size_t v, double exponent,
+void scale_counts::people(const people_block& block, Eigen::MatrixXd& counts) const {
+  for (std::size_t v = 0; v < which_.size(); ++v)
+    add_shares(
+        block,
+        [&](Eigen::Index i) {
+          return place(block.grid(i, static_cast<Eigen::Index>(which_[v])), v);
+        },
+        counts.col(static_cast<Eigen::Index>(v)));
+}
+
+Eigen::Index scale_counts::place(double x, std::size_t v) const {
+  const double far = std::fabs(x - middle_[v]);
+  std::size_t k = begin_[static_cast<std::size_t>(far) >> 9];
+  while (k + 1 < limits_.size() && limits_[k] < far) ++k;
+  return static_cast<Eigen::Index>(std::min(limits_.size() - 1, k));
+}
+
+std::size_t choose_cell(const people_sums& found, std::size_t v, int bits, double exponent,
                         const std::string& label, noise& draws, std::int64_t price,
                         std::int64_t most) {
   std::vector<std::int64_t> counts;
   for (Eigen::Index k = 0; k < found.sums.rows(); ++k)
     counts.push_back(static_cast<std::int64_t>(found.sums(k, static_cast<Eigen::Index>(v))));
   private_choice choice;
-  choice.losses = median_losses(counts, static_cast<std::int64_t>(found.rows - found.there));
+  choice.losses =
+      median_losses(counts, static_cast<std::int64_t>(found.rows - found.there) << bits);
+  // Whole people again: what moves by two at most moves by two at most when its parts are dropped.
+  for (std::int64_t& loss : choice.losses) loss >>= bits;
   const std::size_t last = choice.losses.size() - 1;
   for (std::size_t k = 0; k < last; ++k)
     choice.losses[k] += std::min(most, price * static_cast<std::int64_t>(last - k));
@@ -124,6 +154,7 @@ lm_location release_location(const row_source& source, const lm_design& design,
   if (!plan.made) return out;
   const std::vector<std::size_t> which = design.located();
   const double one = std::ldexp(1.0, row_bits);
+  const int bits = bits_of_shares(design);
   people_question question;
   question.design = &design;
   question.what = people_question::kind::medians;
@@ -131,7 +162,8 @@ lm_location release_location(const row_source& source, const lm_design& design,
   question.width = std::ldexp(1.0, row_bits + 1 - plan.cell_bits);
   const people_sums medians = sum_people(source, question, median_counts(question), tick);
   for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k = choose_cell(medians, v, plan.exponent, plan.records[v].label, draws);
+    const std::size_t k =
+        choose_cell(medians, v, bits, plan.exponent, plan.records[v].label, draws);
     out.median[static_cast<Eigen::Index>(which[v])] =
         (static_cast<double>(k) + 0.5) * question.width / one - 1.0;
   }
@@ -144,7 +176,7 @@ lm_location release_location(const row_source& source, const lm_design& design,
   const auto price = static_cast<std::int64_t>(std::floor(plan.scale_price * plan.n));
   const auto most = static_cast<std::int64_t>(std::floor(plan.n / 2.0));
   for (std::size_t v = 0; v < which.size(); ++v) {
-    const std::size_t k = choose_cell(scales, v, plan.exponent,
+    const std::size_t k = choose_cell(scales, v, bits, plan.exponent,
                                       plan.records[which.size() + v].label, draws, price, most);
     // At the finest radius half of the people share one value: the bounds are the better scale.
     out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;

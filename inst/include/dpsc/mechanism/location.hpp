@@ -11,6 +11,7 @@
 
 #include "../rows/people.hpp"
 #include "moments.hpp"
+#include "person.hpp"
 
 namespace dpsc {
 
@@ -64,7 +65,12 @@ class median_counts {
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                   Eigen::MatrixXd& counts) const;
 
+  void people(const people_block& block, Eigen::MatrixXd& counts) const;
+
  private:
+  /// Where a value of located variable v falls.
+  Eigen::Index place(double x, std::size_t v) const;
+
   std::vector<std::size_t> which_;
   double width_;
   std::size_t last_;
@@ -78,15 +84,20 @@ class scale_counts {
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                   Eigen::MatrixXd& counts) const;
 
+  void people(const people_block& block, Eigen::MatrixXd& counts) const;
+
  private:
+  /// Where a value of located variable v falls.
+  Eigen::Index place(double x, std::size_t v) const;
+
   std::vector<std::size_t> which_;
   std::vector<double> middle_;
   const std::vector<double>& limits_;
   std::vector<std::size_t> begin_;
 };
 
-/// Draws the cell of variable v.
-std::size_t choose_cell(const people_sums& found, std::size_t v, double exponent,
+/// Draws the cell of variable v. Counts are in units of `bits` bits of a person.
+std::size_t choose_cell(const people_sums& found, std::size_t v, int bits, double exponent,
                         const std::string& label, noise& draws, std::int64_t price = 0,
                         std::int64_t most = 0);
 

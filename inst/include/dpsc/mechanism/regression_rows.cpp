@@ -145,11 +145,22 @@ limit_counts::limit_counts(const people_question& question)
 
 void limit_counts::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                               Eigen::MatrixXd& counts) {
+  read(grid, present);
+  count_limits(values_, find_, counts.col(0));
+}
+
+void limit_counts::people(const people_block& block, Eigen::MatrixXd& counts) {
+  read(block.grid, block.present);
+  add_shares(
+      block, [&](Eigen::Index i) { return static_cast<Eigen::Index>(find_(values_[i])); },
+      counts.col(0));
+}
+
+void limit_counts::read(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
   const Eigen::MatrixXd& z = features_.of(grid);
   values_ = lengths_of(z, present);
   if (question_.what == people_question::kind::residuals)
     values_ = shortened(z.col(z.cols() - 1).array().abs() * present, values_, question_.radius);
-  count_limits(values_, find_, counts.col(0));
 }
 
 lm_round_plan limits_of(const people_question& question) {
@@ -163,7 +174,8 @@ lm_round_plan limits_of(const people_question& question) {
 asked_outer::asked_outer(const people_question& question)
     : plan_(limits_of(question)),
       features_(question),
-      outer_(plan_, question.design->p(), question.radius, question.clip) {}
+      outer_(plan_, question.design->p(), question.radius, question.clip),
+      mean_(plan_.bound(), question.design->p() + 2) {}
 
 const Eigen::MatrixXd& asked_outer::rows(const Eigen::MatrixXd& grid,
                                          const Eigen::ArrayXd& present) {
@@ -175,11 +187,16 @@ void asked_outer::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& 
   sums.selfadjointView<Eigen::Lower>().rankUpdate(rows(grid, present).transpose());
 }
 
+void asked_outer::people(const people_block& block, Eigen::MatrixXd& sums) {
+  mean_.add(rows(block.grid, block.present), block, sums);
+}
+
 lm_round_rows::lm_round_rows(const row_source& source, const people_question& question, double n,
                              lm_kept& kept, const ticker& tick)
     : source_(source), question_(question), kept_(kept), tick_(tick) {
   const double numbers = n * static_cast<double>(question.design->p() + 1);
-  keeps_ = !source.answers() && numbers <= kept.most;
+  // How many rows people have is private: nothing is kept of them but by a bound that they know.
+  keeps_ = !source.answers() && !question.design->person && numbers <= kept.most;
   if (keeps_) read(n);
 }
 
@@ -194,7 +211,10 @@ std::vector<std::int64_t> lm_round_rows::beyond_residuals(double radius,
   }
   const people_sums found = sum_people(source_, question_, limit_counts(question_), tick_);
   kept_.rows = found.there;
-  return rows_beyond_limits(found.sums);
+  std::vector<std::int64_t> out = rows_beyond_limits(found.sums);
+  // Whole people: each count still moves by one at most.
+  for (std::int64_t& count : out) count >>= bits_of_shares(*question_.design);
+  return out;
 }
 
 Eigen::MatrixXd lm_round_rows::gram(double clip) {

@@ -14,6 +14,7 @@
 
 #include "../rows/people.hpp"
 #include "moments.hpp"
+#include "person.hpp"
 
 namespace dpsc {
 
@@ -135,8 +136,11 @@ class limit_counts {
 
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                   Eigen::MatrixXd& counts);
+  void people(const people_block& block, Eigen::MatrixXd& counts);
 
  private:
+  void read(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present);
+
   const people_question& question_;
   asked_features features_;
   limit_finder find_;
@@ -156,12 +160,14 @@ class asked_outer {
   const Eigen::MatrixXd& rows(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present);
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                   Eigen::MatrixXd& sums);
+  void people(const people_block& block, Eigen::MatrixXd& sums);
   const lm_outer& outer() const { return outer_; }
 
  private:
   lm_round_plan plan_;
   asked_features features_;
   lm_outer outer_;
+  mean_outer mean_;
 };
 
 /// What a round keeps of its one pass where rows are in memory: features of all rows, half as large

@@ -72,15 +72,35 @@ lm_score_rows::lm_score_rows(const lm_scores_plan& plan, const lm_round_plan& ro
 
 const Eigen::MatrixXd& lm_score_rows::rows(const Eigen::MatrixXd& u) {
   g_.resize(u.rows(), p_ + 1);
-  norms_ = Eigen::ArrayXd::Zero(u.rows());
   factor_ = u.col(p_).array() * of_residual_;
-  for (Eigen::Index j = 0; j <= p_; ++j) {
-    const Eigen::Index from = j < p_ ? j : p_ + 1;
-    g_.col(j).array() = nearest_integer((u.col(from).array() * factor_).eval());
-    norms_ += g_.col(j).array().square();
+  for (Eigen::Index j = 0; j <= p_; ++j)
+    g_.col(j).array() = u.col(j < p_ ? j : p_ + 1).array() * factor_;
+  return rounded();
+}
+
+const Eigen::MatrixXd& lm_score_rows::people(const Eigen::MatrixXd& u, const people_block& block) {
+  each_.resize(u.rows(), p_ + 1);
+  // Products are whole: a row that a person has several times gives what it gives once.
+  for (Eigen::Index j = 0; j <= p_; ++j)
+    each_.col(j).array() = u.col(j < p_ ? j : p_ + 1).array() * u.col(p_).array();
+  g_.setZero(static_cast<Eigen::Index>(block.people.size()), p_ + 1);
+  Eigen::Index first = 0, at = 0;
+  for (const Eigen::Index rows : block.people) {
+    const auto there = (block.present.segment(first, rows) > 0.0).count();
+    if (there > 0)
+      g_.row(at) = each_.middleRows(first, rows).colwise().sum() / static_cast<double>(there);
+    first += rows;
+    ++at;
   }
+  g_ *= of_residual_;
+  return rounded();
+}
+
+const Eigen::MatrixXd& lm_score_rows::rounded() {
+  g_.array() = nearest_integer(g_.array());
   // The proof asks for this, whatever rounding did.
-  if (!(norms_ <= limit2_).all()) throw std::logic_error("a score is longer than its limit");
+  if (!(squared_row_norms(g_) <= limit2_).all())
+    throw std::logic_error("a score is longer than its limit");
   return g_;
 }
 
@@ -91,6 +111,11 @@ void score_sums::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& p
                             Eigen::MatrixXd& sums) {
   sums.selfadjointView<Eigen::Lower>().rankUpdate(
       scores_.rows(outer_.rows(grid, present)).transpose());
+}
+
+void score_sums::people(const people_block& block, Eigen::MatrixXd& sums) {
+  sums.selfadjointView<Eigen::Lower>().rankUpdate(
+      scores_.people(outer_.rows(block.grid, block.present), block).transpose());
 }
 
 lm_scores_plan score_sums::plan_of(const people_question& question) {

@@ -66,15 +66,20 @@ class lm_score_rows {
 
   const Eigen::MatrixXd& rows(const Eigen::MatrixXd& u);
 
+  /// A row a person: the mean of the scores of the rows that are there, rounded once.
+  const Eigen::MatrixXd& people(const Eigen::MatrixXd& u, const people_block& block);
+
   /// Of the product of an entry of u and the residual's.
   double grid() const { return of_residual_; }
 
  private:
+  const Eigen::MatrixXd& rounded();
+
   double limit2_;
   Eigen::Index p_;
   double of_residual_;
-  Eigen::MatrixXd g_;
-  Eigen::ArrayXd norms_, factor_;
+  Eigen::MatrixXd g_, each_;
+  Eigen::ArrayXd factor_;
 };
 
 /// Answers for scores, block by block.
@@ -84,6 +89,7 @@ class score_sums {
 
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                   Eigen::MatrixXd& sums);
+  void people(const people_block& block, Eigen::MatrixXd& sums);
   const lm_outer& outer() const { return outer_.outer(); }
   double grid() const { return scores_.grid(); }
 

@@ -58,11 +58,11 @@ raw_columns::raw_columns(const row_source& source, const lm_design& design)
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(mean.size());
     covariance = Eigen::MatrixXd::Zero(mean.size(), mean.size());
     rows = weight = 0.0;
-    each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
+    each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w, bool first) {
       const Eigen::VectorXd centred = x - mean;
       sum += w * centred;
       covariance.selfadjointView<Eigen::Lower>().rankUpdate(centred, w);
-      rows += 1.0;
+      rows += first;
       weight += w;
     });
     const double total = weight > 0.0 ? weight : 1.0;
@@ -81,13 +81,18 @@ Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
   sd = (sd.array() > 0.0).select(sd, 1.0);
   const double level = coefficients[0] + mean.dot(slope);
   Eigen::MatrixXd meat = Eigen::MatrixXd::Zero(p + 1, p + 1);
-  Eigen::VectorXd z(p + 1);
-  each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w) {
+  Eigen::VectorXd z(p + 1), score = Eigen::VectorXd::Zero(p + 1);
+  each_raw_row(source, design, [&](const Eigen::VectorXd& x, double w, bool first) {
+    if (first) {
+      meat.selfadjointView<Eigen::Lower>().rankUpdate(score);
+      score.setZero();
+    }
     z[0] = 1.0;
     z.tail(p) = (x.head(p) - mean).cwiseQuotient(sd);
     const double r = x[p] - level - slope.dot(x.head(p) - mean);
-    meat.selfadjointView<Eigen::Lower>().rankUpdate(z, w * w * r * r);
+    score += w * r * z;
   });
+  meat.selfadjointView<Eigen::Lower>().rankUpdate(score);
   meat = Eigen::MatrixXd(meat.selfadjointView<Eigen::Lower>());
   const Eigen::MatrixXd scaled = sd.cwiseInverse().asDiagonal() *
                                  raw.covariance.topLeftCorner(p, p) *

@@ -18,7 +18,25 @@ namespace dpsc {
 lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
                          double rows, const std::vector<int>& kept);
 
-/// Raw columns and response of every row that counts, and its weight.
+/// Rows of the person whose rows begin at i, and how many of them count.
+inline Eigen::Index raw_person(const table_view& table, const lm_design& design, Eigen::Index i,
+                               double& count) {
+  const Eigen::Index rows = design.person ? rows_of_person(table, i) : 1;
+  count = 0.0;
+  for (Eigen::Index k = i; k < i + rows; ++k) {
+    bool counts = true;
+    for (Eigen::Index j = 0; j < table.columns; ++j)
+      counts = counts && std::isfinite(table.reals[j * table.rows + k]);
+    if (design.weighted)
+      counts = counts &&
+               table.reals[static_cast<Eigen::Index>(design.variables.size()) * table.rows + k] > 0;
+    count += counts;
+  }
+  return rows;
+}
+
+/// Raw columns and response of every row that counts, its weight (a person's rows share theirs),
+/// and is it a person's first?
 template <typename Visit>
 void each_raw_row(const row_source& source, const lm_design& design, Visit&& visit) {
   const Eigen::Index p = design.p();
@@ -26,7 +44,14 @@ void each_raw_row(const row_source& source, const lm_design& design, Visit&& vis
   source.pass([&](const table_view& table) {
     if (table.columns != design.table_columns())
       throw std::invalid_argument("the table does not fit the design");
+    Eigen::Index end = 0;
+    double count = 0.0;
+    bool first = true;
     for (Eigen::Index i = 0; i < table.rows; ++i) {
+      if (i == end) {
+        end += raw_person(table, design, i, count);
+        first = true;
+      }
       const auto value = [&](Eigen::Index j) { return table.reals[j * table.rows + i]; };
       bool whole = true;
       for (Eigen::Index j = 0; j < table.columns; ++j) whole = whole && std::isfinite(value(j));
@@ -40,8 +65,11 @@ void each_raw_row(const row_source& source, const lm_design& design, Visit&& vis
         x[k] = product;
       }
       x[p] = value(static_cast<Eigen::Index>(design.response()));
-      const double weight = design.weighted ? value(table.columns - 1) : 1.0;
-      if (weight > 0.0) visit(x, weight);
+      const double weight =
+          design.weighted ? value(static_cast<Eigen::Index>(design.variables.size())) : 1.0;
+      if (!(weight > 0.0)) continue;
+      visit(x, weight / count, first);
+      first = false;
     }
   });
 }

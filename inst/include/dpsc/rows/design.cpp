@@ -6,7 +6,7 @@
 namespace dpsc {
 
 Eigen::Index lm_design::table_columns() const {
-  return static_cast<Eigen::Index>(variables.size()) + (weighted ? 1 : 0);
+  return static_cast<Eigen::Index>(variables.size()) + (weighted ? 1 : 0) + (person ? 1 : 0);
 }
 
 bool lm_design::of_indicators(Eigen::Index k) const {
@@ -41,6 +41,24 @@ void lm_design::check() const {
 lm_reader::lm_reader(const lm_design& design) : design_(design) {
   design.check();
   require_exact_rounding();
+}
+
+Eigen::Index rows_of_person(const table_view& table, Eigen::Index first) {
+  const double* who = table.reals + (table.columns - 1) * table.rows;
+  Eigen::Index rows = 1;
+  while (first + rows < table.rows && who[first + rows] == who[first]) ++rows;
+  return rows;
+}
+
+Eigen::Index lm_reader::rows_of_block(const table_view& table, Eigen::Index first) {
+  if (!design_.person) return std::min(block_rows, table.rows - first);
+  people_.clear();
+  Eigen::Index rows = 0;
+  while (rows < block_rows && first + rows < table.rows) {
+    people_.push_back(rows_of_person(table, first + rows));
+    rows += people_.back();
+  }
+  return rows;
 }
 
 void lm_reader::read(const table_view& table, Eigen::Index first, Eigen::Index rows) {

@@ -33,7 +33,8 @@ struct lm_column {
 struct lm_design {
   std::vector<lm_variable> variables;
   std::vector<lm_column> columns;
-  bool weighted = false;  // a last column holds case weights over the largest
+  bool weighted = false;  // a column after the variables holds case weights over the largest
+  bool person = false;    // the last column numbers people; rows of one follow each other
 
   Eigen::Index table_columns() const;
   Eigen::Index p() const { return static_cast<Eigen::Index>(columns.size()); }
@@ -69,20 +70,30 @@ class lm_reader {
     source.pass([&](const table_view& table) {
       if (table.columns != design_.table_columns())
         throw std::invalid_argument("the table does not fit the design");
-      for (Eigen::Index first = 0; first < table.rows; first += block_rows) {
-        read(table, first, std::min(block_rows, table.rows - first));
+      for (Eigen::Index first = 0, rows = 0; first < table.rows; first += rows) {
+        rows = rows_of_block(table, first);
+        read(table, first, rows);
         visit(grid_, present_);
       }
     });
   }
 
+  /// How many rows of the block each person has, where the design numbers people: then a block
+  /// holds whole people, and one of more rows than a block is a block.
+  const std::vector<Eigen::Index>& people() const { return people_; }
+
  private:
+  Eigen::Index rows_of_block(const table_view& table, Eigen::Index first);
   void read(const table_view& table, Eigen::Index first, Eigen::Index rows);
 
   const lm_design& design_;
   Eigen::MatrixXd grid_;
   Eigen::ArrayXd present_, scaled_;
+  std::vector<Eigen::Index> people_;
 };
+
+/// Rows of the person whose rows begin at `first`: the last column says who.
+Eigen::Index rows_of_person(const table_view& table, Eigen::Index first);
 
 /// Columns of the model on the grid: integers of at most 2^row_bits, with gain and offset to
 /// standardised units. The response is the last column.

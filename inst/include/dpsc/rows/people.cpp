@@ -36,6 +36,16 @@ double people_question::largest() const {
   return longest * longest;
 }
 
+double people_there(const people_block& block) {
+  double out = 0.0;
+  Eigen::Index first = 0;
+  for (const Eigen::Index rows : block.people) {
+    out += (block.present.segment(first, rows) > 0.0).any();
+    first += rows;
+  }
+  return out;
+}
+
 people_sums::people_sums(const people_question& question)
     : sums(Eigen::MatrixXd::Zero(question.height(), question.width_of_answer())) {}
 

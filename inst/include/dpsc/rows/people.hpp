@@ -63,7 +63,19 @@ struct people_sums {
            double own_there);
 };
 
-/// Asks every part of a source; of a part that has no sums, rows go to `add(grid, present, sums)`.
+/// A block of rows, and how many each person has.
+struct people_block {
+  const Eigen::MatrixXd& grid;
+  const Eigen::ArrayXd& present;
+  const std::vector<Eigen::Index>& people;
+};
+
+/// People of whom a row is there.
+double people_there(const people_block& block);
+
+/// Asks every part of a source; of a part that has no sums, rows go to `add(grid, present, sums)`,
+/// and people of several rows to `add.people(block, sums)`: counts are then in shares of a person
+/// (person.hpp).
 template <typename Add, typename Tick>
 people_sums sum_people(const row_source& source, const people_question& question, Add&& add,
                        Tick&& tick) {
@@ -73,9 +85,16 @@ people_sums sum_people(const row_source& source, const people_question& question
   source.each_part([&](const row_source& part) {
     if (part.ask(question, out)) return;
     reader.pass(part, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-      out.rows += static_cast<double>(grid.rows());
-      out.there += static_cast<double>((present > 0.0).count());
-      add(grid, present, out.sums);
+      if (question.design->person) {
+        const people_block block{grid, present, reader.people()};
+        out.rows += static_cast<double>(block.people.size());
+        out.there += people_there(block);
+        add.people(block, out.sums);
+      } else {
+        out.rows += static_cast<double>(grid.rows());
+        out.there += static_cast<double>((present > 0.0).count());
+        add(grid, present, out.sums);
+      }
       tick(static_cast<double>(grid.rows()) * (p + 1.0) * (p + 8.0));
     });
   });

@@ -1,0 +1,120 @@
+# Several rows of one person. What `person` says is public; who is who is private, and how often an
+# identifier is there shows in nothing but time and memory.
+
+#' @name dp_person
+#' @title Several rows of one person
+#'
+#' @description
+#' `person =` says whose rows the data are. Either `~ id`, the column that tells people apart:
+#' neighbours then replace *all* rows of one person; or `"row"`: each row is another person, which
+#' the print repeats. Where it is not said each row is taken for another person, and whoever has
+#' several rows is not protected as promised.
+#'
+#' With a column each person counts once, however many rows are theirs: what a person gives to any
+#' step is the mean of what their rows give. So no limit on the rows of a person is needed and
+#' nothing more is spent. What is estimated is the regression in which every person has weight one.
+#' The number of people is public; that of rows is not, and no result, message or plan shows it.
+#' Time and memory follow the number of rows.
+#'
+#' A row that counts for nothing (a value is missing, or `subset` leaves it out) does not count in
+#' its person's mean, either. A row without an identifier is nobody's: it is left out. People all of
+#' whose rows count for nothing stay in the number of people.
+#'
+#' Proof: `proofs/person.md`.
+NULL
+
+#' Check what a verb was told about people, and that its method and the rows allow it
+#' @param person (`NULL`, `"row"` or one-sided formula).
+#' @param record (`list`)\cr the method's; its field `person` says what it needs of rows then.
+#' @return `NULL`, or a list: `declared` (one row is one person) and `column`. PUBLIC.
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_person <- function(person, record, method, data) {
+  said <- said_person(person)
+  if (is.null(said$column)) {
+    return(said)
+  }
+  if (is.null(record$person)) {
+    abort(c(
+      "{.code method = \"{method}\"} takes one row a person.",
+      x = "Its proof does not hold for means over a person's rows.",
+      i = "Make one row of each person's rows beforehand, one person at a time."
+    ), "argument")
+  }
+  refuse_source(data, record$person, "{.arg person}")
+  said
+}
+
+#' What `person` says, from its spelling alone
+#' @noRd
+said_person <- function(person) {
+  if (is.null(person)) {
+    return(NULL)
+  }
+  if (identical(person, "row")) {
+    return(list(declared = TRUE))
+  }
+  formula <- inherits(person, "formula") && length(person) == 2L && is.symbol(person[[2L]])
+  if (!formula) {
+    abort(c(
+      "{.arg person} must be {.code ~ column}, or {.val row} if each row is another person.",
+      x = "It is {describe(person)}.",
+      i = "Where several columns tell people apart, make one of them beforehand."
+    ), "argument")
+  }
+  list(declared = FALSE, column = as.character(person[[2L]]))
+}
+
+#' Who each row is of: whole numbers, 0 where nobody is named
+#' @param who (`list`)\cr from [check_person()].
+#' @return A list: `of` (PRIVATE) and `n`, how many people there are. PUBLIC.
+#' @noRd
+people_of <- function(data, who) {
+  if (!who$column %in% names(data)) {
+    abort("The rows have no column {.code {who$column}}.", "data")
+  }
+  cells <- .subset2(data, who$column)
+  kind <- cell_kind(cells)
+  if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
+  cells <- if (kind %in% c("text", "factor")) cell_text(cells) else cell_numbers(cells)
+  cells[is.na(cells)] <- NA
+  known <- unique(cells[!is.na(cells)])
+  list(of = match(cells, known, nomatch = 0L), n = length(known))
+}
+
+#' A table of numbers with its rows person by person, and a last column that says whose
+#' @param people (`list`)\cr from [people_of()].
+#' @return A list: `table` (PRIVATE), `n`.
+#' @noRd
+rows_by_person <- function(table, people) {
+  order <- order(people$of)
+  order <- order[people$of[order] > 0L]
+  list(table = cbind(table[order, , drop = FALSE], people$of[order]), n = people$n)
+}
+
+#' How neighbours differ, as a print says it
+#' @noRd
+person_neighbours <- function(who) {
+  if (is.null(who)) {
+    "replace one person's row"
+  } else if (isTRUE(who$declared)) {
+    "replace one person's row (each row another person, as declared)"
+  } else {
+    paste0("replace all rows of one person (by ", who$column, ")")
+  }
+}
+
+#' Do neighbours differ in all rows of one person?
+#' @noRd
+is_by_person <- function(privacy) startsWith(privacy$neighbours, "replace all rows")
+
+#' What `person` said, from a file
+#' @noRd
+read_person <- function(who) {
+  if (is.null(who)) {
+    return(NULL)
+  }
+  column <- who$column
+  stopifnot(is.list(who), isTRUE(who$declared) || (is.character(column) && length(column) == 1L))
+  if (isTRUE(who$declared)) list(declared = TRUE) else list(declared = FALSE, column = column)
+}

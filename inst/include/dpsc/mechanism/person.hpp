@@ -1,0 +1,66 @@
+// Several rows of one person: each step takes the mean of what the rows would give, made whole once
+// a person so that every step costs what one row a person costs. Proof: inst/proofs/person.md.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "../rows/people.hpp"
+
+namespace dpsc {
+
+/// Counts of people are kept in parts of 2^-20 of one.
+constexpr int share_bits = 20;
+
+inline int bits_of_shares(const lm_design& design) { return design.person ? share_bits : 0; }
+
+/// Adds one person: cell by cell floor(2^20 share up to here) less the same before. Whole numbers
+/// that add up to 2^20, and depend on shares alone. Sorts the cells.
+template <typename Counts>
+void add_person_shares(std::vector<Eigen::Index>& cells, Counts&& counts) {
+  std::sort(cells.begin(), cells.end());
+  const auto parts = [&](std::size_t rows) {
+    return std::floor(std::ldexp(static_cast<double>(rows), share_bits) /
+                      static_cast<double>(cells.size()));
+  };
+  for (std::size_t i = 0; i < cells.size(); ++i) counts(cells[i]) += parts(i + 1) - parts(i);
+}
+
+/// Adds all people of a block, rows that are there by `cell(row)`; of whom no row is there,
+/// nothing.
+template <typename Cell, typename Counts>
+void add_shares(const people_block& block, Cell&& cell, Counts&& counts) {
+  std::vector<Eigen::Index> cells;
+  Eigen::Index first = 0;
+  for (const Eigen::Index rows : block.people) {
+    cells.clear();
+    for (Eigen::Index i = first; i < first + rows; ++i)
+      if (block.present[i] > 0.0) cells.push_back(cell(i));
+    add_person_shares(cells, counts);
+    first += rows;
+  }
+}
+
+/// Adds the mean of u u' over each person's rows that are there. A mean that is not whole is
+/// rounded, and made smaller before by what rounding may add to a distance.
+class mean_outer {
+ public:
+  /// `bound`: |u|^2 at most, d entries.
+  mean_outer(double bound, Eigen::Index d);
+
+  /// Rows that are not there are zero in u.
+  void add(const Eigen::MatrixXd& u, const people_block& block, Eigen::MatrixXd& sums);
+
+ private:
+  double keep_;
+  Eigen::MatrixXd mean_;
+};
+
+}  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "person.cpp"
+#endif
