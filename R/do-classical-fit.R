@@ -63,7 +63,7 @@ classical_release <- function(panel, fit, estimator) {
     method = estimator, calibration = "none", statistics = list(weights = unname(fit$weights)),
     panel = list(
       n = panel$n, T0 = panel$T0, T1 = panel$T1, times = panel$times, outcome = panel$outcome,
-      donor_names = names(fit$weights)
+      donor_names = names(fit$weights), gaps = panel$gaps
     ),
     bounds = list(lower = rep(-Inf, periods), upper = rep(Inf, periods)),
     settings = list(covariates = covariate_names(fit$settings)),

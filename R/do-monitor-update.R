@@ -360,6 +360,7 @@ grow_release <- function(release, panel, donors, ledger, again) {
   release$statistics$monitor$periods <- c(monitor$periods, list(drawn))
   release$panel$T1 <- release$panel$T1 + 1L
   release$panel$times <- panel$times[seq_len(periods)]
+  if (!is.null(panel$gaps)) release$panel$gaps <- panel$gaps
   release$bounds <- bounds[c("lower", "upper")]
   release
 }

@@ -100,7 +100,9 @@ panel_with_gaps <- function(formula, people, request) {
     return(panel_from_formula(formula, people, request))
   }
   check_given(!"data" %in% names(people), "data", "a data frame in long format")
-  panel_of_roster(formula, people, request)
+  panel <- panel_of_roster(formula, people, request)
+  panel$gaps <- people$na
+  panel
 }
 
 #' The panel of a roster, from long data here or elsewhere

@@ -134,6 +134,9 @@ find_release_problem <- function(release) {
     !(is.null(names) || (is.character(names) && length(names) == panel$n))) {
     return("The periods or names do not fit the sizes of the panel.")
   }
+  if (!is.null(panel$gaps) && !identical(panel$gaps, "interpolate")) {
+    return("The rule for gaps is unknown.")
+  }
   bounds <- release$bounds
   if (!is_vector(bounds$lower, periods) || !is_vector(bounds$upper, periods) ||
     any(bounds$lower >= bounds$upper)) {

@@ -86,6 +86,7 @@ check_same_release <- function(parts) {
   }
   alike(function(part) part$panel[c("T0", "T1", "times", "outcome")], "periods")
   alike(function(part) part$panel$covariates, "covariates")
+  alike(function(part) part$panel$gaps, "rules for gaps")
   alike(function(part) part$bounds, "bounds")
   alike(function(part) part$settings, "settings")
   alike(function(part) part$privacy$private, "guarantees")

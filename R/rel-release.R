@@ -351,7 +351,8 @@ new_release <- function(public, plan, statistics, panel) {
       n = public$n, T0 = public$T0, T1 = public$T1, times = panel$times, outcome = panel$outcome,
       donor_names = if (names_are_public(public)) panel$donor_names
     ), if (!is.null(public$treated)) list(treated = public$treated),
-    if (!is.null(public$covariates)) list(covariates = public$covariates)),
+    if (!is.null(public$covariates)) list(covariates = public$covariates),
+    if (!is.null(panel$gaps)) list(gaps = panel$gaps)),
     bounds = public$bounds[c("lower", "upper")],
     settings = mechanism("dp_synth", public$method)$settings(public, plan),
     asked = asked_facts(public, plan),

@@ -228,7 +228,10 @@ cohort_lines <- function(fit) {
   shown <- utils::head(paste0(names(fit$cohorts), " (", cohort_members(fit, sizes), ")"), 8L)
   c(
     paste0("  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", never treated; ",
-      count_of(length(panel$times), "period")),
+      count_of(length(panel$times), "period"), if (length(covariates_told(fit$release))) {
+        paste0("; covariates: ", paste(covariates_told(fit$release), collapse = ", "))
+      }),
+    gaps_line(fit$release),
     strwrap(paste0("treated from: ", enumerate(shown, length(sizes))), 92L,
       prefix = "    ", initial = "  "
     ),
@@ -411,7 +414,8 @@ cohort_methods_words <- function(fit) {
       " never treated, with the R package dpsc ",
       as.character(utils::packageVersion("dpsc")), ", and averaged over cohorts by their size."
     ),
-    bounds_words(release), fit_doubts(fit), release_words(release),
+    covariates_words(release), bounds_words(release), gaps_words(release), fit_doubts(fit),
+    release_words(release),
     interval_words(release, parts)
   ), collapse = " ")
 }

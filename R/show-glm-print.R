@@ -54,7 +54,8 @@ glm_notes <- function(x) {
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },
-    regression_doubts(x),
+    if (x$privacy$private) trimws(mechanism("dp_glm", x$method)$weighs %||% character()),
+    wide_glm(x), regression_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
 }

@@ -54,7 +54,7 @@ glm_methods_words <- function(x) {
         }
       )
     },
-    regression_doubts(x)
+    wide_glm(x), regression_doubts(x)
   )
 }
 

@@ -60,7 +60,7 @@ lm_notes <- function(x) {
         "Their intervals are the whole line."
       }
     ),
-    robust_words(x),
+    robust_words(x), wide_lm(x),
     if (x$vcov == "HC" && !x$robust) {
       "Sampling errors of a submodel assume one variance: scores were paid for the full model."
     },

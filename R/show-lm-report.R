@@ -57,7 +57,7 @@ lm_methods_words <- function(x) {
     if (is_by_person(x$privacy)) paste(
       "Each person counts once, by the mean over their rows, however many these are."
     ),
-    lm_doubts(x)
+    wide_lm(x), lm_doubts(x)
   ), collapse = " ")
 }
 

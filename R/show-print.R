@@ -57,7 +57,7 @@ summary.dp_release <- function(object, ...) {
 release_lines <- function(x) {
   title <- if (x$privacy$private) "Private release" else "Release of raw statistics"
   c(
-    paste0(title, " of donors' statistics by ", describe_method(x)), panel_line(x),
+    paste0(title, " of donors' statistics by ", describe_method(x)), panel_line(x), gaps_line(x),
     doubt_lines(panel_doubts(x))
   )
 }
@@ -95,7 +95,7 @@ print.summary.dp_synth <- function(x, ...) {
     sub("^ +", "", missing_line(fit, x$level)), average_test_line(table), any_test_line(x$test),
     interval_meaning(fit)
   )
-  said <- c(said, unlike_words(fit), fit_doubts(fit))
+  said <- c(said, unlike_words(fit), wide_words(fit), fit_doubts(fit))
   cat("\n", if (length(said)) paste0(c(said, ""), "\n"), sep = "")
   cat(privacy_summary(fit), growing_line(fit$release), sep = "\n")
   invisible(x)
@@ -129,7 +129,9 @@ panel_line <- function(release) {
     "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
     " before the ", if (dates) "first adoption, " else "treatment, ", panel$T1, " from it on",
     if (dates) paste0("; ", dates, " adoption dates"),
-    if (!is.null(panel$covariates)) paste0("; ", count_of(nrow(panel$covariates), "covariate"))
+    if (!is.null(panel$covariates)) {
+      paste0("; covariates: ", paste(covariates_told(release), collapse = ", "))
+    }
   )
 }
 
@@ -141,7 +143,7 @@ describe_targets <- function(fit) {
   }
   c(
     paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release),
-    protects_line(fit, protected)
+    gaps_line(fit$release), protects_line(fit, protected)
   )
 }
 
@@ -167,7 +169,8 @@ average_lines <- function(fit, level) {
   row <- table[table$term == "average", ]
   c(
     paste0("  average effect   ", format_value(row$estimate), interval_text(fit, row, level)),
-    missing_line(fit, level), doubt_lines(unlike_words(fit)), noise_note(fit, row),
+    missing_line(fit, level), doubt_lines(c(unlike_words(fit), wide_words(fit))),
+    noise_note(fit, row),
     carry_note(fit), weak_line(fit)
   )
 }

@@ -54,7 +54,7 @@ report.dp_synth <- function(x, format = c("text", "markdown", "latex"), level = 
     result = result_sentences(x, level, placebo),
     methods = methods_paragraph(
       x$release, x$estimator, if (states_interval(x, level)) known_parts(x), rownames(x$target),
-      c(fit_doubts(x), unlike_words(x))
+      c(fit_doubts(x), unlike_words(x), if (states_interval(x, level)) wide_words(x))
     ),
     release = x$release, estimator = x$estimator, format = format
   )
@@ -188,7 +188,8 @@ methods_paragraph <- function(release, estimator, parts, targets, doubts = NULL)
       count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"), " before the treatment and ",
       panel$T1, " from it on."
     ),
-    bounds_words(release), doubts, release_words(release), interval_words(release, parts)
+    covariates_words(release), bounds_words(release), gaps_words(release), doubts,
+    release_words(release), interval_words(release, parts)
   ), collapse = " ")
 }
 

@@ -1,0 +1,115 @@
+# What a reader must be told of how the numbers came about: gaps that were filled, covariates, and
+# intervals much wider than planned. Public settings and released numbers only.
+
+#' How gaps were filled, in words, or `NULL`: the rule, never where or how many
+#' @noRd
+gaps_words <- function(release) {
+  if (is.null(release$panel$gaps)) {
+    return(NULL)
+  }
+  paste(
+    "Gaps in a row were filled from that row alone: linearly between its own values, flat before",
+    "the first and after the last; a row without a value before the treatment is the middle of the",
+    "bounds. People who leave early stay flat, which no interval covers."
+  )
+}
+
+#' The same as a line of a print
+#' @noRd
+gaps_line <- function(release) {
+  if (!is.null(release$panel$gaps)) {
+    "  gaps are filled, each row's from its own values alone: na = \"interpolate\""
+  }
+}
+
+#' Names of a release's covariates, those of a factor's levels as one
+#' @noRd
+covariates_told <- function(release) {
+  unique(sub(": .*", "", as.character(release$panel$covariates$name)))
+}
+
+#' The covariates of a release, in words, or `NULL`
+#' @noRd
+covariates_words <- function(release) {
+  names <- covariates_told(release)
+  if (length(names)) {
+    paste0(
+      "Besides the outcome before the treatment, the covariates ", enumerate(names, length(names)),
+      " predict it: one value per person, with limits or levels fixed beforehand."
+    )
+  }
+}
+
+# Width -------------------------------------------------------------------------------------------
+
+# By how much the donors' placebo errors, with their noise, lengthen a person's standard error:
+# medians of 150 releases at six sizes and budgets were 1.6 to 2.3, those of groups are 1.02.
+usual_lift <- 2.3
+
+#' How much longer a fit's standard error is than its moments alone make it
+#' @noRd
+interval_lift <- function(spread) {
+  known <- is.numeric(spread$average) && is.numeric(spread$floor)
+  if (known) spread$average * sqrt(spread$floor) else NA_real_
+}
+
+#' A sentence where an interval is more than twice as wide as releases usually give, or `NULL`
+#' @noRd
+wide_words <- function(fit, i = 1L) {
+  lift <- interval_lift(fit$spread[[i]])
+  if (!fit$release$privacy$private || !isTRUE(lift > 2 * usual_lift)) {
+    return(NULL)
+  }
+  paste0(
+    "The interval is ", format(lift, digits = 2L), " times as wide as the released moments alone ",
+    "would make it, more than twice what was to be expected (about ", usual_lift, "): in this ",
+    "release the donors' placebo errors, or the noise on them, are large."
+  )
+}
+
+#' Slopes whose standard errors are more than twice as long as planned: a sentence, or `NULL`
+#' @param planned (`number`)\cr standard errors with privacy over those without.
+#' @param where (`string`)\cr the plan.
+#' @noRd
+wide_slopes <- function(fit, planned, where) {
+  if (!fit$privacy$private || is.null(fit$covariance) || !isTRUE(is.finite(planned))) {
+    return(NULL)
+  }
+  ratio <- sqrt(diag(fit$covariance$total) / diag(fit$covariance$sampling))
+  wide <- names(which(ratio > 2 * planned & fit$identified))
+  wide <- setdiff(wide, "(Intercept)")
+  if (length(wide)) {
+    paste0(
+      "Intervals more than twice as wide as planned: ", paste(wide, collapse = ", "), ". ", where,
+      " foresees standard errors ", format(planned, digits = 2L), " times those without privacy; ",
+      "here they are up to ", format(max(ratio[wide]), digits = 2L), " times as long. Rare levels ",
+      "and regressors that nearly determine each other do this."
+    )
+  }
+}
+
+#' @noRd
+wide_lm <- function(fit) {
+  if (fit$privacy$private) {
+    facts <- list(
+      delta = fit$privacy$delta, scores = fit$vcov == "HC", design = lm_design(fit$columns),
+      share = 0.5
+    )
+    plan <- regression_outlook(
+      fit$nobs, fit$privacy$epsilon, facts, length(fit$columns$columns)
+    )
+    wide_slopes(fit, plan$ratio, "dp_plan_lm()")
+  }
+}
+
+#' @noRd
+wide_glm <- function(fit) {
+  if (fit$privacy$private && fit$family == "binomial" && !is.null(fit$covariance)) {
+    kinds <- vapply(fit$columns$variables, `[[`, "", "kind")
+    plan <- plan_logistic_row(
+      fit$nobs, length(fit$columns$columns), fit$privacy$epsilon, fit$privacy$delta,
+      sum(utils::head(kinds, -1L) != "level"), 0.5
+    )
+    wide_slopes(fit, plan$longer, "dp_plan_glm()")
+  }
+}
