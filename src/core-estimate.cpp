@@ -5,3 +5,4 @@
 #include <dpsc/estimate/level_prior.cpp>
 #include <dpsc/estimate/moments_model.cpp>
 #include <dpsc/estimate/predict_columns.cpp>
+#include <dpsc/estimate/row_prediction.cpp>

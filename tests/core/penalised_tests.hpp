@@ -95,7 +95,7 @@ void test_penalised(int rounds) {
     const dpsc::glm_problem problem{rows, family, ridge, linear};
     VectorXd theta;
     try {
-      theta = dpsc::minimise_penalised(problem, penalty, units, tolerance, [](double) {}).theta;
+      theta = dpsc::minimise_penalised(problem, penalty, units, tolerance, [](double) {}).point;
     } catch (const dpsc::solver_failed&) {
     }
     CHECK(theta.size() == p + 1);
@@ -170,13 +170,18 @@ void test_hostile(int rounds) {
     const auto idle = [](double) {};
     bool found = true;
     try {
-      CHECK(dpsc::minimise_penalised(problem, penalty, units, tolerance, idle).gradient <=
+      CHECK(dpsc::minimise_penalised(problem, penalty, units, tolerance, idle).bound <=
             tolerance);
     } catch (const dpsc::solver_failed&) {
       found = false;
     }
     CHECK(found);
-    if (what == 4) CHECK(dpsc::minimise_glm(problem, tolerance, idle).gradient <= tolerance);
+    if (what == 4) CHECK(dpsc::minimise_glm(problem, tolerance, idle).bound <= tolerance);
+  }
+  // One place decides whether a point is good enough, and NaN is not.
+  for (const double bound : {2.0, std::numeric_limits<double>::quiet_NaN()}) {
+    const dpsc::certified_minimiser found{VectorXd::Zero(1), bound};
+    CHECK_THROWS(dpsc::solver_failed, found.within(1.0));
   }
 }
 

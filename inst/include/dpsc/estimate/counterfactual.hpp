@@ -1,6 +1,5 @@
 // A counterfactual from released moments: ridge regression of the post-period on the pre-period,
-// averaged over penalties by evidence. The same function serves a target and, for calibration,
-// every donor's own row.
+// averaged over penalties by evidence. A donor's own row, for calibration: row_prediction.hpp.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -16,6 +15,7 @@
 #include "fixed_normals.hpp"
 #include "level_prior.hpp"
 #include "predict_columns.hpp"
+#include "row_prediction.hpp"
 
 namespace dpsc {
 
@@ -45,13 +45,6 @@ struct target_estimate {
   double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
   double penalty = 0.0;          // per donor
   double variation = 0.0;        // of the pre-period about its own level, over the donors'
-};
-
-/// The same for one donor, by form: entry 0 the average, then the periods.
-struct row_estimate {
-  Eigen::VectorXd post;      // T1
-  Eigen::VectorXd variance;  // T1 + 1: prediction + privacy
-  double variation = 0.0;
 };
 
 /// What errors of the release do to one target's counterfactual, to first order: noise N of the
@@ -90,11 +83,6 @@ struct mean_regression {
 /// the penalties (measured: bench/battery.R).
 constexpr double gram_inflation = 1.2;
 
-/// Degrees of freedom of the evidence. Released moments say too little of a minority's directions:
-/// radii shorten its rows, and noise hides the rest. A normal law would take a target from there
-/// for impossible, and the largest penalty for the likeliest.
-constexpr double evidence_freedom = 4.0;
-
 /// A target so many times as far from the donors as they are on average is far: what the release
 /// says of people there rests on few of them. From there on a share of one person's variance for
 /// each such distance is in doubt (measured: bench/minority.R).
@@ -115,9 +103,6 @@ class counterfactual_estimator {
   /// level, over that of a random mean (one, on average). 0 where levels are no feature.
   double apart(const Eigen::VectorXd& pre, double people, double donors) const;
 
-  /// A donor's own row, on the grid. Nothing but this row and the release enters.
-  void row(const Eigen::VectorXd& pre, row_estimate& out) const;
-
   /// How the release's errors reach a target: averaged over penalties, scaled units.
   linear_error linear(const Eigen::VectorXd& pre) const;
 
@@ -125,54 +110,18 @@ class counterfactual_estimator {
 
   const moments_model& model() const { return model_; }
 
+  /// What the prediction of a donor's own row takes.
+  const prediction_constants& constants() const { return constants_; }
+
  private:
-  struct prepared {
-    double penalty, log_prior, log_det;
-    Eigen::MatrixXd solve;       // p x p
-    Eigen::MatrixXd slopes;      // p x T1
-    Eigen::MatrixXd lift;        // p x p: fitted features of the pre-period
-    Eigen::VectorXd rest;        // p: what the prior of the level keeps
-    Eigen::MatrixXd g;           // whitened x T1: directions of the residual
-    Eigen::MatrixXd prediction;  // T1 x T1
-    // By form:
-    Eigen::MatrixXd whitened_solve, g_forms, lost_forms;
-    Eigen::VectorXd g2, lost2, prediction_forms;
-  };
-
-  struct features {
-    double level, mean, variation;
-    Eigen::VectorXd u;
-  };
-
-  features features_of(const Eigen::VectorXd& pre) const;
-
-  // How likely each penalty makes the pre-period, if it was drawn like one donor's, by a law with
-  // the tails of Student's t. The mean of a group counts as one draw, too: its people need not be a
-  // random sample of the donors.
-  Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const;
-
   void need_errors() const;
 
-  // Variance of the noise on a post-period's mean.
-  double mean_noise() const;
-
-  // Shrinkage towards the own level where noise is all there is (positive-part empirical Bayes,
-  // James and Stein, 1961), of a path about it.
-  static double kept(const Eigen::VectorXd& about, double noise);
-
   static double square(double x) { return x * x; }
-
-  // Where noise is all there is, a path stays at the target's level, or comes back from there as
-  // the released variances say; about `features::level`.
-  double flat_of(const features& own) const;
-
-  // Shrunk; never beyond the bounds.
-  void finish(Eigen::VectorXd& post, const features& own, double noise) const;
 
   // Covariance of the finished path if noise of this covariance moves it about where it was shrunk
   // to: over normal vectors that are fixed, so that nothing but the release decides.
   Eigen::MatrixXd finished_covariance(const Eigen::VectorXd& post,
-                                      const Eigen::MatrixXd& covariance, const features& own,
+                                      const Eigen::MatrixXd& covariance, const row_features& own,
                                       double noise) const;
 
   // Nothing that lies within [-half, half] deviates more (Popoviciu, 1935).
@@ -180,12 +129,12 @@ class counterfactual_estimator {
 
   // Variance of what a correction along h leaves: the noise of the slopes times that of the
   // covariance, and times what the penalty took away.
-  Eigen::MatrixXd second_order(const prepared& fit, const Eigen::VectorXd& h) const;
+  Eigen::MatrixXd second_order(const prediction_fit& fit, const Eigen::VectorXd& h) const;
 
   void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,
                const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& lift);
 
-  void add_errors(prepared& fit) const;
+  void add_errors(prediction_fit& fit) const;
 
   void add_ridge(double penalty, double log_prior, const Eigen::MatrixXd& shape);
 
@@ -200,12 +149,8 @@ class counterfactual_estimator {
   estimator_options options_;
   moments_model model_;
   Eigen::MatrixXd forms_;  // T1 x (T1 + 1)
-  Eigen::MatrixXd basis_;  // T0 x p
   Eigen::LDLT<Eigen::MatrixXd> basis_gram_;
-  std::vector<prepared> fits_;
-  Eigen::VectorXd flat_;
-  level_prior level_;
-  double typical_variation_ = 1.0;
+  prediction_constants constants_;
 };
 
 }  // namespace dpsc

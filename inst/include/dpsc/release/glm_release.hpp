@@ -252,11 +252,13 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   const accuracy_step accuracy = plan_accuracy(family, out.ridge, out.kappa, rounding, plan, d);
   // What is left of the tolerance covers the rounding of the gradient.
   const double tolerance = 0.75 * accuracy.tolerance;
-  const auto solve = [&](const glm_problem& problem) -> Eigen::VectorXd {
+  const auto certified = [&](const glm_problem& problem) {
     if (springs.any()) return minimise_sprung(problem, springs, start, tolerance, tick);
-    if (facts.wishes.any)
-      return minimise_penalised(problem, penalty, slopes, tolerance, tick).theta;
-    return minimise_glm(problem, tolerance, tick).theta;
+    if (facts.wishes.any) return minimise_penalised(problem, penalty, slopes, tolerance, tick);
+    return minimise_glm(problem, tolerance, tick);
+  };
+  const auto solve = [&](const glm_problem& problem) -> Eigen::VectorXd {
+    return certified(problem).within(tolerance);
   };
   const released_objective objective({rows, family, out.ridge, Eigen::VectorXd::Zero(d)}, solve,
                                      !facts.wishes.any && !springs.any(), tick);

@@ -124,7 +124,7 @@ placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
       const Eigen::MatrixXd& block = reader.scaled(b);
       for (Eigen::Index i = 0; i < block.rows() && at < m; ++i) {
         for (Eigen::Index t = 0; t < T0; ++t) pre[t] = block(i, t) * unit;
-        estimator.row(pre, estimate);
+        predict_row(estimator.constants(), pre, estimate);
         double sum = 0.0;
         for (Eigen::Index t = 0; t < T1; ++t) {
           const double error = block(i, T0 + t) * unit - estimate.post[t];

@@ -151,10 +151,11 @@ inline Eigen::VectorXd minimise_pieces(const linear_springs& springs, const Eige
 }
 
 /// Newton steps in twice the precision from near the minimiser: stiff springs feel what doubles
-/// round off theta. False: not within `tolerance`.
-inline bool polish_sprung(const glm_problem& problem, const linear_springs& springs,
-                          const Eigen::MatrixXd& H, double tolerance, const ticker& tick,
-                          Eigen::VectorXd& theta, Eigen::VectorXd& low) {
+/// round off theta. The bound is infinite where it is not within `tolerance`.
+inline certified_minimiser polish_sprung(const glm_problem& problem, const linear_springs& springs,
+                                         const Eigen::MatrixXd& H, double tolerance,
+                                         const ticker& tick, Eigen::VectorXd theta) {
+  Eigen::VectorXd low = Eigen::VectorXd::Zero(theta.size());
   double last = std::numeric_limits<double>::infinity();
   for (int step = 0; step < 30; ++step) {
     const double left =
@@ -162,8 +163,8 @@ inline bool polish_sprung(const glm_problem& problem, const linear_springs& spri
             .exact_gradient(theta, tick, &low,
                             [&](auto& sums) { springs.add_exact(theta, low, sums); })
             .norm();
-    if (left <= tolerance) return true;
-    if (step > 5 && left > 0.5 * last) return false;
+    if (left <= tolerance) return {theta + low, left};
+    if (step > 5 && left > 0.5 * last) break;
     last = std::min(last, left);
     const Eigen::VectorXd plain = problem.exact_gradient(theta, tick, &low);
     const Eigen::VectorXd zero = Eigen::VectorXd::Zero(theta.size());
@@ -172,14 +173,15 @@ inline bool polish_sprung(const glm_problem& problem, const linear_springs& spri
     low -= sum - theta;
     theta = sum;
   }
-  return false;
+  return {theta, std::numeric_limits<double>::infinity()};
 }
 
 /// As minimise_glm(), with springs: a point that is rounded from one with a gradient of at most
 /// `tolerance`.
-inline Eigen::VectorXd minimise_sprung(const glm_problem& problem, const linear_springs& springs,
-                                       const Eigen::VectorXd& start, double tolerance,
-                                       const ticker& tick) {
+inline certified_minimiser minimise_sprung(const glm_problem& problem,
+                                           const linear_springs& springs,
+                                           const Eigen::VectorXd& start, double tolerance,
+                                           const ticker& tick) {
   const auto value = [&](const Eigen::VectorXd& theta) {
     return problem.value(theta) + springs.value(theta);
   };
@@ -193,8 +195,8 @@ inline Eigen::VectorXd minimise_sprung(const glm_problem& problem, const linear_
     Eigen::VectorXd gradient = plain;
     springs.add(theta, gradient);
     if (near || step % 40 == 39) {
-      Eigen::VectorXd fine = theta, low = Eigen::VectorXd::Zero(theta.size());
-      if (polish_sprung(problem, springs, H, tolerance, tick, fine, low)) return fine + low;
+      const certified_minimiser found = polish_sprung(problem, springs, H, tolerance, tick, theta);
+      if (found.bound <= tolerance) return found;
     }
     const Eigen::VectorXd next = minimise_pieces(
         springs, H, plain, theta, std::min(1e-4 * gradient.norm(), 0.01 * tolerance));

@@ -170,15 +170,23 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   return rows + sums + pulls + units + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
 }
 
-struct glm_solution {
-  Eigen::VectorXd theta;
-  double gradient;  // norm of exact_gradient(); PRIVATE
-  int steps;        // PRIVATE
+/// A point, and a proven bound on the norm of an element of the objective's subdifferential there,
+/// with all rounding errors: what every solver of a private fit gives back. PRIVATE.
+struct certified_minimiser {
+  Eigen::VectorXd point;
+  double bound;
+
+  /// The point, if it is as good as the noise over the solver's error was planned for.
+  const Eigen::VectorXd& within(double tolerance) const {
+    if (!(bound <= tolerance)) throw solver_failed();
+    return point;
+  }
 };
 
 /// Newton's method, damped until the gradient shrinks: from zero it converges for every smooth,
 /// strongly convex objective. Stops when the accurate gradient is at most `tolerance`.
-inline glm_solution minimise_glm(const glm_problem& problem, double tolerance, const ticker& tick) {
+inline certified_minimiser minimise_glm(const glm_problem& problem, double tolerance,
+                                        const ticker& tick) {
   const Eigen::Index d = problem.rows.d();
   Eigen::VectorXd theta = Eigen::VectorXd::Zero(d);
   Eigen::MatrixXd hessian;
@@ -188,7 +196,7 @@ inline glm_solution minimise_glm(const glm_problem& problem, double tolerance, c
     if (norm <= tolerance / 4.0 || step > 60) {
       // Rounding may hide that the plain gradient is small enough.
       const Eigen::VectorXd exact = problem.exact_gradient(theta, tick);
-      if (exact.norm() <= tolerance) return {theta, exact.norm(), step};
+      if (exact.norm() <= tolerance) return {theta, exact.norm()};
       gradient = exact;
     }
     const Eigen::LLT<Eigen::MatrixXd> factor = llt(hessian);

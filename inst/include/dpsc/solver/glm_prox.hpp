@@ -255,15 +255,11 @@ struct slope_units {
   Eigen::MatrixXd back, to;
 };
 
-struct penalised_solution {
-  Eigen::VectorXd theta;
-  double gradient;  // norm of an element of the subdifferential; PRIVATE
-};
-
 /// As minimise_glm(): to an element of the subdifferential, in theta, of at most `tolerance`.
-inline penalised_solution minimise_penalised(const glm_problem& problem,
-                                             const slope_penalty& penalty, const slope_units& units,
-                                             double tolerance, const ticker& tick) {
+inline certified_minimiser minimise_penalised(const glm_problem& problem,
+                                              const slope_penalty& penalty,
+                                              const slope_units& units, double tolerance,
+                                              const ticker& tick) {
   const Eigen::Index d = problem.rows.d(), p = d - 1;
   const auto theta_of = [&](const Eigen::VectorXd& u) {
     Eigen::VectorXd theta(d);
