@@ -7,23 +7,37 @@
 #' 1.4 of what simulated people give where all slopes are identified (`bench/results/glm.csv`).
 #' For linear regression see [dp_plan_lm()].
 #'
+#' @param formula,bounds as in [dp_glm()]: `p` and `numbers` follow from them. Without them give
+#'   these.
 #' @param n (`numeric`)\cr numbers of people.
-#' @param p (`count`)\cr number of columns: of a factor, its levels less one.
 #' @param epsilon (`numeric`)\cr privacy losses.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
-#' @param numbers (`count`)\cr of the variables, how many are numbers (and not factors).
 #' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
 #'   regressor, or a level of a factor, is expected to have: `longer` and `identified` are those of
 #'   its coefficient then.
+#' @param p (`count`)\cr number of columns: of a factor, its levels less one.
+#' @param numbers (`count`)\cr of the variables, how many are numbers (and not factors).
 #' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, standard errors with
 #'   privacy over those without; `identified`: will slopes be? `located`: will medians be found, so
 #'   that bounds may be wide? PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
-#' dp_plan_glm(c(1000, 10000, 1e5), p = 5, epsilon = c(0.5, 1))
+#' bounds <- list(ill = c(FALSE, TRUE), age = c(0, 120), region = c("n", "s", "w"))
+#' dp_plan_glm(ill ~ age + region, bounds, n = c(1000, 10000), epsilon = c(0.5, 1))
+#' dp_plan_glm(n = c(1000, 10000, 1e5), epsilon = 1, p = 5)
 #' @export
-dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p,
-                        share = 0.5) door("dp_plan_glm", {
+dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0.5, p = NULL,
+                        numbers = p) door("dp_plan_glm", {
+  if (!missing(formula)) {
+    check_plan_formula(formula)
+    check_every_bound(formula, if (!missing(bounds)) bounds)
+    columns <- lm_columns(formula, bounds, glm_families()$binomial$outcome)
+    p <- length(columns$columns)
+    kinds <- vapply(columns$variables, `[[`, "", "kind")
+    numbers <- sum(utils::head(kinds, -1L) != "level")
+  }
+  check_given(missing(n), "n", "numbers of people")
+  check_given(is.null(p), "formula", "the model; or give the number of its columns, {.arg p}")
   p <- check_count(p, 1, 500)
   numbers <- check_count(numbers, 0, 500)
   delta <- check_number(delta, 0, 1, open = c("min", "max"))
@@ -39,6 +53,17 @@ dp_plan_glm <- function(n, p, epsilon = 1, delta = 1e-6, numbers = p,
   }, cells$n, cells$epsilon)
   cbind(cells, do.call(rbind, rows))
 })
+
+#' Version 0.2.0 had `n` and `p` in the first places
+#' @noRd
+check_plan_formula <- function(formula) {
+  if (is.numeric(formula)) {
+    abort(c(
+      "{.fn dp_plan_glm} takes a formula and bounds first, as {.fn dp_plan_lm} does.",
+      i = "Name what version 0.2.0 took without names: {.code dp_plan_glm(n = , p = , epsilon = )}."
+    ), "argument")
+  }
+}
 
 #' Mean curvature a row of a logistic model is about .17 in whitened coordinates, weights included;
 #' first-order noise is short by the core's 1.2 (measured: bench/glm.R). Rows of a rare group are as

@@ -110,6 +110,7 @@ path_cost <- function(b, penalty, alpha, m) {
 #' @rdname lm_path
 #' @export
 coef.dp_lm_path <- function(object, penalty = NULL, ...) door("coef", {
+  check_no_dots(...)
   if (is.null(penalty)) {
     return(object$coefficients[object$best, ])
   }

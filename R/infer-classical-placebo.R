@@ -272,17 +272,19 @@ print.dp_leave_one_out <- function(x, ...) {
 
 #' @rdname placebo_space
 #' @export
-tidy.dp_placebo_space <- function(x, ...) {
+tidy.dp_placebo_space <- function(x, ...) door("tidy", {
+  check_table_dots(...)
   out <- x$table[order(x$table$rank, -x$table$ratio), ]
   rownames(out) <- NULL
   out
-}
+})
 
 #' @rdname leave_one_out
 #' @export
-tidy.dp_leave_one_out <- function(x, ...) {
+tidy.dp_leave_one_out <- function(x, ...) door("tidy", {
+  check_table_dots(...)
   x$table
-}
+})
 
 #' Is the fit the same whatever the order of the periods?
 #'

@@ -219,9 +219,10 @@ print.dp_conformal <- function(x, ...) {
 
 #' @rdname conformal
 #' @export
-tidy.dp_conformal <- function(x, ...) {
+tidy.dp_conformal <- function(x, ...) door("tidy", {
+  check_table_dots(...)
   x$intervals
-}
+})
 
 #' Placebo dates: pretend that the treatment began earlier
 #'

@@ -265,6 +265,28 @@ check_no_dots <- function(...) {
   }
 }
 
+#' The same for verbs of tables, to which packages for tables pass arguments of their own
+#' @noRd
+check_table_dots <- function(...) {
+  given <- rlang::names2(substitute(list(...)))[-1L]
+  if (!length(given)) {
+    return(invisible(NULL))
+  }
+  if (isTRUE(list(...)$exponentiate)) {
+    abort("{.arg exponentiate} is for coefficients of regressions.", "argument")
+  }
+  unknown <- given[!given %in% passed_by_tables]
+  unknown[!nzchar(unknown)] <- "(unnamed)"
+  if (length(unknown)) {
+    abort(c("Unknown argument{?s}: {.arg {unknown}}.", i = "{help_words}"), "argument")
+  }
+}
+
+passed_by_tables <- c(
+  "vcov", "vcov_args", "coef_rename", "exponentiate", "data", "newdata", "parametric", "effects",
+  "component", "quick", "metrics", "shape", "verbose"
+)
+
 # The door, which knows the verb, names its page.
 help_words <- "The help page has the arguments there are."
 

@@ -83,9 +83,10 @@ audit_calls <- function(table, number) {
 
 #' @rdname print.dp_audit
 #' @export
-tidy.dp_audit <- function(x, ...) {
+tidy.dp_audit <- function(x, ...) door("tidy", {
+  check_table_dots(...)
   x$table
-}
+})
 
 #' @rdname print.dp_audit
 #' @export

@@ -17,6 +17,7 @@ check_cohort_type <- function(type) {
 tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_time", "overall"),
                             conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
                             ...) door("tidy", {
+  check_table_dots(...)
   level <- check_level(conf.level)
   type <- check_cohort_type(type)
   table <- cohort_table(x, type, level, check_flag(simultaneous))
@@ -55,6 +56,7 @@ augment.dp_cohorts <- function(x, ...) {
 #' @rdname dp_cohorts
 #' @export
 coef.dp_cohorts <- function(object, type = "event", ...) door("coef", {
+  check_no_dots(...)
   type <- check_cohort_type(type)
   table <- cohort_table(object, type)
   table <- table[table$kind == "effect", ]

@@ -16,7 +16,7 @@
 #' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
 #'   ratios.
 #' @param complete unused; other packages give it.
-#' @param ... unused, and an error for `coef()`, `vcov()` and `confint()`.
+#' @param ... an error, but in `glance()` and for what packages for tables pass to `tidy()`.
 #' @return
 #' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
 #'   rows taken. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an
@@ -66,6 +66,7 @@ confint_estimates <- function(object, parm, level = 0.95,
 
 tidy_estimates <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE,
                            ...) door("tidy", {
+  check_table_dots(...)
   e <- estimates(x)
   if (is.null(e$estimate)) {
     return(e$index)

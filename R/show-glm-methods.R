@@ -104,25 +104,6 @@ family.dp_glm <- function(object, ...) {
 }
 
 #' @rdname dp_glm-methods
-#' @importFrom stats logLik deviance hatvalues
-#' @export
-deviance.dp_glm <- function(object, ...) door("deviance", {
-  abort_of_people("The deviance and its parts", "deviance", object$privacy$private)
-})
-
-#' @rdname dp_glm-methods
-#' @export
-logLik.dp_glm <- function(object, ...) door("logLik", {
-  abort_of_people("The log-likelihood and its parts", "logLik", object$privacy$private)
-})
-
-#' @rdname dp_glm-methods
-#' @export
-hatvalues.dp_glm <- function(model, ...) door("hatvalues", {
-  abort_of_people("Hat values", "hatvalues", model$privacy$private)
-})
-
-#' @rdname dp_glm-methods
 #' @export
 predict.dp_glm <- function(object, newdata, type = c("link", "response"),
                            interval = c("none", "confidence"), level = 0.95, se.fit = FALSE,

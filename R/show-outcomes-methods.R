@@ -55,10 +55,10 @@ as.data.frame.dp_outcomes <- function(x, row.names = NULL, optional = FALSE, ...
 
 #' @rdname dp_outcomes
 #' @export
-coef.dp_outcomes <- function(object, ...) {
+coef.dp_outcomes <- function(object, ...) door("coef", {
   each <- lapply(object$outcomes, stats::coef, ...)
   stats::setNames(unlist(each, use.names = FALSE), outcome_terms(each))
-}
+})
 
 #' @noRd
 outcome_terms <- function(each) {

@@ -85,7 +85,10 @@ as.data.frame.dp_pdp <- function(x, row.names = NULL, optional = FALSE, ...) {
 
 #' @rdname print.dp_pdp
 #' @export
-tidy.dp_pdp <- function(x, ...) x$donors
+tidy.dp_pdp <- function(x, ...) door("tidy", {
+  check_table_dots(...)
+  x$donors
+})
 
 pdp_lines <- function(x) {
   c(

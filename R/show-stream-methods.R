@@ -21,7 +21,7 @@
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row a kept step and term: `step`, `rows`, `term`, `estimate`,
-#'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more.
+#'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more, and the last one.
 #' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
 #'   (estimates now, with their errors).
 #' @name dp_stream-methods
@@ -92,7 +92,8 @@ add_limits <- function(table, error, level) {
 #' @rdname dp_stream-methods
 #' @export
 tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) door("tidy", {
-  trace <- x$released$trace
+  check_table_dots(...)
+  trace <- trace_to_now(x$released)
   terms <- x$columns$names
   parts <- lapply(seq_along(terms), function(j) {
     data.frame(
@@ -107,6 +108,18 @@ tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) door
   }
   out
 })
+
+#' The kept steps, and the last one taken
+#' @param released (`list`)\cr of a stream of sums.
+#' @noRd
+trace_to_now <- function(released) {
+  trace <- released$trace
+  if (!nrow(trace) || released$steps <= trace[nrow(trace), 1L]) {
+    return(trace)
+  }
+  sd <- if (length(released$noise)) sqrt(released$noise[[1L]]) else 0
+  rbind(trace, c(released$steps, released$rows, sd, released$estimate))
+}
 
 planned_horizon <- function(stream) {
   horizon <- stream$plan$facts$horizon

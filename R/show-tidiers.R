@@ -21,7 +21,8 @@ generics::augment
 #' @param type (`string`)\cr of several treated units, `"overall"`: their mean (the average effect
 #'   on the treated), or `"unit"`: each by itself, under its own name. The treated are not
 #'   protected: show their names and effects only if that is allowed.
-#' @param ... swallowed, as broom's verbs do: packages for tables pass arguments of their own.
+#' @param ... of `tidy()` an error, but for what packages for tables pass (`vcov`, `coef_rename`,
+#'   `data` and the like), which is not used; else unused.
 #' @return
 #' * `tidy()`: one row for the average effect and one for each period: `target`, `term`, `estimate`,
 #'   `std.error` (calibrated on the donors' placebo errors: limits are the estimate and so many of
@@ -53,6 +54,7 @@ NULL
 #' @export
 tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
                           type = c("overall", "unit"), ...) door("tidy", {
+  check_table_dots(...)
   level <- check_level(conf.level)
   type <- check_choice(type, c("overall", "unit"))
   table <- effect_limits(x, level, check_flag(simultaneous), type)

@@ -68,6 +68,7 @@ NULL
 #' @importFrom stats coef
 #' @export
 coef.dp_synth <- function(object, ...) door("coef", {
+  check_no_dots(...)
   table <- effect_table(object)
   stats::setNames(table$estimate, effect_names(table))
 })
@@ -227,7 +228,7 @@ as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
 #' @noRd
 announce_classes <- function() {
   name <- "marginaleffects_model_classes"
-  options(stats::setNames(list(union(getOption(name), "dp_synth")), name))
+  options(stats::setNames(list(union(getOption(name), c("dp_synth", "dp_lm", "dp_glm"))), name))
 }
 
 # marginaleffects moves coefficients to differentiate; `coef()` itself always says what was fitted.

@@ -72,7 +72,7 @@ planned <- function(design, n) {
   data$y <- 0
   p <- ncol(stats::model.matrix(design$f, data)) - 1
   numbers <- sum(vapply(data[setdiff(names(data), "y")], is.double, NA))
-  dp_plan_glm(n, p, 1, numbers = numbers, share = design$share)$longer
+  dp_plan_glm(n = n, p = p, epsilon = 1, numbers = numbers, share = design$share)$longer
 }
 
 rows <- list()

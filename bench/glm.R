@@ -155,7 +155,7 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
     },
     identified = round(total[["known"]] / (runs * cell$p), 3)
   )
-  plan <- dp_plan_glm(cell$n, cell$p, cell$epsilon)
+  plan <- dp_plan_glm(n = cell$n, p = cell$p, epsilon = cell$epsilon)
   out$longer <- round(out$dp_glm / out$glm, 2)
   out$planned <- round(plan$longer, 2)
   out$planned_identified <- plan$identified

@@ -57,12 +57,12 @@ test_that("rows are as long as the released share asks for, and no row passes th
 
 test_that("a plan tells what a share costs", {
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
-    dp_plan_glm(20000, 2, numbers = 1, share = share)$longer
+    dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)
   expect_true(all(diff(plans) > 0))
-  expect_identical(dp_plan_glm(20000, 2, numbers = 1)$longer, plans[[1L]])
-  expect_false(dp_plan_glm(2000, 1, numbers = 0, share = 0.01)$identified)
-  expect_error(dp_plan_glm(100, 2, share = 0.6), class = "dpsc_error_argument")
+  expect_identical(dp_plan_glm(n = 20000, p = 2, numbers = 1)$longer, plans[[1L]])
+  expect_false(dp_plan_glm(n = 2000, p = 1, numbers = 0, share = 0.01)$identified)
+  expect_error(dp_plan_glm(n = 100, p = 2, share = 0.6), class = "dpsc_error_argument")
 })
 
 test_that("a release without a limit of its rows has the least one", {

@@ -545,7 +545,7 @@ test_that("columns of few values get a scale that serves them", {
 })
 
 test_that("a plan foretells how much longer errors are", {
-  plan <- dp_plan_glm(c(300, 10000), 2, c(1, 4))
+  plan <- dp_plan_glm(n = c(300, 10000), p = 2, epsilon = c(1, 4))
   expect_identical(nrow(plan), 4L)
   expect_true(all(diff(plan$longer[1:2]) < 0))
   expect_identical(plan$identified[[4L]], TRUE)
@@ -557,11 +557,11 @@ test_that("a plan foretells how much longer errors are", {
   )
   seen <- sqrt(diag(vcov(fit)) / diag(vcov(fit, "sampling")))[-1]
   expect_lt(max(abs(log(seen / plan$longer[[2L]]))), 0.2)
-  plan <- dp_plan_glm(c(300, 1e5), 5, 0.1)
+  plan <- dp_plan_glm(n = c(300, 1e5), p = 5, epsilon = 0.1)
   expect_identical(plan$identified, c(FALSE, TRUE))
-  expect_error(dp_plan_glm(-1, 2), class = "dpsc_error_argument")
-  expect_error(dp_plan_glm(100, 0), class = "dpsc_error_argument")
-  expect_error(dp_plan_glm(100, 2, delta = 0), class = "dpsc_error_argument")
+  expect_error(dp_plan_glm(n = -1, p = 2), class = "dpsc_error_argument")
+  expect_error(dp_plan_glm(n = 100, p = 0), class = "dpsc_error_argument")
+  expect_error(dp_plan_glm(n = 100, p = 2, delta = 0), class = "dpsc_error_argument")
 })
 
 test_that("methods keep to the table's form", {

@@ -1,0 +1,399 @@
+# Regressions in other packages' verbs. All of them rest on `coef()`, `vcov()` and public facts, and
+# are free.
+
+#' A private regression in other packages
+#'
+#' Fits of [dp_lm()] and [dp_glm()] in packages `parameters`, `marginaleffects`, `emmeans`,
+#' `effects`, `car` and `lmtest`. Each number follows from [coef()][dp_estimates] and
+#' [vcov()][dp_estimates]. Nothing is spent.
+#'
+#' People's rows are in no fit, so averages over them do not exist. Where such a verb wants data,
+#' give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`). Without,
+#' `emmeans()` and `effects` use made-up rows within `bounds`: numbers are held at the middle of
+#' their bounds, and a level is as frequent as another. Say `at =`, `fixed.predictors =` or
+#' `xlevels =` for other values.
+#'
+#' @param object,mod,model,x (`dp_lm` or `dp_glm`)\cr a fit.
+#' @param type (`string`)\cr of `car::Anova()`: `"II"`, each term after all others but those that
+#'   contain it; `"III"`, after all others, as `anova()` has it.
+#' @param test.statistic,test (`string`)\cr `"F"` or `"Chisq"`; `NULL`: `"F"` for [dp_lm()].
+#' @param ... of `waldtest()` what is compared: a fit by `update()`, a formula such as `. ~ . - x`,
+#'   or names or numbers of terms to leave out. Nothing: all terms are left out.
+#' @return What the generics return.
+#'   * `parameters::parameters()`: `Parameter`, `Coefficient`, `SE`, limits and tests of `tidy()`.
+#'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` where a
+#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` they are those of
+#'     [stats::lm()]. `anova()` of a fit tests each term after all others; that of [stats::lm()]
+#'     tests one after the other.
+#'   * `marginaleffects::predictions()`, `slopes()`, `comparisons()`, with `newdata`, and
+#'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and their relatives.
+#'   * `terms()`: the formula's. `model.matrix()`: of public rows, `data`.
+#'   * `logLik()`, `AIC()`, `BIC()`, `deviance()`, `hatvalues()`, `simulate()`, `model.frame()`,
+#'     `sandwich::estfun()`, and `residuals()` and `fitted()`: errors, since they are values of
+#'     single people or sums of them that were not released.
+#' @section Errors: `dpsc_error_argument`.
+#' @name dp_other_verbs
+NULL
+
+# What does not exist ------------------------------------------------------------------------------
+
+#' @param what (`string`)\cr what it would be, as a sentence begins.
+#' @noRd
+refusing <- function(verb, what) {
+  force(what)
+  function(object, ...) door(verb, abort_of_people(what, verb, object$privacy$private))
+}
+
+#' @rdname dp_other_verbs
+#' @importFrom stats logLik deviance hatvalues
+#' @export
+deviance.dp_regression <- refusing("deviance", "The deviance and its parts")
+
+#' @rdname dp_other_verbs
+#' @export
+logLik.dp_regression <- refusing("logLik", "The log-likelihood and its parts")
+
+#' @rdname dp_other_verbs
+#' @importFrom stats AIC
+#' @export
+AIC.dp_regression <- refusing("AIC", "The log-likelihood and its parts")
+
+#' @rdname dp_other_verbs
+#' @importFrom stats BIC
+#' @export
+BIC.dp_regression <- refusing("BIC", "The log-likelihood and its parts")
+
+#' @rdname dp_other_verbs
+#' @export
+hatvalues.dp_regression <- function(model, ...) door("hatvalues", {
+  abort_of_people("Hat values", "hatvalues", model$privacy$private)
+})
+
+#' @rdname dp_other_verbs
+#' @importFrom stats model.frame
+#' @export
+model.frame.dp_regression <- function(formula, ...) door("model.frame", {
+  abort_of_people("The rows of a model frame", "model.frame", formula$privacy$private)
+})
+
+#' @rdname dp_other_verbs
+#' @export
+simulate.dp_regression <- refusing("simulate", "Outcomes drawn at the people's own regressors")
+
+#' @exportS3Method sandwich::estfun
+estfun.dp_regression <- function(x, ...) door("estfun", {
+  abort_of_people("Scores", "estfun", x$privacy$private)
+})
+
+# What follows from public facts -------------------------------------------------------------------
+
+#' @rdname dp_other_verbs
+#' @importFrom stats terms
+#' @export
+terms.dp_regression <- function(x, ...) stats::terms(stats::formula(x))
+
+#' @rdname dp_other_verbs
+#' @param data (`data.frame`, PUBLIC)\cr rows.
+#' @importFrom stats model.matrix
+#' @export
+model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
+  check_given(missing(data), "data", "public rows; those of people are in no fit")
+  linear_predictor(object, data)$x
+})
+
+#' Made-up rows within the bounds: numbers spread evenly about the middles, levels alike
+#'
+#' In pairs that mirror each other, so that means are the middles, and by multiples of square roots
+#' of primes, so that no column is a combination of others.
+#' @param outcome (`string` or `NULL`)\cr a column of zeros and ones with this name.
+#' @return A data frame. PUBLIC.
+#' @noRd
+public_rows <- function(fit, outcome = NULL) {
+  regressors <- fit$columns$variables[-length(fit$columns$variables)]
+  names <- unique(unlist(lapply(regressors, symbols_of)))
+  unknown <- setdiff(names, names(fit$columns$given))
+  if (length(unknown)) {
+    abort(c(
+      "{.arg data} is required: public rows.",
+      x = "{.arg bounds} of the fit has no limits of {.code {unknown}} itself."
+    ), "argument")
+  }
+  half <- 50L * (length(fit$columns$columns) + 2L)
+  rows <- lapply(seq_along(names), function(j) {
+    share <- (seq_len(half) * sqrt(small_primes[[(j - 1L) %% length(small_primes) + 1L]])) %% 1
+    public_column(fit$columns$given[[names[[j]]]], c(share, 1 - share))
+  })
+  rows <- as.data.frame(stats::setNames(rows, names), optional = TRUE)
+  if (!is.null(outcome)) rows[[outcome]] <- rep(0:1, half)
+  rows
+}
+small_primes <- c(2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
+
+#' @param share (`numeric` in \[0, 1\])\cr places within the bounds.
+#' @noRd
+public_column <- function(bound, share) {
+  if (is.null(bound$levels)) {
+    return(bound$lower + share * (bound$upper - bound$lower))
+  }
+  value <- plain_bound(bound)[pmin(floor(share * length(bound$levels)) + 1, length(bound$levels))]
+  if (identical(bound$levels, c("FALSE", "TRUE"))) {
+    as.logical(value)
+  } else if (is.character(value)) {
+    factor(value, levels = bound$levels)
+  } else {
+    value
+  }
+}
+
+# parameters and insight ---------------------------------------------------------------------------
+
+#' @exportS3Method parameters::model_parameters
+model_parameters.dp_regression <- function(model, ci = 0.95, exponentiate = FALSE,
+                                           ...) door("model_parameters", {
+  table <- generics::tidy(model, conf.int = TRUE, conf.level = ci, exponentiate = exponentiate)
+  known <- function(name) table[[name]] %||% rep(NA_real_, nrow(table))
+  out <- data.frame(
+    Parameter = table$term, Coefficient = table$estimate, SE = known("std.error"), CI = ci,
+    CI_low = known("conf.low"), CI_high = known("conf.high"), statistic = known("statistic"),
+    df_error = degrees_of(model), p = known("p.value")
+  )
+  # As for other models: an error to first order.
+  if (exponentiate) out$SE <- out$SE * out$Coefficient
+  names(out)[[7L]] <- if (is.finite(degrees_of(model))) "t" else "z"
+  attr(out, "ci") <- ci
+  attr(out, "exponentiate") <- exponentiate
+  class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
+  out
+})
+
+#' Degrees of freedom of a fit's tests; `Inf`: normal
+#' @noRd
+degrees_of <- function(fit) {
+  if (inherits(fit, "dp_lm")) as.double(fit$df.residual) else Inf
+}
+
+#' @exportS3Method insight::get_parameters
+get_parameters.dp_regression <- function(x, ...) {
+  estimate <- moved_coef(x)
+  data.frame(Parameter = names(estimate), Estimate = unname(estimate))
+}
+
+# marginaleffects moves coefficients to differentiate; `coef()` itself always gives those fitted.
+moved_coef <- function(fit) fit$moved %||% stats::coef(fit)
+
+# marginaleffects ----------------------------------------------------------------------------------
+
+#' @exportS3Method marginaleffects::get_coef
+get_coef.dp_regression <- function(model, ...) moved_coef(model)
+
+#' @exportS3Method marginaleffects::set_coef
+set_coef.dp_regression <- function(model, coefs, ...) {
+  model$moved <- stats::setNames(coefs, names(stats::coef(model)))
+  model
+}
+
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.dp_regression <- function(model, ...) stats::vcov(model)
+
+#' @exportS3Method marginaleffects::get_predict
+get_predict.dp_regression <- function(model, newdata, type = "response", ...) {
+  x <- linear_predictor(model, newdata)$x
+  value <- drop(x %*% moved_coef(model))
+  if (inherits(model, "dp_glm") && !identical(type, "link")) {
+    value <- glm_families()[[model$family]]$mean(value)
+  }
+  data.frame(rowid = newdata$rowid %||% seq_len(nrow(newdata)), estimate = unname(value))
+}
+
+# emmeans ------------------------------------------------------------------------------------------
+
+#' @exportS3Method emmeans::recover_data
+recover_data.dp_regression <- function(object, data = NULL, ...) door("recover_data", {
+  call <- str2lang(paste0(class(object)[[1L]], "()"))
+  emmeans::recover_data(call, stats::delete.response(stats::terms(object)), NULL,
+    data = data %||% public_rows(object), ...
+  )
+})
+
+#' @exportS3Method emmeans::emm_basis
+emm_basis.dp_regression <- function(object, trms, xlev, grid, ...) door("emm_basis", {
+  misc <- list()
+  if (inherits(object, "dp_glm")) {
+    family <- family.dp_glm(object)
+    misc <- list(
+      tran = family$link, inv.lbl = if (family$family == "poisson") "rate" else "prob"
+    )
+    if (family$link == "identity") misc <- list()
+  }
+  list(
+    X = linear_predictor(object, grid)$x, bhat = unname(stats::coef(object)),
+    nbasis = matrix(NA_real_), V = stats::vcov(object),
+    dffun = function(k, dfargs) dfargs$df, dfargs = list(df = degrees_of(object)), misc = misc
+  )
+})
+
+# effects ------------------------------------------------------------------------------------------
+
+#' @exportS3Method effects::Effect
+Effect.dp_regression <- function(focal.predictors, mod, data = NULL, ...) door("Effect", {
+  outcome <- ".outcome"
+  rows <- data %||% public_rows(mod)
+  rows[[outcome]] <- rep(0:1, length.out = nrow(rows))
+  formula <- stats::formula(mod)
+  formula[[2L]] <- as.name(outcome)
+  # Where model.frame() is found.
+  environment(formula) <- topenv(environment(stats::glm))
+  family <- if (inherits(mod, "dp_glm")) family.dp_glm(mod) else stats::gaussian()
+  # What the method of effects' own default makes of a model: a glm of its formula whose
+  # coefficients and covariance are replaced.
+  fake <- suppressWarnings(stats::glm(formula, family, rows,
+    control = stats::glm.control(epsilon = Inf, maxit = 1)
+  ))
+  fake$coefficients <- stats::coef(mod)[names(stats::coef(fake))]
+  fake$vcov <- stats::vcov(mod)[names(fake$coefficients), names(fake$coefficients)]
+  fake$df.residual <- degrees_of(mod)
+  # It is evaluated again.
+  fake$call[c("formula", "family", "data")] <- list(formula, family, rows)
+  class(fake) <- c("fakeeffmod", class(fake))
+  effects::Effect(focal.predictors, fake, ...)
+})
+
+# car and lmtest -----------------------------------------------------------------------------------
+
+#' Wald's statistic as a row of a table
+#' @param value,df (`number`)\cr chi-squared, and its degrees of freedom.
+#' @noRd
+wald_row <- function(value, df, fit, test) {
+  rest <- degrees_of(fit)
+  if (test == "F") {
+    f <- value / df
+    data.frame(
+      Df = df, F = f, `Pr(>F)` = stats::pf(f, df, rest, lower.tail = FALSE), check.names = FALSE
+    )
+  } else {
+    data.frame(
+      Df = df, Chisq = value, `Pr(>Chisq)` = stats::pchisq(value, df, lower.tail = FALSE),
+      check.names = FALSE
+    )
+  }
+}
+
+usual_test <- function(fit, test) {
+  if (is.null(test)) return(if (is.finite(degrees_of(fit))) "F" else "Chisq")
+  check_choice(test, c("F", "Chisq"))
+}
+
+#' @exportS3Method car::Anova
+Anova.dp_regression <- function(mod, type = c("II", "III"), test.statistic = NULL,
+                                ...) door("Anova", {
+  check_no_dots(...)
+  if (is.numeric(type)) type <- c("I", "II", "III")[type]
+  type <- check_choice(type, c("II", "III"))
+  test <- usual_test(mod, test.statistic)
+  stats::vcov(mod)
+  sets <- term_places(mod$columns, kept_columns(mod))
+  rows <- lapply(names(sets), function(name) {
+    above <- if (type == "II") unlist(sets[containing(name, names(sets))]) else integer()
+    with <- wald_statistic(c(sets[[name]], above), mod)
+    without <- if (length(above)) wald_statistic(above, mod) else list(df = 0, value = 0)
+    wald_row(with$value - without$value, with$df - without$df, mod, test)
+  })
+  table <- do.call(rbind, rows)
+  rownames(table) <- names(sets)
+  structure(table, class = c("anova", "data.frame"), heading = c(
+    paste0(
+      "Wald tests, type ", type, if (mod$privacy$private) ", with sampling and privacy noise"
+    ),
+    paste("Model:", mod$text)
+  ))
+})
+
+#' Terms that contain this one and more
+#' @noRd
+containing <- function(name, names) {
+  parts <- strsplit(names, ":", fixed = TRUE)
+  own <- strsplit(name, ":", fixed = TRUE)[[1L]]
+  names[vapply(parts, function(part) all(own %in% part) && length(part) > length(own), NA)]
+}
+
+kept_columns <- function(fit) fit$kept %||% seq_along(fit$columns$columns)
+
+#' @exportS3Method lmtest::waldtest
+waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
+  test <- usual_test(object, test)
+  others <- list(...)
+  if (length(others) > 1L || length(rlang::names2(others)) && nzchar(rlang::names2(others)[[1L]])) {
+    abort(c(
+      "{.fn waldtest} compares this fit with one other model of the same release.",
+      i = "Its arguments besides are {.arg test}: the covariance is the fit's own."
+    ), "argument")
+  }
+  pair <- wald_pair(object, if (length(others)) others[[1L]])
+  found <- wald_statistic(pair$places, pair$full)
+  row <- wald_row(found$value, found$df, pair$full, test)
+  rest <- degrees_of(pair$full)
+  sign <- if (pair$dropped) -1 else 1
+  full_first <- c(rest, rest + found$df)
+  table <- data.frame(
+    Res.Df = if (pair$dropped) full_first else rev(full_first), Df = c(NA, sign * row$Df),
+    rbind(NA, row[-1L]), check.names = FALSE
+  )
+  rownames(table) <- 1:2
+  structure(table, class = c("anova", "data.frame"), heading = c(
+    "Wald test\n", paste0("Model ", 1:2, ": ", pair$text, collapse = "\n")
+  ))
+})
+
+#' Two nested models of one release
+#' @return A list: `full`, the larger fit; `places` of what the smaller leaves out; `dropped`, is
+#'   the second model the smaller one? `text` of both.
+#' @noRd
+wald_pair <- function(object, other) {
+  if (inherits(other, "dp_lm") && inherits(object, "dp_lm")) {
+    smaller <- length(other$kept) < length(object$kept)
+    full <- if (smaller) object else other
+    small <- if (smaller) other else object
+    nested <- identical(other$release, object$release) && all(small$kept %in% full$kept) &&
+      length(small$kept) < length(full$kept)
+    if (!nested) abort_not_nested()
+    return(list(
+      full = full, places = 1L + which(!full$kept %in% small$kept), dropped = smaller,
+      text = c(object$text, other$text)
+    ))
+  }
+  sets <- term_places(object$columns, kept_columns(object))
+  gone <- terms_left_out(object, other, names(sets))
+  kept <- setdiff(names(sets), gone)
+  left <- if (length(kept)) paste(kept, collapse = " + ") else "1"
+  list(
+    full = object, places = unlist(sets[gone], use.names = FALSE), dropped = TRUE,
+    text = c(object$text, paste(plain_text(stats::formula(object)[[2L]]), "~", left))
+  )
+}
+
+abort_not_nested <- function() {
+  abort(c(
+    "The models are not two nested ones of one release.",
+    i = paste(
+      "Give a formula such as {.code . ~ . - x}, names or numbers of terms, or, of {.fn dp_lm}, a",
+      "fit by {.fn update}."
+    )
+  ), "argument")
+}
+
+#' @param other (`formula`, `character`, `numeric` or `NULL`).
+#' @noRd
+terms_left_out <- function(object, other, names) {
+  if (is.null(other)) {
+    return(names)
+  }
+  if (is.numeric(other) && all(other %in% seq_along(names))) other <- names[other]
+  if (inherits(other, "formula")) {
+    new <- stats::update(stats::formula(object), other)
+    labels <- attr(stats::terms(new), "term.labels")
+    if (!all(labels %in% names)) abort_not_nested()
+    other <- setdiff(names, labels)
+  }
+  if (!is.character(other) || !length(other) || !all(other %in% names)) abort_not_nested()
+  unique(other)
+}
