@@ -52,13 +52,10 @@ NULL
 #' @rdname pdp_rows
 #' @export
 pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
-  if (x$columns$weighted || !is.null(x$release$scores) || !is.null(x$columns$person$column)) {
+  if (x$columns$weighted || !is.null(x$release$scores)) {
     abort(c(
       "Losses of single people are not known for this fit.",
-      i = paste(
-        "They are for one without {.arg weights} and {.arg person} and with",
-        "{.code vcov = \"const\"}."
-      )
+      i = "They are for one without {.arg weights} and with {.code vcov = \"const\"}."
     ), "argument")
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
@@ -107,6 +104,9 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
 pdp_rows_input <- function(x, data, subset, delta, ...) {
   check_no_dots(...)
   check_given(missing(data), "data", "the rows that the fit was made from")
+  if (!is.null(x$columns$person$column)) {
+    abort("Losses of people who have several rows are not known.", "argument")
+  }
   if (!x$privacy$private) {
     abort(c(
       "This fit is NOT PRIVATE: no noise was added, every person's loss is infinite.",

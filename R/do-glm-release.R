@@ -11,7 +11,7 @@ file_parts.dp_glm <- function(x) {
     bounds = lapply(x$columns$given, plain_bound),
     # The delta that was given: it is part of what a plan is made of.
     delta = x$public$delta, privacy = x$privacy, options = options[lengths(options) > 0L],
-    release = x$release
+    release = x$release, person = x$columns$person
   ))
 }
 
@@ -36,6 +36,7 @@ glm_of_parts <- function(parts) {
     stats::as.formula(formula, env = baseenv()), parts$bounds,
     glm_families()[[family]]$outcome
   )
+  columns$person <- read_person(parts$person)
   options <- parts$options
   asked <- list(
     family = family, method = parts$method, calibration = parts$calibration,

@@ -77,6 +77,11 @@
 #' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
+#'   neighbours replace all rows of one person; `"row"`: each row is another person. `NULL` is taken
+#'   for the latter. For method `"objective"` with rows in memory; see [dp_person]. Standard errors
+#'   are then those of people whose rows are copies of each other: right if they are, and too wide
+#'   by up to the root of the rows of a person if not.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy` (noise, and what the ridge may hide), `sampling`; or `NULL`.
@@ -89,7 +94,8 @@
 #'
 #'   It holds no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' Protects one person's whole row against whoever knows all others; neighbours replace one row. The
+#' Protects one person's whole row against whoever knows all others; neighbours replace one row,
+#' or with `person = ~ id` all rows of one person. The
 #' guarantee is one pair (epsilon, delta), and holds at no smaller epsilon; a ledger takes it as
 #' such. The linear term is drawn by comparing random digits, so that it is a true draw, rounded.
 #' The minimiser is found to a gradient whose bound, rounding included, is part of the proof, and
@@ -126,7 +132,7 @@
 dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bounds,
                    method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
-                   control = dp_control()) paying_door("dp_glm", {
+                   control = dp_control(), person = NULL) paying_door("dp_glm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row a person")
@@ -139,8 +145,9 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     settings = bare_options(settings)
   )
   budget <- checked_budget(epsilon, delta, ledger, control)
-  needs <- mechanism("dp_glm", check_choice(method, names(mechanisms("dp_glm"))))$needs
-  refuse_needed(data, needs, method, budget$private)
+  record <- mechanism("dp_glm", check_choice(method, names(mechanisms("dp_glm"))))
+  columns$person <- check_person(person, record, method, data)
+  refuse_needed(data, record$needs, method, budget$private)
   source <- lm_source(columns, data, list(subset = subset), budget$private)
   on.exit(close_donors(source$table))
   public <- glm_public(budget, columns, source$n, asked)
@@ -181,6 +188,7 @@ glm_public <- function(budget, columns, n, asked) {
   methods <- mechanisms("dp_glm")
   public$family <- asked$family
   public$method <- check_choice(asked$method, names(methods), arg = "method")
+  public$person <- columns$person
   record <- methods[[public$method]]
   if (!asked$family %in% record$families) {
     abort(c(
@@ -249,11 +257,12 @@ check_hopeful <- function(public, plan) {
 glm_promise <- function(public) {
   if (!public$private) {
     return(list(
-      holds = FALSE, neighbours = "replace one person's row", theorem = "", exact = TRUE,
+      holds = FALSE, neighbours = person_neighbours(public$person), theorem = "", exact = TRUE,
       reason = "epsilon = Inf: no noise was added"
     ))
   }
   promise <- mechanism("dp_glm", public$method)$promise(public)
+  promise$neighbours <- person_neighbours(public$person)
   if (!identical(public$rng, "secure")) {
     promise$holds <- FALSE
     promise$reason <- "the noise came from R's generator and can be reproduced from its seed"
@@ -266,18 +275,43 @@ glm_promise <- function(public) {
 raw_glm <- function(table, columns, family) {
   table <- table[stats::complete.cases(table), , drop = FALSE]
   x <- model_columns(columns, table)
-  y <- table[, ncol(table)]
-  if (family == "binomial") y <- as.double(y >= 0.5)
-  law <- switch(family,
-    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
-  )
-  fit <- suppressWarnings(stats::glm.fit(x, y, family = law))
+  y <- table[, length(columns$variables)]
+  if (!is.null(columns$person$column)) {
+    return(raw_glm_by_person(x, y, table[, ncol(table)], family))
+  }
+  fit <- glm_of_rows(x, y, family)
   known <- which(!is.na(fit$coefficients))
   V <- matrix(NA_real_, ncol(x), ncol(x))
   dispersion <- if (family == "gaussian") sum(fit$residuals^2) / fit$df.residual else 1
   V[known, known] <- dispersion *
     chol2inv(fit$qr$qr[seq_along(known), seq_along(known), drop = FALSE])
   list(coefficients = unname(fit$coefficients), sampling = V, rows = nrow(x))
+}
+
+#' Maximum likelihood of rows with weights: NOT PRIVATE
+#' @noRd
+glm_of_rows <- function(x, y, family, weights = NULL) {
+  if (family == "binomial") y <- as.double(y >= 0.5)
+  law <- switch(family,
+    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
+  )
+  suppressWarnings(stats::glm.fit(x, y, weights = weights %||% rep(1, length(y)), family = law))
+}
+
+#' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE
+#' @param who (`numeric`)\cr whose each row is.
+#' @noRd
+raw_glm_by_person <- function(x, y, who, family) {
+  share <- 1 / stats::ave(numeric(length(who)) + 1, who, FUN = sum)
+  fit <- glm_of_rows(x, y, family, share)
+  known <- which(!is.na(fit$coefficients))
+  V <- matrix(NA_real_, ncol(x), ncol(x))
+  # Prior weights are in the working ones, of canonical links and squares alike.
+  scores <- rowsum(x[, known, drop = FALSE] * (fit$weights * fit$residuals), who)
+  bread <- chol2inv(fit$qr$qr[seq_along(known), seq_along(known), drop = FALSE])
+  n <- nrow(scores)
+  V[known, known] <- bread %*% crossprod(scores) %*% bread * n / max(1, n - length(known))
+  list(coefficients = unname(fit$coefficients), sampling = V, rows = n)
 }
 
 #' @noRd

@@ -4,7 +4,7 @@
 #' @noRd
 objective_glm <- function() {
   new_mechanism("dp_glm",
-    title = "objective perturbation in whitened coordinates", needs = "blocks",
+    title = "objective perturbation in whitened coordinates", needs = "blocks", person = "rows",
     weighs = "Rows far from the middle weigh less, by a function of the regressors. ",
     references = objective_references,
     loss = function(fit, table, delta) {
@@ -130,6 +130,13 @@ prepare_objective_glm <- function(public, columns) {
     }
     if (after) {
       return(public)
+    }
+    if (!is.null(public$person$column)) {
+      abort(c(
+        "With {.arg person} constraints {.code A} and {.code simplex} are kept {.code after} the
+          release only.",
+        i = "Rounding among an unknown number of rows is not bounded tightly enough for others."
+      ), "argument")
     }
     public$facts$wishes <- c(as.list(weights), list(groups = list()), free, public$linear)
     public$facts$intervals <- public$options$intervals <- FALSE

@@ -87,6 +87,10 @@ people_of <- function(data, who) {
 #' @return A list: `table` (PRIVATE), `n`.
 #' @noRd
 rows_by_person <- function(table, people) {
+  # Bounds of rounding errors have this number in the place of one that nobody may know.
+  if (nrow(table) > 2^27) {
+    abort("With {.arg person} there may be 134,217,728 rows at most.", "data")
+  }
   order <- order(people$of)
   order <- order[people$of[order] > 0L]
   list(table = cbind(table[order, , drop = FALSE], people$of[order]), n = people$n)

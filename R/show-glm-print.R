@@ -25,6 +25,11 @@ print.summary.dp_glm <- function(x, ...) {
   invisible(x)
 }
 
+copied_rows_note <- paste(
+  "Standard errors take a person's rows for copies of each other: where they are not, errors of",
+  "sampling are too wide, by the root of the rows of a person at most."
+)
+
 glm_heading <- function(x) {
   c(
     paste(
@@ -51,6 +56,9 @@ glm_notes <- function(x) {
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
       "Standard errors are about the population's own ridge fit, not slopes without a ridge."
     ),
+    if (x$privacy$private && !is.null(x$covariance) && is_by_person(x$privacy)) {
+      copied_rows_note
+    },
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },

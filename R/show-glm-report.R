@@ -51,7 +51,11 @@ glm_methods_words <- function(x) {
             "Standard errors add those of sampling and of the privacy noise, whose law is known,",
             "to first order."
           )
-        }
+        },
+        if (is_by_person(privacy)) paste0(
+          " Each person counts once, by the mean over their rows.",
+          if (!is.null(x$covariance)) paste0(" ", copied_rows_note)
+        )
       )
     },
     wide_glm(x), regression_doubts(x)

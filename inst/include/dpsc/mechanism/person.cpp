@@ -5,6 +5,17 @@
 
 namespace dpsc {
 
+Eigen::VectorXd rows_there(const people_block& block) {
+  Eigen::VectorXd out(block.present.size());
+  Eigen::Index first = 0;
+  for (const Eigen::Index rows : block.people) {
+    const auto there = (block.present.segment(first, rows) > 0.0).count();
+    out.segment(first, rows).setConstant(std::max(1.0, static_cast<double>(there)));
+    first += rows;
+  }
+  return out;
+}
+
 mean_outer::mean_outer(double bound, Eigen::Index d) {
   const double rounded = static_cast<double>(d) / (std::sqrt(2.0) * bound);
   if (!(rounded <= 0.16)) throw std::logic_error("rounding is too coarse for means over rows");

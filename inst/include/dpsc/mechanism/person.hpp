@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
@@ -43,6 +44,25 @@ void add_shares(const people_block& block, Cell&& cell, Counts&& counts) {
     first += rows;
   }
 }
+
+/// Adds people by `cell(row)`: whole ones where each has one row, else in shares. A row that is not
+/// there is in the first cell.
+template <typename Cell>
+void count_people(const people_block& block, std::vector<std::int64_t>& counts,
+                  const lm_design& design, Cell&& cell) {
+  if (!design.person) {
+    for (Eigen::Index i = 0; i < block.grid.rows(); ++i)
+      ++counts[block.present[i] > 0.0 ? static_cast<std::size_t>(cell(i)) : 0];
+    return;
+  }
+  Eigen::ArrayXd found = Eigen::ArrayXd::Zero(static_cast<Eigen::Index>(counts.size()));
+  add_shares(block, cell, found);
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    counts[k] += static_cast<std::int64_t>(found[static_cast<Eigen::Index>(k)]);
+}
+
+/// How many rows of each row's person are there: what a weight is divided by.
+Eigen::VectorXd rows_there(const people_block& block);
 
 /// Adds the mean of u u' over each person's rows that are there. A mean that is not whole is
 /// rounded, and made smaller before by what rounding may add to a distance.

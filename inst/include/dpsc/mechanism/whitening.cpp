@@ -13,25 +13,22 @@ std::vector<double> limit_grid(double low, double high, double octaves) {
   return out;
 }
 
-std::size_t choose_whitening_radius(const std::vector<double>& squared,
-                                    const std::vector<double>& limits, double price,
-                                    double exponent, const std::string& label, noise& draws) {
-  std::vector<std::int64_t> first(limits.size() + 1, 0);
-  for (double v : squared)
-    ++first[static_cast<std::size_t>(std::lower_bound(limits.begin(), limits.end(), v) -
-                                     limits.begin())];
-  const auto allowed =
-      static_cast<std::int64_t>(std::floor(rows_beyond * static_cast<double>(squared.size())));
+std::size_t choose_limit(const std::vector<std::int64_t>& first, int bits, double allowed,
+                         double price, double exponent, const std::string& label, noise& draws) {
+  const std::int64_t one = std::int64_t{1} << bits;
+  const auto inside = static_cast<std::int64_t>(std::floor(allowed)) * one;
+  const auto step = static_cast<std::int64_t>(std::floor(price)) * one;
   private_choice choice;
-  choice.losses.resize(limits.size());
+  choice.losses.resize(first.size() - 1);
   std::int64_t outside = 0;
-  for (std::size_t k = limits.size(); k-- > 0;) {
+  for (std::size_t k = choice.losses.size(); k-- > 0;) {
     outside += first[k + 1];
-    choice.losses[k] = std::max<std::int64_t>(0, outside - allowed) +
-                       static_cast<std::int64_t>(std::floor(price)) * static_cast<std::int64_t>(k);
+    choice.losses[k] =
+        std::max<std::int64_t>(0, outside - inside) + step * static_cast<std::int64_t>(k);
   }
-  choice.shift = 20;
-  choice.units = exponent_units(exponent, choice.shift);
+  choice.parts = bits;
+  choice.shift = 20 + bits;
+  choice.units = exponent_units(exponent, 20);
   return draws.choose(label, choice);
 }
 
@@ -59,27 +56,37 @@ whitening_round release_whitening(const row_source& source, const lm_design& des
   const auto steps = [unit](double x) { return std::max(1.0, std::floor(x / unit)); };
   const auto work = static_cast<double>((p + 1) * (p + 8));
 
-  std::vector<double> squared;  // PRIVATE; a missing row is inside
-  squared.reserve(static_cast<std::size_t>(n));
+  std::vector<double> limits;
+  for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
+  std::vector<std::int64_t> first(limits.size() + 1, 0);  // PRIVATE; a missing row is inside
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::ArrayXd norms =
         squared_row_norms(features.features(columns.columns(grid)).leftCols(p));
-    for (Eigen::Index i = 0; i < norms.size(); ++i)
-      squared.push_back(present[i] > 0.0 ? norms[i] : 0.0);
+    count_people({grid, present, reader.people()}, first, design, [&](Eigen::Index i) {
+      return std::lower_bound(limits.begin(), limits.end(), norms[i]) - limits.begin();
+    });
     tick(static_cast<double>(grid.rows()) * work);
   });
-  std::vector<double> limits;
-  for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
   whitening_round out;
-  out.radius = plan.radii[choose_whitening_radius(squared, limits, plan.radius_price, plan.exponent,
-                                                  plan.records[0].label, draws)];
+  out.radius =
+      plan.radii[choose_limit(first, bits_of_shares(design), rows_beyond * n, plan.radius_price,
+                              plan.exponent, plan.records[0].label, draws)];
 
   lm_outer sums(plan, p, steps(out.radius), 1.0);
+  mean_outer means(plan.bound(), p + 2);
+  Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(p + 2, p + 2);
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    sums.add(features.features(columns.columns(grid)), present);
+    const Eigen::MatrixXd& z = features.features(columns.columns(grid));
+    if (design.person)
+      means.add(sums.rows(z, present), {grid, present, reader.people()}, exact);
+    else
+      sums.add(z, present);
     tick(static_cast<double>(grid.rows()) * work);
   });
-  const Eigen::MatrixXd exact = sums.gram();
+  if (design.person)
+    exact = Eigen::MatrixXd(exact.selfadjointView<Eigen::Lower>());
+  else
+    exact = sums.gram();
   const Eigen::Index d = p + 1;  // without the residual, which is zero
   const auto place = [p](Eigen::Index i) { return i < p ? i : p + 1; };
   Eigen::MatrixXd kept(d, d);

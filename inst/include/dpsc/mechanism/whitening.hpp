@@ -37,11 +37,12 @@ struct whitening_round {
 /// Share of the rows that may lie beyond a radius: more is never needed for a covariance.
 constexpr double rows_beyond = 0.1;
 
-/// The smallest radius that holds nearly all rows: rows beyond it, less those that may be, plus a
-/// price a step. Losses move one way, by one at most (regression.md, section 3).
-std::size_t choose_whitening_radius(const std::vector<double>& squared,
-                                    const std::vector<double>& limits, double price,
-                                    double exponent, const std::string& label, noise& draws);
+/// A draw of the smallest limit that holds nearly all people: those beyond it, less those that may
+/// be, plus a price a step. `first`: people by the first limit that holds them, the last place for
+/// those beyond all, in units of `bits` bits of a person. Losses of neighbours differ within a
+/// range of one (regression.md, section 3; person.md, section 3).
+std::size_t choose_limit(const std::vector<std::int64_t>& first, int bits, double allowed,
+                         double price, double exponent, const std::string& label, noise& draws);
 
 whitening_plan plan_whitening(const std::string& at, double n, Eigen::Index p,
                               const std::vector<double>& radii, const total_budget& budget,

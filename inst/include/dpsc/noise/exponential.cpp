@@ -16,6 +16,11 @@ std::vector<uint128> private_choice::exponents() const {
   return gamma;
 }
 
+bool private_choice::whole(const std::vector<uint128>& gamma) const {
+  const uint128 rest = (static_cast<uint128>(1) << parts) - 1;
+  return std::all_of(gamma.begin(), gamma.end(), [rest](uint128 x) { return (x & rest) == 0; });
+}
+
 std::uint64_t exponent_units(double exponent, int shift) {
   if (!(exponent >= 0.0)) throw std::domain_error("an exponent must not be negative");
   const double units = std::floor(std::ldexp(exponent, shift));

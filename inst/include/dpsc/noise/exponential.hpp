@@ -22,21 +22,27 @@ struct private_choice {
   std::uint64_t units = 0;
   std::vector<std::uint64_t> offsets;  // empty: a flat prior
   int shift = 20;
+  int parts = 0;  // losses are in units of 2^-parts of a person, which the shift holds, too
 
   /// The exponent on a loss of one.
   double exponent() const { return std::ldexp(static_cast<double>(units), -shift); }
 
   std::vector<uint128> exponents() const;
 
+  /// Are all multiples of 2^parts?
+  bool whole(const std::vector<uint128>& gamma) const;
+
   template <typename Engine>
   std::size_t draw(Engine& engine) const {
     const std::vector<uint128> gamma = exponents();
     const uint128 best = *std::min_element(gamma.begin(), gamma.end());
-    const uint128 one = static_cast<uint128>(1) << shift;
+    const int drop =
+        whole(gamma) ? parts : 0;  // the same law, and the same draws as of whole losses
+    const uint128 one = static_cast<uint128>(1) << (shift - drop);
     for (;;) {  // the best candidate is always accepted: at most size() proposals on average
       const std::size_t k = static_cast<std::size_t>(uniform_below(gamma.size(), engine));
       // Unit steps that fail end it at once: a large deficit takes no longer than a small one.
-      if (bernoulli_exp(gamma[k] - best, one, engine)) return k;
+      if (bernoulli_exp((gamma[k] - best) >> drop, one, engine)) return k;
     }
   }
 };

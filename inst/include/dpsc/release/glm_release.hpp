@@ -32,26 +32,20 @@ inline double choose_cap(const row_source& source, const glm_facts& facts, const
                          noise& draws) {
   const lm_variable& v = facts.design.variables[facts.design.response()];
   const auto j = static_cast<Eigen::Index>(facts.design.response());
-  std::vector<std::int64_t> outside(plan.caps.size(), 0);
+  std::vector<std::int64_t> first(plan.caps.size() + 1, 0);
   lm_reader reader(facts.design);
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
-    for (Eigen::Index i = 0; i < grid.rows(); ++i) {
-      if (!(present[i] > 0.0)) continue;
+    count_people({grid, present, reader.people()}, first, facts.design, [&](Eigen::Index i) {
       const double y = outcome_of(v, grid(i, j));
-      for (std::size_t k = 0; k < plan.caps.size(); ++k)
-        outside[k] += y > plan.caps[k] / glm_constants::cap_margin;
-    }
+      std::size_t k = 0;
+      while (k < plan.caps.size() && y > plan.caps[k] / glm_constants::cap_margin) ++k;
+      return k;
+    });
   });
-  private_choice choice;
-  const auto allowed = static_cast<std::int64_t>(std::floor(glm_constants::cap_quantile * facts.n));
-  const auto price =
-      static_cast<std::int64_t>(std::floor(std::min(3.0 / plan.cap_exponent, 0.01 * facts.n)));
-  for (std::size_t k = 0; k < plan.caps.size(); ++k)
-    choice.losses.push_back(std::max<std::int64_t>(0, outside[k] - allowed) +
-                            price * static_cast<std::int64_t>(k));
-  choice.shift = 20;
-  choice.units = exponent_units(plan.cap_exponent, choice.shift);
-  return plan.caps[draws.choose("cap of the outcome", choice)];
+  return plan
+      .caps[choose_limit(first, bits_of_shares(facts.design), glm_constants::cap_quantile * facts.n,
+                         std::min(3.0 / plan.cap_exponent, 0.01 * facts.n), plan.cap_exponent,
+                         "cap of the outcome", draws)];
 }
 
 inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
@@ -84,6 +78,11 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
       if (!(present[i] > 0.0)) outcome[i] = 0.0;
     }
     out.blocks.push_back(z.cast<int>());
+    if (design.person) {
+      out.people.push_back(reader.people());
+      out.whole.push_back(weight);
+      weight = weight.cwiseQuotient(rows_there({grid, present, reader.people()}));
+    }
     out.weight.push_back(weight);
     out.outcome.push_back(outcome);
     out.n += z.rows();
@@ -128,13 +127,15 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
   const double longest = rows.limit * std::sqrt(family.steepest());
   const double zoom = (step.limit - std::sqrt(dim) / 2.0) * (1.0 - 0x1.0p-30) / longest;
   Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(d, d), u;
+  mean_outer means(step.limit * step.limit, d);
+  const std::vector<Eigen::VectorXd>& weights = rows.people.empty() ? rows.weight : rows.whole;
   for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
     const Eigen::MatrixXi& block = rows.blocks[b];
     u.resize(block.rows(), d);
     for (Eigen::Index i = 0; i < block.rows(); ++i) {
       double t = out.theta[0];
       for (Eigen::Index j = 0; j + 1 < d; ++j) t += block(i, j) * rows.unit * out.theta[j + 1];
-      const double k = rows.weight[b][i] * family.curvature(t, rows.outcome[b][i]);
+      const double k = weights[b][i] * family.curvature(t, rows.outcome[b][i]);
       const double s = zoom * std::sqrt(std::max(0.0, k));
       u(i, 0) = s;
       for (Eigen::Index j = 0; j + 1 < d; ++j) u(i, j + 1) = s * (block(i, j) * rows.unit);
@@ -143,7 +144,10 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
       u.col(j).array() = nearest_integer(u.col(j).array().eval());
     if (!(squared_row_norms(u) <= step.limit * step.limit).all())
       throw std::logic_error("a row of the information leaves its limit");
-    gram.selfadjointView<Eigen::Lower>().rankUpdate(u.transpose());
+    if (rows.people.empty())
+      gram.selfadjointView<Eigen::Lower>().rankUpdate(u.transpose());
+    else
+      means.add(u, {u, weights[b].array(), rows.people[b]}, gram);
   }
   const Eigen::MatrixXd sums = gram.selfadjointView<Eigen::Lower>();
   out.information =
@@ -224,6 +228,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   const double L = 60.0 + (facts.delta > 0.0 ? -std::log(facts.delta) : 0.0);
   const double dim = static_cast<double>(d);
   rounding_facts rounding{facts.n, R, largest, out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
+  if (design.person) rounding.terms = most_terms;
   slope_penalty penalty;
   slope_units slopes;
   linear_springs springs;

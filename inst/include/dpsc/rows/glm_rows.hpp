@@ -16,6 +16,9 @@ struct glm_rows {
   double limit = 0.0;  // R of the proof: weight |xi| <= R and weight |xi|^2 <= R^2
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::VectorXd> weight, outcome;
+  // Where people have several rows: how many rows each has, and weights before they are shared.
+  std::vector<std::vector<Eigen::Index>> people;
+  std::vector<Eigen::VectorXd> whole;
   Eigen::Index p = 0, n = 0;
 
   Eigen::Index d() const { return p + 1; }

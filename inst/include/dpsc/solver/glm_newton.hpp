@@ -135,11 +135,15 @@ struct glm_problem {
   }
 };
 
+/// No table with several rows a person has more: a public number in the place of a private one.
+constexpr double most_terms = 0x1p27;
+
 /// Public facts that bound the rounding errors of exact_gradient().
 struct rounding_facts {
   double n, limit, largest, linear;  // rows, R, largest |outcome|, largest |linear term|
   // With a penalty: length and penalty of a feasible point, condition of the change of coordinates.
   double start = 0.0, penalty = 0.0, units = 0.0;
+  double terms = n;  // of a sum: where people have several rows, at most
   // With springs: what rounds in twice the precision, from the largest objective and |theta|.
   std::function<double(double, double)> springs = nullptr;
 };
@@ -163,7 +167,8 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   const double slope = 8.0 * u * range + u * family.rounding_reach(f.largest);
   const double twice = dim * dim * u * u * theta * f.limit * f.limit * family.steepest();
   const double rows = f.n * (f.limit * slope + twice);
-  const double sums = (4.0 * u + f.n * f.n * u * u) * f.n * f.limit * range * std::sqrt(dim);
+  const double sums =
+      (4.0 * u + f.terms * f.terms * u * u) * f.n * f.limit * range * std::sqrt(dim);
   // Springs hold F(start) + r(start) - inf F at most, and the linear term lowers inf F.
   const double energy = start + f.linear * f.linear / (2.0 * ridge);
   const double pulls = f.springs ? u * u * f.springs(energy, theta) : 0.0;
