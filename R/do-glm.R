@@ -306,8 +306,8 @@ raw_glm_by_person <- function(x, y, who, family) {
   fit <- glm_of_rows(x, y, family, share)
   known <- which(!is.na(fit$coefficients))
   V <- matrix(NA_real_, ncol(x), ncol(x))
-  # Prior weights are in the working ones, of canonical links and squares alike.
-  scores <- rowsum(x[, known, drop = FALSE] * (fit$weights * fit$residuals), who)
+  # Links are canonical.
+  scores <- rowsum(x[, known, drop = FALSE] * (share * (fit$y - fit$fitted.values)), who)
   bread <- chol2inv(fit$qr$qr[seq_along(known), seq_along(known), drop = FALSE])
   n <- nrow(scores)
   V[known, known] <- bread %*% crossprod(scores) %*% bread * n / max(1, n - length(known))
