@@ -74,10 +74,11 @@ format: ## clang-format, in place, over the core and the glue
 format-check: ## is C++ as clang-format leaves it?
 	@tools/format-check $(CORE)
 
-install: ## the package into .lib, without help pages and vignettes, for work on it (3 minutes)
+install: ## the package into .lib, without help pages and vignettes, for work on it (3 minutes, then what changed)
 	@mkdir -p "$(LIB)"
-	@echo "Compiling and installing dpsc into .lib (3 minutes on two cores)"
-	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --preclean --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
+	@echo "Compiling and installing dpsc into .lib (3 minutes on two cores at first, then what changed)"
+	@$(RSCRIPT) tools/stale.R
+	@MAKE="$(MAKE) -j$(JOBS)" R CMD INSTALL --no-docs --no-test-load --library="$(LIB)" . > .lib/install.log 2>&1 || { cat .lib/install.log; exit 1; }
 
 bench: install ## accuracy, speed and memory; writes bench/results
 	@for script in accuracy battery coverage-vertical plan speed panel classical reproduction streams selection; do \
