@@ -82,15 +82,21 @@ table   p cond     n  r2 bounds epsilon tails  runs earlier earlier_coverage
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]
   runs <- max(2, round(cell$runs * more))
-  values <- replicate(runs, run_once(cell, peers = cell$table == 1))
+  # What the plan knows to be hopeless is refused before the charge, whatever the rows.
+  values <- tryCatch(replicate(runs, run_once(cell, peers = cell$table == 1)),
+    dpsc_error_argument = function(e) NULL
+  )
+  refused <- is.null(values)
+  if (refused) values <- replicate(2L, replace(some_values, TRUE, NA))
+  some_values <<- values[, 1L]
   middle <- apply(values, 1, stats::median)
   average <- rowMeans(values)
   out <- data.frame(
     cell[1:8], runs, t(signif(middle[1:8], 3)),
     t(round(average[c("coverage", "sample", "naive", "identified", "resolved", "located")], 3)),
-    earlier = cell$earlier, earlier_coverage = cell$earlier_coverage
+    refused, earlier = cell$earlier, earlier_coverage = cell$earlier_coverage
   )
-  out$worse <- out$dp_lm > 1.2 * cell$earlier
+  out$worse <- !refused && out$dp_lm > 1.2 * cell$earlier
   cat(sprintf(
     "p %2d cond %3g n %6g R2 %.1f %s eps %.1f %s: %.2f (earlier %.1f), lm %.2f, coverage %.3f\n",
     cell$p, cell$cond, cell$n, cell$r2, cell$bounds, cell$epsilon, cell$tails, out$dp_lm,

@@ -60,7 +60,7 @@ constexpr double least_found = 7.0;  // n x / 2 of a location draw, where cells 
 constexpr int scale_bits = 6;
 constexpr int rounds = 5, rounds_small = 3;
 // Radii over the root of p, and clips over the residual's deviation: as large as the noise allows.
-constexpr double first_radius = 1.25, widest_radius = 2.5, radius_gain = 0.1;
+constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
 constexpr double longest = 0.33;  // of n mu over the root of p: the square of the largest radius
 constexpr double far = 3.0;       // deviations
