@@ -147,25 +147,6 @@ public_column <- function(bound, share) {
 
 # parameters and insight ---------------------------------------------------------------------------
 
-#' @exportS3Method parameters::model_parameters
-model_parameters.dp_regression <- function(model, ci = 0.95, exponentiate = FALSE,
-                                           ...) door("model_parameters", {
-  table <- generics::tidy(model, conf.int = TRUE, conf.level = ci, exponentiate = exponentiate)
-  known <- function(name) table[[name]] %||% rep(NA_real_, nrow(table))
-  out <- data.frame(
-    Parameter = table$term, Coefficient = table$estimate, SE = known("std.error"), CI = ci,
-    CI_low = known("conf.low"), CI_high = known("conf.high"), statistic = known("statistic"),
-    df_error = degrees_of(model), p = known("p.value")
-  )
-  # As for other models: an error to first order.
-  if (exponentiate) out$SE <- out$SE * out$Coefficient
-  names(out)[[7L]] <- if (is.finite(degrees_of(model))) "t" else "z"
-  attr(out, "ci") <- ci
-  attr(out, "exponentiate") <- exponentiate
-  class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
-  out
-})
-
 #' Degrees of freedom of a fit's tests; `Inf`: normal
 #' @noRd
 degrees_of <- function(fit) {

@@ -248,20 +248,6 @@ set_coef.dp_synth <- function(model, coefs, ...) {
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.dp_synth <- function(model, ...) vcov.dp_synth(model)
 
-#' @exportS3Method parameters::model_parameters
-model_parameters.dp_synth <- function(model, ci = 0.95, ...) door("model_parameters", {
-  table <- tidy.dp_synth(model, conf.int = TRUE, conf.level = ci)
-  out <- data.frame(
-    Parameter = effect_names(table), Coefficient = table$estimate, SE = table$std.error,
-    CI = ci, CI_low = table$conf.low, CI_high = table$conf.high, z = table$statistic,
-    df_error = Inf, p = table$p.value
-  )
-  attr(out, "ci") <- ci
-  attr(out, "coefficient_name") <- "Effect"
-  class(out) <- c("parameters_model", "see_parameters_model", "data.frame")
-  out
-})
-
 #' Refuse a verb of one fit for several
 #' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
 #' @noRd

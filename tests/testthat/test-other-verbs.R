@@ -276,3 +276,39 @@ test_that("planners start with formula and bounds", {
   expect_error(dp_plan_glm(5000, 3, 1), "dp_plan_glm\\(n = ", class = "dpsc_error_argument")
   expect_error(dp_plan_glm(n = 5000), "`formula` is required", class = "dpsc_error_argument")
 })
+
+test_that("tables of effects have readable terms and rounded facts", {
+  p <- staggered_covariates(n = 600)
+  size <- rep(30, 4)
+  cohorts <- suppressWarnings(
+    staggered_fit(p, y ~ on, epsilon = 8, bounds = list(y = c(0, 100)), size = size)
+  )
+  p$data$z <- p$data$y
+  outcomes <- suppressWarnings(staggered_fit(p, cbind(y, z) ~ on,
+    epsilon = 8, bounds = list(y = c(0, 100), z = c(0, 100)), size = size
+  ))
+  withr::local_seed(8)
+  panel <- sim_panel(400, 8, 2)
+  fit <- dp_synth(panel$donors, panel$target, 8, epsilon = 2, bounds = c(-1, 1))
+  table <- model_parameters.dp_synth(cohorts)
+  shown <- tidy(cohorts, conf.int = TRUE)
+  shown <- shown[shown$kind == "effect", ]
+  expect_identical(table$Parameter, c(
+    "average", "period of adoption", "1 period after adoption", "2 periods after adoption",
+    "3 periods after adoption"
+  ))
+  expect_identical(table$Coefficient, shown$estimate)
+  expect_identical(table$CI_high, shown$conf.high)
+  expect_identical(model_parameters.dp_synth(outcomes, ci = NULL)$Parameter,
+    paste0(rep(c("y", "z"), each = 5), ", ", table$Parameter)
+  )
+  table <- model_parameters.dp_synth(fit)
+  expect_identical(table$Parameter, c("average", "period 9", "period 10"))
+  facts <- unlist(glance_custom.dp_synth(fit))
+  expect_true(all(nchar(facts) <= 8L))
+  expect_equal(as.numeric(facts[["rho"]]), glance(fit)$rho, tolerance = 1e-2)
+  expect_false("n.donors" %in% names(facts))
+  skip_if_not_installed("modelsummary")
+  table <- modelsummary::modelsummary(list(fit, cohorts), output = "data.frame")
+  expect_true(all(c("period 9", "2 periods after adoption") %in% table$term))
+})
