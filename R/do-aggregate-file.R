@@ -5,7 +5,7 @@ file_parts.dp_aggregate <- function(x) {
   c(list(
     n = x$nobs, method = x$method, names = names(x$estimate)
   ), x$plan[c("blocks", "lower", "upper", "fallback", "spread", "correct", "delta")], list(
-    privacy = x$privacy, release = x$release
+    privacy = x$privacy, release = x$release, person = x$plan$person
   ))
 }
 
@@ -29,6 +29,7 @@ aggregate_of <- function(parts) {
       names(mechanisms("dp_aggregate"))), check_flag(parts$spread), budget
   )
   facts$correct <- check_flag(parts$correct)
+  facts["person"] <- list(read_person(parts$person))
   plan <- aggregate_plan(facts, budget)
   out <- new_aggregate(parts$release, facts, plan, aggregate_promise(budget, plan, facts))
   out$privacy["version"] <- list(privacy$version)

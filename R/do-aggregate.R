@@ -39,7 +39,8 @@
 #' (`bench/results/aggregate.csv`); a statistic with heavier tails in small samples than these may
 #' be covered less.
 #'
-#' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) a person.
+#' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) a person; with
+#'   `person = ~ id` a data frame.
 #' @param statistic (`function`)\cr of some people's rows; returns `length(lower)` numbers.
 #' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks; `NULL`: enough for released
 #'   quantiles to be well above the noise (160 / epsilon for one statistic), at least 30, but with
@@ -58,6 +59,11 @@
 #' @param example (`any`, PUBLIC)\cr made-up rows like `data`.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart. All
+#'   rows of a person are then in one block, halves and numbers of people are of people, and
+#'   neighbours replace all rows of one person: `statistic` sees as many rows as its people have,
+#'   that column among them. `"row"`: each row is another person. `NULL` is taken for the latter.
+#'   See [dp_person].
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number a statistic. RELEASED.
 #'   * `quantiles`: with `spread`, the quartiles over blocks; `"winsorised"`: the median and the
@@ -70,10 +76,11 @@
 #'
 #'   It holds no row, no answer of a block, and not the statistic.
 #' @section Privacy:
-#' Neighbours replace one person's row; the number of rows is public. One row lies in one block, so
-#' one row of the table of answers is replaced. `"median"`: exponential mechanism on ranks, each
-#' loss moves by one rank at most, up on one side and down on the other; pure. `"mean"`: Laplace or
-#' Gaussian mechanism. `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`,
+#' Neighbours replace one person's row (or, by `person`, all rows of one person); the number of
+#' people is public. One person lies in one block, so one row of the table of
+#' answers is replaced. `"median"`: exponential mechanism on ranks, each loss moves by one
+#' rank at most, up on one side and down on the other; pure. `"mean"`: Laplace or Gaussian
+#' mechanism. `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`,
 #' section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`; from public facts, and from the statistic of your `example`.
@@ -103,7 +110,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
                          method = "winsorised",
                          spread = method == "median", fallback = NULL, example = NULL,
                          correct = TRUE, ledger = NULL,
-                         control = dp_control()) paying_door("dp_aggregate", {
+                         control = dp_control(), person = NULL) paying_door("dp_aggregate", {
   check_given(missing(data), "data", "one row a person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic")
@@ -121,16 +128,22 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   budget <- checked_budget(epsilon, delta, ledger, control)
   limits <- aggregate_limits(lower, upper, fallback)
   if (!is.null(example)) limits$names <- check_example(statistic, example, limits)
-  refuse_source(data, mechanism("dp_aggregate", method)$needs, "{.fn dp_aggregate}")
+  record <- mechanism("dp_aggregate", method)
+  refuse_source(data, record$needs, "{.fn dp_aggregate}")
+  person <- check_person(person, record, method, data)
   data <- plain_rows(data)
+  rows <- rows_of_people(data, person)
   public <- c(budget, list(budget = budget, chosen = chosen, statistic = statistic))
+  public["person"] <- list(person)
   public$facts_of <- function(method, spread) {
-    facts <- aggregate_facts(rows_of_data(data), blocks, limits, method, spread, budget)
+    facts <- aggregate_facts(rows$n, blocks, limits, method, spread, budget)
     facts$correct <- correct
+    facts["person"] <- list(person)
     facts
   }
   public[c("method", "spread")] <- list(method, spread)
-  made <- make_release(new_request(aggregate_record(), public, data, ledger))
+  people <- list(data = data, rows = rows$of)
+  made <- make_release(new_request(aggregate_record(), public, people, ledger))
   out <- new_aggregate(made$drawn, made$plan$facts, made$plan, made$promise)
   warn_of_fallback(out)
   out
@@ -155,7 +168,9 @@ aggregate_record <- function() {
       public <- request$public
       facts <- plan$facts
       drawn <- aggregate_order_cpp(facts$n, 3L * facts$blocks, public$rng)
-      answers <- block_answers(rows, public$statistic, facts, drawn$order, drawn$seeds)
+      answers <- block_answers(
+        rows$data, public$statistic, facts, drawn$order, drawn$seeds, rows$rows
+      )
       if (!public$private) {
         return(raw_aggregate(answers, facts$core))
       }
@@ -271,7 +286,8 @@ aggregate_promise <- function(budget, plan, facts) {
     private = budget$private, holds = is_kept(budget),
     reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = if (isTRUE(plan$gaussian)) budget$delta else 0,
-    rho = NA_real_, neighbours = "replace one person's row", steps = plan$steps,
+    rho = NA_real_, neighbours = person_neighbours(facts$person),
+    steps = plan$steps,
     theorem = paste0(
       mechanism("dp_aggregate", facts$method)$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
     ), rng = budget$rng, exact = TRUE, version = own_version()
@@ -314,7 +330,7 @@ new_aggregate <- function(released, facts, plan, promise) {
     estimate = stats::setNames(values[, 1L], facts$names), quantiles = NULL,
     std.error = none, privacy.se = none, nobs = facts$n, method = facts$method,
     plan = c(
-      facts[c("blocks", "lower", "upper", "fallback", "spread", "correct")],
+      facts[c("blocks", "lower", "upper", "fallback", "spread", "correct")], facts["person"],
       plan[c("ranks", "identified")],
       list(large = has_large_blocks(facts), delta = facts$core$delta)
     ),

@@ -31,6 +31,7 @@ selection_of <- function(parts) {
     stopifnot(all(lengths(parts$release$location[c("median", "scale")]) == facts$p + 1L))
     facts$numbers <- sum(number_places(columns))
   }
+  facts$person <- read_person(facts$person)
   facts$size <- check_count(facts$size, 1, facts$p)
   budget <- stream_budget(
     privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
@@ -40,7 +41,8 @@ selection_of <- function(parts) {
   out <- structure(c(list(
     method = method, facts = facts,
     columns = fitted_columns(columns, parts$release$location, method),
-    abstained = parts$release$abstained, privacy = selection_privacy(budget, method, shares),
+    abstained = parts$release$abstained,
+    privacy = selection_privacy(budget, method, shares, facts$person),
     rng = budget$rng
   ), parts$release[names(parts$release) != "abstained"]), class = "dp_selection")
   out$privacy["version"] <- list(privacy$version)

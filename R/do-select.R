@@ -63,6 +63,11 @@
 #'   columns, per person; default: those that certify most).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
+#'   neighbours replace all rows of one person. For `"votes"` (then the default), `"blocks"` and
+#'   `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit what was
+#'   selected by [dp_lm()]. `"row"`: each row is another person. `NULL` is taken for the latter. See
+#'   [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`. All of
@@ -106,22 +111,28 @@ dp_select.default <- function(x, ...) paying_door("dp_select", {
 #' @export
 dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, method = NULL,
                               refit = TRUE, share = 0.8, radius = NULL, settings = list(),
-                              ledger = NULL, control = dp_control(), ...) paying_door("dp_select", {
+                              ledger = NULL, control = dp_control(), person = NULL,
+                              ...) paying_door("dp_select", {
   check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(size), "size", "how many variables to select at most")
   check_every_bound(x, if (!missing(bounds)) bounds, if (!missing(data)) data)
   columns <- new_columns(x, bounds, "gaussian")
+  several <- !is.null(said_person(person)$column)
+  if (is.null(method) && several) method <- "votes"
   needs <- if (is.null(method)) "rows" else mechanism("dp_select", check_choice(method,
     names(mechanisms("dp_select"))))$needs
   refuse_source(data, needs, "{.fn dp_select}")
-  table <- table_of_rows(columns, data, batch = FALSE)
-  if (nrow(table) < 2L) abort("There must be two rows at least.", "data")
+  person <- check_person(person, mechanism("dp_select", method %||% "votes"), method, data)
+  if (several) refit <- check_no_refit(refit, missing(refit))
+  people <- selection_people(table_of_rows(columns, data, batch = FALSE), data, person)
+  if (people$n < 2L) abort("There must be two rows at least.", "data")
   facts <- list(
-    n = nrow(table), p = length(columns$names) - columns$intercept, intercept = columns$intercept,
+    n = people$n, p = length(columns$names) - columns$intercept, intercept = columns$intercept,
     share = check_number(share, 0, 1, open = c("min", "max")),
     refit = check_flag(refit), numbers = sum(number_places(columns))
   )
+  if (!is.null(person)) facts$person <- person
   facts$size <- check_count(size, 1, facts$p)
   budget <- stream_budget(epsilon, delta, ledger, control)
   if (budget$private && budget$delta < 1e-300) {
@@ -134,7 +145,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
     budget = budget, columns = columns, facts = facts, method = method, constants = constants,
     subsets = settings$subsets, radius = radius
   ))
-  selection <- make_release(new_request(selection_record(), public, table, ledger))$drawn
+  selection <- make_release(new_request(selection_record(), public, people, ledger))$drawn
   warn_doubts(selection$doubts)
   selection
 })
@@ -163,11 +174,41 @@ selection_record <- function() {
       }
     },
     promise = function(request, plan) {
-      selection_privacy(request$public$budget, request$public$method, plan$shares)
+      public <- request$public
+      selection_privacy(public$budget, public$method, plan$shares, public$facts$person)
     },
     label = function(request, plan) paste0("selection by method \"", request$public$method, "\""),
     run = function(request, plan, rows) run_selection(rows, request$public, plan)
   )
+}
+
+#' The rows that are chosen from, person by person where people have several
+#' @return A list: `table`, `rows` (how many each person has that count; PRIVATE) and `n`.
+#' @noRd
+selection_people <- function(table, data, person) {
+  if (is.null(person$column)) {
+    return(list(table = table, n = nrow(table)))
+  }
+  people <- people_of(data, person)
+  people$of[is.nan(table[, 1L])] <- 0L
+  made <- rows_by_person(table, people)
+  last <- ncol(made$table)
+  list(
+    table = made$table[, -last, drop = FALSE], n = made$n,
+    rows = as.double(tabulate(made$table[, last], made$n))
+  )
+}
+
+#' A refit would need moments of means over people's rows
+#' @noRd
+check_no_refit <- function(refit, omitted) {
+  if (!omitted && check_flag(refit)) {
+    abort(c(
+      "With {.arg person} a selection comes without a regression.",
+      i = "Say {.code refit = FALSE}, and fit what was selected by {.fn dp_lm} with {.arg person}."
+    ), "argument")
+  }
+  FALSE
 }
 
 #' @rdname dp_select
@@ -280,7 +321,8 @@ check_selection_draws <- function(method, shares, constants) {
 #' @param table (`matrix`)\cr scaled rows. PRIVATE.
 #' @param public,plan (`list`)\cr of the request, and its record's. PUBLIC.
 #' @noRd
-run_selection <- function(table, public, plan) {
+run_selection <- function(people, public, plan) {
+  table <- people$table
   columns <- public$columns
   facts <- public$facts
   method <- public$method
@@ -290,7 +332,7 @@ run_selection <- function(table, public, plan) {
   first <- if (facts$intercept) 1L else integer()
   result <- list(
     method = method, facts = facts, columns = columns, abstained = FALSE,
-    privacy = selection_privacy(budget, method, shares), rng = budget$rng
+    privacy = selection_privacy(budget, method, shares, facts$person), rng = budget$rng
   )
   selector <- mechanism("dp_select", method)
   result$location <- find_location(table, columns, shares$location, budget$rng)
@@ -311,6 +353,7 @@ run_selection <- function(table, public, plan) {
   near <- rescaled_table(table, columns, located_columns(columns, result$location, "choice"))
   candidates <- if (length(first)) near[, -1L, drop = FALSE] else near
   constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
+  constants$rows <- people$rows
   picked <- selector$pick(candidates, selector$core, constants, shares, budget$rng)
   if (!is.null(picked)) picked <- utils::head(picked, facts$size)
   result$abstained <- is.null(picked)
@@ -409,13 +452,13 @@ add_fit <- function(selection, moments, rows, places) {
   selection
 }
 
-selection_privacy <- function(budget, method, shares) {
+selection_privacy <- function(budget, method, shares, person) {
   record <- mechanism("dp_select", method)
   list(
     private = budget$private, holds = is_kept(budget),
     reason = unkept_reason(budget),
     epsilon = budget$epsilon, delta = budget$delta, rho = shares$rho,
-    neighbours = "replace one person's row",
+    neighbours = person_neighbours(person),
     theorem = record$theorem, rng = budget$rng, exact = is.null(record$assumes), integers = TRUE,
     version = own_version(), assumes = record$assumes
   )

@@ -10,7 +10,7 @@
 #' @noRd
 aggregator <- function(title, theorem, by_rank = FALSE, located = FALSE, mean = FALSE,
                        ranks = released_ranks, noise = added_deviation) {
-  new_mechanism("dp_aggregate", title, needs = "rows",
+  new_mechanism("dp_aggregate", title, needs = "rows", person = "rows",
     by_rank = by_rank, located = located, mean = mean, theorem = theorem, ranks = ranks,
     noise = noise
   )

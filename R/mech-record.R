@@ -17,10 +17,10 @@ mechanism_fields <- list(
   dp_select = list(
     needed = c("theorem", "shares", "picks", "sums", "blocks", "check", "complete", "subsets",
       "locates", "hurdle", "core"),
-    other = c("pick", "assumes")
+    other = c("pick", "assumes", "person")
   ),
   dp_aggregate = list(
-    needed = c("by_rank", "located", "mean", "theorem", "ranks", "noise"), other = character()
+    needed = c("by_rank", "located", "mean", "theorem", "ranks", "noise"), other = "person"
   ),
   dp_online = list(
     needed = c("core", "families", "step", "more", "damping", "penalty"),

@@ -15,6 +15,7 @@
 #'   * `check` (`function`: facts): refuses what it cannot serve.
 #'   * `complete` (`function`: constants, facts): its own constants, checked.
 #'   * `subsets` (`function`): constants of random subsets, see [subset_constants()].
+#'   * `person` (`string`): what it needs of rows where people have several: of votes of blocks.
 #'   * `locates` (`flag`): are medians and scales found first?
 #'   * `hurdle` (`flag`): do clipped correlations decide, so that a covariance can be told?
 #'   * `assumes` (`string` or `NULL`): what the theorem rests on and nothing certifies.
@@ -26,7 +27,7 @@ selector <- function(core, theorem, shares, pick, ...) {
     picks = function(constants) constants$size, sums = function(constants) 0,
     blocks = function(n) max(2, floor(n / 50)), check = function(facts) NULL,
     complete = function(constants, facts) constants, subsets = function(...) NULL,
-    locates = FALSE, hurdle = FALSE, assumes = NULL
+    locates = FALSE, hurdle = FALSE, assumes = NULL, person = NULL
   ), list(...))
   do.call(new_mechanism, c(list("dp_select", title = "a selection", needs = "rows"), fields))
 }
@@ -68,7 +69,7 @@ selectors <- function() {
       sums = function(constants) as.numeric(constants$intercept), locates = TRUE, hurdle = TRUE
     ),
     votes = choosing("votes",
-      "exponential mechanism on votes of disjoint blocks, Theorem 2"
+      "exponential mechanism on votes of disjoint blocks, Theorem 2", person = "rows"
     ),
     `frank-wolfe` = choosing("frank-wolfe",
       "exponential mechanism on vertices, Theorem 1", complete = iterations_for_size,
@@ -79,11 +80,12 @@ selectors <- function() {
       check = check_supports
     ),
     blocks = testing("blocks",
-      "propose, test, release on votes of disjoint blocks, Theorem 2", blocks = function(n) 80
+      "propose, test, release on votes of disjoint blocks, Theorem 2", blocks = function(n) 80,
+      person = "rows"
     ),
     subsamples = testing("subsamples",
       "propose, test, release on votes of overlapping subsets, Theorem 2",
-      subsets = subset_constants
+      subsets = subset_constants, person = "rows"
     ),
     stability = testing("stability",
       "propose, test, release with the k-step certificate, Theorem 4", complete = check_psi,

@@ -48,6 +48,22 @@ stripped_column <- function(x) {
   x
 }
 
+#' The rows of each person
+#' @param who (`list` or `NULL`)\cr from [check_person()].
+#' @return A list: `of` (a list of positions, PRIVATE; `NULL`: one each) and `n`. PUBLIC.
+#' @noRd
+rows_of_people <- function(data, who) {
+  if (is.null(who$column)) {
+    return(list(of = NULL, n = rows_of_data(data)))
+  }
+  if (!is.data.frame(data)) {
+    abort("With {.arg person} {.arg data} must be a data frame.", "data")
+  }
+  people <- people_of(data, who)
+  known <- people$of > 0L
+  list(of = unname(split(which(known), people$of[known])), n = people$n)
+}
+
 rows_of_data <- function(data) {
   if (is.null(dim(data))) length(data) else nrow(data)
 }
@@ -58,9 +74,10 @@ rows_of_data <- function(data) {
 #' not change the next one's. An answer that is an error, of the wrong length or not a number is
 #' the public fallback. What the statistic says (messages, warnings, output) is swallowed.
 #' @param order (`numeric`)\cr people in the order in which they fill the blocks.
+#' @param rows (`list` or `NULL`, PRIVATE)\cr the rows of each person; `NULL`: one each.
 #' @return A matrix, blocks by statistics. PRIVATE.
 #' @noRd
-block_answers <- function(data, statistic, facts, order, seeds) {
+block_answers <- function(data, statistic, facts, order, seeds, rows = NULL) {
   state <- hold_state()
   on.exit(restore_state(state))
   sizes <- rep(floor(facts$n / facts$blocks), facts$blocks)
@@ -71,7 +88,7 @@ block_answers <- function(data, statistic, facts, order, seeds) {
   out <- matrix(0, facts$blocks, length(width))
   for (b in seq_len(facts$blocks)) {
     answer <- block_answer(data, statistic, order[block == b], facts, seeds[3 * (b - 1) + 1:3],
-      state)
+      state, rows)
     lost <- is.nan(answer) | is.na(answer)
     answer[lost] <- facts$fallback[lost]
     out[b, ] <- (pmin(pmax(answer, facts$lower), facts$upper) - facts$lower) / width
@@ -81,21 +98,21 @@ block_answers <- function(data, statistic, facts, order, seeds) {
 
 #' The statistic of one block; with `correct` less its bias as the halves show it
 #' @noRd
-block_answer <- function(data, statistic, rows, facts, seeds, state) {
-  of <- function(rows, seed) {
+block_answer <- function(data, statistic, people, facts, seeds, state, rows = NULL) {
+  of <- function(people, seed) {
     between_blocks(state)
     set.seed(seed, kind = "Mersenne-Twister", normal.kind = "Inversion",
       sample.kind = "Rejection")
-    part <- take_rows(data, sort(rows))
+    part <- take_rows(data, sort(if (is.null(rows)) people else unlist(rows[people])))
     pmin(pmax(quiet_answer(statistic, part, length(facts$lower)), facts$lower), facts$upper)
   }
-  whole <- of(rows, seeds[[1L]])
-  if (!isTRUE(facts$correct) || length(rows) < 4L) {
+  whole <- of(people, seeds[[1L]])
+  if (!isTRUE(facts$correct) || length(people) < 4L) {
     return(whole)
   }
   # Halves of a random order: no place in the data decides who is in which.
-  first <- seq_along(rows) <= length(rows) / 2
-  halves <- (of(rows[first], seeds[[2L]]) + of(rows[!first], seeds[[3L]])) / 2
+  first <- seq_along(people) <= length(people) / 2
+  halves <- (of(people[first], seeds[[2L]]) + of(people[!first], seeds[[3L]])) / 2
   ifelse(is.na(halves), whole, 2 * whole - halves)
 }
 

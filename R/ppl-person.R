@@ -20,7 +20,9 @@
 #' its person's mean, either. A row without an identifier is nobody's: it is left out. People all of
 #' whose rows count for nothing stay in the number of people.
 #'
-#' Proof: `proofs/person.md`.
+#' It is an argument of [dp_lm()] and [dp_glm()], where the above holds, and of [dp_aggregate()] and
+#' [dp_select()], where all rows of a person are in one block. Methods without a proof, and rows
+#' that are not in memory, refuse it before the charge. Proof: `proofs/person.md`.
 NULL
 
 #' Check what a verb was told about people, and that its method and the rows allow it

@@ -26,6 +26,14 @@ dpsc::people as_people(const Eigen::Map<Eigen::MatrixXd>& table) {
   return {table.data(), table.rows(), table.cols() - 1};
 }
 
+/// `rows` of the facts, PRIVATE: how many each person has.
+dpsc::people as_people(const Eigen::Map<Eigen::MatrixXd>& table, const Rcpp::List& facts) {
+  dpsc::people out = as_people(table);
+  if (facts.containsElementNamed("rows"))
+    out.set_rows(Rcpp::as<std::vector<double>>(facts["rows"]));
+  return out;
+}
+
 dpsc::stability_facts as_stability(const Rcpp::List& list) {
   dpsc::stability_facts out;
   out.penalty = Rcpp::as<double>(list["penalty"]);
@@ -93,7 +101,7 @@ Rcpp::List select_locate_cpp(SEXP table, const Rcpp::LogicalVector& numbers, dou
 // [[Rcpp::export(rng = false)]]
 std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
                                  const std::string& method, const Rcpp::List& facts, SEXP rng) {
-  const dpsc::people rows = as_people(table);
+  const dpsc::people rows = as_people(table, facts);
   dpsc::greedy_facts f;
   f.size = static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"]));
   f.intercept = Rcpp::as<bool>(facts["intercept"]);
@@ -118,7 +126,7 @@ std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
 // [[Rcpp::export(rng = false)]]
 SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
                        const Rcpp::List& facts, double epsilon, double delta, SEXP rng) {
-  const dpsc::people rows = as_people(table);
+  const dpsc::people rows = as_people(table, facts);
   return with_noise(rng, [&](dpsc::noise& draws) -> SEXP {
     const dpsc::stable_support proposed = propose(rows, method, facts, draws);
     const bool released = std::isinf(epsilon)
@@ -132,7 +140,7 @@ SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::stri
 // The proposal and its distance without noise, for audits on made-up data.
 Rcpp::List select_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method,
                                const Rcpp::List& facts, SEXP rng) {
-  const dpsc::people rows = as_people(table);
+  const dpsc::people rows = as_people(table, facts);
   return with_noise(rng, [&](dpsc::noise& draws) {
     const dpsc::stable_support proposed = propose(rows, method, facts, draws);
     return Rcpp::List::create(

@@ -23,7 +23,7 @@ class people {
   /// @param table n x (p + 1), column-major, the outcome last.
   people(const double* table, Eigen::Index n, Eigen::Index p)
       : n_(n), p_(p), x_(static_cast<std::size_t>(n * p)), y_(static_cast<std::size_t>(n)) {
-    if (n < 1 || p < 1) throw std::invalid_argument("there must be rows and columns");
+    if (n < 0 || p < 1) throw std::invalid_argument("there must be rows and columns");
     for (Eigen::Index i = 0; i < n; ++i) {
       bool whole = true;
       for (Eigen::Index j = 0; j <= p; ++j) whole = whole && std::isfinite(table[j * n + i]);
@@ -38,6 +38,22 @@ class people {
     }
   }
 
+  /// How many rows each person has, one after the other.
+  void set_rows(const std::vector<double>& each) {
+    first_.assign(1, 0);
+    for (const double rows : each)
+      first_.push_back(first_.back() + static_cast<Eigen::Index>(rows));
+    if (first_.back() != n_) throw std::invalid_argument("people's rows do not add up");
+  }
+
+  /// People, who have a row each unless it was said.
+  Eigen::Index count() const {
+    return first_.empty() ? n_ : static_cast<Eigen::Index>(first_.size()) - 1;
+  }
+  Eigen::Index first(Eigen::Index person) const {
+    return first_.empty() ? person : first_[static_cast<std::size_t>(person)];
+  }
+
   Eigen::Index n() const { return n_; }
   Eigen::Index p() const { return p_; }
   const std::int32_t* column(Eigen::Index j) const { return x_.data() + j * n_; }
@@ -49,6 +65,7 @@ class people {
  private:
   Eigen::Index n_, p_;
   std::vector<std::int32_t> x_, y_;
+  std::vector<Eigen::Index> first_;
 };
 
 struct greedy_facts {

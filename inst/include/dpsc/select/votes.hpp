@@ -18,19 +18,24 @@ inline std::vector<Eigen::Index> block_support(const people& rows,
                                                const std::vector<Eigen::Index>& block,
                                                Eigen::Index size, bool intercept) {
   const Eigen::Index p = rows.p(), shift = intercept ? 1 : 0;
-  const auto n = static_cast<Eigen::Index>(block.size());
+  Eigen::Index n = 0, i = 0;
+  for (const Eigen::Index person : block) n += rows.first(person + 1) - rows.first(person);
   Eigen::MatrixXd x(n, p + shift);
   Eigen::VectorXd y(n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    if (intercept) x(i, 0) = 1.0;
-    for (Eigen::Index j = 0; j < p; ++j)
-      x(i, j + shift) =
-          rows.x(block[static_cast<std::size_t>(i)], j) / static_cast<double>(people::unit);
-    y[i] = rows.y(block[static_cast<std::size_t>(i)]) / static_cast<double>(people::unit);
+  for (const Eigen::Index person : block) {
+    const Eigen::Index end = rows.first(person + 1);
+    // Each person counts once, however many rows they have.
+    const double root = std::sqrt(static_cast<double>(end - rows.first(person)));
+    const double weight = 1.0 / root, one = static_cast<double>(people::unit) * root;
+    for (Eigen::Index row = rows.first(person); row < end; ++row, ++i) {
+      if (intercept) x(i, 0) = weight;
+      for (Eigen::Index j = 0; j < p; ++j) x(i, j + shift) = rows.x(row, j) / one;
+      y[i] = rows.y(row) / one;
+    }
   }
-  std::vector<Eigen::Index> out =
-      omp(x.transpose() * x, x.transpose() * y, std::min(size, std::max<Eigen::Index>(1, n / 2)),
-          shift, 1e-9);
+  const auto most = static_cast<Eigen::Index>(block.size()) / 2;
+  std::vector<Eigen::Index> out = omp(x.transpose() * x, x.transpose() * y,
+                                      std::min(size, std::max<Eigen::Index>(1, most)), shift, 1e-9);
   for (Eigen::Index& j : out) j -= shift;
   return out;
 }
@@ -49,7 +54,7 @@ inline std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::I
 inline std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Index blocks,
                                       bool intercept, double exponent, noise& draws) {
   std::vector<std::int64_t> count(static_cast<std::size_t>(rows.p()), 0);
-  for (const auto& block : partition(rows.n(), blocks, draws))
+  for (const auto& block : partition(rows.count(), blocks, draws))
     for (const Eigen::Index j : block_support(rows, block, size, intercept))
       ++count[static_cast<std::size_t>(j)];
   std::vector<Eigen::Index> left, order;
@@ -103,7 +108,7 @@ inline stable_support block_mode(const people& rows, Eigen::Index size, Eigen::I
                                  bool intercept, noise& draws) {
   stable_support out;
   const std::int64_t lead =
-      common_support(rows, size, intercept, partition(rows.n(), blocks, draws), out.support);
+      common_support(rows, size, intercept, partition(rows.count(), blocks, draws), out.support);
   // ceil(lead / 2) - 1.
   out.distance = std::max<std::int64_t>(0, (lead + 1) / 2 - 1) * 1024;
   return out;
@@ -143,7 +148,7 @@ inline stable_support subset_mode(const people& rows, Eigen::Index size, std::in
   if (most < 1) throw std::domain_error("so few subsets cannot be balanced");
   stable_support out;
   const std::int64_t lead = common_support(
-      rows, size, intercept, draw_subsets(rows.n(), subsets, rate, most, draws), out.support);
+      rows, size, intercept, draw_subsets(rows.count(), subsets, rate, most, draws), out.support);
   const std::int64_t step = 2 * most;
   out.distance = std::max<std::int64_t>(0, (lead + step - 1) / step - 1) * 1024;
   return out;

@@ -1,0 +1,160 @@
+# Several rows of one person in blocks: proofs/person.md, section 4, attacked.
+
+block_people <- function(n = 600, most = 5, seed = 3) {
+  withr::local_seed(seed)
+  id <- rep(seq_len(n), sample(seq_len(most), n, TRUE))
+  out <- data.frame(
+    id = id, a = stats::runif(n, -1, 1)[id], b = stats::runif(length(id), -1, 1),
+    e = stats::runif(length(id), -1, 1)
+  )
+  out$y <- pmin(pmax(0.8 * out$a - 0.5 * out$b + stats::rnorm(length(id), sd = 0.1), -1), 1)
+  out
+}
+
+block_bounds <- list(y = c(-1, 1), a = c(-1, 1), b = c(-1, 1), e = c(-1, 1))
+
+blocks_select <- function(data, ..., epsilon = 2) {
+  force(data)
+  withr::local_seed(5)
+  dp_select(y ~ a + b + e, data,
+    epsilon = epsilon, size = 2, bounds = block_bounds, control = dp_control(rng = "R"), ...
+  )
+}
+
+blocks_aggregate <- function(data, statistic = function(x) mean(x$a), ...) {
+  force(data)
+  withr::local_seed(5)
+  dp_aggregate(data, statistic,
+    epsilon = 4, lower = -1, upper = 1, control = dp_control(rng = "R"), ...
+  )
+}
+
+test_that("all rows of a person are in one block, and in one half", {
+  data <- block_people(200)
+  data <- data[withr::with_seed(2, sample(nrow(data))), ]
+  whole <- as.vector(table(data$id))
+  seen <- list()
+  statistic <- function(rows) {
+    seen[[length(seen) + 1L]] <<- rows
+    0
+  }
+  fit <- blocks_aggregate(data, statistic, blocks = 20, person = ~id, method = "mean")
+  expect_identical(fit$nobs, 200L)
+  for (rows in seen) expect_identical(as.vector(table(rows$id)), whole[sort(unique(rows$id))])
+  # 20 blocks of 10 people, and each again in halves.
+  people <- vapply(seen, function(rows) length(unique(rows$id)), 0L)
+  expect_identical(as.vector(table(people)), c(40L, 20L))
+})
+
+test_that("one row a person is the call without people, bit for bit", {
+  data <- block_people(most = 1)
+  for (method in c("mean", "median", "winsorised")) {
+    expect_identical(
+      blocks_aggregate(data, method = method, person = ~id)$release,
+      blocks_aggregate(data, method = method)$release
+    )
+  }
+  for (method in c("votes", "blocks", "subsamples")) {
+    epsilon <- if (method == "subsamples") 60 else 4
+    plain <- blocks_select(data, method = method, refit = FALSE, epsilon = epsilon)
+    by_person <- blocks_select(data, method = method, person = ~id, epsilon = epsilon)
+    expect_identical(by_person$selected, plain$selected)
+  }
+  # People's rows given k times vote as before.
+  several <- block_people()
+  again <- several[rep(seq_len(nrow(several)), each = 3), ]
+  votes <- function(data) blocks_select(data, method = "votes", person = ~id)$selected
+  expect_identical(votes(again), votes(several))
+})
+
+test_that("whatever one person's rows are, they move one answer", {
+  withr::local_seed(12)
+  others <- block_people(300, most = 3)
+  others$id <- others$id + 10
+  hostile <- function(rows) {
+    corner <- function() sample(c(-1, 1, NA), rows, TRUE)
+    data.frame(id = 1, a = corner(), b = corner(), e = corner(), y = corner())
+  }
+  verbs <- list(
+    mean = function(people, control) {
+      dp_aggregate(people, function(x) max(x$a, na.rm = TRUE),
+        epsilon = 4, lower = -1, upper = 1, blocks = 20, method = "mean", person = ~id,
+        control = control
+      )
+    },
+    winsorised = function(people, control) {
+      dp_aggregate(people, function(x) nrow(x),
+        epsilon = 4, lower = 0, upper = 100, blocks = 20, person = ~id, control = control
+      )
+    },
+    votes = function(people, control) {
+      dp_select(y ~ a + b + e, people,
+        epsilon = 4, size = 1, bounds = block_bounds, method = "votes", person = ~id,
+        control = control
+      )
+    },
+    blocks = function(people, control) {
+      dp_select(y ~ a + b + e, people,
+        epsilon = 4, size = 1, bounds = block_bounds, method = "blocks", person = ~id,
+        control = control
+      )
+    }
+  )
+  for (verb in verbs) {
+    for (i in 1:4) {
+      sizes <- sample(c(1, 2, 60), 2)
+      audit <- dp_audit(audit_mechanism(verb), rbind(hostile(sizes[[1]]), others),
+        rbind(hostile(sizes[[2]]), others), n_runs = 1, mode = "replay"
+      )
+      expect_false(audit$violated)
+    }
+  }
+})
+
+test_that("rows that many blocks share are noticed", {
+  withr::local_seed(12)
+  others <- block_people(300, most = 3)
+  many <- others[rep(1, 60), ]
+  verb <- function(people, control) {
+    dp_aggregate(people, function(x) 2 * any(x$a >= 1) - 1,
+      epsilon = 4, lower = -1, upper = 1, blocks = 20, method = "mean", control = control
+    )
+  }
+  audit <- dp_audit(audit_mechanism(verb), rbind(transform(many, a = 1), others),
+    rbind(transform(many, a = -1), others), n_runs = 1, mode = "replay"
+  )
+  expect_true(audit$violated)
+})
+
+test_that("what has no proof for people is refused before the charge; files keep what was told", {
+  ledger <- dp_ledger(epsilon = 50, delta = 1e-5)
+  data <- block_people(200)
+  select <- function(...) {
+    dp_select(y ~ a + b + e, data,
+      epsilon = 2, size = 1, bounds = block_bounds, person = ~id, ledger = ledger, ...
+    )
+  }
+  able <- c("votes", "blocks", "subsamples")
+  for (method in setdiff(names(mechanisms("dp_select")), able)) {
+    expect_error(select(method = method), class = "dpsc_error_argument")
+  }
+  expect_error(select(refit = TRUE), "refit = FALSE", class = "dpsc_error_argument")
+  expect_error(
+    dp_aggregate(as.matrix(data), mean,
+      lower = 0, upper = 1, epsilon = 1, person = ~id, ledger = ledger
+    ),
+    class = "dpsc_error_data"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # Nobody's rows count at all: an answer like any other.
+  gone <- transform(data, y = NA_real_)
+  expect_identical(blocks_select(gone, person = ~id)$facts$n, 200L)
+  for (fit in list(blocks_select(data, person = ~id), blocks_aggregate(data, person = ~id))) {
+    file <- withr::local_tempfile(fileext = ".json")
+    write_release(fit, file, allow_not_private = TRUE)
+    expect_identical(read_release(file)$privacy$neighbours, fit$privacy$neighbours)
+    expect_match(fit$privacy$neighbours, "all rows of one person")
+  }
+  declared <- blocks_aggregate(data, person = "row")
+  expect_match(declared$privacy$neighbours, "as declared")
+})
