@@ -134,6 +134,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
                    control = dp_control(), person = NULL) paying_door("dp_glm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row a person")
   subset <- substitute(subset)

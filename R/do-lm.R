@@ -135,6 +135,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
                   control = dp_control(), method = "moments",
                   settings = list(), person = NULL) paying_door("dp_lm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row a person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))

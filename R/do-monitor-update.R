@@ -141,6 +141,10 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
 #' The panel that new data make, checked as any
 #' @noRd
 newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
+  if (inherits(newdata, "tbl_lazy")) {
+    newdata <- source_of_tbl(newdata, index %||% object$index)
+    index <- NULL
+  }
   elsewhere <- is_elsewhere(newdata)
   if (elsewhere && !is.null(index)) abort_index_given()
   # Donors alone, or long rows.

@@ -82,6 +82,10 @@ panel_from_formula <- function(formula, people, request) {
 #'   outcome) and `covariates` (what is declared of each, see [split_bounds()]). PRIVATE.
 #' @noRd
 panel_people <- function(data, index, na = "error", roster = NULL, code = quote(index)) {
+  if (!missing(data) && inherits(data, "tbl_lazy")) {
+    index <- if (!missing(index)) given_index(index, code)
+    return(list(data = source_of_tbl(data, index), na = na, roster = roster))
+  }
   c(
     if (!missing(data)) list(data = data),
     if (!missing(index)) list(index = given_index(index, code)),

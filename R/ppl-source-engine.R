@@ -1,4 +1,5 @@
-# Talking to the engine that holds rows: its own words are never shown, since they may hold values.
+# Talking to the engine that holds rows: its own words are shown only where it failed before it read
+# any row, since they may hold values.
 
 #' Let drivers draw random numbers, for names and the like, without moving R's generator
 #'
@@ -14,7 +15,7 @@ keep_seed <- function(expr) {
   expr
 }
 
-#' Run a query or a statement; what the engine says of it is not shown, since it may hold values
+#' Run a query or a statement; what the engine says of it is shown where planning it fails already
 #' @param fetch (`flag`)\cr does it give rows?
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
@@ -29,13 +30,42 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
     error = function(e) NULL
   )
   if (is.null(out)) {
+    words <- if (!charged) planning_words(con, text)
     abort(c(
       "{what} failed in the engine that holds the donors.",
-      i = "Its own error is not shown, since it may hold data. Is the connection open?",
+      x = if (!is.null(words)) "It says, before it read any row: {words}",
+      i = if (is.null(words)) {
+        "Its own error is not shown, since it may hold data. Is the connection open?"
+      },
       i = if (charged) charge_stays
     ), c("engine", "panel"))
   }
   if (fetch) plain_frame(out) else out
+}
+
+#' What an engine says of a statement that it cannot even plan, or `NULL`
+#'
+#' EXPLAIN reads no row, so what it says is of names, rights and syntax. Statements hold no one's
+#' values. Where an engine looks into files to plan, only errors of names count.
+#' @noRd
+planning_words <- function(con, text) {
+  dialect <- dialect_of(con)
+  if (is.null(dialect$planning) || !grepl("^(SELECT|CREATE TEMPORARY TABLE) ", text)) {
+    return(NULL)
+  }
+  words <- tryCatch(
+    {
+      keep_seed(suppressMessages(suppressWarnings(
+        DBI::dbGetQuery(con, paste("EXPLAIN", text))
+      )))
+      NULL
+    },
+    error = conditionMessage
+  )
+  if (is.null(words) || !grepl(dialect$planning, words)) {
+    return(NULL)
+  }
+  substr(strsplit(trimws(words), "\n", fixed = TRUE)[[1L]][[1L]], 1L, 300L)
 }
 
 #' Columns of 64-bit integers as doubles

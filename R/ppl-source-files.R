@@ -31,7 +31,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
   }
   engine <- keep_seed(if (has_duckdb()) files_by_duckdb(memory) else files_by_sqlite())
   from <- if (kind == "csv") {
-    keep_seed(copied_csv(paths, engine$con))
+    keep_seed(copied_csv(paths, engine$con, c(index, outcome)))
   } else {
     paste0("read_parquet([", paste(DBI::dbQuoteString(engine$con, paths), collapse = ", "), "]) s")
   }
@@ -78,21 +78,26 @@ files_by_sqlite <- function() {
 #' Commas, double quotes and a header: nothing is guessed. Types are those of the verb's bounds.
 #' @return What stands after FROM.
 #' @noRd
-copied_csv <- function(paths, con) {
+copied_csv <- function(paths, con, wanted = character()) {
   names <- NULL
+  at <- new.env(parent = emptyenv())
   done <- tryCatch(
     withCallingHandlers(
       {
-        for (path in paths) names <- copy_csv(path, con, names)
+        for (path in paths) {
+          at$path <- path
+          names <- copy_csv(path, con, names, wanted)
+        }
         TRUE
       },
       warning = function(w) tryInvokeRestart("muffleWarning")
     ),
-    error = function(e) FALSE
+    error = function(e) if (inherits(e, "dpsc_error")) stop(e) else FALSE
   )
   if (!done) {
     abort(c(
       "The files could not be read as CSV with the same columns.",
+      x = if (!is.null(at$path)) "Reading stopped in {.file {basename(at$path)}}.",
       i = "The first line must name the columns, separated by commas, each once."
     ), "argument")
   }
@@ -102,9 +107,11 @@ copied_csv <- function(paths, con) {
 # How much of a file is read at a time.
 csv_bytes <- 2^22
 
+#' @param names (`character` or `NULL`)\cr columns of the first file, by which others are matched.
+#' @param wanted (`character`)\cr columns that the user named.
 #' @return Names of the columns.
 #' @noRd
-copy_csv <- function(path, con, names) {
+copy_csv <- function(path, con, names, wanted) {
   file <- gzfile(path, "rb")
   on.exit(close(file))
   rest <- raw()
@@ -116,22 +123,59 @@ copy_csv <- function(path, con, names) {
   }
   end <- match(as.raw(10L), rest, nomatch = length(rest) + 1L)
   found <- csv_names(rest[seq_len(end - 1L)])
-  if (!is.null(names) && !identical(found, names)) stop("other columns")
+  check_csv_names(path, found, names, wanted)
+  order <- match(names %||% found, found)
   rest <- rest[-seq_len(min(end, length(rest)))]
   written <- FALSE
   repeat {
     lines <- csv_cells_cpp(rest, length(found), last)
     if (length(lines$cells[[1L]]) || (is.null(names) && !written)) {
-      DBI::dbWriteTable(con, "rows", csv_block(lines$cells, found), append = written ||
-        !is.null(names))
+      DBI::dbWriteTable(con, "rows", csv_block(lines$cells[order], found[order]),
+        append = written || !is.null(names)
+      )
       written <- TRUE
     }
     if (last) {
-      return(found)
+      return(found[order])
     }
     bytes <- readBin(file, "raw", csv_bytes)
     last <- !length(bytes)
     rest <- c(rest[seq_along(rest) > lines$used], bytes)
+  }
+}
+
+#' Refuse columns that are not those of the first file
+#'
+#' Without a header the first line is a person's: only names that the user gave are shown, of others
+#' the place.
+#' @noRd
+check_csv_names <- function(path, found, names, wanted) {
+  file <- basename(path)
+  marks <- c(semicolons = ";", tabs = "\t", bars = "|")
+  is_one <- length(found) == 1L & vapply(marks, grepl, NA, x = found[[1L]], fixed = TRUE)
+  if (any(is_one)) {
+    abort(c(
+      "{.file {file}} has {names(marks)[is_one][[1L]]} between its columns, not commas.",
+      i = paste(
+        "Write it with commas, a point in numbers and a header line, as {.fn write.csv} does",
+        "(not {.fn write.csv2})."
+      )
+    ), "argument")
+  }
+  missing <- setdiff(wanted, found)
+  absent <- which(!names %in% found)
+  if (!is.null(names) && (length(absent) || length(found) != length(names))) {
+    abort(c(
+      "{.file {file}} has not the columns of the first file.",
+      x = if (length(missing)) "It has no {.code {missing}}.",
+      x = if (length(absent) && !length(missing)) {
+        "Not in it, of the first file's columns: number {absent}."
+      },
+      x = if (length(found) != length(names)) {
+        "It has {length(found)} column{?s}, the first file {length(names)}."
+      },
+      i = "Columns are matched by their names, in any order; case counts."
+    ), "argument")
   }
 }
 

@@ -25,6 +25,7 @@
 #'   * `tested` (`flag`): has this package's own test run on it?
 #'   * `type` (`function` or `NULL`): from a column and its table to the name of its type, where R
 #'     does not tell `endless`, that of decimal digits without end, from doubles.
+#'   * `planning` (`string` or `NULL`): which errors of EXPLAIN, which reads no row, may be shown.
 #'   * `exact` (`function`): from a column of that type to a double, or infinity beyond them.
 #' @noRd
 new_dialect <- function(name, ...) {
@@ -36,7 +37,7 @@ new_dialect <- function(name, ...) {
     make = function(name, query) paste0("CREATE TEMPORARY TABLE ", name, " AS ", query),
     number = function(x) sql_cast(x, real), index = FALSE,
     modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE, before = character(),
-    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL
+    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL, planning = NULL
   ), given)
 }
 
@@ -47,7 +48,7 @@ sql_dialects <- function() {
       # A column may hold anything, and a cast makes a number of it.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
-      }, loose = TRUE, tested = TRUE
+      }, loose = TRUE, tested = TRUE, planning = ""
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
@@ -57,7 +58,7 @@ sql_dialects <- function() {
       },
       # A cast of what is beyond the doubles, or so small that it rounds to zero, is an error there.
       # NaN is above all numbers and equal to itself with a minus.
-      endless = "numeric", exact = function(x) {
+      planning = "", endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
           " THEN ",
@@ -66,7 +67,10 @@ sql_dialects <- function() {
           " ELSE ", real(x), " END)")
       }
     ),
-    duckdb = new_dialect("duckdb", real = "DOUBLE", tested = TRUE),
+    # It reads files to plan: their lines may stand in errors of other kinds.
+    duckdb = new_dialect("duckdb",
+      real = "DOUBLE", tested = TRUE, planning = "(Catalog|Parser|Permission) Error"
+    ),
     spark = new_dialect("spark",
       real = "DOUBLE", small = "INT",
       make = function(name, query) paste0("CACHE TABLE ", name, " AS ", query)

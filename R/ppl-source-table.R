@@ -90,7 +90,9 @@
 #' @section What the engine must stand:
 #' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
 #' blocks, its checksum. What is wrong with the rows is found before the budget is charged, and said
-#' without naming anyone. Errors of an engine are replaced, since their text may hold values.
+#' without naming anyone. An engine's own words are shown where it fails before it reads a row, at
+#' a misspelt name or a missing right (SQLite, Postgres, DuckDB); other errors of an engine are
+#' replaced, since their text may hold values.
 #'
 #' The right to read the table and to make temporary tables is enough. Statements hold public bounds
 #' and released numbers, and no one's values. Where they stand in the engine's log they do no harm.
@@ -171,6 +173,12 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   out
 })
 
+#' A lazy table that is given as data, as a source
+#' @noRd
+source_of_tbl <- function(data, index = NULL) {
+  if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
+}
+
 #' What stands after FROM
 #' @noRd
 from_text <- function(con, table) {
@@ -206,9 +214,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
     dialect = dialect_of(con), state = state
   ), class = c("dp_table", "dp_source"))
   # Columns of no rows: names, and of the index the types.
-  looked <- run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), TRUE,
-    what = "Looking at the table"
-  )
+  looked <- look_at_table(con, from)
   out$fields <- names(looked)
   named <- c(index, outcome)
   unknown <- setdiff(named, out$fields)
@@ -223,6 +229,32 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
   }
   out$kinds <- as.list(looked)[index]
   out
+}
+
+#' A table's columns, without rows
+#' @noRd
+look_at_table <- function(con, from) {
+  tryCatch(
+    run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), TRUE, what = "Looking at the table"),
+    dpsc_error_engine = function(e) {
+      hint <- table_hint(from)
+      if (!is.null(hint)) e$message <- paste0(e$message, "\n", hint)
+      stop(e)
+    }
+  )
+}
+
+#' What a table's name that was not found may have been meant as
+#' @noRd
+table_hint <- function(from) {
+  name <- sub(" s$", "", from)
+  inner <- gsub("[^[:alnum:] ._*]", "", name)
+  hint <- if (grepl("^(select|with) ", inner, ignore.case = TRUE)) {
+    "A query is given as {.code DBI::SQL(\"SELECT ...\")}."
+  } else if (grepl("^[^.() ]+[.][^.() ]+$", inner)) {
+    "A schema and a table are given as {.code DBI::Id(schema = , table = )}."
+  }
+  if (!is.null(hint)) rlang::format_error_bullets(c(i = cli::format_inline(hint)))
 }
 
 close_quietly <- function(con) {

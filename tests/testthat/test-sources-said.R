@@ -1,0 +1,128 @@
+# What an engine's users are told: its own words where no row was read, tbl() as data, CSV by name.
+
+test_that("what an engine says before it reads a row is shown, with a line that mends it", {
+  p <- long_panel(60, 4, 2)
+  con <- sqlite_of(p$data)
+  said <- function(call) {
+    conditionMessage(expect_error(call, class = "dpsc_error_engine"))
+  }
+  expect_match(said(in_sqlite(con, name = "sale")), "before it read any row: no such table: sale")
+  text <- said(in_sqlite(con, name = "main.sales"))
+  expect_match(text, "DBI::Id(schema = , table = )", fixed = TRUE)
+  text <- said(in_sqlite(con, name = "SELECT * FROM sales"))
+  expect_match(text, "DBI::SQL(\"SELECT ...\")", fixed = TRUE)
+  expect_match(said(in_sqlite(con, name = DBI::SQL("SELECT nothing FROM sales"))), "nothing")
+  expect_match(said(in_sqlite(con, name = DBI::SQL("SELECT FROM WHERE"))), "syntax error")
+  closed <- DBI::dbConnect(RSQLite::SQLite())
+  DBI::dbDisconnect(closed)
+  expect_match(said(dp_table(closed, "sales")), "closed")
+})
+
+test_that("what an engine says of rows stays unsaid, before the charge and after", {
+  p <- canary_panel()
+  con <- sqlite_of(p$data)
+  # An error of the rows: a number too large for the engine's own abs().
+  DBI::dbExecute(con, "CREATE VIEW bad AS SELECT unit, time AS week, \"on\",
+    CASE WHEN abs(-9223372036854775807 - 1) > 0 THEN 1.0 ELSE 2.0 END AS y FROM sales")
+  error <- expect_error(
+    seeded(in_sqlite(con, name = "bad")), class = "dpsc_error_engine"
+  )
+  expect_match(conditionMessage(error), "not shown, since it may hold data")
+  expect_no_match(conditionMessage(error), "overflow")
+  # Planning is asked of SELECT and of temporary tables alone.
+  expect_null(planning_words(con, "DROP TABLE sales"))
+  expect_null(planning_words(con, "SELECT y FROM sales"))
+  expect_match(planning_words(con, "SELECT why FROM sales"), "why")
+  expect_true("sales" %in% DBI::dbListTables(con))
+})
+
+test_that("a tbl is taken as data, as the table would be", {
+  skip_if_not_installed("dbplyr")
+  skip_if_not_installed("dplyr")
+  p <- long_panel(300, 4, 2)
+  con <- sqlite_of(p$data)
+  sales <- dplyr::tbl(con, "sales")
+  release <- function(data, ...) {
+    withr::local_seed(11)
+    dp_release(y ~ on, data, ...,
+      epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R"), protect = "donors"
+    )
+  }
+  reference <- release(p$data, c("unit", "week"))
+  taken <- release(sales, c("unit", "week"))
+  expect_identical(taken$statistics, reference$statistics)
+  # It is a query, and says what that assumes.
+  kept <- dp_release(y ~ on, sales, c("unit", "week"),
+    epsilon = 1, bounds = c(-1, 1), protect = "donors"
+  )
+  expect_match(kept$privacy$assumes, "query")
+  expect_error(release(sales, c(unit, week)), "quotes", class = "dpsc_error_panel")
+  withr::local_seed(3)
+  rows <- data.frame(x = stats::runif(900))
+  rows$y <- (rows$x + stats::runif(900)) / 2
+  rows$b <- rows$y > 0.5
+  DBI::dbWriteTable(con, "people", rows)
+  there <- dplyr::tbl(con, "people")
+  bounds <- list(y = c(0, 1), x = c(0, 1))
+  regress <- function(data) {
+    withr::local_seed(2)
+    dp_lm(y ~ x, data, 2, bounds = bounds, control = dp_control(rng = "R"))
+  }
+  expect_identical(coef(regress(there)), coef(regress(rows)))
+  fit <- dp_glm(b ~ x, there, epsilon = 2, bounds = list(b = c(0, 1), x = c(0, 1)))
+  expect_s3_class(fit, "dp_glm")
+  # Which needs rows in memory says so.
+  expect_error(
+    dp_select(y ~ x, there, 2, size = 1, bounds = bounds), class = "dpsc_error_argument"
+  )
+})
+
+csv_files <- function(..., env = parent.frame()) {
+  dir <- withr::local_tempdir(.local_envir = env)
+  for (name in ...names()) writeLines(...elt(match(name, ...names())), file.path(dir, name))
+  file.path(dir, ...names())
+}
+
+test_that("columns of CSV files are matched by name, in any order", {
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(200, 4, 2, extreme = FALSE)
+  dir <- withr::local_tempdir()
+  half <- seq_len(nrow(p$data)) <= 500
+  write <- function(data, name) {
+    utils::write.csv(data, file.path(dir, name), row.names = FALSE)
+    file.path(dir, name)
+  }
+  one <- write(p$data, "all.csv")
+  two <- c(write(p$data[half, ], "a.csv"), write(rev(p$data[!half, ]), "b.csv"))
+  read <- function(paths) seeded(dp_files(paths, c("unit", "week")), protect = "donors")
+  expect_identical(read(two)$statistics, read(one)$statistics)
+})
+
+test_that("semicolons and other columns are named by file and place, never by a person's line", {
+  skip_if_not_installed("RSQLite")
+  said <- function(...) {
+    conditionMessage(expect_error(
+      dp_files(csv_files(...), c("id", "week")), class = "dpsc_error_argument"
+    ))
+  }
+  good <- c("id,week,y", "a,1,2")
+  text <- said(a.csv = c("id;week;y", "smith;1;2,5"))
+  expect_match(text, "a.csv' has semicolons")
+  expect_match(text, "write.csv")
+  expect_match(said(a.csv = good, b.csv = c("id\tweek\ty", "smith\t1\t2")), "b.csv' has tabs")
+  text <- said(a.csv = good, b.csv = c("id,y,when", "smith,2,1"))
+  expect_match(text, "b.csv' has not the columns")
+  expect_match(text, "It has no `week`", fixed = TRUE)
+  # A file without a header begins with somebody.
+  for (text in list(
+    said(a.csv = good, b.csv = "smith,1,2"), said(a.csv = "smith,1,2", b.csv = good),
+    said(a.csv = c("smith,3,4", "jones,1,2"), b.csv = "kelly,1,2"),
+    said(a.csv = good, b.csv = c("id,week,y,smith", "b,1,2,3"))
+  )) {
+    expect_no_match(text, "smith|jones|kelly")
+  }
+  text <- said(a.csv = c("id,week,y,income", "a,1,2,3"), b.csv = c("id,week,y,wage", "b,1,2,3"))
+  expect_match(text, "Not in it, of the first file's columns: number 4")
+  expect_no_match(text, "income|wage")
+  expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
+})
