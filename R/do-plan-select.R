@@ -10,7 +10,7 @@
 #' @param n (`count`)\cr number of people.
 #' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the
 #'   others that were selected, in scaled units (both range from -1 to 1, over the bounds or, if
-#'   `located`, over 2.4 robust standard deviations on either side of the median): then the plan
+#'   `located`, over 1.2 robust standard deviations on either side of the median): then the plan
 #'   says how many people it takes.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].

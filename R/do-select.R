@@ -27,7 +27,7 @@
 #'   people.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
-#' every number, by at most 15 % of the budget, and cut it at 2.4 robust standard deviations for a
+#' every number, by at most 15 % of the budget, and cut it at 1.2 robust standard deviations for a
 #' choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are far too wide cost
 #' little. It takes about `n sqrt(rho / p) >= 50`; where they would not be found, for a number of
 #' which half of the people share a value and for one with bounds 0 and 1, the bounds serve. Slopes
@@ -146,9 +146,9 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
     budget = budget, columns = columns, facts = facts, method = method, constants = constants,
     subsets = settings$subsets, radius = radius
   ))
-  selection <- make_release(new_request(selection_record(), public, people, ledger))$drawn
-  warn_doubts(selection$doubts)
-  selection
+  made <- make_release(new_request(selection_record(), public, people, ledger))
+  warn_doubts(made$drawn$doubts)
+  with_charge(made$drawn, made$charge)
 })
 
 #' @noRd

@@ -5,7 +5,9 @@
 location_share <- 0.15
 location_enough <- 16
 # Robust deviations on either side of the median: of choices, of moments that also fit, of refits.
-location_reach <- c(choice = 2.4, moments = 3, refit = 4)
+# A choice is by covariances of what is cut, and a row that is cut shorter needs less noise: half of
+# 2.4 finds more in every design (bench/selection.R).
+location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
 #' The draws that find medians and scales, from public facts
 #' @return A list: `exponent`, `cell` (width of a median's cell, scaled units), `rho` (of all), or
