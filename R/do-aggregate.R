@@ -146,7 +146,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   made <- make_release(new_request(aggregate_record(), public, people, ledger))
   out <- new_aggregate(made$drawn, made$plan$facts, made$plan, made$promise)
   warn_of_fallback(out)
-  out
+  with_charge(out, made$charge)
 })
 
 #' @noRd

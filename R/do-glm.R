@@ -159,7 +159,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   }
   fit <- new_glm(columns, public, made$plan, made$drawn)
   warn_doubts(regression_doubts(fit))
-  fit
+  with_charge(fit, made$charge)
 })
 
 #' @noRd

@@ -27,7 +27,8 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
   public$settings <- settings
   public$paper <- paper_facts(public, record$core)
   made <- make_release(new_request(posterior_record(record), public, table, ledger))
-  new_paper(columns, public, method, made$plan, made$promise, made$drawn)
+  fit <- new_paper(columns, public, method, made$plan, made$promise, made$drawn)
+  with_charge(fit, made$charge)
 }
 
 #' @noRd

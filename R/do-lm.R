@@ -160,7 +160,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   made <- make_release(new_request(lm_record(), public, source$table, ledger))
   fit <- new_lm(columns, public, made$plan, made$drawn)
   warn_doubts(lm_doubts(fit))
-  fit
+  with_charge(fit, made$charge)
 })
 
 #' @noRd

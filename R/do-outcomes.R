@@ -97,13 +97,13 @@ fit_outcomes <- function(panels, request) {
     new_request(panel_record(public), public, panel, NULL)
   })
   made <- make_release(new_request(outcomes_record(), budget, requests, ledger))
-  fits <- Map(fit_released, made$drawn, panels)
+  fits <- Map(fit_released, lapply(made$drawn, with_charge, made$charge), panels)
   warn_doubts(unlist(lapply(fits, fit_doubts), use.names = FALSE))
   new_outcomes(fits, c(list(
     private = TRUE, epsilon = budget$epsilon, delta = budget$delta, rho = made$plan$cost$rho,
     neighbours = neighbours_of(requests[[1L]]$public$treated), steps = made$plan$steps,
     rng = request$control$rng, version = own_version()
-  ), made$promise))
+  ), with_charge(made["promise"], made$charge, "promise")$promise))
 }
 
 #' How releases of several outcomes are made, by name, under one charge

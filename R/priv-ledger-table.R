@@ -7,6 +7,9 @@ ledger_fields <- c(
   "version", "earlier", "hash"
 )
 
+# What a release says of the charge that paid for it.
+charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
+
 #' Open, or make, a ledger in a table
 #'
 #' @param given (`list`)\cr `epsilon` (`NULL`: as the ledger says), `delta`, `path`, `con`, `table`,
@@ -205,6 +208,9 @@ ledger_history <- function(ledger) {
 
 #' Charge a ledger outside R: what is there decides, and it is on the disk before this returns
 #' @param pay (`function`)\cr of the history so far; stops where the charge does not fit.
+#' @return Where the charge stands, for the release that it pays for: `ledger` (the table's or file's
+#'   name), `first` (hash of the ledger's first row, which is no other ledger's), `number`, `hash`,
+#'   `time`, `data`, `study`. PUBLIC.
 #' @noRd
 charge_outside <- function(ledger, cost, label, pay) {
   in_ledger(ledger, function(con) {
@@ -212,8 +218,20 @@ charge_outside <- function(ledger, cost, label, pay) {
     rows <- ledger_rows(con, ledger)
     pay(rows[rows$number > 0, c("label", "kind", "epsilon", "delta", "rho", "mu")])
     last <- rows[nrow(rows), ]
-    write_charge(con, ledger, new_charge_row(ledger, cost, label, last$number + 1, last$hash))
+    row <- new_charge_row(ledger, cost, label, last$number + 1, last$hash)
+    write_charge(con, ledger, row)
+    name <- if (is.null(ledger$path)) ledger$table else basename(ledger$path)
+    c(list(ledger = name, first = rows$hash[[1L]]), row[setdiff(charge_fields, c("ledger", "first"))])
   })
+}
+
+#' Is this what a ledger says of a charge, or nothing?
+#' @noRd
+is_charge <- function(x) {
+  is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
+  is.null(x) || is.list(x) && identical(names(x), charge_fields) &&
+    all(vapply(x[setdiff(charge_fields, "number")], is_text, NA)) && is_number(x$number) &&
+    x$number >= 1
 }
 
 #' Where the chain of hashes breaks: numbers of rows, or none

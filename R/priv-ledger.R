@@ -194,24 +194,25 @@ gaussian_epsilon <- function(charges, delta) {
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
 #' @param promise (`list`)\cr what the release will claim: `holds` and, where not, `reason`.
-#' @return Invisible `NULL`.
+#' @return `NULL`; of a ledger outside R where the charge stands, see [charge_outside()]. PUBLIC.
 #' @noRd
 spend <- function(ledger, cost, label, promise) {
   if (is.null(ledger)) {
     note_charge()
-    return(invisible(NULL))
+    return(NULL)
   }
   check_live(ledger)
   check_promise(promise)
+  charge <- NULL
   if (is_outside(ledger)) {
-    charge_outside(ledger, cost, label, function(history) {
+    charge <- charge_outside(ledger, cost, label, function(history) {
       charged_history(ledger, history, cost, label)
     })
   } else {
     ledger$history <- charged_history(ledger, ledger_history(ledger), cost, label)
   }
   note_charge()
-  invisible(NULL)
+  charge
 }
 
 #' A history with one charge more, or a stop where it does not fit

@@ -82,8 +82,8 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   }
   parts$privacy[c("looked", "doubt")] <- NULL
   write_json(list(
-    format = file_format, version = file_version, kind = kind, release = to_json(parts),
-    marks = field_marks(parts)
+    format = file_format, version = file_version, kind = kind, id = id_of_parts(parts),
+    release = to_json(parts), marks = field_marks(parts)
   ), path)
 })
 
@@ -167,7 +167,9 @@ object_of_file <- function(content, fail) {
   file <- current_content(content, fail)
   changed <- if (!file$old) changed_field(file$marks, file$parts)
   if (!is.null(changed)) fail(paste0("Its field ", changed, " is not what was written."))
-  object <- file_object(structure(file$parts, class = file$kind), fail)
+  charge <- file$parts$privacy$charge
+  if (!is_charge(charge)) fail("What it says of its charge is wrong.")
+  object <- with_charge(file_object(structure(file$parts, class = file$kind), fail), charge)
   known <- known_release(object)
   other <- file_difference(file, object)
   # What is known to fail now is written as such.
@@ -175,7 +177,28 @@ object_of_file <- function(content, fail) {
   if (!is.null(other)) {
     fail(paste0("Its field ", other, " is not what follows from its public facts."))
   }
+  if (!is.null(content$id) && !identical(content$id, id_of_parts(file$parts))) {
+    fail("Its id is not that of its numbers and public facts.")
+  }
   known
+}
+
+#' What a release is called: a hash of its numbers and public facts
+#'
+#' Equal releases have equal ids. Time, version, the ledger's charge, and words that a later version
+#' may put better stand beside it.
+#' @return A string, or `NULL`: `x` has no file. PUBLIC.
+#' @noRd
+release_id <- function(x) {
+  if (inherits(x, "dp_synth") || inherits(x, "dp_cohorts")) x <- x$release
+  if (length(intersect(class(x), file_kinds))) id_of_parts(file_parts(x))
+}
+
+id_of_parts <- function(parts) {
+  beside <- c("version", "charge", "looked", "doubt", sub("privacy[$]", "", file_words))
+  parts$privacy[beside] <- NULL
+  marks <- field_marks(parts)
+  rlang::hash(paste(names(marks), unlist(marks))[order(names(marks), method = "radix")])
 }
 
 #' What is written of an object: a list of plain values. PUBLIC and RELEASED.

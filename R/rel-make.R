@@ -34,7 +34,8 @@ new_request <- function(record, public, people, ledger) {
 #'
 #' Whatever can fail for a public reason fails before the charge, and the charge comes before the
 #' draw.
-#' @return A list: `plan`, `promise` (PUBLIC) and `drawn`, what the record's `run` gave. RELEASED.
+#' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, what the record's
+#'   `run` gave. RELEASED.
 #' @noRd
 make_release <- function(request) {
   record <- request$record
@@ -44,10 +45,19 @@ make_release <- function(request) {
   rows <- if (is.null(record$open)) request$people else record$open(request, plan)
   on.exit(close_donors(rows))
   promise <- record$promise(request, plan)
+  charge <- NULL
   if (private) {
     check_composed(plan$steps, plan$cost)
-    spend(request$ledger, plan$cost, record$label(request, plan), promise)
+    charge <- spend(request$ledger, plan$cost, record$label(request, plan), promise)
   }
   drawn <- record$run(request, plan, after_charge(rows, private))
-  list(plan = plan, promise = promise, drawn = drawn)
+  list(plan = plan, promise = promise, drawn = drawn, charge = charge)
+}
+
+#' A release, or what holds one, with the charge that paid for it
+#' @param charge (`list` or `NULL`)\cr from [spend()]. PUBLIC.
+#' @noRd
+with_charge <- function(x, charge, where = "privacy") {
+  x[[where]]$charge <- charge
+  x
 }

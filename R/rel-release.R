@@ -133,7 +133,8 @@ release_guarded <- function(panel, request) {
 release_panel <- function(panel, request, refuse = FALSE) {
   public <- release_facts(panel, request)
   public$refuse <- refuse
-  release <- make_release(new_request(panel_record(public), public, panel, request$ledger))$drawn
+  made <- make_release(new_request(panel_record(public), public, panel, request$ledger))
+  release <- with_charge(made$drawn, made$charge)
   reserve_draws(request$ledger, release$statistics$monitor$id)
   release
 }

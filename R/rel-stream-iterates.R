@@ -44,7 +44,7 @@ open_iterates <- function(columns, learner, budget, request) {
   made <- make_release(new_request(record, budget, NULL, request$ledger))
   shown <- list(
     what = what, columns = columns, learner = learner, plan = plan, batch = FALSE,
-    rng = budget$rng, privacy = made$promise
+    rng = budget$rng, privacy = with_charge(made["promise"], made$charge, "promise")$promise
   )
   live_stream("dp_online", shown, made$drawn)
 }

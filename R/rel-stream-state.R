@@ -13,7 +13,7 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
   made <- make_release(new_request(record, budget, NULL, ledger))
   shown <- list(
     what = what, columns = columns, learner = learner, plan = plan, batch = batch,
-    rng = budget$rng, privacy = made$promise
+    rng = budget$rng, privacy = with_charge(made["promise"], made$charge, "promise")$promise
   )
   live_stream(class, shown, made$drawn)
 }

@@ -31,7 +31,7 @@ privacy_lines <- function(x, whole = NULL) {
   c(
     paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours,
       ", by ", sub("\\([^();]*, [0-9]{4}; ", "(", privacy$theorem)),
-    paste0("  ", noise_words(privacy), "; each run of the call spends that again",
+    paste0("  ", noise_words(privacy), "; ", payment_words(privacy$charge),
       if (!is.null(privacy$assumes)) "; assumed: ", privacy$assumes)
   )
 }
@@ -54,8 +54,32 @@ privacy_summary <- function(x, whole = NULL) {
     if (!is.null(privacy$assumes)) {
       strwrap(paste("assumed:", privacy$assumes), 84L, prefix = "    ")
     },
-    "    each run of this call spends that again: keep the result, or pay from a dp_ledger()", "",
-    step_lines(x)
+    "    each run of this call spends that again: keep the result, or pay from a dp_ledger()",
+    id_lines(x, privacy$charge), "", step_lines(x)
+  )
+}
+
+#' Which charge of a ledger outside R paid, in a few words
+#' @noRd
+payment_words <- function(charge) {
+  if (is.null(charge)) return("each run of the call spends that again")
+  paste0("paid by charge ", charge$number, " of ledger ", charge$ledger)
+}
+
+#' The release's id, and its charge with what is needed to find it
+#' @noRd
+id_lines <- function(x, charge) {
+  id <- release_id(x)
+  c(
+    if (!is.null(id)) paste0("    id ", id),
+    if (!is.null(charge)) {
+      c(
+        paste0("    ", payment_words(charge), ", ", charge$time,
+          if (nzchar(charge$data)) paste0(", data ", charge$data),
+          if (nzchar(charge$study)) paste0(", study ", charge$study)),
+        paste0("    ledger's hash after it: ", charge$hash)
+      )
+    }
   )
 }
 

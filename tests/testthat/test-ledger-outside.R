@@ -109,9 +109,9 @@ test_that("rows cut off and older copies are found by receipts, or it is said th
   expect_true(verify_ledger(older)$whole)
   expect_identical(verify_ledger(older)$complete, NA)
   expect_output(print(verify_ledger(older)), "cannot be told")
-  expect_false(verify_ledger(older, receipts)$whole)
-  expect_output(print(verify_ledger(older, receipts)), "MISSING")
-  expect_true(verify_ledger(ledger, receipts)$complete)
+  expect_false(verify_ledger(older, receipts = receipts)$whole)
+  expect_output(print(verify_ledger(older, receipts = receipts)), "MISSING")
+  expect_true(verify_ledger(ledger, receipts = receipts)$complete)
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
@@ -188,4 +188,97 @@ test_that("a process that is killed leaves a ledger that reads, and no release w
     made <- if (file.exists(released)) file.size(released) else 0
     expect_gte(nrow(as.data.frame(ledger)), made)
   }
+})
+
+test_that("each release says which charge paid for it, in prints, files and checks", {
+  file <- ledger_file()
+  ledger <- dp_ledger(50, 1e-2, path = file, data = "claims", study = "trial 7")
+  withr::local_seed(1)
+  panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  rows <- data.frame(x = runif(3000, -1, 1), z = runif(3000, -1, 1))
+  rows$y <- rows$x + rnorm(3000, sd = 0.2)
+  rows$ill <- as.numeric(rows$y > 0)
+  bounds <- list(y = c(-2, 2), x = c(-1, 1), z = c(-1, 1))
+  ill <- c(bounds[-1L], list(ill = c(0, 1)))
+  made <- suppressWarnings(list(
+    select = dp_select(y ~ x + z, rows, 1, 1e-6, 1, bounds, ledger = ledger),
+    synth = dp_synth(panel$donors, target = panel$target, T0 = panel$T0, epsilon = 1,
+      bounds = c(-1, 1), protect = "donors", ledger = ledger),
+    release = dp_release(panel$donors, target = panel$target, T0 = panel$T0, epsilon = 1,
+      bounds = c(-1, 1), protect = "donors", ledger = ledger),
+    lm = dp_lm(y ~ x + z, rows, 1, 1e-6, bounds, ledger = ledger),
+    glm = dp_glm(ill ~ x + z, rows, "binomial", 3, bounds = ill, ledger = dp_ledger(
+      50, 1e-2, path = ledger_file()
+    )),
+    aggregate = dp_aggregate(rows, function(x) c(m = mean(x$y)), NULL, -1, 1, 1, 1e-6,
+      ledger = ledger, example = rows[1:3, ])
+  ))
+  charges <- as.data.frame(ledger)
+  own <- made[names(made) != "glm"]
+  records <- lapply(own, function(x) (x$privacy %||% x$release$privacy)$charge)
+  expect_identical(unname(vapply(records, `[[`, "", "hash")), charges$hash)
+  expect_identical(unname(vapply(records, `[[`, 0, "number")), charges$number)
+  expect_identical(unique(vapply(records, `[[`, "", "study")), "trial 7")
+  expect_output(print(made$lm), "paid by charge 4 of ledger")
+  expect_output(print(summary(made$lm)), "hash after it: [0-9a-f]{64}")
+  # Files keep the charge, and the id is that of the numbers alone.
+  files <- vapply(own, function(x) {
+    write_release(x, path <- withr::local_tempfile(.local_envir = parent.frame(2)))
+    path
+  }, "")
+  back <- lapply(files, read_release)
+  for (name in names(own)) {
+    given <- if (name == "synth") own$synth$release else own[[name]]
+    expect_identical(back[[name]]$privacy$charge, given$privacy$charge, label = name)
+    expect_identical(dpsc:::release_id(back[[name]]), dpsc:::release_id(given), label = name)
+  }
+  expect_false(identical(dpsc:::release_id(own$synth), dpsc:::release_id(own$release)))
+  free <- own$lm
+  free$privacy$charge <- NULL
+  expect_identical(dpsc:::release_id(free), dpsc:::release_id(own$lm))
+  # Releases, fits and files prove the ledger.
+  for (releases in list(own, back, files, unname(c(own[1:3], as.list(files[4:5]))))) {
+    found <- verify_ledger(ledger, releases = releases)
+    expect_true(found$whole && found$complete)
+  }
+  found <- verify_ledger(ledger, releases = c(own, made["glm"], list(free)))
+  expect_identical(c(found$other, found$unpaid), c(6L, 7L))
+  expect_output(print(found), "ANOTHER LEDGER: release 6")
+  expect_output(print(found), "NOT PAID .*: release 7")
+  # A charge of less than the release promises.
+  cheap <- own$lm
+  cheap$privacy$epsilon <- 2
+  expect_identical(verify_ledger(ledger, cheap)$unpaid, 1L)
+  # Cut off at the end, and rows forged with a chain of their own.
+  con <- DBI::dbConnect(RSQLite::SQLite(), file)
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number = 5")
+  expect_true(verify_ledger(ledger)$whole)
+  found <- verify_ledger(ledger, releases = own)
+  expect_identical(found$missing, charges$hash[[5L]])
+  row <- dpsc:::new_charge_row(ledger, dpsc:::new_cost("pure", epsilon = 1e-3), "none", 5,
+    charges$hash[[4L]])
+  dpsc:::write_charge(con, ledger, row)
+  expect_length(verify_ledger(ledger)$broken, 0)
+  expect_identical(verify_ledger(ledger, releases = own)$missing, charges$hash[[5L]])
+  expect_error(verify_ledger(ledger, releases = 3), class = "dpsc_error_argument")
+  expect_error(verify_ledger(ledger, releases = list(rows)), class = "dpsc_error_argument")
+})
+
+test_that("a file whose charge or id was edited is noticed", {
+  ledger <- dp_ledger(5, 1e-6, path = ledger_file())
+  panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  release <- dp_release(panel$donors, target = panel$target, T0 = panel$T0, epsilon = 1,
+    bounds = c(-1, 1), protect = "donors", ledger = ledger)
+  path <- withr::local_tempfile()
+  write_release(release, path)
+  text <- readLines(path)
+  edited <- function(from, to) {
+    changed <- sub(from, to, text)
+    expect_false(identical(changed, text))
+    writeLines(changed, path)
+    expect_error(read_release(path), class = "dpsc_error_release")
+  }
+  edited('"id": "[0-9a-f]{4}', '"id": "0000')
+  edited(release$privacy$charge$hash, strrep("0", 64L))
 })

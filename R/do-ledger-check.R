@@ -1,0 +1,117 @@
+# Ledgers checked by those who did not make them.
+
+#' Check a ledger that lives outside R
+#'
+#' Each row of such a ledger holds a hash of itself and of the row before it. An edit of a row, a
+#' row that went or came in between, and another order are found. Rows cut off at the end, or an
+#' older copy of the whole ledger, leave a chain that is whole: they are found by `releases`, each
+#' of which says where its charge stands, by `receipts`, or not at all, and it is said which.
+#'
+#' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
+#' @param releases (`list` or `character`)\cr releases, fits, and what else a private call gave; or
+#'   files by [write_release()].
+#' @param receipts (`character`)\cr hashes of charges that are known to have been made, as
+#'   `as.data.frame(ledger)$hash` has them, kept elsewhere.
+#' @return A list of class `dp_ledger_check`: `whole` (flag: nothing is wrong), `broken` (numbers of
+#'   rows), `missing` (hashes of charges that are not in the ledger), `other` (which releases were
+#'   paid from another ledger), `unpaid` (which say of no charge outside R, or promise less than
+#'   their charge paid for), `charges` (count), `complete` (`NA`: cannot be told). PUBLIC.
+#' @section Errors: `dpsc_error_argument` for a ledger that lives in R, and for what is no release;
+#'   `dpsc_error_release` for a file that is none.
+#' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
+#' file <- tempfile(fileext = ".sqlite")
+#' ledger <- dp_ledger(epsilon = 1, delta = 1e-6, path = file)
+#' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
+#' fit <- dp_synth(panel$donors,
+#'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1), ledger = ledger
+#' )
+#' verify_ledger(ledger, releases = list(fit))
+#' @export
+verify_ledger <- function(ledger, releases = list(), receipts = character()) door("verify_ledger", {
+  check_ledger(ledger)
+  if (!is_outside(ledger)) {
+    abort(c(
+      "Only a ledger that lives outside R can be verified.",
+      i = "Make one with {.code dp_ledger(path = )} or {.code dp_ledger(con = )}."
+    ), "argument")
+  }
+  if (!is.character(receipts)) {
+    abort("{.arg receipts} must be hashes of charges, text.", "argument")
+  }
+  records <- lapply(listed_releases(releases), record_of_release)
+  rows <- in_ledger(ledger, function(con) ledger_rows(con, ledger), writes = FALSE)
+  raw <- in_ledger(ledger, function(con) raw_ledger_rows(con, ledger), writes = FALSE)
+  broken <- broken_rows(raw)
+  state <- vapply(records, charge_state, "", rows = rows)
+  hashes <- vapply(records[state == "missing"], function(one) one$charge$hash, "")
+  missing <- unique(c(setdiff(receipts, rows$hash), hashes))
+  other <- unname(which(state == "other"))
+  unpaid <- unname(which(state == "unpaid"))
+  told <- length(receipts) + sum(state %in% c("paid", "missing"))
+  structure(list(
+    whole = !length(broken) && !length(missing) && !length(other) && !length(unpaid),
+    broken = broken, missing = missing, other = other, unpaid = unpaid,
+    charges = sum(rows$number > 0), complete = if (told) !length(missing) else NA
+  ), class = "dp_ledger_check")
+})
+
+#' Releases one by one, files read
+#' @noRd
+listed_releases <- function(releases) {
+  if (is.character(releases)) return(lapply(releases, read_release))
+  # One by itself: it is a list, too.
+  if (is.object(releases)) return(list(releases))
+  if (!is.list(releases)) {
+    abort("{.arg releases} must be a list of releases, or names of their files.", "argument")
+  }
+  lapply(releases, function(one) if (is.character(one)) read_release(one) else one)
+}
+
+#' The privacy record of a release, or of what has one
+#' @noRd
+record_of_release <- function(x) {
+  record <- if (is.list(x)) x$privacy %||% x$release$privacy
+  if (is.null(record)) {
+    abort(c(
+      "{.arg releases} must hold releases or what a private call gave.", x = "One is {describe(x)}."
+    ), "argument")
+  }
+  record
+}
+
+#' What a ledger says of the charge that a release names
+#' @param privacy (`list`)\cr of a release.
+#' @param rows (`data.frame`)\cr of the ledger, from [ledger_rows()].
+#' @return `"paid"`, `"missing"`, `"other"` (ledger), or `"unpaid"`.
+#' @noRd
+charge_state <- function(privacy, rows) {
+  charge <- privacy$charge
+  if (!is_charge(charge) || is.null(charge)) return("unpaid")
+  if (!identical(charge$first, rows$hash[[1L]])) return("other")
+  at <- match(charge$hash, rows$hash)
+  if (is.na(at) || rows$number[[at]] != charge$number) return("missing")
+  # One charge may pay for several releases, each of a part of it.
+  if (isTRUE(privacy$epsilon <= rows$epsilon[[at]] * (1 + 1e-9))) "paid" else "unpaid"
+}
+
+#' @export
+print.dp_ledger_check <- function(x, ...) {
+  cat("Ledger: ", count_of(x$charges, "charge"), ", ", if (length(x$broken)) {
+    paste0("CHANGED: rows that do not follow from those before: ", toString(x$broken))
+  } else {
+    "each row follows from the one before"
+  }, "\n", sep = "")
+  cat(if (is.na(x$complete)) {
+    "Whether rows were cut off at the end cannot be told without releases or receipts.\n"
+  } else if (x$complete) {
+    "All charges that are known are in it; what came after the last of them cannot be told.\n"
+  } else {
+    paste0("ROWS ARE MISSING: ", count_of(length(x$missing), "known charge"), " not in it.\n")
+  })
+  if (length(x$other)) cat("PAID FROM ANOTHER LEDGER: release ", toString(x$other), "\n", sep = "")
+  if (length(x$unpaid)) {
+    cat("NOT PAID FROM A LEDGER OUTSIDE R, or not in full: release ", toString(x$unpaid), "\n",
+      sep = "")
+  }
+  invisible(x)
+}
