@@ -208,8 +208,8 @@ ledger_history <- function(ledger) {
 
 #' Charge a ledger outside R: what is there decides, and it is on the disk before this returns
 #' @param pay (`function`)\cr of the history so far; stops where the charge does not fit.
-#' @return Where the charge stands, for the release that it pays for: `ledger` (the table's or file's
-#'   name), `first` (hash of the ledger's first row, which is no other ledger's), `number`, `hash`,
+#' @return Where the charge stands, for the release that it pays for: `ledger` (a table or file, by
+#'   its name), `first` (hash of the ledger's first row, which is no other ledger's), `number`, `hash`,
 #'   `time`, `data`, `study`. PUBLIC.
 #' @noRd
 charge_outside <- function(ledger, cost, label, pay) {
@@ -221,7 +221,7 @@ charge_outside <- function(ledger, cost, label, pay) {
     row <- new_charge_row(ledger, cost, label, last$number + 1, last$hash)
     write_charge(con, ledger, row)
     name <- if (is.null(ledger$path)) ledger$table else basename(ledger$path)
-    c(list(ledger = name, first = rows$hash[[1L]]), row[setdiff(charge_fields, c("ledger", "first"))])
+    c(list(ledger = name, first = rows$hash[[1L]]), row)[charge_fields]
   })
 }
 

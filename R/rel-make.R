@@ -34,8 +34,8 @@ new_request <- function(record, public, people, ledger) {
 #'
 #' Whatever can fail for a public reason fails before the charge, and the charge comes before the
 #' draw.
-#' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, what the record's
-#'   `run` gave. RELEASED.
+#' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, what the
+#'   record's `run` gave. RELEASED.
 #' @noRd
 make_release <- function(request) {
   record <- request$record
