@@ -79,7 +79,8 @@
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
 #'   neighbours replace all rows of one person; `"row"`: each row is another person. `NULL` is taken
-#'   for the latter. For method `"objective"` with rows in memory; see [dp_person]. Standard errors
+#'   for the latter. For method `"objective"` and rows in memory, in chunks, or read here from one
+#'   table or set of files; see [dp_person]. Standard errors
 #'   are then those of people whose rows are copies of each other: right if they are, and too wide
 #'   by up to the root of the rows of a person if not.
 #' @return An object of class `dp_glm`:

@@ -4,7 +4,7 @@
 #' @noRd
 objective_glm <- function() {
   new_mechanism("dp_glm",
-    title = "objective perturbation in whitened coordinates", needs = "blocks", person = "rows",
+    title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
     weighs = "Rows far from the middle weigh less, by a function of the regressors. ",
     references = objective_references,
     loss = function(fit, table, delta) {

@@ -56,15 +56,14 @@ largest_weight <- function(weights, max_weight, bounds, private) {
 #' @return As `lm_source()`.
 #' @noRd
 lm_chunks <- function(columns, data, choice, clip) {
+  if (!is.null(columns$person$column)) {
+    return(chunks_by_person(columns, data, choice, clip))
+  }
   sizes <- checksums <- vector("list", data$count)
   n <- 0
   for (i in seq_len(data$count)) {
     block <- read_block(data, i)
-    if (!is.data.frame(block)) {
-      abort(c(
-        "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
-      ), "data")
-    }
+    check_frame(block, i)
     table <- chosen_rows(columns, block, choice, clip)
     sizes[[i]] <- dim(table)
     checksums[[i]] <- checksum_cpp(table)
@@ -75,6 +74,15 @@ lm_chunks <- function(columns, data, choice, clip) {
   made$sizes <- sizes
   made$checksums <- checksums
   list(table = made, n = n)
+}
+
+#' @noRd
+check_frame <- function(block, i) {
+  if (!is.data.frame(block)) {
+    abort(c(
+      "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
+    ), "data")
+  }
 }
 
 #' All rows as one table of numbers, for fits without privacy

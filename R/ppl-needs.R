@@ -55,6 +55,18 @@ refuse_needed <- function(x, needs, method, private) {
   if (!private) refuse_source(x, "blocks", "{.code epsilon = Inf}")
 }
 
+#' Refuse rows of which a person's may be in several places, whatever a method needs
+#' @noRd
+refuse_split_people <- function(x) {
+  if (inherits(x, c("dp_sources", "dp_workers"))) {
+    abort(c(
+      "With {.arg person} all rows must be in one place.",
+      x = "A person's rows may be in several of these, and no one of them can bring them together.",
+      i = "Give one table, one set of files, chunks or a data frame; see {.code ?dp_sources}."
+    ), "argument")
+  }
+}
+
 #' Does this hold people's rows elsewhere than in memory or in chunks?
 #' @noRd
 is_elsewhere <- function(x) inherits(x, "dp_source")

@@ -21,8 +21,11 @@
 #' whose rows count for nothing stay in the number of people.
 #'
 #' It is an argument of [dp_lm()] and [dp_glm()], where the above holds, and of [dp_aggregate()] and
-#' [dp_select()], where all rows of a person are in one block. Methods without a proof, and rows
-#' that are not in memory, refuse it before the charge. Proof: `proofs/person.md`.
+#' [dp_select()], where all rows of a person are in one block and the data are in memory. The
+#' regressions also take [dp_chunks()], over which a person's rows may be scattered, and [dp_table()]
+#' and [dp_files()] whose rows are read here. Identifiers of chunks are compared as text. Methods
+#' without a proof, sums that a database makes, workers and [dp_sources()] refuse it before the
+#' charge. Proof: `proofs/person.md`.
 NULL
 
 #' Check what a verb was told about people, and that its method and the rows allow it
@@ -43,6 +46,7 @@ check_person <- function(person, record, method, data) {
       i = "Make one row of each person's rows beforehand, one person at a time."
     ), "argument")
   }
+  refuse_split_people(data)
   refuse_source(data, record$person, "{.arg person}")
   said
 }
@@ -72,16 +76,33 @@ said_person <- function(person) {
 #' @return A list: `of` (PRIVATE) and `n`, how many people there are. PUBLIC.
 #' @noRd
 people_of <- function(data, who) {
+  cells <- identifiers_of(data, who)
+  known <- unique(cells[!is.na(cells)])
+  list(of = match(cells, known, nomatch = 0L), n = length(known))
+}
+
+#' @param text (`flag`)\cr as text, which blocks of other classes can be compared with.
+#' @noRd
+identifiers_of <- function(data, who, text = FALSE) {
   if (!who$column %in% names(data)) {
     abort("The rows have no column {.code {who$column}}.", "data")
   }
   cells <- .subset2(data, who$column)
   kind <- cell_kind(cells)
   if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
-  cells <- if (kind %in% c("text", "factor")) cell_text(cells) else cell_numbers(cells)
+  as_text <- text || kind %in% c("text", "factor")
+  cells <- if (as_text) cell_text(cells) else cell_numbers(cells)
   cells[is.na(cells)] <- NA
-  known <- unique(cells[!is.na(cells)])
-  list(of = match(cells, known, nomatch = 0L), n = length(known))
+  cells
+}
+
+# Bounds of rounding errors have this number of rows in the place of one that nobody may know.
+most_person_rows <- 2^27
+
+check_person_rows <- function(rows) {
+  if (rows > most_person_rows) {
+    abort("With {.arg person} there may be 134,217,728 rows at most.", "data")
+  }
 }
 
 #' A table of numbers with its rows person by person, and a last column that says whose
@@ -89,10 +110,7 @@ people_of <- function(data, who) {
 #' @return A list: `table` (PRIVATE), `n`.
 #' @noRd
 rows_by_person <- function(table, people) {
-  # Bounds of rounding errors have this number in the place of one that nobody may know.
-  if (nrow(table) > 2^27) {
-    abort("With {.arg person} there may be 134,217,728 rows at most.", "data")
-  }
+  check_person_rows(nrow(table))
   order <- order(people$of)
   order <- order[people$of[order] > 0L]
   list(table = cbind(table[order, , drop = FALSE], people$of[order]), n = people$n)

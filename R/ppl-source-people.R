@@ -49,27 +49,36 @@ open_rows.data.frame <- function(part, columns, choice, private) {
 #' @exportS3Method
 open_rows.dp_table <- function(part, columns, choice, private) {
   if (part$compute == "here") {
-    return(stream_people(part, columns, choice, private))
+    stream <- if (is.null(columns$person$column)) stream_people else stream_persons
+    return(stream(part, columns, choice, private))
   }
   if (!private) refuse_source(part, "blocks", "{.code epsilon = Inf}")
   prove_people(part)
   asked_people(part, columns, choice)
 }
 
-#' Blocks of a table's rows
+#' The columns that rows need, as SQL by name
 #' @noRd
-stream_people <- function(table, columns, choice, private) {
-  con <- table$con
+streamed_cells <- function(table, columns, choice) {
   more <- c(all.vars(choice$subset), all.vars(choice$weights))
   needed <- unique(c(unlist(lapply(columns$variables, symbols_of)), more))
   unknown <- setdiff(needed, table$fields)
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
   row <- cell_row(table, needed, given = columns$given)
   check_typed_levels(columns$given, row$types, table$dialect)
-  cells <- vapply(needed, streamed_column, "", row = row, choice = choice[c("subset", "weights")])
+  vapply(stats::setNames(nm = needed), streamed_column, "",
+    row = row, choice = choice[c("subset", "weights")]
+  )
+}
+
+#' Blocks of a table's rows
+#' @noRd
+stream_people <- function(table, columns, choice, private) {
+  con <- table$con
+  cells <- streamed_cells(table, columns, choice)
   name <- fresh_name(table$dialect)
   run_sql(con, table$dialect$make(name, paste0(
-    "SELECT ROW_NUMBER() OVER (ORDER BY ", quoted(con, needed[[1L]]), ") AS dpsc_r, ",
+    "SELECT ROW_NUMBER() OVER (ORDER BY ", quoted(con, names(cells)[[1L]]), ") AS dpsc_r, ",
     paste(cells, collapse = ", "), " FROM ", table$from
   )), what = "Preparing the rows")
   close <- function() quiet_sql(con, paste("DROP TABLE", name))

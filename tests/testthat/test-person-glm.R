@@ -133,8 +133,8 @@ test_that("methods and constraints without a proof for people are refused before
   papers <- setdiff(names(mechanisms("dp_glm")), "objective")
   for (method in papers) expect_error(fit(method = method), class = "dpsc_error_argument")
   expect_error(fit(constraints = list(simplex = TRUE)), class = "dpsc_error_argument")
-  data <- dp_chunks(list(data))
-  expect_error(fit(), class = "dpsc_error_argument")
+  data <- dp_sources(list(data, data))
+  expect_error(fit(), "one place", class = "dpsc_error_argument")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 

@@ -187,7 +187,7 @@ test_that("who cannot be served is refused before anything is spent, whoever has
   for (rows in list(data, single)) {
     expect_error(fit(rows, method = "ops"), class = "dpsc_error_argument")
     expect_error(fit(rows, method = "adaops"), class = "dpsc_error_argument")
-    expect_error(fit(dp_chunks(list(rows))), class = "dpsc_error_argument")
+    expect_error(fit(dp_sources(list(rows, rows))), "one place", class = "dpsc_error_argument")
     expect_error(fit(rows, person = "id"), class = "dpsc_error_argument")
     expect_error(fit(rows, person = ~ id + a), class = "dpsc_error_argument")
     expect_error(fit(rows, person = y ~ id), class = "dpsc_error_argument")

@@ -1,0 +1,103 @@
+# Several rows of one person in chunks and in tables whose rows are read here: blocks of whole
+# people, which every pass reads alike.
+
+#' Chunks regrouped: each block has all rows of some people
+#'
+#' A pass over a block reads all chunks, so there are as few blocks as memory asks for, by public
+#' numbers.
+#' @param most (`number`)\cr how many numbers a block may hold, about, at one row a person: 256 MB.
+#' @return As `lm_source()`.
+#' @noRd
+chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
+  known <- character()
+  of <- vector("list", data$count)
+  for (i in seq_len(data$count)) {
+    block <- read_block(data, i)
+    check_frame(block, i)
+    cells <- identifiers_of(block, columns$person, text = TRUE)
+    known <- unique(c(known, cells[!is.na(cells)]))
+    of[[i]] <- match(cells, known, nomatch = 0L)
+  }
+  check_person_rows(sum(lengths(of)))
+  n <- length(known)
+  made <- data
+  made$count <- max(1, ceiling(n * length(columns$variables) / most))
+  made$read <- function(group) {
+    people <- n * (group - 0:1) / made$count
+    parts <- lapply(seq_len(data$count), function(i) {
+      mine <- of[[i]] > people[[2L]] & of[[i]] <= people[[1L]]
+      table <- chosen_rows(columns, data$read(i), choice, clip)
+      list(table = table[mine, , drop = FALSE], of = of[[i]][mine])
+    })
+    table <- do.call(rbind, lapply(parts, `[[`, "table"))
+    rows_by_person(table, list(of = unlist(lapply(parts, `[[`, "of")), n = n))$table
+  }
+  seen <- lapply(seq_len(made$count), function(i) {
+    block <- read_block(made, i)
+    list(size = dim(block), checksum = checksum_cpp(block))
+  })
+  made$sizes <- lapply(seen, `[[`, "size")
+  made$checksums <- lapply(seen, `[[`, "checksum")
+  list(table = made, n = n)
+}
+
+#' Blocks of a table's people, with all their rows
+#'
+#' The engine numbers people in the order of their identifiers, once: every pass has the same rows
+#' in the same order. Rows without an identifier are nobody's.
+#' @return `dp_chunks` with `n`, how many people. PRIVATE, but for `n`.
+#' @noRd
+stream_persons <- function(table, columns, choice, private) {
+  con <- table$con
+  cells <- streamed_cells(table, columns, choice)
+  key <- sql_identifier(table, columns$person$column)
+  name <- fresh_name(table$dialect)
+  run_sql(con, table$dialect$make(name, paste0(
+    "SELECT DENSE_RANK() OVER (ORDER BY ", key, ") AS dpsc_p, ROW_NUMBER() OVER (ORDER BY ", key,
+    ") AS dpsc_r, ", paste(cells, collapse = ", "), " FROM ", table$from, " WHERE ",
+    quoted(con, columns$person$column), " IS NOT NULL"
+  )), what = "Preparing the rows")
+  close <- function() quiet_sql(con, paste("DROP TABLE", name))
+  done <- FALSE
+  on.exit(if (!done) close())
+  if (table$dialect$index) {
+    run_sql(con, paste0("CREATE INDEX ", name, "_p ON ", name, " (dpsc_p)"))
+  }
+  found <- sql_numbers(con, paste("SELECT COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m FROM", name))
+  check_person_rows(found[[2L]])
+  n <- found[[1L]]
+  count <- max(1, ceiling(n / table$block))
+  reader <- read_once(persons_reader(table, columns, choice, private, name, n), count)
+  # What columns cannot give is found before the charge.
+  reader(1L, FALSE)
+  done <- TRUE
+  structure(list(reader = reader, count = count, n = n, close = close), class = "dp_chunks")
+}
+
+#' What reads a block of people
+#' @noRd
+persons_reader <- function(table, columns, choice, private, name, n) {
+  sums <- new.env(parent = emptyenv())
+  function(i, charged) {
+    first <- (i - 1) * table$block
+    last <- min(n, i * table$block)
+    rows <- run_sql(table$con, paste0(
+      "SELECT * FROM ", name, " WHERE dpsc_p > ", sql_whole(first), " AND dpsc_p <= ",
+      sql_whole(last), " ORDER BY dpsc_p, dpsc_r"
+    ), TRUE, charged, "Reading the rows")
+    of <- as.double(rows$dpsc_p)
+    if (length(unique(of)) != last - first) abort_changed(charged)
+    block <- cbind(chosen_rows(columns, rows, choice, private), of, deparse.level = 0)
+    same_block(sums, i, block, charged)
+  }
+}
+
+#' A column that tells people apart, as an engine compares it
+#' @noRd
+sql_identifier <- function(table, column) {
+  if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")
+  type <- column_types(table, column)[[column]]
+  if (type == "other") abort("Column {.code {column}} must be a plain vector.", "data")
+  key <- quoted(table$con, column)
+  if (type %in% c("text", "cell")) table$dialect$order(key) else key
+}

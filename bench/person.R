@@ -1,0 +1,81 @@
+# Several rows of one person: whether 95 % limits cover, with errors that a person's rows share.
+#
+# From the package's root, with dpsc installed: Rscript bench/person.R
+# Writes bench/results/person.csv, one row a cell: `shared`, the share of the errors' variance (and
+# of the regressors') that a person's rows have in common; `cover` of the slope of a regressor that
+# varies within people (`within`) and of one that does not (`between`); `width`, mean half-width
+# over that of epsilon = Inf with clustered errors. `vcov`: "HC" (the default, clustered), "const".
+# People have 1 to 12 rows, and who has many differs in their regressors.
+# DPSC_BENCH_REPLICATIONS (default 300) data sets a cell.
+library(dpsc)
+
+replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "300"))
+bounds <- list(y = c(-50, 50), k = c(FALSE, TRUE), within = c(-20, 20), between = c(-20, 20))
+truth <- c(within = 0.6, between = -0.4)
+
+people <- function(n, shared) {
+  between <- stats::rnorm(n)
+  rows <- pmin(12, 1 + stats::rpois(n, exp(0.8 + 0.5 * between)))
+  id <- rep(seq_len(n), rows)
+  mix <- function(sd) {
+    own <- stats::rnorm(length(id), sd = sd)
+    sqrt(shared) * stats::rnorm(n, sd = sd)[id] + sqrt(1 - shared) * own
+  }
+  out <- data.frame(id = id, within = mix(1), between = between[id])
+  fit <- 1 + truth[["within"]] * out$within + truth[["between"]] * out$between
+  out$y <- fit + mix(1.5)
+  # The same law for each row alone, whatever is shared.
+  out$k <- stats::pnorm(mix(1)) < stats::plogis(fit - 1)
+  out
+}
+
+fits <- list(
+  clustered = function(data, epsilon) {
+    dp_lm(y ~ within + between, data, epsilon = epsilon, bounds = bounds, person = ~id)
+  },
+  const = function(data, epsilon) {
+    dp_lm(y ~ within + between, data,
+      epsilon = epsilon, bounds = bounds, person = ~id, vcov = "const"
+    )
+  },
+  logistic = function(data, epsilon) {
+    dp_glm(k ~ within + between, data, "binomial",
+      epsilon = epsilon, bounds = bounds, person = ~id
+    )
+  }
+)
+
+measure <- function(fit) {
+  limits <- stats::confint(fit)[names(truth), ]
+  rbind(cover = limits[, 1] <= truth & truth <= limits[, 2], width = limits[, 2] - limits[, 1])
+}
+
+cell <- function(n, epsilon, shared, method) {
+  runs <- lapply(seq_len(replications), function(i) {
+    set.seed(i)
+    data <- people(n, shared)
+    known <- if (method == "const") "clustered" else method
+    suppressWarnings(list(
+      measure(fits[[method]](data, epsilon)), measure(fits[[known]](data, Inf))
+    ))
+  })
+  mean_of <- function(k, what) rowMeans(vapply(runs, function(x) x[[k]][what, ], numeric(2)))
+  cover <- mean_of(1, "cover")
+  width <- mean_of(1, "width") / mean_of(2, "width")
+  data.frame(
+    method, n, epsilon, shared, cover_within = cover[[1]], cover_between = cover[[2]],
+    width_within = width[[1]], width_between = width[[2]]
+  )
+}
+
+cells <- expand.grid(
+  shared = c(0, 0.5, 0.95), epsilon = c(1, 4), n = c(2000, 10000), method = names(fits),
+  stringsAsFactors = FALSE
+)
+table <- do.call(rbind, lapply(seq_len(nrow(cells)), function(i) {
+  with(cells[i, ], cell(n, epsilon, shared, method))
+}))
+numbers <- vapply(table, is.numeric, NA)
+table[numbers] <- lapply(table[numbers], signif, 3)
+utils::write.csv(table, "bench/results/person.csv", row.names = FALSE)
+print(table)

@@ -1,0 +1,108 @@
+# Several rows of one person in chunks and tables: the release of the data frame, bit for bit.
+
+scattered_people <- function(n = 900, seed = 8) {
+  withr::local_seed(seed)
+  id <- rep(sprintf("p%04d", seq_len(n)), sample(1:5, n, TRUE))
+  people <- data.frame(
+    id = id, age = stats::runif(length(id), 18, 80),
+    region = sample(c("n", "s", "w"), length(id), TRUE)
+  )
+  people$wage <- 5 + 0.2 * people$age + 3 * (people$region == "s") + stats::rnorm(length(id), 0, 4)
+  people$ill <- as.numeric(stats::runif(length(id)) < stats::plogis(people$age / 20 - 3))
+  people$wage[5:9] <- NA
+  people <- people[sample(nrow(people)), ]
+  people$id[4] <- NA
+  people
+}
+
+scattered_bounds <- list(
+  wage = c(0, 100), age = c(0, 120), region = c("n", "s", "w"), ill = c(0, 1)
+)
+
+scattered_lm <- function(data, ..., delta = 1e-6) {
+  force(data)
+  withr::local_seed(9)
+  dp_lm(wage ~ age + region, data,
+    epsilon = 3, delta = delta, bounds = scattered_bounds, person = ~id,
+    control = dp_control(rng = "R"), ...
+  )
+}
+
+scattered_glm <- function(data, ...) {
+  force(data)
+  withr::local_seed(9)
+  dp_glm(ill ~ age + region, data, "binomial",
+    epsilon = 3, bounds = scattered_bounds, person = ~id, control = dp_control(rng = "R"), ...
+  )
+}
+
+cut_up <- function(data, blocks = 4) {
+  unname(split(data, rep_len(seq_len(blocks), nrow(data))))
+}
+
+test_that("chunks that share people give the release of the data frame, bit for bit", {
+  people <- scattered_people()
+  blocks <- cut_up(people)
+  expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
+  expect_identical(scattered_lm(dp_chunks(blocks), vcov = "const", delta = 0),
+    scattered_lm(people, vcov = "const", delta = 0))
+  expect_identical(scattered_lm(dp_chunks(blocks), subset = age > 30),
+    scattered_lm(people, subset = age > 30))
+  glm <- scattered_glm(people)
+  expect_equal(coef(scattered_glm(dp_chunks(blocks))), coef(glm), tolerance = 1e-4)
+  # A block's column may be a factor with levels of its own.
+  blocks[[2]]$id <- factor(blocks[[2]]$id)
+  expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
+})
+
+test_that("more blocks of people than one are the same release", {
+  columns <- lm_columns(wage ~ age + region, scattered_bounds)
+  columns$person <- list(declared = FALSE, column = "id")
+  chunks <- dp_chunks(cut_up(scattered_people()))
+  facts <- list(
+    n = 900, epsilon = 3, delta = 1e-6, scores = TRUE, design = lm_design(columns)
+  )
+  release <- function(made) withr::with_seed(3, lm_release_cpp(made$table, facts, "R"))
+  whole <- chunks_by_person(columns, chunks, list(), TRUE)
+  several <- chunks_by_person(columns, chunks, list(), TRUE, most = 1000)
+  expect_identical(whole$n, 900L)
+  expect_identical(c(whole$table$count, several$table$count), c(1, 4))
+  expect_identical(release(several), release(whole))
+})
+
+test_that("tables whose rows are read here give the release of the data frame, bit for bit", {
+  skip_if_not_installed("RSQLite")
+  people <- scattered_people()
+  con <- sqlite_of(people, "people")
+  here <- function(...) dp_table(con, "people", compute = "here", ...)
+  expect_identical(scattered_lm(here()), scattered_lm(people))
+  # Blocks of 50 people.
+  expect_identical(scattered_lm(here(block = 50)), scattered_lm(people))
+  glm <- scattered_glm(people)
+  expect_equal(coef(scattered_glm(here(block = 50))), coef(glm), tolerance = 1e-4)
+  expect_identical(DBI::dbListTables(con), "people")
+  ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
+  expect_error(
+    scattered_lm(dp_table(con, "people", compute = "database"), ledger = ledger), "here",
+    class = "dpsc_error_argument"
+  )
+  both <- dp_sources(list(here(), people))
+  expect_error(scattered_lm(both, ledger = ledger), "one place", class = "dpsc_error_argument")
+  DBI::dbWriteTable(con, "other", people[-1])
+  expect_error(
+    scattered_lm(dp_table(con, "other", compute = "here"), ledger = ledger),
+    class = "dpsc_error_data"
+  )
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("files give the release of the data frame, bit for bit", {
+  skip_if_not_installed("duckdb")
+  people <- scattered_people()
+  people <- people[!is.na(people$id), ]
+  people[c("age", "wage")] <- round(people[c("age", "wage")], 6)
+  paths <- withr::local_tempfile(fileext = paste0(1:2, ".csv"))
+  halves <- cut_up(people, 2)
+  for (i in 1:2) utils::write.csv(halves[[i]], paths[[i]], row.names = FALSE, na = "")
+  expect_identical(scattered_lm(dp_files(paths))$release, scattered_lm(people)$release)
+})
