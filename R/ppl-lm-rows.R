@@ -76,15 +76,6 @@ lm_chunks <- function(columns, data, choice, clip) {
   list(table = made, n = n)
 }
 
-#' @noRd
-check_frame <- function(block, i) {
-  if (!is.data.frame(block)) {
-    abort(c(
-      "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
-    ), "data")
-  }
-}
-
 #' All rows as one table of numbers, for fits without privacy
 #' @noRd
 gather_rows <- function(table) {

@@ -22,10 +22,10 @@
 #'
 #' It is an argument of [dp_lm()] and [dp_glm()], where the above holds, and of [dp_aggregate()] and
 #' [dp_select()], where all rows of a person are in one block and the data are in memory. The
-#' regressions also take [dp_chunks()], over which a person's rows may be scattered, and [dp_table()]
-#' and [dp_files()] whose rows are read here. Identifiers of chunks are compared as text. Methods
-#' without a proof, sums that a database makes, workers and [dp_sources()] refuse it before the
-#' charge. Proof: `proofs/person.md`.
+#' regressions also take [dp_chunks()], over which a person's rows may be scattered, and
+#' [dp_table()] and [dp_files()] whose rows are read here. Identifiers of chunks are compared as
+#' text. Methods without a proof, sums that a database makes, workers and [dp_sources()] refuse it
+#' before the charge. Proof: `proofs/person.md`.
 NULL
 
 #' Check what a verb was told about people, and that its method and the rows allow it
@@ -69,6 +69,15 @@ said_person <- function(person) {
     ), "argument")
   }
   list(declared = FALSE, column = as.character(person[[2L]]))
+}
+
+#' @noRd
+check_frame <- function(block, i) {
+  if (!is.data.frame(block)) {
+    abort(c(
+      "Every block must be a data frame.", x = "Block {i} is {describe_people(block)}."
+    ), "data")
+  }
 }
 
 #' Who each row is of: whole numbers, 0 where nobody is named

@@ -101,3 +101,17 @@ sql_identifier <- function(table, column) {
   key <- quoted(table$con, column)
   if (type %in% c("text", "cell")) table$dialect$order(key) else key
 }
+
+#' The columns that rows need, as SQL by name
+#' @noRd
+streamed_cells <- function(table, columns, choice) {
+  more <- c(all.vars(choice$subset), all.vars(choice$weights))
+  needed <- unique(c(unlist(lapply(columns$variables, symbols_of)), more))
+  unknown <- setdiff(needed, table$fields)
+  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  row <- cell_row(table, needed, given = columns$given)
+  check_typed_levels(columns$given, row$types, table$dialect)
+  vapply(stats::setNames(nm = needed), streamed_column, "",
+    row = row, choice = choice[c("subset", "weights")]
+  )
+}
