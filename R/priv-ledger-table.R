@@ -209,7 +209,7 @@ ledger_history <- function(ledger) {
 #' Charge a ledger outside R: what is there decides, and it is on the disk before this returns
 #' @param pay (`function`)\cr of the history so far; stops where the charge does not fit.
 #' @return Where the charge stands, for the release that it pays for: `ledger` (a table or file, by
-#'   its name), `first` (hash of the ledger's first row, which is no other ledger's), `number`, `hash`,
+#'   its name), `first` (hash of the ledger's first row, that of no other ledger), `number`, `hash`,
 #'   `time`, `data`, `study`. PUBLIC.
 #' @noRd
 charge_outside <- function(ledger, cost, label, pay) {
