@@ -200,7 +200,8 @@ covered <- lapply(seq_len(nrow(family_cells) * ("families" %in% parts)), functio
   set.seed(1600 + i)
   cell <- family_cells[i, ]
   runs <- max(2, round(more * min(60, 2e5 / cell$n)))
-  total <- rowSums(replicate(runs, {
+  # What the plan knows to be hopeless is refused before the charge, whatever the rows.
+  total <- tryCatch(rowSums(replicate(runs, {
     people <- family_people(cell$n, cell$p, cell$design, cell$family)
     fit <- suppressWarnings(dp_glm(y ~ ., people$data, cell$family, cell$epsilon, delta,
       people$bounds, control = dp_control(rng = "R")
@@ -209,14 +210,14 @@ covered <- lapply(seq_len(nrow(family_cells) * ("families" %in% parts)), functio
       stats::qnorm(0.975) * sqrt(diag(vcov(fit)))[-1]
     known <- fit$identified[-1]
     c(all = sum(inside), known = sum(known), both = sum(inside & known))
-  }))
+  })), dpsc_error_argument = function(e) c(all = NA, known = 0, both = 0))
   out <- cbind(cell, runs = runs, coverage = round(total[["all"]] / (runs * cell$p), 3),
     coverage_identified = if (total[["known"]]) {
       round(total[["both"]] / total[["known"]], 3)
     } else {
       NA
     },
-    identified = round(total[["known"]] / (runs * cell$p), 3)
+    identified = round(total[["known"]] / (runs * cell$p), 3), refused = is.na(total[["all"]])
   )
   print(out, row.names = FALSE)
   out
