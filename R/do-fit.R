@@ -7,6 +7,11 @@
 #' `epsilon` allows. The donors are used once, to make a private [dp_release()]; the estimate, its
 #' interval and everything else come from the release and the target's own public data.
 #'
+#' More on [donors as a matrix and further targets][dp_synth_donors], on
+#' [treated people][dp_synth_treated], [covariates][dp_synth_covariates], [intervals and
+#' tests][dp_synth_intervals], [several adoption dates][dp_cohorts], [several
+#' outcomes][dp_outcomes], [gaps and other preparations][preparing_data].
+#'
 #' @section Methods:
 #' * `"gram"` (default): the donors' mean and second moments over time, released once with exact
 #'   integer noise. Privacy error falls with more donors; serves any target.
@@ -22,7 +27,7 @@
 #' Neighbours are panels that differ in one donor's whole row. A person's identifier is part of the
 #' row that neighbours may change; it is protected. The number of donors, the periods, the bounds
 #' and the target's data are public; with `protect = "everyone"` the treated are people
-#' who are protected, too, see below. Values outside the bounds are clipped, silently,
+#' who are protected, too ([dp_synth_treated]). Values outside the bounds are clipped, silently,
 #' because how many there are is private. That every donor has one finite value in every period
 #' counts as public: so an error about donors' rows says what kind of gap there is, but not whose,
 #' where or how many.
@@ -36,107 +41,6 @@
 #'
 #' Every run of a call draws noise anew and spends the budget again, with or without a ledger: keep
 #' the result ([write_release()]).
-#'
-#' @section Treated people:
-#' Several treated units are a group, and `protect` says whose data are protected:
-#' * `"donors"`: the donors'. The treated units' data are PUBLIC: the group's mean is published.
-#' * `"everyone"`: those of donors and treated. Neighbours differ in the whole row of one person,
-#'   donor or treated; who is treated, from when, and all counts are public. Each group has the
-#'   whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
-#'   looks at no target; the treated people's own release gives their noisy mean path, which is the
-#'   fit's `target`, and no treated person, no mean without noise and no name is in the fit. From a
-#'   few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
-#'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in
-#'   per cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
-#'   With several adoption dates every cohort is such a group.
-#'
-#' @section Covariates:
-#' `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (`method = "gram"`,
-#' estimator `"ridge"`). Each person has one value: of a number the mean before the treatment, each
-#' value cut to the bounds first; of a factor or string the first level that is known. An unknown
-#' level counts as the first declared one. No message depends on a protected person's covariates;
-#' that they are there counts as public, as for the outcome. A factor that varies within a public
-#' treated unit, or within any unit where nothing is private, is an error. With several adoption
-#' dates "before the treatment" is before the first of them, for everybody.
-#'
-#' @section Covariates of classical estimators:
-#' What is not private needs no bounds (those given are not used), and a term may be computed from
-#' columns. Factors and strings are indicators of their levels.
-#' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value a
-#'   unit*: the mean over the periods before the (first) treatment, or over those that
-#'   `over(x, 1980:1985)` names. `"predictors"` fits these alone, by importances V; the others fit
-#'   all outcomes before the treatment and these, each on the outcomes' deviation, so that with
-#'   importance 1 a covariate counts as one period (`v` in [dp_control()]; not of `"augmented"`).
-#' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**, known in every period, after the
-#'   treatment, too, where the treatment must not change them. A column that changes over time has
-#'   one coefficient: by least squares with effects of units and periods on all cells that are not
-#'   treated, before sdid is fitted to what is left (Kranz, 2022); with the donors' factors (Bai,
-#'   2009; Xu, 2017); without a penalty beside the low-rank matrix (Athey et al., 2021). The fit's
-#'   `slopes` has them. A column that is the same in all periods, or `over(x, periods)`, has a
-#'   coefficient *in each period*, since the effect of the unit takes any other; the donors'
-#'   regression says what it makes of the target. What donors cannot tell from effects of units and
-#'   periods, or from other regressors, is an error. With `na = "interpolate"` they are filled like
-#'   the outcome.
-#'
-#' Placebos, errors and leave-one-out fits take each unit's own covariates. [conformal()] needs
-#' covariates that do not depend on which periods come before the treatment: regressors, or columns
-#' that are the same in all periods. `"hsvt"` takes none. `summary()` shows the balance.
-#'
-#' @section Several outcomes:
-#' `cbind(sales, visits) ~ treated` fits several outcomes of the same people under one charge, each
-#' with its own limits in `bounds`: see [dp_outcomes].
-#'
-#' @section Gaps:
-#' With `na = "interpolate"` every row is filled by itself: linearly between its own values, flat
-#' before the first and after the last; a row without a value before the treatment is the middle of
-#' the bounds. What a person has beyond the `roster` is left out; of several rows of a person in one
-#' period the first counts. No number, message or warning says where gaps were. People who leave
-#' early stay flat, which biases the effect towards what it was when they left, and no interval
-#' covers that: see [preparing_data].
-#'
-#' @section Intervals:
-#' A 95 % interval is for the effect on the target: the mean of `size` people, average or single
-#' period. It adds two errors: such a target strays from its own prediction, and the release carries
-#' noise (`privacy.se`, the standard deviation of the estimate over releases and nothing else: to
-#' first order, a fifth more variance for what that leaves out, after the estimate was drawn to the
-#' target's own level and cut at the bounds). By
-#' `"gram"` it is *calibrated on the donors' own placebo errors*: each donor after the treatment is
-#' predicted from that donor's own past, and the errors' second moment and tails are released under
-#' the same budget. That is the placebo test in space, and holds on 0/1 outcomes, costs and other
-#' data that are far from normal. It is measured (`bench/battery.R` of the sources,
-#' `bench/results/battery.csv`) and is no theorem: the target is taken for a unit like the donors,
-#' or a mean of such people who stray independently of each other. A shock that hits the whole group
-#' is part of its effect. People who were chosen for their level before the treatment come back in
-#' part; the fit allows for that (method `"gram"`, one adoption date, no covariates). It is wrong
-#' for a group whose distance will last.
-#'
-#' The fit also asks how far the target is from the donors before the treatment, given its level, in
-#' units of what a random target of its size would have. The interval of a group grows with that.
-#' From seven times the mean square on, the print, the summary and the report say that few donors
-#' are like it: the estimate may be drawn to the others then. Hardly a random target has that note,
-#' and nearly every group of 30 or more from a tenth of 5,000 donors with a path of its own; one
-#' person of such a minority can hardly be told from the others (`bench/selected.R` of the sources).
-#'
-#' There is no interval, and the print says why, where donors and budget cannot calibrate one: at
-#' `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for a
-#' mean of 20 people or more ([dp_plan()] says what it takes); where the release was calibrated for
-#' another `estimator`, penalty, or for people where a mean is asked; by `"output"` and
-#' `"objective"`, which release nothing of the donors' errors, so that their limits are those of the
-#' noise alone and say so. Then `std.error`, limits and p-values are `NA`.
-#'
-#' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they
-#' are conformal: they cover whatever the errors' law if the target is drawn like the donors. A
-#' level L needs `L / (1 - L)` donors, 95 % so 19; below there is none. For a mean they are normal,
-#' with the errors' variance over `size`.
-#'
-#' @section Tests:
-#' `print()` and `tidy()` ask whether there is an effect *on average*; `summary()` also whether
-#' there is one *in any period*. Decide which is yours before you look.
-#'
-#' `conformal()` and `placebo_time()` look at single pre-periods and need a release made with
-#' `dp_control(features = Inf)`; decide before the budget is spent, since making another release
-#' spends again. The placebo test in `summary()` and `confint()` work with every release by
-#' `"gram"`.
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
@@ -153,23 +57,16 @@
 #' what was released speaks against them: nearly all values at a bound, or spread over a thousandth
 #' of its width.
 #'
-#' @param x (`formula`, `matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr
-#'   `outcome ~ treated` for long data, where either side may be an expression and the indicator is
-#'   1 exactly for treated units from the treatment on (each from its own adoption on, see
-#'   [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes;
-#'   `outcome ~ treated | x1 + x2` with covariates, see Covariates and Covariates of classical
-#'   estimators; or a numeric matrix of donors,
-#'   n x T (rows are donors), in outcome units (PRIVATE); or a release, whose further use spends
-#'   nothing.
+#' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and the
+#'   indicator is 1 exactly for treated units from the treatment on (each from its own adoption on,
+#'   see [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes, see [dp_outcomes];
+#'   `outcome ~ treated | x1 + x2` with covariates, see [dp_synth_covariates]. Of donors as a matrix
+#'   and of releases: [dp_synth_donors].
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
 #'   period, in any order. PRIVATE. A table or files hold their own `index`.
 #'   The guarantee starts from these columns: how they were computed from people's data it does not
 #'   cover. [preparing_data] says what may be done to them before.
 #' @param index (`character(2)`)\cr columns of unit and time.
-#' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
-#' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment,
-#'   at least 2. Different ones are several adoption dates, see [dp_cohorts]. Of a release by
-#'   `"gram"`: from its own on; `NULL`: its own.
 #' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
 #'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
@@ -188,23 +85,19 @@
 #'   From 20 people on the release is calibrated for a mean: give `size` when it is made. PUBLIC.
 #'   Several treated units are a group of `sum(size)` people with one average effect; those of its
 #'   members are shown on request, `tidy(fit, type = "unit")`.
-#' @param lambda (`number` or `NULL`)\cr of a release by method `"gram"`: another penalty, see
-#'   [dp_control()]; `NULL` averages over penalties. Free.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Two must be decided before the budget is spent:
 #'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
-#' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
-#' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see Treated people. Required
-#'   with several treated units under a finite `epsilon`, with one of `size = 1`, and before
-#'   anything wrong with the treated rows of one person is said; else one treated unit is public.
-#' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`: see
-#'   Gaps.
+#' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated].
+#'   Required with several treated units under a finite `epsilon`, with one of `size = 1`, and
+#'   before anything wrong with the treated rows of one person is said; else one treated unit is
+#'   public.
+#' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`:
+#'   gaps are filled, see [preparing_data].
 #' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
 #'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now, which
 #'   [update()][dp_monitor] draws when they are there.
-#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets where the release has covariates,
-#'   in the order of its `panel$covariates$name`. PUBLIC.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return With several outcomes a [dp_outcomes], with several adoption dates a [dp_cohorts]. Else
 #'   an object of class `dp_synth`, a list of public values and of values computed from the release
@@ -316,7 +209,7 @@ shown_formula <- function(formula) {
   if (constants(formula)) bare_formula(formula)
 }
 
-#' @rdname dp_synth
+#' @rdname dp_synth_donors
 #' @export
 dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = "gram",
@@ -335,15 +228,15 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   fit_panel(panel, request)
 })
 
-#' @rdname dp_synth
+#' @rdname dp_synth_donors
 #' @export
 dp_synth.dp_chunks <- dp_synth.matrix
 
-#' @rdname dp_synth
+#' @rdname dp_synth_donors
 #' @export
 dp_synth.dp_source <- dp_synth.matrix
 
-#' @rdname dp_synth
+#' @rdname dp_synth_donors
 #' @export
 dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
                                 lambda = x$settings$lambda, T0 = NULL, covariates = NULL,

@@ -13,6 +13,7 @@
 #' Releases by `"output"` and
 #' `"objective"` hold weights that were fitted to one target.
 #'
+#' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is;
 #'   1 if `NULL`. From 20 people on a release by `"gram"` spends what it spends on intervals on
