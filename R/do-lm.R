@@ -88,8 +88,8 @@
 #'   public rule sets them.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
 #'   neighbours replace all rows of one person; `"row"`: each row is another person. `NULL` is taken
-#'   for the latter. For method `"moments"` and rows in memory, in chunks, or read here from one
-#'   table or set of files; see [dp_person].
+#'   for the latter. For method `"moments"` and rows in memory, in chunks, or in one table or set
+#'   of files; see [dp_person].
 #' @return An object of class `dp_lm` (by method `"moments"`; else `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.

@@ -3,7 +3,7 @@
 #' @noRd
 moments_mechanism <- function() {
   new_mechanism("dp_lm", title = "moments of people's rows", needs = "sums", gives = "moments",
-    theorem = moments_theorem, person = "blocks"
+    theorem = moments_theorem, person = "sums"
   )
 }
 

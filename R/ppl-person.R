@@ -24,8 +24,9 @@
 #' [dp_select()], where all rows of a person are in one block and the data are in memory. The
 #' regressions also take [dp_chunks()], over which a person's rows may be scattered, and
 #' [dp_table()] and [dp_files()] whose rows are read here. Identifiers of chunks are compared as
-#' text. Methods without a proof, sums that a database makes, workers and [dp_sources()] refuse it
-#' before the charge. Proof: `proofs/person.md`.
+#' text. For [dp_lm()] a database makes the sums by person (`compute = "database"`, 30 columns at
+#' most). Methods without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
+#' `proofs/person.md`.
 NULL
 
 #' Check what a verb was told about people, and that its method and the rows allow it

@@ -29,11 +29,12 @@ make_people <- function(table, columns, choice) {
   done <- FALSE
   on.exit(if (!done) close())
   run_sql(con, dialect$make(name, query), what = "Preparing the rows")
-  n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
+  design <- lm_design(columns)
+  counted <- if (design$person) "COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m" else "COUNT(*) AS n"
+  n <- sql_numbers(con, paste("SELECT", counted, "FROM", name))
+  if (design$person) check_person_rows(n[[2L]])
   done <- TRUE
-  list(
-    con = con, name = name, n = n, design = lm_design(columns), dialect = dialect, close = close
-  )
+  list(con = con, name = name, n = n[[1L]], design = design, dialect = dialect, close = close)
 }
 
 #' From a row's columns to whole numbers, as SQL
@@ -73,9 +74,13 @@ people_query <- function(table, columns, choice) {
       number = , exact = number_column(name, given), text = dialect$order(column), column
     )
   }, "")
+  who <- columns$person$column
+  from <- paste0(
+    table$from, if (!is.null(who)) paste0(" WHERE ", quoted(con, who), " IS NOT NULL")
+  )
   sql_people(
-    table$from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
-    choice$max_weight, dialect
+    from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
+    choice$max_weight, dialect, if (!is.null(who)) sql_identifier(table, who)
   )
 }
 
@@ -139,12 +144,14 @@ ask_people <- function(people, question, charged) {
   switch(question$kind,
     medians = ask_cells(people, question$cells, charged, function(variable, k) {
       list(
-        text = sql_medians(people$name, variable, question, people$dialect), size = question$width
+        text = sql_medians(people$name, variable, question, people$dialect, people$design),
+        size = question$width
       )
     }),
     scales = ask_cells(people, length(question$limits), charged, function(variable, k) {
       text <- sql_scales(
-        people$name, variable, question$middle[[k]], question$limits, people$dialect
+        people$name, variable, question$middle[[k]], question$limits, people$dialect,
+        people$design
       )
       list(text = text, size = 1)
     }),
@@ -171,7 +178,12 @@ ask_cells <- function(people, cells, charged, query) {
     at <- pmin(at, cells - 1) + 1
     for (i in seq_along(at)) sums[at[[i]], k] <- sums[at[[i]], k] + counts[[i]]
   }
-  text <- paste("SELECT", sql_there, "FROM", people$name)
+  counted <- if (people$design$person) {
+    paste("COUNT(DISTINCT dpsc_p) AS n, COUNT(DISTINCT CASE WHEN a > 0 THEN dpsc_p END) AS there")
+  } else {
+    sql_there
+  }
+  text <- paste("SELECT", counted, "FROM", people$name)
   there <- sql_numbers(people$con, text, charged)
   list(rows = there[[1L]], there = there[[2L]], sums = sums)
 }
@@ -181,7 +193,8 @@ ask_cells <- function(people, cells, charged, query) {
 ask_limits <- function(people, question, query, charged) {
   text <- query(people$name, people$design, question, people$dialect)
   found <- sql_numbers(people$con, text, charged)
-  inside <- diff(c(0, rev(found[-(1:2)]), found[[1L]]))
+  one <- if (people$design$person) share_one else 1
+  inside <- diff(c(0, rev(found[-(1:2)]), one * found[[1L]]))
   list(rows = found[[1L]], there = found[[2L]], sums = cbind(rev(unname(inside))))
 }
 

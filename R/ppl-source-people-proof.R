@@ -6,12 +6,14 @@
 #' largest and the smallest doubles, missing values, levels that are not public, weights and
 #' products. The engine's integers must be the core's.
 #' @section Errors: `dpsc_error_engine`.
+#' @param person (`flag`)\cr of people who have several rows.
 #' @noRd
-prove_people <- function(table) {
-  if (isTRUE(table$state$proved_people)) {
+prove_people <- function(table, person = FALSE) {
+  proved <- if (person) "proved_persons" else "proved_people"
+  if (isTRUE(table$state[[proved]])) {
     return(invisible())
   }
-  made <- proof_people()
+  made <- proof_people(person)
   found <- tryCatch(engine_people(table, made), dpsc_error = function(e) NULL)
   if (!identical(found, core_people(made))) {
     abort(c(
@@ -19,16 +21,17 @@ prove_people <- function(table) {
       i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
     ), c("engine", "panel"))
   }
-  table$state$proved_people <- TRUE
+  table$state[[proved]] <- TRUE
 }
 
 #' Made-up people, and what they are asked. PUBLIC.
 #' @return A list: `rows`, `columns`, `choice`, `questions`.
 #' @noRd
-proof_people <- function() {
+proof_people <- function(person = FALSE) {
   bounds <- list(y = c(-3, 8), x = c(-1, 1), v = c(1 / 3, 0.7), g = c("a", "b", "c"))
   columns <- lm_columns(y ~ x + v + g + I(x^2) + x:v + I(v > 0.5), bounds)
   columns$weighted <- TRUE
+  if (person) columns$person <- list(declared = FALSE, column = "id")
   design <- lm_design(columns)
   far <- c(
     1e308, -1e308, .Machine$double.xmax, 5e-324, -5e-324, 0, 0.5, 1 / 3, 0.1, -0.9, 0.7, -2.5
@@ -45,10 +48,22 @@ proof_people <- function() {
     w = every(c(1, 0.3, 2, 5, 1e-300, 0, -1, 1.9999, 0.1)), stringsAsFactors = FALSE
   )
   rows$y[[9L]] <- NA
+  if (person) rows <- proof_rows_shared(rows)
   choice <- list(
     subset = quote(!(g == "c" | g == "d") | x > -0.25), weights = quote(w), max_weight = 2
   )
   list(rows = rows, columns = columns, choice = choice, questions = proof_asked(columns))
+}
+
+#' The same rows as those of people who have one to nine, some of them alike, one row of nobody
+#' @noRd
+proof_rows_shared <- function(rows) {
+  n <- nrow(rows)
+  rows$id <- c(NA, rep(seq_len(n), rep_len(c(1, 3, 2, 7, 1, 9), n))[seq_len(n - 1L)])
+  more <- rows[rows$id %in% 2:6, ]
+  more$id <- more$id + 1000
+  twice <- rows[rows$id %in% 7:9, ]
+  rbind(rows, more, more, twice)
 }
 
 # Where ties of the grid are looked for, in its steps.
@@ -86,6 +101,7 @@ proof_asked <- function(columns) {
     map = made$map, gain = made$gain, radius = steps(0.7), clip = steps(1.1), limit = 4096,
     residual_limit = 2500, constant = 1448, score_limit = 2048
   ))
+  round$keep <- 1 - 1.1 * ((p + 2) / (sqrt(2) * (4096^2 + 2500^2 + 1448^2)))
   round$zoom <- (4096 - sqrt(p) / 2) * (1 - 2^-40) / round$radius
   round$residual_zoom <- round$residual_limit / round$clip
   round$score_zoom <- (2048 - sqrt(p + 1) / 2) * (1 - 2^-40) / sqrt(4096^2 + 1448^2) / 2500
@@ -105,6 +121,8 @@ proof_asked <- function(columns) {
 
 core_people <- function(made) {
   rows <- chosen_rows(made$columns, made$rows, made$choice, TRUE)
+  who <- made$columns$person
+  if (!is.null(who)) rows <- rows_by_person(rows, people_of(made$rows, who))$table
   lapply(made$questions, function(question) {
     people_sums_cpp(rows, lm_design(made$columns), question)
   })

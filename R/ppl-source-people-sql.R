@@ -60,13 +60,19 @@ least_quotient <- function(x) {
 #' @param design (`list`)\cr from `lm_design()`.
 #' @param keep (`string` or `NULL`)\cr a condition of those names.
 #' @param weight (`string` or `NULL`)\cr a number of those names.
+#' @param person (`string` or `NULL`)\cr what tells people apart: they are numbered by `dpsc_p`.
 #' @noRd
-sql_people <- function(from, columns, values, design, keep, weight, max_weight, dialect) {
+sql_people <- function(from, columns, values, design, keep, weight, max_weight, dialect,
+                       person = NULL) {
   k <- seq_along(values)
-  taken <- sql_level(paste(columns, "AS", names(columns)), from, "s1", dialect)
+  own <- of_person(design)
+  taken <- sql_level(c(
+    paste(columns, "AS", names(columns)),
+    if (!is.null(person)) paste0("DENSE_RANK() OVER (ORDER BY ", person, ") AS dpsc_p")
+  ), from, "s1", dialect)
   made <- sql_level(c(
     paste0(values, " AS x", k), if (!is.null(weight)) paste(weight, "AS w"),
-    if (!is.null(keep)) paste("CASE WHEN", keep, "THEN 1 ELSE 0 END AS kept")
+    if (!is.null(keep)) paste("CASE WHEN", keep, "THEN 1 ELSE 0 END AS kept"), own
   ), taken, "s2", dialect)
   there <- paste0(
     "CASE WHEN ", paste0("x", k, " IS NOT NULL", collapse = " AND "),
@@ -74,7 +80,7 @@ sql_people <- function(from, columns, values, design, keep, weight, max_weight, 
     " THEN 1 ELSE 0 END AS there"
   )
   known <- sql_level(
-    c(paste0("x", k), if (!is.null(weight)) "w", there), made, "s3", dialect
+    c(paste0("x", k), if (!is.null(weight)) "w", there, own), made, "s3", dialect
   )
   cells <- vapply(k, function(j) {
     x <- paste0("x", j)
@@ -92,8 +98,12 @@ sql_people <- function(from, columns, values, design, keep, weight, max_weight, 
     paste0("CASE WHEN there = 1 THEN ", sql_presence("w", max_weight, dialect), " ELSE ",
       sql_real(0, dialect), " END AS a")
   }
-  paste0("SELECT ", paste(c(cells, presence), collapse = ", "), " FROM ", known)
+  paste0("SELECT ", paste(c(cells, presence, own), collapse = ", "), " FROM ", known)
 }
+
+#' The column that numbers people, where they have several rows
+#' @noRd
+of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
 # Questions ---------------------------------------------------------------------------------------
 
@@ -101,26 +111,31 @@ sql_there <- "COUNT(*) AS n, SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS there"
 
 #' People in cells of a variable, of equal width: rows of a cell's lower end, from 0, and a count
 #' @noRd
-sql_medians <- function(table, variable, question, dialect) {
+sql_medians <- function(table, variable, question, dialect, design = NULL) {
   at <- paste0("(", sql_cast(paste0("q", variable), dialect$whole), " + ", sql_whole(grid_one), ")")
-  paste0(
-    "SELECT f, COUNT(*) AS k FROM (SELECT ", at, " - (",
-    dialect$modulo(at, sql_whole(question$width)), ") AS f FROM ", table, " WHERE a > 0) c",
-    " GROUP BY f"
-  )
+  cell <- paste0(at, " - (", dialect$modulo(at, sql_whole(question$width)), ")")
+  sql_counts(cell, paste(table, "WHERE a > 0"), design, dialect)
 }
 
 #' People by the first limit that is not below how far from the middle they are, from 0
 #' @noRd
-sql_scales <- function(table, variable, middle, limits, dialect) {
+sql_scales <- function(table, variable, middle, limits, dialect, design = NULL) {
   last <- length(limits)
   first <- paste0("WHEN far <= ", vapply(limits[-last], sql_whole, ""), " THEN ",
     seq_len(last - 1L) - 1L, collapse = " ")
-  paste0(
-    "SELECT f, COUNT(*) AS k FROM (SELECT CASE ", first, " ELSE ", last - 1L,
-    " END AS f FROM (SELECT ABS(", sql_cast(paste0("q", variable), dialect$whole), " - ",
-    sql_whole(middle), ") AS far FROM ", table, " WHERE a > 0", dialect$fence, ") b) c GROUP BY f"
-  )
+  far <- paste0("ABS(", sql_cast(paste0("q", variable), dialect$whole), " - ",
+    sql_whole(middle), ") AS far")
+  rows <- sql_level(c(far, of_person(design)), paste(table, "WHERE a > 0"), "b", dialect)
+  sql_counts(paste0("CASE ", first, " ELSE ", last - 1L, " END"), rows, design, dialect)
+}
+
+#' Counts `k` of rows by cell `f`, or where people have several rows of shares of people
+#' @noRd
+sql_counts <- function(cell, rows, design, dialect) {
+  if (isTRUE(design$person)) {
+    return(sql_shares(cell, rows, dialect))
+  }
+  paste0("SELECT f, COUNT(*) AS k FROM (SELECT ", cell, " AS f FROM ", rows, ") c GROUP BY f")
 }
 
 #' Columns of the model e1, e2, ..., the response last, from q1, q2, ...
@@ -129,8 +144,9 @@ sql_scales <- function(table, variable, middle, limits, dialect) {
 #' @noRd
 sql_model <- function(table, design, question, dialect) {
   k <- seq_along(design$indicator)
+  kept <- c("a", of_person(design))
   wide <- sql_level(
-    c(paste0(sql_cast(paste0("q", k), dialect$whole), " AS q", k), "a"), table, "m1", dialect
+    c(paste0(sql_cast(paste0("q", k), dialect$whole), " AS q", k), kept), table, "m1", dialect
   )
   is_variable <- vapply(design$columns, function(column) {
     length(column$variables) == 1L && column$powers[[1L]] == 1L
@@ -139,7 +155,7 @@ sql_model <- function(table, design, question, dialect) {
   used <- sort(unique(unlist(lapply(design$columns[!is_variable], `[[`, "variables"))))
   if (length(used)) {
     factors <- vapply(used, function(j) sql_factor(j, design, question, dialect), "")
-    wide <- sql_level(c(paste0("q", k), "a", paste0(factors, " AS t", used)), wide, "m2", dialect)
+    wide <- sql_level(c(paste0("q", k), kept, paste0(factors, " AS t", used)), wide, "m2", dialect)
   }
   products <- vapply(which(!is_variable), function(c) {
     column <- design$columns[[c]]
@@ -151,7 +167,7 @@ sql_model <- function(table, design, question, dialect) {
   plain <- c(vapply(which(is_variable), function(c) {
     paste0("q", design$columns[[c]]$variables, " AS e", c)
   }, ""), paste0("q", response, " AS e", p + 1L))
-  out <- sql_level(c(plain, products, "a"), wide, "m3", dialect)
+  out <- sql_level(c(plain, products, kept), wide, "m3", dialect)
   if (!length(products)) {
     return(out)
   }
@@ -162,7 +178,7 @@ sql_model <- function(table, design, question, dialect) {
       " THEN -", sql_whole(grid_one), " ELSE ", sql_cast(sql_rint(e, dialect), dialect$whole),
       " END AS ", e)
   }, "")
-  sql_level(c(paste0("e", c(which(is_variable), p + 1L)), cut, "a"), out, "m4", dialect)
+  sql_level(c(paste0("e", c(which(is_variable), p + 1L)), cut, kept), out, "m4", dialect)
 }
 
 #' A variable in a product: 0 or 1, or standardised and cut at eight
@@ -183,14 +199,15 @@ sql_factor <- function(j, design, question, dialect) {
 sql_residuals <- function(table, design, question, dialect) {
   map <- question$map
   p <- length(design$columns)
+  kept <- c("a", of_person(design))
   names <- c(paste0("z", seq_len(p)), "zr")
   features <- vapply(seq_len(p + 1L), function(j) {
     paste(sql_feature(paste0("e", seq_len(p + 1L)), map, j, dialect), "AS", names[[j]])
   }, "")
   z <- names[seq_len(p)]
   sql_level(
-    c(names, "a", paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")),
-    sql_level(c(features, "a"), sql_model(table, design, question, dialect), "b", dialect),
+    c(names, kept, paste0(paste(z, z, sep = " * ", collapse = " + "), " AS nn")),
+    sql_level(c(features, kept), sql_model(table, design, question, dialect), "b", dialect),
     "c", dialect
   )
 }
@@ -199,18 +216,29 @@ sql_residuals <- function(table, design, question, dialect) {
 #' @noRd
 sql_lengths <- function(table, design, question, dialect) {
   limits <- vapply(question$limits, sql_whole, "")
+  rows <- sql_residuals(table, design, question, dialect)
+  sql_limits("a > 0 AND nn", limits, rows, design, dialect)
+}
+
+#' Rows beyond limits, or shares of people, in one row
+#' @param value (`string`)\cr what is compared, after what must hold of a row.
+#' @noRd
+sql_limits <- function(value, limits, rows, design, dialect) {
+  if (isTRUE(design$person)) {
+    return(sql_limit_shares(value, limits, rows, dialect))
+  }
   paste0(
     "SELECT ", sql_there, ", ", paste0(
-      "SUM(CASE WHEN a > 0 AND nn > ", limits, " THEN 1 ELSE 0 END) AS b", seq_along(limits),
-      collapse = ", "
-    ), " FROM ", sql_residuals(table, design, question, dialect)
+      "SUM(CASE WHEN ", value, " > ", limits, " THEN 1 ELSE 0 END) AS b",
+      seq_along(limits), collapse = ", "
+    ), " FROM ", rows
   )
 }
 
 #' The same with a factor s0 that shortens a row to the radius
 #' @noRd
 sql_shortened <- function(table, design, question, dialect) {
-  z <- c(paste0("z", seq_along(design$columns)), "zr", "a")
+  z <- c(paste0("z", seq_along(design$columns)), "zr", "a", of_person(design))
   radius <- sql_real(question$radius, dialect)
   norms <- sql_level(
     c(z, paste0("SQRT(", sql_cast("nn", dialect$real), ") AS l")),
@@ -226,13 +254,9 @@ sql_shortened <- function(table, design, question, dialect) {
 sql_beyond <- function(table, design, question, dialect) {
   limits <- vapply(question$limits, sql_real, "", dialect)
   values <- sql_level(c(
-    "a", paste0("((", sql_cast("ABS(zr)", dialect$real), " * a) * s0) AS v")
+    "a", of_person(design), paste0("((", sql_cast("ABS(zr)", dialect$real), " * a) * s0) AS v")
   ), sql_shortened(table, design, question, dialect), "g", dialect)
-  paste0(
-    "SELECT ", sql_there, ", ", paste0(
-      "SUM(CASE WHEN v > ", limits, " THEN 1 ELSE 0 END) AS b", seq_along(limits), collapse = ", "
-    ), " FROM ", values
-  )
+  sql_limits("v", limits, values, design, dialect)
 }
 
 #' Sums of products of clipped rows (w, r, k), or of their scores
@@ -245,7 +269,10 @@ sql_products <- function(table, design, question, dialect) {
   real <- function(x) sql_real(x, dialect)
   z <- c(paste0("z", seq_len(p)), "zr")
   moved <- sql_level(
-    c(paste0("(", sql_cast(z, dialect$real), " * (a * s0)) AS ", z), "(a * s0) AS s", "a"),
+    c(
+      paste0("(", sql_cast(z, dialect$real), " * (a * s0)) AS ", z), "(a * s0) AS s", "a",
+      of_person(design)
+    ),
     sql_shortened(table, design, question, dialect), "g", dialect
   )
   clip <- real(question$clip)
@@ -257,7 +284,7 @@ sql_products <- function(table, design, question, dialect) {
       "CASE WHEN zr > ", clip, " THEN ", clip, " WHEN zr < -", clip, " THEN -", clip,
       " ELSE zr END * ", real(question$residual_zoom)
     )), " AS r"),
-    paste0(small(paste0("s * ", real(question$constant))), " AS k"), "a"
+    paste0(small(paste0("s * ", real(question$constant))), " AS k"), "a", of_person(design)
   ), moved, "h", dialect)
   squares <- function(x) paste(x, x, sep = " * ", collapse = " + ")
   guard <- paste0(
@@ -265,6 +292,9 @@ sql_products <- function(table, design, question, dialect) {
     sql_whole(question$residual_limit), " AND r >= -", sql_whole(question$residual_limit),
     " AND k >= 0 AND k <= ", sql_whole(question$constant)
   )
+  if (isTRUE(design$person)) {
+    return(sql_person_products(w, rows, guard, question, dialect))
+  }
   summed <- c(w, "r", "k")
   if (question$kind == "scores") {
     summed <- paste0("g", c(seq_len(p), "k"))

@@ -53,7 +53,9 @@ open_rows.dp_table <- function(part, columns, choice, private) {
     return(stream(part, columns, choice, private))
   }
   if (!private) refuse_source(part, "blocks", "{.code epsilon = Inf}")
-  prove_people(part)
+  by_person <- !is.null(columns$person$column)
+  if (by_person) check_person_columns(columns)
+  prove_people(part, by_person)
   asked_people(part, columns, choice)
 }
 

@@ -92,16 +92,6 @@ persons_reader <- function(table, columns, choice, private, name, n) {
   }
 }
 
-#' A column that tells people apart, as an engine compares it
-#' @noRd
-sql_identifier <- function(table, column) {
-  if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")
-  type <- column_types(table, column)[[column]]
-  if (type == "other") abort("Column {.code {column}} must be a plain vector.", "data")
-  key <- quoted(table$con, column)
-  if (type %in% c("text", "cell")) table$dialect$order(key) else key
-}
-
 #' The columns that rows need, as SQL by name
 #' @noRd
 streamed_cells <- function(table, columns, choice) {

@@ -3,6 +3,7 @@
 
 #include <RcppEigen.h>
 
+#include <dpsc/mechanism/person.hpp>
 #include <dpsc/rows/people.hpp>
 #include <dpsc/rows/products.hpp>
 #include <stdexcept>
@@ -70,6 +71,9 @@ inline Rcpp::List from_question(const dpsc::people_question& q) {
   out["constant"] = q.constant;
   out["zoom"] = q.zoom();
   out["residual_zoom"] = q.residual_zoom();
+  const double square = q.limit * q.limit + q.residual_limit * q.residual_limit;
+  if (q.design->person)
+    out["keep"] = dpsc::mean_outer::keep(square + q.constant * q.constant, q.design->p() + 2);
   if (q.what != kind::scores) return out;
   out["score_limit"] = q.score_limit;
   out["score_zoom"] = q.score_zoom();

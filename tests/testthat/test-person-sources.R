@@ -82,10 +82,6 @@ test_that("tables whose rows are read here give the release of the data frame, b
   expect_equal(coef(scattered_glm(here(block = 50))), coef(glm), tolerance = 1e-4)
   expect_identical(DBI::dbListTables(con), "people")
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
-  expect_error(
-    scattered_lm(dp_table(con, "people", compute = "database"), ledger = ledger), "here",
-    class = "dpsc_error_argument"
-  )
   both <- dp_sources(list(here(), people))
   expect_error(scattered_lm(both, ledger = ledger), "one place", class = "dpsc_error_argument")
   DBI::dbWriteTable(con, "other", people[-1])
@@ -94,6 +90,41 @@ test_that("tables whose rows are read here give the release of the data frame, b
     class = "dpsc_error_data"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("sums that a database makes by person are those of the data frame, bit for bit", {
+  skip_if_not_installed("RSQLite")
+  people <- scattered_people()
+  people$weight <- rep_len(c(1, 0.5, 2, 0), nrow(people))
+  con <- sqlite_of(people, "people")
+  there <- dp_table(con, "people", compute = "database")
+  for (vcov in c("const", "HC")) {
+    for (delta in c(0, 1e-6)) {
+      known <- scattered_lm(people, vcov = vcov, delta = delta)
+      expect_identical(scattered_lm(there, vcov = vcov, delta = delta), known)
+    }
+  }
+  expect_true(there$state$proved_persons)
+  expect_identical(
+    scattered_lm(there, subset = age > 30 & region != "w", weights = weight, max_weight = 2),
+    scattered_lm(people, subset = age > 30 & region != "w", weights = weight, max_weight = 2)
+  )
+  expect_identical(DBI::dbListTables(con), "people")
+  ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
+  expect_error(scattered_glm(there, ledger = ledger), "here", class = "dpsc_error_argument")
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("an engine that miscounts a person's rows is refused before the charge", {
+  made <- proof_people(TRUE)
+  core <- core_people(made)
+  twice <- made
+  twice$rows <- rbind(made$rows, made$rows[!duplicated(made$rows$id), ])
+  expect_false(identical(core_people(twice), core))
+  # All rows of a person given twice change nothing but who has how many.
+  again <- made
+  again$rows <- rbind(made$rows, made$rows)
+  expect_identical(core_people(again), core)
 })
 
 test_that("files give the release of the data frame, bit for bit", {

@@ -16,10 +16,12 @@ Eigen::VectorXd rows_there(const people_block& block) {
   return out;
 }
 
-mean_outer::mean_outer(double bound, Eigen::Index d) {
+mean_outer::mean_outer(double bound, Eigen::Index d) : keep_(keep(bound, d)) {}
+
+double mean_outer::keep(double bound, Eigen::Index d) {
   const double rounded = static_cast<double>(d) / (std::sqrt(2.0) * bound);
   if (!(rounded <= 0.16)) throw std::logic_error("rounding is too coarse for means over rows");
-  keep_ = 1.0 - 1.1 * rounded;
+  return 1.0 - 1.1 * rounded;
 }
 
 void mean_outer::add(const Eigen::MatrixXd& u, const people_block& block, Eigen::MatrixXd& sums) {

@@ -13,9 +13,6 @@
 
 namespace dpsc {
 
-/// Counts of people are kept in parts of 2^-20 of one.
-constexpr int share_bits = 20;
-
 inline int bits_of_shares(const lm_design& design) { return design.person ? share_bits : 0; }
 
 /// Adds one person: cell by cell floor(2^20 share up to here) less the same before. Whole numbers
@@ -70,6 +67,9 @@ class mean_outer {
  public:
   /// `bound`: |u|^2 at most, d entries.
   mean_outer(double bound, Eigen::Index d);
+
+  /// What is left of a mean that is rounded.
+  static double keep(double bound, Eigen::Index d);
 
   /// Rows that are not there are zero in u.
   void add(const Eigen::MatrixXd& u, const people_block& block, Eigen::MatrixXd& sums);

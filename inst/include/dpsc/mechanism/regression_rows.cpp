@@ -154,6 +154,9 @@ void limit_counts::people(const people_block& block, Eigen::MatrixXd& counts) {
   add_shares(
       block, [&](Eigen::Index i) { return static_cast<Eigen::Index>(find_(values_[i])); },
       counts.col(0));
+  // Lengths and residuals of missing people are zero, which is within.
+  const double missing = static_cast<double>(block.people.size()) - people_there(block);
+  counts(0, 0) += std::ldexp(missing, share_bits);
 }
 
 void limit_counts::read(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {

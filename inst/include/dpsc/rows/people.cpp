@@ -30,7 +30,7 @@ Eigen::Index people_question::width_of_answer() const {
 }
 
 double people_question::largest() const {
-  if (counts()) return 1.0;
+  if (counts()) return design->person ? std::ldexp(1.0, share_bits) : 1.0;
   if (what == kind::scores) return score_limit * score_limit;
   const double longest = std::max(limit, residual_limit);
   return longest * longest;
@@ -55,13 +55,14 @@ void people_sums::add(const people_question& question, const Eigen::MatrixXd& ow
       !is_count(own_there) || own_there > own_rows)
     throw std::invalid_argument("sums over people do not fit the question");
   const double most = own_rows * question.largest();
+  const double one = question.design->person ? std::ldexp(1.0, share_bits) : 1.0;
   bool fits = (own.array().floor() == own.array()).all() && (own.array().abs() <= most).all();
   if (question.counts()) {
     // Lengths and residuals of missing people are zero, which is within; cells hold the others.
     const bool all = question.what == people_question::kind::lengths ||
                      question.what == people_question::kind::residuals;
     fits = fits && (own.array() >= 0.0).all() &&
-           (own.colwise().sum().array() == (all ? own_rows : own_there)).all();
+           (own.colwise().sum().array() == one * (all ? own_rows : own_there)).all();
   } else {
     fits = fits && own == own.transpose() && (own.diagonal().array() >= 0.0).all();
   }

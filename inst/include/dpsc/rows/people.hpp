@@ -63,6 +63,9 @@ struct people_sums {
            double own_there);
 };
 
+/// Where people have several rows counts of them are kept in parts of 2^-20 of one.
+constexpr int share_bits = 20;
+
 /// A block of rows, and how many each person has.
 struct people_block {
   const Eigen::MatrixXd& grid;
