@@ -33,16 +33,21 @@ tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_ti
 glance.dp_cohorts <- function(x, ...) door("glance", {
   release <- x$release
   overall <- cohort_table(x, "overall")
-  residual <- unlist(lapply(x$cohorts, residuals.dp_synth))
   data.frame(
     method = release$method, estimator = x$estimator, n.donors = as.integer(release$panel$n),
     n.cohorts = length(x$cohorts), n.targets = length(x$adopted), people = sum(x$size),
     periods = length(release$panel$times), effect = overall$estimate,
-    std.error = overall$std.error, pre.rmse = sqrt(mean(residual^2)),
+    std.error = overall$std.error, pre.rmse = cohorts_rmse(x),
     epsilon = release$privacy$epsilon, delta = release$privacy$delta, rho = release$privacy$rho,
     private = release$privacy$holds
   )
 })
+
+#' @noRd
+cohorts_rmse <- function(x) {
+  if (is_released_group(x$cohorts[[1L]])) return(NA_real_)
+  sqrt(mean(unlist(lapply(x$cohorts, residuals.dp_synth))^2))
+}
 
 #' @rdname dp_cohorts
 #' @export

@@ -161,7 +161,8 @@ cohort_paths <- function(fit, before = "") {
 
 plot_cohort_paths <- function(fit) {
   draw_cohort_paths(fit, cohort_paths(fit)) + ggplot2::labs(
-    x = NULL, y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
+    x = axis_of_periods(fit), caption = dotted_line_words,
+    y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
     subtitle = cohort_subtitle(fit)
   )
 }
@@ -175,10 +176,8 @@ draw_cohort_paths <- function(fit, known, across = NULL, scales = "fixed") {
   at <- data.frame(
     target = factor(known$paths$target, levels = panels), period = known$paths$period
   )
-  lines <- rbind(
-    data.frame(at, value = known$paths$.observed, line = "observed"),
-    data.frame(at, value = known$paths$.fitted, line = "counterfactual")
-  )
+  paths <- data.frame(at, known$paths[c("treated", ".observed", ".fitted")])
+  lines <- fit_lines(paths, is_released_group(fit$cohorts[[1L]]), fit$release$bounds)
   n <- length(panels)
   across <- across %||% if (n > 4L) 3 else if (n > 1L) 2 else 1
   ggplot2::ggplot() +

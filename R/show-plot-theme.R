@@ -2,7 +2,11 @@
 
 # Okabe and Ito's black, blue and vermillion: told apart by the colour-blind, and in grey. Line
 # types repeat what colours say.
-line_colours <- c(observed = "#000000", counterfactual = "#0072B2")
+line_colours <- c(observed = "#000000", released = "#000000", counterfactual = "#0072B2")
+line_labels <- c(
+  observed = "observed", released = "treated, released with noise",
+  counterfactual = "counterfactual"
+)
 band_colour <- "#0072B2"
 band_alpha <- c(all = 0.18, noise = 0.35)
 contrast_colours <- c("#D55E00", "#0072B2")
@@ -14,6 +18,8 @@ dpsc_theme <- function() {
   list(
     ggplot2::theme_minimal(base_size = 11),
     ggplot2::theme(
+      # Figures are pasted onto pages of any colour.
+      plot.background = ggplot2::element_rect(fill = "white", colour = NA),
       legend.position = "bottom", legend.box = "vertical",
       legend.margin = ggplot2::margin(0, 0, 0, 0),
       legend.spacing.y = ggplot2::unit(2, "pt"),
@@ -37,7 +43,8 @@ show_picture <- function(picture) {
 #' @param lines (`data.frame`)\cr `period`, `value`, `line`, one of `line_colours`' names.
 #' @noRd
 path_lines <- function(lines) {
-  lines$line <- factor(lines$line, levels = names(line_colours))
+  used <- intersect(names(line_colours), lines$line)
+  lines$line <- factor(lines$line, levels = used)
   list(
     ggplot2::geom_line(
       ggplot2::aes(.data$period, .data$value,
@@ -45,8 +52,33 @@ path_lines <- function(lines) {
       ), lines,
       na.rm = TRUE, linewidth = 0.7
     ),
-    ggplot2::scale_colour_manual(NULL, values = line_colours),
-    ggplot2::scale_linetype_manual(NULL, values = c(observed = 1, counterfactual = 2))
+    ggplot2::scale_colour_manual(NULL, values = line_colours[used], labels = line_labels[used]),
+    ggplot2::scale_linetype_manual(NULL,
+      values = c(observed = 1, released = 1, counterfactual = 2)[used], labels = line_labels[used]
+    )
+  )
+}
+
+#' Paths of a fit as lines
+#'
+#' A protected group's path before the treatment is released as what the fit makes of it: that the
+#' fit meets it says nothing, and it is not drawn. Its noise may leave the bounds, and is cut there.
+#' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`.
+#' @param bounds (`list`)\cr `lower`, `upper`, by period, in the order of a target's rows.
+#' @noRd
+fit_lines <- function(data, released, bounds) {
+  one <- data[c("target", "period", "treated")]
+  if (!released) {
+    return(rbind(
+      data.frame(one, value = data$.observed, line = "observed"),
+      data.frame(one, value = data$.fitted, line = "counterfactual")
+    ))
+  }
+  shown <- pmin(pmax(data$.observed, bounds$lower), bounds$upper)
+  fitted <- ifelse(data$treated, data$.fitted, NA)
+  rbind(
+    data.frame(one, value = shown, line = "released"),
+    data.frame(one, value = fitted, line = "counterfactual")
   )
 }
 
@@ -77,6 +109,13 @@ period_axis <- function(times, panels = 1) {
   }
 }
 
+#' What an axis of periods is called: nothing where its labels are dates
+#' @noRd
+axis_of_periods <- function(fit) {
+  times <- fit$release$panel$times
+  if (!inherits(times, c("Date", "POSIXct"))) "period"
+}
+
 #' Months without their day where all are first days
 #' @noRd
 date_labels <- function(dates) {
@@ -103,6 +142,12 @@ treatment_line <- function(x) {
   }
   ggplot2::geom_vline(xintercept = at, linetype = 3, colour = "grey40")
 }
+
+dotted_line_words <- "Dotted line: start of the treatment."
+
+#' A title that starts with a capital, unless its first word is a name with figures in it
+#' @noRd
+capital <- function(text) sub("^([a-z])(?=[a-z]* |[a-z]*$)", "\\U\\1", text, perl = TRUE)
 
 #' A name cut to what a strip, a title or an axis holds
 #' @noRd

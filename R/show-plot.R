@@ -3,7 +3,7 @@
 #' Draws the target, its counterfactual and their difference with limits. Donors are never drawn,
 #' but for the weights of a classical fit, which is NOT PRIVATE.
 #'
-#' @param x,object (`dp_synth`)\cr a fit.
+#' @param x,object (`dp_synth`)\cr a fit. A `dp_release` has no target and is refused.
 #' @param type (`string`)\cr
 #'   * `"path"`: observed and counterfactual.
 #'   * `"effect"` (or `"gap"`): their difference.
@@ -63,6 +63,15 @@ autoplot.dp_synth <- function(object, type = c(
   )
 }, page = "autoplot.dp_synth")
 
+#' @rdname plot.dp_synth
+#' @export
+plot.dp_release <- function(x, ...) door("plot", {
+  abort(c(
+    "A release has no target of its own to draw.",
+    i = "Fit one: {.code plot(dp_synth(release, target = ))}."
+  ), "argument")
+})
+
 # Small multiples stay readable up to three by three.
 most_panels <- 9L
 
@@ -95,7 +104,7 @@ rows_shown <- function(fit, data, shown) {
 plot_path <- function(fit, shown, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, "path", level, simultaneous), shown)
   plot <- draw_paths(fit, data, level, simultaneous) +
-    ggplot2::labs(x = NULL, y = short_name(fit$release$panel$outcome, 40L))
+    ggplot2::labs(x = axis_of_periods(fit), y = short_name(fit$release$panel$outcome, 40L))
   finish_plot(fit, plot, data, shown, level)
 }
 
@@ -103,24 +112,20 @@ plot_path <- function(fit, shown, level, simultaneous) {
 #' @param data (`data.frame`)\cr from [effect_series()].
 #' @noRd
 draw_paths <- function(fit, data, level, simultaneous) {
-  lines <- rbind(
-    data.frame(data[c("target", "period", "treated")],
-      value = data$.observed, line = "observed"
-    ),
-    data.frame(data[c("target", "period", "treated")],
-      value = data$.fitted, line = "counterfactual"
-    )
-  )
+  lines <- fit_lines(data, is_released_group(fit), fit$release$bounds)
   ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) + path_lines(lines) +
     lone_points(lines)
 }
 
 plot_effect <- function(fit, shown, type, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, type, level, simultaneous), shown)
+  # A sum starts with the treatment, and the path of protected people is met before it.
+  later <- type == "cumulative" || is_released_group(fit)
+  if (later) data <- droplevels(data[data$treated, ])
   outcome <- short_name(fit$release$panel$outcome, 40L)
   plot <- draw_effects(fit, data, level, simultaneous) +
-    ggplot2::labs(x = NULL, y = effect_label(type, paste(" on", outcome)))
-  finish_plot(fit, plot, data, shown, level)
+    ggplot2::labs(x = axis_of_periods(fit), y = effect_label(type, paste(" on", outcome)))
+  finish_plot(fit, plot, data, shown, level, if (!later) treatment_line(fit$release$panel))
 }
 
 #' Effects as points on a line over their band
@@ -228,16 +233,17 @@ lone_points <- function(lines) {
 
 #' The marks that every plot of a fit has: the treatment, the panels, the privacy statement
 #' @noRd
-finish_plot <- function(fit, plot, data, shown, level) {
-  panel <- fit$release$panel
+finish_plot <- function(fit, plot, data, shown, level,
+                        line = treatment_line(fit$release$panel)) {
   across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
-  plot + treatment_line(panel) + dpsc_theme() + target_panels(data$target, ncol = across) +
-    period_axis(plot_periods(panel$times), across) +
+  plot + line + dpsc_theme() + target_panels(data$target, ncol = across) +
+    period_axis(data$period, across) +
     ggplot2::labs(
       title = plot_title(fit, shown),
       subtitle = paste(
         c(plot_subtitle(fit, shown), no_interval_words(fit, shown, level)), collapse = "\n"
-      )
+      ),
+      caption = if (!is.null(line)) dotted_line_words
     )
 }
 
@@ -253,7 +259,7 @@ no_interval_words <- function(fit, shown, level) {
 plot_title <- function(fit, shown = seq_len(nrow(fit$target))) {
   names <- short_name(rownames(fit$target)[shown])
   wrap_text(paste0(
-    enumerate(utils::head(names, 3L), length(names)),
+    if (length(names) > 1L) enumerate(utils::head(names, 3L), length(names)) else capital(names),
     " against ", if (length(names) > 1L) "their synthetic controls" else "its synthetic control"
   ), 58L)
 }
@@ -351,6 +357,12 @@ balance_paths <- function(fit) {
   if (inherits(fit, "dp_synth_classical")) {
     mean <- matrix(colMeans(fit$raw$donors), 1L)
     return(list(`donors' mean` = mean, `synthetic control` = fit$counterfactual))
+  }
+  if (is_released_group(fit)) {
+    abort(c(
+      "Of protected people there is no balance before the treatment to draw.",
+      x = "Their path before it is released as what the fit makes of it, which the fit meets."
+    ), "protect")
   }
   if (!gives_moments(fit$release$method)) {
     abort(c(

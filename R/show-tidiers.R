@@ -34,7 +34,8 @@ generics::augment
 #'   `"output"` and `"objective"` the errors are those of the privacy noise alone, and `statistic`
 #'   and `p.value` are `NA`: no prediction error is released.
 #' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
-#'   over targets and periods), `pre.rmse` (of the targets), `epsilon`, `delta`, `rho` (half the
+#'   over targets and periods), `pre.rmse` (of the targets; `NA` of protected people, whose path the
+#'   fit meets by construction), `epsilon`, `delta`, `rho` (half the
 #'   squared Gaussian shift; `NA` where the cost is none), `private` (whether the stated
 #'   guarantee holds).
 #' * `augment()`: one row for each target and period: `target`, `period`, `treated`, `.observed`,
@@ -71,11 +72,17 @@ glance.dp_synth <- function(x, ...) door("glance", {
   data.frame(
     method = release$method, estimator = x$estimator, n.donors = stats::nobs(x),
     T0 = release$panel$T0, T1 = release$panel$T1, n.targets = nrow(x$target),
-    effect = mean(effects_of(x)), pre.rmse = sqrt(mean(stats::residuals(x)^2)),
+    effect = mean(effects_of(x)), pre.rmse = pre_rmse(x),
     epsilon = release$privacy$epsilon, delta = release$privacy$delta,
     rho = release$privacy$rho, private = release$privacy$holds
   )
 })
+
+#' Of a protected group the path before the treatment is met by construction: there is none
+#' @noRd
+pre_rmse <- function(x) {
+  if (is_released_group(x)) NA_real_ else sqrt(mean(stats::residuals(x)^2))
+}
 
 #' @rdname tidy.dp_synth
 #' @export

@@ -158,3 +158,41 @@ test_that("paths, selections, aggregates and plans are drawn", {
   nothing <- dp_plan_lm(y ~ a + g, lm_bounds(), epsilon = 1e-6, ratio = 1.01)
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
+
+test_that("a protected group's path is called released, lies in the bounds, and has no past fit", {
+  withr::local_seed(3)
+  donors <- matrix(stats::runif(2000 * 12), 2000)
+  treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)
+  long <- data.frame(
+    id = sprintf("p%04d", rep(1:2200, 12)), time = rep(1:12, each = 2200),
+    y = as.vector(rbind(donors, treated))
+  )
+  long$on <- as.numeric(long$id > "p2000" & long$time > 9)
+  fit <- dp_synth(y ~ on, long, c("id", "time"),
+    epsilon = 1, bounds = c(0, 1), protect = "everyone", control = dp_control(rng = "R")
+  )
+  fit$target[] <- fit$target + 0.5
+  lines <- drawn(ggplot2::autoplot(fit))$plot$layers
+  data <- Filter(function(x) "line" %in% names(x), lapply(lines, function(layer) layer$data))[[1L]]
+  expect_identical(levels(data$line), c("released", "counterfactual"))
+  expect_lte(max(data$value, na.rm = TRUE), 1)
+  past <- data$line == "counterfactual" & !data$treated
+  expect_true(all(is.na(data$value[past])))
+  for (type in c("effect", "percent", "cumulative")) {
+    expect_true(all(ggplot2::autoplot(fit, type = type)$layers[[2L]]$data$period > 9))
+  }
+  expect_identical(glance(fit)$pre.rmse, NA_real_)
+  expect_error(plot(fit, type = "balance"), class = "dpsc_error_protect")
+  expect_error(plot(fit$release), "target", class = "dpsc_error_argument")
+})
+
+test_that("figures have a white page and a name for the axis and the dotted line", {
+  fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
+    bounds = c(0, 1), control = dp_control(rng = "R")
+  )
+  picture <- ggplot2::autoplot(fit)
+  expect_identical(picture$theme$plot.background$fill, "white")
+  expect_identical(picture$labels$x, "period")
+  expect_match(picture$labels$caption, "start of the treatment")
+  expect_null(ggplot2::autoplot(fit, type = "cumulative")$labels$caption)
+})

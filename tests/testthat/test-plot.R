@@ -97,7 +97,7 @@ test_that("several treated units are one group; who is named is drawn, in that o
   fit <- fixed_fit(k = 12)
   picture <- ggplot2::autoplot(fit)
   expect_identical(nrow(drawn(picture)$layout$layout), 1L)
-  expect_match(texts(picture), "mean of 12 treated units")
+  expect_match(texts(picture), "Mean of 12 treated units")
   some <- ggplot2::autoplot(fit, targets = c("group 12", "group 3"))
   expect_identical(as.character(drawn(some)$layout$layout$target), c("group 12", "group 3"))
   expect_match(texts(some), "2 of 12 targets")
