@@ -93,6 +93,7 @@ run_once <- function(cell) {
   )
 }
 
+run_fields <- c("glm", "kst", "rmse", "bare", "inside", "inside_known", "known")
 cells <- utils::read.table(header = TRUE, text = "
 n p design epsilon earlier runs
 500 3 n 1 .367 40
@@ -140,7 +141,10 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
   set.seed(160 + i)
   cell <- cells[i, ]
   runs <- max(1, round(cell$runs * more))
-  values <- replicate(runs, run_once(cell))
+  values <- tryCatch(replicate(runs, run_once(cell)), dpsc_error_argument = function(e) NULL)
+  # What the plan knows to be hopeless is refused before the charge, whatever the rows.
+  refused <- is.null(values)
+  if (refused) values <- matrix(NA_real_, 7L, 1L, dimnames = list(run_fields, NULL))
   middle <- signif(apply(values[1:4, , drop = FALSE], 1, stats::median), 3)
   total <- rowSums(values[5:7, , drop = FALSE])
   out <- data.frame(
@@ -148,12 +152,12 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
     glm = middle[["glm"]], kst = middle[["kst"]], dp_glm = middle[["rmse"]],
     no_intervals = middle[["bare"]], earlier = cell$earlier,
     coverage = round(total[["inside"]] / (runs * cell$p), 3),
-    coverage_identified = if (total[["known"]]) {
+    coverage_identified = if (isTRUE(total[["known"]] > 0)) {
       round(total[["inside_known"]] / total[["known"]], 3)
     } else {
       NA
     },
-    identified = round(total[["known"]] / (runs * cell$p), 3)
+    identified = round(total[["known"]] / (runs * cell$p), 3), refused = refused
   )
   plan <- dp_plan_glm(n = cell$n, p = cell$p, epsilon = cell$epsilon)
   out$longer <- round(out$dp_glm / out$glm, 2)
@@ -200,7 +204,6 @@ covered <- lapply(seq_len(nrow(family_cells) * ("families" %in% parts)), functio
   set.seed(1600 + i)
   cell <- family_cells[i, ]
   runs <- max(2, round(more * min(60, 2e5 / cell$n)))
-  # What the plan knows to be hopeless is refused before the charge, whatever the rows.
   total <- tryCatch(rowSums(replicate(runs, {
     people <- family_people(cell$n, cell$p, cell$design, cell$family)
     fit <- suppressWarnings(dp_glm(y ~ ., people$data, cell$family, cell$epsilon, delta,
@@ -319,20 +322,22 @@ real <- lapply(names(sets)["real" %in% parts], function(name) {
       train <- ordered[own, ]
       test <- ordered[-own, ]
       rownames(test) <- NULL
-      fit <- suppressWarnings(dp_glm(y ~ ., train, "binomial", epsilon, delta, set$bounds,
-        intervals = FALSE, control = dp_control(rng = "R")
-      ))
-      pure <- suppressWarnings(dp_glm(y ~ ., train, "binomial", epsilon, 0, set$bounds,
-        intervals = FALSE, control = dp_control(rng = "R")
-      ))
+      # NULL where it is refused before the charge.
+      own_fit <- function(delta) {
+        tryCatch(suppressWarnings(dp_glm(y ~ ., train, "binomial", epsilon, delta, set$bounds,
+          intervals = FALSE, control = dp_control(rng = "R")
+        )), dpsc_error_argument = function(e) NULL)
+      }
+      fit <- own_fit(delta)
+      pure <- own_fit(0)
       plain <- suppressWarnings(stats::glm(y ~ ., stats::binomial(), train))
       other <- tryCatch(peer(train, test, set$bounds, epsilon), error = function(e) NULL)
       base <- mean(train$y)
       score <- function(p) explained(p, test$y, base)
       c(
         glm = score(stats::predict(plain, test, type = "response")),
-        dp_glm = score(predict(fit, test, "response")),
-        pure = score(predict(pure, test, "response")),
+        dp_glm = if (is.null(fit)) NA else score(predict(fit, test, "response")),
+        pure = if (is.null(pure)) NA else score(predict(pure, test, "response")),
         dppack = if (is.null(other)) NA else score(other)
       )
     })
