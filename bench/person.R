@@ -6,10 +6,10 @@
 # varies within people (`within`) and of one that does not (`between`); `width`, mean half-width
 # over that of epsilon = Inf with clustered errors. `vcov`: "HC" (the default, clustered), "const".
 # People have 1 to 12 rows, and who has many differs in their regressors.
-# DPSC_BENCH_REPLICATIONS (default 300) data sets a cell.
+# DPSC_BENCH_REPLICATIONS (default 100) data sets a cell.
 library(dpsc)
 
-replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "300"))
+replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))
 bounds <- list(y = c(-50, 50), k = c(FALSE, TRUE), within = c(-20, 20), between = c(-20, 20))
 truth <- c(within = 0.6, between = -0.4)
 

@@ -221,3 +221,24 @@ test_that("a fit says whose rows it was told of, and its file keeps that", {
   held <- unlist(lapply(rapply(unclass(fit), identity, how = "unlist"), as.character))
   expect_false(as.character(nrow(data)) %in% held)
 })
+
+test_that("no identifier, and not how many rows there are, is in what comes back", {
+  data <- person_people(200)
+  secret <- sprintf("secret-%05d", data$id)
+  data$id <- secret
+  ids <- unique(secret)
+  held <- function(x) {
+    text <- rawToChar(serialize(x, NULL, ascii = TRUE))
+    any(vapply(ids, grepl, NA, x = text, fixed = TRUE))
+  }
+  expect_true(held(list(ids[[7]])))
+  fit <- function(...) {
+    dp_lm(y ~ a + b, data, epsilon = 8, bounds = lm_bounds(), person = ~id, ...)
+  }
+  expect_false(held(suppressWarnings(fit())))
+  expect_false(held(suppressWarnings(fit(control = dp_control(rng = "R")))))
+  # What fails, before or after the charge, names nobody either.
+  told <- tryCatch(fit(subset = nothing), error = identity)
+  expect_s3_class(told, "dpsc_error_argument")
+  expect_false(held(told))
+})
