@@ -253,11 +253,11 @@ solve_plan <- function(method, n, epsilon, error, facts) {
   }
   limits <- if (asks_n) c(10, 1e7) else c(0.01, 1000)
   progress <- plan_progress(method)
+  on.exit(progress$close())
   answer <- solve_decreasing(function(x) {
     progress$step()
     at(x)
   }, error, limits, steps = plan_methods()[[method]]$steps)
-  progress$close()
   if (asks_n) c(ceiling(answer), epsilon) else c(n, signif(answer, 3L))
 }
 
@@ -283,19 +283,19 @@ solve_decreasing <- function(f, value, limits, steps) {
   if (!is.finite(y[[1L]])) exp(x[[2L]]) else exp(x[[1L]] + diff(x) * y[[1L]] / (y[[1L]] - y[[2L]]))
 }
 
-#' A bar for those who wait at a console
+#' A bar of cli for those who wait at a console, shown after two seconds
 #' @noRd
 plan_progress <- function(method, steps = 9L) {
-  if (!plan_methods()[[method]]$bar || !interactive()) {
+  if (!plan_methods()[[method]]$bar) {
     return(list(step = function() NULL, close = function() NULL))
   }
-  bar <- utils::txtProgressBar(max = steps, style = 3)
+  bar <- cli::cli_progress_bar("Simulating releases", total = steps, .auto_close = FALSE)
   done <- 0L
   list(
     step = function() {
-      done <<- done + 1L
-      utils::setTxtProgressBar(bar, min(done, steps))
+      done <<- min(done + 1L, steps)
+      cli::cli_progress_update(set = done, id = bar)
     },
-    close = function() close(bar)
+    close = function() cli::cli_progress_done(id = bar)
   )
 }

@@ -67,6 +67,7 @@ print.dp_chunks <- function(x, ...) {
 #' @section Errors: `dpsc_error_reader`, also a `dpsc_error_panel`.
 #' @noRd
 read_block <- function(chunks, i) {
+  tick_waiting()
   # Rows of an engine are read by our own code.
   if (is.function(chunks$reader)) {
     return(chunks$reader(i, isTRUE(chunks$charged)))

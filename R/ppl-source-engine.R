@@ -21,6 +21,7 @@ keep_seed <- function(expr) {
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
 #' @noRd
 run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A statement") {
+  tick_waiting()
   out <- tryCatch(
     withCallingHandlers(
       keep_seed(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),

@@ -38,12 +38,14 @@ new_request <- function(record, public, people, ledger) {
 #'   record's `run` gave. RELEASED.
 #' @noRd
 make_release <- function(request) {
+  first <- start_waiting()
+  on.exit(stop_waiting(first))
   record <- request$record
   private <- request$public$private
   plan <- record$plan(request)
   if (!is.null(record$refuse)) record$refuse(request, plan)
   rows <- if (is.null(record$open)) request$people else record$open(request, plan)
-  on.exit(close_donors(rows))
+  on.exit(close_donors(rows), add = TRUE, after = FALSE)
   promise <- record$promise(request, plan)
   charge <- NULL
   if (private) {
