@@ -74,7 +74,7 @@ file_parts.dp_paper <- function(x) {
     formula = columns$text, bounds = lapply(columns$given, plain_bound), method = x$method,
     # Zero: none was given.
     settings = settings[vapply(settings, `>`, NA, 0)], n = x$nobs, privacy = x$privacy,
-    release = x$release
+    release = x$release, person = columns$person
   )
 }
 
@@ -91,6 +91,7 @@ paper_of <- function(parts) {
   formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
   columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- FALSE
+  columns$person <- read_person(parts$person)
   budget <- checked_budget(
     privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
   )

@@ -36,7 +36,7 @@ new_paper <- function(columns, public, method, plan, promise, release) {
   record <- mechanism("dp_lm", method)
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
-    neighbours = "replace one person's row", steps = plan$steps, rng = public$rng,
+    neighbours = person_neighbours(columns$person), steps = plan$steps, rng = public$rng,
     version = own_version()
   ), promise)
   names <- c("(Intercept)", vapply(columns$columns, `[[`, "", "name"))

@@ -242,3 +242,28 @@ test_that("no identifier, and not how many rows there are, is in what comes back
   expect_s3_class(told, "dpsc_error_argument")
   expect_false(held(told))
 })
+
+test_that("what a file says of people cannot be changed", {
+  data <- person_people(300)
+  single <- data[!duplicated(data$id), ]
+  fits <- list(
+    person_lm(data, person = ~id), person_lm(single, person = "row", vcov = "const"),
+    person_lm(single, person = "row", vcov = "const", method = "ops")
+  )
+  for (fit in fits) {
+    file <- withr::local_tempfile(fileext = ".json")
+    write_release(fit, file, allow_not_private = TRUE)
+    expect_identical(read_release(file)$privacy$neighbours, fit$privacy$neighbours)
+    text <- paste(readLines(file), collapse = "\n")
+    others <- list(
+      c("all rows of one person", "one person's row"), c("(by id)", "(by it)"),
+      c(", as declared", ""), c('"column": "id"', '"column": "it"'), c("300", "299")
+    )
+    for (pair in others) {
+      changed <- gsub(pair[[1]], pair[[2]], text, fixed = TRUE)
+      if (changed == text) next
+      writeLines(changed, file)
+      expect_error(read_release(file), class = "dpsc_error")
+    }
+  }
+})
