@@ -26,7 +26,7 @@ make_wide <- function(table, design, grid) {
   dialect <- table$dialect
   table <- with_outcome(table, design$outcome %||% table$outcome)
   name <- fresh_name(dialect)
-  periods <- sql_literals(con, design$periods)
+  periods <- period_literals(table, design$periods)
   if (sum(nchar(periods)) + 900 * length(periods) > 9e5) abort_periods(length(periods))
   roster <- paste0(name, "_units")
   close <- function() {
@@ -198,6 +198,20 @@ sql_literals <- function(con, values) {
     return(vapply(values, sql_whole, ""))
   }
   as.character(DBI::dbQuoteLiteral(con, values))
+}
+
+#' Periods as literals: SQLite keeps a date as text or as a number of days, each row its own way
+#' @noRd
+period_literals <- function(table, values) {
+  plain <- sql_literals(table$con, values)
+  days <- if (inherits(values, "Date")) as.double(values)
+  if (is.null(days) || !table$dialect$loose || any(days != floor(days))) {
+    return(plain)
+  }
+  kind <- paste0("typeof(", quoted(table$con, table$index[[2L]]), ")")
+  paste0(
+    "(CASE ", kind, " WHEN 'text' THEN ", plain, " ELSE ", vapply(days, sql_whole, ""), " END)"
+  )
 }
 
 #' Blocks of a wide table, in the order of the identifiers

@@ -1,9 +1,12 @@
 # Periods as an axis shows them.
 
-#' Periods as something an axis can show
+#' Periods as something an axis can show; text from a file that is dates as dates
 #' @noRd
 plot_periods <- function(times) {
-  if (is.character(times)) {
+  if (is.character(times) && all(grepl("^[0-9]{4}-[01][0-9]-[0-3][0-9]$", times))) {
+    dates <- as.Date(times, format = "%Y-%m-%d")
+    if (anyNA(dates)) factor(times, levels = unique(times)) else dates
+  } else if (is.character(times)) {
     factor(times, levels = times)
   } else if (inherits(times, c("yearmon", "yearqtr"))) {
     first_day(times)

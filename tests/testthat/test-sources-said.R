@@ -126,3 +126,32 @@ test_that("semicolons and other columns are named by file and place, never by a 
   expect_no_match(text, "income|wage")
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
+
+test_that("dates of SQLite are dates, kept as numbers or as text; days of files are on the axis", {
+  withr::local_seed(1)
+  p <- sim_panel(300, 8, 2)
+  months <- seq(as.Date("2023-01-01"), by = "month", length.out = 10)
+  long <- data.frame(
+    unit = rep(sprintf("u%03d", 1:301), 10), week = rep(months, each = 301),
+    y = c(rbind(p$donors, p$target))
+  )
+  long$on <- as.integer(long$unit == "u301" & long$week >= months[[9L]])
+  reference <- seeded(long, protect = "donors")
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), extended_types = TRUE)
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbWriteTable(con, "sales", long)
+  as_text <- transform(long, week = format(week))
+  DBI::dbWriteTable(con, "texts", as_text, field.types = c(week = "DATE"))
+  for (name in c("sales", "texts")) {
+    for (compute in c("here", "database")) {
+      table <- in_sqlite(con, name = name, compute = compute, calibrate = TRUE)
+      there <- seeded(table, protect = "donors")
+      expect_identical(there$statistics, reference$statistics, label = paste(name, compute))
+      expect_identical(there$panel$times, months, label = name)
+    }
+  }
+  expect_identical(plot_periods(format(months)), months)
+  expect_s3_class(plot_periods(c("2023-99-99", "2023-01-01")), "factor")
+  expect_s3_class(plot_periods(c("a", "b")), "factor")
+})
