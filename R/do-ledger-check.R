@@ -51,7 +51,7 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
   structure(list(
     whole = !length(broken) && !length(missing) && !length(other) && !length(unpaid),
     broken = broken, missing = missing, other = other, unpaid = unpaid,
-    charges = sum(rows$number > 0), complete = if (told) !length(missing) else NA
+    charges = sum(is_charge_row(rows)), complete = if (told) !length(missing) else NA
   ), class = "dp_ledger_check")
 })
 

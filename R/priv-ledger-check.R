@@ -24,15 +24,3 @@ ledger_is_required <- function() {
   isTRUE(getOption("dpsc.require_ledger")) ||
     tolower(Sys.getenv("DPSC_REQUIRE_LEDGER")) %in% c("1", "true", "yes")
 }
-
-#' Refuse a growing release from a ledger outside R, which keeps no list of periods drawn
-#' @noRd
-check_keeps_draws <- function(ledger) {
-  if (!is.null(ledger) && is_outside(ledger)) {
-    abort(c(
-      "A ledger outside R does not pay for {.arg monitor} yet.",
-      x = "It keeps charges, and no list of the periods that were drawn.",
-      i = "Use a ledger in this session for it, of a part of the budget."
-    ), "budget")
-  }
-}

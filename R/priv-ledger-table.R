@@ -193,6 +193,10 @@ raw_ledger_rows <- function(con, ledger) {
   rows
 }
 
+#' Which rows are charges: not the total, and not what is known of growing releases
+#' @noRd
+is_charge_row <- function(rows) rows$number > 0 & !rows$kind %in% c("grows", "draw")
+
 #' Charges of a ledger, wherever it lives
 #' @return A data frame: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`; of a ledger outside R
 #'   also `number`, `time`, `account`, `data`, `study`, `version`, `hash`. PUBLIC.
@@ -200,7 +204,7 @@ raw_ledger_rows <- function(con, ledger) {
 ledger_history <- function(ledger) {
   if (!is_outside(ledger)) return(complete_history(ledger$history))
   rows <- in_ledger(ledger, function(con) ledger_rows(con, ledger), writes = FALSE)
-  charges <- rows[rows$number > 0, setdiff(ledger_fields, "earlier")]
+  charges <- rows[is_charge_row(rows), setdiff(ledger_fields, "earlier")]
   first <- c("label", "kind", "epsilon", "delta", "rho", "mu")
   row.names(charges) <- NULL
   charges[c(first, setdiff(names(charges), first))]
@@ -216,7 +220,7 @@ charge_outside <- function(ledger, cost, label, pay) {
   in_ledger(ledger, function(con) {
     check_chain(raw_ledger_rows(con, ledger))
     rows <- ledger_rows(con, ledger)
-    pay(rows[rows$number > 0, c("label", "kind", "epsilon", "delta", "rho", "mu")])
+    pay(rows[is_charge_row(rows), c("label", "kind", "epsilon", "delta", "rho", "mu")])
     last <- rows[nrow(rows), ]
     row <- new_charge_row(ledger, cost, label, last$number + 1, last$hash)
     write_charge(con, ledger, row)

@@ -21,8 +21,9 @@
 #' again, and what is in the table decides: a charge is written there, in a transaction that keeps
 #' others out, before the call that made it may draw. A process that dies may leave a charge without
 #' a release, never a release without a charge. Rows are only added, and each has a hash of itself
-#' and of the row before ([verify_ledger()]). Who may write to the file or the table can do what he
-#' likes: give that right to few, and keep hashes of charges elsewhere.
+#' and of the row before ([verify_ledger()]). Draws of a growing release's periods (`monitor`) are
+#' rows, too, that cost nothing; `as.data.frame()` leaves them out. Who may write to the file or the
+#' table can do what he likes: give that right to few, and keep hashes of charges elsewhere.
 #'
 #' **Otherwise a ledger lives in this R session, and in files that you save yourself.** It is
 #' written nowhere else: what it was charged is lost when the session ends, or crashes, before you

@@ -1,11 +1,17 @@
 # Which announced periods of which growing release were drawn: what is paid for once must not be
-# drawn twice. A ledger remembers for its releases, the session for the others.
+# drawn twice. A ledger remembers for its releases, the session for the others. One outside R has a
+# row for each draw, which costs nothing and stands in the chain of hashes as charges do.
 
 #' Let a ledger remember a release whose periods it paid for
 #' @param id (`string` or `NULL`)\cr of the release; `NULL`: it does not grow.
 #' @noRd
 reserve_draws <- function(ledger, id) {
-  if (!is.null(ledger) && !is.null(id)) ledger$monitors[[id]] <- list(periods = integer())
+  if (is.null(ledger) || is.null(id)) return(invisible())
+  if (is_outside(ledger)) {
+    in_ledger(ledger, function(con) add_draw_row(con, ledger, "grows", draw_label(id, 0L, 0L)))
+  } else {
+    ledger$monitors[[id]] <- list(periods = integer())
+  }
   invisible()
 }
 
@@ -20,7 +26,24 @@ reserve_draws <- function(ledger, id) {
 #' @noRd
 take_draw <- function(monitor, period, ledger, again) {
   check_draw_ledger(monitor, ledger)
+  if (monitor$paid && is_outside(ledger)) {
+    return(take_draw_outside(monitor, period, ledger, again))
+  }
   known <- if (monitor$paid) ledger$monitors[[monitor$id]] else session$monitors[[monitor$id]]
+  known <- next_draw(monitor, period, known, again)
+  if (monitor$paid) {
+    ledger$monitors[[monitor$id]] <- known
+  } else {
+    session$monitors[[monitor$id]] <- known
+  }
+  known$taken
+}
+
+#' The draws of a release with one more, or a stop where it may not be
+#' @param known (`list` or `NULL`)\cr `periods`, `taken`: what is written down so far.
+#' @return The same, with this one.
+#' @noRd
+next_draw <- function(monitor, period, known, again) {
   # What the fit itself knows: it may come from another session.
   known <- list(
     periods = union(known$periods, seq_along(monitor$periods)),
@@ -44,13 +67,49 @@ take_draw <- function(monitor, period, ledger, again) {
     ), c("monitor", "budget"))
   }
   known$periods <- union(known$periods, as.integer(period))
-  known$taken <- known$taken + 1L
-  if (monitor$paid) {
-    ledger$monitors[[monitor$id]] <- known
-  } else {
-    session$monitors[[monitor$id]] <- known
-  }
-  known$taken
+  known$taken <- as.integer(known$taken) + 1L
+  known
+}
+
+#' The same in a ledger outside R: read, decided and written while other writers are kept out
+#' @noRd
+take_draw_outside <- function(monitor, period, ledger, again) {
+  in_ledger(ledger, function(con) {
+    known <- draws_outside(con, ledger, monitor$id)
+    if (is.null(known)) stop_draw_ledger()
+    known <- next_draw(monitor, period, known, again)
+    add_draw_row(con, ledger, "draw", draw_label(monitor$id, period, known$taken))
+    known$taken
+  })
+}
+
+draw_label <- function(id, period, taken) {
+  paste0("release ", id, ", period ", period, ", draw ", taken)
+}
+
+#' What a ledger outside R knows of a growing release
+#' @return A list: `periods`, `taken`; `NULL`: it did not pay for it.
+#' @noRd
+draws_outside <- function(con, ledger, id) {
+  rows <- raw_ledger_rows(con, ledger)
+  check_chain(rows)
+  labels <- rows$label[!is_charge_row(rows)]
+  labels <- labels[startsWith(labels, paste0("release ", id, ", "))]
+  if (!length(labels)) return(NULL)
+  of <- function(name) as.integer(sub(paste0(".*, ", name, " ([0-9]+).*"), "\\1", labels))
+  list(periods = setdiff(of("period"), 0L), taken = max(of("draw")))
+}
+
+#' Write down that a release grows, or that a period of it is drawn
+#' @noRd
+add_draw_row <- function(con, ledger, kind, label) {
+  rows <- raw_ledger_rows(con, ledger)
+  check_chain(rows)
+  nothing <- list(
+    kind = kind, epsilon = NA_real_, delta = NA_real_, rho = NA_real_, mu = NA_real_
+  )
+  last <- rows[nrow(rows), ]
+  write_charge(con, ledger, new_charge_row(ledger, nothing, label, last$number + 1, last$hash))
 }
 
 #' Is this the ledger that paid for the release's periods?
@@ -73,10 +132,12 @@ check_draw_ledger <- function(monitor, ledger) {
     ), "monitor")
   }
   check_live(ledger)
-  if (is.null(ledger$monitors[[monitor$id]])) {
-    abort(c(
-      "This ledger did not pay for this release's periods.",
-      i = "Give the ledger that the release was made with."
-    ), "monitor")
-  }
+  if (!is_outside(ledger) && is.null(ledger$monitors[[monitor$id]])) stop_draw_ledger()
+}
+
+stop_draw_ledger <- function() {
+  abort(c(
+    "This ledger did not pay for this release's periods.",
+    i = "Give the ledger that the release was made with."
+  ), "monitor")
 }

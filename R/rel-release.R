@@ -183,7 +183,6 @@ release_facts <- function(panel, request) {
   if (!is.null(public$covariates)) check_covariate_method(public)
   if (!is.null(request$monitor)) {
     public$monitor <- check_monitor(request$monitor)
-    check_keeps_draws(request$ledger)
     public[c("paid", "sizes")] <- list(!is.null(request$ledger), panel$size)
     check_can_grow(public, panel$donors)
     public$between <- mean_between(panel$covariates, panel$size)

@@ -138,14 +138,6 @@ test_that("a failed draw leaves its charge, and what fails before leaves none", 
   ledger <- dp_ledger(1, 1e-6, path = file)
   expect_error(paid(ledger, epsilon = 0.001), class = "dpsc_error")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  panel <- sim_panel(n = 60, T0 = 6, T1 = 1)
-  expect_error(
-    dp_synth(panel$donors,
-      target = panel$target, T0 = 6, epsilon = 0.5, bounds = c(-1, 1), monitor = 1,
-      ledger = ledger
-    ), "monitor", class = "dpsc_error_budget"
-  )
-  expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
 test_that("processes that race for the last charge never overspend", {
@@ -281,4 +273,75 @@ test_that("a file whose charge or id was edited is noticed", {
   }
   edited('"id": "[0-9a-f]{4}', '"id": "0000')
   edited(release$privacy$charge$hash, strrep("0", 64L))
+})
+
+test_that("a growing release is paid from a ledger outside R, which keeps what was drawn", {
+  p <- monitor_panel(n = 300)
+  file <- ledger_file()
+  ledger <- dp_ledger(4, 1e-6, path = file)
+  start <- start_monitor(p, monitor = 3, rng = "secure", ledger = ledger)
+  charged <- as.data.frame(ledger)
+  expect_identical(nrow(charged), 1L)
+  expect_error(next_period(start, p), "ledger", class = "dpsc_error_monitor")
+  elsewhere <- dp_ledger(4, 1e-6, path = ledger_file())
+  expect_error(next_period(start, p, ledger = elsewhere), "did not pay",
+    class = "dpsc_error_monitor")
+  fit <- next_period(start, p, ledger = ledger)
+  # Another handle, as another session makes it, knows of the draw; nothing more is charged.
+  other <- dp_ledger(path = file)
+  expect_identical(as.data.frame(other), charged)
+  expect_error(next_period(start, p, ledger = other), "drawn before", class = "dpsc_error_monitor")
+  again <- next_period(start, p, ledger = other, again = TRUE)
+  expect_identical(monitor_left(again), 1L)
+  last <- next_period(fit, p, ledger = other)
+  expect_identical(monitor_left(last), 0L)
+  expect_error(next_period(fit, p, ledger = other), "All 3", class = "dpsc_error_budget")
+  found <- verify_ledger(other, releases = list(start, fit, last))
+  expect_true(found$whole && found$complete)
+  expect_identical(found$charges, 1L)
+  # A draw that was taken out stops the next one, and is found.
+  con <- DBI::dbConnect(RSQLite::SQLite(), file)
+  withr::defer(DBI::dbDisconnect(con))
+  expect_identical(
+    DBI::dbGetQuery(con, "SELECT kind FROM dpsc_ledger ORDER BY number")$kind,
+    c("total", "gdp", "grows", "draw", "draw", "draw")
+  )
+  # What is cut off at the end is known by the fit, which counts its draws itself.
+  DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number > 3")
+  expect_identical(monitor_left(next_period(again, p, ledger = other)), 0L)
+  expect_match(DBI::dbGetQuery(con, "SELECT label FROM dpsc_ledger ORDER BY number")$label[[5L]],
+    "period 2, draw 3")
+  DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number = 2")
+  expect_false(verify_ledger(other)$whole)
+  expect_error(next_period(fit, p, ledger = other), "changed", class = "dpsc_error_budget")
+})
+
+test_that("of processes that ask for one period, one has it", {
+  skip_on_os("windows")
+  p <- monitor_panel(n = 300)
+  file <- ledger_file()
+  start <- start_monitor(p, monitor = 5, rng = "secure",
+    ledger = dp_ledger(4, 1e-6, path = file))
+  monitor <- start$release$statistics$monitor
+  taken <- parallel::mclapply(1:4, function(i) {
+    own <- dp_ledger(path = file)
+    !inherits(try(take_draw(monitor, 1L, own, FALSE), silent = TRUE), "try-error")
+  }, mc.cores = 4)
+  expect_identical(sum(unlist(taken)), 1L)
+  expect_true(verify_ledger(dp_ledger(path = file))$whole)
+})
+
+test_that("a stream is paid from a ledger outside R", {
+  ledger <- dp_ledger(4, 1e-4, path = ledger_file())
+  bounds <- list(x = c(0, 1), y = c(0, 1))
+  stream <- dp_online(y ~ x, epsilon = 1, delta = 1e-6, horizon = 400, bounds = bounds,
+    ledger = ledger)
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  update(stream, people_to_pay_for())
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  expect_true(verify_ledger(ledger)$whole)
+  expect_error(
+    dp_online(y ~ x, epsilon = 9, delta = 1e-6, horizon = 400, bounds = bounds, ledger = ledger),
+    "not hold enough", class = "dpsc_error_budget"
+  )
 })
