@@ -5,7 +5,7 @@
 #' The verbs of [stats::glm()] on a [dp_glm()]. None of them spends budget: they read the release.
 #' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
 #'
-#' @param object,model,x (`dp_glm`)\cr a fit.
+#' @param object,x (`dp_glm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param type (`string`)\cr `"link"`, the linear predictor, or `"response"`, the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.

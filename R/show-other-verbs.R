@@ -13,12 +13,14 @@
 #' their bounds, and a level is as frequent as another. Say `at =`, `fixed.predictors =` or
 #' `xlevels =` for other values.
 #'
-#' @param object,mod,model,x (`dp_lm` or `dp_glm`)\cr a fit.
-#' @param type (`string`)\cr of `car::Anova()`: `"II"`, each term after all others but those that
-#'   contain it; `"III"`, after all others, as `anova()` has it.
-#' @param test.statistic,test (`string`)\cr `"F"` or `"Chisq"`; `NULL`: `"F"` for [dp_lm()].
-#' @param ... of `waldtest()` what is compared: a fit by `update()`, a formula such as `. ~ . - x`,
-#'   or names or numbers of terms to leave out. Nothing: all terms are left out.
+#' `car::Anova()` takes `type = "II"`, each term after all others but those that contain it, or
+#' `"III"`, after all others, as `anova()` has it; its `test.statistic`, and `test` of `waldtest()`,
+#' is `"F"` (for [dp_lm()] unless you say otherwise) or `"Chisq"`. `waldtest()` compares with a fit
+#' by `update()`, a formula such as `. ~ . - x`, or names or numbers of terms to leave out; with
+#' nothing, all terms are left out.
+#'
+#' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
+#' @param ... unused, or as the generic says.
 #' @return What the generics return.
 #'   * `parameters::parameters()`: `Parameter`, `Coefficient`, `SE`, limits and tests of `tidy()`.
 #'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` where a
