@@ -21,8 +21,9 @@ in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 #' epsilon of their own must still fit.
 #' @param steps (`data.frame` or `NULL`)\cr of a plan. `NULL`: of one draw. PUBLIC.
 #' @param cost (`list`)\cr from [new_cost()].
+#' @param holds (`flag`)\cr does the promise hold? A step of one that does not may have no price.
 #' @noRd
-check_composed <- function(steps, cost) {
+check_composed <- function(steps, cost, holds = TRUE) {
   unit <- c(pure = "epsilon", approximate = "epsilon", gdp = "mu", zcdp = "rho")[[cost$kind]]
   parts <- steps[[unit]]
   if (is.null(parts)) {
@@ -31,7 +32,7 @@ check_composed <- function(steps, cost) {
   if (unit == "mu") parts <- parts^2
   paid <- if (unit == "mu") cost$mu^2 else cost[[unit]]
   account <- steps$account %||% rep("donors", nrow(steps))
-  together <- tapply(parts, account, sum, na.rm = cost$kind == "approximate")
+  together <- tapply(parts, account, sum, na.rm = cost$kind == "approximate" || !holds)
   if (!all(together <= paid * (1 + 1e-11))) {
     abort("The planned steps cost more than the charge. Please report this.", "internal")
   }

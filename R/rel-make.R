@@ -49,7 +49,7 @@ make_release <- function(request) {
   promise <- record$promise(request, plan)
   charge <- NULL
   if (private) {
-    check_composed(plan$steps, plan$cost)
+    check_composed(plan$steps, plan$cost, promise$holds)
     charge <- spend(request$ledger, plan$cost, record$label(request, plan), promise)
   }
   drawn <- record$run(request, plan, after_charge(rows, private))

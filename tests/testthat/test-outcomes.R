@@ -111,7 +111,7 @@ test_that("a person's whole row moves all steps together by no more than the bud
   # Each outcome as if it were the only one, and the check on the sum taken out.
   greedy <- list(
     share_of_epsilon = function(epsilon, delta, share) epsilon,
-    check_composed = function(steps, cost) NULL
+    check_composed = function(steps, cost, holds) NULL
   )
   expect_gt(moved_share(p, neighbour, 2, greedy), 1)
   expect_gt(honest, 0.5)
