@@ -178,7 +178,7 @@ object_of_file <- function(content, fail) {
     fail(paste0("Its field ", other, " is not what follows from its public facts."))
   }
   if (!is.null(content$id) && !identical(content$id, id_of_parts(file$parts))) {
-    fail("Its id is not that of its numbers and public facts.")
+    fail("Its field id is not that of its numbers and public facts.")
   }
   known
 }

@@ -50,6 +50,7 @@ mark_anew <- function(path) {
   none <- function(e) NULL
   parts <- tryCatch(from_json(content$release), error = none, warning = none)
   content$marks <- if (is.list(parts)) tryCatch(field_marks(parts), error = none)
+  content["id"] <- list(id_of(content$release))
   jsonlite::write_json(content, path,
     auto_unbox = TRUE, null = "null", na = "null", digits = I(17)
   )
@@ -67,7 +68,10 @@ leaf_results <- function(x, anew, first = TRUE) {
   if (first) leaves <- leaves[!duplicated(sub("[[0-9]+\\]$", "", names))]
   results <- lapply(leaves, function(leaf) {
     changed <- with_leaf(content, leaf$at, tampered(leaf_at(content, leaf$at), leaf$type))
-    if (anew) changed$marks <- marks_of(changed$release)
+    if (anew) {
+      changed$marks <- marks_of(changed$release)
+      if (leaf$name != "$id") changed["id"] <- list(id_of(changed$release))
+    }
     again <- tryCatch(
       suppressWarnings(object_of_file(changed, function(problem) {
         rlang::abort(paste("refused:", problem), class = "refusal")
@@ -90,6 +94,12 @@ marks_of <- function(release) {
   none <- function(e) NULL
   parts <- tryCatch(from_json(release), error = none, warning = none)
   if (is.list(parts)) field_marks(parts)
+}
+
+id_of <- function(release) {
+  none <- function(e) NULL
+  parts <- tryCatch(from_json(release), error = none, warning = none)
+  if (is.list(parts)) tryCatch(dpsc:::id_of_parts(parts), error = none)
 }
 
 public_claims <- function(x) {
