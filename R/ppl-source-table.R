@@ -101,6 +101,10 @@
 #' Postgres, SQLite and DuckDB are tested. SQL for Spark, BigQuery, Snowflake and SQL Server is
 #' UNTESTED: it was rendered and read, but never run.
 #'
+#' A Postgres table may have partitions on other servers (`postgres_fdw`): releases are the same,
+#' but Postgres fetches their rows to sum them. [dp_sources()] of one connection to each server
+#' makes the sums where the rows are.
+#'
 #' @section A query is outside the guarantee:
 #' Where `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee
 #' starts from the query's result**: its rows are the people, and their number is public and exact.

@@ -14,15 +14,6 @@ engines <- function(env = parent.frame()) {
   out
 }
 
-connect_postgres <- function(env = parent.frame()) {
-  withr::local_envvar(TZ = "UTC")
-  con <- DBI::dbConnect(RPostgres::Postgres(),
-    host = Sys.getenv("DPSC_POSTGRES"), user = "postgres", dbname = "postgres"
-  )
-  DBI::dbExecute(con, "SET client_min_messages = warning")
-  con
-}
-
 fill <- function(con, name, data) {
   tryCatch(DBI::dbExecute(con, paste("DROP TABLE", name)), error = function(e) NULL)
   DBI::dbWriteTable(con, name, data)

@@ -1,0 +1,112 @@
+# Postgres on more than one server, and ledgers in it.
+
+skip_if(!nzchar(Sys.getenv("DPSC_POSTGRES")), "no Postgres: make test-databases")
+
+far_ports <- function() as.integer(strsplit(Sys.getenv("DPSC_POSTGRES_FAR"), " ")[[1L]])
+
+# What a server was asked, from its log, after `from` characters of it.
+far_log <- function(port, from = 0) {
+  path <- file.path(Sys.getenv("DPSC_POSTGRES"), paste0("log", port))
+  substring(paste(readLines(path), collapse = "\n"), from + 1)
+}
+
+# A table `people` in `con`, whose two partitions are tables `part` on the other servers.
+scatter <- function(con, far, people) {
+  run <- function(...) DBI::dbExecute(con, paste0(...))
+  columns <- "(id INTEGER, x DOUBLE PRECISION, g TEXT, y DOUBLE PRECISION)"
+  run("CREATE EXTENSION IF NOT EXISTS postgres_fdw")
+  run("DROP TABLE IF EXISTS everyone CASCADE")
+  run("CREATE TABLE everyone ", columns, " PARTITION BY HASH (id)")
+  for (k in seq_along(far)) {
+    DBI::dbExecute(far[[k]], "DROP TABLE IF EXISTS part")
+    DBI::dbExecute(far[[k]], paste("CREATE TABLE part", columns))
+    run("DROP SERVER IF EXISTS far", k, " CASCADE")
+    run("CREATE SERVER far", k, " FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '",
+      Sys.getenv("DPSC_POSTGRES"), "', port '", far_ports()[[k]], "', dbname 'postgres')")
+    run("CREATE USER MAPPING FOR postgres SERVER far", k, " OPTIONS (user 'postgres')")
+    run("CREATE FOREIGN TABLE everyone", k, " PARTITION OF everyone FOR VALUES WITH (MODULUS 2, ",
+      "REMAINDER ", k - 1L, ") SERVER far", k, " OPTIONS (table_name 'part')")
+  }
+  DBI::dbAppendTable(con, "everyone", people)
+}
+
+test_that("a table whose partitions are on two other servers gives the data frame's release", {
+  con <- connect_postgres()
+  far <- lapply(far_ports(), function(port) connect_postgres(port = port))
+  withr::defer(for (one in c(list(con), far)) DBI::dbDisconnect(one))
+  withr::local_seed(5)
+  people <- data.frame(id = 1:600, x = stats::runif(600, -1, 1), g = rep(c("a", "b"), 300))
+  people$y <- people$x + stats::rnorm(600, sd = 0.2)
+  scatter(con, far, people)
+  held <- vapply(far, function(one) {
+    as.integer(DBI::dbGetQuery(one, "SELECT COUNT(*) AS n FROM part")$n)
+  }, 0L)
+  expect_identical(sum(held), 600L)
+  expect_true(all(held > 200L))
+  bounds <- list(y = c(-2, 2), x = c(-1, 1), g = c("a", "b"))
+  fit <- function(data) {
+    withr::local_seed(6)
+    out <- dp_lm(y ~ x + g, data, epsilon = 2, bounds = bounds, control = dp_control(rng = "R"))
+    out[c("coefficients", "privacy")]
+  }
+  reference <- fit(people)
+  expect_identical(fit(dp_table(con, "everyone", compute = "database")), reference)
+  expect_identical(fit(dp_table(con, "everyone", block = 77)), reference)
+  # By a connection to each server the sums are made there: its log has them, and no list of rows.
+  before <- vapply(far_ports(), function(port) nchar(far_log(port)), 0)
+  shards <- lapply(far, function(one) dp_table(one, "part", compute = "database"))
+  expect_identical(fit(dp_sources(shards)), reference)
+  for (k in 1:2) {
+    asked <- far_log(far_ports()[[k]], before[[k]])
+    expect_match(asked, "SUM(", fixed = TRUE)
+    expect_no_match(asked, "DECLARE", fixed = TRUE)
+  }
+})
+
+test_that("a ledger in Postgres is charged before the draw, and a change of it is found", {
+  con <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbExecute(con, "DROP TABLE IF EXISTS \"team's budget\"")
+  ledger <- dp_ledger(4, 1e-6, con = con, table = "team's budget", study = "trial 7")
+  withr::local_seed(5)
+  people <- data.frame(x = stats::runif(400))
+  people$y <- people$x
+  fit <- dp_lm(y ~ x, people, epsilon = 1, bounds = list(y = c(0, 1), x = c(0, 1)),
+    ledger = ledger)
+  p <- monitor_panel(n = 300)
+  start <- start_monitor(p, monitor = 2, epsilon = 2, rng = "secure", ledger = ledger)
+  newer <- next_period(start, p, ledger = ledger)
+  expect_error(next_period(start, p, ledger = ledger), "drawn before",
+    class = "dpsc_error_monitor")
+  found <- verify_ledger(ledger, releases = list(fit, start, newer))
+  expect_true(found$whole && found$complete)
+  expect_identical(found$charges, 2L)
+  own <- dp_ledger(4, 1e-6)
+  dp_lm(y ~ x, people, epsilon = 1, bounds = list(y = c(0, 1), x = c(0, 1)), ledger = own)
+  expect_identical(as.data.frame(ledger)$mu[[1L]], as.data.frame(own)$mu)
+  DBI::dbExecute(con, "UPDATE \"team's budget\" SET mu = '0x1p-30' WHERE number = 1")
+  expect_identical(verify_ledger(ledger)$broken, 1)
+  expect_error(next_period(newer, p, ledger = ledger), "changed", class = "dpsc_error_budget")
+})
+
+test_that("sessions that race for the last charge of a ledger in Postgres never overspend", {
+  skip_on_os("windows")
+  con <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(con))
+  rounds <- if (is_audit()) 200 else 4
+  for (round in seq_len(rounds)) {
+    DBI::dbExecute(con, "DROP TABLE IF EXISTS race")
+    dp_ledger(gdp_epsilon_cpp(sqrt(3) * 0.1, 1e-6) * (1 + 1e-9), 1e-6, con = con, table = "race")
+    paid <- parallel::mclapply(1:8, function(i) {
+      own <- connect_postgres()
+      on.exit(DBI::dbDisconnect(own))
+      cost <- new_cost("gdp", epsilon = NA_real_, mu = 0.1)
+      ledger <- dp_ledger(con = own, table = "race")
+      !inherits(try(spend(ledger, cost, "test", list(holds = TRUE)), silent = TRUE), "try-error")
+    }, mc.cores = 8)
+    ledger <- dp_ledger(con = con, table = "race")
+    expect_identical(sum(unlist(paid)), 3L)
+    expect_identical(nrow(as.data.frame(ledger)), 3L)
+    expect_true(verify_ledger(ledger)$whole)
+  }
+})
