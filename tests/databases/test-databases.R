@@ -50,7 +50,7 @@ test_that("engines make the core's integers of any rows and any map", {
       fill(con, "odd", long[sample.int(nrow(long)), ])
       wide <- make_wide(
         in_sqlite(con, name = "odd", outcome = "y", compute = "database"),
-        list(periods = seq_len(periods)), grid_of(map$bounds), NULL
+        list(periods = seq_len(periods)), grid_of(map$bounds)
       )
       given <- row_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
       d <- ncol(map$loadings)
@@ -142,7 +142,7 @@ test_that("a fenced query of 24 features is planned by Postgres in time", {
   fill(con, "wide24", p$data)
   wide <- make_wide(in_sqlite(con, name = "wide24", compute = "database"), list(
     outcome = "y", treated = "on", on = "1", periods = 2000L + 1:24, units = treated_of(p$data)
-  ), grid_of(new_bounds(c(-1, 1), 24)), NULL)
+  ), grid_of(new_bounds(c(-1, 1), 24)))
   donors <- donors_of(p$data)
   for (question in random_questions(c(-1, 1), 24L, 24L)) {
     time <- system.time(sums <- ask_table(wide, question, FALSE))[["elapsed"]]
@@ -209,7 +209,7 @@ test_that("engines make the core's integers of any rows and any regression", {
       half <- abs(middle) * 10^stats::runif(3, -3, 3) + 1e-90
       bounds <- stats::setNames(Map(function(m, h) c(m - h, m + h), middle, half), c("y", "x", "z"))
       bounds$g <- c("a", "b")
-      columns <- lm_columns(formulas[[1L + round %% 4L]], bounds, NULL)
+      columns <- lm_columns(formulas[[1L + round %% 4L]], bounds)
       columns$weighted <- round %% 3L == 0L
       draw <- function(b) {
         at <- stats::runif(60, -1.2, 1.2)
@@ -228,7 +228,7 @@ test_that("engines make the core's integers of any rows and any regression", {
         weights = if (columns$weighted) quote(w), max_weight = 1.7
       )
       fill(con, "rows60", rows)
-      people <- make_people(dp_table(con, "rows60", compute = "database"), columns, choice, NULL)
+      people <- make_people(dp_table(con, "rows60", compute = "database"), columns, choice)
       table <- chosen_rows(columns, rows, choice, TRUE, NULL)
       design <- lm_design(columns)
       questions <- proof_asked(columns)
@@ -288,8 +288,8 @@ test_that("engines fill gaps as interpolate_rows() does, cell by cell", {
     fill(con, "gaps60", long[sample(540), ])
     wide <- make_wide(in_sqlite(con, name = "gaps60", outcome = "y"), list(
       outcome = "y", periods = 1:9, roster = list(units = 1:60, T0 = 5, middle = 1:9 / 3)
-    ), NULL, NULL)
-    found <- stream_rows(wide)$reader(1, FALSE, NULL)
+    ), NULL)
+    found <- stream_rows(wide)$reader(1, FALSE)
     wide$close()
     expected <- interpolate_rows(rows, 5, 1:9 / 3)
     # Below 2^-1000 no line is drawn.
@@ -382,7 +382,7 @@ people_of <- function(source) {
 }
 
 test_that("a hostile cell of an engine moves its own row, streamed or summed, and is no error", {
-  data <- hostile_rows(40)
+  data <- hostile_rows(120)
   numeric_cells <- c(
     "1e400", "-1e400", "1e-400", "-1e-400", "'NaN'", "NULL", "1e308",
     "123456789012345678901234567890",
