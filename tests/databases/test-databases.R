@@ -229,7 +229,7 @@ test_that("engines make the core's integers of any rows and any regression", {
       )
       fill(con, "rows60", rows)
       people <- make_people(dp_table(con, "rows60", compute = "database"), columns, choice)
-      table <- chosen_rows(columns, rows, choice, TRUE, NULL)
+      table <- chosen_rows(columns, rows, choice, TRUE)
       design <- lm_design(columns)
       questions <- proof_asked(columns)
       questions[[3L]]$middle <- round(stats::runif(sum(!design$indicator), -1, 1) * 2^20)
