@@ -13,9 +13,9 @@
 #' @param receipts (`character`)\cr hashes of charges that are known to have been made, as
 #'   `as.data.frame(ledger)$hash` has them, kept elsewhere.
 #' @return A list of class `dp_ledger_check`: `whole` (flag: nothing is wrong), `broken` (numbers of
-#'   rows), `missing` (hashes of charges that are not in the ledger), `other` (which releases were
-#'   paid from another ledger), `unpaid` (which say of no charge outside R, or promise less than
-#'   their charge paid for), `charges` (count), `complete` (`NA`: cannot be told). PUBLIC.
+#'   rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (which
+#'   releases were paid from another ledger), `unpaid` (which say of no charge outside R, or promise
+#'   less than their charge paid for), `charges` (count), `complete` (`NA`: cannot be told). PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a ledger that lives in R, and for what is no release;
 #'   `dpsc_error_release` for a file that is none.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
@@ -43,11 +43,14 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
   raw <- in_ledger(ledger, function(con) raw_ledger_rows(con, ledger), writes = FALSE)
   broken <- broken_rows(raw)
   state <- vapply(records, charge_state, "", rows = rows)
-  hashes <- vapply(records[state == "missing"], function(one) one$charge$hash, "")
+  hashes <- c(
+    vapply(records[state == "missing"], function(one) one$charge$hash, ""),
+    vapply(records[state == "undrawn"], function(one) one$charge$drawn, "")
+  )
   missing <- unique(c(setdiff(receipts, rows$hash), hashes))
   other <- unname(which(state == "other"))
   unpaid <- unname(which(state == "unpaid"))
-  told <- length(receipts) + sum(state %in% c("paid", "missing"))
+  told <- length(receipts) + sum(state %in% c("paid", "missing", "undrawn"))
   structure(list(
     whole = !length(broken) && !length(missing) && !length(other) && !length(unpaid),
     broken = broken, missing = missing, other = other, unpaid = unpaid,
@@ -82,7 +85,8 @@ record_of_release <- function(x) {
 #' What a ledger says of the charge that a release names
 #' @param privacy (`list`)\cr of a release.
 #' @param rows (`data.frame`)\cr of the ledger, from [ledger_rows()].
-#' @return `"paid"`, `"missing"`, `"other"` (ledger), or `"unpaid"`.
+#' @return `"paid"`, `"missing"`, `"undrawn"` (a draw of it is missing), `"other"` (ledger), or
+#'   `"unpaid"`.
 #' @noRd
 charge_state <- function(privacy, rows) {
   charge <- privacy$charge
@@ -90,6 +94,7 @@ charge_state <- function(privacy, rows) {
   if (!identical(charge$first, rows$hash[[1L]])) return("other")
   at <- match(charge$hash, rows$hash)
   if (is.na(at) || rows$number[[at]] != charge$number) return("missing")
+  if (!is.null(charge$drawn) && !charge$drawn %in% rows$hash) return("undrawn")
   # One charge may pay for several releases, each of a part of it.
   if (isTRUE(privacy$epsilon <= rows$epsilon[[at]] * (1 + 1e-9))) "paid" else "unpaid"
 }

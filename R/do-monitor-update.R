@@ -358,9 +358,10 @@ grow_release <- function(release, panel, donors, ledger, again) {
   base <- growing_base(release)
   q <- NROW(release$panel$covariates)
   donors <- first_periods(donors, periods + q, grid_of(bounds, q, release$panel$T0)$id)
-  taken <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again)
+  draw <- take_draw(monitor, length(monitor$periods) + 1L, ledger, again)
   drawn <- draw_period(release, base, after_charge(donors, TRUE), bounds)
-  release$statistics$monitor$drawn <- taken
+  release$statistics$monitor$drawn <- draw$taken
+  if (!is.null(release$privacy$charge)) release$privacy$charge$drawn <- draw$hash
   release$statistics$monitor$periods <- c(monitor$periods, list(drawn))
   release$panel$T1 <- release$panel$T1 + 1L
   release$panel$times <- panel$times[seq_len(periods)]

@@ -233,7 +233,9 @@ charge_outside <- function(ledger, cost, label, pay) {
 #' @noRd
 is_charge <- function(x) {
   is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
-  is.null(x) || is.list(x) && identical(names(x), charge_fields) &&
+  # `drawn`: the ledger's hash after the last draw of a growing release.
+  is.null(x) || is.list(x) && identical(setdiff(names(x), "drawn"), charge_fields) &&
+    (is.null(x$drawn) || is_text(x$drawn)) &&
     all(vapply(x[setdiff(charge_fields, "number")], is_text, NA)) && is_number(x$number) &&
     x$number >= 1
 }

@@ -21,7 +21,8 @@ reserve_draws <- function(ledger, id) {
 #' @param monitor (`list`)\cr of the release.
 #' @param period (`count`)\cr the period to be drawn, counted from the first new one.
 #' @param again (`flag`)\cr draw a period a second time, from one of the other announced shares.
-#' @return How many of the announced draws are taken now.
+#' @return A list: `taken`, how many of the announced draws are taken now, and, of a ledger outside
+#'   R, `hash`, which it has after the draw was written down. PUBLIC.
 #' @section Errors: `dpsc_error_monitor`, `dpsc_error_budget`.
 #' @noRd
 take_draw <- function(monitor, period, ledger, again) {
@@ -36,7 +37,7 @@ take_draw <- function(monitor, period, ledger, again) {
   } else {
     session$monitors[[monitor$id]] <- known
   }
-  known$taken
+  list(taken = known$taken)
 }
 
 #' The draws of a release with one more, or a stop where it may not be
@@ -78,8 +79,8 @@ take_draw_outside <- function(monitor, period, ledger, again) {
     known <- draws_outside(con, ledger, monitor$id)
     if (is.null(known)) stop_draw_ledger()
     known <- next_draw(monitor, period, known, again)
-    add_draw_row(con, ledger, "draw", draw_label(monitor$id, period, known$taken))
-    known$taken
+    hash <- add_draw_row(con, ledger, "draw", draw_label(monitor$id, period, known$taken))
+    list(taken = known$taken, hash = hash)
   })
 }
 
@@ -101,6 +102,7 @@ draws_outside <- function(con, ledger, id) {
 }
 
 #' Write down that a release grows, or that a period of it is drawn
+#' @return The row's hash.
 #' @noRd
 add_draw_row <- function(con, ledger, kind, label) {
   rows <- raw_ledger_rows(con, ledger)
@@ -109,7 +111,9 @@ add_draw_row <- function(con, ledger, kind, label) {
     kind = kind, epsilon = NA_real_, delta = NA_real_, rho = NA_real_, mu = NA_real_
   )
   last <- rows[nrow(rows), ]
-  write_charge(con, ledger, new_charge_row(ledger, nothing, label, last$number + 1, last$hash))
+  row <- new_charge_row(ledger, nothing, label, last$number + 1, last$hash)
+  write_charge(con, ledger, row)
+  row$hash
 }
 
 #' Is this the ledger that paid for the release's periods?

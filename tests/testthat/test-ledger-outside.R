@@ -307,7 +307,17 @@ test_that("a growing release is paid from a ledger outside R, which keeps what w
     c("total", "gdp", "grows", "draw", "draw", "draw")
   )
   # What is cut off at the end is known by the fit, which counts its draws itself.
+  draws <- DBI::dbGetQuery(con, "SELECT hash FROM dpsc_ledger WHERE kind = 'draw'")$hash
+  expect_identical(last$release$privacy$charge$drawn, draws[[3L]])
+  path <- ledger_file()
+  write_release(last, path)
+  expect_identical(read_release(path)$privacy$charge$drawn, draws[[3L]])
   DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number > 3")
+  # Its releases say that draws are missing; without them nobody could tell.
+  expect_true(verify_ledger(other, releases = list(start))$whole)
+  for (releases in list(list(start, last), path)) {
+    expect_identical(verify_ledger(other, releases = releases)$missing, draws[[3L]])
+  }
   expect_identical(monitor_left(next_period(again, p, ledger = other)), 0L)
   expect_match(DBI::dbGetQuery(con, "SELECT label FROM dpsc_ledger ORDER BY number")$label[[5L]],
     "period 2, draw 3")
