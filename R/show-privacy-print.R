@@ -54,7 +54,8 @@ privacy_summary <- function(x, whole = NULL) {
     if (!is.null(privacy$assumes)) {
       strwrap(paste("assumed:", privacy$assumes), 84L, prefix = "    ")
     },
-    "    each run of this call spends that again: keep the result, or pay from a dp_ledger()",
+    paste0("    each run of this call spends that again: keep the result",
+      if (is.null(privacy$charge)) ", or pay from a dp_ledger()"),
     id_lines(x, privacy$charge), "", step_lines(x)
   )
 }
