@@ -183,30 +183,6 @@ object_of_file <- function(content, fail) {
   known
 }
 
-#' What a release is called: a hash of its numbers and public facts
-#'
-#' Equal releases have equal ids. Time, version, the ledger's charge, and words that a later version
-#' may put better stand beside it.
-#' @return A string, or `NULL`: `x` has no file. PUBLIC.
-#' @noRd
-release_id <- function(x) {
-  if (inherits(x, "dp_synth") || inherits(x, "dp_cohorts")) x <- x$release
-  if (length(intersect(class(x), file_kinds))) id_of_parts(file_parts(x))
-}
-
-id_of_parts <- function(parts) {
-  beside <- c("version", "charge", "looked", "doubt", sub("privacy[$]", "", file_words))
-  parts$privacy[beside] <- NULL
-  marks <- field_marks(parts)
-  rlang::hash(paste(names(marks), unlist(marks))[order(names(marks), method = "radix")])
-}
-
-#' What is written of an object: a list of plain values. PUBLIC and RELEASED.
-#' @noRd
-file_parts <- function(x) {
-  UseMethod("file_parts")
-}
-
 #' The object again, from facts and released numbers among what [file_parts()] wrote
 #' @param parts (`list`)\cr of class `kind`.
 #' @param fail (`function`)\cr called with a reason where they do not fit together.
@@ -284,10 +260,6 @@ public_again <- function(release) {
 
 file_format <- "dpsc-release"
 file_version <- 2L
-# What has a file.
-file_kinds <- c(
-  "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate"
-)
 
 #' A file's content as the current version writes it
 #' @return A list: `kind`, `parts`, `marks`, and `old` (flag: it was upgraded).
@@ -337,26 +309,6 @@ first_formats <- function() {
 
 # Marks and differences ----------------------------------------------------------------------------
 
-#' A mark for each field, by which damage and careless edits are found, and where
-#' @return A named list of strings.
-#' @noRd
-field_marks <- function(parts) {
-  lapply(fields_of(parts), function(field) {
-    rlang::hash(enc2utf8(paste(unlist(to_json(field)), collapse = "\n")))
-  })
-}
-
-fields_of <- function(parts) {
-  inner <- lapply(names(parts), function(name) {
-    part <- parts[[name]]
-    if (!is.list(part) || is.data.frame(part) || !length(names(part))) {
-      return(stats::setNames(list(part), name))
-    }
-    stats::setNames(part, paste0(name, "$", names(part)))
-  })
-  do.call(c, inner)
-}
-
 #' @return The first field that is not as its mark says, or `NULL`.
 #' @noRd
 changed_field <- function(marks, parts) {
@@ -365,9 +317,6 @@ changed_field <- function(marks, parts) {
   same <- vapply(names, function(name) identical(found[[name]], marks[[name]]), NA)
   if (!all(same)) names[!same][[1L]]
 }
-
-# The package's own words, which a later version may put better.
-file_words <- c("privacy$theorem", "privacy$reason")
 
 #' The first field in which a file says something else than the object that was made from it
 #'

@@ -1,0 +1,53 @@
+# What is written of a release, the marks of its fields, and its id.
+
+# What has a file.
+file_kinds <- c(
+  "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate"
+)
+
+#' What a release is called: a hash of its numbers and public facts
+#'
+#' Equal releases have equal ids. Time, version, the ledger's charge, and words that a later version
+#' may put better stand beside it.
+#' @return A string, or `NULL`: `x` has no file. PUBLIC.
+#' @noRd
+release_id <- function(x) {
+  if (inherits(x, "dp_synth") || inherits(x, "dp_cohorts")) x <- x$release
+  if (length(intersect(class(x), file_kinds))) id_of_parts(file_parts(x))
+}
+
+id_of_parts <- function(parts) {
+  beside <- c("version", "charge", "looked", "doubt", sub("privacy[$]", "", file_words))
+  parts$privacy[beside] <- NULL
+  marks <- field_marks(parts)
+  rlang::hash(paste(names(marks), unlist(marks))[order(names(marks), method = "radix")])
+}
+
+#' What is written of an object: a list of plain values. PUBLIC and RELEASED.
+#' @noRd
+file_parts <- function(x) {
+  UseMethod("file_parts")
+}
+
+#' A mark for each field, by which damage and careless edits are found, and where
+#' @return A named list of strings.
+#' @noRd
+field_marks <- function(parts) {
+  lapply(fields_of(parts), function(field) {
+    rlang::hash(enc2utf8(paste(unlist(to_json(field)), collapse = "\n")))
+  })
+}
+
+fields_of <- function(parts) {
+  inner <- lapply(names(parts), function(name) {
+    part <- parts[[name]]
+    if (!is.list(part) || is.data.frame(part) || !length(names(part))) {
+      return(stats::setNames(list(part), name))
+    }
+    stats::setNames(part, paste0(name, "$", names(part)))
+  })
+  do.call(c, inner)
+}
+
+# The package's own words, which a later version may put better.
+file_words <- c("privacy$theorem", "privacy$reason")
