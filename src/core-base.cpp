@@ -23,6 +23,7 @@
 #include <dpsc/rows/people.cpp>
 #include <dpsc/rows/positions.cpp>
 #include <dpsc/rows/products.cpp>
+#include <dpsc/rows/remembered.cpp>
 #include <dpsc/rows/reordered.cpp>
 #include <dpsc/rows/row_map.cpp>
 #include <dpsc/rows/source.cpp>

@@ -12,6 +12,7 @@
 #include <dpsc/noise/noise.hpp>
 #include <dpsc/release/gram_release.hpp>
 #include <dpsc/release/weights_release.hpp>
+#include <dpsc/rows/remembered.hpp>
 #include <dpsc/rows/reordered.hpp>
 #include <limits>
 #include <map>
@@ -756,6 +757,58 @@ void test_reordered(int rounds) {
     order.pop_back();
     CHECK_THROWS(std::invalid_argument,
                  (dpsc::reordered_source(source, order, 5, 9).pass(ignore), 0));
+  }
+}
+
+// A source that says how often its rows were read.
+class counted_source : public dpsc::row_source {
+ public:
+  explicit counted_source(dpsc::table_view table) : table_(table) {}
+  void pass(const dpsc::table_visitor& visit) const override {
+    ++passes;
+    visit(table_);
+  }
+  mutable int passes = 0;
+
+ private:
+  dpsc::table_view table_;
+};
+
+// Features kept from one question to the next: the same sums with one pass less, unless the map is
+// another; and the same sums when there is room for some.
+void test_remembered(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(1, 3000), T = whole(2, 6), d = whole(1, 4);
+    const MatrixXd rows = random_matrix(n, T);
+    const counted_source source({rows.data(), nullptr, n, T, 0});
+    const dpsc::row_scale scale{VectorXd::Zero(T), 1.0, VectorXd::Ones(T)};
+    const auto map = [&] {
+      return dpsc::map_on_grid(scale, random_matrix(T, d), random_matrix(d, 1)).map;
+    };
+    const dpsc::row_map one = map(), other = map();
+    int ticks = 0;
+    const auto tick = [&](double) { ++ticks; };
+    const auto same = [&](const dpsc::row_source& from, const dpsc::row_map& asked) {
+      const double reach = std::ldexp(1.0, 22);
+      dpsc::radius_energy plain({reach, reach * 16.0}, 3, 10), kept = plain;
+      dpsc::clipped_moments sums(d, 3000.0, 200.0), again = sums;
+      const dpsc::matrix_source direct({rows.data(), nullptr, n, T, 0});
+      dpsc::add_features(direct, one, plain, tick);
+      dpsc::add_features(direct, asked, sums, tick);
+      dpsc::add_features(from, one, kept, tick);
+      dpsc::add_features(from, asked, again, tick);
+      CHECK(plain.losses() == kept.losses());
+      CHECK(sums.sum() == again.sum() && sums.gram() == again.gram());
+    };
+    const dpsc::remembered_source twice(source, tick);
+    same(twice, one);
+    CHECK(source.passes == 1);
+    same(twice, other);
+    CHECK(source.passes == 3);
+    // Room for the first block, for none.
+    same(dpsc::remembered_source(source, tick, 4096.0 * static_cast<double>(d)), one);
+    same(dpsc::remembered_source(source, tick, 0.0), one);
+    CHECK(ticks > 0);
   }
 }
 

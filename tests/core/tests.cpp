@@ -690,6 +690,7 @@ int main(int argc, char** argv) {
       {"weights", [&] { test_weights(properties); }},
       {"sources", [&] { test_sources(properties / 4); }},
       {"reordered rows", [&] { test_reordered(properties / 4); }},
+      {"remembered rows", [&] { test_remembered(properties / 4); }},
       {"positions", [&] { test_positions(properties / 20); }},
       {"products of features", [&] { test_products(properties / 4); }},
       {"method gram", [&] { test_gram(properties); }},

@@ -88,7 +88,13 @@ test_that("a real Ctrl-C between two passes over the donors does the same", {
   # Plants faults 55.
   skip_on_os("windows")
   donors <- fault_panel()$donors
-  for (at in 3:9) {
+  undisturbed <- 0L
+  fault_release(dp_ledger(10, 1e-3), donors = dp_chunks(function(i) {
+    undisturbed <<- undisturbed + 1L
+    donors[if (i == 1) 1:6 else 7:12, ]
+  }, 2))
+  expect_gte(undisturbed, 6L)
+  for (at in 3:undisturbed) {
     reads <- 0L
     chunks <- dp_chunks(function(i) {
       reads <<- reads + 1L

@@ -185,16 +185,17 @@ gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row
   Eigen::VectorXd centre = f.origin;
   std::vector<double> radii = radius_grid(f.low, f.high);
   bool far = false;
+  const remembered_source twice(source, tick);
   for (std::size_t k = 0; k < plan.moments.size(); ++k) {
     const Eigen::MatrixXd loadings = f.loadings * whiten;
     const Eigen::VectorXd origin = whiten.transpose() * centre;
     const grid_map rows = map_on_grid(scale, loadings, origin);
     const double radius = (k == 0 || far ? 1.0 : plan.shorten) *
-                          choose_radius(source, rows, facts.n, radii, plan.radius,
+                          choose_radius(twice, rows, facts.n, radii, plan.radius,
                                         k == 0 ? plan.first_price : plan.price,
                                         plan.records[2 * k].label, draws, tick);
     const moments_step& step = plan.moments[k];
-    const noisy_moments found = release_moments(source, rows, facts.n, radius, step, draws, tick);
+    const noisy_moments found = release_moments(twice, rows, facts.n, radius, step, draws, tick);
     out.rounds.push_back(
         {loadings, origin, radius, plan.radius, step.limit, step.constant, step.noise});
     s.mean = centre + s.restore * found.mean;

@@ -14,6 +14,7 @@
 #include "../mechanism/calibration.hpp"
 #include "../mechanism/moments.hpp"
 #include "../mechanism/targeted.hpp"
+#include "../rows/remembered.hpp"
 #include "../rows/source.hpp"
 #include "covariate_features.hpp"
 #include "gram_features.hpp"

@@ -1,0 +1,68 @@
+// Rows that are asked twice for the same features: a radius first, then the moments within it.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "source.hpp"
+
+namespace dpsc {
+
+/// Another source's rows, whose features are kept, whole numbers as they are, from the question for
+/// a radius to that for moments: half of the reading and of the products. The sums are the same.
+/// As many blocks as there is room for are kept, from the first on. PRIVATE.
+class remembered_source : public row_source {
+ public:
+  /// A third of what 10^6 people of 50 periods take.
+  static constexpr double most_bytes = 0x1.0p27;
+
+  /// `tick` is told how much work was done, as by add_features(). `most`: bytes kept.
+  remembered_source(const row_source& source, std::function<void(double)> tick,
+                    double most = most_bytes)
+      : source_(source), tick_(std::move(tick)), most_(most) {}
+
+  void pass(const table_visitor& visit) const override { source_.pass(visit); }
+  bool ask(const row_map& map, radius_energy& into) const override;
+  bool ask(const row_map& map, clipped_moments& into) const override;
+  bool ask(const product_map& map, radius_energy& into) const override {
+    return source_.ask(map, into);
+  }
+  bool ask(const product_map& map, clipped_sums& into) const override {
+    return source_.ask(map, into);
+  }
+  bool ask(const people_question& question, people_sums& into) const override {
+    return source_.ask(question, into);
+  }
+  bool answers() const override { return source_.answers(); }
+  void each_part(const std::function<void(const row_source&)>& visit) const override {
+    source_.each_part(visit);
+  }
+  Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const override {
+    return source_.rows_at(which, visit);
+  }
+
+ private:
+  using block = Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic>;
+
+  /// Features of every block from one on, in the order of a pass.
+  void visit_blocks(std::size_t first,
+                    const std::function<void(const Eigen::MatrixXd&)>& visit) const;
+
+  const row_source& source_;
+  std::function<void(double)> tick_;
+  double most_;
+  mutable std::vector<block> blocks_;
+  mutable row_map map_;        // that of the blocks
+  mutable double room_ = 0.0;  // in entries; below zero when blocks were left out
+};
+
+/// The same features of every row?
+bool same_features(const row_map& a, const row_map& b);
+
+}  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "remembered.cpp"
+#endif
