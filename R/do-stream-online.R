@@ -19,11 +19,10 @@
 #' Theorem 1). Neighbours differ in one entry; the number of entries is public.
 #'
 #' For reproduction, four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md,
-#' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (here with
-#' the
-#' exact leader of the squared loss) release every clean iterate with noise of its own; `"poffl"`
-#' releases
-#' one average at the horizon. `psi` is then the weight of a ridge that is part of the loss. They
+#' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (the exact
+#' leader of all losses so far; logistic ones take up to 20,000 steps, in time that grows with their
+#' square) release every clean iterate with noise of its own; `"poffl"` releases one average at the
+#' horizon. `psi` is then the weight of a ridge that is part of the loss. They
 #' need a
 #' finite horizon and a stream that does not react to what is released, and lose to the default by
 #' factors (bench/streams.R).

@@ -11,12 +11,14 @@
 #'     learner.
 #'   * `printed` (`string` or `NULL`): of a method of Thakurta (2013), chapter 5, whose iterates
 #'     have noise of their own: why the constants fail that are printed there; `once`: is it
-#'     released once, at the end?
+#'     released once, at the end? `most`
+#'     (`function` of family): steps of the longest horizon.
 #' @noRd
 learner_of <- function(core, title, ...) {
   fields <- with_fields(list(
     core = core, families = c("gaussian", "binomial"), step = "vector", more = 0, damping = 1,
-    penalty = function(learner, plan, horizon) 0, printed = NULL, once = FALSE
+    penalty = function(learner, plan, horizon) 0, printed = NULL, once = FALSE,
+    most = function(family) 1e7
   ), list(...))
   do.call(new_mechanism, c(list("dp_online", title, needs = "rows"), fields))
 }
@@ -30,8 +32,8 @@ learners <- function() {
     ),
     ftal = learner_of("ftal", "follow the approximate leader", damping = 2),
     ftrl = learner_of("ftrl", "follow the regularised leader", penalty = ftrl_penalty),
-    pocp = learner_of("pocp", "private online convex programming", families = "gaussian",
-      printed = ratio
+    pocp = learner_of("pocp", "private online convex programming", printed = ratio,
+      most = function(family) if (family == "binomial") 20000 else 1e7
     ),
     pigd = learner_of("pigd", "private implicit gradient descent", printed = ratio),
     pgiga = learner_of("pgiga", "private generalised infinitesimal gradient ascent",

@@ -24,7 +24,7 @@ mechanism_fields <- list(
   ),
   dp_online = list(
     needed = c("core", "families", "step", "more", "damping", "penalty"),
-    other = c("printed", "once")
+    other = c("printed", "once", "most")
   )
 )
 

@@ -12,8 +12,10 @@ chapter_five <- function() Filter(has_own_noise, names(mechanisms("dp_online")))
 open_iterates <- function(columns, learner, budget, request) {
   method <- request$method
   horizon <- request$horizon
-  if (!is.finite(horizon) || horizon < 2 || horizon > 1e7) {
-    abort("{.val {method}} needs a finite {.arg horizon}, from 2 to 10 million.", "argument")
+  most <- mechanism("dp_online", method)$most(learner$family)
+  if (!is.finite(horizon) || horizon < 2 || horizon > most) {
+    longest <- format(most, big.mark = ",", scientific = FALSE)
+    abort("{.val {method}} needs a finite {.arg horizon}, from 2 to {longest}.", "argument")
   }
   if (request$batch || request$participation[["times"]] > 1) {
     abort("{.val {method}} takes one row a step, and each person once.", "argument")

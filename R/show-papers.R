@@ -48,9 +48,8 @@
 #'   regularises in coordinates from released moments instead.
 #' * Algorithms 5.1 to 5.4, private online convex programming (POCP), implicit gradient descent
 #'   (PIGD), generalised infinitesimal gradient ascent (PGIGA), private offline learning (POffL):
-#'   `dp_online(method = "pocp")`, `"pigd"`, `"pgiga"`, `"poffl"`. `"pocp"` is for
-#'   linear models. Sensitivities of the last two are repaired. The default methods have a fraction
-#'   of their regret.
+#'   `dp_online(method = "pocp")`, `"pigd"`, `"pgiga"`, `"poffl"`. Sensitivities of the last two are
+#'   repaired. The default methods have a fraction of their regret.
 #' * Follow the approximate leader with tree aggregation: `dp_online(method = "ftal")`,
 #'   [dp_stream_sum()].
 #' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, mended; `"blocks"` needs a sixth of

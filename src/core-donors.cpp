@@ -12,6 +12,7 @@
 #include <dpsc/release/simulate.cpp>
 #include <dpsc/release/weights_release.cpp>
 #include <dpsc/solver/capped_l1_qp.cpp>
+#include <dpsc/solver/logistic_ball.cpp>
 #include <dpsc/solver/nearest_within.cpp>
 #include <dpsc/solver/nested_v.cpp>
 #include <dpsc/solver/ridge_logistic.cpp>

@@ -76,7 +76,7 @@ test_that("no iterate moves by more than is declared, and the bounds are near", 
   withr::local_seed(1)
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
-      for (method in c("pigd", "pgiga", "poffl", if (family == "gaussian") "pocp")) {
+      for (method in c("pigd", "pgiga", "poffl", "pocp")) {
         facts <- iterate_facts(method, 12, columns = p, family = family, psi = 0.3, ball = 3,
           clip = 0.3)
         ratio <- worst_ratio(facts)
@@ -85,6 +85,71 @@ test_that("no iterate moves by more than is declared, and the bounds are near", 
       }
     }
   }
+})
+
+test_that("a logistic leader is the minimiser on the ball, and its bound is near", {
+  withr::local_seed(3)
+  x <- matrix(stats::runif(80, -1, 1), 40)
+  table <- cbind(x, as.numeric(stats::runif(40) < stats::plogis(3 * x[, 1])))
+  for (ball in c(0.4, 1.1, 9)) {
+    facts <- iterate_facts("pocp", 40, columns = 2, family = "binomial", psi = 0.02, ball = ball,
+      radius = sqrt(2))
+    found <- clean(facts, table)
+    for (t in c(1, 7, 39)) {
+      rows <- seq_len(t)
+      slope <- function(v) {
+        eta <- drop(x[rows, , drop = FALSE] %*% v)
+        drop(crossprod(x[rows, , drop = FALSE], stats::plogis(eta) - table[rows, 3])) + t * 0.02 * v
+      }
+      v <- found[t, ]
+      expect_lte(sqrt(sum(v^2)), ball * (1 + 1e-12))
+      g <- slope(v)
+      if (sqrt(sum(v^2)) < ball * (1 - 1e-9)) {
+        expect_lt(max(abs(g)), 1e-9)
+      } else { # the gradient points into the ball
+        expect_lt(sqrt(sum((g / sqrt(sum(g^2)) + v / sqrt(sum(v^2)))^2)), 1e-6)
+      }
+    }
+  }
+  # A single row, y = 1 and 0: leaders v and -v with psi v = plogis(-v), half of them at large psi.
+  facts <- iterate_facts("pocp", 3, family = "binomial", psi = 20, ball = 3)
+  zero <- rbind(c(1, 0), c(0, 0), c(0, 0))
+  one <- rbind(c(1, 1), c(0, 0), c(0, 0))
+  moved <- abs(clean(facts, zero) - clean(facts, one))[1:2]
+  expect_true(all(moved <= declared(facts)))
+  expect_gt(min(moved / declared(facts)), 0.48)
+  # One row put in the place of another, against many rows that hold both slopes at their ends.
+  facts <- iterate_facts("pocp", 30, family = "binomial", psi = 0.5, ball = 30, columns = 2)
+  far <- cbind(rep(0, 30), 1, 0)
+  ends <- list(c(1, 0, 0), c(1, 0, 1))
+  shifted <- lapply(ends, function(row) clean(facts, rbind(row, far[-1, ])))
+  moved <- sqrt(rowSums((shifted[[1]] - shifted[[2]])^2))[1:29]
+  expect_true(all(moved <= declared(facts)))
+})
+
+test_that("a logistic stream by pocp is charged, learns without noise, and has a longest horizon", {
+  withr::local_seed(4)
+  x <- stats::runif(400, -1, 1)
+  rows <- data.frame(x = x, y = stats::runif(400) < stats::plogis(4 * x))
+  open <- function(...) {
+    dp_online(y ~ x, horizon = 400, bounds = list(y = c(FALSE, TRUE), x = c(-1, 1)),
+      family = "binomial", method = "pocp", ...
+    )
+  }
+  ledger <- dp_ledger(1, 1e-6)
+  stream <- open(epsilon = 1, ledger = ledger)
+  update(stream, rows)
+  expect_true(stream$privacy$holds)
+  expect_true(all(is.finite(coef(stream))))
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  free <- open(epsilon = Inf, psi = 1e-3)
+  update(free, rows)
+  expect_equal(unname(coef(free)[["x"]]), coef(glm(y ~ x, binomial, rows))[["x"]], tolerance = 0.2)
+  expect_error(
+    dp_online(y ~ x, epsilon = 1, horizon = 1e5, bounds = list(y = c(FALSE, TRUE), x = c(-1, 1)),
+      family = "binomial", method = "pocp"),
+    "20,000", class = "dpsc_error_argument"
+  )
 })
 
 test_that("the printed pgiga and poffl exceed their own sensitivities", {

@@ -13,6 +13,7 @@
 
 #include "../linalg.hpp"
 #include "../noise/noise.hpp"
+#include "../solver/logistic_ball.hpp"
 
 namespace dpsc {
 
@@ -36,11 +37,10 @@ class perturbed_iterates {
         shown_(clean_),
         average_(clean_),
         gram_(Eigen::MatrixXd::Zero(facts.columns, facts.columns)),
-        cross_(clean_) {
+        cross_(clean_),
+        logistic_(facts.columns, facts.radius, facts.ball, facts.psi) {
     if (f_.horizon < 2)
       throw std::invalid_argument("iterates need a horizon of two steps at least");
-    if (f_.method == "pocp" && f_.family != "gaussian")
-      throw std::invalid_argument("pocp is for linear models");
     for (std::int64_t t = 1; t < f_.horizon; ++t) schedule_ += std::pow(sensitivity(t), 2.0 / 3.0);
   }
 
@@ -73,6 +73,7 @@ class perturbed_iterates {
       moved = 2.0 * f_.clip / (f_.psi * (time + 1.0));
     else
       moved = 2.0 * f_.clip / (f_.psi * (time + delay()));
+    if (by_search()) return moved + 2.0 * logistic_.slack();
     return moved + solver_error() * (horizon + 2.0);
   }
 
@@ -128,7 +129,11 @@ class perturbed_iterates {
  private:
   // Printed: the loss with its regulariser. Burn-in of the printed pgiga.
   double lipschitz() const { return f_.clip + f_.psi * f_.ball; }
-  double leader_lipschitz() const { return f_.radius * (1.0 + f_.radius * f_.ball); }
+  double leader_lipschitz() const {
+    return f_.radius * (f_.family == "binomial" ? 1.0 : 1.0 + f_.radius * f_.ball);
+  }
+  // A logistic leader has no closed form.
+  bool by_search() const { return f_.method == "pocp" && f_.family == "binomial"; }
   double curvature() const {
     return (f_.family == "binomial" ? 0.25 : 1.0) * f_.radius * f_.radius + f_.psi;
   }
@@ -168,7 +173,10 @@ class perturbed_iterates {
     const double norm = x.norm();
     if (norm > f_.radius) x *= f_.radius / norm;
     const auto time = static_cast<double>(t);
-    if (f_.method == "pocp") {
+    if (by_search()) {
+      logistic_.add(x, y > 0.5 ? 1.0 : 0.0);
+      next = logistic_.minimise(clean_);
+    } else if (f_.method == "pocp") {
       gram_.noalias() += x * x.transpose();
       cross_ += y * x;
       leader(time, next);
@@ -248,6 +256,7 @@ class perturbed_iterates {
   Eigen::VectorXd clean_, shown_, average_;
   Eigen::MatrixXd gram_;
   Eigen::VectorXd cross_;
+  logistic_ball logistic_;
 };
 
 }  // namespace dpsc
