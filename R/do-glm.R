@@ -51,10 +51,12 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
 #'   columns are not whitened.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
-#' @param method (`string`)\cr `"objective"`: the default. Those of the papers, binomial family
-#'   only, coefficients without standard errors, columns in the units of `bounds`: `"output"`
+#' @param method (`string`)\cr `"objective"`: the default. Those of the papers, coefficients
+#'   without standard errors, columns in the units of `bounds`, for the binomial family: `"output"`
 #'   (output perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by
-#'   three calibrations), `"napp"` (stages with fresh noise). Proofs: `proofs/papers.md`.
+#'   three calibrations; `"kst"` also for linear models on a box), `"napp"` (stages with fresh
+#'   noise, every family; for a lasso, an elastic net or groups take `"objective"` with `penalty`).
+#'   Proofs: `proofs/papers.md`.
 #' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that are proved here.
 #'   `"published"`: those of a paper, for methods that have them. `NULL`: the method's first.
 #' @param intervals (`flag`)\cr a tenth of the budget for noisy information, without which there are
@@ -73,7 +75,9 @@
 #'   moved to the nearest that keep them, in the metric of their errors.
 #' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
 #'   rows have length 1 at most; `NULL`: a public rule), `"napp"`: `stages` (2); as published
-#'   `iterations` (20) and `target` (the lasso's weight, 1).
+#'   `iterations` (20) and `target` (the lasso's weight, 1). For linear models, where all columns
+#'   and the outcome lie in \[-1, 1\]: `"kst"` takes `box` (1), the largest coefficient, and
+#'   `"napp"` takes `tau` (1/4), the residual from which the loss is linear.
 #' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.

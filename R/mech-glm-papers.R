@@ -1,4 +1,4 @@
-# The papers' own methods of dp_glm(): logistic regression in public units, coefficients only. The
+# The papers' own methods of dp_glm(): regressions in public units, coefficients only. The
 # core is inst/include/dpsc/mechanism/papers.hpp; proofs are in inst/proofs/papers.md.
 
 #' Their records
@@ -20,7 +20,8 @@ paper_mechanisms <- function() {
           "(proofs/papers.md, Theorem 6)"),
         published = paste("Kifer, Smith and Thakurta (2012), proof repaired",
           "(proofs/papers.md, Theorem 6)")
-      )),
+      ), families = c("binomial", "gaussian"), own = list(gaussian = "box"),
+      words = c(gaussian = "Linear regression on a box")),
     cms = paper_glm("cms",
       "objective perturbation of Chaudhuri, Monteleoni and Sarwate (2011)",
       c("tight", "published"), "ridge", c(
@@ -34,6 +35,7 @@ paper_mechanisms <- function() {
         tight = "stages with fresh noise, joint calibration (proofs/papers.md, Theorem 7)",
         published = ""
       ),
+      families = c("binomial", "poisson", "gaussian"), own = list(gaussian = "tau"),
       broken = c(published = paste(
         "NAPP-ERM as printed keeps its noise while its penalty follows the estimate, and draws it",
         "from the wrong law: no epsilon holds (proofs/papers.md, section 6)"
@@ -45,14 +47,22 @@ paper_mechanisms <- function() {
 #' @param settings (`character`)\cr names it takes; `printed`: those of the published calibration.
 #' @param broken (named `character`)\cr why a calibration holds nothing.
 #' @param losses (`function`)\cr of the fit, rows in public units and delta.
+#' @param own (`list` by family)\cr settings that it takes for that family besides.
+#' @param words (named `character`)\cr what prints call a family, where not as usual.
 #' @noRd
 paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
-                      printed = settings, losses = linear_row_losses) {
-  taken <- function(public) if (public$calibration == "published") printed else settings
+                      printed = settings, losses = linear_row_losses, families = "binomial",
+                      own = list(), words = NULL) {
+  taken <- function(public) {
+    c(if (public$calibration == "published") printed else settings, own[[public$family]])
+  }
   new_mechanism("dp_glm",
-    title = title, needs = "blocks", families = "binomial", calibrations = calibrations,
-    options = "settings", broken = broken,
-    refuse = function(public) unknown_settings(public$options$settings, taken(public)),
+    title = title, needs = "blocks", families = families, calibrations = calibrations,
+    options = "settings", broken = broken, words = words,
+    refuse = function(public) {
+      printed_for_logistic(public, broken) %||%
+        unknown_settings(public$options$settings, taken(public))
+    },
     promise = function(public) {
       reason <- if (public$calibration %in% names(broken)) broken[[public$calibration]]
       list(
@@ -75,6 +85,15 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
     },
     loss = function(fit, table, delta) paper_losses(fit, table, delta, losses)
   )
+}
+
+#' What holds nothing was printed for each family, but divides by zero except for logistic ones
+#' @noRd
+printed_for_logistic <- function(public, broken) {
+  if (public$family != "binomial" && public$calibration %in% names(broken)) {
+    paste("As published it is here for logistic regression: the printed noise of counts and of",
+      "linear models divides by zero (the article \"papers\", Equation 3).")
+  }
 }
 
 #' Why posterior sampling is not offered for these families
@@ -124,7 +143,17 @@ paper_facts <- function(public, core) {
     delta = if (public$private) public$delta else 1e-6, design = public$facts$design,
     method = core, calibration = public$calibration, ridge = number("ridge", 0),
     condition = number("condition", 0), target = number("target", 1),
-    stages = count("stages", 2, 10), iterations = count("iterations", 20, 1000)
+    stages = count("stages", 2, 10), iterations = count("iterations", 20, 1000),
+    family = public$family %||% "gaussian", span = paper_span(public, number),
+    box = if (core == "kst" && public$family == "gaussian") number("box", 1) else 0
+  )
+}
+
+#' Where a loss stops to count fully: the largest count, or `tau`, of outcomes in \[-1, 1\]
+#' @noRd
+paper_span <- function(public, number) {
+  switch(public$family %||% "gaussian",
+    poisson = max(2, public$facts$upper), gaussian = number("tau", 1 / 4), 1
   )
 }
 

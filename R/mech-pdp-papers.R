@@ -6,6 +6,12 @@
 #' @param losses (`function` of fit, rows in public units and delta).
 #' @noRd
 paper_losses <- function(fit, table, delta, losses) {
+  if (fit$family != "binomial") {
+    abort(c(
+      "Losses of single people by method {.val {fit$method}} are for logistic regression.",
+      i = "{.fn pdp} serves method {.val objective} of each family."
+    ), "argument")
+  }
   rows <- paper_rows_cpp(table, fit$public$facts$design)
   rows$y <- as.double(rows$y > 0)
   losses(fit, rows, delta)

@@ -12,7 +12,8 @@ mechanism_fields <- list(
   dp_lm = list(needed = c("gives", "theorem"), other = c("source", "core", "adaptive", "person")),
   dp_glm = list(
     needed = c("families", "calibrations", "promise", "plan", "run", "estimate", "loss"),
-    other = c("refuse", "prepare", "hopeless", "weighs", "references", "broken", "person")
+    other = c("refuse", "prepare", "hopeless", "weighs", "references", "broken", "person",
+      "words")
   ),
   dp_select = list(
     needed = c("theorem", "shares", "picks", "sums", "blocks", "check", "complete", "subsets",

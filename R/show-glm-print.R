@@ -33,7 +33,7 @@ copied_rows_note <- paste(
 glm_heading <- function(x) {
   c(
     paste(
-      glm_families()[[x$family]]$words, "of", format(x$nobs, big.mark = ","), "people",
+      family_words(x), "of", format(x$nobs, big.mark = ","), "people",
       if (x$privacy$private) paste("by", mechanism("dp_glm", x$method)$title)
     ),
     paste0("  ", x$text)
@@ -73,4 +73,11 @@ glm_notes <- function(x) {
 has_numbers <- function(columns) {
   regressors <- columns$variables[-length(columns$variables)]
   any(vapply(regressors, function(variable) variable$kind == "value", NA))
+}
+
+#' What a fit is called: its method's word, or its family's
+#' @noRd
+family_words <- function(x) {
+  own <- mechanism("dp_glm", x$method)$words
+  if (x$family %in% names(own)) own[[x$family]] else glm_families()[[x$family]]$words
 }

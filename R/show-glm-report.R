@@ -30,7 +30,7 @@ glm_sentences <- function(x, level) {
 
 glm_methods_words <- function(x) {
   privacy <- x$privacy
-  what <- glm_families()[[x$family]]$words
+  what <- family_words(x)
   what <- paste0(tolower(substr(what, 1L, 1L)), substring(what, 2L))
   how <- if (!privacy$private) {
     "by maximum likelihood without privacy"

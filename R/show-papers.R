@@ -42,8 +42,8 @@
 #' * Section 3.2.1, sample and aggregate (Smith; Nissim, Raskhodnikova and Smith):
 #'   [dp_aggregate()]. Holds.
 #' * Theorem 3.20, excess risk: its ridge is a quarter of what Algorithm 4.1 needs.
-#' * Algorithm 4.1, linear regression on a box: written out in the article *papers*; no call of its
-#'   own. [dp_lm()], and `dp_glm(family = "gaussian", constraints = )`, take its place.
+#' * Algorithm 4.1, linear regression on a box: `dp_glm(family = "gaussian", method = "kst")`. Holds
+#'   with another proof. [dp_lm()], and `dp_glm(family = "gaussian", constraints = )`, lose less.
 #' * Algorithm 4.2, ridge by the data: does not hold as printed. [dp_glm()]'s method `"objective"`
 #'   regularises in coordinates from released moments instead.
 #' * Algorithms 5.1 to 5.4, private online convex programming (POCP), implicit gradient descent
@@ -78,12 +78,14 @@
 #' Shown in: article *papers*; proofs `papers.md`, sections 2, 3 and 8, and `regression.md`.
 #'
 #' @section Li and Liu, NAPP-ERM (noise-augmented empirical risk minimization):
-#' * NAPP-ERM: `dp_glm(method = "napp")`, logistic. Does not hold as printed: length of the noise,
-#'   and a penalty that moves while the noise stays. Repaired: stages with fresh noise.
+#' * NAPP-ERM: `dp_glm(method = "napp")`, logistic, linear (log-cosh) and counts (capped at the
+#'   outcome's upper bound). Does not hold as printed: length of the noise, a division by zero for
+#'   the last two, a penalty that moves while the noise stays. Repaired: stages with fresh noise.
 #'   `calibration = "published"` holds nothing, and the print states so.
 #' * Dual-purpose regularisation and mitigated over-regularization (MOOR) with a lasso, elastic net
 #'   or group penalty: `dp_glm(penalty = )` by method `"objective"`, where the penalty is part of
-#'   the minimisation and costs nothing.
+#'   the minimisation and costs nothing. Within `"napp"` a penalty that follows the estimate cannot
+#'   be private (`papers.md`, sections 6 and 7).
 #' * NAPP-VS (selection of variables), privacy budget retrieval and privacy budget recycling: no
 #'   call, since they hold no privacy (a sign without noise; a factor 2; noise used twice).
 #'   [dp_select()] selects.

@@ -11,6 +11,7 @@
 #include <dpsc/release/gram_release.cpp>
 #include <dpsc/release/simulate.cpp>
 #include <dpsc/release/weights_release.cpp>
+#include <dpsc/solver/box_ridge.cpp>
 #include <dpsc/solver/capped_l1_qp.cpp>
 #include <dpsc/solver/logistic_ball.cpp>
 #include <dpsc/solver/nearest_within.cpp>

@@ -32,6 +32,20 @@ struct known_paper {
   }
 };
 
+dpsc::paper_loss as_paper_loss(const Rcpp::List& x, const dpsc::lm_variable& outcome) {
+  const std::map<std::string, dpsc::glm_kind> kinds = {{"binomial", dpsc::glm_kind::binomial},
+                                                       {"poisson", dpsc::glm_kind::poisson},
+                                                       {"gaussian", dpsc::glm_kind::gaussian}};
+  const dpsc::glm_kind kind = kinds.at(Rcpp::as<std::string>(x["family"]));
+  dpsc::paper_loss out;
+  out.family = dpsc::glm_family(kind, Rcpp::as<double>(x["span"]));
+  out.family.check();
+  out.box = Rcpp::as<double>(x["box"]);
+  out.lower = outcome.centre - outcome.half;
+  out.upper = outcome.centre + outcome.half;
+  return out;
+}
+
 known_paper as_paper(const Rcpp::List& x) {
   known_paper out;
   out.design = as_design(x["design"]);
@@ -60,6 +74,7 @@ known_paper as_paper(const Rcpp::List& x) {
   f.method = methods.at(out.method);
   if (Rcpp::as<std::string>(x["calibration"]) == "published")
     f.calibration = dpsc::paper_calibration::published;
+  f.loss = as_paper_loss(x, out.design.variables.back());
   return out;
 }
 
@@ -131,12 +146,13 @@ Rcpp::List paper_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
         _["theta"] = plain(draw.theta));
   }
   const dpsc::paper_plan plan = dpsc::plan_paper(known.facts);
-  const dpsc::public_rows read = dpsc::gather_rows(*source, known.design, interrupter());
+  const dpsc::public_rows read = dpsc::gather_rows(*source, known.design, interrupter(), plan.loss);
   const std::vector<Eigen::VectorXd> all =
       with_noise(rng, [&](dpsc::noise& draws) { return dpsc::run_paper(plan, read, draws); });
   Rcpp::List stages, scaled;
   for (const Eigen::VectorXd& theta : all) {
-    stages.push_back(in_units(theta, known.design, false));
+    const bool scaled_outcome = plan.loss.family.kind == dpsc::glm_kind::gaussian;
+    stages.push_back(in_units(theta, known.design, scaled_outcome));
     scaled.push_back(plain(theta));
   }
   return Rcpp::List::create(_["ridge"] = plan.stages.back().ridge, _["stages"] = stages,
@@ -220,3 +236,12 @@ double joint_shift_cpp(double epsilon, double curvature, bool replace) {
   return dpsc::joint_shift(epsilon, curvature, replace);
 }
 const probe joint_shift_probe("joint_shift", joint_shift_cpp);
+
+double even_loss_cpp(double shift, double curvature) { return dpsc::even_loss(shift, curvature); }
+const probe even_loss_probe("even_loss", even_loss_cpp);
+
+Eigen::VectorXd box_ridge_cpp(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
+                              double tolerance) {
+  return dpsc::minimise_in_box(A, v, limit, tolerance);
+}
+const probe box_ridge_probe("box_ridge", box_ridge_cpp);

@@ -60,6 +60,23 @@ void test_papers(int rounds) {
         CHECK(plan.holds == !(method == 4 && calibration == 1));
         for (const VectorXd& theta : dpsc::run_paper(plan, rows, draws)) CHECK(theta.allFinite());
       }
+  for (const auto kind : {dpsc::glm_kind::poisson, dpsc::glm_kind::gaussian})
+    for (double delta : {0.0, 1e-6})
+      for (double box : {0.0, 0.5}) {
+        dpsc::paper_facts facts;
+        facts.n = 300.0;
+        facts.epsilon = 1.0;
+        facts.d = columns + 1.0;
+        facts.delta = delta;
+        facts.method = box > 0.0 ? dpsc::paper_method::kst : dpsc::paper_method::napp;
+        facts.loss.family = dpsc::glm_family(kind, kind == dpsc::glm_kind::poisson ? 6.0 : 0.25);
+        facts.loss.box = box;
+        facts.loss.upper = 6.0;
+        const dpsc::public_rows own = dpsc::gather_rows(source, design, quiet, facts.loss);
+        CHECK(own.y.allFinite() && own.y.minCoeff() >= (kind == dpsc::glm_kind::poisson ? 0.0 : -1.0));
+        for (const VectorXd& theta : dpsc::run_paper(dpsc::plan_paper(facts), own, draws))
+          CHECK(theta.allFinite() && (box == 0.0 || theta.cwiseAbs().maxCoeff() <= box + 1e-12));
+      }
   const dpsc::row_products sums = dpsc::sum_products(source, design, quiet);
   const dpsc::posterior_draw ops =
       dpsc::draw_posterior(dpsc::plan_ops(300, 4, 2.0, 1e-5, 0.0), sums, draws);

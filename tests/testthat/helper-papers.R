@@ -17,11 +17,12 @@ paper_design <- function(formula = z ~ a, outcome = binary_outcome) {
 }
 
 core_facts <- function(method, calibration = "tight", epsilon = 1, delta = 0, n = 10, ridge = 0,
-                       stages = 2, iterations = 20, target = 1, formula = z ~ a) {
+                       stages = 2, iterations = 20, target = 1, formula = z ~ a,
+                       family = "binomial", span = 1, box = 0) {
   list(
     n = n, epsilon = epsilon, delta = delta, design = paper_design(formula), method = method,
     calibration = calibration, ridge = ridge, condition = 4, target = target, stages = stages,
-    iterations = iterations
+    iterations = iterations, family = family, span = span, box = box
   )
 }
 

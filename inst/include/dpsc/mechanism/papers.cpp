@@ -15,8 +15,20 @@ double joint_loss(double x, double c) {
   return p * x + std::log1p(c * p * (1.0 - p));
 }
 
-double joint_shift(double epsilon, double c, bool replace) {
-  const auto loss = [&](double x) { return joint_loss(x, c) + (replace ? x : 0.0); };
+double even_loss(double x, double c) {
+  if (!(x >= 0.0 && c >= 0.0)) throw std::domain_error("a loss needs a shift and a curvature");
+  if (c <= x || c == 0.0) return x;  // increasing in h up to its end
+  const double half = c / 2.0;
+  // Concave: x (1 + half - half h^2) = 2 half h, the root in [0, 1], without cancellation.
+  const double root = std::sqrt(half * half + half * x * x * (1.0 + half));
+  const double h = std::min(1.0, x * (1.0 + half) / (half + root));
+  return h * x + std::log1p(half * (1.0 - h * h));
+}
+
+double joint_shift(double epsilon, double c, bool replace, slope_kind kind) {
+  const auto loss = [&](double x) {
+    return (kind == slope_kind::pairs ? joint_loss(x, c) : even_loss(x, c)) + (replace ? x : 0.0);
+  };
   if (!(loss(0.0) < epsilon)) return 0.0;
   double low = 0.0, high = epsilon;
   for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
@@ -96,10 +108,10 @@ void add_objective(const perturbed_stage& stage, double epsilon, paper_plan& pla
                              : pure_record(label, 2.0, stage.scale, epsilon));
 }
 
-perturbed_stage joint_stage(double ridge, double epsilon) {
-  const double shift = joint_shift(epsilon, 1.0 / ridge);
+perturbed_stage joint_stage(double ridge, double epsilon, const glm_family& family) {
+  const double shift = joint_shift(epsilon, family.bend() / ridge, true, family.slopes());
   if (!(shift > 0.0)) throw std::domain_error("the ridge is too small for this epsilon");
-  return {vector_law::spherical, 1.0 / shift, ridge, false};
+  return {vector_law::spherical, family.unit() / shift, ridge, false};
 }
 
 perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d) {
@@ -162,22 +174,24 @@ void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
 
 void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan) {
   const bool printed = f.calibration == paper_calibration::published;
+  const double steepest = f.loss.steepest();
+  const double apart = printed ? 2.0 * f.loss.unit(f.d) : f.loss.apart(f.d);
   perturbed_stage stage;
-  const double least =
-      printed ? 2.0 * sup_curvature / epsilon : sup_curvature / std::expm1(epsilon / 2.0);
+  const double least = printed ? 2.0 * steepest / epsilon : steepest / std::expm1(epsilon / 2.0);
   stage.ridge = std::max({f.ridge, least, ridge_floor(f)});
   if (f.delta > 0.0) {
     stage.law = vector_law::gaussian;
     const double t = std::sqrt(-2.0 * std::log(f.delta));
-    stage.scale = 2.0 *
+    stage.scale = apart *
                   (printed ? std::sqrt(8.0 * std::log(2.0 / f.delta) + 4.0 * epsilon)
                            : t + std::sqrt(t * t + epsilon)) /
                   epsilon;
   } else {
     stage.law = vector_law::spherical;
-    stage.scale = 4.0 / epsilon;
+    stage.scale = 2.0 * apart / epsilon;
   }
   add_objective(stage, epsilon, plan);
+  plan.records.back().sensitivity = apart;
 }
 
 void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
@@ -186,11 +200,14 @@ void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
   double weight = 0.0;
   for (int k = 1; k <= f.stages; ++k) weight += static_cast<double>(k) * k;
   const auto share = [&](int k) { return static_cast<double>(k) / std::sqrt(weight); };
-  const auto ridge = [&](int k) { return f.ridge > 0.0 ? f.ridge : 2.0 / (epsilon * share(k)); };
+  const glm_family& family = f.loss.family;
+  const auto ridge = [&](int k) {
+    return f.ridge > 0.0 ? f.ridge : 2.0 * family.bend() / (epsilon * share(k));
+  };
   const auto certified = [&](double reach) {
     std::vector<objective_renyi> stages;
     for (int k = 1; k <= f.stages; ++k)
-      stages.emplace_back(slope_kind::pairs, reach * share(k), 1.0 / ridge(k), d);
+      stages.emplace_back(family.slopes(), reach * share(k), family.bend() / ridge(k), d);
     const auto moment = [&](double t) {
       double sum = 0.0;
       for (const objective_renyi& stage : stages) sum += stage.log_moment(t);
@@ -209,13 +226,14 @@ void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
   }
   low *= 1.0 - 1e-6;
   // Pure accounting may be the better one for few dimensions.
-  if (!(2.0 / (low * share(f.stages)) < plan.stages.back().scale) || !certified(low)) return;
+  const auto scale = [&](int k) { return 2.0 * family.unit() / (low * share(k)); };
+  if (!(scale(f.stages) < plan.stages.back().scale) || !certified(low)) return;
   plan.approximate = true;
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (int k = 1; k <= f.stages; ++k) {
     const auto at = static_cast<std::size_t>(k - 1);
     plan.stages[at].ridge = ridge(k);
-    plan.stages[at].scale = 2.0 / (low * share(k));
+    plan.stages[at].scale = scale(k);
     plan.records[at].scale = plan.stages[at].scale;
     plan.records[at].epsilon = none;
   }
@@ -226,11 +244,12 @@ void plan_napp(const paper_facts& f, double epsilon, paper_plan& plan) {
   const double parts = f.stages * (f.stages + 1) / 2.0;
   for (int k = 1; k <= f.stages; ++k) {
     const double own = epsilon * k / parts;
-    perturbed_stage stage = joint_stage(f.ridge > 0.0 ? f.ridge : 1.0 / own, own);
+    const double ridge = f.ridge > 0.0 ? f.ridge : f.loss.family.bend() / own;
+    perturbed_stage stage = joint_stage(ridge, own, f.loss.family);
     stage.centred = k > 1;
     plan.stages.push_back(stage);
-    plan.records.push_back(
-        pure_record("linear term, stage " + std::to_string(k), 2.0, stage.scale, own));
+    plan.records.push_back(pure_record("linear term, stage " + std::to_string(k),
+                                       2.0 * f.loss.unit(f.d), stage.scale, own));
   }
   if (uses_delta(f)) plan_napp_renyi(f, epsilon, plan);
 }
@@ -261,6 +280,7 @@ void plan_napp_printed(const paper_facts& f, double epsilon, paper_plan& plan) {
 paper_plan plan_paper(const paper_facts& f) {
   using namespace papers_detail;
   paper_plan plan;
+  plan.loss = f.loss;
   const bool printed =
       f.method == paper_method::napp && f.calibration == paper_calibration::published;
   const double epsilon = printed ? f.epsilon : f.epsilon * (1.0 - accuracy_share);
@@ -281,7 +301,7 @@ paper_plan plan_paper(const paper_facts& f) {
   plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
                      (f.method == paper_method::objective && uses_delta(f));
   // The gradient at the solver's point: 1e3 times and more what rounding makes of it.
-  plan.tolerance = 1e-10 * (f.n + 1.0);
+  plan.tolerance = 1e-10 * (f.n + 1.0) * f.loss.rough(f.d);
   for (const perturbed_stage& stage : plan.stages) plan.tolerance += 0x1.0p-40 * longest(stage, f);
   if (!printed) {
     double least = std::numeric_limits<double>::infinity();

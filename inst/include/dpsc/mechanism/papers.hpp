@@ -13,6 +13,7 @@
 
 #include "../accountant/spherical.hpp"
 #include "budget.hpp"
+#include "glm_family.hpp"
 
 namespace dpsc {
 
@@ -20,9 +21,38 @@ namespace dpsc {
 /// at the same linear predictor. x: shift over noise scale; c: curvature over ridge.
 double joint_loss(double x, double c);
 
+/// The same of a slope in [-1, 1] whose curvature is 1 less its square: sup over h in [0, 1] of
+/// h x + log(1 + c (1 - h^2) / 2).
+double even_loss(double x, double c);
+
 /// Largest x whose loss when one record is put in the place of another, x + joint_loss(x, c), is at
 /// most epsilon; rounded down. 0: the curvature alone costs more.
-double joint_shift(double epsilon, double c, bool replace = true);
+double joint_shift(double epsilon, double c, bool replace = true,
+                   slope_kind kind = slope_kind::pairs);
+
+/// What is summed over records, |x| <= 1, outcomes in [-1, 1] before `outcome()`. PUBLIC.
+struct paper_loss {
+  glm_family family;
+  double box = 0.0;  // above 0: half the squared residual, coefficients of (1, z) within it
+  double lower = 0.0, upper = 1.0;  // of counts
+
+  bool squared() const { return box > 0.0; }
+  /// Longest slope of a record. |(1, z)| has d entries of 1 at most.
+  double unit(double d) const { return squared() ? 1.0 + d * box : family.unit(); }
+  /// Longest difference of two records' gradients at one place (papers.md, Theorem 6).
+  double apart(double d) const { return squared() ? 2.0 + d * box : 2.0 * family.unit(); }
+  double steepest() const { return squared() ? 1.0 : family.steepest(); }
+  /// What rounding makes of a record's slope, in units of its own.
+  double rough(double d) const {
+    if (squared()) return unit(d);
+    return family.kind == glm_kind::binomial ? 1.0 : std::max(1.0, family.rounding_reach(1.0));
+  }
+  double outcome(double y) const {
+    if (family.kind == glm_kind::gaussian) return y;
+    if (family.kind == glm_kind::binomial) return y > 0.0 ? 1.0 : 0.0;
+    return family.outcome(lower + (y + 1.0) / 2.0 * (upper - lower));
+  }
+};
 
 enum class vector_law {
   none,
@@ -50,6 +80,7 @@ struct paper_plan {
   bool approximate = false;  // whether delta is used
   int iterations = 1;        // NAPP-ERM as printed: with the same noise
   double target = 0.0;       // and the weight of its lasso
+  paper_loss loss;
 };
 
 enum class paper_method { output, objective, kst, cms, napp };
@@ -64,11 +95,12 @@ struct paper_facts {
   int stages = 2;
   int iterations = 20;
   double target = 1.0;
+  paper_loss loss;
 };
 
 namespace papers_detail {
 
-constexpr double sup_curvature = 0.25;
+constexpr double sup_curvature = 0.25;  // of a logistic record
 constexpr double accuracy_share = 1e-3;
 /// Ridges of tight calibrations are at least this: nothing beside the rows, and something for the
 /// solver's tolerance to stand on when epsilon is large. A larger ridge is always as private.
@@ -102,7 +134,7 @@ inline bool uses_delta(const paper_facts& f) { return f.delta > 0.0 && f.epsilon
 void add_objective(const perturbed_stage& stage, double epsilon, paper_plan& plan);
 
 /// At a ridge of 2 / epsilon the curvature is free; below, slope and curvature share.
-perturbed_stage joint_stage(double ridge, double epsilon);
+perturbed_stage joint_stage(double ridge, double epsilon, const glm_family& family = {});
 
 /// Approximate: spherical Laplace noise that goes beyond epsilon with a chance of delta
 /// (papers.md, Theorem 5b): the ridge makes sure that only saturated records can.
@@ -116,7 +148,7 @@ void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan);
 void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// Algorithm 3.1 of Thakurta (2013), Kifer, Smith and Thakurta (2012), for a replaced row; tight:
-/// the same proof without its slack.
+/// the same proof without its slack. On a box it is Algorithm 4.1.
 void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// The same with Renyi accounting (inst/proofs/glm.md, Theorem 3, of every stage; their moments

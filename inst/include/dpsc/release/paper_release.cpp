@@ -7,7 +7,8 @@
 
 namespace dpsc {
 
-public_rows gather_rows(const row_source& source, const lm_design& design, const ticker& tick) {
+public_rows gather_rows(const row_source& source, const lm_design& design, const ticker& tick,
+                        const paper_loss& loss) {
   public_rows out{Eigen::MatrixXd(0, design.p() + 1), Eigen::VectorXd(0)};
   Eigen::Index at = 0;
   pass_public_rows(source, design, [&](const Eigen::MatrixXd& x, const Eigen::VectorXd& y) {
@@ -17,8 +18,7 @@ public_rows gather_rows(const row_source& source, const lm_design& design, const
       out.y.conservativeResize(room);
     }
     out.x.middleRows(at, x.rows()) = x;
-    // The outcome is 0 or 1 with bounds 0 and 1: -1 or 1 on the scale of the rows.
-    for (Eigen::Index i = 0; i < y.size(); ++i) out.y[at + i] = y[i] > 0.0 ? 1.0 : 0.0;
+    for (Eigen::Index i = 0; i < y.size(); ++i) out.y[at + i] = loss.outcome(y[i]);
     at += x.rows();
     tick(static_cast<double>(x.size()));
   });
@@ -28,12 +28,17 @@ public_rows gather_rows(const row_source& source, const lm_design& design, const
 }
 
 stage_objective::stage_objective(const public_rows& rows, const perturbed_stage& stage,
-                                 Eigen::VectorXd centre, double tolerance)
-    : rows_(rows), ridge_(stage.ridge), tolerance_(tolerance), centre_(std::move(centre)) {}
+                                 Eigen::VectorXd centre, double tolerance, const glm_family& family)
+    : rows_(rows),
+      ridge_(stage.ridge),
+      tolerance_(tolerance),
+      centre_(std::move(centre)),
+      family_(family) {}
 
 // (ridge / 2) |theta - centre|^2 is a ridge about zero and a linear term.
 ridge_logistic stage_objective::problem(const Eigen::VectorXd& term) const {
-  return {rows_.x, rows_.y, Eigen::VectorXd::Constant(size(), ridge_), term - ridge_ * centre_};
+  return {rows_.x, rows_.y, Eigen::VectorXd::Constant(size(), ridge_), term - ridge_ * centre_,
+          family_};
 }
 
 Eigen::VectorXd stage_objective::minimiser(const Eigen::VectorXd& term) const {
@@ -48,6 +53,23 @@ double stage_objective::log_curvature(const Eigen::VectorXd& f) const {
   Eigen::MatrixXd hessian;
   problem(Eigen::VectorXd::Zero(size())).gradient(f, &hessian);
   const Eigen::MatrixXd root = llt(hessian).matrixL();
+  return 2.0 * root.diagonal().array().log().sum();
+}
+
+box_objective::box_objective(const public_rows& rows, double ridge, double limit, double tolerance)
+    : gram_(rows.x.transpose() * rows.x),
+      cross_(rows.x.transpose() * rows.y),
+      limit_(limit),
+      tolerance_(tolerance) {
+  gram_.diagonal().array() += ridge;
+}
+
+Eigen::VectorXd box_objective::minimiser(const Eigen::VectorXd& term) const {
+  return minimise_in_box(gram_, cross_ - term, limit_, tolerance_);
+}
+
+double box_objective::log_curvature(const Eigen::VectorXd&) const {
+  const Eigen::MatrixXd root = llt(gram_).matrixL();
   return 2.0 * root.diagonal().array().log().sum();
 }
 
@@ -101,6 +123,24 @@ Eigen::VectorXd perturbed(const std::string& label, const perturbed_stage& stage
   return draws.perturb(label, law_of(stage.law), stage.scale, objective);
 }
 
+Eigen::VectorXd covered(const paper_plan& plan, const Eigen::VectorXd& theta, noise& draws) {
+  const Eigen::VectorXd out =
+      draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
+  // Low bits tell of floating-point noise: a public grid hides them.
+  const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(plan.cover))) - 6);
+  return (out / grid).array().round().matrix() * grid;
+}
+
+// Coefficients of rows that are 1 / sqrt d as long: so is the box times sqrt d.
+Eigen::VectorXd run_on_box(const paper_plan& plan, const public_rows& rows, noise& draws) {
+  const double limit = plan.loss.box * std::sqrt(static_cast<double>(rows.x.cols()));
+  const perturbed_stage& stage = plan.stages[0];
+  const box_objective objective(rows, stage.ridge, limit, plan.tolerance);
+  const Eigen::VectorXd theta =
+      covered(plan, perturbed("linear term", stage, objective, draws), draws);
+  return theta.cwiseMin(limit).cwiseMax(-limit);
+}
+
 }  // namespace
 
 std::vector<Eigen::VectorXd> run_paper(const paper_plan& plan, const public_rows& rows,
@@ -109,18 +149,16 @@ std::vector<Eigen::VectorXd> run_paper(const paper_plan& plan, const public_rows
   const double root = std::sqrt(static_cast<double>(d));
   if (!plan.holds)
     return {perturbed("linear term", plan.stages[0], printed_objective(plan, rows), draws) / root};
+  if (plan.loss.squared()) return {run_on_box(plan, rows, draws) / root};
   std::vector<Eigen::VectorXd> out;
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(d);
   for (const perturbed_stage& stage : plan.stages) {
     if (!stage.centred) centre.setZero();
-    const stage_objective objective(rows, stage, centre, plan.tolerance);
+    const stage_objective objective(rows, stage, centre, plan.tolerance, plan.loss.family);
     Eigen::VectorXd theta = perturbed("linear term", stage, objective, draws);
     if (plan.output.law != vector_law::none)
       theta = draws.add_real("output", law_of(plan.output.law), theta, plan.output.scale);
-    theta = draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
-    // Low bits tell of floating-point noise: a public grid hides them.
-    const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(plan.cover))) - 6);
-    theta = (theta / grid).array().round().matrix() * grid;
+    theta = covered(plan, theta, draws);
     centre = theta;
     out.push_back(theta / root);
   }

@@ -1,4 +1,4 @@
-// A private logistic regression by one of the papers' methods: rows in public units, perturbed
+// A private regression by one of the papers' methods: rows in public units, perturbed
 // minimisations, released coefficients.
 #pragma once
 
@@ -8,25 +8,27 @@
 
 #include "../mechanism/papers.hpp"
 #include "../noise/noise.hpp"
+#include "../solver/box_ridge.hpp"
 #include "../solver/ridge_logistic.hpp"
 #include "posterior_release.hpp"
 
 namespace dpsc {
 
-/// All rows, |x| <= 1, outcomes 0 or 1. A missing row is zero: it has a slope, but no direction.
-/// PRIVATE.
+/// All rows, |x| <= 1, outcomes as their loss reads them. A missing row is zero: it has a slope,
+/// but no direction. PRIVATE.
 struct public_rows {
   Eigen::MatrixXd x;
   Eigen::VectorXd y;
 };
 
-public_rows gather_rows(const row_source& source, const lm_design& design, const ticker& tick);
+public_rows gather_rows(const row_source& source, const lm_design& design, const ticker& tick,
+                        const paper_loss& loss = {});
 
-/// The objective of one stage: logistic loss and a ridge about a released centre.
+/// The objective of one stage: a family's loss and a ridge about a released centre.
 class stage_objective : public perturbed_objective {
  public:
   stage_objective(const public_rows& rows, const perturbed_stage& stage, Eigen::VectorXd centre,
-                  double tolerance);
+                  double tolerance, const glm_family& family = {});
 
   Eigen::Index size() const override { return centre_.size(); }
 
@@ -42,6 +44,27 @@ class stage_objective : public perturbed_objective {
   const public_rows& rows_;
   double ridge_, tolerance_;
   Eigen::VectorXd centre_;
+  glm_family family_;
+};
+
+/// Squared loss and a ridge on a box (Thakurta, 2013, Algorithm 4.1). `limit`: of each coefficient.
+class box_objective : public perturbed_objective {
+ public:
+  box_objective(const public_rows& rows, double ridge, double limit, double tolerance);
+
+  Eigen::Index size() const override { return cross_.size(); }
+
+  Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override;
+
+  /// Inside the box; at its walls no noise is determined.
+  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override { return gram_ * f - cross_; }
+
+  double log_curvature(const Eigen::VectorXd&) const override;
+
+ private:
+  Eigen::MatrixXd gram_;
+  Eigen::VectorXd cross_;
+  double limit_, tolerance_;
 };
 
 /// NAPP-ERM as printed, augmented rows without their Monte Carlo error: weights from the last

@@ -12,6 +12,13 @@ void ridge_logistic::records(const Eigen::VectorXd& theta, Eigen::VectorXd& slop
   const Eigen::VectorXd t = x * theta;
   slope.resize(t.size());
   if (curvature) curvature->resize(t.size());
+  if (family.kind != glm_kind::binomial) {
+    for (Eigen::Index i = 0; i < t.size(); ++i) {
+      slope[i] = family.slope(t[i], y[i]);
+      if (curvature) (*curvature)[i] = family.curvature(t[i], y[i]);
+    }
+    return;
+  }
   for (Eigen::Index i = 0; i < t.size(); ++i) {
     const double e = std::exp(-std::fabs(t[i]));
     const double p = t[i] > 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);

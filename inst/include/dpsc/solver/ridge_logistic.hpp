@@ -1,5 +1,5 @@
-// Logistic regression with a ridge for each coefficient and a linear term: Newton's method from a
-// start, damped by the gradient.
+// Logistic regression, or another family's, with a ridge for each coefficient and a linear term:
+// Newton's method from a start, damped by the gradient.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -16,6 +16,7 @@ struct ridge_logistic {
   const Eigen::MatrixXd& x;
   const Eigen::VectorXd& y;
   Eigen::VectorXd ridge, linear;
+  glm_family family{};
 
   /// Slopes y-hat - y and curvatures of all rows.
   void records(const Eigen::VectorXd& theta, Eigen::VectorXd& slope,
