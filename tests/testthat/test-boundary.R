@@ -75,8 +75,9 @@ public_probes <- c(
   "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
   "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",
   "gaussian_step_variance", "gaussian_vector_mu", "gaussian_vector_variance",
-  "gradient_sensitivity", "growing_frame", "joint_shift", "even_loss", "box_ridge", "laplace_outer_sensitivity",
-  "lm_closed", "log_normal_cdf", "median_losses", "objective_log_moment", "posterior_bound",
+  "gradient_sensitivity", "growing_frame", "joint_shift", "even_loss", "box_ridge",
+  "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf", "median_losses",
+  "objective_log_moment", "posterior_bound",
   "private_choice", "project_capped_l1", "published_curvature", "quantile_losses",
   "ridge_backward_error", "ridge_rounding", "select_choose", "select_passes", "spherical_delta",
   "whole_sigma_gaussian"

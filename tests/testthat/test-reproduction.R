@@ -165,3 +165,23 @@ test_that("errors of method gram have the law of releases by dp_synth()", {
     class = "std::invalid_argument"
   )
 })
+
+test_that("committed tables of theory say what the articles say", {
+  table_of <- function(name) {
+    utils::read.csv(system.file("reproduction", "results", name, package = "dpsc"))
+  }
+  risk <- table_of("thakurta-risk.csv")
+  expect_true(all(risk$risk_least < risk$lemma_least & risk$lemma_least < risk$high_least))
+  expect_true(all(risk$risk_ideal < risk$lemma_ideal & risk$distance < risk$apart))
+  moor <- table_of("moor.csv")
+  expect_true(all(moor$repaired <= moor$two_terms + 1e-6))
+  expect_gt(mean(moor$printed[moor$family == "gaussian"] > moor$two_terms), 0.2)
+  rates <- table_of("rates.csv")
+  expect_true(all(rates$correct < rates$bound_corrected & rates$correct > rates$bound_published))
+  lower <- table_of("lower.csv")
+  expect_equal(lower$pair_at_1 / lower$exact_at_1, rep(0.5, 4), tolerance = 0.02)
+  expect_equal(lower$exact_as_defined, rep(1, 4))
+  rejection <- table_of("rejection.csv")
+  expect_gt(min(rejection$length, na.rm = TRUE), 2.5)
+  expect_gt(min(rejection$outside, na.rm = TRUE), 0.003)
+})

@@ -301,7 +301,7 @@ paper_plan plan_paper(const paper_facts& f) {
   plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
                      (f.method == paper_method::objective && uses_delta(f));
   // The gradient at the solver's point: 1e3 times and more what rounding makes of it.
-  plan.tolerance = 1e-10 * (f.n + 1.0) * f.loss.rough(f.d);
+  plan.tolerance = (f.n + 1.0) * f.loss.rough(f.d) * (f.loss.squared() ? f.loss.loose(f.n) : 1e-10);
   for (const perturbed_stage& stage : plan.stages) plan.tolerance += 0x1.0p-40 * longest(stage, f);
   if (!printed) {
     double least = std::numeric_limits<double>::infinity();

@@ -47,6 +47,9 @@ struct paper_loss {
     if (squared()) return unit(d);
     return family.kind == glm_kind::binomial ? 1.0 : std::max(1.0, family.rounding_reach(1.0));
   }
+  /// The same of sums of products, a row's share: twice the bound of sums within and over blocks.
+  static constexpr int block = 256;
+  double loose(double n) const { return 0x1.0p-52 * (2.0 * block + n / block); }
   double outcome(double y) const {
     if (family.kind == glm_kind::gaussian) return y;
     if (family.kind == glm_kind::binomial) return y > 0.0 ? 1.0 : 0.0;

@@ -57,10 +57,15 @@ double stage_objective::log_curvature(const Eigen::VectorXd& f) const {
 }
 
 box_objective::box_objective(const public_rows& rows, double ridge, double limit, double tolerance)
-    : gram_(rows.x.transpose() * rows.x),
-      cross_(rows.x.transpose() * rows.y),
+    : gram_(Eigen::MatrixXd::Zero(rows.x.cols(), rows.x.cols())),
+      cross_(Eigen::VectorXd::Zero(rows.x.cols())),
       limit_(limit),
       tolerance_(tolerance) {
+  for (Eigen::Index at = 0; at < rows.x.rows(); at += paper_loss::block) {
+    const Eigen::Index some = std::min<Eigen::Index>(paper_loss::block, rows.x.rows() - at);
+    gram_ += (rows.x.middleRows(at, some).transpose() * rows.x.middleRows(at, some)).eval();
+    cross_ += (rows.x.middleRows(at, some).transpose() * rows.y.segment(at, some)).eval();
+  }
   gram_.diagonal().array() += ridge;
 }
 
