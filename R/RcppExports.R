@@ -157,6 +157,18 @@ csv_header_cpp <- function(line) {
     .Call(`_dpsc_csv_header_cpp`, line)
 }
 
+describe_plan_cpp <- function(facts) {
+    .Call(`_dpsc_describe_plan_cpp`, facts)
+}
+
+describe_release_cpp <- function(rows, facts, rng) {
+    .Call(`_dpsc_describe_release_cpp`, rows, facts, rng)
+}
+
+describe_numbers_cpp <- function(release, facts, level) {
+    .Call(`_dpsc_describe_numbers_cpp`, release, facts, level)
+}
+
 glm_plan_cpp <- function(facts) {
     .Call(`_dpsc_glm_plan_cpp`, facts)
 }

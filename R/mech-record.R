@@ -23,6 +23,7 @@ mechanism_fields <- list(
   dp_aggregate = list(
     needed = c("by_rank", "located", "mean", "theorem", "ranks", "noise"), other = "person"
   ),
+  dp_describe = list(needed = "theorem", other = character()),
   dp_online = list(
     needed = c("core", "families", "step", "more", "damping", "penalty"),
     other = c("printed", "once", "most")
@@ -90,6 +91,8 @@ mechanism_fields <- list(
 #' Its `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`,
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,
 #' `upper`, `intervals`). PUBLIC.
+#'
+#' Of `dp_describe`: `theorem` (function of: is the noise Gaussian?).
 #'
 #' Of `dp_select` see [selector()], of `dp_aggregate` [aggregator()], of `dp_online` [learner_of()].
 #' @noRd

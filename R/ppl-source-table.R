@@ -53,6 +53,7 @@
 #' | `dp_glm` | all | yes | yes | no |
 #' | `dp_select` | all | yes | no | no |
 #' | `dp_aggregate` | all | yes | no | no |
+#' | `dp_describe` | all | yes | yes | no |
 #' | `dp_online` | all | yes | no | no |
 #' @section Panels:
 #' Several adoption dates, covariates and `protect = "everyone"` work as with a data frame, in both

@@ -13,9 +13,9 @@
 #' statistics, cannot be caught without a signature. Get releases from somebody you trust, or sign
 #' the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with each other.
 #'
-#' @param release (`dp_release`, or what [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()] or
-#'   [dp_aggregate()] gave)\cr a release, a fit, whose release is written, or a regression,
-#'   selection or statistic with its release. One that is NOT PRIVATE (no
+#' @param release (`dp_release`, or what [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
+#'   [dp_aggregate()] or [dp_describe()] gave)\cr a release, a fit, whose release is written, or a
+#'   regression, selection or statistic with its release. One that is NOT PRIVATE (no
 #'   noise, noise from a seed, or a guarantee that does not hold) is refused, unless
 #'   `allow_not_private` says otherwise.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
@@ -54,7 +54,8 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   if (!length(kind)) {
     abort(c(
       "{.arg release} must come from {.fn dp_release}, or be a fit by {.fn dp_synth}, \\
-       {.fn dp_lm}, {.fn dp_glm}, {.fn dp_select} or {.fn dp_aggregate}.",
+       {.fn dp_lm}, {.fn dp_glm}, {.fn dp_select}, {.fn dp_aggregate} or \\
+       {.fn dp_describe}.",
       x = "It is {describe(release)}.",
       i = if (is.list(release) && !is.object(release)) {
         paste(

@@ -2,7 +2,8 @@
 
 # What has a file.
 file_kinds <- c(
-  "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate"
+  "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate",
+  "dp_description"
 )
 
 #' What a release is called: a hash of its numbers and public facts

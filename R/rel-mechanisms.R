@@ -11,6 +11,7 @@ make_mechanisms <- function() {
     dp_glm = c(list(objective = objective_glm()), paper_mechanisms()),
     dp_select = selectors(),
     dp_aggregate = aggregators(),
+    dp_describe = list(table = describe_mechanism()),
     dp_online = learners()
   )
 }

@@ -502,6 +502,40 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// describe_plan_cpp
+Rcpp::List describe_plan_cpp(const Rcpp::List& facts);
+RcppExport SEXP _dpsc_describe_plan_cpp(SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(describe_plan_cpp(facts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// describe_release_cpp
+Rcpp::List describe_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_describe_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(describe_release_cpp(rows, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// describe_numbers_cpp
+Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level);
+RcppExport SEXP _dpsc_describe_numbers_cpp(SEXP releaseSEXP, SEXP factsSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(describe_numbers_cpp(release, facts, level));
+    return rcpp_result_gen;
+END_RCPP
+}
 // glm_plan_cpp
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts);
 RcppExport SEXP _dpsc_glm_plan_cpp(SEXP factsSEXP) {
@@ -1520,6 +1554,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_validate_penalties_cpp", (DL_FUNC) &_dpsc_validate_penalties_cpp, 3},
     {"_dpsc_csv_cells_cpp", (DL_FUNC) &_dpsc_csv_cells_cpp, 3},
     {"_dpsc_csv_header_cpp", (DL_FUNC) &_dpsc_csv_header_cpp, 1},
+    {"_dpsc_describe_plan_cpp", (DL_FUNC) &_dpsc_describe_plan_cpp, 1},
+    {"_dpsc_describe_release_cpp", (DL_FUNC) &_dpsc_describe_release_cpp, 3},
+    {"_dpsc_describe_numbers_cpp", (DL_FUNC) &_dpsc_describe_numbers_cpp, 3},
     {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
     {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
     {"_dpsc_glm_estimate_cpp", (DL_FUNC) &_dpsc_glm_estimate_cpp, 2},

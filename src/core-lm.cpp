@@ -1,11 +1,14 @@
 // Bodies of the core: linear regression.
 #include <dpsc/estimate/anderson_rubin.cpp>
+#include <dpsc/estimate/described.cpp>
 #include <dpsc/estimate/penalised.cpp>
 #include <dpsc/estimate/pooled.cpp>
 #include <dpsc/estimate/sandwich.cpp>
+#include <dpsc/mechanism/describe_plan.cpp>
 #include <dpsc/mechanism/regression_rounds.cpp>
 #include <dpsc/mechanism/regression_rows.cpp>
 #include <dpsc/mechanism/regression_scores.cpp>
 #include <dpsc/mechanism/whitening.cpp>
+#include <dpsc/release/describe.cpp>
 #include <dpsc/release/lm_raw.cpp>
 #include <dpsc/release/lm_release.cpp>

@@ -1,3 +1,4 @@
-// Glue of regressions by moments and of other papers, as one.
+// Glue of regressions by moments, of descriptions and of other papers, as one.
+#include "rcpp-describe.cpp"
 #include "rcpp-lm.cpp"
 #include "rcpp-papers.cpp"

@@ -18,6 +18,7 @@ public <- c(
   "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp", "growing_estimate_cpp", "growing_plan_cpp",
   "spherical_log_moment_cpp", "treated_plan_cpp", "aggregate_order_cpp", "aggregate_plan_cpp",
   "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp", "curvature_bound_cpp",
+  "describe_numbers_cpp", "describe_plan_cpp",
   "nearest_within_cpp", "plan_algorithm3_cpp", "plan_objective_cpp", "plan_output_cpp",
   "post_sensitivity_cpp", "published_ridge_sensitivity_cpp", "ridge_sensitivity_cpp"
 )
@@ -26,7 +27,8 @@ public <- c(
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
-  "cohort_release_cpp", "glm_release_cpp", "gram_release_cpp", "growing_release_cpp",
+  "cohort_release_cpp", "describe_release_cpp", "glm_release_cpp", "gram_release_cpp",
+  "growing_release_cpp",
   "lm_release_cpp", "select_locate_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
@@ -77,7 +79,7 @@ public_probes <- c(
   "gaussian_step_variance", "gaussian_vector_mu", "gaussian_vector_variance",
   "gradient_sensitivity", "growing_frame", "joint_shift", "even_loss", "box_ridge",
   "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf", "median_losses",
-  "objective_log_moment", "posterior_bound",
+  "objective_log_moment", "place_losses", "posterior_bound",
   "private_choice", "project_capped_l1", "published_curvature", "quantile_losses",
   "ridge_backward_error", "ridge_rounding", "select_choose", "select_passes", "spherical_delta",
   "whole_sigma_gaussian"

@@ -48,6 +48,11 @@ drawing_fits <- function() {
         epsilon = 4, lower = -1, upper = 1, blocks = 20, control = control
       )
     },
+    describe = function(people, control) {
+      dp_describe(~ a + y + factor(on), people,
+        epsilon = 2, bounds = c(bounds, list(on = c(0, 1))), control = control
+      )
+    },
     pursuit = select("pursuit"), screening = select("screening"), votes = select("votes"),
     walk = select("frank-wolfe"), exhaustive = select("exhaustive"),
     stability = select("stability", epsilon = 8), lasso = select("lasso", epsilon = 8)

@@ -60,6 +60,7 @@ interface_values <- function(env = parent.frame()) {
   select <- dp_select(y ~ x + g, d, 4, size = 1, bounds = limits[1:3], control = control)
   mean_of <- function(part) mean(part$y)
   aggregate <- dp_aggregate(d, mean_of, lower = 0, upper = 1, epsilon = 4, control = control)
+  table1 <- dp_describe(~ x + g, d, epsilon = 4, bounds = limits[2:3], control = control)
   ledger <- dp_ledger(5, 1e-5)
   path <- withr::local_tempfile(fileext = ".json", .local_envir = env)
   suppressWarnings(write_release(fit, path, allow_not_private = TRUE))
@@ -85,6 +86,8 @@ interface_values <- function(env = parent.frame()) {
     ),
     conformal = conformal(raw), dp_aggregate = aggregate,
     dp_audit = dp_audit(wrong, matrix(0, 5, 4), rbind(5, matrix(0, 4, 4)), 1, 1e-5, n_runs = 60),
+    dp_describe = table1, `glance, description` = glance(table1),
+    `tidy, description` = tidy(table1),
     dp_chunks = dp_chunks(list(p$donors)), dp_control = dp_control(), dp_files = dp_files(csv),
     dp_glm = glm, dp_ledger = ledger, dp_lm = lm, dp_online = online,
     dp_plan = dp_plan(n = 300, T0 = 8, T1 = 2, epsilon = 2),

@@ -78,7 +78,8 @@ twin_calls <- function() {
 
 test_that("every record has what its verb needs, and no field that nobody reads", {
   for (verb in names(dpsc:::mechanism_table)) {
-    expect_gt(length(dpsc:::mechanisms(verb)), 2)
+    # A first table is made in one way.
+    expect_gt(length(dpsc:::mechanisms(verb)), if (verb == "dp_describe") 0 else 2)
     for (record in dpsc:::mechanisms(verb)) expect_true(record$needs %in% dpsc:::row_needs)
   }
   expect_error(dpsc:::new_mechanism("dp_lm", "a", "sums", gives = "draw"), "needed")
@@ -272,6 +273,7 @@ test_that("each verb refuses by that one text, and spends nothing", {
     function() dp_glm(ill ~ x, there, "binomial", 1, 1e-6, twin_bounds, ledger = ledger),
     function() dp_select(y ~ x, chunks, 1, 1e-6, 1, twin_bounds, ledger = ledger),
     function() dp_select(y ~ x, there, 1, 1e-6, 1, twin_bounds, ledger = ledger),
+    function() dp_describe(~x, there, epsilon = 1, bounds = twin_bounds, ledger = ledger),
     function() dp_aggregate(chunks, function(x) mean(x$y), NULL, -1, 1, 1, ledger = ledger),
     function() {
       dp_synth(halves, p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1), method = "output",

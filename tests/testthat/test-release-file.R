@@ -37,6 +37,8 @@ file_objects <- function() {
     votes = chosen("votes", refit = FALSE),
     glm = dp_glm(z ~ x + g, data, epsilon = 2, bounds = of("z", "x", "g")),
     napp = dp_glm(z ~ x, data, epsilon = 2, bounds = of("z", "x"), method = "napp"),
+    described = dp_describe(~ y + g, data, epsilon = 1, bounds = of("y", "g")),
+    table1 = dp_describe(~ y + g, data, ~z, 1, 0, bounds, quantiles = 0.9),
     winsorised = answer("winsorised"), median = answer("median"),
     mean = answer("mean", delta = 1e-6),
     raw = dp_aggregate(data, function(rows) mean(rows$y), lower = -3, upper = 5, epsilon = Inf)

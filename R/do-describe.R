@@ -1,0 +1,240 @@
+# A paper's first table: plan, charge, draw. What touches values is in C++
+# (inst/include/dpsc/release/describe.hpp).
+
+#' A paper's first table under differential privacy
+#'
+#' Counts, shares of levels, means, standard deviations and quantiles of people's columns, for all
+#' people or by public groups, from one private release and one charge. Every number has a standard
+#' error and limits, in which sampling and noise add up. Neighbours differ in one person's row; the
+#' number of rows is public, and so is everything in `formula`, `by` and `bounds`.
+#'
+#' Of a number the quantiles are drawn first, each by the exponential mechanism on a grid between
+#' its bounds. They say where people are: means and deviations are added up in a window about the
+#' median, so that bounds ten times too wide cost little. Where there are people enough, the window
+#' reaches two to four times as far as a few people (`plan$beyond`, about 5 ranks' noise) are from
+#' the median on each side; else six distances of quartiles. A tail beyond the window is cut, and
+#' its people are counted: limits are wider by their share of its width, and up to the bounds where
+#' so many are beyond that the window was missed. Of heavier tails than that (a variance that hardly
+#' exists) means and deviations are still too small.
+#'
+#' A row with a missing value counts nowhere in that variable, one whose group is missing or no
+#' public level counts nowhere. How many are missing is private.
+#'
+#' @section Limits:
+#' Of shares, means, deviations and quantiles they are about the population that people are drawn
+#' from; of `n` they are about the people of this table, so noise alone. Means are limited as if
+#' their sampling error were normal. Quantiles are limited by the released curve through the
+#' quantiles that were drawn: with few of them limits are wide where the curve bends. Measured in
+#' `bench/results/describe.csv`.
+#'
+#' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
+#' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
+#'   PRIVATE)\cr one row a person. Rows of a database or a file stream to this process in blocks.
+#' @param by (`formula` or `NULL`, PUBLIC)\cr `~ arm`: groups, by levels in `bounds`.
+#' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. Where few numbers are asked for, a
+#'   plan without it errs less and is taken: then the release is private with a delta of 0.
+#' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Limits of
+#'   R's integers, `c(0L, 120L)`, say that a column holds whole numbers (65,536 of them at most):
+#'   its quantiles are then whole. Without that a quantile of whole numbers may lie between two of
+#'   them, and its limits miss both.
+#' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr in steps of 0.001; quartiles are added.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
+#' @param person (`string`, PUBLIC)\cr `"row"`: each row is another person, which `NULL` is taken
+#'   for. A column that tells people apart is refused, see [dp_person].
+#' @return An object of class `dp_description`:
+#'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
+#'   * `columns`, `plan`, `quantiles`, `nobs`: what was asked, exponents and noise, n. PUBLIC.
+#'   * `privacy`: budget, neighbours, theorem, whether the promise holds. PUBLIC.
+#'
+#'   It holds no row and no environment. See [dp_description-methods].
+#' @section Privacy:
+#' Protects one person's whole row against whoever knows all others; neighbours replace one row,
+#' which may then be in another group. By adaptive composition: zero-concentrated with a delta,
+#' else of pure steps; exact integer noise. Proof: `proofs/describe.md`.
+#' @section Errors:
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
+#' anything is spent, and from public facts.
+#' @references
+#' Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy: Simplifications, Extensions,
+#' and Lower Bounds. TCC.
+#'
+#' Smith, A. (2011). Privacy-preserving Statistical Estimation with Optimal Convergence Rates. STOC.
+#' @seealso [dp_lm()], [dp_aggregate()] for any other statistic.
+#' @examples
+#' n <- 5000
+#' people <- data.frame(age = runif(n, 18, 90), arm = sample(c("new", "old"), n, TRUE))
+#' people$ill <- runif(n) < 0.2
+#' table1 <- dp_describe(~ age + ill, people,
+#'   by = ~arm, epsilon = 1, delta = 1e-6,
+#'   bounds = list(age = c(0, 120), ill = c(FALSE, TRUE), arm = c("new", "old"))
+#' )
+#' table1
+#' tidy(table1)
+#' @export
+dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
+                        quantiles = c(0.25, 0.5, 0.75), ledger = NULL, control = dp_control(),
+                        person = NULL) paying_door("dp_describe", {
+  check_given(missing(formula), "formula", "the variables to describe")
+  check_given(missing(data), "data", "one row a person")
+  check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
+  check_given(missing(bounds), "bounds", "public limits of every variable")
+  data <- source_of_tbl(data)
+  record <- mechanism("dp_describe", "table")
+  person <- check_person(person, record, "table", data)
+  columns <- describe_columns(formula, by, bounds)
+  columns["person"] <- list(person)
+  quantiles <- check_quantiles(quantiles)
+  budget <- checked_budget(epsilon, delta, ledger, control)
+  refuse_source(data, record$needs, "{.fn dp_describe}")
+  source <- lm_source(columns, data, list(), budget$private)
+  on.exit(close_donors(source$table))
+  public <- describe_public(budget, columns, source$n, quantiles)
+  public$assumes <- assumptions_of(data)
+  made <- make_release(new_request(describe_record(), public, source$table, ledger))
+  with_charge(new_description(columns, public, made), made$charge)
+})
+
+#' @noRd
+describe_record <- function() {
+  list(
+    plan = function(request) describe_plan(request$public),
+    promise = function(request, plan) describe_promise(request$public, plan),
+    label = function(request, plan) "description",
+    run = function(request, plan, rows) {
+      public <- request$public
+      if (!public$private) {
+        return(raw_description(gather_rows(rows), public$facts))
+      }
+      describe_release_cpp(rows, public$facts, public$rng)
+    }
+  )
+}
+
+#' Whole thousandths, quartiles among them
+#' @noRd
+check_quantiles <- function(quantiles) {
+  thousandths <- if (is.numeric(quantiles)) round(1000 * as.double(quantiles))
+  ok <- length(thousandths) && all(is.finite(thousandths)) &&
+    all(abs(thousandths - 1000 * quantiles) < 1e-6) && all(thousandths > 0 & thousandths < 1000)
+  if (!isTRUE(ok)) {
+    abort(c(
+      "{.arg quantiles} must be numbers between 0 and 1, in steps of 0.001.",
+      x = "It is {describe(quantiles)}."
+    ), "argument")
+  }
+  as.integer(sort(unique(c(thousandths, 250, 500, 750))))
+}
+
+#' Everything about a description that is public
+#' @noRd
+describe_public <- function(budget, columns, n, quantiles) {
+  if (n < 1) abort("{.arg data} must have a row at least.", "data")
+  if (n <= .Machine$integer.max) n <- as.integer(n)
+  if (budget$private && budget$delta >= 1 / n) {
+    warn(c(
+      "{.arg delta} = {budget$delta} is not below 1/n = {signif(1 / n, 2)}.",
+      i = "A delta that large allows some person's row to be published outright."
+    ), "delta")
+  }
+  c(budget, list(n = n, facts = list(
+    n = as.double(n), epsilon = budget$epsilon, delta = budget$delta,
+    numbers = names_of_variables(columns$numbers), factors = names_of_variables(columns$factors),
+    lower = vapply(columns$numbers, `[[`, 0, "lower"),
+    upper = vapply(columns$numbers, `[[`, 0, "upper"),
+    whole = vapply(columns$numbers, `[[`, NA, "whole") + 0L,
+    levels = vapply(columns$factors, function(x) length(x$levels), 0L),
+    groups = length(columns$groups$levels), quantiles = quantiles
+  )))
+}
+
+names_of_variables <- function(variables) vapply(variables, `[[`, "", "name")
+
+#' What a description will spend
+#' @return A list: `cost`, and what describe_plan_cpp() gives. PUBLIC.
+#' @noRd
+describe_plan <- function(public) {
+  if (!public$private) {
+    return(list(cost = NULL, gaussian = FALSE))
+  }
+  plan <- tryCatch(describe_plan_cpp(public$facts), `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for this description: the noise would not fit the exact sampler."
+    ), "argument")
+  })
+  stopifnot(plan$spent <= 1 + 1e-9)
+  plan$cost <- if (plan$gaussian) {
+    new_cost("zcdp", epsilon = public$epsilon, delta = public$delta, rho = plan$total)
+  } else {
+    new_cost("pure", epsilon = public$epsilon)
+  }
+  plan
+}
+
+#' @noRd
+describe_promise <- function(public, plan) {
+  theorem <- mechanism("dp_describe", "table")$theorem
+  c(list(
+    private = public$private, holds = is_kept(public), reason = unkept_reason(public),
+    epsilon = public$epsilon, delta = if (plan$gaussian) public$delta else 0,
+    rho = if (plan$gaussian) plan$total else NA_real_,
+    theorem = if (public$private) theorem(plan$gaussian) else "", rng = public$rng, exact = TRUE,
+    version = own_version()
+  ), assumed(public, public$assumes))
+}
+
+#' @noRd
+new_description <- function(columns, public, made) {
+  privacy <- made$promise
+  privacy$neighbours <- person_neighbours(columns$person)
+  # The steps have one account, whose total is the promise.
+  privacy["steps"] <- list(NULL)
+  plan <- made$plan[setdiff(names(made$plan), "cost")]
+  structure(list(
+    release = made$drawn, columns = columns, facts = public$facts, plan = plan,
+    quantiles = public$facts$quantiles / 1000, nobs = public$n, privacy = privacy
+  ), class = "dp_description")
+}
+
+#' The same numbers without noise: NOT PRIVATE
+#' @noRd
+raw_description <- function(table, facts) {
+  groups <- max(1L, facts$groups)
+  of <- if (facts$groups) max_level(table, ncol(table) - facts$groups, facts$groups) else 1L
+  of <- rep_len(of, nrow(table))
+  within <- function(f) lapply(seq_len(groups), function(g) f(of %in% g))
+  numbers <- lapply(seq_along(facts$numbers), function(j) {
+    within(function(rows) raw_number(table[rows, j], facts))
+  })
+  first <- length(facts$numbers) + cumsum(c(0L, facts$levels))
+  levels <- lapply(seq_along(facts$factors), function(k) {
+    own <- max_level(table, first[[k]], facts$levels[[k]])
+    within(function(rows) tabulate(own[rows], facts$levels[[k]]))
+  })
+  list(
+    numbers = unlist(numbers, recursive = FALSE), levels = unlist(levels, recursive = FALSE),
+    sizes = if (facts$groups > 1L) tabulate(of, groups)
+  )
+}
+
+#' Which of some columns of 0 and 1 is 1; `NA`: none
+#' @noRd
+max_level <- function(table, after, count) {
+  of <- rep(NA_integer_, nrow(table))
+  for (k in seq_len(count)) of[table[, after + k] %in% 1] <- k
+  of
+}
+
+#' @noRd
+raw_number <- function(x, facts) {
+  x <- x[!is.na(x)]
+  spread <- if (length(x) > 1L) stats::sd(x) else NA_real_
+  q <- if (length(x)) {
+    stats::quantile(x, facts$quantiles / 1000, names = FALSE)
+  } else {
+    rep(NA_real_, length(facts$quantiles))
+  }
+  middle <- if (length(x)) mean(x) else NA_real_
+  c(length(x), middle, spread, q)
+}

@@ -1,0 +1,54 @@
+# Numbers of a released description, as a table.
+
+#' All numbers of a description
+#' @return A data frame as `tidy()` gives it, with limits.
+#' @noRd
+description_table <- function(x, level) {
+  groups <- x$columns$groups$levels %||% NA_character_
+  values <- description_values(x, level)
+  statistics <- c("n", "mean", "sd", paste0("q", x$quantiles))
+  own <- function(name, level, group, statistic, matrix) {
+    data.frame(
+      variable = name, level = level, group = group, statistic = statistic,
+      estimate = matrix[, 1L], std.error = matrix[, 2L], privacy.se = matrix[, 3L],
+      conf.low = matrix[, 4L], conf.high = matrix[, 5L]
+    )
+  }
+  parts <- list()
+  each <- function(atoms, matrices, make) {
+    for (j in seq_along(atoms)) {
+      for (g in seq_along(groups)) {
+        at <- (j - 1L) * length(groups) + g
+        parts[[atoms[[j]]$name]] <<- rbind(
+          parts[[atoms[[j]]$name]], make(atoms[[j]], groups[[g]], matrices[[at]])
+        )
+      }
+    }
+  }
+  each(x$columns$numbers, values$numbers, function(atom, group, matrix) {
+    own(atom$name, NA_character_, group, statistics, matrix)
+  })
+  each(x$columns$factors, values$factors, function(atom, group, matrix) {
+    own(atom$name, atom$levels, group, "share", matrix)
+  })
+  sizes <- if (!is.null(values$groups)) {
+    own(x$columns$groups$name, NA_character_, groups, "n", values$groups)
+  }
+  out <- do.call(rbind, c(list(sizes), parts[unique(x$columns$order)]))
+  rownames(out) <- NULL
+  out
+}
+
+#' Matrices of estimates, errors and limits; without privacy estimates alone
+#' @noRd
+description_values <- function(x, level) {
+  if (x$privacy$private) {
+    return(describe_numbers_cpp(x$release, x$facts, level))
+  }
+  bare <- function(values) cbind(values, NA, NA, NA, NA, deparse.level = 0)
+  list(
+    numbers = lapply(x$release$numbers, bare),
+    factors = lapply(x$release$levels, function(counts) bare(counts / max(1, sum(counts)))),
+    groups = if (!is.null(x$release$sizes)) bare(x$release$sizes)
+  )
+}

@@ -1,0 +1,87 @@
+# Columns of a description, from a formula and public bounds alone.
+
+#' What `~ age + sex` and `~ arm` mean
+#' @return A list: `text`, `by` (strings), `given` (checked bounds), `variables` (what rows are
+#'   turned into: numbers, then an indicator a level, then one a group), `numbers`, `factors` and
+#'   `groups` (variables; a factor has `levels`). PUBLIC, without environments.
+#' @noRd
+describe_columns <- function(formula, by, bounds) {
+  atoms <- described_atoms(formula, "formula")
+  groups <- if (!is.null(by)) described_atoms(by, "by")
+  if (length(groups) > 1L) {
+    abort("{.arg by} must be one variable, such as {.code ~ arm}.", "argument")
+  }
+  check_bounds_list(bounds)
+  given <- Map(function(x, name) lm_bound(x, name), bounds, names(bounds))
+  whole <- whole_numbers(bounds)
+  read <- function(atoms) lapply(atoms, describe_atom, given)
+  known <- read(atoms)
+  groups <- if (length(groups)) read(groups)[[1L]]
+  if (!is.null(groups) && groups$kind != "levels") {
+    abort(c(
+      "{.arg by} must have public levels: {.code {groups$name}} has a range.",
+      i = "Give its levels in {.arg bounds}; for codes write {.code ~ factor({groups$name})}."
+    ), "bounds")
+  }
+  known <- lapply(known, function(atom) {
+    c(atom, if (atom$kind == "value") list(whole = atom$name %in% whole))
+  })
+  is_factor <- vapply(known, function(atom) atom$kind == "levels", NA)
+  factors <- known[is_factor]
+  list(
+    text = plain_text(formula), by = if (!is.null(by)) plain_text(by), given = given,
+    variables = c(
+      known[!is_factor], unlist(lapply(factors, indicators_of), recursive = FALSE),
+      indicators_of(groups)
+    ), whole = whole, numbers = known[!is_factor], factors = factors, groups = groups,
+    order = vapply(known, `[[`, "", "name")
+  )
+}
+
+#' Names of `bounds` whose limits are R's integers, not too far apart
+#' @noRd
+whole_numbers <- function(bounds) {
+  few <- function(x) is.integer(x) && !is.factor(x) && length(x) == 2L && diff(x) <= 65536
+  names(bounds)[vapply(bounds, few, NA)]
+}
+
+#' Terms of a formula without a left side
+#' @noRd
+described_atoms <- function(formula, argument) {
+  if (!inherits(formula, "formula") || length(formula) != 2L) {
+    abort(c(
+      "{.arg {argument}} must be a formula without a left side, such as {.code ~ age + sex}.",
+      x = "It is {describe(formula)}."
+    ), "argument")
+  }
+  check_no_bar(formula[[2L]])
+  terms <- tryCatch(stats::terms(formula), error = function(e) {
+    abort("{.arg {argument}} cannot be read.", "argument")
+  })
+  labels <- attr(terms, "term.labels")
+  if (!length(labels) || any(attr(terms, "order") > 1L) || length(attr(terms, "offset"))) {
+    abort(c(
+      "{.arg {argument}} must name variables, joined by {.code +}.",
+      i = "A product needs parentheses and bounds of its own: {.code I(a * b)}."
+    ), "argument")
+  }
+  lapply(labels, str2lang)
+}
+
+#' @noRd
+describe_atom <- function(expression, given) {
+  atom <- lm_atom(expression, given)
+  if (atom$kind == "power") atom <- image_of(expression, atom$label, given)
+  atom[intersect(c("kind", "name", "expression", "lower", "upper", "levels"), names(atom))]
+}
+
+#' A variable of 0 and 1 for every level
+#' @noRd
+indicators_of <- function(atom) {
+  lapply(atom$levels, function(level) {
+    list(
+      kind = "level", name = paste0(atom$name, level), expression = atom$expression,
+      levels = atom$levels, level = level, lower = 0, upper = 1
+    )
+  })
+}

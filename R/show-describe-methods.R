@@ -1,0 +1,152 @@
+# What people read off a description: released values and public facts.
+
+#' Read a description
+#'
+#' Post-processing of a [dp_describe()]: it costs nothing.
+#'
+#' @param x,object (`dp_description`).
+#' @param conf.int (`flag`)\cr add limits?
+#' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
+#' @param ... an error, but in `glance()` and for what packages for tables pass to `tidy()`.
+#' @return
+#' * `print()`: a paper's table, a column a group, each number with its limits.
+#' * `tidy()`: a data frame, one row a number: `variable`, `level` (of a factor, else `NA`), `group`
+#'   (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such as
+#'   `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
+#'   `conf.high`. Errors of `n` are noise alone.
+#' * `glance()`: one row of facts. `nobs()`: the number of rows. `summary()`: the print, and all on
+#'   privacy.
+#' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, a panel a variable.
+#' @section Errors: `dpsc_error_argument`.
+#' @name dp_description-methods
+NULL
+
+#' @rdname dp_description-methods
+#' @export
+tidy.dp_description <- function(x, conf.int = TRUE, conf.level = 0.95, ...) door("tidy", {
+  check_table_dots(...)
+  out <- description_table(x, check_level(conf.level, "conf.level"))
+  if (check_flag(conf.int)) out else out[setdiff(names(out), c("conf.low", "conf.high"))]
+})
+
+#' @rdname dp_description-methods
+#' @export
+glance.dp_description <- function(x, ...) {
+  data.frame(
+    nobs = x$nobs, epsilon = x$privacy$epsilon, delta = x$privacy$delta,
+    private = x$privacy$holds
+  )
+}
+
+#' @rdname dp_description-methods
+#' @export
+nobs.dp_description <- function(object, ...) object$nobs
+
+#' @rdname dp_description-methods
+#' @export
+print.dp_description <- function(x, ...) print_lines(x, description_lines(x))
+
+#' @rdname dp_description-methods
+#' @export
+summary.dp_description <- function(object, ...) {
+  new_summary(object, description_lines(object), ...)
+}
+
+description_lines <- function(x) {
+  table <- description_table(x, 0.95)
+  title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
+    formatC(x$nobs, format = "d", big.mark = ","), " rows",
+    if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
+  c(title, "", paste0("  ", table_text(table)))
+}
+
+#' A row a statistic, a column a group
+#' @noRd
+table_text <- function(table) {
+  cells <- description_cells(table)
+  key <- paste(table$variable, table$level, table$statistic, sep = "\r")
+  groups <- unique(table$group)
+  rows <- !duplicated(key)
+  body <- vapply(groups, function(group) {
+    own <- table$group %in% group
+    cells[own][match(key[rows], key[own])]
+  }, character(sum(rows)))
+  body <- matrix(body, sum(rows))
+  labels <- description_labels(table[rows, ])
+  if (!anyNA(groups)) {
+    body <- rbind(groups, body)
+    labels <- c("", labels)
+  }
+  columns <- c(list(labels), lapply(seq_len(ncol(body)), function(g) body[, g]))
+  lines <- do.call(paste, c(lapply(columns, function(text) {
+    formatC(text, width = -max(nchar(text)))
+  }), sep = "  "))
+  sub(" +$", "", lines)
+}
+
+description_labels <- function(rows) {
+  quantile <- paste0(100 * as.numeric(sub("^q", "", sub("^[^q].*", NA, rows$statistic))), " %")
+  words <- c(n = "people", mean = "mean", sd = "sd", q0.5 = "median")[rows$statistic]
+  words[is.na(words)] <- quantile[is.na(words)]
+  ifelse(is.na(rows$level), paste0(rows$variable, ", ", words), paste(rows$variable, rows$level))
+}
+
+#' "43.1 (42.0 to 44.2)", to as many digits as the limits bear; shares in percent
+#' @noRd
+description_cells <- function(table) {
+  by <- ifelse(table$statistic == "share", 100, 1)
+  wide <- by * (table$conf.high - table$conf.low)
+  known <- is.finite(wide) & wide > 0
+  digits <- ifelse(known, pmin(pmax(1 - floor(log10(ifelse(known, wide, 1))), 0), 8), 1)
+  digits[table$statistic == "n"] <- 0
+  text <- function(value) {
+    vapply(seq_along(value), function(i) {
+      formatC(by[[i]] * value[[i]],
+        digits = digits[[i]], format = "f", big.mark = ",", mode = "double"
+      )
+    }, "")
+  }
+  paste0(
+    text(table$estimate), ifelse(table$statistic == "share", " %", ""),
+    ifelse(known, paste0(" (", text(table$conf.low), " to ", text(table$conf.high), ")"), "")
+  )
+}
+
+#' @rdname dp_description-methods
+#' @export
+plot.dp_description <- function(x, level = 0.95, ...) door("plot", {
+  show_picture(autoplot.dp_description(x, level = level, ...))
+})
+
+#' @rdname dp_description-methods
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_description <- function(object, level = 0.95, ...) door("plot", {
+  check_no_dots(...)
+  rlang::check_installed("ggplot2", "to plot a description.")
+  table <- description_table(object, check_level(level))
+  table <- table[!table$statistic %in% c("n", "sd"), ]
+  table$label <- factor(
+    ifelse(is.na(table$level), table$statistic, table$level),
+    levels = rev(unique(ifelse(is.na(table$level), table$statistic, table$level)))
+  )
+  table$variable <- factor(table$variable, levels = unique(table$variable))
+  table$group <- ifelse(is.na(table$group), "all", table$group)
+  beside <- ggplot2::position_dodge(width = 0.5)
+  ggplot2::ggplot(table, ggplot2::aes(
+    .data$estimate, .data$label, xmin = .data$conf.low, xmax = .data$conf.high,
+    colour = .data$group
+  )) +
+    ggplot2::geom_linerange(position = beside, linewidth = 0.8, na.rm = TRUE) +
+    ggplot2::geom_point(position = beside, size = 2) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$variable), scales = "free") +
+    ggplot2::labs(
+      x = NULL, y = NULL, colour = object$columns$groups$name, title = "Description",
+      subtitle = if (!object$privacy$private) {
+        "NOT PRIVATE"
+      } else {
+        paste0(percent_text(level), " limits, sampling and privacy together",
+          if (!object$privacy$holds) ". NOT PRIVATE")
+      }
+    ) +
+    dpsc_theme()
+})

@@ -1,0 +1,264 @@
+// Bodies of described.hpp.
+#pragma once
+
+#include "described.hpp"
+
+namespace dpsc {
+
+namespace describe_detail {
+
+inline double at_quantile(const described_number& found, const std::vector<int>& thousandths,
+                          int which) {
+  const auto at = std::find(thousandths.begin(), thousandths.end(), which);
+  if (at == thousandths.end()) throw std::invalid_argument("quartiles are missing");
+  return found.quantiles[at - thousandths.begin()];
+}
+
+/// A side of the window without a radius: some distances of quartiles, or up to the bound.
+inline double side_of(double own, double other) {
+  const double far = std::max(own, 0.3 * (own + other));
+  return far > 0.0 ? describe_constants::window * far : std::numeric_limits<double>::infinity();
+}
+
+/// A cumulative curve through what was released: values at increasing shares.
+struct curve {
+  std::vector<double> share, value;
+
+  void add(double s, double v) {
+    share.push_back(s);
+    value.push_back(value.empty() ? v : std::max(v, value.back()));
+  }
+
+  double at(double s) const {
+    if (s <= share.front()) return value.front();
+    for (std::size_t i = 1; i < share.size(); ++i) {
+      if (s > share[i]) continue;
+      const double width = share[i] - share[i - 1];
+      const double t = width > 0.0 ? (s - share[i - 1]) / width : 1.0;
+      return value[i - 1] + t * (value[i] - value[i - 1]);
+    }
+    return value.back();
+  }
+
+  /// Is a piece near the place next to flat, beside the others? Many share a value there.
+  bool flat_beside(double s) const {
+    double least = std::numeric_limits<double>::infinity(), most = 0.0;
+    for (std::size_t i = 2; i + 1 < share.size(); ++i) {
+      if (std::fabs(0.5 * (share[i] + share[i - 1]) - s) > 0.4) continue;
+      const double slope = (value[i] - value[i - 1]) / (share[i] - share[i - 1]);
+      least = std::min(least, slope);
+      most = std::max(most, slope);
+    }
+    return least < 0.05 * most;
+  }
+};
+
+inline double share_beyond(const describe_facts& facts, const describe_plan& plan) {
+  return plan.beyond * facts.parts() / facts.n;
+}
+
+/// Puts a knee between a curve's outer place and the bound: beyond it nothing is known, before it
+/// the curve goes on `thinner` times as steep as inside. Where it is flat inside nothing is put.
+inline void soften(curve& own, std::size_t outer, std::size_t inner, std::size_t end) {
+  const double slope =
+      (own.value[outer] - own.value[inner]) / (own.share[outer] - own.share[inner]);
+  const double left = own.share[end] - own.share[outer];
+  const double knee = own.value[outer] + 0.8 * left * describe_constants::thinner * slope;
+  const double plain = own.value[outer] + 0.8 * (own.value[end] - own.value[outer]);
+  if (!(slope > 0.0) || std::fabs(knee - own.value[outer]) >= std::fabs(plain - own.value[outer]))
+    return;
+  const auto at = static_cast<std::ptrdiff_t>(std::max(outer, end));
+  own.share.insert(own.share.begin() + at, own.share[outer] + 0.8 * left);
+  own.value.insert(own.value.begin() + at, knee);
+}
+
+inline curve curve_of(const describe_facts& facts, const describe_plan& plan,
+                      const described_number& found, std::size_t number, double people) {
+  curve out;
+  out.add(0.0, facts.lower[number]);
+  const double beyond = plan.tail > 0.0 ? plan.beyond / people : 0.0;
+  const double median = at_quantile(found, facts.quantiles, 500);
+  const double first = facts.quantiles.front() / 1000.0, last = facts.quantiles.back() / 1000.0;
+  if (beyond > 0.0 && beyond < first)
+    out.add(beyond, std::min(median - found.radii[0], found.quantiles[0]));
+  for (std::size_t k = 0; k < facts.quantiles.size(); ++k)
+    out.add(facts.quantiles[k] / 1000.0, found.quantiles[static_cast<Eigen::Index>(k)]);
+  if (beyond > 0.0 && 1.0 - beyond > last) out.add(1.0 - beyond, median + found.radii[1]);
+  out.add(1.0, facts.upper[number]);
+  out.value.back() = facts.upper[number];
+  for (double& v : out.value) v = std::min(v, facts.upper[number]);
+  // Up to the bounds people are as dense as `thinner` times less than just inside, at least.
+  const std::size_t last_one = out.share.size() - 1;
+  soften(out, last_one - 1, last_one - 2, last_one);
+  soften(out, 1, 2, 0);
+  return out;
+}
+
+inline described_row row_of(double estimate, double sampling, double privacy, double low,
+                            double high) {
+  described_row out;
+  out << estimate, std::hypot(sampling, privacy), privacy, low, high;
+  return out;
+}
+
+/// Noise reaches as far as its law says: a Laplace tail is longer than a normal one.
+inline double noise_reach(const describe_plan& plan, const describe_level& level) {
+  return plan.gaussian ? level.reach : -std::log(level.alpha) / std::sqrt(2.0);
+}
+
+/// Limits of what errs by sampling and by noise, within `least` and `most`.
+inline described_row limited(const describe_plan& plan, const describe_level& level,
+                             double estimate, double sampling, double privacy, double least,
+                             double most, double down = 0.0, double up = 0.0) {
+  const double reach = std::hypot(level.reach * sampling, noise_reach(plan, level) * privacy);
+  return row_of(std::min(most, std::max(least, estimate)), sampling, privacy,
+                std::max(least, std::min(most, estimate - reach - down)),
+                std::min(most, std::max(least, estimate + reach + up)));
+}
+
+}  // namespace describe_detail
+
+describe_window window_of(const describe_facts& facts, const describe_plan& plan,
+                          const described_number& found, std::size_t number) {
+  using namespace describe_detail;
+  const double lower = facts.lower[number], upper = facts.upper[number];
+  describe_window out;
+  out.middle = at_quantile(found, facts.quantiles, 500);
+  double down = out.middle - at_quantile(found, facts.quantiles, 250);
+  double up = at_quantile(found, facts.quantiles, 750) - out.middle;
+  if (facts.whole[number] != 0 && upper - lower <= describe_constants::few) {
+    // A scale of few points: nothing is to be gained by cutting it.
+    down = up = upper - lower;
+  } else if (plan.tail > 0.0) {
+    // Few are beyond the radius, fewer beyond twice of it; where more are, farther.
+    const double times = 2.0 + 2.0 * std::min(1.0, 5.0 * share_beyond(facts, plan));
+    down = times * found.radii[0];
+    up = times * found.radii[1];
+  } else {
+    const double below = down;
+    down = side_of(below, up);
+    up = side_of(up, below);
+  }
+  out.low = std::max(lower, out.middle - down);
+  out.high = std::min(upper, out.middle + up);
+  const double least = (upper - lower) * std::ldexp(1.0, -describe_constants::fine_bits);
+  if (out.width() < least) {
+    out.low = std::max(lower, out.middle - least);
+    out.high = std::min(upper, out.middle + least);
+  }
+  return out;
+}
+
+Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& plan,
+                            const described_number& found, std::size_t number,
+                            const describe_level& level) {
+  using namespace describe_detail;
+  const double lower = facts.lower[number], upper = facts.upper[number], range = upper - lower;
+  const describe_window window = window_of(facts, plan, found, number);
+  const describe_sums& sums = plan.moments;
+  const double w = window.width();
+  const double count_error = sums.deviation(plan.gaussian, sums.small);
+  const double power_error = sums.deviation(plan.gaussian, sums.small);
+  const double z_error = sums.deviation(plan.gaussian, sums.one);
+  const double counted = std::min(facts.n, std::max(1.0, found.sums[0] / sums.small));
+  const double m = counted;
+  const double z = std::max(-1.0, std::min(1.0, found.sums[1] / sums.one / m));
+  const double z2 = std::max(z * z, std::min(1.0, found.sums[2] / sums.small / m));
+  const double z4 = std::max(z2 * z2, std::min(1.0, found.sums[3] / sums.small / m));
+  const double beyond = std::max(0.0, found.sums[4] / sums.small / m);
+
+  Eigen::MatrixXd out(3 + static_cast<Eigen::Index>(facts.quantiles.size()), 5);
+  out.row(0) = limited(plan, level, found.sums[0] / sums.small, 0.0, count_error, 0.0, facts.n);
+
+  const double variance = z2 - z * z;
+  const double mean_error = std::hypot(z_error, z * count_error) / m;
+  const double square_error = std::hypot(power_error, z2 * count_error) / m;
+  // What noise may have taken off the variance counts as sampling error, too.
+  const double deviation = std::sqrt(std::max(variance, square_error));
+  // People beyond the window moved a mean by about as much again as they are far. Where they are
+  // hardly fewer than beyond the radius, the window was missed, and they may be anywhere.
+  const bool missed = beyond > 0.5 * share_beyond(facts, plan);
+  const double down = window.low > lower
+                          ? beyond * (missed ? window.low - lower : window.middle - window.low)
+                          : 0.0;
+  const double up = window.high < upper
+                        ? beyond * (missed ? upper - window.high : window.high - window.middle)
+                        : 0.0;
+  out.row(1) = limited(plan, level, window.middle + w * z, w * deviation / std::sqrt(m),
+                       w * mean_error, lower, upper, down, up);
+
+  const double sd = w * std::sqrt(std::max(0.0, variance));
+  const double fourth = std::sqrt(std::max(0.0, z4 - z2 * z2));
+  const double vary = (fourth + 2.0 * std::fabs(z) * deviation) / std::sqrt(m);
+  const double noisy = std::hypot(square_error, 2.0 * z * mean_error);
+  const double half = std::max(2.0 * std::sqrt(std::max(0.0, variance)), std::sqrt(noisy));
+  described_row spread = row_of(sd, w * vary / half, w * noisy / half, 0.0, 0.0);
+  const double reach = std::hypot(level.reach * vary, noise_reach(plan, level) * noisy);
+  spread[3] = w * std::sqrt(std::max(0.0, variance - reach));
+  const double most =
+      w * std::sqrt(variance + reach) +
+      std::sqrt(beyond) *
+          (missed ? std::max(w, std::max(upper - window.high, window.low - lower)) : w);
+  spread[4] = std::min(range / 2.0 * std::sqrt(m / std::max(1.0, m - 1.0)), most);
+  out.row(2) = spread;
+
+  const curve places = curve_of(facts, plan, found, number, m);
+  const bool whole = facts.whole[number] != 0;
+  const double cell = whole ? 0.0 : range * std::ldexp(0.5, -plan.cell_bits);
+  for (std::size_t k = 0; k < facts.quantiles.size(); ++k) {
+    const double q = facts.quantiles[k] / 1000.0,
+                 own = found.quantiles[static_cast<Eigen::Index>(k)];
+    // A rank is off by about a Laplace draw of scale 1 / exponent.
+    const double ranks = plan.exponents.empty() ? 0.0 : 1.0 / (plan.exponents[k] * m);
+    const double sampling = std::sqrt(q * (1.0 - q) / m);
+    const double one = std::hypot(sampling, std::sqrt(2.0) * ranks);
+    const double far = std::hypot(level.reach * sampling, -std::log(level.alpha) * ranks);
+    const double slope = (places.at(q + one) - places.at(q - one)) / (2.0 * one);
+    double down = std::max(0.0, own - places.at(q - far));
+    double up = std::max(0.0, places.at(q + far) - own);
+    // Where the curve bends it is steeper on one side than its pieces say; most so past a flat one.
+    const double steep = places.flat_beside(q) ? 10.0 : 3.0;
+    const double narrow = std::min(down, up), wide = std::max(down, up);
+    down = std::max(down, std::min(wide, steep * narrow));
+    up = std::max(up, std::min(wide, steep * narrow));
+    described_row row =
+        row_of(own, slope * sampling, slope * std::sqrt(2.0) * ranks,
+               std::max(lower, own - down - cell), std::min(upper, own + up + cell));
+    if (whole) {
+      row[3] = std::floor(row[3]);
+      row[4] = std::ceil(row[4]);
+    }
+    out.row(3 + static_cast<Eigen::Index>(k)) = row;
+  }
+  return out;
+}
+
+Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts,
+                           const describe_level& level) {
+  const Eigen::VectorXd people = (counts / plan.table.one).cwiseMax(0.0);
+  const double m = std::max(1.0, people.sum());
+  const double noise = plan.table.deviation(plan.gaussian, plan.table.one) / m;
+  const auto levels = static_cast<double>(counts.size());
+  Eigen::MatrixXd out(counts.size(), 5);
+  for (Eigen::Index k = 0; k < counts.size(); ++k) {
+    const double p = people[k] / m;
+    const double privacy = noise * std::sqrt(std::max(0.0, 1.0 - 2.0 * p + levels * p * p));
+    // A rare level's own share says too little of its error: as Agresti and Coull.
+    const double fair = (p * m + 2.0) / (m + 4.0);
+    const double sampling = std::sqrt(fair * (1.0 - fair) / m);
+    out.row(k) = describe_detail::limited(plan, level, p, sampling, privacy, 0.0, 1.0);
+  }
+  return out;
+}
+
+Eigen::MatrixXd size_rows(const describe_plan& plan, const Eigen::VectorXd& sizes, double n,
+                          const describe_level& level) {
+  const double noise = plan.sizes.deviation(plan.gaussian, plan.sizes.one);
+  Eigen::MatrixXd out(sizes.size(), 5);
+  for (Eigen::Index g = 0; g < sizes.size(); ++g)
+    out.row(g) =
+        describe_detail::limited(plan, level, sizes[g] / plan.sizes.one, 0.0, noise, 0.0, n);
+  return out;
+}
+
+}  // namespace dpsc

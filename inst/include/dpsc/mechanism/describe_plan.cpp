@@ -1,0 +1,141 @@
+// Bodies of describe_plan.hpp.
+#pragma once
+
+#include "describe_plan.hpp"
+
+namespace dpsc {
+
+void describe_facts::check() const {
+  const bool fits = n >= 1.0 && lower.size() == numbers.size() && upper.size() == numbers.size() &&
+                    whole.size() == numbers.size() && levels.size() == factors.size() &&
+                    !(numbers.empty() && factors.empty()) && !quantiles.empty();
+  if (!fits) throw std::invalid_argument("a description needs columns and quantiles");
+}
+
+double rank_exponent(const describe_plan& plan, double share, double a, int parts) {
+  // Within a group a replaced row moves losses within a range of two ranks; one that leaves a group
+  // for another moves those of both, each within a range of twice the larger of a and 1 - a.
+  const double most = parts > 1 ? std::max(a, 1.0 - a) : 0.0;
+  const double spent = share * plan.total;
+  if (plan.gaussian) return std::sqrt(spent / std::max(0.5, most * most));
+  return spent / std::max(2.0, 4.0 * most);
+}
+
+namespace describe_detail {
+
+/// Law and grid of sums that a replaced row moves by `reach` times what stands for 1.
+inline describe_sums plan_sums(const describe_plan& plan, double share, double reach, double small,
+                               double rounded) {
+  const double spent = share * plan.total;
+  const double allowed = plan.gaussian ? std::sqrt(2.0 * spent) : spent;
+  const double room = std::floor(std::log2(std::ldexp(1.0, 25) * allowed / reach));
+  if (!(room >= 8.0)) throw budget_too_small();
+  describe_sums out;
+  out.one = std::ldexp(1.0, static_cast<int>(std::min(18.0, room)));
+  out.small = small * out.one;
+  out.sensitivity = reach * out.one + rounded;
+  out.scale = plan.gaussian ? gaussian_vector_variance(out.sensitivity, allowed)
+                            : std::ceil(out.sensitivity / allowed * (1.0 + gdp_margin));
+  return out;
+}
+
+inline double weights_of(const describe_facts& facts) {
+  using namespace describe_constants;
+  return number * static_cast<double>(facts.numbers.size()) +
+         factor * static_cast<double>(facts.factors.size()) + (facts.groups > 1 ? sizes : 0.0);
+}
+
+/// Cells such that a wrong one far off is drawn with a chance of about one in a hundred at most.
+inline int bits_of_cells(double ranks) {
+  const double bits = std::floor((ranks + std::log(1e-2)) / std::log(2.0));
+  const double most = describe_constants::fine_bits;
+  return static_cast<int>(std::min(most, std::max(3.0, bits)));
+}
+
+inline void plan_numbers(const describe_facts& facts, double each, describe_plan& out) {
+  using namespace describe_constants;
+  const double size = facts.n / facts.parts();
+  const double side = each * tails / 2.0;
+  const double exponent = rank_exponent(out, side, 1.0, facts.parts());
+  const double beyond = std::ceil((std::log(static_cast<double>(radii)) + 2.0) / exponent);
+  const bool tailed = beyond <= widest_tail * size;
+  if (tailed) {
+    out.tail = exponent;
+    out.beyond = beyond;
+    out.spent += 2.0 * side * static_cast<double>(facts.numbers.size());
+  }
+  const double left = tailed ? each * (1.0 - tails) : each;
+  const double own = left * quantiles / static_cast<double>(facts.quantiles.size());
+  double ranks = std::numeric_limits<double>::infinity();
+  for (int q : facts.quantiles) {
+    const double a = q / 1000.0;
+    out.exponents.push_back(rank_exponent(out, own, a, facts.parts()));
+    ranks = std::min(ranks, out.exponents.back() * size * std::min(a, 1.0 - a));
+    if (exponent_units(out.exponents.back() / 1000.0, shift) == 0) throw budget_too_small();
+  }
+  out.cell_bits = bits_of_cells(ranks);
+  // Small parts of what stands for 1: what is not z costs nothing where there is one group.
+  const bool several = facts.parts() > 1;
+  const double reach = out.gaussian ? std::sqrt(4.25) : (several ? 4.0 : 2.3);
+  const double moments = left * (1.0 - quantiles);
+  out.moments = plan_sums(out, moments, reach, out.gaussian ? 0.5 : 0.25, 6.0);
+  out.spent += (left * quantiles + moments) * static_cast<double>(facts.numbers.size());
+}
+
+inline describe_plan planned(const describe_facts& facts, const total_budget& budget) {
+  using namespace describe_constants;
+  describe_plan out;
+  out.gaussian = budget.gaussian();
+  out.total = out.gaussian ? budget.rho() : budget.total();
+  if (!(out.total > 0.0)) throw budget_too_small();
+  const double unit = 1.0 / weights_of(facts);
+  if (!facts.numbers.empty()) plan_numbers(facts, number * unit, out);
+  // A replaced row leaves one cell of a table for another.
+  const double moved = out.gaussian ? std::sqrt(2.0) : 2.0;
+  if (!facts.factors.empty()) {
+    out.table = plan_sums(out, factor * unit, moved, 1.0, 0.0);
+    out.spent += factor * unit * static_cast<double>(facts.factors.size());
+  }
+  if (facts.groups > 1) {
+    out.sizes = plan_sums(out, sizes * unit, moved, 1.0, 0.0);
+    out.spent += sizes * unit;
+  }
+  if (!(out.spent <= 1.0 + 1e-9)) throw std::logic_error("the shares exceed the budget");
+  return out;
+}
+
+/// How far off a plan's numbers are, in units of its own: noise on a mean, or on a count.
+inline double coarseness(const describe_plan& plan) {
+  const describe_sums& sums = plan.moments.one > 0.0 ? plan.moments : plan.table;
+  const double added = sums.deviation(plan.gaussian, sums.one);
+  return plan.exponents.empty() ? added : std::sqrt(added / plan.exponents.front());
+}
+
+}  // namespace describe_detail
+
+describe_plan plan_describe(const describe_facts& facts) {
+  facts.check();
+  const describe_plan pure = describe_detail::planned(facts, total_budget(facts.epsilon, 0.0));
+  if (!(facts.delta > 0.0)) return pure;
+  const describe_plan shifts =
+      describe_detail::planned(facts, total_budget(facts.epsilon, facts.delta));
+  // Few steps cost less as they are: epsilons that add up.
+  return describe_detail::coarseness(shifts) < describe_detail::coarseness(pure) ? shifts : pure;
+}
+
+std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths) {
+  std::int64_t m = 0;
+  for (std::int64_t count : counts) m += count;
+  std::vector<std::int64_t> out;
+  out.reserve(counts.size());
+  std::int64_t below = 0;
+  for (std::int64_t count : counts) {
+    const std::int64_t upto = below + count;
+    out.push_back(
+        std::max<std::int64_t>({1000 * below - thousandths * m, thousandths * m - 1000 * upto, 0}));
+    below = upto;
+  }
+  return out;
+}
+
+}  // namespace dpsc

@@ -1,0 +1,84 @@
+// What a description of people's columns spends, and on what: a table of counts, quantiles and
+// moments by group. Proof: inst/proofs/describe.md.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../noise/noise.hpp"
+#include "budget.hpp"
+
+namespace dpsc {
+
+/// What is known before any row is read. PUBLIC. Columns of the rows: numbers, then one a level of
+/// every factor, then one a group.
+struct describe_facts {
+  double n = 0.0, epsilon = 0.0, delta = 0.0;
+  std::vector<std::string> numbers, factors;
+  std::vector<double> lower, upper;
+  std::vector<int> whole;      // is a number a whole one?
+  std::vector<int> levels;     // of each factor
+  int groups = 0;              // 0: nobody asked for groups
+  std::vector<int> quantiles;  // in thousandths, increasing; quartiles among them
+
+  int parts() const { return std::max(1, groups); }
+  double range(std::size_t j) const { return upper[j] - lower[j]; }
+  void check() const;
+};
+
+/// One draw from a grid a group: a quantile, or how far from the median few people are.
+struct describe_choice {
+  double exponent = 0.0;  // the price of one rank
+};
+
+/// Noise on whole numbers of all groups together.
+struct describe_sums {
+  double one = 0.0;    // grid steps that stand for 1
+  double small = 0.0;  // of what is counted, and of powers
+  double sensitivity = 0.0, scale = 0.0;
+
+  /// Standard deviation on a number that stands in `unit` grid steps.
+  double deviation(bool gaussian, double unit) const {
+    return (gaussian ? std::sqrt(scale) : std::sqrt(2.0) * scale) / unit;
+  }
+};
+
+struct describe_plan {
+  bool gaussian = false;
+  double total = 0.0;             // rho, or epsilon
+  std::vector<double> exponents;  // of each quantile
+  double tail = 0.0;              // exponent of a radius; 0: none is drawn
+  double beyond = 0.0;            // people that a radius leaves out
+  int cell_bits = 0;
+  describe_sums moments, table, sizes;
+  double spent = 0.0;
+};
+
+namespace describe_constants {
+constexpr int fine_bits = 16, shift = 40;
+constexpr double number = 1.0, factor = 0.5, sizes = 0.3;  // weights of what is asked
+constexpr double quantiles = 0.6, tails = 0.2;             // of a number's share
+constexpr int radii = 21;                                  // by roots of two, from the bounds
+constexpr double widest_tail = 0.25;                       // of a group, else no radius is drawn
+constexpr double few = 10.0;                               // range of a scale of few points
+constexpr double window = 6.0;   // distances of quartiles, where there is no radius
+constexpr double thinner = 4.0;  // of people just beyond a quantile
+constexpr int powers = 5;        // people, z, z^2, z^4, people beyond
+}  // namespace describe_constants
+
+/// What one rank may cost where a draw has `share` of the total and aims at the fraction `a`.
+double rank_exponent(const describe_plan& plan, double share, double a, int parts);
+
+describe_plan plan_describe(const describe_facts& facts);
+
+/// Losses of the cells of a histogram as places of the quantile k / 1000: 1000 a rank.
+std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths);
+
+}  // namespace dpsc
+
+#ifdef DPSC_ONE_UNIT
+#include "describe_plan.cpp"
+#endif

@@ -1,0 +1,245 @@
+// Bodies of describe.hpp.
+#pragma once
+
+#include "describe.hpp"
+
+namespace dpsc {
+
+namespace describe_detail {
+
+/// A row's cells by what they stand for. A value that is no number is missing; only numbers are
+/// moved into their bounds.
+class row_columns {
+ public:
+  row_columns(const describe_facts& facts, const table_view& table) : facts_(facts), table_(table) {
+    int columns = static_cast<int>(facts.numbers.size()) + facts.groups;
+    for (int levels : facts.levels) columns += levels;
+    if (table.columns != columns) throw std::invalid_argument("rows do not fit the columns");
+  }
+
+  double cell(Eigen::Index i, Eigen::Index j) const {
+    const Eigen::Index at = j * table_.rows + i;
+    return table_.reals != nullptr ? table_.reals[at] : static_cast<double>(table_.integers[at]);
+  }
+
+  double number(Eigen::Index i, std::size_t j) const {
+    const double x = cell(i, static_cast<Eigen::Index>(j));
+    if (std::isnan(x)) return x;
+    const double inside = std::min(facts_.upper[j], std::max(facts_.lower[j], x));
+    return facts_.whole[j] != 0 ? std::nearbyint(inside) : inside;
+  }
+
+  /// Which of the indicators from column `first` on is set, or -1.
+  int level(Eigen::Index i, Eigen::Index first, int levels) const {
+    for (int k = 0; k < levels; ++k)
+      if (cell(i, first + k) > 0.5) return k;
+    return -1;
+  }
+
+  int group(Eigen::Index i) const {
+    return facts_.groups == 0 ? 0 : level(i, table_.columns - facts_.groups, facts_.groups);
+  }
+
+ private:
+  const describe_facts& facts_;
+  const table_view& table_;
+};
+
+/// The last point of a number's grid: a point each where numbers are whole.
+inline double last_point(const describe_facts& facts, std::size_t j) {
+  return facts.whole[j] != 0 ? facts.range(j) : std::ldexp(1.0, describe_constants::fine_bits);
+}
+
+inline std::size_t place_of(const describe_facts& facts, double x, std::size_t j) {
+  const double at = (x - facts.lower[j]) / facts.range(j) * last_point(facts, j);
+  return static_cast<std::size_t>(std::nearbyint(at));
+}
+
+/// Fine points of a grid joined into 2^bits + 1, the ends among them.
+inline std::vector<std::int64_t> coarser(const std::vector<std::int64_t>& fine, int bits) {
+  const int drop = describe_constants::fine_bits - bits;
+  const std::size_t half = drop > 0 ? std::size_t{1} << (drop - 1) : 0;
+  std::vector<std::int64_t> out((std::size_t{1} << bits) + 1, 0);
+  for (std::size_t k = 0; k < fine.size(); ++k) out[(k + half) >> drop] += fine[k];
+  return out;
+}
+
+inline double drawn_place(const std::vector<std::int64_t>& cells, int thousandths, double exponent,
+                          const std::string& label, noise& draws) {
+  private_choice choice;
+  choice.losses = place_losses(cells, thousandths);
+  choice.units = exponent_units(exponent / 1000.0, describe_constants::shift);
+  choice.shift = describe_constants::shift;
+  return static_cast<double>(draws.choose(label, choice)) / static_cast<double>(cells.size() - 1);
+}
+
+/// How far from the median the `beyond` farthest people of a side are: candidates fall from its
+/// bound by roots of two. A replaced row moves the number beyond each by one at most.
+inline double drawn_radius(const std::vector<std::int64_t>& fine, double from, bool above,
+                           const describe_plan& plan, const std::string& label, noise& draws) {
+  const double one = static_cast<double>(fine.size() - 1);
+  const double bound = above ? one - from : from;
+  std::vector<double> radii;
+  for (int k = describe_constants::radii - 1; k >= 0; --k)
+    radii.push_back(bound * std::pow(2.0, -0.5 * k));
+  std::vector<std::int64_t> counts(radii.size(), 0);
+  for (std::size_t k = 0; k < fine.size(); ++k) {
+    const double far = above ? static_cast<double>(k) - from : from - static_cast<double>(k);
+    const auto at = std::lower_bound(radii.begin(), radii.end(), far) - radii.begin();
+    counts[std::min(static_cast<std::size_t>(at), counts.size() - 1)] += fine[k];
+  }
+  private_choice choice;
+  const auto beyond = static_cast<std::int64_t>(plan.beyond);
+  std::int64_t left = 0;
+  for (std::int64_t count : counts) left += count;
+  for (std::int64_t count : counts) {
+    const std::int64_t from_here = left;
+    left -= count;
+    choice.losses.push_back(std::max<std::int64_t>({left - beyond, beyond - from_here, 0}));
+  }
+  choice.units = exponent_units(plan.tail, describe_constants::shift);
+  choice.shift = describe_constants::shift;
+  return radii[draws.choose(label, choice)] / one;
+}
+
+inline std::string of_group(const describe_facts& facts, std::size_t j, int g) {
+  return facts.numbers[j] + (facts.groups > 0 ? " in group " + std::to_string(g + 1) : "");
+}
+
+inline described_number draw_places(const describe_plan& plan, const describe_facts& facts,
+                                    const std::vector<std::int64_t>& fine, std::size_t j, int g,
+                                    noise& draws) {
+  described_number out;
+  const double range = facts.upper[j] - facts.lower[j];
+  const std::vector<std::int64_t> cells =
+      facts.whole[j] != 0 ? fine : coarser(fine, plan.cell_bits);
+  std::vector<double> places;
+  for (std::size_t k = 0; k < facts.quantiles.size(); ++k)
+    places.push_back(drawn_place(cells, facts.quantiles[k], plan.exponents[k],
+                                 "quantile of " + of_group(facts, j, g), draws));
+  std::sort(places.begin(), places.end());
+  out.quantiles.resize(static_cast<Eigen::Index>(places.size()));
+  for (std::size_t k = 0; k < places.size(); ++k)
+    out.quantiles[static_cast<Eigen::Index>(k)] = facts.lower[j] + range * places[k];
+  if (plan.tail > 0.0) {
+    const auto at = std::find(facts.quantiles.begin(), facts.quantiles.end(), 500);
+    const double from = places[static_cast<std::size_t>(at - facts.quantiles.begin())] *
+                        static_cast<double>(fine.size() - 1);
+    for (int side = 0; side < 2; ++side)
+      out.radii[side] = range * drawn_radius(fine, from, side == 1, plan,
+                                             "reach of " + of_group(facts, j, g), draws);
+  }
+  return out;
+}
+
+inline Eigen::VectorXd add_noise(const describe_plan& plan, const describe_sums& sums,
+                                 const std::string& label, const Eigen::VectorXd& exact,
+                                 noise& draws) {
+  const law kind = plan.gaussian ? law::discrete_gaussian : law::discrete_laplace;
+  return draws.add(label, kind, exact, Eigen::VectorXd::Constant(exact.size(), sums.scale));
+}
+
+inline void split_sums(const Eigen::VectorXd& sums, std::size_t j, int parts, described& out) {
+  for (int g = 0; g < parts; ++g)
+    out.numbers[j * static_cast<std::size_t>(parts) + static_cast<std::size_t>(g)].sums =
+        sums.segment(g * describe_constants::powers, describe_constants::powers);
+}
+
+}  // namespace describe_detail
+
+describe_counts count_columns(const row_source& source, const describe_facts& facts) {
+  using namespace describe_detail;
+  const auto parts = static_cast<std::size_t>(facts.parts());
+  describe_counts out;
+  for (std::size_t j = 0; j < facts.numbers.size(); ++j)
+    out.cells.resize(
+        out.cells.size() + parts,
+        std::vector<std::int64_t>(static_cast<std::size_t>(last_point(facts, j)) + 1, 0));
+  Eigen::Index entries = 0;
+  for (int levels : facts.levels) entries += levels * facts.parts();
+  out.table = Eigen::VectorXd::Zero(entries);
+  out.sizes = Eigen::VectorXd::Zero(facts.groups > 1 ? facts.groups : 0);
+  source.pass([&](const table_view& table) {
+    const row_columns rows(facts, table);
+    for (Eigen::Index i = 0; i < table.rows; ++i) {
+      const int g = rows.group(i);
+      if (g < 0) continue;
+      if (out.sizes.size() > 0) out.sizes[g] += 1.0;
+      for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
+        const double x = rows.number(i, j);
+        if (std::isnan(x)) continue;
+        ++out.cells[j * parts + static_cast<std::size_t>(g)][place_of(facts, x, j)];
+      }
+      Eigen::Index entry = 0, first = static_cast<Eigen::Index>(facts.numbers.size());
+      for (int levels : facts.levels) {
+        const int k = rows.level(i, first, levels);
+        if (k >= 0) out.table[entry + g * levels + k] += 1.0;
+        entry += levels * facts.parts();
+        first += levels;
+      }
+    }
+  });
+  return out;
+}
+
+Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts,
+                           const describe_plan& plan, std::size_t number,
+                           const std::vector<describe_window>& windows) {
+  using namespace describe_detail;
+  const int powers = describe_constants::powers;
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(facts.parts() * powers);
+  source.pass([&](const table_view& table) {
+    const row_columns rows(facts, table);
+    for (Eigen::Index i = 0; i < table.rows; ++i) {
+      const int g = rows.group(i);
+      const double x = g < 0 ? std::nan("") : rows.number(i, number);
+      if (std::isnan(x)) continue;
+      const describe_window& window = windows[static_cast<std::size_t>(g)];
+      const double inside = std::min(window.high, std::max(window.low, x));
+      const double z = std::min(1.0, std::max(-1.0, (inside - window.middle) / window.width()));
+      double* sums = out.data() + g * powers;
+      sums[0] += plan.moments.small;
+      sums[1] += std::nearbyint(z * plan.moments.one);
+      sums[2] += std::nearbyint(z * z * plan.moments.small);
+      sums[3] += std::nearbyint(z * z * z * z * plan.moments.small);
+      sums[4] += x < window.low || x > window.high ? plan.moments.small : 0.0;
+    }
+  });
+  return out;
+}
+
+described run_describe(const describe_plan& plan, const describe_facts& facts,
+                       const row_source& source, noise& draws) {
+  using namespace describe_detail;
+  const int parts = facts.parts();
+  const describe_counts counts = count_columns(source, facts);
+  described out;
+  if (facts.groups > 1)
+    out.sizes =
+        add_noise(plan, plan.sizes, "sizes of groups", plan.sizes.one * counts.sizes, draws);
+  Eigen::Index entry = 0;
+  out.table.resize(counts.table.size());
+  for (std::size_t f = 0; f < facts.factors.size(); ++f) {
+    const Eigen::Index entries = facts.levels[f] * parts;
+    out.table.segment(entry, entries) =
+        add_noise(plan, plan.table, "levels of " + facts.factors[f],
+                  plan.table.one * counts.table.segment(entry, entries), draws);
+    entry += entries;
+  }
+  for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
+    std::vector<describe_window> windows;
+    for (int g = 0; g < parts; ++g) {
+      out.numbers.push_back(draw_places(
+          plan, facts,
+          counts.cells[j * static_cast<std::size_t>(parts) + static_cast<std::size_t>(g)], j, g,
+          draws));
+      windows.push_back(window_of(facts, plan, out.numbers.back(), j));
+    }
+    const Eigen::VectorXd sums = sum_powers(source, facts, plan, j, windows);
+    split_sums(add_noise(plan, plan.moments, "moments of " + facts.numbers[j], sums, draws), j,
+               parts, out);
+  }
+  return out;
+}
+
+}  // namespace dpsc

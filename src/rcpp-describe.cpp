@@ -1,0 +1,128 @@
+// Descriptions of people's columns for R.
+#include <RcppEigen.h>
+
+#include <dpsc/release/describe.hpp>
+
+#include "r_noise.h"
+#include "r_probe.h"
+#include "r_source.h"
+
+namespace {
+
+using Rcpp::_;
+
+dpsc::describe_facts as_describe_facts(const Rcpp::List& x) {
+  dpsc::describe_facts facts;
+  facts.n = Rcpp::as<double>(x["n"]);
+  facts.epsilon = Rcpp::as<double>(x["epsilon"]);
+  facts.delta = Rcpp::as<double>(x["delta"]);
+  facts.numbers = Rcpp::as<std::vector<std::string>>(x["numbers"]);
+  facts.factors = Rcpp::as<std::vector<std::string>>(x["factors"]);
+  facts.lower = Rcpp::as<std::vector<double>>(x["lower"]);
+  facts.upper = Rcpp::as<std::vector<double>>(x["upper"]);
+  facts.whole = Rcpp::as<std::vector<int>>(x["whole"]);
+  facts.levels = Rcpp::as<std::vector<int>>(x["levels"]);
+  facts.groups = Rcpp::as<int>(x["groups"]);
+  facts.quantiles = Rcpp::as<std::vector<int>>(x["quantiles"]);
+  return facts;
+}
+
+Rcpp::List from_sums(const dpsc::describe_sums& x) {
+  return Rcpp::List::create(_["one"] = x.one, _["small"] = x.small,
+                            _["sensitivity"] = x.sensitivity, _["scale"] = x.scale);
+}
+
+/// Without a dimension.
+Rcpp::NumericVector bare(const Eigen::VectorXd& x) {
+  return Rcpp::NumericVector(x.data(), x.data() + x.size());
+}
+
+Rcpp::List from_described(const dpsc::described& x) {
+  Rcpp::List numbers;
+  for (const dpsc::described_number& own : x.numbers)
+    numbers.push_back(
+        Rcpp::List::create(_["quantiles"] = bare(own.quantiles),
+                           _["radii"] = Rcpp::NumericVector::create(own.radii[0], own.radii[1]),
+                           _["sums"] = bare(own.sums)));
+  return Rcpp::List::create(_["numbers"] = numbers, _["table"] = bare(x.table),
+                            _["sizes"] = bare(x.sizes));
+}
+
+dpsc::described as_described(const Rcpp::List& x, const dpsc::describe_facts& facts) {
+  dpsc::described out;
+  out.table = Rcpp::as<Eigen::VectorXd>(x["table"]);
+  out.sizes = Rcpp::as<Eigen::VectorXd>(x["sizes"]);
+  for (SEXP one : Rcpp::List(x["numbers"])) {
+    const Rcpp::List own(one);
+    const Rcpp::NumericVector radii = own["radii"];
+    if (radii.size() != 2) throw std::invalid_argument("a description does not fit its columns");
+    out.numbers.push_back({Rcpp::as<Eigen::VectorXd>(own["quantiles"]),
+                           Eigen::Vector2d(radii[0], radii[1]),
+                           Rcpp::as<Eigen::VectorXd>(own["sums"])});
+    if (out.numbers.back().quantiles.size() != static_cast<Eigen::Index>(facts.quantiles.size()) ||
+        out.numbers.back().sums.size() != dpsc::describe_constants::powers)
+      throw std::invalid_argument("a description does not fit its columns");
+  }
+  Eigen::Index entries = 0;
+  for (int levels : facts.levels) entries += levels * facts.parts();
+  const auto parts = static_cast<std::size_t>(facts.parts());
+  if (out.numbers.size() != facts.numbers.size() * parts || out.table.size() != entries ||
+      out.sizes.size() != (facts.groups > 1 ? facts.groups : 0))
+    throw std::invalid_argument("a description does not fit its columns");
+  return out;
+}
+
+}  // namespace
+
+// What a description will spend, and on what; sees no rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List describe_plan_cpp(const Rcpp::List& facts) {
+  const dpsc::describe_plan plan = dpsc::plan_describe(as_describe_facts(facts));
+  return Rcpp::List::create(
+      _["gaussian"] = plan.gaussian, _["total"] = plan.total, _["exponents"] = plan.exponents,
+      _["tail"] = plan.tail, _["beyond"] = plan.beyond, _["cells"] = plan.cell_bits,
+      _["moments"] = from_sums(plan.moments), _["table"] = from_sums(plan.table),
+      _["sizes"] = from_sums(plan.sizes), _["spent"] = plan.spent);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List describe_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
+  const auto source = as_source(rows);
+  const dpsc::describe_facts known = as_describe_facts(facts);
+  const dpsc::describe_plan plan = dpsc::plan_describe(known);
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    return from_described(dpsc::run_describe(plan, known, *source, draws));
+  });
+}
+
+// Estimate, error, the part of noise and limits: a matrix a number and group, a factor and group,
+// and one of groups.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level) {
+  const dpsc::describe_facts known = as_describe_facts(facts);
+  const dpsc::describe_plan plan = dpsc::plan_describe(known);
+  const dpsc::described found = as_described(release, known);
+  const double alpha = 1.0 - level;
+  const dpsc::describe_level asked{R::qnorm(1.0 - alpha / 2.0, 0.0, 1.0, 1, 0), alpha};
+  const auto parts = static_cast<std::size_t>(known.parts());
+  Rcpp::List numbers, factors;
+  for (std::size_t k = 0; k < found.numbers.size(); ++k)
+    numbers.push_back(
+        Rcpp::wrap(dpsc::number_rows(known, plan, found.numbers[k], k / parts, asked)));
+  Eigen::Index entry = 0;
+  for (int levels : known.levels)
+    for (std::size_t g = 0; g < parts; ++g, entry += levels)
+      factors.push_back(
+          Rcpp::wrap(dpsc::level_rows(plan, found.table.segment(entry, levels), asked)));
+  Rcpp::List out = Rcpp::List::create(_["numbers"] = numbers, _["factors"] = factors);
+  if (known.groups > 1) out["groups"] = dpsc::size_rows(plan, found.sizes, known.n, asked);
+  return out;
+}
+
+// Losses of few cells as places of a quantile, for tests.
+std::vector<double> place_losses_cpp(const std::vector<double>& counts, int thousandths) {
+  const std::vector<std::int64_t> whole(counts.begin(), counts.end());
+  const std::vector<std::int64_t> out = dpsc::place_losses(whole, thousandths);
+  return {out.begin(), out.end()};
+}
+const probe place_losses_probe("place_losses", place_losses_cpp);

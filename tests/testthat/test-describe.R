@@ -1,0 +1,215 @@
+# A paper's first table: numbers, laws, attacks. Proof: inst/proofs/describe.md.
+
+describe_people <- function(n = 3000, seed = 4) {
+  withr::local_seed(seed)
+  data.frame(
+    age = round(stats::runif(n, 18, 90)), cost = stats::rlnorm(n, 7, 1),
+    sex = sample(c("f", "m"), n, TRUE), arm = sample(c("new", "old"), n, TRUE)
+  )
+}
+
+describe_bounds <- list(
+  age = c(0, 120), cost = c(0, 1e5), sex = c("f", "m"), arm = c("new", "old")
+)
+
+described <- function(data, ..., formula = ~ age + sex + cost, epsilon = 1, delta = 1e-6,
+                      bounds = describe_bounds) {
+  dp_describe(formula, data, epsilon = epsilon, delta = delta, bounds = bounds, ...)
+}
+
+numbers_of <- function(found, variable, statistic, column = "estimate") {
+  table <- tidy(found)
+  table[[column]][table$variable == variable & table$statistic == statistic]
+}
+
+replayed <- function(verb, here, there) {
+  withr::local_seed(6)
+  dp_audit(audit_mechanism(verb), here, there, n_runs = 1, mode = "replay")
+}
+
+test_that("with a large budget the numbers are those of the data, in every group", {
+  data <- describe_people()
+  data$age[1:50] <- NA
+  data$sex[51:60] <- "x"
+  for (delta in c(0, 1e-6)) {
+    found <- described(data, by = ~arm, epsilon = 300, delta = delta)
+    truth <- described(data, by = ~arm, epsilon = Inf)
+    a <- tidy(found)
+    b <- tidy(truth)
+    expect_identical(a[1:4], b[1:4])
+    # Of heavy tails a few people are cut, which a deviation feels.
+    same <- !(b$variable == "cost" & b$statistic == "sd")
+    expect_lt(max((abs(a$estimate - b$estimate) / (abs(b$estimate) + 1))[same]), 0.02)
+    expect_lt(max((abs(a$estimate - b$estimate) / b$estimate)[!same]), 0.15)
+    expect_true(all(a$conf.low <= a$estimate & a$estimate <= a$conf.high))
+    expect_true(all(a$std.error >= a$privacy.se))
+  }
+  expect_identical(numbers_of(truth, "age", "n"), as.double(table(data$arm[-(1:50)])))
+  expect_equal(numbers_of(truth, "cost", "mean"), unname(c(tapply(data$cost, data$arm, mean))))
+  expect_equal(
+    numbers_of(truth, "sex", "share")[1:2],
+    as.double(prop.table(table(data$sex[data$arm == "new"])[c("f", "m")]))
+  )
+})
+
+test_that("limits cover", {
+  runs <- if (is_audit()) 400 else 60
+  truth <- c(
+    mean = exp(0.5), sd = sqrt((exp(1) - 1) * exp(1)), q0.5 = 1, q0.75 = exp(stats::qnorm(0.75))
+  )
+  inside <- vapply(seq_len(runs), function(run) {
+    withr::local_seed(run)
+    data <- data.frame(x = stats::rlnorm(5000))
+    table <- tidy(dp_describe(~x, data,
+      epsilon = 1, bounds = list(x = c(0, 200)), control = dp_control(rng = "R")
+    ))
+    at <- match(names(truth), table$statistic)
+    table$conf.low[at] <= truth & truth <= table$conf.high[at]
+  }, NA[rep(1, 4)])
+  expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
+})
+
+test_that("losses of places move as the proof says", {
+  losses <- place_losses_cpp
+  withr::local_seed(5)
+  for (run in 1:200) {
+    counts <- as.double(stats::rpois(6, 2))
+    q <- sample(c(50, 250, 500, 900), 1)
+    own <- losses(counts, q)
+    expect_identical(own[[1]], max(-q * sum(counts), q * sum(counts) - 1000 * counts[[1]], 0))
+    from <- sample(which(counts > 0), 1)
+    less <- replace(counts, from, counts[[from]] - 1)
+    moved <- less + as.double(seq_along(counts) == sample(6, 1))
+    expect_lte(max(abs(losses(moved, q) - own)), 1000)
+    expect_lte(diff(range(losses(less, q) - own)), 2 * max(q, 1000 - q))
+  }
+})
+
+test_that("no two rows are farther apart than the sums' sensitivity says", {
+  z <- seq(-1, 1, by = 0.02)
+  pairs <- expand.grid(a = z, b = z, oa = 0:1, ob = 0:1)
+  parts <- function(k) {
+    with(pairs, cbind(a - b, k * (a^2 - b^2), k * (a^4 - b^4), k * (oa - ob)))
+  }
+  expect_lte(max(rowSums(parts(0.5)^2)), 4.25)
+  expect_lte(max(rowSums(abs(parts(0.25)))), 2.3)
+  expect_gt(max(rowSums(parts(0.5)^2)), 4.2)
+  expect_gt(max(rowSums(abs(parts(0.25)))), 2.28)
+})
+
+test_that("what a neighbour moves costs what was promised, whoever it is", {
+  base <- describe_people(400)
+  change <- function(...) {
+    there <- base
+    there[1, names(list(...))] <- list(...)
+    there
+  }
+  others <- list(
+    change(age = 0, cost = 1e5, sex = "m", arm = "old"), change(age = NA, cost = NA),
+    change(arm = NA), change(arm = setdiff(c("new", "old"), base$arm[[1]]), cost = 1e5, age = 120)
+  )
+  first <- change(age = 120, cost = 0, sex = "f", arm = "new")
+  for (delta in c(0, 1e-5)) {
+    for (by in list(NULL, ~arm)) {
+      for (other in others) {
+        audit <- replayed(function(people, control) {
+          described(people, by = by, delta = delta, control = control)
+        }, first, other)
+        expect_false(audit$violated)
+        expect_lte(max(audit$table$ratio), 1)
+        expect_identical(utils::tail(audit$table$observed, 1), 0)
+      }
+    }
+  }
+})
+
+test_that("a budget that is told wrong is noticed", {
+  base <- describe_people(400)
+  there <- base
+  there[1, ] <- list(120, 1e5, "m", "old")
+  base[1, ] <- list(0, 0, "f", "new")
+  audit <- replayed(function(people, control) {
+    found <- described(people, by = ~arm, delta = 0, control = control)
+    found$privacy$epsilon <- 0.2
+    found
+  }, base, there)
+  expect_true(audit$violated)
+})
+
+test_that("one charge; bad input has a class and spends nothing", {
+  data <- describe_people(500)
+  ledger <- dp_ledger(epsilon = 2, delta = 1e-5)
+  refused <- function(code, class) expect_error(code, class = paste0("dpsc_error_", class))
+  refused(described(data, formula = age ~ sex, ledger = ledger), "argument")
+  refused(described(data, formula = ~ age:sex, ledger = ledger), "argument")
+  refused(described(data, formula = ~other, ledger = ledger), "bounds")
+  refused(described(data, by = ~age, ledger = ledger), "bounds")
+  refused(described(data, by = ~ arm + sex, ledger = ledger), "argument")
+  refused(described(data, quantiles = 1.5, ledger = ledger), "argument")
+  refused(described(data, person = ~sex, ledger = ledger), "argument")
+  refused(described(data["age"], ledger = ledger), "data")
+  refused(described(as.matrix(data["age"]), ledger = ledger), "data")
+  refused(described(data, epsilon = 1e-9, delta = 0, ledger = ledger), "argument")
+  expect_identical(nrow(ledger$history), 0L)
+  found <- described(data, by = ~arm, ledger = ledger)
+  expect_identical(nrow(ledger$history), 1L)
+  expect_true(found$privacy$holds)
+})
+
+test_that("chunks and files give what memory gives, bit for bit", {
+  data <- describe_people(300)
+  draw <- function(data) {
+    withr::local_seed(3)
+    described(data, by = ~arm, control = dp_control(rng = "R"))$release
+  }
+  whole <- draw(data)
+  expect_identical(draw(dp_chunks(list(data[1:100, ], data[101:300, ]))), whole)
+  skip_if_not_installed("duckdb")
+  file <- withr::local_tempfile(fileext = ".csv")
+  utils::write.csv(data, file, row.names = FALSE)
+  expect_equal(draw(dp_files(file, compute = "here")), whole, tolerance = 1e-12)
+  refusal <- expect_error(described(dp_files(file, compute = "database"), by = ~arm),
+    class = "dpsc_error_argument")
+  expect_match(conditionMessage(refusal), "rows")
+})
+
+test_that("no value of a person is in the object, its print, its file or its conditions", {
+  skip_if_not_installed("jsonlite")
+  withr::local_seed(8)
+  data <- data.frame(x = stats::runif(300, 100, 900), g = rep(canary_mark, 300))
+  path <- withr::local_tempfile(fileext = ".json")
+  said <- canary_conditions({
+    found <- described(data, formula = ~x, by = ~g,
+      bounds = list(x = c(0, 1000), g = c("a", "b")))
+    utils::capture.output(print(found), summary(found))
+    write_release(found, path)
+    described(data, formula = ~g, bounds = list(g = c(0, 1)))
+    described(data, formula = ~x, by = ~x, bounds = list(x = c(0, 1000)))
+  })
+  secrets <- c(data$x, mean(data$x), sum(data$x), stats::sd(data$x), stats::quantile(data$x))
+  expect_no_canary(found, secrets, "description")
+  expect_no_canary(tidy(found), secrets, "table")
+  expect_no_canary(readLines(path), secrets, "file")
+  expect_no_canary(lapply(said, conditionMessage), secrets, "conditions")
+})
+
+test_that("whole numbers have whole quantiles, of a declared scale", {
+  data <- describe_people(2000)
+  found <- described(data, formula = ~age, bounds = list(age = c(0L, 120L)))
+  quantiles <- tidy(found)[4:6, ]
+  expect_identical(quantiles$estimate, round(quantiles$estimate))
+  expect_identical(quantiles$conf.high, round(quantiles$conf.high))
+})
+
+test_that("the print is a table; it says what is not private", {
+  data <- describe_people(500)
+  text <- capture.output(print(described(data, by = ~arm)))
+  expect_match(text, "new +old", all = FALSE)
+  expect_match(text, "age, median", all = FALSE)
+  expect_match(text, "sex f .* %", all = FALSE)
+  expect_match(text, "private: epsilon = 1", all = FALSE)
+  raw <- capture.output(print(described(data, epsilon = Inf)))
+  expect_match(raw, "NOT PRIVATE", all = FALSE)
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(ggplot2::autoplot(described(data, by = ~arm)), "ggplot")
+})
