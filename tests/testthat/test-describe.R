@@ -29,6 +29,8 @@ replayed <- function(verb, here, there) {
 
 test_that("with a large budget the numbers are those of the data, in every group", {
   data <- describe_people()
+  # Of heavier tails a few people are cut at any budget.
+  data$cost <- withr::with_seed(2, stats::rgamma(nrow(data), 2, scale = 500))
   data$age[1:50] <- NA
   data$sex[51:60] <- "x"
   for (delta in c(0, 1e-6)) {
@@ -37,10 +39,11 @@ test_that("with a large budget the numbers are those of the data, in every group
     a <- tidy(found)
     b <- tidy(truth)
     expect_identical(a[1:4], b[1:4])
-    # Of heavy tails a few people are cut, which a deviation feels.
-    same <- !(b$variable == "cost" & b$statistic == "sd")
-    expect_lt(max((abs(a$estimate - b$estimate) / (abs(b$estimate) + 1))[same]), 0.02)
-    expect_lt(max((abs(a$estimate - b$estimate) / b$estimate)[!same]), 0.15)
+    off <- abs(a$estimate - b$estimate)
+    # Squares in a wide window are noisier.
+    spread <- b$variable == "cost" & b$statistic == "sd"
+    expect_lt(max((off / (abs(b$estimate) + 1))[!spread]), 0.02)
+    expect_lt(max((off / a$privacy.se)[spread]), 6)
     expect_true(all(a$conf.low <= a$estimate & a$estimate <= a$conf.high))
     expect_true(all(a$std.error >= a$privacy.se))
   }
