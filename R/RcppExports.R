@@ -69,6 +69,10 @@ difference_deviation_cpp <- function(donors, T0) {
     .Call(`_dpsc_difference_deviation_cpp`, donors, T0)
 }
 
+elastic_fit_cpp <- function(donors, target, lambda, alpha) {
+    .Call(`_dpsc_elastic_fit_cpp`, donors, target, lambda, alpha)
+}
+
 augmented_fit_cpp <- function(balanced, target, lambda) {
     .Call(`_dpsc_augmented_fit_cpp`, balanced, target, lambda)
 }

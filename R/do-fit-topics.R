@@ -77,7 +77,8 @@ NULL
 #'
 #' Placebos, errors and leave-one-out fits take each unit's own covariates. [conformal()] needs
 #' covariates that do not depend on which periods come before the treatment: regressors, or columns
-#' that are the same in all periods. `"hsvt"` takes none. `summary()` shows the balance.
+#' that are the same in all periods. `"hsvt"` and `"elastic"` take none. `summary()`
+#' shows the balance.
 #' @seealso [dp_synth()]
 #' @name dp_synth_covariates
 NULL

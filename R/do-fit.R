@@ -79,7 +79,8 @@
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`,
-#'   `"sdid"`, `"factor"`, `"mcnnm"`: see `vignette("classical")`, settings in [dp_control()].
+#'   `"sdid"`, `"factor"`, `"mcnnm"`, `"elastic"`: see `vignette("classical")`, settings in
+#'   [dp_control()].
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
 #'   is; 1 if `NULL`. The mean of many people strays less than one person: its interval is shorter.
 #'   From 20 people on the release is calibrated for a mean: give `size` when it is made. PUBLIC.

@@ -13,6 +13,8 @@
 #'   Predictors are further columns of y and x for these three, see `balanced_columns()`.
 #' * `"ridge"`: ||y - sum_j w_j x_j||^2 + lambda ||w||^2, signs free. The private method "output"
 #'   halves lambda, as its paper does: its lambda is twice this one.
+#' * `"elastic"`: ||y - sum_j w_j x_j||^2 + lambda (alpha ||w||_1 + (1 - alpha) ||w||^2), signs
+#'   free (Doudchenko and Imbens, 2016, without an intercept).
 #' * `"hsvt"`: donors' pre-period block cut to its `rank` largest singular values, minimum-norm
 #'   least squares on that, prediction with the donors as they are (Amjad, Shah and Shen, 2018).
 #' * `"did"`: equal weights and an intercept.
@@ -25,7 +27,8 @@
 #' @param target (`numeric(T)` or `matrix`, 1 x T)\cr the treated unit.
 #' @param T0 (`count`)\cr number of periods before treatment.
 #' @param estimator (`string`)\cr a name of [classical_table()].
-#' @param settings (`list`)\cr `lambda` (`"ridge"`: default `T0`; `"penalised"`: required); `rank`
+#' @param settings (`list`)\cr `lambda` (`"ridge"`: default `T0`; `"penalised"`, `"elastic"`:
+#'   required); `alpha` (`"elastic"`: default 1, the lasso); `rank`
 #'   (`"hsvt"`: default by the Gavish-Donoho threshold); `covariates`, see `complete_covariates()`;
 #'   for `"predictors"`: `predictors`, a list of
 #'   `donors` (n x K, rows matched with the donors by name; by position only where neither has

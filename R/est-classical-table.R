@@ -22,6 +22,7 @@ classical_table <- function() {
     demeaned = simplex_record(demean = TRUE),
     hsvt = record(fit_hsvt, "rank", complete_hsvt),
     did = record(fit_did),
+    elastic = record(fit_elastic, c("lambda", "alpha"), complete_elastic),
     penalised = simplex_record(knows = "lambda", complete = complete_penalised),
     predictors = record(fit_predictors, c(
       "predictors", "v", "judged", "screened", "starts", "evaluations", "importance"

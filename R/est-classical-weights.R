@@ -20,6 +20,27 @@ complete_ridge <- function(raw, settings) {
   ))
 }
 
+complete_elastic <- function(raw, settings) {
+  if (is.null(settings$lambda)) {
+    abort(c(
+      "Estimator {.val elastic} needs a penalty {.arg lambda}.",
+      i = "On the scale of squared outcomes, added up over the periods before the treatment."
+    ), "argument")
+  }
+  list(
+    lambda = check_number(settings$lambda, 0, open = "min", arg = "lambda"),
+    alpha = check_number(settings$alpha %||% 1, 0, 1, arg = "alpha")
+  )
+}
+
+fit_elastic <- function(donors, target, T0, settings) {
+  pre <- seq_len(T0)
+  fit <- elastic_fit_cpp(
+    donors[, pre, drop = FALSE], target[pre], settings$lambda, settings$alpha
+  )
+  c(fit, list(intercept = 0, counterfactual = drop(crossprod(donors, fit$weights))))
+}
+
 fit_ridge <- function(donors, target, T0, settings) {
   lambda <- settings$lambda
   pre <- seq_len(T0)

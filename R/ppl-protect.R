@@ -3,7 +3,8 @@
 # The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
 # release).
 raw_estimators <- c(
-  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm"
+  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm",
+  "elastic"
 )
 
 is_classical <- function(estimator) {

@@ -28,7 +28,8 @@
 #'   `"objective"` with tight calibration. `NULL`: `2 / sqrt(n)`, at most 1.
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
 #'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
-#' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` for
+#' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` and
+#'   `alpha` (1: the lasso; 0: a ridge) for `"elastic"`; `lambda` for
 #'   `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`: cross-validation); `rule`
 #'   for `"augmented"`, `"1se"` (the largest penalty within one standard error of the best) or
 #'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0

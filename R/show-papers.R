@@ -10,7 +10,8 @@
 #' person's row, which is replaced.
 #'
 #' @section Rho, Cummings and Misra (2023), Differentially Private Synthetic Control:
-#' * Algorithm 1, synthetic control with ridge weights: `dp_synth(epsilon = Inf)`.
+#' * Algorithm 1, synthetic control with ridge weights: `dp_synth(epsilon = Inf)`; section 2.2,
+#'   lasso and elastic-net weights: with `estimator = "elastic"`.
 #' * Algorithm 2, DPSC by output perturbation:
 #'   `dp_synth(method = "output", calibration = "published")`. Holds as printed, with 12 to 29 times
 #'   the noise it needs. `"tight"` has exact sensitivities, [ridge_sensitivity()].

@@ -200,6 +200,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// elastic_fit_cpp
+Rcpp::List elastic_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, const Eigen::Map<Eigen::VectorXd>& target, double lambda, double alpha);
+RcppExport SEXP _dpsc_elastic_fit_cpp(SEXP donorsSEXP, SEXP targetSEXP, SEXP lambdaSEXP, SEXP alphaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
+    rcpp_result_gen = Rcpp::wrap(elastic_fit_cpp(donors, target, lambda, alpha));
+    return rcpp_result_gen;
+END_RCPP
+}
 // augmented_fit_cpp
 Rcpp::List augmented_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced, const Eigen::Map<Eigen::VectorXd>& target, double lambda);
 RcppExport SEXP _dpsc_augmented_fit_cpp(SEXP balancedSEXP, SEXP targetSEXP, SEXP lambdaSEXP) {
@@ -1532,6 +1545,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_aggregate_release_cpp", (DL_FUNC) &_dpsc_aggregate_release_cpp, 3},
     {"_dpsc_sdid_fit_cpp", (DL_FUNC) &_dpsc_sdid_fit_cpp, 5},
     {"_dpsc_difference_deviation_cpp", (DL_FUNC) &_dpsc_difference_deviation_cpp, 2},
+    {"_dpsc_elastic_fit_cpp", (DL_FUNC) &_dpsc_elastic_fit_cpp, 4},
     {"_dpsc_augmented_fit_cpp", (DL_FUNC) &_dpsc_augmented_fit_cpp, 3},
     {"_dpsc_augmented_path_cpp", (DL_FUNC) &_dpsc_augmented_path_cpp, 5},
     {"_dpsc_covariates_out_cpp", (DL_FUNC) &_dpsc_covariates_out_cpp, 6},

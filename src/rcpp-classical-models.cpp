@@ -3,6 +3,7 @@
 
 #include <dpsc/classical/augmented.hpp>
 #include <dpsc/classical/covariates.hpp>
+#include <dpsc/classical/elastic.hpp>
 #include <dpsc/classical/interactive.hpp>
 #include <dpsc/classical/mcnnm.hpp>
 #include <dpsc/classical/sdid.hpp>
@@ -31,6 +32,14 @@ Rcpp::List sdid_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
 // [[Rcpp::export(rng = false)]]
 double difference_deviation_cpp(const Eigen::Map<Eigen::MatrixXd>& donors, int T0) {
   return dpsc::difference_deviation(donors, T0);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List elastic_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
+                           const Eigen::Map<Eigen::VectorXd>& target, double lambda, double alpha) {
+  const auto fit = dpsc::fit_elastic(donors, target, lambda, alpha, r_host());
+  return Rcpp::List::create(Named("weights") = fit.weights, Named("objective") = fit.objective,
+                            Named("kkt") = fit.kkt);
 }
 
 // `balanced` is n x m: what is balanced, outcomes before treatment first.

@@ -57,6 +57,7 @@ unprotected <- list(
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "lm_record", paper_raw_cpp = "posterior_record", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
+  elastic_fit_cpp = "fit_elastic",
   difference_deviation_cpp = "complete_sdid", sdid_fit_cpp = "fit_sdid",
   covariates_out_cpp = "take_covariates_out", covariates_redundant_cpp = "check_told_apart",
   factor_fit_cpp = "fit_factor", factor_path_cpp = "complete_factor",

@@ -153,3 +153,63 @@ test_that("placebos and leave-one-out work with predictors", {
   error <- tryCatch(conformal_engine_classical(fit), error = identity)
   expect_s3_class(error, "dpsc_error_argument")
 })
+
+test_that("elastic-net weights meet their conditions, are the ridge's at one end, and have zeros", {
+  withr::local_seed(6)
+  donors <- matrix(stats::rnorm(30 * 12), 30, dimnames = list(paste0("d", 1:30), NULL))
+  target <- 0.7 * donors[1, ] + 0.3 * donors[2, ] + stats::rnorm(12, sd = 0.1)
+  run <- function(lambda, alpha) {
+    fit_classical(donors, target, 9, "elastic", list(lambda = lambda, alpha = alpha))
+  }
+  x <- donors[, 1:9]
+  y <- target[1:9]
+  value <- function(w, lambda, alpha) {
+    sum((y - drop(crossprod(x, w)))^2) + lambda * (alpha * sum(abs(w)) + (1 - alpha) * sum(w^2))
+  }
+  for (lambda in c(0.05, 1, 10)) {
+    for (alpha in c(1, 0.5, 0.1)) {
+      fit <- run(lambda, alpha)
+      w <- unname(fit$weights)
+      slope <- drop(-2 * x %*% (y - crossprod(x, w))) + 2 * lambda * (1 - alpha) * w
+      lasso <- lambda * alpha
+      expect_equal(unname(slope)[w != 0], -lasso * sign(w[w != 0]), tolerance = 1e-6)
+      expect_lte(max(abs(slope[w == 0]), 0), lasso * (1 + 1e-6))
+      expect_lt(fit$kkt, 1e-6)
+      expect_equal(fit$objective, value(fit$weights, lambda, alpha))
+      for (k in 1:20) {
+        other <- fit$weights + stats::rnorm(30, sd = 10^-(k %% 4 + 1))
+        expect_gte(value(other, lambda, alpha), fit$objective - 1e-9)
+      }
+    }
+  }
+  ridge <- fit_classical(donors, target, 9, "ridge", list(lambda = 2))
+  expect_equal(run(2, 0)$weights, ridge$weights, tolerance = 1e-7)
+  expect_equal(run(2, 0)$counterfactual, ridge$counterfactual, tolerance = 1e-7)
+  expect_true(all(run(1e4, 1)$weights == 0))
+  expect_gt(sum(run(1, 1)$weights == 0), 20)
+  # One donor, by hand: soft threshold.
+  one <- fit_classical(matrix(c(1, 2, 0), 1), c(2, 4, 0), 2, "elastic", list(lambda = 4))
+  expect_equal(unname(one$weights), (2 * 10 - 4) / 10)
+  for (bad in list(
+    list(), list(lambda = 0), list(lambda = 1, alpha = 2), list(lambda = 1, rank = 1)
+  )) {
+    expect_error(fit_classical(donors, target, 9, "elastic", bad), class = "dpsc_error_argument")
+  }
+})
+
+test_that("dp_synth() has them without privacy only, with placebos, and without predictors", {
+  withr::local_seed(7)
+  donors <- matrix(stats::rnorm(12 * 20), 12, dimnames = list(paste0("d", 1:12), NULL))
+  target <- colMeans(donors[1:3, ]) + c(rep(0, 15), rep(2, 5))
+  settings <- dp_control(settings = list(lambda = 0.5))
+  fit <- dp_synth(donors, target = target, T0 = 15, epsilon = Inf, estimator = "elastic",
+    control = settings)
+  expect_equal(mean(tidy(fit)$estimate), 2, tolerance = 0.1)
+  expect_output(print(fit), "elastic")
+  expect_identical(nrow(placebo_space(fit)$table), 13L)
+  expect_error(
+    dp_synth(donors, target = target, T0 = 15, epsilon = 1, bounds = c(-9, 9),
+      estimator = "elastic", control = settings),
+    class = "dpsc_error_argument"
+  )
+})
