@@ -12,7 +12,7 @@ file_parts.dp_glm <- function(x) {
     # The delta that was given: it is part of what a plan is made of.
     delta = x$public$delta, privacy = x$privacy, options = options[lengths(options) > 0L],
     release = x$release, person = x$columns$person
-  ))
+  ), if (!is.null(x$columns$offset)) list(offset = x$columns$offset$text))
 }
 
 #' @export
@@ -32,16 +32,16 @@ glm_of_parts <- function(parts) {
   family <- check_family(parts$family)
   formula <- str2lang(parts$text)
   stopifnot(is.call(formula), identical(formula[[1L]], as.name("~")))
-  columns <- lm_columns(
-    stats::as.formula(formula, env = baseenv()), parts$bounds,
-    glm_families()[[family]]$outcome
+  columns <- glm_columns(
+    stats::as.formula(formula, env = baseenv()), parts$bounds, family, read_offset(parts$offset)
   )
   columns$person <- read_person(parts$person)
   options <- parts$options
   asked <- list(
     family = family, method = parts$method, calibration = parts$calibration,
     intervals = isTRUE(options$intervals), penalty = options$penalty,
-    constraints = options$constraints, settings = options$settings %||% list()
+    constraints = options$constraints, settings = options$settings %||% list(),
+    offset = columns$offset
   )
   privacy <- parts$privacy
   budget <- checked_budget(
@@ -58,4 +58,13 @@ glm_of_parts <- function(parts) {
     length(fit$coefficients) == length(columns$columns) + 1L
   )
   fit
+}
+
+#' @noRd
+read_offset <- function(text) {
+  if (is.null(text)) {
+    return(NULL)
+  }
+  stopifnot(is.character(text), length(text) == 1L)
+  said_offset(stats::as.formula(call("~", str2lang(text)), env = baseenv()))
 }

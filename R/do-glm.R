@@ -33,7 +33,7 @@
 #' @section Bounds, formulas, missing values:
 #' As in [dp_lm()]: `bounds` names every variable, by a range or by all its levels; functions of one
 #' row only; a row with a missing value, or outside `subset`, weighs nothing, and how many there are
-#' is private. No offsets and no weights.
+#' is private. No weights.
 #'
 #' @section When there is too little:
 #' Unless the rows say at least twice as much of a coefficient as the ridge that privacy needs, the
@@ -87,6 +87,11 @@
 #'   table or set of files; see [dp_person]. Standard errors
 #'   are then those of people whose rows are copies of each other: right if they are, and too wide
 #'   by up to the root of the rows of a person if not.
+#' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
+#'   `~ log(years)` for rates of counts, `~ logit` for known log odds; of columns with limits in
+#'   `bounds`, clipped to them as all are, and left out of a dot. Private like any column. Nothing
+#'   is paid for it but its median, found with those of the regressors. Predictions need its
+#'   columns. For method `"objective"`.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy` (noise, and what the ridge may hide), `sampling`; or `NULL`.
@@ -137,18 +142,21 @@
 dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bounds,
                    method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
-                   control = dp_control(), person = NULL) paying_door("dp_glm", {
+                   control = dp_control(), person = NULL, offset = NULL) paying_door("dp_glm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data)) data <- source_of_tbl(data)
-  check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
+  offset <- said_offset(offset)
+  check_every_bound(
+    formula_with(formula, offset), if (!missing(bounds)) bounds, if (!missing(data)) data
+  )
   check_given(missing(data), "data", "one row a person")
   subset <- substitute(subset)
   family <- check_family(family)
-  columns <- lm_columns(formula, bounds, glm_families()[[family]]$outcome)
+  columns <- glm_columns(formula, bounds, family, offset)
   asked <- list(
     family = family, method = method, calibration = calibration, intervals = intervals,
     penalty = bare_options(penalty), constraints = bare_options(constraints),
-    settings = bare_options(settings)
+    settings = bare_options(settings), offset = columns$offset
   )
   budget <- checked_budget(epsilon, delta, ledger, control)
   record <- mechanism("dp_glm", check_choice(method, names(mechanisms("dp_glm"))))
@@ -211,6 +219,7 @@ glm_public <- function(budget, columns, n, asked) {
   public$facts <- c(public$facts, list(
     family = asked$family, upper = response$upper, intervals = public$options$intervals
   ))
+  public$facts$offset <- columns$offset$at
   if (!is.null(record$prepare)) public <- record$prepare(public, columns)
   reason <- if (!is.null(record$refuse)) record$refuse(public)
   if (!is.null(reason)) {
@@ -223,7 +232,7 @@ check_glm_options <- function(asked, record, method) {
   taken <- function(name) name %in% record$options
   given <- c(
     penalty = !is.null(asked$penalty), constraints = !is.null(asked$constraints),
-    settings = length(asked$settings) > 0L
+    settings = length(asked$settings) > 0L, offset = !is.null(asked$offset)
   )
   refused <- names(given)[given & !vapply(names(given), taken, NA)]
   if (length(refused)) {
@@ -282,10 +291,11 @@ raw_glm <- function(table, columns, family) {
   table <- table[stats::complete.cases(table), , drop = FALSE]
   x <- model_columns(columns, table)
   y <- table[, length(columns$variables)]
+  known <- if (!is.null(columns$offset)) table[, columns$offset$at]
   if (!is.null(columns$person$column)) {
-    return(raw_glm_by_person(x, y, table[, ncol(table)], family))
+    return(raw_glm_by_person(x, y, table[, ncol(table)], family, known))
   }
-  fit <- glm_of_rows(x, y, family)
+  fit <- glm_of_rows(x, y, family, offset = known)
   known <- which(!is.na(fit$coefficients))
   V <- matrix(NA_real_, ncol(x), ncol(x))
   dispersion <- if (family == "gaussian") sum(fit$residuals^2) / fit$df.residual else 1
@@ -296,20 +306,22 @@ raw_glm <- function(table, columns, family) {
 
 #' Maximum likelihood of rows with weights: NOT PRIVATE
 #' @noRd
-glm_of_rows <- function(x, y, family, weights = NULL) {
+glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   if (family == "binomial") y <- as.double(y >= 0.5)
   law <- switch(family,
     binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
   )
-  suppressWarnings(stats::glm.fit(x, y, weights = weights %||% rep(1, length(y)), family = law))
+  suppressWarnings(stats::glm.fit(
+    x, y, weights = weights %||% rep(1, length(y)), offset = offset, family = law
+  ))
 }
 
 #' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE
 #' @param who (`numeric`)\cr whose each row is.
 #' @noRd
-raw_glm_by_person <- function(x, y, who, family) {
+raw_glm_by_person <- function(x, y, who, family, offset = NULL) {
   share <- 1 / stats::ave(numeric(length(who)) + 1, who, FUN = sum)
-  fit <- glm_of_rows(x, y, family, share)
+  fit <- glm_of_rows(x, y, family, share, offset)
   known <- which(!is.na(fit$coefficients))
   V <- matrix(NA_real_, ncol(x), ncol(x))
   # Links are canonical.

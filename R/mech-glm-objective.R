@@ -11,7 +11,8 @@ objective_glm <- function() {
       whitened_row_losses(fit, glm_rows_cpp(table, fit$public$facts, fit$release), delta)
     },
     families = c("binomial", "poisson", "gaussian"), calibrations = "tight",
-    options = c("intervals", "penalty", "constraints"), prepare = prepare_objective_glm,
+    options = c("intervals", "penalty", "constraints", "offset"),
+    prepare = prepare_objective_glm,
     promise = promise_objective_glm, plan = plan_objective_glm, hopeless = check_curved,
     run = function(plan, table, public) glm_release_cpp(table, public$facts, public$rng),
     estimate = function(release, public) {

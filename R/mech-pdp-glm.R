@@ -10,7 +10,8 @@ whitened_row_losses <- function(fit, rows, delta) {
   theta <- fit$release$theta
   scale <- fit$release$kappa
   ridge <- fit$release$ridge
-  loss <- glm_loss_cpp(fit$family, fit$release$span, drop(rows$x %*% theta), rows$outcome)
+  t <- drop(rows$x %*% theta) + rows$offset
+  loss <- glm_loss_cpp(fit$family, fit$release$span, t, rows$outcome)
   realised <- realised_linear(rows$x, rows$weight * loss$slope, rows$weight * loss$curvature, theta,
     numeric(d), ridge, scale, FALSE)
   up <- function(x, most) pmin(ceiling(x * 1024) / 1024, most)

@@ -6,11 +6,12 @@
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
 #' @param outcome (`function`)\cr the variable that a formula's left side is.
+#' @param apart (`character`)\cr names of `bounds` that a dot leaves out.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (what rows are turned
 #'   into; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
 #'   PUBLIC, without environments.
 #' @noRd
-lm_columns <- function(formula, bounds, outcome = lm_outcome) {
+lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character()) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort(c(
       "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
@@ -19,7 +20,7 @@ lm_columns <- function(formula, bounds, outcome = lm_outcome) {
   bounds <- named_bounds(bounds, formula[[2L]])
   check_bounds_list(bounds)
   given <- Map(function(x, name) lm_bound(x, name), bounds, names(bounds))
-  terms <- expand_terms(formula, bounds)
+  terms <- expand_terms(formula, bounds[setdiff(names(bounds), apart)])
   check_lm_terms(terms)
   known <- list(given = given, variables = list(), columns = list())
   factors <- attr(terms, "factors")
@@ -57,8 +58,9 @@ terms_formula <- function(formula, terms) {
 check_lm_terms <- function(terms) {
   if (length(attr(terms, "offset"))) {
     abort(c(
-      "A private regression has no offsets.",
-      i = "In a linear model take it off the outcome: {.code I(y - z) ~ x}."
+      "The formula of a private regression has no offsets.",
+      i = "In a linear model take it off the outcome: {.code I(y - z) ~ x}.",
+      i = "{.fn dp_glm} has an argument for it: {.code offset = ~ z}."
     ), "argument")
   }
   if (attr(terms, "intercept") != 1L) {

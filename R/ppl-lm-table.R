@@ -139,7 +139,7 @@ leave_out <- function(table, subset, data) {
 #' @return A matrix with one named column a column of the model, intercept first.
 #' @noRd
 lm_matrix <- function(columns, newdata) {
-  regressors <- columns$variables[-length(columns$variables)]
+  regressors <- columns$variables[-c(columns$offset$at, length(columns$variables))]
   model_columns(columns, lm_table(columns, newdata, clip = FALSE, variables = regressors))
 }
 

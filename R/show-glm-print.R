@@ -36,8 +36,13 @@ glm_heading <- function(x) {
       family_words(x), "of", format(x$nobs, big.mark = ","), "people",
       if (x$privacy$private) paste("by", mechanism("dp_glm", x$method)$title)
     ),
-    paste0("  ", x$text)
+    paste0("  ", x$text, offset_words(x))
   )
+}
+
+#' @noRd
+offset_words <- function(x) {
+  if (!is.null(x$columns$offset)) paste0(", offset ", x$columns$offset$text)
 }
 
 glm_notes <- function(x) {

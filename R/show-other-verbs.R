@@ -180,8 +180,8 @@ get_vcov.dp_regression <- function(model, ...) stats::vcov(model)
 
 #' @exportS3Method marginaleffects::get_predict
 get_predict.dp_regression <- function(model, newdata, type = "response", ...) {
-  x <- linear_predictor(model, newdata)$x
-  value <- drop(x %*% moved_coef(model))
+  rows <- linear_predictor(model, newdata)
+  value <- drop(rows$x %*% moved_coef(model)) + rows$offset
   if (inherits(model, "dp_glm") && !identical(type, "link")) {
     value <- glm_families()[[model$family]]$mean(value)
   }

@@ -25,12 +25,15 @@ abort_of_people <- function(what, name, private = TRUE) {
 }
 
 #' Public rows as the fit sees them
-#' @return A list: `x`, their model matrix; `fit`, the linear predictor, by row name.
+#' @return A list: `x`, their model matrix; `offset`, a number a row; `fit`, the linear predictor
+#'   with it, by row name.
 #' @noRd
 linear_predictor <- function(object, newdata) {
   check_given(missing(newdata), "newdata", "public rows to predict")
   x <- lm_matrix(object$columns, newdata)[, names(object$coefficients), drop = FALSE]
-  list(x = x, fit = stats::setNames(drop(x %*% object$coefficients), rownames(newdata)))
+  offset <- offset_values(object$columns, newdata)
+  fit <- drop(x %*% object$coefficients) + offset
+  list(x = x, offset = offset, fit = stats::setNames(fit, rownames(newdata)))
 }
 
 #' Standard errors of linear predictors

@@ -52,6 +52,7 @@ dpsc::glm_facts as_facts(const Rcpp::List& x) {
   facts.kind = as_kind(Rcpp::as<std::string>(x["family"]));
   facts.upper = Rcpp::as<double>(x["upper"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
+  if (x.containsElementNamed("offset")) facts.offset = Rcpp::as<int>(x["offset"]) - 1;
   if (x.containsElementNamed("wishes")) facts.wishes = as_wishes(x["wishes"]);
   return facts;
 }
@@ -199,17 +200,19 @@ Rcpp::List glm_rows_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& re
   const dpsc::glm_rows read =
       dpsc::glm_release_detail::read_rows(*source, known, made, dpsc::family_of(known, made.span));
   Eigen::MatrixXd x(read.n, read.d()), block;
-  Eigen::VectorXd weight(read.n), outcome(read.n);
+  Eigen::VectorXd weight(read.n), outcome(read.n), offset = Eigen::VectorXd::Zero(read.n);
   Eigen::Index at = 0;
   for (std::size_t b = 0; b < read.blocks.size(); ++b) {
     read.design(b, block);
     x.middleRows(at, block.rows()) = block;
     weight.segment(at, block.rows()) = read.weight[b];
     outcome.segment(at, block.rows()) = read.outcome[b];
+    if (!read.offset.empty()) offset.segment(at, block.rows()) = read.offset[b];
     at += block.rows();
   }
   return Rcpp::List::create(_["x"] = x, _["weight"] = as_vector(weight),
-                            _["outcome"] = as_vector(outcome), _["limit"] = read.limit);
+                            _["outcome"] = as_vector(outcome), _["offset"] = as_vector(offset),
+                            _["limit"] = read.limit);
 }
 
 // Slope and curvature of a family's loss, for tests and prediction.

@@ -53,7 +53,7 @@ solved_glm <- function(table, facts, linear) {
   list(
     release = release, call = call, grid = grid, theta = call$value * grid, rows = rows,
     loss = loss, gradient = function(theta) {
-      t <- drop(rows$x %*% theta)
+      t <- drop(rows$x %*% theta) + rows$offset
       colSums(rows$weight * loss$slope(t, rows$outcome) * rows$x) + release$ridge * theta +
         release$kappa * linear
     }

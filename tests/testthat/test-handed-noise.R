@@ -42,7 +42,12 @@ drawing_fits <- function() {
         epsilon = 2, bounds = bounds, method = "adaops", control = control
       )
     },
-    glm = glm_by("objective"), output = glm_by("output"), kst = glm_by("kst"),
+    glm = glm_by("objective"), offset = function(people, control) {
+      dp_glm(on ~ a, people,
+        epsilon = 4, bounds = coded, offset = ~ I(20 * b), control = control
+      )
+    },
+    output = glm_by("output"), kst = glm_by("kst"),
     aggregate = function(people, control) {
       dp_aggregate(people, function(x) mean(x$a),
         epsilon = 4, lower = -1, upper = 1, blocks = 20, control = control

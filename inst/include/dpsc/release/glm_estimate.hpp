@@ -37,6 +37,25 @@ struct glm_units {
   Eigen::VectorXd shift;
 };
 
+/// What an offset is counted from, and the unit of linear predictors: its half-width in it, the
+/// largest it can be. PUBLIC, or a function of what was released.
+struct offset_units {
+  double centre, median, half, largest;
+};
+
+inline offset_units offset_units_of(const glm_facts& facts, const lm_location& location) {
+  if (facts.offset < 0) return {0.0, 0.0, 0.0, 0.0};
+  const auto at = static_cast<std::size_t>(facts.offset), y = facts.design.response();
+  if (!(at < y)) throw std::invalid_argument("an offset is a variable before the outcome");
+  const lm_variable& v = facts.design.variables[at];
+  const double unit =
+      facts.kind == glm_kind::gaussian
+          ? facts.design.variables[y].half * location.scale[static_cast<Eigen::Index>(y)]
+          : 1.0;
+  const double median = location.median[facts.offset], half = v.half / unit;
+  return {v.centre + v.half * median, median, half, half * (1.0 + std::fabs(median))};
+}
+
 inline glm_units units_of(const glm_facts& facts, const lm_location& location,
                           const lm_frame& frame) {
   bool closed = true;
@@ -50,6 +69,7 @@ inline glm_units units_of(const glm_facts& facts, const lm_location& location,
   out.map.row(0).tail(p) = -scale * (frame.whiten.transpose() * (frame.centre - raw.shift));
   out.map.bottomRightCorner(p, p) = scale * raw.map.transpose() * frame.whiten;
   if (gaussian) out.shift[0] = raw.y_centre;
+  out.shift[0] -= offset_units_of(facts, location).centre;
   return out;
 }
 

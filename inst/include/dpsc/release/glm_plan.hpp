@@ -45,6 +45,7 @@ struct glm_facts {
   bool intervals = true;
   std::vector<std::string> names;  // of variables, for the records
   glm_wishes wishes;
+  int offset = -1;  // the variable that is a known part of the linear predictor
 };
 
 /// Shares of the budget of every step but the objective, which takes what is left: one table, fixed

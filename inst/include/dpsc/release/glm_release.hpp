@@ -60,6 +60,7 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
   out.p = design.p();
   out.unit = features.unit();
   out.limit = release.limit;
+  const offset_units known = offset_units_of(facts, release.location);
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd z = features.features(columns.columns(grid)).leftCols(out.p);
     const Eigen::ArrayXd squared = squared_row_norms(z);
@@ -85,6 +86,10 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
     }
     out.weight.push_back(weight);
     out.outcome.push_back(outcome);
+    if (facts.offset >= 0) {
+      const Eigen::ArrayXd at = grid.col(facts.offset).array() * std::ldexp(1.0, -row_bits);
+      out.offset.push_back((present > 0.0).select(known.half * (at - known.median), 0.0));
+    }
     out.n += z.rows();
   });
   return out;
@@ -133,7 +138,7 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
     const Eigen::MatrixXi& block = rows.blocks[b];
     u.resize(block.rows(), d);
     for (Eigen::Index i = 0; i < block.rows(); ++i) {
-      double t = out.theta[0];
+      double t = out.theta[0] + rows.offset_of(b, i);
       for (Eigen::Index j = 0; j + 1 < d; ++j) t += block(i, j) * rows.unit * out.theta[j + 1];
       const double k = weights[b][i] * family.curvature(t, rows.outcome[b][i]);
       const double s = zoom * std::sqrt(std::max(0.0, k));
@@ -228,6 +233,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   const double L = 60.0 + (facts.delta > 0.0 ? -std::log(facts.delta) : 0.0);
   const double dim = static_cast<double>(d);
   rounding_facts rounding{facts.n, R, largest, out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
+  rounding.offset = offset_units_of(facts, out.location).largest;
   if (design.person) rounding.terms = most_terms;
   slope_penalty penalty;
   slope_units slopes;

@@ -16,12 +16,23 @@ struct glm_rows {
   double limit = 0.0;  // R of the proof: weight |xi| <= R and weight |xi|^2 <= R^2
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::VectorXd> weight, outcome;
+  // Known parts of linear predictors; empty where there are none.
+  std::vector<Eigen::VectorXd> offset;
   // Where people have several rows: how many rows each has, and weights before they are shared.
   std::vector<std::vector<Eigen::Index>> people;
   std::vector<Eigen::VectorXd> whole;
   Eigen::Index p = 0, n = 0;
 
   Eigen::Index d() const { return p + 1; }
+
+  double offset_of(std::size_t b, Eigen::Index i) const {
+    return offset.empty() ? 0.0 : offset[b][i];
+  }
+
+  /// Adds the known parts to linear predictors of block b.
+  void add_offset(std::size_t b, Eigen::VectorXd& t) const {
+    if (!offset.empty()) t += offset[b];
+  }
 
   /// Rows of block b, the intercept first.
   void design(std::size_t b, Eigen::MatrixXd& out) const {

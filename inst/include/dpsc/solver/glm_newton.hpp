@@ -55,7 +55,7 @@ inline double accurate_dot(const double* a, const double* b, Eigen::Index size) 
   return sum + rest;
 }
 
-/// sum_i weight_i l(xi_i'theta; y_i) + (ridge / 2) |theta|^2 + linear'theta.
+/// sum_i weight_i l(xi_i'theta + offset_i; y_i) + (ridge / 2) |theta|^2 + linear'theta.
 struct glm_problem {
   const glm_rows& rows;
   glm_family family;
@@ -67,7 +67,8 @@ struct glm_problem {
     Eigen::MatrixXd x;
     for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
       rows.design(b, x);
-      const Eigen::VectorXd t = x * theta;
+      Eigen::VectorXd t = x * theta;
+      rows.add_offset(b, t);
       double sum = 0.0;
       for (Eigen::Index i = 0; i < t.size(); ++i)
         sum += rows.weight[b][i] * family.loss(t[i], rows.outcome[b][i]);
@@ -84,7 +85,8 @@ struct glm_problem {
     Eigen::MatrixXd x, scaled;
     for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
       rows.design(b, x);
-      const Eigen::VectorXd t = x * theta;
+      Eigen::VectorXd t = x * theta;
+      rows.add_offset(b, t);
       Eigen::VectorXd slope(t.size()), curve(t.size());
       for (Eigen::Index i = 0; i < t.size(); ++i) {
         const double w = rows.weight[b][i], y = rows.outcome[b][i];
@@ -109,14 +111,17 @@ struct glm_problem {
       const std::function<void(std::vector<compensated_sum>&)>& also = nullptr) const {
     const Eigen::Index d = rows.d();
     std::vector<compensated_sum> sums(static_cast<std::size_t>(d));
-    Eigen::VectorXd xi(d);
+    // An offset is one more column, with a coefficient of one.
+    Eigen::VectorXd xi(d + 1), whole(d + 1);
     xi[0] = 1.0;
+    whole << theta, 1.0;
     for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
       const Eigen::MatrixXi& block = rows.blocks[b];
       for (Eigen::Index i = 0; i < block.rows(); ++i) {
         for (Eigen::Index j = 0; j + 1 < d; ++j) xi[j + 1] = block(i, j) * rows.unit;
-        double t = accurate_dot(xi.data(), theta.data(), d);
-        if (low) t += xi.dot(*low);
+        xi[d] = rows.offset_of(b, i);
+        double t = accurate_dot(xi.data(), whole.data(), rows.offset.empty() ? d : d + 1);
+        if (low) t += xi.head(d).dot(*low);
         const double s = rows.weight[b][i] * family.slope<proven_functions>(t, rows.outcome[b][i]);
         for (Eigen::Index j = 0; j < d; ++j) sums[static_cast<std::size_t>(j)].add(s * xi[j]);
       }
@@ -146,6 +151,7 @@ struct rounding_facts {
   double terms = n;  // of a sum: where people have several rows, at most
   // With springs: what rounds in twice the precision, from the largest objective and |theta|.
   std::function<double(double, double)> springs = nullptr;
+  double offset = 0.0;  // largest |offset|
 };
 
 /// Upper bound of the Euclidean error of exact_gradient() near the minimiser, and of what the
@@ -155,8 +161,9 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   const double u = std::numeric_limits<double>::epsilon();  // twice the unit roundoff
   const double dim = static_cast<double>(d);
   // |theta| at the minimiser: F(start) - inf F, with weights of at most R.
-  const double start = f.n * f.limit * (family.start_gap(f.largest) + family.unit() * f.start) +
-                       ridge * f.start * f.start / 2.0 + f.linear * f.start + f.penalty;
+  const double start =
+      f.n * f.limit * (family.start_gap(f.largest) + family.unit() * (f.start + f.offset)) +
+      ridge * f.start * f.start / 2.0 + f.linear * f.start + f.penalty;
   const double theta = 2.0 * f.linear / ridge + std::sqrt(2.0 * start / ridge) + 1.0;
   // A change of coordinates that is not exact.
   const double units =
@@ -165,7 +172,9 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   // and row; t itself in twice the precision.
   const double range = family.kind == glm_kind::gaussian ? family.span : 2.0 * family.unit();
   const double slope = 8.0 * u * range + u * family.rounding_reach(f.largest);
-  const double twice = dim * dim * u * u * theta * f.limit * f.limit * family.steepest();
+  const double terms = f.offset > 0.0 ? dim + 1.0 : dim;
+  const double twice =
+      terms * terms * u * u * (theta * f.limit + f.offset) * f.limit * family.steepest();
   const double rows = f.n * (f.limit * slope + twice);
   const double sums =
       (4.0 * u + f.terms * f.terms * u * u) * f.n * f.limit * range * std::sqrt(dim);

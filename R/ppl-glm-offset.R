@@ -1,0 +1,72 @@
+# Offsets of private generalised linear models: a known part of a person's linear predictor, from
+# columns with public limits. It is one more variable, between the regressors and the outcome, of
+# which no column of the model is made. Proof: inst/proofs/glm.md, section 8.
+
+#' What `offset` says: an expression of columns, or `NULL`
+#' @param offset (`NULL`, one-sided formula or string).
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+said_offset <- function(offset) {
+  if (is.null(offset)) {
+    return(NULL)
+  }
+  name <- is.character(offset) && length(offset) == 1L && !is.na(offset) && nzchar(offset)
+  if (name) {
+    return(as.name(offset))
+  }
+  formula <- inherits(offset, "formula") && length(offset) == 2L && !holds_column(offset[[2L]])
+  if (!formula || !length(all.vars(offset[[2L]]))) {
+    abort(c(
+      "{.arg offset} must be a formula such as {.code ~ log(years)}, or a column's name.",
+      x = "It is {describe(offset)}.", i = "Its columns need limits in {.arg bounds}."
+    ), "argument")
+  }
+  offset[[2L]]
+}
+
+#' The formula of all that needs limits
+#' @noRd
+formula_with <- function(formula, offset) {
+  if (is.null(offset) || !inherits(formula, "formula") || length(formula) != 3L) {
+    return(formula)
+  }
+  formula[[3L]] <- call("+", formula[[3L]], offset)
+  formula
+}
+
+#' Columns of a generalised linear model; a dot leaves the offset's columns out
+#' @param offset (`language` or `NULL`)\cr from [said_offset()].
+#' @noRd
+glm_columns <- function(formula, bounds, family, offset = NULL) {
+  apart <- all.vars(offset)
+  columns <- lm_columns(formula, bounds, glm_families()[[family]]$outcome, apart)
+  if (is.null(offset)) {
+    return(columns)
+  }
+  last <- length(columns$variables)
+  columns$variables <- append(columns$variables, list(offset_of(offset, columns$given)), last - 1L)
+  columns$offset <- list(at = last, text = plain_text(offset))
+  columns
+}
+
+#' @noRd
+offset_of <- function(expression, given) {
+  atom <- lm_atom(expression, given)
+  if (atom$kind == "power") atom <- image_of(expression, atom$label, given)
+  if (atom$kind != "value") {
+    abort("An offset must be a number with a range in {.arg bounds}.", "bounds")
+  }
+  atom$name <- paste("offset", atom$name)
+  atom
+}
+
+#' Offsets of public rows
+#' @return A number a row; 0 where the model has no offset.
+#' @noRd
+offset_values <- function(columns, newdata) {
+  at <- columns$offset$at
+  if (is.null(at)) {
+    return(numeric(nrow(newdata)))
+  }
+  drop(lm_table(columns, newdata, clip = FALSE, variables = columns$variables[at]))
+}
