@@ -227,7 +227,7 @@ test_that("bounds of single people hold for exact densities, in every family", {
       )
       b <- noise_nodes(1L, radii = 4000L)
       for (y in if (family == "poisson") c(0, 1, 4) else c(0, 1)) {
-        rows <- list(x = matrix(1), weight = 1, outcome = y, limit = 1)
+        rows <- list(x = matrix(1), weight = 1, outcome = y, offset = 0, limit = 1)
         bound <- whitened_row_losses(fit, rows, delta)$removal
         for (k in 0:3) {
           for (to in c(-40, 40)) {
