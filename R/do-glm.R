@@ -91,7 +91,9 @@
 #'   `~ log(years)` for rates of counts, `~ logit` for known log odds; of columns with limits in
 #'   `bounds`, clipped to them as all are, and left out of a dot. Private like any column. Nothing
 #'   is paid for it but its median, found with those of the regressors. Predictions need its
-#'   columns. For method `"objective"`.
+#'   columns. Counts are capped as they are, whatever the exposure: where exposures differ by a
+#'   factor of 25, slopes were off by 1 %, which limits at 20,000 people feel (cover .92 at epsilon
+#'   4; .93 and more in the other cells of `bench/results/offset.csv`). For method `"objective"`.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy` (noise, and what the ridge may hide), `sampling`; or `NULL`.
