@@ -47,7 +47,17 @@ drawing_fits <- function() {
         epsilon = 4, bounds = coded, offset = ~ I(20 * b), control = control
       )
     },
-    output = glm_by("output"), kst = glm_by("kst"),
+    output = glm_by("output"), kst = glm_by("kst"), box = function(people, control) {
+      dp_glm(y ~ a + b, people, "gaussian",
+        epsilon = 4, bounds = bounds, method = "kst", settings = list(box = 1e6), control = control
+      )
+    },
+    stages = function(people, control) {
+      dp_glm(y ~ a + b, people, "gaussian",
+        epsilon = 4, bounds = bounds, method = "napp", settings = list(stages = 1),
+        control = control
+      )
+    },
     aggregate = function(people, control) {
       dp_aggregate(people, function(x) mean(x$a),
         epsilon = 4, lower = -1, upper = 1, blocks = 20, control = control

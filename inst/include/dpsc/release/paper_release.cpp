@@ -73,6 +73,11 @@ Eigen::VectorXd box_objective::minimiser(const Eigen::VectorXd& term) const {
   return minimise_in_box(gram_, cross_ - term, limit_, tolerance_);
 }
 
+Eigen::VectorXd box_objective::gradient(const Eigen::VectorXd& f) const {
+  if (f.cwiseAbs().maxCoeff() >= limit_) return Eigen::VectorXd::Constant(f.size(), std::nan(""));
+  return gram_ * f - cross_;
+}
+
 double box_objective::log_curvature(const Eigen::VectorXd&) const {
   const Eigen::MatrixXd root = llt(gram_).matrixL();
   return 2.0 * root.diagonal().array().log().sum();

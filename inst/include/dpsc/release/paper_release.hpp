@@ -56,8 +56,8 @@ class box_objective : public perturbed_objective {
 
   Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override;
 
-  /// Inside the box; at its walls no noise is determined.
-  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override { return gram_ * f - cross_; }
+  /// Inside the box; at its walls no noise is determined, and an audit is told so.
+  Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override;
 
   double log_curvature(const Eigen::VectorXd&) const override;
 
