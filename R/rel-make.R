@@ -8,8 +8,8 @@
 #'
 #' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
 #' * `refuse` (may be absent): stops where the plan is known to be hopeless.
-#' * `open` (may be absent: the request's `people` are rows): the rows, ready to be read or asked;
-#'   what is wrong with an engine stops here. PRIVATE.
+#' * `open` (may be absent, where the request's `people` are the rows): the rows, ready to be read or
+#'   asked; what is wrong with them or with an engine stops here. PRIVATE.
 #' * `promise`: `holds`, `reason`, `theorem` and the like. PUBLIC.
 #' * `label`: the charge's name in the ledger. PUBLIC.
 #' * `run`, of the rows, too: draws. RELEASED.
@@ -33,7 +33,7 @@ new_request <- function(record, public, people, ledger) {
 #' Make a release: plan, refuse, open, promise, charge, draw
 #'
 #' Whatever can fail for a public reason fails before the charge, and the charge comes before the
-#' draw.
+#' draw. What fails in the draw keeps its charge: [after_charge()] has rows' errors say so.
 #' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, what the
 #'   record's `run` gave. RELEASED.
 #' @noRd
