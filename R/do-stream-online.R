@@ -174,19 +174,6 @@ complete_learner <- function(learner, plan_for, horizon) {
   learner
 }
 
-#' Numbers seldom reach all their bounds at once; an intercept, a factor and a flag always have
-#' length one
-#' @noRd
-usual_length <- function(columns) {
-  full <- sum(vapply(columns$regressors, always_full, NA))
-  deviations <- unlist(lapply(columns$regressors, `[[`, "deviation"))
-  numbers <- length(columns$regressors) - full - length(deviations)
-  # Columns whose own deviation is known: normal ones are seldom longer, within their limits.
-  squares <- pmin(deviations^2, 0.4)
-  located <- sum(squares) + 2 * sqrt(sum(2 * squares^2))
-  sqrt(columns$intercept + full + located + if (numbers) 0.65 + 0.35 * numbers else 0)
-}
-
 #' The noise that a stream of these columns would have, as a function of the method
 #' @noRd
 planner_of <- function(learner, noise, horizon, participation, budget) {

@@ -262,10 +262,6 @@ table_hint <- function(from) {
   if (!is.null(hint)) rlang::format_error_bullets(c(i = cli::format_inline(hint)))
 }
 
-close_quietly <- function(con) {
-  tryCatch(suppressWarnings(DBI::dbDisconnect(con)), error = function(e) NULL)
-}
-
 #' @rdname dp_table
 #' @export
 dp_sources <- function(sources) door("dp_sources", {
@@ -342,12 +338,3 @@ source_words <- function(x) {
 }
 
 is_name <- function(x) is.character(x) && length(x) == 1L && !is.na(x) && nzchar(x)
-
-need_package <- function(name, what) {
-  if (!nzchar(system.file(package = name))) {
-    abort(c(
-      "{what} needs package {.pkg {name}}.",
-      i = "{.code install.packages(\"{name}\")} installs it."
-    ), "package")
-  }
-}

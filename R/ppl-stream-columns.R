@@ -291,3 +291,16 @@ outcome_of_score <- function(stream, score) {
   }
   pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
 }
+
+#' Numbers seldom reach all their bounds at once; an intercept, a factor and a flag always have
+#' length one
+#' @noRd
+usual_length <- function(columns) {
+  full <- sum(vapply(columns$regressors, always_full, NA))
+  deviations <- unlist(lapply(columns$regressors, `[[`, "deviation"))
+  numbers <- length(columns$regressors) - full - length(deviations)
+  # Columns whose own deviation is known: normal ones are seldom longer, within their limits.
+  squares <- pmin(deviations^2, 0.4)
+  located <- sum(squares) + 2 * sqrt(sum(2 * squares^2))
+  sqrt(columns$intercept + full + located + if (numbers) 0.65 + 0.35 * numbers else 0)
+}

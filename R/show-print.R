@@ -324,7 +324,3 @@ weak_line <- function(fit) {
 interval_names <- function(fit, level) {
   paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
 }
-
-format_p <- function(p) {
-  if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
-}

@@ -1,0 +1,79 @@
+# Moments of the chosen columns, and the fit that they give: post-processing, and one step of a stream.
+
+#' Covariance (scaled units) above which a variable is told from the best of the others by luck
+#' @noRd
+covariance_hurdle <- function(method, facts, constants) {
+  if (!mechanism("dp_select", method)$hurdle || is.infinite(constants$exponent)) {
+    return(NULL)
+  }
+  4 / constants$exponent * log(facts$p) / facts$n
+}
+
+select_from_moments <- function(selection) {
+  forced <- as.integer(selection$facts$intercept)
+  moments <- selection$moments
+  used <- select_moments_cpp(moments$moments, selection$facts$size, forced, moments$sd)
+  selection$selected <- selection$columns$names[used]
+  if (selection$facts$refit) {
+    all <- c(seq_len(forced), used)
+    selection <- add_fit(selection, moments, all, all)
+  }
+  selection
+}
+
+#' Sums of products of some people's scaled variables, released once
+#' @noRd
+selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, budget = NULL) {
+  p <- ncol(table) - 1L
+  if (is.null(plan)) plan <- moments_plan(p, rho, budget)
+  learner <- list(
+    method = "gram", family = "gaussian", columns = as.double(p),
+    radius = radius %||% usual_length(columns), clip = 1, ball = 1e6, psi = 1, lambda = 0,
+      damping = 1
+  )
+  state <- stream_open_cpp(plan, learner)
+  stream_advance_cpp(state, table, TRUE, FALSE, rng)
+  stream_moments_cpp(state)
+}
+
+#' One release of moments is a stream of one step that takes all rows
+#' @noRd
+moments_plan <- function(p, rho, budget) {
+  budget$rho <- rho
+  plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget)
+}
+
+#' The columns of a part of the table, as far as their length goes
+#' @noRd
+sub_columns <- function(columns, used) {
+  lengths <- unlist(lapply(columns$regressors, function(column) {
+    stub <- list(
+      lower = if (always_full(column)) 0 else -1, upper = 1, deviation = column$deviation
+    )
+    rep(list(stub), length(column_names(column, columns$intercept)))
+  }), recursive = FALSE)
+  list(intercept = columns$intercept, regressors = lengths[used - columns$intercept])
+}
+
+#' @param rows (`integer`)\cr places in the moments; `places` those among all columns.
+#' @noRd
+add_fit <- function(selection, moments, rows, places) {
+  fit <- fit_moments_cpp(moments$moments, rows, moments$sd, moments$rows)
+  units <- unscaling(selection$columns)
+  map <- units$map[places, places, drop = FALSE]
+  selection$coefficients <- stats::setNames(
+    drop(map %*% fit$theta) + units$shift[places], selection$columns$names[places]
+  )
+  selection$covariance <- list(
+    privacy = map %*% fit$privacy %*% t(map), total = map %*% fit$total %*% t(map)
+  )
+  selection$scaled <- list(places = places, theta = fit$theta)
+  selection
+}
+
+#' Columns as moments are released of them: what slopes are in the units of
+#' @noRd
+fitted_columns <- function(columns, location, method) {
+  what <- if (is.null(mechanism("dp_select", method)$pick)) "moments" else "refit"
+  located_columns(columns, location, what)
+}

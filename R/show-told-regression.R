@@ -1,0 +1,48 @@
+# What a reader of a regression must be told: slopes whose limits are much wider than planned.
+
+#' Slopes whose standard errors are more than twice as long as planned: a sentence, or `NULL`
+#' @param planned (`number`)\cr standard errors with privacy over those without.
+#' @param where (`string`)\cr the plan.
+#' @noRd
+wide_slopes <- function(fit, planned, where) {
+  if (!fit$privacy$private || is.null(fit$covariance) || !isTRUE(is.finite(planned))) {
+    return(NULL)
+  }
+  ratio <- sqrt(diag(fit$covariance$total) / diag(fit$covariance$sampling))
+  wide <- names(which(ratio > 2 * planned & fit$identified))
+  wide <- setdiff(wide, "(Intercept)")
+  if (length(wide)) {
+    paste0(
+      "Intervals more than twice as wide as planned: ", paste(wide, collapse = ", "), ". ", where,
+      " foresees standard errors ", format(planned, digits = 2L), " times those without privacy; ",
+      "here they are up to ", format(max(ratio[wide]), digits = 2L), " times as long. Rare levels ",
+      "and regressors that nearly determine each other do this."
+    )
+  }
+}
+
+#' @noRd
+wide_lm <- function(fit) {
+  if (fit$privacy$private) {
+    facts <- list(
+      delta = fit$privacy$delta, scores = fit$vcov == "HC", design = lm_design(fit$columns),
+      share = 0.5
+    )
+    plan <- regression_outlook(
+      fit$nobs, fit$privacy$epsilon, facts, length(fit$columns$columns)
+    )
+    wide_slopes(fit, plan$ratio, "dp_plan_lm()")
+  }
+}
+
+#' @noRd
+wide_glm <- function(fit) {
+  if (fit$privacy$private && fit$family == "binomial" && !is.null(fit$covariance)) {
+    kinds <- vapply(fit$columns$variables, `[[`, "", "kind")
+    plan <- plan_logistic_row(
+      fit$nobs, length(fit$columns$columns), fit$privacy$epsilon, fit$privacy$delta,
+      sum(utils::head(kinds, -1L) != "level"), 0.5
+    )
+    wide_slopes(fit, plan$longer, "dp_plan_glm()")
+  }
+}
