@@ -1,4 +1,4 @@
-# Moments of the chosen columns, and the fit that they give: post-processing, and one step of a stream.
+# Moments of the chosen columns, and the fit that they give: one step of a stream, and arithmetic.
 
 #' Covariance (scaled units) above which a variable is told from the best of the others by luck
 #' @noRd

@@ -8,7 +8,7 @@
 #'
 #' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
 #' * `refuse` (may be absent): stops where the plan is known to be hopeless.
-#' * `open` (may be absent, where the request's `people` are the rows): the rows, ready to be read or
+#' * `open` (absent where the request's `people` are the rows): the rows, ready to be read or
 #'   asked; what is wrong with them or with an engine stops here. PRIVATE.
 #' * `promise`: `holds`, `reason`, `theorem` and the like. PUBLIC.
 #' * `label`: the charge's name in the ledger. PUBLIC.
