@@ -105,26 +105,3 @@ holds_column <- function(code) {
   }
   !is.symbol(code) && !is.null(code) && !(is.atomic(code) && length(code) == 1L)
 }
-
-#' Code as `bounds` names it
-#' @noRd
-written <- function(code) gsub("`", "", plain_text(code), fixed = TRUE)
-
-#' Code as text, unless a whole column is inlined in it, which would be printed
-#' @noRd
-plain_text <- function(expression) {
-  if (holds_column(expression)) {
-    return("an expression with data in it")
-  }
-  paste(deparse(expression, width.cutoff = 500L), collapse = " ")
-}
-
-holds_column <- function(code) {
-  if (is.call(code)) {
-    parts <- as.list(code)
-    # x[, 1] has an empty argument, which must not be evaluated.
-    parts <- parts[!vapply(parts, identical, NA, quote(expr = ))] # nolint
-    return(any(vapply(parts, holds_column, NA)))
-  }
-  !is.symbol(code) && !is.null(code) && !(is.atomic(code) && length(code) == 1L)
-}
