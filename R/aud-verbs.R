@@ -53,12 +53,17 @@ verb_rows <- function(calls) {
   rows
 }
 
-#' The declared step of each call: in their order where laws agree, else by law and label
+#' The declared step of each call: by label, else in their order where laws agree, else by law
 #' @noRd
 steps_of_calls <- function(calls, steps) {
   streamed <- vapply(calls, `[[`, "", "label") %in% c("node of a stream", "iterate")
   if (is.null(steps) || all(streamed)) return(NULL)
   laws <- vapply(calls, `[[`, "", "law")
+  labels <- vapply(calls, `[[`, "", "label")
+  # A name says more than a place: a plan may list its steps in another order, and count its stages.
+  known <- sub(", stage [0-9]+$", "", steps$step)
+  named <- match(make.unique(labels), make.unique(known))
+  if (length(named) == nrow(steps) && !anyNA(named)) return(steps[named, ])
   if (identical(laws, steps$law)) return(steps)
   left <- seq_len(nrow(steps))
   order <- vapply(laws, function(law) {

@@ -54,8 +54,7 @@ drawing_fits <- function() {
     },
     stages = function(people, control) {
       dp_glm(y ~ a + b, people, "gaussian",
-        epsilon = 4, bounds = bounds, method = "napp", settings = list(stages = 1),
-        control = control
+        epsilon = 4, bounds = bounds, method = "napp", control = control
       )
     },
     aggregate = function(people, control) {
