@@ -6,12 +6,16 @@
 scripts <- c(
   "selection", "lm-dummies", "lm", "plan-lm", "glm", "glm-dummies", "plan", "rounds", "accuracy",
   "protect", "battery", "battery-holdout", "selected", "minority", "aggregate",
-  "online", "person", "offset"
+  "online", "person", "privacy-se", "offset"
 )
 register <- "bench/results/made.csv"
 
+# Tables that another table's script makes, by a word after its name.
+parts <- list("battery-holdout" = c("battery", "holdout"), "privacy-se" = c("battery", "privacy"))
+words_of <- function(script) if (is.null(parts[[script]])) script else parts[[script]]
+
 name_of_code <- function(script) {
-  paths <- c("R", "inst/include", file.path("bench", paste0(script, ".R")))
+  paths <- c("R", "inst/include", file.path("bench", paste0(words_of(script)[[1L]], ".R")))
   trees <- vapply(paths, function(path) {
     system2("git", c("rev-parse", "--short=8", paste0("HEAD:", path)), stdout = TRUE)
   }, "")
@@ -35,7 +39,8 @@ for (script in wanted) {
     next
   }
   begun <- proc.time()[["elapsed"]]
-  status <- system2("Rscript", file.path("bench", paste0(script, ".R")))
+  words <- words_of(script)
+  status <- system2("Rscript", c(file.path("bench", paste0(words[[1L]], ".R")), words[-1L]))
   if (status != 0) stop("bench/", script, ".R failed")
   row <- data.frame(
     script = script, code = code, made = format(Sys.Date()),
