@@ -64,7 +64,7 @@ open_part.dp_table <- function(part, design, grid, calibrated) {
   if (is.null(grid)) refuse_source(part, "blocks", "{.code epsilon = Inf}")
   check_calibration(part, calibrated)
   if (!here) prove_engine(part)
-  wide <- make_wide(part, design, grid)
+  wide <- make_wide(part, design, grid, sql_covariates)
   if (here) {
     return(stream_rows(raw_covariates(wide, design$covariates)))
   }

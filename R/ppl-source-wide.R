@@ -18,10 +18,11 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 #'   `covariates`, from [source_covariates()], and `roster`, from [panel_of_roster()],
 #'   if there are any.
 #' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: outcomes as they are.
+#' @param covariates (`function`)\cr [sql_covariates()], where the design has some.
 #' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and what reading
 #'   it takes.
 #' @noRd
-make_wide <- function(table, design, grid) {
+make_wide <- function(table, design, grid, covariates = NULL) {
   con <- table$con
   dialect <- table$dialect
   table <- with_outcome(table, design$outcome %||% table$outcome)
@@ -41,7 +42,7 @@ make_wide <- function(table, design, grid) {
   done <- FALSE
   on.exit(if (!done) close())
   if (!is.null(design$covariates)) {
-    design$covariates <- c(design$covariates, sql_covariates(
+    design$covariates <- c(design$covariates, covariates(
       table, design$covariates, periods, !is.null(design$roster), !is.null(grid)
     ))
   }
