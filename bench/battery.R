@@ -8,7 +8,8 @@
 #                                      DPSC_BENCH_SCALE=5: 20 releases of 25 targets a cell
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
-# Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is.
+# Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is; a run that
+# finds this file keeps its cells if those that it draws again, of every tenth block, are the same.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
@@ -104,13 +105,48 @@ scaled <- function(grid) {
   grid
 }
 
+cell_names <- function(cells) {
+  do.call(paste, c(cells[c("design", "target", "n", "T0", "T1", "epsilon")], sep = "/"))
+}
+
+same_numbers <- function(kept, drawn) {
+  kept <- kept[match(cell_names(drawn), cell_names(kept)), names(drawn)]
+  skip <- names(drawn) != "seconds"
+  isTRUE(all.equal(kept[skip], drawn[skip], tolerance = 1e-10, check.attributes = FALSE))
+}
+
+#' The blocks of the grid whose cells a run that was stopped has left, and still holds for this code
+#'
+#' Seeds are those of the cell, so the same code draws the same numbers: every tenth block, the
+#' cheapest ones and one in the middle, is drawn again.
+kept_blocks <- function(kept, grid, cost, source) {
+  names <- vapply(seq_len(nrow(grid)), function(i) {
+    epsilon <- as.numeric(strsplit(grid$epsilons[[i]], " ")[[1L]][[1L]])
+    if (grid$n[[i]] == 0) NA_character_ else cell_names(cbind(grid[i, 1:5], epsilon))
+  }, "")
+  done <- which(names %in% cell_names(kept))
+  if (!length(done)) return(done)
+  again <- done[order(cost[done])][unique(c(
+    seq_len(ceiling(length(done) / 10)), ceiling(length(done) / 2)
+  ))]
+  for (i in again) {
+    if (!same_numbers(kept, judge_block(grid[i, ], source))) {
+      stop("Cells of bench/results/battery-partial.csv differ from those of today's code in block ",
+        names[[i]], ": remove the file and begin again.")
+    }
+    cat("kept: ", names[[i]], " is the same\n", sep = "")
+  }
+  done
+}
+
 run_grid <- function(grid, source = designs) {
   partial <- "bench/results/battery-partial.csv"
-  unlink(partial)
   grid <- scaled(grid)
-  # The longest first, so that no core waits for the last.
   cost <- grid$releases * (grid$n * (grid$T0 + grid$T1) / 100 + grid$people * 3)
-  cells <- parallel::mclapply(order(-cost), function(i) {
+  kept <- if (file.exists(partial)) utils::read.csv(partial)
+  todo <- setdiff(order(-cost), if (!is.null(kept)) kept_blocks(kept, grid, cost, source))
+  # The longest first, so that no core waits for the last.
+  cells <- parallel::mclapply(todo, function(i) {
     out <- judge_block(grid[i, ], source)
     cat(sprintf("%-9s %-8s n = %5d, T0 = %2d: coverage %s (%.0f s)\n", grid$design[[i]],
       grid$target[[i]], out$n[[1L]], out$T0[[1L]],
@@ -122,7 +158,7 @@ run_grid <- function(grid, source = designs) {
   }, mc.cores = min(2L, as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))), mc.preschedule = FALSE)
   failed <- vapply(cells, inherits, NA, "try-error")
   if (any(failed)) stop(cells[failed][[1L]])
-  cells <- do.call(rbind, cells)
+  cells <- do.call(rbind, c(list(kept), cells))
   unlink(partial)
   cells[order(cells$design, cells$target, cells$n, cells$T0, cells$epsilon), ]
 }

@@ -1,0 +1,60 @@
+# Costs that are mostly zero: what bounds seven times too wide do to dp_synth()'s errors.
+#   Rscript bench/wide-bounds.R       about six minutes; writes bench/results/wide-bounds.csv
+# The same panels and seeds with bounds of 3,000, where the outcome is cut, and of 21,000. 24 targets
+# of each release, which have no effect; a target is one person or the mean of 100.
+#   rmse_tight, rmse_wide, rmse_inf   of the average effect; _inf: epsilon = Inf
+#   se_tight, se_wide, se_inf         medians over releases and targets
+#   privacy_tight, privacy_wide       part of noise in it
+#   refused_tight, refused_wide       share of targets without an interval
+#   se_ratio                          se_wide over se_tight (aim: at most 1.2)
+library(dpsc)
+source("bench/battery-designs.R")
+source("bench/battery-measures.R")
+
+targets <- 25L
+
+costs_panel <- function(n, size, seed) {
+  set.seed(seed)
+  rows <- pmin(designs$costs(n + targets * size, 10, 4)$rows, 3000)
+  treated <- seq_len(targets * size)
+  means <- rowsum(rows[treated, ], rep(seq_len(targets), each = size)) / size
+  list(donors = rows[-treated, ], targets = means)
+}
+
+judge_bounds <- function(panel, size, epsilon, upper, seed) {
+  set.seed(seed)
+  fit <- fit_donors(
+    list(donors = panel$donors, T0 = 10, bounds = c(0, upper)), epsilon, panel$targets[1L, ], size
+  )
+  read <- read_fit(fit_targets(fit$release, panel$targets[-1L, , drop = FALSE], size), size)
+  c(
+    squared = mean(read$estimate[, 1L]^2), se = stats::median(read$se[, 1L], na.rm = TRUE),
+    privacy = stats::median(read$privacy[, 1L]), refused = mean(is.na(read$se[, 1L]))
+  )
+}
+
+judge_cell <- function(n, size, epsilon = 1, releases = 30L) {
+  kinds <- list(tight = c(epsilon, 3000), wide = c(epsilon, 21000), inf = c(Inf, 3000))
+  each <- lapply(seq_len(releases), function(r) {
+    panel <- costs_panel(n, size, r)
+    vapply(kinds, function(kind) judge_bounds(panel, size, kind[[1L]], kind[[2L]], 1e4 + r),
+      numeric(4L))
+  })
+  part <- function(name) t(vapply(each, function(one) one[name, ], numeric(3L)))
+  rmse <- sqrt(colMeans(part("squared")))
+  se <- apply(part("se"), 2L, stats::median, na.rm = TRUE)
+  privacy <- apply(part("privacy"), 2L, stats::median)
+  refused <- colMeans(part("refused"))
+  data.frame(
+    n, size, epsilon, releases, rmse_tight = rmse[["tight"]], rmse_wide = rmse[["wide"]],
+    rmse_inf = rmse[["inf"]], se_tight = se[["tight"]], se_wide = se[["wide"]],
+    se_inf = se[["inf"]], privacy_tight = privacy[["tight"]], privacy_wide = privacy[["wide"]],
+    refused_tight = refused[["tight"]], refused_wide = refused[["wide"]],
+    se_ratio = se[["wide"]] / se[["tight"]]
+  )
+}
+
+cells <- expand.grid(n = c(1000, 3000), size = c(1, 100))
+table <- do.call(rbind, Map(judge_cell, cells$n, cells$size))
+print(table, digits = 3, row.names = FALSE)
+save_results(table, "wide-bounds.csv")
