@@ -8,8 +8,8 @@
 #                                      DPSC_BENCH_SCALE=5: 20 releases of 25 targets a cell
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
-# Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is; a run that
-# finds this file keeps its cells if those that it draws again, of every tenth block, are the same.
+# Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is; a run
+# that finds this file keeps its cells if those of every tenth block, drawn again, are the same.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that

@@ -1,7 +1,7 @@
 # Costs that are mostly zero: what bounds seven times too wide do to dp_synth()'s errors.
 #   Rscript bench/wide-bounds.R       about six minutes; writes bench/results/wide-bounds.csv
-# The same panels and seeds with bounds of 3,000, where the outcome is cut, and of 21,000. 24 targets
-# of each release, which have no effect; a target is one person or the mean of 100.
+# The same panels and seeds with bounds of 3,000, where the outcome is cut, and of 21,000. 24
+# targets of each release, which have no effect; a target is one person or the mean of 100.
 #   rmse_tight, rmse_wide, rmse_inf   of the average effect; _inf: epsilon = Inf
 #   se_tight, se_wide, se_inf         medians over releases and targets
 #   privacy_tight, privacy_wide       part of noise in it
