@@ -1,6 +1,26 @@
 # Effects of several cohorts and their averages, with errors. Every row of a table is an average
 # over cohorts of one number each: a period's effect, or the mean over a cohort's periods.
 
+cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
+
+#' A type of averages, also by the names that package did has for them
+#' @noRd
+check_cohort_type <- function(type) {
+  aliases <- c(dynamic = "event", group = "cohort")
+  if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
+    return(aliases[[type]])
+  }
+  check_choice(type, cohort_types, "type")
+}
+
+#' @noRd
+#' @exportS3Method
+effects_table.dp_cohorts <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+  table <- cohort_table(fit, check_cohort_type(type %||% "event"), level, simultaneous)
+  table$label <- table$term
+  table
+}
+
 #' Effects by event time, cohort, period, or all of them
 #' @param fit (`dp_cohorts`).
 #' @param type (`string`)\cr see [tidy.dp_cohorts()].

@@ -1,31 +1,11 @@
 # The verbs of a fit of several adoption dates. All read the fit; none sees a donor.
 
-cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
-
-#' A type of averages, also by the names that package did has for them
-#' @noRd
-check_cohort_type <- function(type) {
-  aliases <- c(dynamic = "event", group = "cohort")
-  if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
-    return(aliases[[type]])
-  }
-  check_choice(type, cohort_types)
-}
-
 #' @rdname dp_cohorts
 #' @export
 tidy.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "group_time", "overall"),
                             conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
                             ...) door("tidy", {
-  check_table_dots(...)
-  level <- check_level(conf.level)
-  type <- check_cohort_type(type)
-  table <- cohort_table(x, type, level, check_flag(simultaneous))
-  limits <- if (check_flag(conf.int)) c("conf.low", "conf.high")
-  table[c(
-    "term", "cohort", "period", "event", "kind", "cohorts", "people", "estimate", "std.error",
-    "privacy.se", "statistic", "p.value", limits
-  )]
+  tidy_effects(x, conf.int, conf.level, simultaneous, ..., type = type)
 })
 
 #' @rdname dp_cohorts
@@ -52,20 +32,13 @@ cohorts_rmse <- function(x) {
 #' @rdname dp_cohorts
 #' @export
 augment.dp_cohorts <- function(x, ...) {
-  rows <- lapply(names(x$cohorts), function(name) {
-    data.frame(cohort = name, augment.dp_synth(x$cohorts[[name]]))
-  })
-  do.call(rbind, rows)
+  stacked(x$cohorts, "cohort", augment.dp_synth)
 }
 
 #' @rdname dp_cohorts
 #' @export
 coef.dp_cohorts <- function(object, type = "event", ...) door("coef", {
-  check_no_dots(...)
-  type <- check_cohort_type(type)
-  table <- cohort_table(object, type)
-  table <- table[table$kind == "effect", ]
-  stats::setNames(table$estimate, table$term)
+  coef_effects(object, type, ...)
 })
 
 #' @rdname dp_cohorts
@@ -79,27 +52,7 @@ vcov.dp_cohorts <- function(object, type = "event", ...) door("vcov", {
 #' @export
 confint.dp_cohorts <- function(object, parm = NULL, level = 0.95, type = "event",
                                simultaneous = FALSE, ...) door("confint", {
-  check_no_dots(...)
-  type <- check_cohort_type(type)
-  level <- check_level(level)
-  table <- cohort_table(object, type, level, check_flag(simultaneous))
-  table <- table[table$kind == "effect", ]
-  percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
-  out <- matrix(
-    c(table$conf.low, table$conf.high), ncol = 2L, dimnames = list(table$term, percent)
-  )
-  if (is.null(parm)) {
-    return(out)
-  }
-  parm <- as.character(parm)
-  if (!all(parm %in% table$term)) {
-    unknown <- setdiff(parm, table$term)
-    abort(c(
-      "{.arg parm} must name rows of this type.",
-      x = "There is no {.val {unknown}}.", i = "There are {.val {table$term}}."
-    ), "argument")
-  }
-  out[parm, , drop = FALSE]
+  confint_effects(object, parm, level, simultaneous, type, ...)
 })
 
 #' @rdname dp_cohorts
@@ -108,58 +61,51 @@ nobs.dp_cohorts <- function(object, ...) as.integer(object$release$panel$n)
 
 #' @rdname dp_cohorts
 #' @export
-formula.dp_cohorts <- function(x, ...) door("formula", formula.dp_synth(x))
+formula.dp_cohorts <- function(x, ...) formula.dp_synth(x)
 
 #' @rdname dp_cohorts
 #' @export
-effects.dp_cohorts <- function(object, ...) lapply(object$cohorts, effects.dp_synth)
+effects.dp_cohorts <- function(object, ...) each_fit("effects", object, stats::effects, ...)
 
 #' @rdname dp_cohorts
 #' @export
-predict.dp_cohorts <- function(object,
-                               ...) door("predict", lapply(object$cohorts, predict.dp_synth, ...))
+predict.dp_cohorts <- function(object, ...) each_fit("predict", object, stats::predict, ...)
 
 #' @rdname dp_cohorts
 #' @export
-fitted.dp_cohorts <- function(object, ...) door("fitted", lapply(object$cohorts, fitted.dp_synth))
+fitted.dp_cohorts <- function(object, ...) each_fit("fitted", object, stats::fitted, ...)
 
 #' @rdname dp_cohorts
 #' @export
-residuals.dp_cohorts <- function(object,
-                                 ...) door("residuals", lapply(object$cohorts, residuals.dp_synth))
+residuals.dp_cohorts <- function(object, ...) each_fit("residuals", object, stats::residuals, ...)
 
 #' @rdname dp_cohorts
 #' @export
-weights.dp_cohorts <- function(object,
-                               ...) door("weights", lapply(object$cohorts, weights.dp_synth))
-
-#' What works on one cohort's fit says so
-#' @noRd
-one_cohort <- function(verb) function(...) door(verb, abort_several(verb, "cohort"))
+weights.dp_cohorts <- function(object, ...) each_fit("weights", object, stats::weights, ...)
 
 #' @rdname dp_cohorts
 #' @export
-conformal.dp_cohorts <- one_cohort("conformal")
+conformal.dp_cohorts <- function(...) refuse_several("conformal", "cohort")
 
 #' @rdname dp_cohorts
 #' @export
-placebo_time.dp_cohorts <- one_cohort("placebo_time")
+placebo_time.dp_cohorts <- function(...) refuse_several("placebo_time", "cohort")
 
 #' @rdname dp_cohorts
 #' @export
-penalty_path.dp_cohorts <- one_cohort("penalty_path")
+penalty_path.dp_cohorts <- function(...) refuse_several("penalty_path", "cohort")
 
 #' @rdname dp_cohorts
 #' @export
-placebo_space.dp_cohorts <- one_cohort("placebo_space")
+placebo_space.dp_cohorts <- function(...) refuse_several("placebo_space", "cohort")
 
 #' @rdname dp_cohorts
 #' @export
-leave_one_out.dp_cohorts <- one_cohort("leave_one_out")
+leave_one_out.dp_cohorts <- function(...) refuse_several("leave_one_out", "cohort")
 
 #' @rdname dp_cohorts
 #' @export
-simulate.dp_cohorts <- one_cohort("simulate")
+simulate.dp_cohorts <- function(...) refuse_several("simulate", "cohort")
 
 #' @rdname dp_cohorts
 #' @export
@@ -168,12 +114,10 @@ as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
                                      measure = c("effect", "percent",
                                      "cumulative")) door("as.data.frame", {
   measure <- check_choice(measure, c("effect", "percent", "cumulative"))
-  if (measure == "effect") {
-    return(tidy.dp_cohorts(x,
-      type = type, conf.int = TRUE, conf.level = level, simultaneous = simultaneous
-    ))
-  }
   level <- check_level(level)
+  if (measure == "effect") {
+    return(tidy_effects(x, TRUE, level, simultaneous, type = type))
+  }
   simultaneous <- check_flag(simultaneous)
   measured_cohorts(x, check_cohort_type(type), measure, level, simultaneous)
 })
@@ -222,11 +166,7 @@ print.summary.dp_cohorts <- function(x, ...) {
 }
 
 cohort_headline <- function(fit) {
-  what <- if (fit$release$privacy$private) "Private synthetic controls" else "Synthetic controls"
-  paste0(
-    what, " of ", length(fit$cohorts), " adoption dates by ", describe_method(fit$release),
-    estimator_note(fit)
-  )
+  fit_headline(fit, paste(length(fit$cohorts), "adoption dates"))
 }
 
 cohort_lines <- function(fit) {
@@ -330,14 +270,7 @@ print_cohort_table <- function(fit, type, level) {
   most <- 12L
   left <- max(0L, sum(!before) - most)
   table <- rbind(utils::tail(table[before, ], 4L), utils::head(table[!before, ], most))
-  shown <- data.frame(effect = format_value(table$estimate))
-  known <- !all(is.na(table$conf.low))
-  if (known) {
-    limits <- vapply(table[c("conf.low", "conf.high")], function(limit) {
-      ifelse(is.na(limit), "", format_value(limit))
-    }, character(nrow(table)))
-    shown[interval_names(fit, level)] <- matrix(limits, nrow(table))
-  }
+  shown <- effects_shown(table, level)
   if (type != "cohort") shown$cohorts <- table$cohorts
   if (type == "event") shown[[" "]] <- ifelse(table$kind == "effect", "", table$kind)
   rows <- if (type == "event") sprintf("%+d", table$event) else table$term

@@ -48,27 +48,7 @@ effects.dp_synth <- function(object, ...) {
 confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE,
                              ...) door("confint", {
   check_no_dots(...)
-  level <- check_level(level)
-  table <- effect_limits(object, level, check_flag(simultaneous))
-  labels <- if (nrow(object$target) > 1L) paste0(table$target, ": ", table$term) else table$term
-  percent <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
-  out <- matrix(c(table$conf.low, table$conf.high),
-    ncol = 2L,
-    dimnames = list(labels, percent)
-  )
-  if (is.null(parm)) {
-    return(out)
-  }
-  parm <- as.character(parm)
-  known <- parm %in% labels
-  if (!all(known)) {
-    unknown <- parm[!known]
-    abort(c(
-      "{.arg parm} must name effects.",
-      x = "There is no {.val {unknown}}.", i = "There are {.val {labels}}."
-    ), "argument")
-  }
-  out[parm, , drop = FALSE]
+  confint_effects(object, parm, level, simultaneous)
 })
 
 #' @rdname effects.dp_synth

@@ -1,36 +1,26 @@
 # The verbs of a fit of several outcomes: those of each outcome's fit, put together. None sees a
 # donor.
 
-#' The tables of all outcomes, one below the other
-#' @param table (`function`)\cr of one outcome's fit.
 #' @noRd
-by_outcome <- function(x, table) {
-  rows <- lapply(names(x$outcomes), function(name) {
-    cbind(data.frame(outcome = name), table(x$outcomes[[name]]))
-  })
-  out <- do.call(rbind, rows)
-  rownames(out) <- NULL
-  out
+#' @exportS3Method
+effects_table.dp_outcomes <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+  own <- outcome_level(fit, level, simultaneous)
+  table <- stacked(fit$outcomes, "outcome", effects_table, own, simultaneous, type)
+  table$label <- paste0(table$outcome, ": ", table$label)
+  table
 }
 
 #' @rdname dp_outcomes
 #' @export
 tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
                              ...) door("tidy", {
-  level <- check_level(conf.level)
-  simultaneous <- check_flag(simultaneous)
-  by_outcome(x, function(fit) {
-    generics::tidy(fit,
-      conf.int = conf.int, conf.level = outcome_level(x, level, simultaneous),
-      simultaneous = simultaneous, ...
-    )
-  })
+  tidy_effects(x, conf.int, conf.level, simultaneous, ...)
 })
 
 #' @rdname dp_outcomes
 #' @export
 glance.dp_outcomes <- function(x, ...) {
-  out <- by_outcome(x, generics::glance)
+  out <- stacked(x$outcomes, "outcome", generics::glance)
   out[c("epsilon", "delta", "rho")] <- x$privacy[c("epsilon", "delta", "rho")]
   out$private <- x$privacy$holds
   out
@@ -38,7 +28,7 @@ glance.dp_outcomes <- function(x, ...) {
 
 #' @rdname dp_outcomes
 #' @export
-augment.dp_outcomes <- function(x, ...) by_outcome(x, generics::augment)
+augment.dp_outcomes <- function(x, ...) stacked(x$outcomes, "outcome", generics::augment)
 
 #' @rdname dp_outcomes
 #' @export
@@ -46,90 +36,52 @@ as.data.frame.dp_outcomes <- function(x, row.names = NULL, optional = FALSE, ...
                                       simultaneous = FALSE) door("as.data.frame", {
   level <- check_level(level)
   simultaneous <- check_flag(simultaneous)
-  by_outcome(x, function(fit) {
-    as.data.frame(fit, ...,
-      level = outcome_level(x, level, simultaneous), simultaneous = simultaneous
-    )
-  })
+  stacked(x$outcomes, "outcome", as.data.frame, ...,
+    level = outcome_level(x, level, simultaneous), simultaneous = simultaneous
+  )
 })
 
 #' @rdname dp_outcomes
 #' @export
-coef.dp_outcomes <- function(object, ...) door("coef", {
-  each <- lapply(object$outcomes, stats::coef, ...)
-  stats::setNames(unlist(each, use.names = FALSE), outcome_terms(each))
-})
-
-#' @noRd
-outcome_terms <- function(each) {
-  paste0(rep(names(each), lengths(each)), ": ", unlist(lapply(each, names)))
-}
+coef.dp_outcomes <- function(object, ...) door("coef", coef_effects(object, ...))
 
 #' @rdname dp_outcomes
 #' @export
-vcov.dp_outcomes <- function(object, ...) {
+vcov.dp_outcomes <- function(object, ...) door("vcov", {
   each <- lapply(object$outcomes, stats::vcov, ...)
-  sizes <- vapply(each, nrow, 0L)
-  out <- matrix(NA_real_, sum(sizes), sum(sizes))
-  last <- cumsum(sizes)
-  for (k in seq_along(each)) {
-    rows <- last[[k]] - sizes[[k]] + seq_len(sizes[[k]])
-    out[rows, rows] <- each[[k]]
-  }
-  terms <- unlist(lapply(each, rownames), use.names = FALSE)
-  dimnames(out) <- rep(list(paste0(rep(names(each), sizes), ": ", terms)), 2L)
+  at <- rep(names(each), vapply(each, nrow, 0L))
+  names <- paste0(at, ": ", unlist(lapply(each, rownames)))
+  out <- matrix(NA_real_, length(at), length(at), dimnames = list(names, names))
+  for (name in names(each)) out[at == name, at == name] <- each[[name]]
   out
-}
+})
 
 #' @rdname dp_outcomes
 #' @export
 confint.dp_outcomes <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE,
                                 ...) door("confint", {
-  level <- check_level(level)
-  simultaneous <- check_flag(simultaneous)
-  each <- lapply(object$outcomes, function(fit) {
-    stats::confint(fit,
-      level = outcome_level(object, level, simultaneous), simultaneous = simultaneous, ...
-    )
-  })
-  out <- do.call(rbind, each)
-  sizes <- vapply(each, nrow, 0L)
-  # Of all outcomes together each one's level is higher.
-  asked <- paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
-  dimnames(out) <- list(paste0(rep(names(each), sizes), ": ", rownames(out)), asked)
-  if (is.null(parm)) {
-    return(out)
-  }
-  parm <- as.character(parm)
-  if (!all(parm %in% rownames(out))) {
-    unknown <- setdiff(parm, rownames(out))
-    abort(c(
-      "{.arg parm} must name effects.",
-      x = "There is no {.val {unknown}}.", i = "There are {.val {rownames(out)}}."
-    ), "argument")
-  }
-  out[parm, , drop = FALSE]
+  confint_effects(object, parm, level, simultaneous, ...)
 })
 
 #' @rdname dp_outcomes
 #' @export
-effects.dp_outcomes <- function(object, ...) lapply(object$outcomes, stats::effects, ...)
+effects.dp_outcomes <- function(object, ...) each_fit("effects", object, stats::effects, ...)
 
 #' @rdname dp_outcomes
 #' @export
-predict.dp_outcomes <- function(object, ...) lapply(object$outcomes, stats::predict, ...)
+predict.dp_outcomes <- function(object, ...) each_fit("predict", object, stats::predict, ...)
 
 #' @rdname dp_outcomes
 #' @export
-fitted.dp_outcomes <- function(object, ...) lapply(object$outcomes, stats::fitted, ...)
+fitted.dp_outcomes <- function(object, ...) each_fit("fitted", object, stats::fitted, ...)
 
 #' @rdname dp_outcomes
 #' @export
-residuals.dp_outcomes <- function(object, ...) lapply(object$outcomes, stats::residuals, ...)
+residuals.dp_outcomes <- function(object, ...) each_fit("residuals", object, stats::residuals, ...)
 
 #' @rdname dp_outcomes
 #' @export
-weights.dp_outcomes <- function(object, ...) lapply(object$outcomes, stats::weights, ...)
+weights.dp_outcomes <- function(object, ...) each_fit("weights", object, stats::weights, ...)
 
 #' @rdname dp_outcomes
 #' @export
@@ -137,7 +89,7 @@ nobs.dp_outcomes <- function(object, ...) stats::nobs(object$outcomes[[1L]])
 
 #' @rdname dp_outcomes
 #' @export
-formula.dp_outcomes <- function(x, ...) door("formula", formula.dp_synth(x))
+formula.dp_outcomes <- function(x, ...) formula.dp_synth(x)
 
 #' @rdname dp_outcomes
 #' @export
@@ -146,33 +98,29 @@ update.dp_outcomes <- function(object, ...) {
   object
 }
 
-#' What works on one outcome's fit says so
-#' @noRd
-one_outcome <- function(verb) function(...) door(verb, abort_several(verb, "outcome"))
+#' @rdname dp_outcomes
+#' @export
+conformal.dp_outcomes <- function(...) refuse_several("conformal", "outcome")
 
 #' @rdname dp_outcomes
 #' @export
-conformal.dp_outcomes <- one_outcome("conformal")
+placebo_time.dp_outcomes <- function(...) refuse_several("placebo_time", "outcome")
 
 #' @rdname dp_outcomes
 #' @export
-placebo_time.dp_outcomes <- one_outcome("placebo_time")
+penalty_path.dp_outcomes <- function(...) refuse_several("penalty_path", "outcome")
 
 #' @rdname dp_outcomes
 #' @export
-penalty_path.dp_outcomes <- one_outcome("penalty_path")
+placebo_space.dp_outcomes <- function(...) refuse_several("placebo_space", "outcome")
 
 #' @rdname dp_outcomes
 #' @export
-placebo_space.dp_outcomes <- one_outcome("placebo_space")
+leave_one_out.dp_outcomes <- function(...) refuse_several("leave_one_out", "outcome")
 
 #' @rdname dp_outcomes
 #' @export
-leave_one_out.dp_outcomes <- one_outcome("leave_one_out")
-
-#' @rdname dp_outcomes
-#' @export
-simulate.dp_outcomes <- one_outcome("simulate")
+simulate.dp_outcomes <- function(...) refuse_several("simulate", "outcome")
 
 # Prints -------------------------------------------------------------------------------------------
 
@@ -207,13 +155,8 @@ print.summary.dp_outcomes <- function(x, ...) {
   for (name in names(fit$outcomes)) {
     cat(name, "\n", sep = "")
     table <- generics::tidy(fit$outcomes[[name]], conf.int = TRUE, conf.level = x$level)
-    if (!is.null(table$kind)) table <- table[table$kind == "effect", ]
-    shown <- data.frame(
-      effect = format_value(table$estimate), low = format_value(table$conf.low),
-      high = format_value(table$conf.high)
-    )
-    names(shown)[-1L] <- interval_names(fit, x$level)
-    if (all(is.na(table$conf.low))) shown <- shown[1L]
+    table <- rows_of_effects(table)
+    shown <- effects_shown(table, x$level)
     rownames(shown) <- table$term
     print(shown)
     cat("\n")
@@ -223,12 +166,7 @@ print.summary.dp_outcomes <- function(x, ...) {
 }
 
 outcome_headline <- function(fit) {
-  first <- fit$outcomes[[1L]]
-  what <- if (fit$privacy$private) "Private synthetic controls" else "Synthetic controls"
-  paste0(
-    what, " of ", length(fit$outcomes), " outcomes by ", describe_method(first$release),
-    estimator_note(first)
-  )
+  fit_headline(fit$outcomes[[1L]], paste(length(fit$outcomes), "outcomes"))
 }
 
 #' Who the people are: the same for all outcomes

@@ -81,14 +81,8 @@ print.summary.dp_synth <- function(x, ...) {
   fit <- x$fit
   cat(fit_headline(fit), describe_targets(fit), "", sep = "\n")
   table <- x$effects
-  shown <- data.frame(
-    estimate = format_value(table$estimate),
-    low = format_value(table$conf.low), high = format_value(table$conf.high),
-    noise = format_value(table$privacy.se)
-  )
-  names(shown) <- c("effect", interval_names(fit, x$level), "privacy SE")
-  # A column that has nothing to say is not shown.
-  shown <- shown[c(TRUE, rep(!all(is.na(table$conf.low)), 2L), fit$release$privacy$private)]
+  shown <- effects_shown(table, x$level)
+  if (fit$release$privacy$private) shown[["privacy SE"]] <- format_value(table$privacy.se)
   rownames(shown) <- table$term
   print(shown)
   said <- c(
@@ -103,13 +97,14 @@ print.summary.dp_synth <- function(x, ...) {
 
 # Lines --------------------------------------------------------------------------------------------
 
-fit_headline <- function(fit) {
-  what <- if (fit$release$privacy$private) "Private synthetic control" else "Synthetic control"
-  paste0(what, " by ", describe_method(fit$release), estimator_note(fit))
-}
-
-estimator_note <- function(fit) {
-  if (fit$estimator == "did") ", difference-in-differences" else ""
+#' @param of (`string` or `NULL`)\cr of several fits, what they are of.
+#' @noRd
+fit_headline <- function(fit, of = NULL) {
+  paste0(
+    if (fit$release$privacy$private) "Private synthetic control" else "Synthetic control",
+    if (!is.null(of)) paste0("s of ", of), " by ", describe_method(fit$release),
+    if (fit$estimator == "did") ", difference-in-differences"
+  )
 }
 
 describe_method <- function(release) {
@@ -319,8 +314,4 @@ carry_note <- function(fit) {
 weak_line <- function(fit) {
   weak <- weak_budget(fit$release$privacy$epsilon)
   if (!is.null(weak)) strwrap(weak, 92L, prefix = "  ")
-}
-
-interval_names <- function(fit, level) {
-  paste(format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3L), "%")
 }

@@ -55,14 +55,7 @@ NULL
 #' @export
 tidy.dp_synth <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
                           type = c("overall", "unit"), ...) door("tidy", {
-  check_table_dots(...)
-  level <- check_level(conf.level)
-  type <- check_choice(type, c("overall", "unit"))
-  table <- effect_limits(x, level, check_flag(simultaneous), type)
-  limits <- if (check_flag(conf.int)) c("conf.low", "conf.high")
-  table[c(
-    "target", "term", "estimate", "std.error", "privacy.se", "statistic", "p.value", limits
-  )]
+  tidy_effects(x, conf.int, conf.level, simultaneous, ..., type = type)
 })
 
 #' @rdname tidy.dp_synth

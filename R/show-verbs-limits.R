@@ -5,9 +5,14 @@
 #' @noRd
 symmetric_limits <- function(estimate, reach, level) {
   out <- cbind(estimate - reach, estimate + reach)
-  ends <- c((1 - level) / 2, (1 + level) / 2)
-  dimnames(out) <- list(names(estimate), paste(format(100 * ends, trim = TRUE, digits = 3L), "%"))
+  dimnames(out) <- list(names(estimate), percent_names(level))
   out
+}
+
+#' Names of the columns of limits
+#' @noRd
+percent_names <- function(level) {
+  paste(format(100 * c((1 - level) / 2, (1 + level) / 2), trim = TRUE, digits = 3L), "%")
 }
 
 #' The limits that were asked for
@@ -21,7 +26,11 @@ limits_asked <- function(limits, parm, what) {
   names <- rownames(limits)
   known <- if (is.character(parm)) parm %in% names else parm %in% seq_along(names)
   if (!all(known)) {
-    abort(c("{.arg parm} must name {what}.", i = "They are {.val {names}}."), "argument")
+    unknown <- parm[!known]
+    abort(c(
+      "{.arg parm} must name {what}.",
+      x = "There is no {.val {unknown}}.", i = "There are {.val {names}}."
+    ), "argument")
   }
   limits[parm, , drop = FALSE]
 }

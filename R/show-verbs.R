@@ -69,8 +69,7 @@ NULL
 #' @export
 coef.dp_synth <- function(object, ...) door("coef", {
   check_no_dots(...)
-  table <- effect_table(object)
-  stats::setNames(table$estimate, effect_names(table))
+  coef_effects(object)
 })
 
 #' @rdname coef.dp_synth
@@ -106,16 +105,6 @@ average_and_periods <- function(covariance) {
   averaging <- rbind(rep(1 / T1, T1), diag(T1))
   out <- averaging %*% covariance %*% t(averaging)
   (out + t(out)) / 2
-}
-
-#' Names of effects: the term, and the target where there are several
-#' @noRd
-effect_names <- function(table) {
-  if (length(unique(table$target)) > 1L) {
-    paste0(table$target, ": ", table$term)
-  } else {
-    as.character(table$term)
-  }
 }
 
 #' @rdname coef.dp_synth
@@ -247,13 +236,3 @@ set_coef.dp_synth <- function(model, coefs, ...) {
 
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.dp_synth <- function(model, ...) vcov.dp_synth(model)
-
-#' Refuse a verb of one fit for several
-#' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
-#' @noRd
-abort_several <- function(verb, what) {
-  abort(c(
-    "{.fn {verb}} works on one {what}: {.code {verb}(fit${what}s[[1]])}.",
-    i = "Every element of {.code fit${what}s} is an ordinary fit."
-  ), "argument")
-}

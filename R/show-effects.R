@@ -1,0 +1,113 @@
+# The table of effects, of which a fit's periods, several adoption dates and several outcomes are
+# rows, and the verbs that read it, each written once.
+
+#' The table of effects
+#' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
+#' @param type (`string` or `NULL`)\cr what rows are of; see [tidy.dp_synth()] and
+#'   [tidy.dp_cohorts()]. `NULL`: the first.
+#' @return A data frame: what tells rows apart (see `effect_index`), `label`, which does so alone,
+#'   `estimate`, its errors, test and limits.
+#' @noRd
+effects_table <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+  UseMethod("effects_table")
+}
+
+#' @noRd
+#' @exportS3Method
+effects_table.dp_synth <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+  types <- c("overall", "unit")
+  table <- effect_limits(fit, level, simultaneous, check_choice(type %||% types, types, "type"))
+  table$label <- effect_names(table)
+  table
+}
+
+#' Names of effects: the term, and the target where there are several
+#' @noRd
+effect_names <- function(table) {
+  if (length(unique(table$target)) > 1L) {
+    paste0(table$target, ": ", table$term)
+  } else {
+    as.character(table$term)
+  }
+}
+
+#' The tables of several fits, one below the other
+#' @param column (`string`)\cr what holds the fits' names.
+#' @param table (`function`)\cr of one fit.
+#' @noRd
+stacked <- function(fits, column, table, ...) {
+  rows <- lapply(fits, table, ...)
+  out <- cbind(rep(names(fits), vapply(rows, nrow, 0L)), do.call(rbind, unname(rows)))
+  names(out)[[1L]] <- column
+  rownames(out) <- NULL
+  out
+}
+
+effect_index <- c(
+  "outcome", "target", "term", "cohort", "period", "event", "kind", "cohorts", "people"
+)
+
+# Verbs -------------------------------------------------------------------------------------------
+
+tidy_effects <- function(x, conf.int, conf.level, simultaneous, ..., type = NULL) {
+  check_table_dots(...)
+  level <- check_level(conf.level)
+  table <- effects_table(x, level, check_flag(simultaneous), type)
+  limits <- if (check_flag(conf.int)) c("conf.low", "conf.high")
+  table[c(
+    intersect(effect_index, names(table)), setdiff(error_columns, "term"), limits
+  )]
+}
+
+#' Rows of effects: not the residuals before an adoption
+#' @noRd
+rows_of_effects <- function(table) {
+  if (is.null(table$kind)) table else table[table$kind == "effect", ]
+}
+
+coef_effects <- function(object, type = NULL, ...) {
+  check_no_dots(...)
+  table <- rows_of_effects(effects_table(object, type = type))
+  stats::setNames(table$estimate, table$label)
+}
+
+confint_effects <- function(object, parm, level, simultaneous, type = NULL, ...) {
+  check_no_dots(...)
+  level <- check_level(level)
+  table <- rows_of_effects(effects_table(object, level, check_flag(simultaneous), type))
+  out <- matrix(c(table$conf.low, table$conf.high),
+    ncol = 2L, dimnames = list(table$label, percent_names(level))
+  )
+  if (is.null(parm)) out else limits_asked(out, as.character(parm), "effects")
+}
+
+#' Effects and their limits, where there are any, as they are printed
+#' @noRd
+effects_shown <- function(table, level) {
+  shown <- data.frame(effect = format_value(table$estimate))
+  if (!all(is.na(table$conf.low))) {
+    shown[percent_names(level)] <- lapply(table[c("conf.low", "conf.high")], function(limit) {
+      ifelse(is.na(limit), "", format_value(limit))
+    })
+  }
+  shown
+}
+
+# Fits of several ---------------------------------------------------------------------------------
+
+#' A verb of each fit, as a list by its name
+#' @param verb (`string`)\cr whose code is `each`.
+#' @noRd
+each_fit <- function(verb, object, each, ...) {
+  door(verb, lapply(object$cohorts %||% object$outcomes, each, ...))
+}
+
+#' What works on one fit says so
+#' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
+#' @noRd
+refuse_several <- function(verb, what) {
+  door(verb, abort(c(
+    "{.fn {verb}} works on one {what}: {.code {verb}(fit${what}s[[1]])}.",
+    i = "Every element of {.code fit${what}s} is an ordinary fit."
+  ), "argument"))
+}
