@@ -27,9 +27,9 @@
 #'   people.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
-#' every number, by at most 15 % of the budget, and cut it at 1.2 robust standard deviations for a
+#' every number, by at most 40 % of the budget, and cut it at 1.2 robust standard deviations for a
 #' choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are far too wide cost
-#' little. It takes about `n sqrt(rho / p) >= 50`; where they would not be found, for a number of
+#' little. It takes about `n sqrt(rho / p) >= 31`; where they would not be found, for a number of
 #' which half of the people share a value and for one with bounds 0 and 1, the bounds serve. Slopes
 #' are those of the cut numbers.
 #'

@@ -501,7 +501,7 @@ test_that("what is found first is paid for, by public facts alone", {
     location <- shares$location
     # Two choices a number, of a range of twice the exponent.
     expect_equal(location$rho, 2 * facts$numbers * (2 * location$exponent)^2 / 8)
-    expect_lte(location$rho, 0.15 * budget$rho * (1 + 1e-12))
+    expect_lte(location$rho, 0.4 * budget$rho * (1 + 1e-12))
     rest <- if (is.null(shares$select_rho)) shares$fit_rho else shares$select_rho + shares$fit_rho
     expect_equal(location$rho + rest, budget$rho)
   }
