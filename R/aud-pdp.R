@@ -197,7 +197,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
     if (!gives_moments(release$method)) {
       abort("Chunks of donors are for releases by method {.val gram} only.", "argument")
     }
-    panel <- panel_from_chunks(donors, target %||% numeric(periods), facts$T0)
+    panel <- panel_from_donors.dp_chunks(donors, target %||% numeric(periods), facts$T0)
     sizes <- c(panel$n, length(panel$times))
   } else {
     check_donor_matrix(donors)

@@ -164,12 +164,10 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              na = c("error", "interpolate"), roster = NULL, monitor = NULL,
                              ...) paying_door("dp_synth", {
   check_no_dots(...)
-  control <- check_control(control)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
-    control = control, protect = protect, monitor = monitor,
-    guarding = methods_with("everyone")
+    control = control, protect = protect, monitor = monitor
   )
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })
@@ -218,12 +216,10 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
                             protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
   check_no_dots(...)
-  control <- check_control(control)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
-    control = control, protect = protect, monitor = monitor,
-    guarding = methods_with("everyone")
+    control = control, protect = protect, monitor = monitor
   )
   panel <- donors_panel(x, target, T0, times, request)
   fit_panel(panel, request)

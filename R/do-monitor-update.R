@@ -157,7 +157,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
     return(newer_long_panel(object, people, ...))
   }
   check_given(is.null(target), "target", "the treated unit's outcome, one value a period")
-  panel_reader(newdata)(newdata, target, object$release$panel$T0, times)
+  panel_from_donors(newdata, target, object$release$panel$T0, times)
 }
 
 #' @param people (`list`)\cr `data` and, of a data frame, `index`.

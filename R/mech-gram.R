@@ -40,43 +40,26 @@ gram_plan <- function(public) {
 #' The public facts in the core's terms
 #' @noRd
 gram_facts <- function(public) {
+  control <- public$control
+  ridge <- (public$estimator %||% "ridge") == "ridge"
+  # One public target: a protected group's path is not, cohorts have several, and a target's
+  # covariates are no part of the facts.
+  plain <- ridge && is.null(public$dates) && is.null(public$treated) && is.null(public$covariates)
+  further <- !isFALSE(control$target_round)
   list(
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
-    y = public$y, features = public$control$features %||% NaN,
-    intervals = public$control$intervals %||% TRUE, group = (public$size %||% 1) >= group_size,
-    covariates = NROW(public$covariates), targeted = has_one_target(public),
-    thrice = three_rounds(public), level = has_level(public)
+    y = public$y, features = control$features %||% NaN, intervals = control$intervals %||% TRUE,
+    group = (public$size %||% 1) >= group_size, covariates = NROW(public$covariates),
+    # May the core plan a round of the target's own?
+    targeted = plain && further,
+    # Or a third round of moments? For everyone it pays (bench/protect.R): what the group's round
+    # leaves rests on the donors' regression. For several dates alone it does not; with covariates
+    # it was not measured.
+    thrice = ridge && !is.null(public$treated) && further,
+    # Is a row's own level among the features, beside those that are relative to it? Not with a
+    # penalty that the user fixed: it is the one of a fit without noise, where it draws to zero.
+    level = plain && is.null(control$lambda)
   )
-}
-
-#' Is a row's own level among the features, beside those that are relative to it?
-#'
-#' Of the ridge estimator alone; a protected group, several dates and covariates do without. So does
-#' a penalty that the user fixed: it is the one of a fit without noise, where it draws to zero.
-#' @noRd
-has_level <- function(public) {
-  (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
-    is.null(public$covariates) && is.null(public$control$lambda)
-}
-
-#' Is there one public target whose own round the core may plan?
-#'
-#' A protected group's path is not public; cohorts have several; a target's covariates are no part
-#' of the facts.
-#' @noRd
-has_one_target <- function(public) {
-  (public$estimator %||% "ridge") == "ridge" && is.null(public$dates) && is.null(public$treated) &&
-    is.null(public$covariates) && !isFALSE(public$control$target_round)
-}
-
-#' May the core plan a third round of moments where no target has a round of its own?
-#'
-#' For everyone it pays (bench/protect.R): what the group's round leaves rests on the donors'
-#' regression. For several dates alone it does not; with covariates it was not measured.
-#' @noRd
-three_rounds <- function(public) {
-  (public$estimator %||% "ridge") == "ridge" && !is.null(public$treated) &&
-    !isFALSE(public$control$target_round)
 }
 
 #' The estimator in the core's terms

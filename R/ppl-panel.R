@@ -69,43 +69,36 @@ check_donors_finite <- function(donors, label) {
   }
 }
 
-#' Check that the target's values are finite; name unit and period
+#' Check that the target's values are finite; name unit and period where they may be named
 #' @inheritParams check_donors_finite
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
 #' @noRd
 check_finite_target <- function(target, times, label, hide = FALSE,
                                 ask = function() NULL) {
-  if (!all_finite_cpp(target)) ask()
+  if (all_finite_cpp(target)) {
+    return(invisible())
+  }
+  ask()
   if (hide) {
-    return(check_treated_finite(target, label))
-  }
-  bad <- which(!is.finite(target), arr.ind = TRUE)
-  count <- nrow(bad)
-  if (count > 0L) {
-    unit <- rownames(target)[bad[[1L, 1L]]]
-    period <- period_text(times[bad[[1L, 2L]]])
-    abort(c(
-      "The outcome of a treated unit must be finite in every period.",
-      x = paste(
-        "{.code {label}} is missing or not finite for {unit} in period {period}",
-        "({count} such value{?s})."
-      ),
-      i = "Complete the values, or drop the periods."
-    ), "panel")
-  }
-}
-
-#' The same where the treated are protected: say nothing but that some are not
-#' @noRd
-check_treated_finite <- function(target, label) {
-  if (!all_finite_cpp(target)) {
     abort(c(
       "The outcome must be finite for every treated person in every period.",
       x = "{.code {label}} is missing or not finite for some of them.",
       i = row_by_row_advice
     ), "panel")
   }
+  bad <- which(!is.finite(target), arr.ind = TRUE)
+  count <- nrow(bad)
+  unit <- rownames(target)[bad[[1L, 1L]]]
+  period <- period_text(times[bad[[1L, 2L]]])
+  abort(c(
+    "The outcome of a treated unit must be finite in every period.",
+    x = paste(
+      "{.code {label}} is missing or not finite for {unit} in period {period}",
+      "({count} such value{?s})."
+    ),
+    i = "Complete the values, or drop the periods."
+  ), "panel")
 }
 
 #' Check the number of people whose mean each target is
@@ -140,12 +133,13 @@ mean_target <- function(target, size) {
 
 # A matrix of donors -----------------------------------------------------------------------------
 
-#' Build a panel from matrices
+#' Build a panel from donors by themselves
 #'
-#' `donors` is used as it is: no copy, and no vector of its size is made by the checks. Row names
-#' are donors' names and are ignored.
+#' A matrix of donors is used as it is: no copy, and no vector of its size is made by the checks.
+#' Row names are donors' names and are ignored.
 #'
-#' @param donors (`matrix`, n x T, integer or double, outcome units)\cr one row a donor. PRIVATE.
+#' @param donors (`matrix`, n x T, integer or double, outcome units, `dp_chunks` or `dp_source`)\cr
+#'   one row a donor. PRIVATE.
 #' @param target (`numeric` of length T, or `matrix`, k x T, outcome units)\cr the treated units.
 #'   Row names, if every row has one, are the units' labels. PUBLIC.
 #' @param T0 (`count`, from 2 to T - 1)\cr number of periods before the treatment.
@@ -155,18 +149,30 @@ mean_target <- function(target, size) {
 #'   words.
 #' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
 #' @noRd
-panel_from_matrix <- function(donors, target, T0, times = NULL, hide = FALSE) {
+panel_from_donors <- function(donors, target, T0, times = NULL, hide = FALSE) {
   check_given(missing(target), "target", "the treated unit's outcome, one value a period")
   check_given(missing(T0), "T0", "the number of periods before the treatment")
-  check_donor_matrix(donors)
-  donors <- without_grid(donors)
+  UseMethod("panel_from_donors")
+}
+
+#' @noRd
+#' @exportS3Method
+panel_from_donors.default <- function(donors, target, T0, times = NULL, hide = FALSE) {
+  donors <- check_donor_matrix(donors)
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.")
   design <- design_public(target, T0, times, ncol(donors), hide)
   check_donors_finite(donors, "donors")
+  new_donors_panel(donors, nrow(donors), design, "matrix")
+}
+
+#' @param design (`list`)\cr from [design_public()].
+#' @noRd
+new_donors_panel <- function(donors, n, design, source) {
   panel <- new_panel_design(
     donors, design$target, design$times, design$T0, "outcome", "unit", "time",
-    layout = list(source = "matrix", treated = NULL)
+    layout = list(source = source, treated = NULL)
   )
+  panel$n <- n
   panel$adopted <- design$adopted
   panel
 }
@@ -193,6 +199,22 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
   list(target = target, T0 = min(T0), times = times, adopted = adopted)
 }
 
+#' Is it a matrix of plain numbers, of no class?
+#' @noRd
+is_plain_table <- function(x) {
+  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
+}
+
+#' Rows of a user without an attribute that means "on the grid already" in our own blocks
+#' @noRd
+without_grid <- function(rows) {
+  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
+  rows
+}
+
+#' Check that donors are a matrix of numbers
+#' @return It, without an attribute that means "on the grid already" in our own blocks.
+#' @noRd
 check_donor_matrix <- function(donors) {
   if (!is_plain_table(donors)) {
     kind <- if (is.matrix(donors) && !is.object(donors)) {
@@ -206,6 +228,7 @@ check_donor_matrix <- function(donors) {
       i = "Convert it with {.code as.matrix()} or {.code data.matrix()}."
     ), "panel")
   }
+  without_grid(donors)
 }
 
 #' Check the target and make it a matrix

@@ -11,27 +11,6 @@ is_classical <- function(estimator) {
   is.character(estimator) && length(estimator) == 1L && estimator %in% raw_estimators
 }
 
-#' What is asked of a panel: a request before its people are read
-#'
-#' @param ... what the user typed, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
-#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`;
-#'   and `guarding`, methods that can protect the treated.
-#' @return A list: these; `private`; `classical`, is the estimator one on raw donors? And how
-#'   messages may speak of the treated and of donors:
-#'   `hide` (they are protected, not a word), `quiet` (no name), `ask` (from [ask_protect()]; may be
-#'   `NULL`), `keep_names` (the donors' names are public).
-#' @noRd
-panel_request <- function(...) {
-  request <- list(...)
-  request$private <- is_private(request$epsilon)
-  request$classical <- is_classical(request$estimator)
-  request$hide <- request$private && identical(request$protect, "everyone")
-  request$quiet <- request$hide || (request$private && is_single_person(request$size))
-  request$keep_names <- request$control$donor_names || request$classical
-  request$ask <- ask_protect(request)
-  request
-}
-
 #' The request of a panel that is read again: who is protected was asked when it was released
 #' @param hide (`flag`)\cr are the treated protected?
 #' @noRd
@@ -91,30 +70,6 @@ check_protect <- function(request, k, people = FALSE) {
     ), "protect")
   }
   protect
-}
-
-#' Is each treated unit one person, as far as `size` says?
-#' @noRd
-is_single_person <- function(size) is.null(size) || !is.numeric(size) || !all(size > 1)
-
-#' What asks who is protected as soon as it is known how many are treated
-#'
-#' One treated unit of no `size` may be a person or a clinic: it is asked about only where something
-#' is wrong with its rows, before that is said.
-#' @return A function of the number of treated units, and whether their rows fail a check.
-#' @noRd
-ask_protect <- function(request) {
-  function(k, failing = FALSE) {
-    people <- is_single_person(request$size) && (failing || !is.null(request$size))
-    check_protect(request, k, people)
-  }
-}
-
-#' Ask at once where targets are given as rows of a matrix
-#' @noRd
-ask_of_target <- function(target, request) {
-  k <- if (is.matrix(target)) nrow(target) else 1L
-  if (k > 0L) check_protect(request, k)
 }
 
 #' Check `protect`, and put protected people out of the target's place

@@ -41,12 +41,10 @@ panel_from_long.dp_source <- function(formula, people, request) {
   panel
 }
 
-#' Build a panel from a source of donors alone and a target
 #' @noRd
-panel_from_donors <- function(source, target, T0, times = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
-  check_given(missing(T0), "T0", "the number of periods before the treatment")
-  parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
+#' @exportS3Method
+panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide = FALSE) {
+  parts <- if (inherits(donors, "dp_sources")) donors$parts else list(donors)
   if (any(vapply(parts, is.data.frame, NA))) {
     abort("Data frames are for {.fn dp_lm}; donors come as matrices.", "argument")
   }
@@ -59,8 +57,7 @@ panel_from_donors <- function(source, target, T0, times = NULL, hide = FALSE) {
     part <- if (inherits(parts[[k]], "dp_chunks")) {
       checked_chunks(parts[[k]], target, T0, times, hide)
     } else {
-      check_donor_matrix(parts[[k]])
-      parts[[k]] <- without_grid(parts[[k]])
+      parts[[k]] <- check_donor_matrix(parts[[k]])
       check_donors_finite(parts[[k]], "donors")
       list(donors = parts[[k]], n = nrow(parts[[k]]), columns = ncol(parts[[k]]))
     }
@@ -73,15 +70,11 @@ panel_from_donors <- function(source, target, T0, times = NULL, hide = FALSE) {
   }
   check_donor_count(n, "Each unit of the sources is a donor.")
   design <- design_public(target, T0, times %||% found$values, n_times, hide)
-  panel <- new_panel_design(
-    matrix(0, 0L, n_times), design$target, design$times, design$T0, "outcome", "unit", "time",
-    layout = list(source = "chunks", treated = NULL)
-  )
-  panel$donors <- structure(
+  elsewhere <- structure(
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
   )
-  panel$n <- whole_count(n)
-  panel$adopted <- design$adopted
+  panel <- new_donors_panel(elsewhere, whole_count(n), design, "chunks")
+  panel$assumes <- assumptions_of(donors)
   panel
 }
 
@@ -90,7 +83,7 @@ panel_from_donors <- function(source, target, T0, times = NULL, hide = FALSE) {
 whole_count <- function(n) if (n <= .Machine$integer.max) as.integer(n) else n
 
 checked_chunks <- function(chunks, target, T0, times, hide) {
-  panel <- panel_from_chunks(chunks, target, T0, times, hide)
+  panel <- panel_from_donors.dp_chunks(chunks, target, T0, times, hide)
   list(donors = panel$donors, n = panel$n, columns = panel$T0 + panel$T1)
 }
 
@@ -287,16 +280,14 @@ source_design <- function(treated, times, n, columns, request) {
 #' Build a panel from chunks, after one pass over them that checks every block
 #'
 #' That pass keeps the size and a checksum of every block, which the later passes must meet.
-#' @inheritParams panel_from_matrix
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
-panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
-  check_given(missing(T0), "T0", "the number of periods before the treatment")
+#' @exportS3Method
+panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide = FALSE) {
   n <- 0
-  sizes <- checksums <- vector("list", x$count)
-  for (i in seq_len(x$count)) {
-    block <- read_block(x, i)
+  sizes <- checksums <- vector("list", donors$count)
+  for (i in seq_len(donors$count)) {
+    block <- read_block(donors, i)
     check_donor_matrix(block)
     if (i == 1L) {
       # The sizes and periods are those of the first block.
@@ -313,23 +304,7 @@ panel_from_chunks <- function(x, target, T0, times = NULL, hide = FALSE) {
     checksums[[i]] <- checksum_cpp(block)
   }
   check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
-  panel <- new_panel_design(
-    block, design$target, design$times, design$T0, "outcome", "unit", "time",
-    layout = list(source = "chunks", treated = NULL)
-  )
-  x$sizes <- sizes
-  x$checksums <- checksums
-  panel$donors <- x
-  panel$n <- n
-  panel$adopted <- design$adopted
-  panel
-}
-
-#' What makes a panel of donors by themselves, wherever they are
-#' @noRd
-panel_reader <- function(x) {
-  if (inherits(x, "dp_chunks")) {
-    return(panel_from_chunks)
-  }
-  if (inherits(x, "dp_source")) panel_from_donors else panel_from_matrix
+  donors$sizes <- sizes
+  donors$checksums <- checksums
+  new_donors_panel(donors, n, design, "chunks")
 }

@@ -192,6 +192,31 @@ gaussian_epsilon <- function(charges, delta) {
   gdp_epsilon_cpp(gdp_compose_cpp(c(charges$mu[!pure], covers)), delta)
 }
 
+#' The ledger that a call pays from: its own, or the one that the session or the machine demands
+#'
+#' `options(dpsc.ledger = )` or the environment's `DPSC_LEDGER`, a path; with
+#' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` none is an error.
+#' @noRd
+paying_ledger <- function(ledger, private) {
+  if (!is.null(ledger) || !private) return(ledger)
+  ledger <- getOption("dpsc.ledger")
+  path <- Sys.getenv("DPSC_LEDGER")
+  if (is.null(ledger) && nzchar(path)) ledger <- dp_ledger(path = path)
+  if (is.null(ledger) && ledger_is_required()) {
+    abort(c(
+      "A private call needs a ledger here.",
+      x = "{.code dpsc.require_ledger}, or {.envvar DPSC_REQUIRE_LEDGER}, says so.",
+      i = "Give {.arg ledger}, or set {.code options(dpsc.ledger = dp_ledger(...))}."
+    ), "budget")
+  }
+  check_ledger(ledger)
+}
+
+ledger_is_required <- function() {
+  isTRUE(getOption("dpsc.require_ledger")) ||
+    tolower(Sys.getenv("DPSC_REQUIRE_LEDGER")) %in% c("1", "true", "yes")
+}
+
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
 #' @param promise (`list`)\cr what the release will claim: `holds` and, where not, `reason`.
@@ -344,80 +369,6 @@ check_ledger <- function(ledger) {
 format_epsilon <- function(epsilon) {
   formatC(epsilon, digits = 4L, format = "g", width = 1L)
 }
-
-#' @rdname dp_ledger
-#' @export
-format.dp_ledger <- function(x, ...) {
-  charges <- ledger_history(x)
-  spent <- if (nrow(charges)) total_epsilon(charges, x$delta) else 0
-  history <- if (nrow(charges)) {
-    paste0("  ", seq_len(nrow(charges)), ". ", charges$label, ": ", charge_words(charges))
-  } else {
-    "  nothing spent yet"
-  }
-  c(
-    paste0("Privacy ledger (neighbours: replace one donor; delta = ", format(x$delta), ")"),
-    paste0("  epsilon ", format_epsilon(spent), " spent of ", format_epsilon(x$epsilon),
-      "; about ", format_epsilon(remaining_epsilon(x, NULL, charges)), " left"),
-    history
-  )
-}
-
-#' What each charge of a history cost, in its own currency
-#' @noRd
-charge_words <- function(history) {
-  history <- complete_history(history)
-  words <- paste0("epsilon = ", format_epsilon(history$epsilon))
-  own <- history$kind == "approximate"
-  words[own] <- paste0(words[own], ", delta = ", format(history$delta[own]))
-  zcdp <- history$kind == "zcdp"
-  words[zcdp] <- paste0("rho = ", format_epsilon(history$rho[zcdp]))
-  gdp <- history$kind == "gdp"
-  words[gdp] <- paste0("mu = ", format_epsilon(history$mu[gdp]))
-  words
-}
-
-#' @rdname dp_ledger
-#' @export
-print.dp_ledger <- function(x, ...) {
-  cat(format(x), where_ledger_lives(x), sep = "\n")
-  invisible(x)
-}
-
-where_ledger_lives <- function(ledger) {
-  if (!is_outside(ledger)) {
-    return("It lives in this R session, and in files that you save yourself (saveRDS()).")
-  }
-  paste0("It lives in ", if (!is.null(ledger$path)) {
-    paste0("the file ", ledger$path)
-  } else {
-    paste0("the table ", ledger$table, " of a database")
-  }, "; a charge is written there before anything is drawn.")
-}
-
-#' @rdname dp_ledger
-#' @param object (`dp_ledger`)\cr a ledger.
-#' @export
-summary.dp_ledger <- function(object, ...) door("summary", {
-  check_no_dots(...)
-  charges <- ledger_history(object)
-  structure(list(
-    epsilon = object$epsilon, delta = object$delta,
-    spent = if (nrow(charges)) total_epsilon(charges, object$delta) else 0,
-    left = remaining_epsilon(object, NULL, charges), charges = charges,
-    text = c(format.dp_ledger(object), where_ledger_lives(object))
-  ), class = "summary.dp_ledger")
-})
-
-#' @export
-print.summary.dp_ledger <- function(x, ...) {
-  cat(x$text, sep = "\n")
-  invisible(x)
-}
-
-#' @rdname dp_ledger
-#' @export
-as.data.frame.dp_ledger <- function(x, ...) ledger_history(x)
 
 #' The budget of a call, checked
 #' @return A list: `private`, `epsilon`, `delta` (0 without privacy), `rng`. PUBLIC.

@@ -3,7 +3,7 @@
 #' Is there noise, and from the operating system?
 #' @param drawn (`list`)\cr `private`, `rng`.
 #' @noRd
-is_kept <- function(drawn) drawn$private && identical(drawn$rng, "secure")
+is_kept <- function(drawn) !nzchar(unkept_reason(drawn))
 
 #' Why a promise is not kept that rests on the noise alone; `""`: it is
 #' @noRd
@@ -12,7 +12,7 @@ unkept_reason <- function(drawn) {
     "epsilon = Inf: no noise was added"
   } else if (typeof(drawn$rng) == "externalptr") {
     "the noise was recorded by an audit"
-  } else if (!is_kept(drawn)) {
+  } else if (!identical(drawn$rng, "secure")) {
     "the noise came from R's generator and can be reproduced from its seed"
   } else {
     ""
@@ -23,10 +23,38 @@ unkept_reason <- function(drawn) {
 #' @param assumes (`string` or `NULL`).
 #' @noRd
 assumed <- function(drawn, assumes) {
-  if (is_kept(drawn) && !is.null(assumes)) list(assumes = assumes)
+  if (!is.null(assumes) && is_kept(drawn)) list(assumes = assumes)
 }
 
 exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
+
+#' What a release promises, by which theorem, and whether the promise holds
+#' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
+#'   noise), and `assumes` (string) where it rests on something. PUBLIC.
+#' @noRd
+guarantee <- function(public, plan, assumes = NULL) {
+  if (!public$private) {
+    return(list(holds = FALSE, theorem = "", reason = unkept_reason(public), exact = TRUE))
+  }
+  mechanism <- mechanism("dp_synth", public$method)
+  theorem <- mechanism$theorem(public, plan$steps)
+  if (!is.null(public$treated)) {
+    theorem <- paste0(
+      sub(")$", "", theorem), "), for donors and treated each (adaptive parallel composition, ",
+      "proofs/treated.md)"
+    )
+  }
+  if (!is.null(public$monitor)) {
+    theorem <- sub("proofs/gram.md)", "proofs/gram.md, proofs/growing.md)", theorem, fixed = TRUE)
+  }
+  drawn <- list(private = TRUE, rng = public$control$rng)
+  reason <- if (public$calibration == "published") mechanism$published_fails
+  reason <- reason %||% unkept_reason(drawn)
+  c(list(
+    holds = !nzchar(reason), theorem = theorem, reason = reason,
+    exact = all(plan$steps$law %in% exact_laws)
+  ), assumed(drawn, assumes))
+}
 
 #' @param record (`list`)\cr of a method of dp_lm().
 #' @noRd

@@ -59,11 +59,10 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
                                na = c("error", "interpolate"), roster = NULL,
                                ...) paying_door("dp_release", {
   check_no_dots(...)
-  control <- check_control(control)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
-    protect = protect, guarding = methods_with("everyone")
+    protect = protect
   )
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
@@ -83,11 +82,10 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
                               control = dp_control(), times = NULL, size = NULL,
                               protect = NULL, ...) paying_door("dp_release", {
   check_no_dots(...)
-  control <- check_control(control)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
-    protect = protect, guarding = methods_with("everyone")
+    protect = protect
   )
   panel <- donors_panel(x, target, T0, times, request)
   release_guarded(panel, request)
@@ -101,15 +99,47 @@ dp_release.dp_chunks <- dp_release.matrix
 #' @export
 dp_release.dp_source <- dp_release.matrix
 
+#' What is asked of a panel: a request before its people are read
+#'
+#' @param ... what the user typed, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
+#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
+#' @return A list: these; `private`; `guarding`, methods that can protect the treated, where that is
+#'   asked for; `classical`, is the estimator one on raw donors? And how
+#'   messages may speak of the treated and of donors:
+#'   `hide` (they are protected, not a word), `quiet` (no name; is each treated unit one person, as
+#'   far as `size` says?), `ask` (a function that asks who is protected, of the number of treated
+#'   units and whether their rows fail a check; may be `NULL`), `keep_names` (the donors' names are
+#'   public).
+#' @noRd
+panel_request <- function(..., control) {
+  check_control(control)
+  request <- list(..., control = control)
+  size <- request$size
+  single <- is.null(size) || !is.numeric(size) || !all(size > 1)
+  # An epsilon that is missing or wrong counts as finite: its own check comes later.
+  request$private <- !(is_number(request$epsilon) && request$epsilon == Inf)
+  request$classical <- is_classical(request$estimator)
+  request$hide <- request$private && identical(request$protect, "everyone")
+  if (request$hide) request$guarding <- methods_with("everyone")
+  request$quiet <- request$hide || (request$private && single)
+  request$keep_names <- request$control$donor_names || request$classical
+  # One treated unit of no `size` may be a person or a clinic: it is asked about only where
+  # something is wrong with its rows, before that is said.
+  request$ask <- function(k, failing = FALSE) {
+    check_protect(request, k, people = single && (failing || !is.null(size)))
+  }
+  request
+}
+
 #' The panel of donors by themselves, a matrix, chunks or a source, and of targets
 #' @param request (`list`)\cr from [panel_request()].
 #' @noRd
 donors_panel <- function(x, target, T0, times, request) {
-  if (!missing(target)) ask_of_target(target, request)
-  panel <- panel_reader(x)(x, target, T0, times, hide = request$quiet)
+  # Who is protected is asked before anything that is wrong with a target is said.
+  if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
+  panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
   if (request$keep_names) panel$donor_names <- rownames(x)
   panel$bounds <- request$bounds
-  panel$assumes <- assumptions_of(x)
   panel
 }
 
@@ -200,7 +230,8 @@ draw_release <- function(request, plan, rows, mechanism) {
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
-  new_release(public, plan, mechanism$run(plan, rows, public), panel)
+  statistics <- mechanism$run(plan, rows, public)
+  new_release(public, plan, statistics, panel)
 }
 
 #' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period

@@ -115,14 +115,6 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   x
 }
 
-#' Is a fit with this epsilon to be private?
-#'
-#' Anything but `Inf`, an epsilon that is missing or wrong included: its own check comes later.
-#' @noRd
-is_private <- function(epsilon) {
-  missing(epsilon) || !(is_number(epsilon) && epsilon == Inf)
-}
-
 # The range of a finite epsilon. Below it, no panel is large enough for the noise; above it, nothing
 # is protected.
 epsilon_range <- c(1e-9, 1e9)
@@ -181,10 +173,10 @@ weak_budget <- function(epsilon) {
 #' @noRd
 check_argument_names <- function(given, name) {
   given <- given[!is.na(given) & nzchar(given)]
-  if (!length(given)) {
+  known <- if (length(given)) known_arguments(name)
+  if (all(given %in% known) && !anyDuplicated(given)) {
     return(invisible(NULL))
   }
-  known <- known_arguments(name)
   check_index_words(setdiff(given, known))
   short <- vapply(given, function(word) {
     !word %in% known && any(startsWith(known, word))

@@ -19,16 +19,3 @@ with_fields <- function(fields, given) {
   fields[names(given)] <- given
   fields
 }
-
-#' Is it a matrix of plain numbers, of no class?
-#' @noRd
-is_plain_table <- function(x) {
-  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
-}
-
-#' Rows of a user without an attribute that means "on the grid already" in our own blocks
-#' @noRd
-without_grid <- function(rows) {
-  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
-  rows
-}

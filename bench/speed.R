@@ -54,7 +54,7 @@ measure_large <- function() {
 # In milliseconds, all in one run.
 measure_single <- function() {
   small <- sim_panel(n = 100, T0 = 45, T1 = 5)
-  panel <- dpsc:::panel_from_matrix(small$donors, small$target, 45)
+  panel <- dpsc:::panel_from_donors(small$donors, small$target, 45)
   panel$bounds <- c(-1, 1)
   public <- dpsc:::public_facts(panel, list(
     epsilon = 1, delta = 1e-6, method = "gram", calibration = "tight", control = dp_control()

@@ -128,7 +128,7 @@ run_setting <- function(data, version, method, lambda, epsilon, delta = 0, runs 
 }
 
 public_facts <- function(data, method, lambda, epsilon, delta) {
-  panel <- dpsc:::panel_from_matrix(data$panel$donors, data$panel$target, data$T0, NULL)
+  panel <- dpsc:::panel_from_donors(data$panel$donors, data$panel$target, data$T0, NULL)
   panel$bounds <- c(-1, 1)
   dpsc:::public_facts(panel, list(
     epsilon = epsilon, delta = delta, method = method, calibration = "tight",

@@ -258,6 +258,11 @@ functions_that_reach <- function(names, namespace) {
     is.function(x) && identical(environment(x), namespace)
   }, logical(1))
   mentioned <- lapply(all[own], function(f) unique(all.names(body(f))))
+  # A generic reaches its methods.
+  for (name in names(mentioned)[vapply(mentioned, function(words) "UseMethod" %in% words, NA)]) {
+    methods <- names(mentioned)[startsWith(names(mentioned), paste0(name, "."))]
+    mentioned[[name]] <- c(mentioned[[name]], methods)
+  }
   mentioned$mechanism <- c(mentioned$mechanism, "make_mechanisms")
   mentioned$mechanisms <- c(mentioned$mechanisms, "make_mechanisms")
   reaching <- names

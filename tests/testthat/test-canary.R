@@ -43,7 +43,7 @@ test_that("the detector finds what it looks for", {
   expect_match(found(p$donors[3, 4]), "a number")
   expect_match(found(p$donors[3, 4]), "native")
   expect_match(found(p$data), "name")
-  expect_match(found(dpsc:::panel_from_matrix(p$donors, p$target, p$T0)), "number")
+  expect_match(found(dpsc:::panel_from_donors(p$donors, p$target, p$T0)), "number")
   expect_match(found(y ~ on), "number") # the formula's environment is this frame
   expect_match(found(simpleError("no", do.call(call, list("f", p$donors)))), "number")
   expect_match(found(format(p$donors[1, 1], digits = 15)), "text")

@@ -71,7 +71,7 @@ test_that("a changed block is not computed from", {
   }
   chunks <- changing(2, function(x) -x)
   p <- toy_panel(12, 5, 2)
-  panel <- panel_from_chunks(chunks, p$target, p$T0)
+  panel <- panel_from_donors(chunks, p$target, p$T0)
   expect_error(sum_over_donors(panel$donors, statistic), class = "dpsc_error_reader")
   expect_identical(used, 1L)
 })
@@ -86,7 +86,7 @@ test_that("equal rows stored otherwise are the same rows", {
     block
   }, 2)
   p <- toy_panel(12, 5, 2)
-  chunks <- panel_from_chunks(chunks, p$target, p$T0)$donors
+  chunks <- panel_from_donors(chunks, p$target, p$T0)$donors
   again <- lapply(c(1, 2, 1, 1, 2), function(i) read_block(chunks, i))
   expect_equal(again[[2L]], donors[7:12, ])
   # Names come and go.

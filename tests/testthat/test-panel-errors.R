@@ -136,7 +136,7 @@ bad_matrices <- function(p) {
   rownames(donors) <- p$units[seq_len(p$n)]
   target <- p$target
   wide <- function(donors, target, T0 = 4, ...) {
-    do.call(panel_from_matrix, list(donors, target, T0, ...))
+    do.call(panel_from_donors, list(donors, target, T0, ...))
   }
   list(
     "donors: a data frame" = function() wide(as.data.frame(donors), target),
@@ -148,7 +148,7 @@ bad_matrices <- function(p) {
     "donors: no columns" = function() wide(donors[, 0], numeric(), 2),
     "donors: missing value" = function() wide(replace(donors, 7, NA), target),
     "donors: not finite" = function() wide(replace(donors, 3:17, NaN), target),
-    "target: missing" = function() panel_from_matrix(donors, T0 = 4),
+    "target: missing" = function() panel_from_donors(donors, T0 = 4),
     "target: NULL" = function() wide(donors, NULL),
     "target: strings" = function() wide(donors, letters[1:6]),
     "target: a data frame" = function() wide(donors, as.data.frame(target)),
@@ -157,7 +157,7 @@ bad_matrices <- function(p) {
     "target: no rows" = function() wide(donors, target[0, , drop = FALSE]),
     "target: an array" = function() wide(donors, array(0, c(1, 1, 6))),
     "target: infinite" = function() wide(donors, replace(target, 4, Inf)),
-    "T0: missing" = function() panel_from_matrix(donors, target),
+    "T0: missing" = function() panel_from_donors(donors, target),
     "T0: one" = function() wide(donors, target, 1),
     "T0: no period after it" = function() wide(donors, target, 6),
     "T0: large" = function() wide(donors, target, 1e5),

@@ -18,7 +18,7 @@ test_that("long data and matrices give the same panel, in any order of the rows"
   panel <- expect_toy_panel(p$data, p)
   expect_toy_panel(p$data[order(p$data$unit, -p$data$time), ], p)
   expect_toy_panel(p$data[rev(seq_len(nrow(p$data))), ], p)
-  by_matrix <- panel_from_matrix(p$donors, p$target, p$T0, p$times)
+  by_matrix <- panel_from_donors(p$donors, p$target, p$T0, p$times)
   shared <- setdiff(names(panel), c("outcome", "unit", "time", "layout"))
   expect_identical(by_matrix[shared], panel[shared])
   expect_identical(
@@ -40,7 +40,7 @@ test_that("periods may be dates, date-times, factors, strings and numbers", {
     data <- p$data
     data$time <- values[k]
     expect_toy_panel(data, p, times = if (is.factor(values)) as.character(values) else values)
-    times <- panel_from_matrix(p$donors, p$target, p$T0, values)$times
+    times <- panel_from_donors(p$donors, p$target, p$T0, values)$times
     expect_identical(times, if (is.factor(values)) as.character(values) else values)
   }
   recode(as.Date("2020-01-31") + 7 * 0:5)
@@ -196,7 +196,7 @@ test_that("integer outcomes work", {
   donors <- p$donors
   donors[] <- round(100 * donors)
   storage.mode(donors) <- "integer"
-  panel <- panel_from_matrix(donors, 1:6, 4)
+  panel <- panel_from_donors(donors, 1:6, 4)
   expect_identical(panel$donors, donors)
   expect_identical(panel$target, matrix(as.double(1:6), 1, dimnames = list("target", NULL)))
 })
@@ -204,7 +204,7 @@ test_that("integer outcomes work", {
 test_that("huge values are values: bounds clip them", {
   p <- toy_panel()
   p$donors[] <- .Machine$double.xmax
-  expect_identical(panel_from_matrix(p$donors, p$target, 4)$donors, p$donors)
+  expect_identical(panel_from_donors(p$donors, p$target, 4)$donors, p$donors)
   data <- p$data
   data$y <- sign(data$y) * .Machine$double.xmax
   expect_true(all(is.finite(read_panel(y ~ treated, data, index)$donors)))
@@ -212,7 +212,7 @@ test_that("huge values are values: bounds clip them", {
 
 test_that("a constant target is a target", {
   p <- toy_panel()
-  expect_identical(unname(panel_from_matrix(p$donors, rep(1, 6), 4)$target), matrix(1, 1, 6))
+  expect_identical(unname(panel_from_donors(p$donors, rep(1, 6), 4)$target), matrix(1, 1, 6))
 })
 
 test_that("a matrix of donors is not copied", {
@@ -220,7 +220,7 @@ test_that("a matrix of donors is not copied", {
   skip_if_not(capabilities("profmem"))
   file <- withr::local_tempfile()
   utils::Rprofmem(file, threshold = 1e6)
-  panel <- panel_from_matrix(donors, rep(0, 50), 40)
+  panel <- panel_from_donors(donors, rep(0, 50), 40)
   utils::Rprofmem(NULL)
   # Pages for small objects are logged whatever the threshold.
   expect_identical(grep("new page", readLines(file), value = TRUE, invert = TRUE), character())
@@ -231,17 +231,17 @@ test_that("the labels of targets in a matrix are its row names, if all are there
   p <- toy_panel(k = 2)
   labels <- function(names) {
     rownames(p$target) <- names
-    rownames(panel_from_matrix(p$donors, p$target, 4)$target)
+    rownames(panel_from_donors(p$donors, p$target, 4)$target)
   }
   expect_identical(labels(c("a", "b")), c("a", "b"))
   expect_identical(labels(NULL), c("target 1", "target 2"))
   expect_identical(labels(c("a", "")), c("target 1", "target 2"))
-  expect_identical(rownames(panel_from_matrix(p$donors, p$target[1, ], 4)$target), "target")
+  expect_identical(rownames(panel_from_donors(p$donors, p$target[1, ], 4)$target), "target")
 })
 
 test_that("row names of donors are ignored, times default to 1, 2, ...", {
   p <- toy_panel()
-  panel <- panel_from_matrix(p$donors, p$target, 4)
+  panel <- panel_from_donors(p$donors, p$target, 4)
   expect_identical(panel$times, 1:6)
   expect_null(panel$donor_names)
 })

@@ -23,7 +23,7 @@ test_that("contributions are those of the integer rows", {
     got <- gram_contributions(round, panel$donors, bounds)
     expect_identical(got$squared, rowSums(w^2))
     expect_identical(got$absolute, rowSums(abs(w)))
-    chunks <- panel_from_chunks(
+    chunks <- panel_from_donors(
       dp_chunks(list(panel$donors[1:9, ], panel$donors[-(1:9), ])), panel$target, 6
     )$donors
     expect_identical(gram_contributions(round, chunks, bounds), got)

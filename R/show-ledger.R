@@ -1,0 +1,75 @@
+# What a ledger prints.
+
+#' @rdname dp_ledger
+#' @export
+format.dp_ledger <- function(x, ...) {
+  charges <- ledger_history(x)
+  spent <- if (nrow(charges)) total_epsilon(charges, x$delta) else 0
+  history <- if (nrow(charges)) {
+    paste0("  ", seq_len(nrow(charges)), ". ", charges$label, ": ", charge_words(charges))
+  } else {
+    "  nothing spent yet"
+  }
+  c(
+    paste0("Privacy ledger (neighbours: replace one person; delta = ", format(x$delta), ")"),
+    paste0("  epsilon ", format_epsilon(spent), " spent of ", format_epsilon(x$epsilon),
+      "; about ", format_epsilon(remaining_epsilon(x, NULL, charges)), " left"),
+    history
+  )
+}
+
+#' What each charge of a history cost, in its own currency
+#' @noRd
+charge_words <- function(history) {
+  history <- complete_history(history)
+  words <- paste0("epsilon = ", format_epsilon(history$epsilon))
+  own <- history$kind == "approximate"
+  words[own] <- paste0(words[own], ", delta = ", format(history$delta[own]))
+  zcdp <- history$kind == "zcdp"
+  words[zcdp] <- paste0("rho = ", format_epsilon(history$rho[zcdp]))
+  gdp <- history$kind == "gdp"
+  words[gdp] <- paste0("mu = ", format_epsilon(history$mu[gdp]))
+  words
+}
+
+#' @rdname dp_ledger
+#' @export
+print.dp_ledger <- function(x, ...) {
+  cat(format(x), where_ledger_lives(x), sep = "\n")
+  invisible(x)
+}
+
+where_ledger_lives <- function(ledger) {
+  if (!is_outside(ledger)) {
+    return("It lives in this R session, and in files that you save yourself (saveRDS()).")
+  }
+  paste0("It lives in ", if (!is.null(ledger$path)) {
+    paste0("the file ", ledger$path)
+  } else {
+    paste0("the table ", ledger$table, " of a database")
+  }, "; a charge is written there before anything is drawn.")
+}
+
+#' @rdname dp_ledger
+#' @param object (`dp_ledger`)\cr a ledger.
+#' @export
+summary.dp_ledger <- function(object, ...) door("summary", {
+  check_no_dots(...)
+  charges <- ledger_history(object)
+  structure(list(
+    epsilon = object$epsilon, delta = object$delta,
+    spent = if (nrow(charges)) total_epsilon(charges, object$delta) else 0,
+    left = remaining_epsilon(object, NULL, charges), charges = charges,
+    text = c(format.dp_ledger(object), where_ledger_lives(object))
+  ), class = "summary.dp_ledger")
+})
+
+#' @export
+print.summary.dp_ledger <- function(x, ...) {
+  cat(x$text, sep = "\n")
+  invisible(x)
+}
+
+#' @rdname dp_ledger
+#' @export
+as.data.frame.dp_ledger <- function(x, ...) ledger_history(x)
