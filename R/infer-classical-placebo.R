@@ -21,7 +21,11 @@
 #' @param ... unused.
 #' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr what to show.
 #' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
-#'   the ranking. For `leave_one_out()`: `"paths"` or `"weights"`.
+#'   the ranking by the ratio of the errors after and before, of which none is left out for a bad
+#'   fit. For `leave_one_out()`: `"paths"` or `"weights"`.
+#' @param prune (`number`, at least 1)\cr `"gaps"` does not draw placebos whose mean squared error
+#'   before the treatment is more than so many times the target's, and says how many. Ranks and
+#'   p-value are those of all. `Inf`: all are drawn.
 #' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
 #'   * `table`: a data frame, one row a unit, the target first: `unit`, `treated`, `rmspe_pre`,
 #'     `rmspe_post` (outcome units), `ratio`, `rank` (`NA` if left out);

@@ -106,11 +106,7 @@ autoplot.dp_audit <- function(object, ...) door("plot", {
     blackbox = plot_audit_events(object), loss = plot_audit_loss(object),
     replay = plot_audit_calls(object)
   )
-  picture + ggplot2::theme_minimal(base_size = 11) +
-    ggplot2::theme(
-      legend.position = "bottom", panel.grid.minor = ggplot2::element_blank(),
-      plot.title.position = "plot"
-    )
+  picture + dpsc_theme()
 })
 
 # Okabe and Ito's blue and vermillion.

@@ -15,24 +15,38 @@ placebo_colours <- c(target = "#0072B2", others = "grey65")
 #' plot(space)
 #' @importFrom rlang .data
 #' @export
-plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), ...) door("plot", {
-  show_picture(autoplot.dp_placebo_space(x, type = type, ...))
+plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), prune = 20, ...) door("plot", {
+  show_picture(autoplot.dp_placebo_space(x, type = type, prune = prune, ...))
 })
 
 #' @rdname placebo_space
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), ...) door("plot", {
+autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), prune = 20,
+                                      ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot placebos.")
   type <- check_choice(type, c("gaps", "ratio"))
-  switch(type, gaps = plot_placebo_gaps(object), ratio = plot_placebo_ratios(object))
+  prune <- check_number(prune, 1, infinite = TRUE)
+  switch(type, gaps = plot_placebo_gaps(object, prune), ratio = plot_placebo_ratios(object))
 })
+
+#' Which units are ranked, and which of them were fitted well enough to be drawn
+#'
+#' A target that is met exactly has no multiple: then all are drawn.
+#' @return A list of `ranked`, `drawn` (flags).
+#' @noRd
+placebos_drawn <- function(x, prune) {
+  error <- x$table$rmspe_pre^2
+  ranked <- !is.na(x$table$rank)
+  near <- x$table$treated | error[[1L]] == 0 | error <= prune * error[[1L]]
+  list(ranked = ranked, drawn = ranked & near)
+}
 
 #' Effects of all units in long form, the target last so that it is drawn on top
 #' @noRd
-plot_data_gaps <- function(x) {
+plot_data_gaps <- function(x, prune = Inf) {
   units <- c(seq_len(nrow(x$gaps))[-1L], 1L)
-  kept <- units[!is.na(x$table$rank[units])]
+  kept <- units[placebos_drawn(x, prune)$drawn[units]]
   data.frame(
     unit = factor(
       rep(rownames(x$gaps)[kept], each = ncol(x$gaps)), levels = unique(rownames(x$gaps)[kept])
@@ -43,25 +57,39 @@ plot_data_gaps <- function(x) {
   )
 }
 
-plot_placebo_gaps <- function(x) {
-  data <- plot_data_gaps(x)
+#' What stands under the title of placebos in space
+#' @noRd
+placebo_words <- function(x, prune) {
+  units <- placebos_drawn(x, prune)
+  left <- sum(units$ranked) - sum(units$drawn)
+  wrap_text(paste0(
+    capital(short_name(x$table$unit[[1L]])), ": rank ", x$table$rank[[1L]], " of ", sum(units$ranked),
+    " by the ratio of errors after and before, p = ", format(x$p_value, digits = 2L),
+    if (left) {
+      paste0(". Not drawn: ", count_of(left, "placebo"), " with more than ", format(prune),
+        " times its mean squared error before the treatment")
+    }, ". NOT PRIVATE"
+  ))
+}
+
+plot_placebo_gaps <- function(x, prune = Inf) {
+  data <- plot_data_gaps(x, prune)
   name <- short_name(x$table$unit[[1L]])
-  labels <- c(target = name, others = paste(nlevels(data$unit) - 1L, "placebos"))
+  labels <- c(target = name, others = count_of(nlevels(data$unit) - 1L, "placebo"))
   ggplot2::ggplot(data, ggplot2::aes(
     x = .data$time, y = .data$gap, group = .data$unit, colour = .data$role,
     linewidth = .data$role
   )) +
     zero_line() +
     ggplot2::geom_line() +
-    treatment_line(x) + period_axis(plot_periods(x$times)) +
+    dotted_line(x) + period_axis(plot_periods(x$times)) +
     ggplot2::scale_colour_manual(values = placebo_colours, labels = labels, name = NULL) +
     ggplot2::scale_linewidth_manual(
       values = c(target = 1.1, others = 0.35), labels = labels, name = NULL
     ) +
     ggplot2::labs(
-      x = NULL, y = paste("effect on", outcome_label(x)), title = "Placebos in space",
-      subtitle = paste0(name, ": rank ", x$table$rank[[1L]], " of ", sum(!is.na(x$table$rank)),
-        ", p = ", format(x$p_value, digits = 2L), ". NOT PRIVATE")
+      x = axis_of_times(x$times), y = paste("effect on", outcome_label(x)),
+      title = "Placebos in space", subtitle = placebo_words(x, prune)
     ) +
     dpsc_theme()
 }
@@ -151,14 +179,15 @@ plot_leave_one_out_paths <- function(x) {
     linetype = .data$role, linewidth = .data$role
   )) +
     ggplot2::geom_line() +
-    treatment_line(x) + period_axis(plot_periods(x$times)) +
+    dotted_line(x) + period_axis(plot_periods(x$times)) +
     ggplot2::scale_colour_manual(
       values = c("#000000", unname(placebo_colours)), name = NULL
     ) +
     ggplot2::scale_linetype_manual(values = c("solid", "longdash", "solid"), name = NULL) +
     ggplot2::scale_linewidth_manual(values = c(0.9, 0.9, 0.4), name = NULL) +
     ggplot2::labs(
-      x = NULL, y = outcome_label(x), title = "Counterfactual without one donor at a time",
+      x = axis_of_times(x$times), y = outcome_label(x),
+      title = "Counterfactual without one donor at a time",
       subtitle = paste0("Mean effect ", format(x$effect, digits = 4L), ", between ",
         format(min(x$table$effect), digits = 4L), " and ", format(max(x$table$effect), digits = 4L),
         ". NOT PRIVATE")

@@ -38,9 +38,12 @@ plot_data_cohorts <- function(fit, type, level, simultaneous) {
     event = table$event, calendar = plot_periods(table$period),
     cohort = factor(table$cohort, levels = table$cohort)
   )
+  limits <- within_limits(list(
+    low = table$conf.low, high = table$conf.high,
+    noise_low = table$estimate - noise, noise_high = table$estimate + noise
+  ))
   data.frame(
-    at = at, estimate = table$estimate, low = table$conf.low, high = table$conf.high,
-    noise_low = table$estimate - noise, noise_high = table$estimate + noise,
+    at = at, estimate = table$estimate, limits,
     kind = factor(table$kind, levels = names(kind_labels)), cohorts = table$cohorts
   )
 }
@@ -68,62 +71,32 @@ draw_cohort_effects <- function(fit, data, type, level, simultaneous) {
     cohort_bars(fit, data, level, simultaneous) +
     ggplot2::geom_point(ggplot2::aes(shape = .data$kind), size = 2, na.rm = TRUE) +
     ggplot2::scale_shape_manual(NULL, values = kind_shapes[kinds], labels = kind_labels[kinds],
-      guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 2) else "none"
+      guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 1) else "none"
     ) +
     dpsc_theme() +
     ggplot2::labs(x = switch(type,
-      event = "periods since adoption (0: the first treated one)", calendar = NULL,
-      cohort = "treated from"
+      event = "periods since adoption (0: the first treated one)",
+      calendar = axis_of_times(fit$release$panel$times), cohort = "treated from"
     ))
   plot + switch(type,
     event = list(
       ggplot2::geom_vline(xintercept = -0.5, linetype = 3, colour = "grey40"),
-      period_axis(data$at)
+      ggplot2::labs(caption = dotted_line_words), period_axis(data$at)
     ),
     calendar = period_axis(data$at),
     cohort = ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE))
   )
 }
 
-#' Intervals as bars, and inside them what the privacy noise alone would make
+#' Errors as bars
 #' @noRd
 cohort_bars <- function(fit, data, level, simultaneous) {
-  covers <- if (simultaneous) "all points together" else "each point by itself"
-  bars <- list(
-    all = data.frame(data[c("at", "low", "high")], part = rep("all", nrow(data))),
-    noise = if (fit$release$privacy$private) {
-      data.frame(
-        at = data$at, low = data$noise_low, high = data$noise_high, part = rep("noise", nrow(data))
-      )
-    }
+  if (!fit$release$privacy$private) data$noise_low <- data$noise_high <- NA_real_
+  covers <- if (simultaneous) ", all points together" else ", each point by itself"
+  columns <- intersect(
+    c("target", "at", "low", "high", "noise_low", "noise_high"), names(data)
   )
-  bars <- lapply(Filter(Negate(is.null), bars), function(bar) {
-    bar$target <- data$target
-    bar[!is.na(bar$low), ]
-  })
-  bars <- Filter(nrow, bars)
-  if (!length(bars)) {
-    return(NULL)
-  }
-  used <- names(bars)
-  labels <- c(
-    all = paste0(percent_text(level), " interval, ", covers), noise = "from privacy noise alone"
-  )
-  list(
-    ggplot2::geom_linerange(
-      ggplot2::aes(.data$at, ymin = .data$low, ymax = .data$high, linewidth = .data$part,
-        alpha = .data$part),
-      do.call(rbind, unname(bars)), inherit.aes = FALSE, colour = band_colour
-    ),
-    ggplot2::scale_linewidth_manual(NULL,
-      values = c(all = 0.7, noise = 2.6), limits = used, labels = unname(labels[used]),
-      guide = ggplot2::guide_legend(order = 1)
-    ),
-    ggplot2::scale_alpha_manual(NULL,
-      values = c(all = 0.9, noise = 0.35), limits = used, labels = unname(labels[used]),
-      guide = ggplot2::guide_legend(order = 1)
-    )
-  )
+  error_layers(data[columns], "bar", band_labels(level, covers, !all(is.na(data$low))))
 }
 
 cohort_title <- function(fit) {
@@ -145,7 +118,7 @@ cohort_paths <- function(fit, before = "") {
   names <- utils::head(names(fit$cohorts), most_panels)
   panels <- paste0(before, "from ", names)
   paths <- do.call(rbind, lapply(seq_along(names), function(g) {
-    one <- augment.dp_synth(fit$cohorts[[g]])
+    one <- with_bounds(fit, augment.dp_synth(fit$cohorts[[g]]))
     one$target <- panels[[g]]
     one$period <- plot_periods(one$period)
     one
@@ -176,8 +149,8 @@ draw_cohort_paths <- function(fit, known, across = NULL, scales = "fixed") {
   at <- data.frame(
     target = factor(known$paths$target, levels = panels), period = known$paths$period
   )
-  paths <- data.frame(at, known$paths[c("treated", ".observed", ".fitted")])
-  lines <- fit_lines(paths, is_released_group(fit$cohorts[[1L]]), fit$release$bounds)
+  paths <- data.frame(at, known$paths[c("treated", ".observed", ".fitted", ".lower", ".upper")])
+  lines <- fit_lines(paths, is_released_group(fit$cohorts[[1L]]))
   n <- length(panels)
   across <- across %||% if (n > 4L) 3 else if (n > 1L) 2 else 1
   ggplot2::ggplot() +

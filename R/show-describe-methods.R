@@ -123,30 +123,39 @@ plot.dp_description <- function(x, level = 0.95, ...) door("plot", {
 autoplot.dp_description <- function(object, level = 0.95, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a description.")
-  table <- description_table(object, check_level(level))
+  level <- check_level(level)
+  draw_description(object, description_rows(object, level), level)
+})
+
+#' What is drawn of a description: no counts, and no deviations
+#' @noRd
+description_rows <- function(object, level) {
+  table <- description_table(object, level)
   table <- table[!table$statistic %in% c("n", "sd"), ]
-  table$label <- factor(
-    ifelse(is.na(table$level), table$statistic, table$level),
-    levels = rev(unique(ifelse(is.na(table$level), table$statistic, table$level)))
+  at <- ifelse(is.na(table$level), table$statistic, table$level)
+  if (!all(is.na(table$group))) at <- paste0(at, ", ", table$group)
+  noise <- interval_quantile(level) * table$privacy.se
+  data.frame(
+    variable = factor(table$variable, levels = unique(table$variable)),
+    group = ifelse(is.na(table$group), "all", table$group), estimate = table$estimate,
+    at = factor(at, levels = rev(unique(at))),
+    within_limits(list(
+      low = table$conf.low, high = table$conf.high,
+      noise_low = table$estimate - noise, noise_high = table$estimate + noise
+    ))
   )
-  table$variable <- factor(table$variable, levels = unique(table$variable))
-  table$group <- ifelse(is.na(table$group), "all", table$group)
-  beside <- ggplot2::position_dodge(width = 0.5)
-  ggplot2::ggplot(table, ggplot2::aes(
-    .data$estimate, .data$label, xmin = .data$conf.low, xmax = .data$conf.high,
-    colour = .data$group
-  )) +
-    ggplot2::geom_linerange(position = beside, linewidth = 0.8, na.rm = TRUE) +
-    ggplot2::geom_point(position = beside, size = 2) +
+}
+
+#' @param data (`data.frame`)\cr from [description_rows()].
+#' @noRd
+draw_description <- function(object, data, level) {
+  if (!object$privacy$private) data$noise_low <- data$noise_high <- NA_real_
+  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$at)) +
+    error_layers(data, "lying", band_labels(level, ", each number by itself")) +
+    ggplot2::geom_point(size = 1.8) +
     ggplot2::facet_wrap(ggplot2::vars(.data$variable), scales = "free") +
     ggplot2::labs(
-      x = NULL, y = NULL, colour = object$columns$groups$name, title = "Description",
-      subtitle = if (!object$privacy$private) {
-        "NOT PRIVATE"
-      } else {
-        paste0(percent_text(level), " limits, sampling and privacy together",
-          if (!object$privacy$holds) ". NOT PRIVATE")
-      }
+      x = NULL, y = NULL, title = "Description", subtitle = privacy_subtitle(object$privacy)
     ) +
     dpsc_theme()
-})
+}

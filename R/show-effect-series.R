@@ -5,14 +5,16 @@
 #' @param type (`string`)\cr `"path"` (the counterfactual), `"effect"`, `"cumulative"` or
 #'   `"percent"`.
 #' @return A data frame: `target` (factor in the fit's order), `period` (as on an axis), `treated`,
-#'   `.observed`, `.fitted`, `estimate`, `low`, `high` (all errors), `noise_low`, `noise_high` (the
-#'   privacy noise alone). Limits are `NA` before the treatment and where errors are not known.
+#'   `.observed`, `.fitted`, `.lower`, `.upper` (the bounds), `estimate`, `low`, `high` (all
+#'   errors), `noise_low`, `noise_high` (the privacy noise alone). Limits are `NA` before the
+#'   treatment and where errors are not known.
 #' @noRd
 effect_series <- function(fit, type, level, simultaneous = FALSE) {
   data <- generics::augment(fit)
   data$target <- factor(data$target, levels = unique(data$target))
   times <- fit$release$panel$times
   data$period <- rep(plot_periods(times), nrow(fit$target))
+  data <- with_bounds(fit, data)
   limits <- series_limits(fit, type, level, simultaneous)
   for (name in names(limits)) {
     data[[name]] <- NA_real_
@@ -43,6 +45,14 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
       share_limits(limits$noise_low, limits$noise_high, base, width)
     )
   }
+  data
+}
+
+#' Rows of a fit's periods with the bounds of each
+#' @noRd
+with_bounds <- function(fit, data) {
+  data$.lower <- rep_len(fit$release$bounds$lower, nrow(data))
+  data$.upper <- rep_len(fit$release$bounds$upper, nrow(data))
   data
 }
 

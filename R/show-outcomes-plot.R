@@ -71,18 +71,21 @@ draw_outcomes <- function(x, type, level, simultaneous) {
     return(draw_balance(data) + target_panels(data$target, across, "free_y") +
       ggplot2::scale_colour_manual(NULL, values = stats::setNames(contrast_colours, kinds)) +
       ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds)) +
-      period_axis(data$item, across / 1.5) + ggplot2::labs(x = NULL, y = "difference") +
-      dpsc_theme())
+      period_axis(data$item, across / 1.5) +
+      ggplot2::labs(x = axis_of_periods(fit), y = "difference") + dpsc_theme())
   }
   data <- stack_outcomes(x, function(one) effect_series(one, type, own, simultaneous))
+  later <- starts_treated(fit, type)
+  if (later) data <- droplevels(data[data$treated, ])
   plot <- if (type == "path") {
-    draw_paths(fit, data, level, simultaneous) + ggplot2::labs(x = NULL, y = NULL)
+    draw_paths(fit, data, level, simultaneous) + ggplot2::labs(y = NULL)
   } else {
-    draw_effects(fit, data, level, simultaneous) + ggplot2::labs(x = NULL, y = effect_label(type))
+    draw_effects(fit, data, level, simultaneous) + ggplot2::labs(y = effect_label(type))
   }
-  panel <- fit$release$panel
-  plot + treatment_line(panel) + dpsc_theme() + target_panels(data$target, across, "free_y") +
-    period_axis(plot_periods(panel$times), across / 1.5)
+  plot <- plot + (if (!later) dotted_line(fit$release$panel)) + dpsc_theme() +
+    target_panels(data$target, across, "free_y") + period_axis(data$period, across / 1.5) +
+    ggplot2::labs(x = axis_of_periods(fit))
+  with_note(plot, if (type == "percent") percent_words(fit, data))
 }
 
 #' The same for several adoption dates; of paths a panel an outcome and cohort
@@ -98,7 +101,7 @@ draw_outcome_cohorts <- function(x, type, level, simultaneous) {
       adoption = do.call(rbind, lapply(known, `[[`, "adoption"))
     )
     return(draw_cohort_paths(fit, all, min(3, length(fit$cohorts)), "free_y") +
-      ggplot2::labs(x = NULL, y = NULL))
+      ggplot2::labs(x = axis_of_periods(fit), y = NULL, caption = dotted_line_words))
   }
   own <- outcome_level(x, level, simultaneous)
   data <- stack_outcomes(x, function(one) plot_data_cohorts(one, type, own, simultaneous))

@@ -192,9 +192,7 @@ autoplot.dp_pdp <- function(object, ...) door("plot", {
       },
       subtitle = "CURATOR ONLY: data-dependent, not covered by the guarantee"
     ) +
-    ggplot2::theme_minimal(base_size = 11) +
-    ggplot2::theme(legend.position = "bottom", plot.title.position = "plot",
-      panel.grid.minor = ggplot2::element_blank())
+    dpsc_theme()
 })
 
 loss_labels <- function(unit) {

@@ -1,13 +1,13 @@
-# Figures of coefficients: estimates with their limits, of which the thick part is sampling alone.
+# Figures of coefficients: estimates with their limits, of which the dark part is noise alone.
 
 #' A table of coefficients as a figure draws it
 #'
 #' The axis is that of the coefficients that are identified: one that is not may have limits a
 #' hundred times as wide, would squeeze all others to dots, and ends in an arrow.
-#' @param table (`data.frame`)\cr `term`, `estimate`, `low`, `high` (all errors), `sampling` (their
-#'   half width without privacy), `identified`.
+#' @param table (`data.frame`)\cr `term`, `estimate`, `low`, `high` (all errors), `noise` (half
+#'   width by the privacy noise alone; `NA`: none), `identified`.
 #' @return The table with `term` as a factor, `at`, `from`, `to` (drawn), `in_low`, `in_high` (the
-#'   thick part), `cut_low`, `cut_high` (flags), and the attribute `limits` (of the axis).
+#'   dark part), `cut_low`, `cut_high` (flags), and the attribute `limits` (of the axis).
 #' @noRd
 coefficient_data <- function(table) {
   table$term <- factor(table$term, levels = rev(unique(table$term)))
@@ -25,65 +25,79 @@ coefficient_data <- function(table) {
   table$from <- inside(table$low)
   table$to <- inside(table$high)
   table$at <- as.double(ifelse(table$estimate == inside(table$estimate), table$estimate, NA))
-  part <- ifelse(table$known, table$sampling, NA_real_)
+  part <- ifelse(table$known, table$noise, NA_real_)
   table$in_low <- pmax(inside(table$estimate - part), table$from)
   table$in_high <- pmin(inside(table$estimate + part), table$to)
   structure(table, limits = limits)
 }
 
+#' @param labels (`character`)\cr of the errors, from [band_labels()].
 #' @param unknown (`string`)\cr what is said of a coefficient that is not identified.
 #' @noRd
-draw_coefficients <- function(table, title, subtitle, unknown = "not identified", x = "estimate") {
+draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95),
+                              unknown = "not identified") {
   data <- coefficient_data(table)
   limits <- attr(data, "limits")
-  ends <- paste0(format_value(data$low), " to ", format_value(data$high), ": ")
-  data$said <- paste0(ifelse(is.finite(data$low) & is.finite(data$high), ends, ""), unknown)
-  lost <- data[!data$known, ]
-  # From the estimate, or from within the figure where that lies outside.
-  arrow <- function(rows, to, inside) {
-    start <- ifelse(is.na(data$at), inside, data$at)
-    if (any(rows)) {
-      ggplot2::geom_segment(
-        ggplot2::aes(x = .data$start, xend = .data[[to]], yend = .data$term),
-        transform(data, start = start)[rows, ], colour = contrast_colours[[1L]], linewidth = 0.8,
-        arrow = ggplot2::arrow(length = ggplot2::unit(5, "pt"), type = "closed")
-      )
-    }
-  }
-  step <- 0.08 * diff(limits)
   ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$term)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$from, xmax = .data$to), colour = contrast_colours[[1L]],
-      linewidth = 0.8, na.rm = TRUE
-    ) +
-    arrow(data$cut_low, "from", limits[[1L]] + step) +
-    arrow(data$cut_high, "to", limits[[2L]] - step) +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$in_low, xmax = .data$in_high), colour = contrast_colours[[2L]],
-      linewidth = 2.2, na.rm = TRUE
-    ) +
-    ggplot2::geom_point(ggplot2::aes(shape = .data$known), size = 2, na.rm = TRUE) +
+    error_layers(data.frame(
+      at = data$term, low = data$from, high = data$to, noise_low = data$in_low,
+      noise_high = data$in_high
+    ), "lying", labels) +
+    cut_arrows(data, limits) +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$known), size = 1.8, na.rm = TRUE) +
     ggplot2::scale_shape_manual(values = c(`TRUE` = 16, `FALSE` = 1), guide = "none") +
-    (if (nrow(lost)) {
-      ggplot2::geom_text(
-        ggplot2::aes(x = limits[[2L]], label = .data$said), lost, hjust = 1, vjust = -0.8,
-        size = 3, colour = "grey30"
-      )
-    }) +
+    unknown_words(data, limits, unknown) +
     ggplot2::scale_x_continuous(limits = limits, expand = ggplot2::expansion(0)) +
     ggplot2::coord_cartesian(clip = "off") +
     ggplot2::scale_y_discrete(expand = ggplot2::expansion(add = 0.7), labels = short_name) +
-    ggplot2::labs(x = x, y = NULL, title = wrap_text(title, 70L), subtitle = wrap_text(subtitle)) +
+    ggplot2::labs(
+      x = "estimate", y = NULL, title = wrap_text(title, 70L), subtitle = wrap_text(subtitle)
+    ) +
     dpsc_theme() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
 }
 
-limits_subtitle <- function(privacy, level = 0.95) {
-  limits <- paste(percent_text(level), "limits")
-  paste0(
-    limits, if (privacy$private) ": thick, sampling alone; thin, with privacy",
-    if (!privacy$holds) ". NOT PRIVATE"
+#' Arrows where limits leave the figure: from the estimate, or from within where that lies outside
+#' @noRd
+cut_arrows <- function(data, limits) {
+  step <- 0.08 * diff(limits)
+  arrow <- function(rows, to, inside) {
+    if (!any(rows)) {
+      return(NULL)
+    }
+    ggplot2::geom_segment(
+      ggplot2::aes(x = .data$start, xend = .data[[to]], yend = .data$term),
+      transform(data, start = ifelse(is.na(data$at), inside, data$at))[rows, ],
+      colour = band_colour, linewidth = 0.6,
+      arrow = ggplot2::arrow(length = ggplot2::unit(5, "pt"), type = "closed")
+    )
+  }
+  list(
+    arrow(data$cut_low, "from", limits[[1L]] + step),
+    arrow(data$cut_high, "to", limits[[2L]] - step)
+  )
+}
+
+# As many coefficients as have room for a word between them.
+most_words <- 8L
+
+#' What is said of coefficients that are not identified, unless words would run into each other
+#' @noRd
+unknown_words <- function(data, limits, unknown) {
+  lost <- data[!data$known, ]
+  if (!nrow(lost)) {
+    return(NULL)
+  }
+  if (nrow(data) > most_words) {
+    return(ggplot2::labs(caption = paste0("Hollow: ", unknown, ".")))
+  }
+  finite <- is.finite(lost$low) & is.finite(lost$high)
+  ends <- paste0(format_value(lost$low), " to ", format_value(lost$high), ": ")
+  lost$said <- paste0(ifelse(finite, ends, ""), unknown)
+  ggplot2::geom_text(
+    ggplot2::aes(x = limits[[2L]], label = .data$said), lost, hjust = 1, vjust = -0.8,
+    size = 2.6, colour = "grey30"
   )
 }
 
@@ -104,7 +118,7 @@ autoplot.dp_lm <- function(object, level = 0.95, ...) door("plot", {
   reach <- stats::qt((1 + level) / 2, object$df.residual)
   draw_slopes(
     object, stats::confint(object, level = level),
-    reach * sqrt(diag(object$covariance$sampling)), level
+    reach * sqrt(diag(object$covariance$privacy)), level
   )
 })
 
@@ -121,20 +135,21 @@ autoplot.dp_glm <- function(object, ...) door("plot", {
   rlang::check_installed("ggplot2", "to plot a fit.")
   reach <- function(type) stats::qnorm(0.975) * sqrt(diag(glm_covariance(object, type)))
   limits <- symmetric_limits(object$coefficients, reach("total"), 0.95)
-  draw_slopes(object, limits, reach("sampling"), 0.95)
+  draw_slopes(object, limits, reach("privacy"), 0.95)
 })
 
 #' @param limits (`matrix`)\cr of all coefficients.
-#' @param sampling (`numeric`)\cr half widths without privacy.
+#' @param noise (`numeric`)\cr half widths by the privacy noise alone.
 #' @noRd
-draw_slopes <- function(object, limits, sampling, level) {
+draw_slopes <- function(object, limits, noise, level) {
+  private <- object$privacy$private
   table <- data.frame(
     term = names(object$coefficients), estimate = unname(object$coefficients),
-    low = unname(limits[, 1L]), high = unname(limits[, 2L]), sampling = unname(sampling),
-    identified = unname(object$identified)
+    low = unname(limits[, 1L]), high = unname(limits[, 2L]),
+    noise = if (private) unname(noise) else NA_real_, identified = unname(object$identified)
   )[-1L, ]
-  draw_coefficients(table, paste("Slopes of", object$text),
-    limits_subtitle(object$privacy, level),
+  draw_coefficients(table, paste("Slopes of", object$text), privacy_subtitle(object$privacy),
+    band_labels(level, ", each slope by itself"),
     unknown = "not identified at this budget"
   )
 }
@@ -218,11 +233,12 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) door("plot", {
   reach <- stats::qnorm((1 + level) / 2)
   table$low <- table$estimate - reach * table$std.error
   table$high <- table$estimate + reach * table$std.error
-  table$sampling <- reach * sqrt(pmax(table$std.error^2 - table$privacy.se^2, 0))
+  table$noise <- if (object$privacy$private) reach * table$privacy.se else NA_real_
   table$identified <- TRUE
   draw_coefficients(table[order(table$rank), ],
     paste0("Variables selected by method \"", object$method, "\", in the order of the picks"),
-    paste0(limits_subtitle(object$privacy, level), ". Conditional on the selection")
+    paste0(privacy_subtitle(object$privacy), ". Conditional on the selection"),
+    band_labels(level, ", each slope by itself")
   )
 })
 
@@ -239,35 +255,51 @@ autoplot.dp_aggregate <- function(object, level = 0.95, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot an aggregate.")
   level <- check_level(level)
-  spread <- has_spread(object)
-  reach <- stats::qnorm((1 + level) / 2) * (if (spread) object$std.error else object$privacy.se)
-  data <- data.frame(
-    term = factor(names(object$estimate), levels = names(object$estimate)),
-    estimate = unname(object$estimate), reach = unname(reach)
-  )
-  said <- if (spread) {
-    paste(percent_text(level), "limits, sampling and privacy together")
-  } else if (!anyNA(reach)) {
-    paste(percent_text(level), "limits of the privacy noise alone")
-  } else {
-    "no limits: released without the spread of blocks"
-  }
-  # Statistics have units of their own, so each has an axis of its own.
-  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, "")) +
-    ggplot2::geom_linerange(
-      ggplot2::aes(xmin = .data$estimate - .data$reach, xmax = .data$estimate + .data$reach),
-      colour = contrast_colours[[1L]], linewidth = 0.8, na.rm = TRUE
-    ) +
-    ggplot2::geom_point(size = 2) +
+  draw_aggregate(object, level)
+})
+
+#' Statistics have units of their own, so each has an axis of its own
+#' @noRd
+draw_aggregate <- function(object, level) {
+  data <- aggregate_bars(object, level)
+  private <- object$privacy$private && object$privacy$holds
+  ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$at)) +
+    error_layers(data, "lying", band_labels(level, both = has_spread(object))) +
+    ggplot2::geom_point(size = 1.8) +
     ggplot2::facet_wrap(~term, scales = "free_x", ncol = 1L) +
     ggplot2::labs(
       x = "estimate", y = NULL,
       title = paste0(if (object$method == "median") "Medians" else "Means", " over ",
         count_of(object$plan$blocks, "block")),
-      subtitle = paste0(if (!object$privacy$holds) "NOT PRIVATE. ", said)
+      subtitle = paste0(if (!private) "NOT PRIVATE. ", aggregate_words(object))
     ) +
     dpsc_theme()
-})
+}
+
+#' @noRd
+aggregate_bars <- function(object, level) {
+  reach <- stats::qnorm((1 + level) / 2)
+  estimate <- unname(object$estimate)
+  all <- reach * if (has_spread(object)) unname(object$std.error) else NA_real_
+  noise <- reach * if (object$privacy$private) unname(object$privacy.se) else NA_real_
+  data.frame(
+    term = factor(names(object$estimate), levels = names(object$estimate)), at = "",
+    estimate = estimate, low = estimate - all, high = estimate + all,
+    noise_low = estimate - noise, noise_high = estimate + noise
+  )
+}
+
+#' What the limits of an aggregate are of
+#' @noRd
+aggregate_words <- function(object) {
+  if (has_spread(object)) {
+    "Limits: sampling and privacy together"
+  } else if (!anyNA(object$privacy.se)) {
+    "Limits of the privacy noise alone"
+  } else {
+    "There are no limits: released without the spread of blocks"
+  }
+}
 
 # Plans --------------------------------------------------------------------------------------------
 

@@ -22,17 +22,16 @@ draw_placebo_dates <- function(object) {
   data$date <- plot_periods(data$date)
   data$target <- factor(data$target, levels = unique(data$target))
   width <- interval_quantile(0.95) * data$std.error
-  data$low <- data$effect - width
-  data$high <- data$effect + width
+  errors <- data.frame(
+    target = data$target, at = data$date, low = data$effect - width, high = data$effect + width
+  )
   # Classical fits, on raw donors, know no errors; nor do fits without an interval.
   bars <- !all(is.na(width))
   across <- min(3, length(levels(data$target)))
   ggplot2::ggplot(data, ggplot2::aes(.data$date, .data$effect)) +
     zero_line() +
-    ggplot2::geom_linerange(ggplot2::aes(ymin = .data$low, ymax = .data$high),
-      colour = band_colour, alpha = 0.5, linewidth = 1.2, na.rm = TRUE
-    ) +
-    ggplot2::geom_point(size = 2) +
+    error_layers(errors, "bar") +
+    ggplot2::geom_point(size = 1.8) +
     ggplot2::labs(
       x = "pretended start of the treatment", y = "mean effect until the true start",
       title = "Placebos in time", subtitle = paste0(
@@ -72,20 +71,17 @@ draw_penalty_path <- function(object) {
       width = if (column == "effect") interval_quantile(0.95) * data$std.error else NA_real_
     )
   }))
-  long$low <- long$value - long$width
-  long$high <- long$value + long$width
-  limits <- long[!is.na(long$width), ]
+  limits <- data.frame(
+    target = long$target, panel = long$panel, at = long$penalty, low = long$value - long$width,
+    high = long$value + long$width
+  )
   ggplot2::ggplot(long, ggplot2::aes(.data$penalty, .data$value, group = .data$target)) +
-    (if (nrow(limits)) {
-      ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high), limits,
-        fill = band_colour, alpha = 0.2
-      )
-    }) +
+    error_layers(limits, "band") +
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::facet_wrap(~panel, scales = "free_y", ncol = 1L) +
     ggplot2::scale_x_log10(labels = plain_labels) +
     ggplot2::labs(
-      x = "penalty", y = NULL, subtitle = if (!isTRUE(attr(object, "private"))) "NOT PRIVATE"
+      x = "penalty", y = NULL, title = "Effect under every penalty", subtitle = if (!isTRUE(attr(object, "private"))) "NOT PRIVATE"
     ) +
     dpsc_theme()
 }
@@ -118,18 +114,18 @@ draw_conformal <- function(object) {
   data$open <- is.infinite(data$conf.low) | is.infinite(data$conf.high)
   terms <- factor(data$term, levels = unique(data$term))
   data$term <- terms
+  limits <- data.frame(
+    target = data$target, at = terms, low = data$conf.low, high = data$conf.high
+  )
   ggplot2::ggplot(data, ggplot2::aes(.data$term, .data$estimate)) +
     zero_line() +
-    ggplot2::geom_linerange(
-      ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high), data[!data$open, ],
-      colour = band_colour, alpha = 0.5, linewidth = 1.2, na.rm = TRUE
-    ) +
-    ggplot2::geom_point(ggplot2::aes(shape = .data$open), size = 2, show.legend = FALSE) +
+    error_layers(limits[!data$open, ], "bar") +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$open), size = 1.8, show.legend = FALSE) +
     ggplot2::scale_shape_manual(values = c(`FALSE` = 16, `TRUE` = 1)) +
     period_axis(terms, across) +
     target_panels(data$target, ncol = across) +
     ggplot2::labs(
-      x = NULL, y = "effect",
+      x = "period", y = "effect",
       title = paste("Conformal", percent_text(object$level), "intervals"),
       subtitle = wrap_text(paste0(
         if (!object$private) "NOT PRIVATE. ", "Each row by itself",

@@ -83,24 +83,47 @@ plan_panels <- function() {
 
 plot_plan_error <- function(plan) {
   data <- plan_sweep(plan, plan$table$method)
+  range <- 2 * new_bounds(plan$bounds, 1)$unit
+  seen <- methods_seen(data, range)
+  colours <- c(gram = "#0072B2", output = "#D55E00", objective = "#009E73")
   ggplot2::ggplot(data, ggplot2::aes(
     .data$against, .data$error,
     colour = .data$method, linetype = .data$method
   )) +
-    ggplot2::geom_hline(
-      yintercept = 2 * new_bounds(plan$bounds, 1)$unit, colour = "grey60"
-    ) +
+    ggplot2::geom_hline(yintercept = range, colour = "grey60") +
     ggplot2::geom_line(linewidth = 0.7) +
     ggplot2::scale_y_log10(labels = plain_labels) +
-    ggplot2::scale_colour_manual(NULL, values = c(
-      gram = "#0072B2", output = "#D55E00", objective = "#009E73"
-    )) +
-    ggplot2::scale_linetype_manual(NULL, values = c(gram = 1, output = 2, objective = 4)) +
+    # Lines leave the figure where they are worse than knowing the bounds alone.
+    ggplot2::coord_cartesian(ylim = c(min(data$error), max(2 * range, 2 * min(data$error)))) +
+    ggplot2::scale_colour_manual(NULL, values = colours, breaks = seen) +
+    ggplot2::scale_linetype_manual(NULL,
+      values = c(gram = 1, output = 2, objective = 4), breaks = seen
+    ) +
     ggplot2::labs(
-      x = NULL, y = "error of one period's effect",
-      subtitle = "Expected root mean squared error; grey line: the width of the bounds"
+      x = NULL, y = "error of one period's effect", title = "Expected errors",
+      subtitle = wrap_text(plan_error_words(data, seen))
     ) +
     plan_panels()
+}
+
+#' Methods that are better than the bounds alone somewhere; all, where none is
+#' @noRd
+methods_seen <- function(data, range) {
+  best <- tapply(data$error, data$method, min)
+  seen <- names(best)[best <= range]
+  if (length(seen)) intersect(unique(data$method), seen) else unique(data$method)
+}
+
+#' What stands under the title of a plan's errors
+#' @noRd
+plan_error_words <- function(data, seen) {
+  left <- setdiff(unique(data$method), seen)
+  paste0(
+    "Root mean squared; grey line: the width of the bounds",
+    if (length(left)) {
+      paste0(". Not shown, worse than the bounds everywhere: ", paste(left, collapse = ", "))
+    }
+  )
 }
 
 plot_plan_funnel <- function(plan) {
@@ -110,28 +133,22 @@ plot_plan_funnel <- function(plan) {
   range <- 2 * new_bounds(plan$bounds, 1)$unit
   here <- data.frame(panel = levels(data$panel), at = c(centre$n, centre$epsilon))
   here$panel <- factor(here$panel, levels = levels(data$panel))
-  labels <- c(all = "95 % of one period's effects that are none", floor = "without privacy")
   # Wider than the bounds is as good as nothing: cut there.
   data$all <- pmin(width * data$error, range)
   data$least <- pmin(width * data$floor, range)
   ggplot2::ggplot(data, ggplot2::aes(.data$against)) +
+    error_layers(data.frame(
+      target = data$panel, panel = data$panel, at = data$against, low = -data$all, high = data$all
+    ), "band", c(all = "95 % of one period's effects that are none")) +
     ggplot2::geom_ribbon(
-      ggplot2::aes(ymin = -.data$all, ymax = .data$all, fill = "all"), alpha = band_alpha[["all"]]
-    ) +
-    ggplot2::geom_ribbon(
-      ggplot2::aes(ymin = -.data$least, ymax = .data$least, fill = "floor"),
-      alpha = band_alpha[["noise"]]
+      ggplot2::aes(ymin = -.data$least, ymax = .data$least, linetype = "without privacy"),
+      fill = NA, colour = band_colour, linewidth = 0.5
     ) +
     zero_line() +
     ggplot2::geom_vline(
       ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40"
     ) +
-    ggplot2::scale_fill_manual(NULL,
-      values = c(all = band_colour, floor = band_colour), labels = labels
-    ) +
-    ggplot2::guides(fill = ggplot2::guide_legend(
-      override.aes = list(alpha = unname(band_alpha))
-    )) +
+    ggplot2::scale_linetype_manual(NULL, values = 2) +
     ggplot2::labs(
       x = NULL, y = "effect that looks like none",
       title = "What more donors or more budget would buy",

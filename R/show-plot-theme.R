@@ -7,8 +7,6 @@ line_labels <- c(
   observed = "observed", released = "treated, released with noise",
   counterfactual = "counterfactual"
 )
-band_colour <- "#0072B2"
-band_alpha <- c(all = 0.18, noise = 0.35)
 contrast_colours <- c("#D55E00", "#0072B2")
 muted_colour <- "grey65"
 
@@ -52,9 +50,13 @@ path_lines <- function(lines) {
       ), lines,
       na.rm = TRUE, linewidth = 0.7
     ),
-    ggplot2::scale_colour_manual(NULL, values = line_colours[used], labels = line_labels[used]),
+    ggplot2::scale_colour_manual(NULL,
+      values = line_colours[used], labels = line_labels[used],
+      guide = ggplot2::guide_legend(order = 1)
+    ),
     ggplot2::scale_linetype_manual(NULL,
-      values = c(observed = 1, released = 1, counterfactual = 2)[used], labels = line_labels[used]
+      values = c(observed = 1, released = 1, counterfactual = 2)[used], labels = line_labels[used],
+      guide = ggplot2::guide_legend(order = 1)
     )
   )
 }
@@ -63,10 +65,10 @@ path_lines <- function(lines) {
 #'
 #' A protected group's path before the treatment is released as what the fit makes of it: that the
 #' fit meets it says nothing, and it is not drawn. Its noise may leave the bounds, and is cut there.
-#' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`.
-#' @param bounds (`list`)\cr `lower`, `upper`, by period, in the order of a target's rows.
+#' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`, `.lower`,
+#'   `.upper`.
 #' @noRd
-fit_lines <- function(data, released, bounds) {
+fit_lines <- function(data, released) {
   one <- data[c("target", "period", "treated")]
   if (!released) {
     return(rbind(
@@ -74,7 +76,7 @@ fit_lines <- function(data, released, bounds) {
       data.frame(one, value = data$.fitted, line = "counterfactual")
     ))
   }
-  shown <- pmin(pmax(data$.observed, bounds$lower), bounds$upper)
+  shown <- pmin(pmax(data$.observed, data$.lower), data$.upper)
   fitted <- ifelse(data$treated, data$.fitted, NA)
   rbind(
     data.frame(one, value = shown, line = "released"),
@@ -111,9 +113,10 @@ period_axis <- function(times, panels = 1) {
 
 #' What an axis of periods is called: nothing where its labels are dates
 #' @noRd
-axis_of_periods <- function(fit) {
-  times <- fit$release$panel$times
-  if (!inherits(times, c("Date", "POSIXct"))) "period"
+axis_of_periods <- function(fit) axis_of_times(fit$release$panel$times)
+
+axis_of_times <- function(times) {
+  if (!inherits(plot_periods(times), c("Date", "POSIXct"))) "period"
 }
 
 #' Months without their day where all are first days
@@ -144,6 +147,12 @@ treatment_line <- function(x) {
 }
 
 dotted_line_words <- "Dotted line: start of the treatment."
+
+#' The dotted line, and what it is
+#' @noRd
+dotted_line <- function(x) {
+  list(treatment_line(x), ggplot2::labs(caption = dotted_line_words))
+}
 
 #' A title that starts with a capital, unless its first word is a name with figures in it
 #' @noRd
@@ -180,3 +189,13 @@ plain_labels <- function(breaks) {
 }
 
 percent_text <- function(level) paste(format(100 * level, digits = 4L), "%")
+
+#' What stands under the title of slopes and other released numbers
+#' @noRd
+privacy_subtitle <- function(privacy) {
+  if (privacy$private && privacy$holds) {
+    paste0("Private with epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
+  } else {
+    "NOT PRIVATE"
+  }
+}

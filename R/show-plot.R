@@ -112,26 +112,63 @@ plot_path <- function(fit, shown, level, simultaneous) {
 #' @param data (`data.frame`)\cr from [effect_series()].
 #' @noRd
 draw_paths <- function(fit, data, level, simultaneous) {
-  lines <- fit_lines(data, is_released_group(fit), fit$release$bounds)
-  ggplot2::ggplot() + band_layers(fit, data, level, simultaneous) + path_lines(lines) +
+  lines <- fit_lines(data, is_released_group(fit))
+  ggplot2::ggplot() + fit_bands(fit, data, level, simultaneous) + path_lines(lines) +
     lone_points(lines)
 }
 
 plot_effect <- function(fit, shown, type, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, type, level, simultaneous), shown)
-  # A sum starts with the treatment, and the path of protected people is met before it.
-  later <- type == "cumulative" || is_released_group(fit)
+  later <- starts_treated(fit, type)
   if (later) data <- droplevels(data[data$treated, ])
   outcome <- short_name(fit$release$panel$outcome, 40L)
   plot <- draw_effects(fit, data, level, simultaneous) +
     ggplot2::labs(x = axis_of_periods(fit), y = effect_label(type, paste(" on", outcome)))
-  finish_plot(fit, plot, data, shown, level, if (!later) treatment_line(fit$release$panel))
+  plot <- finish_plot(fit, plot, data, shown, level, if (!later) dotted_line(fit$release$panel))
+  with_note(plot, if (type == "percent") percent_words(fit, data))
+}
+
+#' Why effects in per cent, or their limits, are missing; or `NULL`
+#' @param data (`data.frame`)\cr from [effect_series()].
+#' @noRd
+percent_words <- function(fit, data) {
+  data <- data[data$treated, ]
+  none <- is.na(data$estimate)
+  unlimited <- is.na(data$low) & is.na(data$noise_low)
+  if (any(none)) {
+    paste0(
+      "No effect in per cent ", if (all(none)) "as " else "where ",
+      "the counterfactual is not positive."
+    )
+  } else if (is_classical(fit$release$method)) {
+    "No limits: a classical fit has no standard errors; see placebo_space()."
+  } else if (any(unlimited)) {
+    paste0("No limits ", if (all(unlimited)) "as " else "where ",
+      "the counterfactual may be as low as zero, or its error is not known.")
+  }
+}
+
+#' A figure with one more sentence below it
+#' @noRd
+with_note <- function(plot, note) {
+  if (is.null(note)) {
+    return(plot)
+  }
+  plot + ggplot2::labs(caption = wrap_text(paste(c(plot$labels$caption, note), collapse = " ")))
+}
+
+#' Is a figure of effects drawn from the treatment on only?
+#'
+#' A sum starts with the treatment, and the path of protected people is met before it.
+#' @noRd
+starts_treated <- function(fit, type) {
+  type %in% c("effect", "percent", "cumulative") && (type == "cumulative" || is_released_group(fit))
 }
 
 #' Effects as points on a line over their band
 #' @noRd
 draw_effects <- function(fit, data, level, simultaneous) {
-  ggplot2::ggplot() + zero_line() + band_layers(fit, data, level, simultaneous) +
+  ggplot2::ggplot() + zero_line() + fit_bands(fit, data, level, simultaneous) +
     ggplot2::geom_line(ggplot2::aes(.data$period, .data$estimate, group = 1), data,
       na.rm = TRUE, linewidth = 0.6
     ) +
@@ -147,65 +184,18 @@ effect_label <- function(type, on = "") {
   )
 }
 
-#' The interval, and inside it what the privacy noise alone would make, from the treatment on
+#' The errors of a fit, from the treatment on
 #' @noRd
-band_layers <- function(fit, data, level, simultaneous) {
+fit_bands <- function(fit, data, level, simultaneous) {
+  data$at <- data$period
+  data$wide <- bar_width(data$period)
   both <- "prediction" %in% known_parts(fit)
-  covers <- if (simultaneous) "all periods together" else "each period by itself"
-  labels <- c(
-    all = paste0(percent_text(level), " interval, ", covers),
-    noise = if (both) {
-      "from privacy noise alone"
-    } else {
-      paste0(percent_text(level), " range of the privacy noise alone, ", covers)
-    }
-  )
-  bands <- list(
-    if (both) {
-      data.frame(data[c("target", "period")], low = data$low, high = data$high, part = "all")
-    },
-    if (fit$release$privacy$private) {
-      data.frame(data[c("target", "period")],
-        low = data$noise_low, high = data$noise_high, part = "noise"
-      )
-    }
-  )
-  bands <- lapply(Filter(Negate(is.null), bands), function(band) {
-    band[!is.na(band$low) & !is.na(band$high), ]
-  })
-  bands <- Filter(nrow, bands)
-  if (!length(bands)) {
-    return(NULL)
-  }
-  used <- vapply(bands, function(band) band$part[[1L]], "")
-  c(lapply(bands, band_layer, width = bar_width(data$period)), list(
-    ggplot2::scale_fill_manual(NULL,
-      values = stats::setNames(rep(band_colour, length(used)), used), limits = used,
-      labels = unname(labels[used])
-    ),
-    ggplot2::guides(fill = ggplot2::guide_legend(
-      order = 2, override.aes = list(fill = band_colour, alpha = unname(band_alpha[used]))
-    ), colour = ggplot2::guide_legend(order = 1), linetype = ggplot2::guide_legend(order = 1))
-  ))
-}
-
-#' One band; a bar where there is only one period to draw it over
-#' @noRd
-band_layer <- function(band, width) {
-  alpha <- band_alpha[[band$part[[1L]]]]
-  if (all(table(band$target) <= 1L)) {
-    return(ggplot2::geom_tile(
-      ggplot2::aes(.data$period, (.data$low + .data$high) / 2,
-        height = .data$high - .data$low, fill = .data$part
-      ), band,
-      width = width, alpha = alpha
-    ))
-  }
-  ggplot2::geom_ribbon(
-    ggplot2::aes(.data$period,
-      ymin = .data$low, ymax = .data$high, group = .data$part, fill = .data$part
-    ), band,
-    alpha = alpha
+  if (!both) data$low <- data$high <- NA_real_
+  if (!fit$release$privacy$private) data$noise_low <- data$noise_high <- NA_real_
+  columns <- c("target", "at", "wide", "low", "high", "noise_low", "noise_high")
+  covers <- if (simultaneous) ", all periods together" else ", each period by itself"
+  error_layers(data[columns], "band",
+    band_labels(level, covers, both)
   )
 }
 
@@ -234,7 +224,7 @@ lone_points <- function(lines) {
 #' The marks that every plot of a fit has: the treatment, the panels, the privacy statement
 #' @noRd
 finish_plot <- function(fit, plot, data, shown, level,
-                        line = treatment_line(fit$release$panel)) {
+                        line = dotted_line(fit$release$panel)) {
   across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
   plot + line + dpsc_theme() + target_panels(data$target, ncol = across) +
     period_axis(data$period, across) +
@@ -242,8 +232,7 @@ finish_plot <- function(fit, plot, data, shown, level,
       title = plot_title(fit, shown),
       subtitle = paste(
         c(plot_subtitle(fit, shown), no_interval_words(fit, shown, level)), collapse = "\n"
-      ),
-      caption = if (!is.null(line)) dotted_line_words
+      )
     )
 }
 
@@ -371,6 +360,7 @@ balance_paths <- function(fit) {
     ), "argument")
   }
   did <- stats::update(fit, estimator = "did")
+  if (nrow(fit$target) > 1L) did <- fit_view(did, "unit")
   list(
     `difference-in-differences` = did$counterfactual, `synthetic control` = fit$counterfactual
   )
@@ -424,7 +414,9 @@ plot_balance <- function(fit, shown) {
   across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
   data <- rows_shown(fit, data, shown)
   draw_balance(data) + target_panels(data$target, ncol = across) + period_axis(data$item, across) +
-    ggplot2::labs(x = NULL, y = paste("difference in", short_name(fit$release$panel$outcome))) +
+    ggplot2::labs(
+      x = axis_of_periods(fit), y = paste("difference in", short_name(fit$release$panel$outcome))
+    ) +
     scales
 }
 

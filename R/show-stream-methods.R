@@ -275,14 +275,18 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) door("plot", {
   data$term <- factor(data$term, levels = object$columns$names)
   ggplot2::ggplot(data, ggplot2::aes(.data$step, .data$estimate)) +
     (if (!online) {
-      ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high),
-        fill = band_colour, alpha = band_alpha[["all"]])
+      error_layers(
+        data.frame(target = data$term, term = data$term, at = data$step,
+          noise_low = data$conf.low, noise_high = data$conf.high, low = NA_real_, high = NA_real_
+        ), "band", band_labels(level, ", each step by itself", both = FALSE)
+      )
     }) +
-    ggplot2::geom_line(colour = band_colour, linewidth = 0.6) +
+    ggplot2::geom_line(colour = if (online) band_colour else "black", linewidth = 0.5) +
     ggplot2::facet_wrap(~term, scales = "free_y") +
     (if (online) ggplot2::scale_x_log10(labels = plain_labels)) +
     ggplot2::labs(
       x = "step", y = if (online) "coefficient" else "sum to date",
+      title = if (online) "Released coefficients" else "Released sums",
       subtitle = if (object$privacy$holds) {
         paste0("epsilon = ", format(object$privacy$epsilon), ", delta = ",
           format(object$privacy$delta), " for all steps together")

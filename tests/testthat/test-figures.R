@@ -65,7 +65,7 @@ test_that("the path of a stream ends at coef(), in the units of the variables", 
 test_that("a coefficient that is not identified does not squeeze the others", {
   table <- data.frame(
     term = c("x", "z", "lost"), estimate = c(0.5, -0.2, 3), low = c(0.4, -0.3, -32),
-    high = c(0.6, -0.1, 38), sampling = 0.05, identified = c(TRUE, TRUE, FALSE)
+    high = c(0.6, -0.1, 38), noise = 0.05, identified = c(TRUE, TRUE, FALSE)
   )
   data <- coefficient_data(table)
   expect_equal(attr(data, "limits"), c(-0.354, 0.654))
@@ -86,12 +86,12 @@ test_that("a coefficient that is not identified does not squeeze the others", {
   expect_true(all(data$cut_low) && all(is.finite(c(data$from, data$to))))
   expect_silent(drawn(draw_coefficients(table, "t", "s")))
   none <- data.frame(
-    term = "x", estimate = 0, low = NA_real_, high = NA_real_, sampling = NA, identified = TRUE
+    term = "x", estimate = 0, low = NA_real_, high = NA_real_, noise = NA, identified = TRUE
   )
   expect_silent(drawn(draw_coefficients(none, "t", "s")))
 })
 
-test_that("regressions show the limits of confint(), thick what sampling leaves", {
+test_that("regressions show the limits of confint(), dark what the noise alone makes", {
   lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
   glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
   for (fit in list(lm_fit, glm_fit)) {
@@ -100,8 +100,8 @@ test_that("regressions show the limits of confint(), thick what sampling leaves"
     expect_true(all(data$known))
     limits <- confint(fit)[-1L, ]
     expect_equal(cbind(data$low, data$high), unname(limits))
-    thick <- confint(fit, type = "sampling")[-1L, ]
-    expect_equal(unname(cbind(data$in_low, data$in_high)), unname(thick), tolerance = 1e-8)
+    dark <- confint(fit, type = "privacy")[-1L, ]
+    expect_equal(unname(cbind(data$in_low, data$in_high)), unname(dark), tolerance = 1e-8)
     expect_true(all(data$in_low >= data$low & data$in_high <= data$high))
     expect_silent(drawn(picture))
     expect_error(ggplot2::autoplot(fit, foo = 1), class = "dpsc_error_argument")
@@ -195,4 +195,59 @@ test_that("figures have a white page and a name for the axis and the dotted line
   expect_identical(picture$labels$x, "period")
   expect_match(picture$labels$caption, "start of the treatment")
   expect_null(ggplot2::autoplot(fit, type = "cumulative")$labels$caption)
+})
+
+test_that("noise and intervals have one code in all figures: pale and dark of one colour", {
+  data <- data.frame(
+    target = "a", at = 1:3, low = -2:0, high = 2:4, noise_low = c(-1, 0, NA),
+    noise_high = c(1, 2, NA)
+  )
+  for (shape in c("band", "bar", "lying")) {
+    layers <- error_layers(data, shape, band_labels(0.9))
+    picture <- ggplot2::ggplot() + layers
+    # Where there are no labels there is no legend, and where no errors are known no layer.
+    expect_silent(drawn(ggplot2::ggplot() + error_layers(data, shape)))
+    built <- do.call(rbind, lapply(drawn(picture)$data, function(layer) {
+      colour <- if (shape == "band") layer$fill else layer$colour
+      data.frame(colour = colour, alpha = layer$alpha)
+    }))
+    expect_identical(unique(built$colour), band_colour)
+    expect_identical(unique(built$alpha), unname(band_alpha))
+    expect_identical(nrow(built), 5L)
+    none <- transform(data, low = NA, high = NA, noise_low = NA, noise_high = NA)
+    expect_null(error_layers(none, shape))
+  }
+  expect_identical(
+    unname(band_labels(0.8, ", each", FALSE)),
+    c("80 % interval, each", "80 % range of the privacy noise alone, each")
+  )
+})
+
+test_that("several outcomes of protected people are cut at their own bounds, each its own", {
+  withr::local_seed(4)
+  long <- data.frame(
+    id = sprintf("p%04d", rep(1:1300, 10)), time = rep(1:10, each = 1300),
+    y = stats::runif(13000)
+  )
+  long$z <- 5 + long$y
+  long$on <- as.numeric(long$id > "p1000" & long$time > 7)
+  fit <- dp_synth(cbind(y, z) ~ on, long, c("id", "time"),
+    epsilon = 4, bounds = list(y = c(0, 1), z = c(5, 6)), protect = "everyone",
+    control = dp_control(rng = "R")
+  )
+  lines <- Filter(function(x) "line" %in% names(x), lapply(
+    ggplot2::autoplot(fit, type = "path")$layers, function(layer) layer$data
+  ))[[1L]]
+  released <- lines[lines$line == "released", ]
+  for (name in c("y", "z")) {
+    one <- fit$outcomes[[name]]
+    value <- pmin(pmax(drop(one$target), c(y = 0, z = 5)[[name]]), c(y = 1, z = 6)[[name]])
+    expect_equal(released$value[released$target == name], unname(value))
+  }
+  # No past that is met by construction.
+  for (type in c("effect", "percent", "cumulative")) {
+    picture <- ggplot2::autoplot(fit, type = type)
+    expect_true(all(picture$layers[[2L]]$data$at > 7))
+    expect_null(picture$labels$caption)
+  }
 })

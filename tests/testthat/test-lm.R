@@ -226,8 +226,8 @@ test_that("slopes are drawn with the limits that may be printed", {
   drawn <- picture$data
   expect_identical(as.character(drawn$term), "a")
   expect_equal(c(drawn$low, drawn$high), unname(confint(fit, "a", level = 0.8)[1L, ]))
-  inner <- confint(fit, "a", level = 0.8, type = "sampling")
-  expect_equal(2 * drawn$sampling, unname(diff(inner[1L, ])))
+  inner <- confint(fit, "a", level = 0.8, type = "privacy")
+  expect_equal(2 * drawn$noise, unname(diff(inner[1L, ])))
   expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
 })
 

@@ -176,6 +176,66 @@ test_that("balance is the target less the synthetic control and less a mean", {
   )
 })
 
+test_that("the balance of several targets is that of each", {
+  skip_if_not_installed("ggplot2")
+  fit <- fixed_fit(k = 3)
+  picture <- ggplot2::autoplot(fit, type = "balance", targets = c(3, 1))
+  data <- picture$data
+  expect_identical(levels(data$target), c("group 3", "group 1"))
+  synthetic <- data[data$against == "synthetic control" & data$target == "group 3", ]
+  expect_equal(
+    synthetic$difference, unname((fit$units$target - fit$units$counterfactual)[3L, 1:8])
+  )
+})
+
+test_that("placebos that fit badly are not drawn, and the figure says how many", {
+  skip_if_not_installed("ggplot2")
+  space <- placebo_space(fixed_classical())
+  shown <- function(...) nlevels(ggplot2::autoplot(space, ...)$data$unit)
+  times <- (space$table$rmspe_pre / space$table$rmspe_pre[[1L]])^2
+  for (prune in c(1, 2, 20, Inf)) {
+    expect_identical(shown(prune = prune), sum(times <= prune))
+    left <- sum(times > prune)
+    said <- texts(ggplot2::autoplot(space, prune = prune))
+    if (left) {
+      expect_match(said, paste0(left, " placebos? with more than ", prune, " times"))
+    } else {
+      expect_no_match(said, "Not drawn")
+    }
+    # All are ranked.
+    expect_match(said, paste("of", nrow(space$table)))
+  }
+  expect_gt(sum(times > 2), 0)
+  space$table$rmspe_pre[[1L]] <- 0
+  expect_identical(shown(), nrow(space$table))
+  expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
+})
+
+test_that("effects in per cent have limits, or a sentence that says why not", {
+  skip_if_not_installed("ggplot2")
+  caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
+  fit <- fixed_fit()
+  expect_no_match(caption(fit), "No limits|No effect")
+  fit$counterfactual[, 10] <- -0.1
+  expect_match(caption(fit), "No effect in per cent where the counterfactual is not positive")
+  fit$counterfactual[, 9:12] <- -0.1
+  expect_match(caption(fit), "No effect in per cent as the counterfactual")
+  classical <- fixed_classical()
+  classical$counterfactual[] <- 1
+  expect_match(caption(classical), "No limits: a classical fit")
+})
+
+test_that("lines of a plan end at twice the width of the bounds, and the figure says which are out", {
+  skip_if_not_installed("ggplot2")
+  plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
+  picture <- ggplot2::autoplot(plan)
+  expect_equal(picture$coordinates$limits$y[[2L]], 4)
+  data <- data.frame(method = rep(c("gram", "output"), each = 2), error = c(0.1, 5, 3, 9))
+  expect_identical(methods_seen(data, 2), "gram")
+  expect_identical(methods_seen(data, 0.01), c("gram", "output"))
+  expect_match(plan_error_words(data, "gram"), "worse than the bounds everywhere: output")
+})
+
 test_that("classical plots say NOT PRIVATE", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_classical()
