@@ -15,12 +15,7 @@ prove_people <- function(table, person = FALSE) {
   }
   made <- proof_people(person)
   found <- tryCatch(engine_people(table, made), dpsc_error = function(e) NULL)
-  if (!identical(found, core_people(made))) {
-    abort(c(
-      "This engine does not compute as the core does: on made-up rows its integers differ.",
-      i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
-    ), c("engine", "panel"))
-  }
+  check_proof(found, core_people(made))
   table$state[[proved]] <- TRUE
 }
 
@@ -131,21 +126,9 @@ core_people <- function(made) {
 #' The same by the engine, from a temporary table
 #' @noRd
 engine_people <- function(table, made) {
-  con <- table$con
-  name <- fresh_name(table$dialect)
-  written <- tryCatch(
-    keep_seed(suppressMessages(suppressWarnings(
-      DBI::dbWriteTable(con, name, made$rows, temporary = TRUE)
-    ))),
-    error = function(e) FALSE
-  )
-  if (!isTRUE(written)) {
-    return(NULL)
-  }
-  on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))
-  made_up <- table
-  made_up[c("from", "fields")] <- list(paste(quoted(con, name), "s"), names(made$rows))
-  people <- make_people(made_up, made$columns, made$choice)
-  on.exit(people$close(), add = TRUE, after = FALSE)
-  lapply(made$questions, function(question) ask_people(people, question, FALSE))
+  of_made_up(table, made$rows, function(made_up) {
+    people <- make_people(made_up, made$columns, made$choice)
+    on.exit(people$close())
+    lapply(made$questions, function(question) ask_people(people, question, FALSE))
+  })
 }

@@ -8,26 +8,11 @@
 grid_one <- 1048576
 
 #' A finite number on the grid: (x - centre) / half, cut at one and rounded to steps
-#'
-#' Far-off values are cut before they are divided, and the nearest to the centre are zero, as in
-#' `sql_cell()`.
 #' @noRd
 sql_grid <- function(x, centre, half, dialect) {
-  real <- function(value) sql_real(value, dialect)
-  one <- sql_whole(grid_one)
-  off <- paste0("(", x, " - ", real(centre), ")")
-  v <- paste0("((", off, " / ", real(half), ") * ", real(grid_one), ")")
-  ends <- centre + c(-2, 2) * half
-  tiny <- 0.25 * half / grid_one
-  paste0(
-    "CASE ",
-    if (is.finite(ends[[2L]])) paste0("WHEN ", x, " > ", real(ends[[2L]]), " THEN ", one, " "),
-    if (is.finite(ends[[1L]])) paste0("WHEN ", x, " < ", real(ends[[1L]]), " THEN -", one, " "),
-    "WHEN ", off, " < ", real(tiny), " AND ", off, " > ", real(-tiny), " THEN 0 ",
-    "WHEN ", v, " > ", one, " THEN ", one, " ",
-    "WHEN ", v, " < -", one, " THEN -", one, " ",
-    "ELSE ", sql_cast(sql_rint(v, dialect), dialect$small), " END"
-  )
+  sql_rounded(x, centre, function(off, real) {
+    paste0("((", off, " / ", real(half), ") * ", real(grid_one), ")")
+  }, grid_one, 2 * half, 0.25 * half / grid_one, dialect)
 }
 
 #' The root of a case weight over the largest; zero where that is below the doubles
@@ -308,9 +293,5 @@ sql_products <- function(table, design, question, dialect) {
   }
   at <- moment_pairs(length(summed))
   sums <- paste0("SUM(", summed[at$i], " * ", summed[at$j], ") AS g", at$i, "_", at$j)
-  groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)
-  vapply(groups, function(columns) {
-    paste0("SELECT ", sql_there, ", ", paste(columns, collapse = ", "), " FROM ", rows, " WHERE ",
-      guard)
-  }, "", USE.NAMES = FALSE)
+  sql_in_parts(sql_there, sums, paste(rows, "WHERE", guard))
 }

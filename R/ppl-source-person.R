@@ -51,45 +51,18 @@ stream_persons <- function(table, columns, choice, private) {
   con <- table$con
   cells <- streamed_cells(table, columns, choice)
   key <- sql_identifier(table, columns$person$column)
-  name <- fresh_name(table$dialect)
-  run_sql(con, table$dialect$make(name, paste0(
+  select <- paste0(
     "SELECT DENSE_RANK() OVER (ORDER BY ", key, ") AS dpsc_p, ROW_NUMBER() OVER (ORDER BY ", key,
     ") AS dpsc_r, ", paste(cells, collapse = ", "), " FROM ", table$from, " WHERE ",
     quoted(con, columns$person$column), " IS NOT NULL"
-  )), what = "Preparing the rows")
-  close <- function() quiet_sql(con, paste("DROP TABLE", name))
-  done <- FALSE
-  on.exit(if (!done) close())
-  if (table$dialect$index) {
-    run_sql(con, paste0("CREATE INDEX ", name, "_p ON ", name, " (dpsc_p)"))
-  }
-  found <- sql_numbers(con, paste("SELECT COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m FROM", name))
-  check_person_rows(found[[2L]])
-  n <- found[[1L]]
-  count <- max(1, ceiling(n / table$block))
-  reader <- read_once(persons_reader(table, columns, choice, private, name, n), count)
-  # What columns cannot give is found before the charge.
-  reader(1L, FALSE)
-  done <- TRUE
-  structure(list(reader = reader, count = count, n = n, close = close), class = "dp_chunks")
-}
-
-#' What reads a block of people
-#' @noRd
-persons_reader <- function(table, columns, choice, private, name, n) {
-  sums <- new.env(parent = emptyenv())
-  function(i, charged) {
-    first <- (i - 1) * table$block
-    last <- min(n, i * table$block)
-    rows <- run_sql(table$con, paste0(
-      "SELECT * FROM ", name, " WHERE dpsc_p > ", sql_whole(first), " AND dpsc_p <= ",
-      sql_whole(last), " ORDER BY dpsc_p, dpsc_r"
-    ), TRUE, charged, "Reading the rows")
-    of <- as.double(rows$dpsc_p)
-    if (length(unique(of)) != last - first) abort_changed(charged)
-    block <- cbind(chosen_rows(columns, rows, choice, private), of, deparse.level = 0)
-    same_block(sums, i, block, charged)
-  }
+  )
+  stream_copied(table, select, "dpsc_p", function(name) {
+    found <- sql_numbers(con, paste("SELECT COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m FROM", name))
+    check_person_rows(found[[2L]])
+    found[[1L]]
+  }, function(rows) {
+    cbind(chosen_rows(columns, rows, choice, private), as.double(rows$dpsc_p), deparse.level = 0)
+  })
 }
 
 #' The columns that rows need, as SQL by name

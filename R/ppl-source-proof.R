@@ -14,14 +14,19 @@ prove_engine <- function(table) {
   for (bounds in proof_bounds()) {
     rows <- proof_rows(bounds)
     found <- tryCatch(engine_sums(table, rows, bounds), dpsc_error = function(e) NULL)
-    if (!identical(found, core_sums(rows, bounds))) {
-      abort(c(
-        "This engine does not compute as the core does: on made-up rows its integers differ.",
-        i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
-      ), c("engine", "panel"))
-    }
+    check_proof(found, core_sums(rows, bounds))
   }
   table$state$proved <- TRUE
+}
+
+#' @noRd
+check_proof <- function(found, core) {
+  if (!identical(found, core)) {
+    abort(c(
+      "This engine does not compute as the core does: on made-up rows its integers differ.",
+      i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
+    ), c("engine", "panel"))
+  }
 }
 
 #' Bounds whose grid has exact ties, and bounds whose constants no decimal holds
@@ -88,14 +93,27 @@ core_sums <- function(rows, bounds) {
 #' The same by the engine, from a temporary table of long rows
 #' @noRd
 engine_sums <- function(table, rows, bounds) {
-  con <- table$con
-  name <- fresh_name(table$dialect)
   long <- data.frame(
     u = rep(seq_len(nrow(rows)), 3L), t = rep(1:3, each = nrow(rows)), y = as.vector(rows)
   )
+  of_made_up(table, long, function(made_up) {
+    made_up[c("index", "outcome")] <- list(c("u", "t"), "y")
+    made_up$kinds <- list(1L, 1L)
+    wide <- make_wide(made_up, list(periods = 1:3), grid_of(bounds))
+    on.exit(wide$close())
+    lapply(proof_questions(bounds), function(question) ask_table(wide, question, FALSE))
+  })
+}
+
+#' What is asked of rows of ours in a temporary table, or `NULL` where they cannot be written
+#' @param ask (`function`)\cr of a source like `table`, of these rows.
+#' @noRd
+of_made_up <- function(table, rows, ask) {
+  con <- table$con
+  name <- fresh_name(table$dialect)
   written <- tryCatch(
     keep_seed(suppressMessages(suppressWarnings(
-      DBI::dbWriteTable(con, name, long, temporary = TRUE)
+      DBI::dbWriteTable(con, name, rows, temporary = TRUE)
     ))),
     error = function(e) FALSE
   )
@@ -103,10 +121,6 @@ engine_sums <- function(table, rows, bounds) {
     return(NULL)
   }
   on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))
-  made_up <- table
-  made_up[c("from", "index", "outcome")] <- list(paste(quoted(con, name), "s"), c("u", "t"), "y")
-  made_up$kinds <- list(1L, 1L)
-  wide <- make_wide(made_up, list(periods = 1:3), grid_of(bounds))
-  on.exit(wide$close(), add = TRUE, after = FALSE)
-  lapply(proof_questions(bounds), function(question) ask_table(wide, question, FALSE))
+  table[c("from", "fields")] <- list(paste(quoted(con, name), "s"), names(rows))
+  ask(table)
 }

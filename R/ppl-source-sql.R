@@ -160,24 +160,33 @@ sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 # People ------------------------------------------------------------------------------------------
 
 #' One person's cell on the grid: clipped and rounded
-#'
-#' Far-off values are cut before they are multiplied, and the nearest to the centre are zero: an
-#' engine that makes errors of overflows and underflows finds none.
 #' @param y (`string`)\cr the outcome, a double.
 #' @param map (`list`)\cr `centre`, `scale`, `limit`: one number each. PUBLIC.
 #' @noRd
 sql_cell <- function(y, map, dialect) {
-  real <- function(x) sql_real(x, dialect)
-  limit <- sql_whole(map$limit)
-  off <- paste0("(", y, " - ", real(map$centre), ")")
-  v <- paste0("(", off, " * ", real(map$scale), ")")
-  reach <- 2 * (map$limit + 1) / map$scale
-  ends <- map$centre + c(-reach, reach)
-  tiny <- 0.25 / map$scale
+  sql_rounded(y, map$centre, function(off, real) paste0("(", off, " * ", real(map$scale), ")"),
+    map$limit, 2 * (map$limit + 1) / map$scale, 0.25 / map$scale, dialect)
+}
+
+#' A number in steps from a centre, cut at a limit and rounded
+#'
+#' Far-off values are cut before they are multiplied or divided, and the nearest to the centre are
+#' zero: an engine that makes errors of overflows and underflows finds none.
+#' @param x (`string`)\cr a double.
+#' @param steps (`function`)\cr of what lies between it and the centre, and of what writes a number.
+#' @param reach,tiny (`number`)\cr from the centre, in units of `x`: surely beyond the limit, and
+#'   surely less than half a step.
+#' @noRd
+sql_rounded <- function(x, centre, steps, limit, reach, tiny, dialect) {
+  real <- function(value) sql_real(value, dialect)
+  limit <- sql_whole(limit)
+  off <- paste0("(", x, " - ", real(centre), ")")
+  v <- steps(off, real)
+  ends <- centre + c(-reach, reach)
   paste0(
     "CASE ",
-    if (is.finite(ends[[2L]])) paste0("WHEN ", y, " > ", real(ends[[2L]]), " THEN ", limit, " "),
-    if (is.finite(ends[[1L]])) paste0("WHEN ", y, " < ", real(ends[[1L]]), " THEN -", limit, " "),
+    if (is.finite(ends[[2L]])) paste0("WHEN ", x, " > ", real(ends[[2L]]), " THEN ", limit, " "),
+    if (is.finite(ends[[1L]])) paste0("WHEN ", x, " < ", real(ends[[1L]]), " THEN -", limit, " "),
     "WHEN ", off, " < ", real(tiny), " AND ", off, " > ", real(-tiny), " THEN 0 ",
     "WHEN ", v, " > ", limit, " THEN ", limit, " ",
     "WHEN ", v, " < -", limit, " THEN -", limit, " ",
@@ -410,11 +419,16 @@ sql_moments <- function(table, question, dialect) {
     }
   )
   guard <- paste0(paste(w, w, sep = " * ", collapse = " + "), " <= ", sql_whole(question$limit^2))
+  sql_in_parts("COUNT(*) AS n", sums, paste(clipped, "WHERE", guard))
+}
+
+#' Sums over the same rows in as many queries as their number takes
+#' @param first (`string`)\cr what each of them gives first.
+#' @noRd
+sql_in_parts <- function(first, sums, from) {
   groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)
   vapply(groups, function(columns) {
-    paste0(
-      "SELECT COUNT(*) AS n, ", paste(columns, collapse = ", "), " FROM ", clipped, " WHERE ", guard
-    )
+    paste0("SELECT ", paste(c(first, columns), collapse = ", "), " FROM ", from)
   }, "", USE.NAMES = FALSE)
 }
 
