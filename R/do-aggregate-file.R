@@ -9,20 +9,14 @@ file_parts.dp_aggregate <- function(x) {
   ))
 }
 
-#' @export
-file_object.dp_aggregate <- function(parts, fail) {
-  tryCatch(aggregate_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
-}
-
 #' @noRd
-aggregate_of <- function(parts) {
+#' @exportS3Method
+object_again.dp_aggregate <- function(parts) {
   privacy <- parts$privacy
   limits <- aggregate_limits(
     stats::setNames(parts$lower, parts$names), parts$upper, parts$fallback
   )
-  budget <- checked_budget(
-    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng)
-  )
+  budget <- budget_again(privacy, parts$delta)
   stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
   facts <- aggregate_facts(
     as.integer(check_count(parts$n, 4)), parts$blocks, limits, check_choice(parts$method,
@@ -31,7 +25,5 @@ aggregate_of <- function(parts) {
   facts$correct <- check_flag(parts$correct)
   facts["person"] <- list(read_person(parts$person))
   plan <- aggregate_plan(facts, budget)
-  out <- new_aggregate(parts$release, facts, plan, aggregate_promise(budget, plan, facts))
-  out$privacy["version"] <- list(privacy$version)
-  out
+  new_aggregate(parts$release, facts, plan, aggregate_promise(budget, plan, facts))
 }

@@ -260,11 +260,7 @@ aggregate_plan <- function(facts, budget) {
   plan <- planned_draws(facts$core)
   spent <- if (plan$gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
   stopifnot(spent <= plan$total * (1 + 1e-9))
-  plan$cost <- if (plan$gaussian) {
-    new_cost("gdp", epsilon = budget$epsilon, mu = plan$total)
-  } else {
-    new_cost("pure", epsilon = budget$epsilon)
-  }
+  plan$cost <- new_cost("gdp", budget$epsilon, mu = plan$total, pure = !plan$gaussian)
   plan$ranks <- mechanism("dp_aggregate", facts$method)$ranks(plan)
   # A median alone has no spread that would show how far it may be off.
   needed <- if (facts$core$located || facts$spread) 6 else 10

@@ -164,11 +164,7 @@ describe_plan <- function(public) {
     ), "argument")
   })
   stopifnot(plan$spent <= 1 + 1e-9)
-  plan$cost <- if (plan$gaussian) {
-    new_cost("zcdp", epsilon = public$epsilon, delta = public$delta, rho = plan$total)
-  } else {
-    new_cost("pure", epsilon = public$epsilon)
-  }
+  plan$cost <- new_cost("zcdp", public$epsilon, public$delta, plan$total, pure = !plan$gaussian)
   plan
 }
 

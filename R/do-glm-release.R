@@ -15,15 +15,9 @@ file_parts.dp_glm <- function(x) {
   ), if (!is.null(x$columns$offset)) list(offset = x$columns$offset$text))
 }
 
-#' @export
-file_object.dp_glm <- function(parts, fail) {
-  fit <- tryCatch(suppressWarnings(glm_of_parts(unclass(parts))), error = function(e) NULL)
-  if (is.null(fit)) fail("Its parts are missing, or do not fit together.")
-  fit
-}
-
 #' @noRd
-glm_of_parts <- function(parts) {
+#' @exportS3Method
+object_again.dp_glm <- function(parts) {
   stopifnot(
     all(c(glm_json_facts, "bounds", "privacy", "options", "release") %in% names(parts)),
     is.list(parts$bounds), is.list(parts$release), is.character(parts$text),
@@ -44,15 +38,12 @@ glm_of_parts <- function(parts) {
     offset = columns$offset
   )
   privacy <- parts$privacy
-  budget <- checked_budget(
-    privacy$epsilon, parts$delta, NULL, dp_control(rng = privacy$rng)
-  )
+  budget <- budget_again(privacy, parts$delta)
   public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked)
   stopifnot(identical(public$private, privacy$private))
   public$assumes <- privacy$assumes
   plan <- if (public$private) glm_plan(public) else list()
   fit <- new_glm(columns, public, plan, parts$release)
-  fit$privacy["version"] <- list(privacy$version)
   stopifnot(
     isTRUE(fit$release$failed) || all(is.finite(fit$coefficients)),
     length(fit$coefficients) == length(columns$columns) + 1L

@@ -310,12 +310,16 @@ raw_glm <- function(table, columns, family) {
 #' @noRd
 glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   if (family == "binomial") y <- as.double(y >= 0.5)
-  law <- switch(family,
+  suppressWarnings(stats::glm.fit(
+    x, y, weights = weights %||% rep(1, length(y)), offset = offset, family = family_law(family)
+  ))
+}
+
+#' @noRd
+family_law <- function(family) {
+  switch(family,
     binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
   )
-  suppressWarnings(stats::glm.fit(
-    x, y, weights = weights %||% rep(1, length(y)), offset = offset, family = law
-  ))
 }
 
 #' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE

@@ -11,28 +11,20 @@ file_parts.dp_lm <- function(x) {
   )
 }
 
-#' @export
-file_object.dp_lm <- function(parts, fail) {
-  fit <- tryCatch(regression_of(unclass(parts)), error = function(e) NULL)
-  if (is.null(fit)) fail("Its parts do not fit together.")
-  fit
-}
-
 #' @return A `dp_lm`, or `NULL` if anything is missing or disagrees. Errors mean the same.
 #' @noRd
-regression_of <- function(parts) {
-  formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
+#' @exportS3Method
+object_again.dp_lm <- function(parts) {
+  formula <- formula_of(parts$formula)
   columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- parts$weighted
   columns$person <- read_person(parts$person)
   privacy <- parts$privacy
-  control <- dp_control(rng = privacy$rng)
-  budget <- checked_budget(privacy$epsilon, privacy$delta, NULL, control)
+  budget <- budget_again(privacy)
   n <- check_count(parts$n, 1)
   max_weight <- check_number(parts$max_weight, 0, open = "min")
-  public <- suppressWarnings(
-    lm_public(budget, columns, n, check_choice(parts$vcov, c("const", "HC")), max_weight)
-  )
+  vcov <- check_choice(parts$vcov, c("const", "HC"))
+  public <- lm_public(budget, columns, n, vcov, max_weight)
   public$assumes <- privacy$assumes
   plan <- lm_plan(public)
   if (public$private) {
@@ -51,11 +43,10 @@ regression_of <- function(parts) {
     return(NULL)
   }
   fit <- new_lm(columns, public, plan, parts$statistics)
-  fit$privacy["version"] <- list(privacy$version)
   if (identical(parts$model, columns$text)) {
     return(fit)
   }
-  stats::update(fit, stats::as.formula(str2lang(parts$model), env = baseenv()))
+  stats::update(fit, formula_of(parts$model))
 }
 
 #' Versions up to 0.2.0 drew radii and clips: their steps cannot be planned again, only added up
@@ -78,26 +69,18 @@ file_parts.dp_paper <- function(x) {
   )
 }
 
-#' @export
-file_object.dp_paper <- function(parts, fail) {
-  tryCatch(paper_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
-}
-
 #' @noRd
-paper_of <- function(parts) {
+#' @exportS3Method
+object_again.dp_paper <- function(parts) {
   privacy <- parts$privacy
   drawing <- Filter(function(one) one$gives == "draw", mechanisms("dp_lm"))
   record <- drawing[[check_choice(parts$method, names(drawing))]]
-  formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
+  formula <- formula_of(parts$formula)
   columns <- lm_columns(formula, parts$bounds)
   columns$weighted <- FALSE
   columns$person <- read_person(parts$person)
-  budget <- checked_budget(
-    privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
-  )
-  public <- suppressWarnings(
-    lm_public(budget, columns, check_count(parts$n, 1), "const", 1)
-  )
+  budget <- budget_again(privacy)
+  public <- lm_public(budget, columns, check_count(parts$n, 1), "const", 1)
   public[c("assumes", "calibration", "settings")] <- list(
     privacy$assumes, "tight", parts$settings
   )
@@ -108,7 +91,6 @@ paper_of <- function(parts) {
   fit <- new_paper(
     columns, public, parts$method, plan, made$promise(request, plan), parts$release
   )
-  fit$privacy["version"] <- list(privacy$version)
   stopifnot(length(fit$coefficients) == length(columns$columns) + 1L)
   fit
 }

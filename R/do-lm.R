@@ -227,11 +227,7 @@ lm_plan <- function(public) {
   gaussian <- public$delta > 0
   spent <- if (gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
   stopifnot(sum(plan$shares) <= 1 + 1e-12, spent <= plan$total * (1 + 1e-9))
-  plan$cost <- if (gaussian) {
-    new_cost("gdp", epsilon = public$epsilon, mu = plan$total)
-  } else {
-    new_cost("pure", epsilon = public$epsilon)
-  }
+  plan$cost <- new_cost("gdp", public$epsilon, mu = plan$total, pure = !gaussian)
   plan
 }
 

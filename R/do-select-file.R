@@ -14,15 +14,11 @@ file_parts.dp_selection <- function(x) {
   )
 }
 
-#' @export
-file_object.dp_selection <- function(parts, fail) {
-  tryCatch(selection_of(unclass(parts)), error = function(e) fail("Its parts do not fit together."))
-}
-
 #' @noRd
-selection_of <- function(parts) {
+#' @exportS3Method
+object_again.dp_selection <- function(parts) {
   privacy <- parts$privacy
-  formula <- stats::as.formula(str2lang(parts$formula), env = baseenv())
+  formula <- formula_of(parts$formula)
   columns <- new_columns(formula, parts$bounds, "gaussian")
   facts <- parts$facts
   p <- length(columns$names) - columns$intercept
@@ -45,7 +41,6 @@ selection_of <- function(parts) {
     privacy = selection_privacy(budget, method, shares, facts$person),
     rng = budget$rng
   ), parts$release[names(parts$release) != "abstained"]), class = "dp_selection")
-  out$privacy["version"] <- list(privacy$version)
   selection_again(out)
 }
 

@@ -57,11 +57,7 @@ objective_references <- c(
 
 plan_objective_glm <- function(public) {
   plan <- glm_plan_cpp(public$facts)
-  plan$cost <- if (public$delta > 0) {
-    new_cost("approximate", epsilon = public$epsilon, delta = public$delta)
-  } else {
-    new_cost("pure", epsilon = public$epsilon)
-  }
+  plan$cost <- new_cost("approximate", public$epsilon, public$delta, pure = public$delta == 0)
   plan
 }
 

@@ -166,10 +166,6 @@ plan_paper <- function(facts, public) {
       "{.arg epsilon} is too small for this method, or its {.arg ridge} is."
     ), "argument")
   })
-  plan$cost <- if (plan$approximate) {
-    new_cost("approximate", epsilon = public$epsilon, delta = public$delta)
-  } else {
-    new_cost("pure", epsilon = public$epsilon)
-  }
+  plan$cost <- new_cost("approximate", public$epsilon, public$delta, pure = !plan$approximate)
   plan
 }

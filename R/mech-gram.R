@@ -17,11 +17,7 @@ plan_gram <- function(public) {
   }
   plan <- gram_plan(public)
   list(
-    cost = if (public$delta > 0) {
-      new_cost("gdp", epsilon = public$epsilon, mu = plan$total)
-    } else {
-      new_cost("pure", epsilon = public$epsilon)
-    },
+    cost = new_cost("gdp", public$epsilon, mu = plan$total, pure = public$delta == 0),
     steps = plan$steps, calibrated = plan$calibrated, noise = plan$moment_noise,
     settings = settings, features = plan[c("pre", "demean")]
   )

@@ -25,11 +25,7 @@ plan_objective <- function(public) {
   weights <- c(plan$weights, lambda = facts$lambda)
   list(
     weights = weights, post = plan$post, share = plan$share,
-    cost = if (public$delta > 0) {
-      new_cost("approximate", epsilon = public$epsilon, delta = public$delta)
-    } else {
-      new_cost("pure", epsilon = public$epsilon)
-    },
+    cost = new_cost("approximate", public$epsilon, public$delta, pure = public$delta == 0),
     steps = rbind(
       describe_step("linear term of the objective", weights),
       if (!is.null(weights$cover)) describe_step("accuracy of the solver", weights$cover),

@@ -25,11 +25,7 @@ plan_output <- function(public) {
   weights <- c(weights, plan$weights[names(plan$weights) != "sensitivity"])
   list(
     weights = weights, post = plan$post, share = plan$share,
-    cost = if (is.nan(plan$mu)) {
-      new_cost("pure", epsilon = public$epsilon)
-    } else {
-      new_cost("gdp", epsilon = public$epsilon, mu = plan$mu)
-    },
+    cost = new_cost("gdp", public$epsilon, mu = plan$mu, pure = is.nan(plan$mu)),
     steps = rbind(
       describe_step("ridge weights", weights), describe_step("post-period outcomes", plan$post)
     )

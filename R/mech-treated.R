@@ -76,12 +76,9 @@ share_of_epsilon <- function(epsilon, delta, share) {
 #' The cost of a release whose accounts have the whole budget each: they share nobody
 #' @noRd
 whole_cost <- function(public) {
-  if (public$delta > 0) {
-    mu <- gdp_budget_cpp(public$all_epsilon, public$delta)
-    new_cost("gdp", epsilon = public$all_epsilon, mu = mu)
-  } else {
-    new_cost("pure", epsilon = public$all_epsilon)
-  }
+  new_cost("gdp", public$all_epsilon,
+    mu = gdp_budget_cpp(public$all_epsilon, public$delta), pure = public$delta == 0
+  )
 }
 
 # Deviation of the noise on a group's mean over the length at which its people are cut, beyond which

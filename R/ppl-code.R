@@ -105,3 +105,7 @@ holds_column <- function(code) {
   }
   !is.symbol(code) && !is.null(code) && !(is.atomic(code) && length(code) == 1L)
 }
+
+#' A formula from its text, which sees nothing but base R
+#' @noRd
+formula_of <- function(text) stats::as.formula(str2lang(text), env = baseenv())

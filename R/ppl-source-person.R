@@ -1,5 +1,5 @@
 # Several rows of one person in chunks and in tables whose rows are read here: blocks of whole
-# people, which every pass reads alike.
+# people, which every pass reads alike. Here too how a table's rows are copied and read in blocks.
 
 #' Chunks regrouped: each block has all rows of some people
 #'
@@ -63,6 +63,50 @@ stream_persons <- function(table, columns, choice, private) {
   }, function(rows) {
     cbind(chosen_rows(columns, rows, choice, private), as.double(rows$dpsc_p), deparse.level = 0)
   })
+}
+
+#' Blocks of rows that are copied once into a temporary table: every pass has the same
+#' @param select (`string`)\cr a query, of rows with their numbers `key`.
+#' @param key (`string`)\cr the column by which they are blocks: `dpsc_r`, a row's own number, or
+#'   `dpsc_p`, of whom they are.
+#' @param count (`function`)\cr of the table's name: how many numbers there are.
+#' @param block_of (`function`)\cr of rows as they are read.
+#' @return `dp_chunks` with `n`, how many there are. PRIVATE, but for `n`.
+#' @noRd
+stream_copied <- function(table, select, key, count, block_of) {
+  con <- table$con
+  name <- fresh_name(table$dialect)
+  run_sql(con, table$dialect$make(name, select), what = "Preparing the rows")
+  close <- function() quiet_sql(con, paste("DROP TABLE", name))
+  done <- FALSE
+  on.exit(if (!done) close())
+  if (table$dialect$index) {
+    kind <- if (key == "dpsc_r") "CREATE UNIQUE INDEX " else "CREATE INDEX "
+    run_sql(con, paste0(kind, name, "_i ON ", name, " (", key, ")"))
+  }
+  n <- count(name)
+  parts <- max(1, ceiling(n / table$block))
+  reader <- read_once(copied_reader(table, name, key, n, block_of), parts)
+  # What columns cannot give is found before the charge.
+  reader(1L, FALSE)
+  done <- TRUE
+  structure(list(reader = reader, count = parts, n = n, close = close), class = "dp_chunks")
+}
+
+#' What reads a block of them
+#' @noRd
+copied_reader <- function(table, name, key, n, block_of) {
+  sums <- new.env(parent = emptyenv())
+  function(i, charged) {
+    first <- (i - 1) * table$block
+    last <- min(n, i * table$block)
+    rows <- run_sql(table$con, paste0(
+      "SELECT * FROM ", name, " WHERE ", key, " > ", sql_whole(first), " AND ", key, " <= ",
+      sql_whole(last), " ORDER BY ", paste(unique(c(key, "dpsc_r")), collapse = ", ")
+    ), TRUE, charged, "Reading the rows")
+    if (length(unique(rows[[key]])) != last - first) abort_changed(charged)
+    same_block(sums, i, block_of(rows), charged)
+  }
 }
 
 #' The columns that rows need, as SQL by name

@@ -193,6 +193,24 @@ file_object <- function(parts, fail) {
 }
 
 #' @export
+file_object.default <- function(parts, fail) {
+  object <- tryCatch(suppressWarnings(object_again(parts)), error = function(e) NULL)
+  if (is.null(object)) fail("Its parts are missing, or do not fit together.")
+  object$privacy["version"] <- list(parts$privacy$version)
+  object
+}
+
+#' The same of a verb of people's rows: an error, or `NULL`, where parts do not fit together
+#' @noRd
+object_again <- function(parts) UseMethod("object_again")
+
+#' The budget that a file states
+#' @noRd
+budget_again <- function(privacy, delta = privacy$delta) {
+  checked_budget(privacy$epsilon, delta, NULL, dp_control(rng = privacy$rng))
+}
+
+#' @export
 file_parts.dp_release <- function(x) unclass(x)
 
 #' @export

@@ -52,11 +52,7 @@ stream_budget <- function(epsilon, delta, ledger, control) {
   } else {
     0
   }
-  c(budget, list(rho = rho, cost = if (gaussian) {
-    new_cost("zcdp", epsilon = budget$epsilon, rho = rho)
-  } else {
-    new_cost("pure", epsilon = budget$epsilon)
-  }))
+  c(budget, list(rho = rho, cost = new_cost("zcdp", budget$epsilon, rho = rho, pure = !gaussian)))
 }
 
 #' Public facts of a stream's sums, and the noise that follows from them

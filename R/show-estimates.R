@@ -91,7 +91,7 @@ nobs_estimates <- function(object, ...) estimates(object)$nobs
 formula_estimates <- function(x, ...) door("formula", {
   text <- estimates(x)$text
   if (is.null(text)) abort("This has no formula.", "argument")
-  stats::as.formula(str2lang(text), env = baseenv())
+  formula_of(text)
 })
 
 # Classes ------------------------------------------------------------------------------------------

@@ -97,11 +97,7 @@ update.dp_glm <- function(object, ...) door("update", {
 #' @rdname dp_glm-methods
 #' @importFrom stats family
 #' @export
-family.dp_glm <- function(object, ...) {
-  switch(object$family,
-    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
-  )
-}
+family.dp_glm <- function(object, ...) family_law(object$family)
 
 #' @rdname dp_glm-methods
 #' @export

@@ -68,6 +68,6 @@ glm_references <- function(x) {
   }
   c(
     mechanism("dp_glm", x$method)$references,
-    discrete_gaussian_reference
+    published_works[["exact"]]
   )
 }

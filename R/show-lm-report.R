@@ -67,15 +67,9 @@ robust_errors_words <- function(x) {
 
 lm_references <- function(x) {
   c(
-    if (x$privacy$private && x$privacy$delta > 0) paste(
-      "Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal",
-      "Statistical Society B 84."
-    ),
-    if (x$privacy$private && x$privacy$delta == 0) paste(
-      "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
-      "Foundations and Trends in Theoretical Computer Science 9."
-    ),
-    if (x$privacy$private) discrete_gaussian_reference,
+    if (x$privacy$private) {
+      unname(published_works[c(if (x$privacy$delta > 0) "gdp" else "pure", "exact")])
+    },
     if (x$robust) paste(
       "White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator and a Direct",
       "Test for Heteroskedasticity. Econometrica 48."

@@ -93,11 +93,6 @@ guarantee_of_rows <- function(privacy) {
   )
 }
 
-discrete_gaussian_reference <- paste(
-  "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
-  "Privacy. NeurIPS."
-)
-
 #' Rows that count, and the share of them whose residuals are beyond three deviations: noisy, or
 #' `NA`
 #' @noRd

@@ -328,55 +328,57 @@ guarantee_words <- function(release) {
   )
 }
 
-report_references <- function(release, estimator) {
-  all <- c(
-    rcm = paste(
-      "Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.",
-      "AISTATS."
-    ),
-    zcdp = "Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy. TCC.",
-    gdp = paste(
-      "Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal",
-      "Statistical Society B 84."
-    ),
-    pure = paste(
-      "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
-      "Foundations and Trends in Theoretical Computer Science 9."
-    ),
-    exact = paste(
-      "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
-      "Privacy. NeurIPS."
-    ),
-    adh = paste(
-      "Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for",
-      "Comparative Case Studies. JASA 105."
-    ),
-    demeaned = paste(
-      "Ferman, B. and Pinto, C. (2021). Synthetic Controls with Imperfect Pretreatment Fit.",
-      "Quantitative Economics 12."
-    ),
-    penalised = paste(
-      "Abadie, A. and L'Hour, J. (2021). A Penalized Synthetic Control Estimator for",
-      "Disaggregated Data. JASA 116."
-    ),
-    hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19.",
-    augmented = paste(
-      "Ben-Michael, E., Feller, A. and Rothstein, J. (2021). The Augmented Synthetic Control",
-      "Method. JASA 116."
-    ),
-    sdid = paste(
-      "Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021).",
-      "Synthetic Difference-in-Differences. American Economic Review 111."
-    ),
-    factor = paste(
-      "Xu, Y. (2017). Generalized Synthetic Control Method: Causal Inference with Interactive",
-      "Fixed Effects Models. Political Analysis 25."
-    ),
-    mcnnm = paste(
-      "Athey, S., Bayati, M., Doudchenko, N., Imbens, G. and Khosravi, K. (2021). Matrix",
-      "Completion Methods for Causal Panel Data Models. JASA 116."
-    )
+# Works that reports cite.
+published_works <- c(
+  rcm = paste(
+    "Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.",
+    "AISTATS."
+  ),
+  zcdp = "Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy. TCC.",
+  gdp = paste(
+    "Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal",
+    "Statistical Society B 84."
+  ),
+  pure = paste(
+    "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
+    "Foundations and Trends in Theoretical Computer Science 9."
+  ),
+  exact = paste(
+    "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
+    "Privacy. NeurIPS."
+  ),
+  adh = paste(
+    "Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for",
+    "Comparative Case Studies. JASA 105."
+  ),
+  demeaned = paste(
+    "Ferman, B. and Pinto, C. (2021). Synthetic Controls with Imperfect Pretreatment Fit.",
+    "Quantitative Economics 12."
+  ),
+  penalised = paste(
+    "Abadie, A. and L'Hour, J. (2021). A Penalized Synthetic Control Estimator for",
+    "Disaggregated Data. JASA 116."
+  ),
+  hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19.",
+  augmented = paste(
+    "Ben-Michael, E., Feller, A. and Rothstein, J. (2021). The Augmented Synthetic Control",
+    "Method. JASA 116."
+  ),
+  sdid = paste(
+    "Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021).",
+    "Synthetic Difference-in-Differences. American Economic Review 111."
+  ),
+  factor = paste(
+    "Xu, Y. (2017). Generalized Synthetic Control Method: Causal Inference with Interactive",
+    "Fixed Effects Models. Political Analysis 25."
+  ),
+  mcnnm = paste(
+    "Athey, S., Bayati, M., Doudchenko, N., Imbens, G. and Khosravi, K. (2021). Matrix",
+    "Completion Methods for Causal Panel Data Models. JASA 116."
   )
+)
+
+report_references <- function(release, estimator) {
   # The theorem names whose work it is.
   named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")
   of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
@@ -388,7 +390,7 @@ report_references <- function(release, estimator) {
   } else {
     switch(release$method, simplex = , predictors = "adh", release$method)
   }
-  unname(all[intersect(wanted, names(all))])
+  unname(published_works[intersect(wanted, names(published_works))])
 }
 
 # Markup -------------------------------------------------------------------------------------------
