@@ -151,12 +151,26 @@ placebo_time_classical <- function(fit, dates) {
     fit <- fit_checked(donors, raw$target[before], T0, parts$estimator, settings)
     gap <- raw$target[before] - fit$counterfactual
     error <- rmspe(matrix(gap, 1L), T0)
-    data.frame(
+    structure(data.frame(
       T0 = T0, effect = mean(gap[-seq_len(T0)]), rmspe_pre = error$pre, rmspe_post = error$post,
       ratio = error$post / error$pre
-    )
+    ), paths = placebo_path(
+      parts$target_name, parts$times, T0, raw$target[before], fit$counterfactual
+    ))
   })
-  cbind(data.frame(date = parts$times[first]), do.call(rbind, rows))
+  structure(cbind(data.frame(date = parts$times[first]), do.call(rbind, rows)),
+    paths = do.call(rbind, lapply(rows, attr, "paths"))
+  )
+}
+
+#' What was observed before the treatment, and what a refit to the periods before a date makes of it
+#' @param T0 (`count`)\cr periods before the pretended date.
+#' @noRd
+placebo_path <- function(target, times, T0, observed, fitted) {
+  data.frame(
+    target = target, date = times[[T0 + 1L]], period = times[seq_along(observed)],
+    treated = seq_along(observed) > T0, .observed = unname(observed), .fitted = unname(fitted)
+  )
 }
 
 #' Root mean squared prediction errors of gaps, one row a unit

@@ -234,6 +234,10 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 #' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one
 #'   with two periods at least before them. `NULL`: every one in the second half of the pre-period.
 #' @param x (`dp_placebo_time`)\cr a result.
+#' @param type (`string`)\cr `"effect"`: the mean effect by pretended date; `"path"`: the observed
+#'   path and the refit's, a panel per date.
+#' @param dates (`vector` or `NULL`)\cr for `"path"`: which of the dates. `NULL`: at most four,
+#'   evenly spread.
 #' @param ... unused.
 #' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
 #'   `date`, `T0` (periods before it), `effect` (mean gap from it to the true treatment),
@@ -277,14 +281,16 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) door("placebo_tim
     }), recursive = FALSE)
   } else {
     raw <- placebo_time_classical(object, panel$times[first])
-    list(data.frame(
+    list(structure(data.frame(
       target = rownames(object$target), date = raw$date, T0 = raw$T0, effect = raw$effect,
       std.error = NA_real_, p.value = NA_real_, rmspe_pre = raw$rmspe_pre,
       rmspe_post = raw$rmspe_post
-    ))
+    ), paths = attr(raw, "paths")))
   }
+  paths <- do.call(rbind, lapply(rows, attr, "paths"))
   structure(do.call(rbind, rows),
-    class = c("dp_placebo_time", "data.frame"), private = is_private_fit(object)
+    class = c("dp_placebo_time", "data.frame"), private = is_private_fit(object), paths = paths,
+    outcome = object$release$panel$outcome
   )
 })
 
@@ -301,11 +307,13 @@ placebo_date <- function(fit, s, i, T0) {
   gap <- (y[c(A, B)] - estimate$fitted) * scale$unit
   effect <- mean(gap[B])
   se <- refit_error(fit, i, estimate$prediction, estimate$privacy) * scale$unit
-  data.frame(
-    target = rownames(fit$target)[[i]], date = fit$release$panel$times[[T0 + 1L]], T0 = T0,
+  name <- rownames(fit$target)[[i]]
+  observed <- fit$target[i, c(A, B)]
+  structure(data.frame(
+    target = name, date = fit$release$panel$times[[T0 + 1L]], T0 = T0,
     effect = effect, std.error = se, p.value = normal_p(effect / se),
     rmspe_pre = sqrt(mean(gap[A]^2)), rmspe_post = sqrt(mean(gap[B]^2))
-  )
+  ), paths = placebo_path(name, fit$release$panel$times, T0, observed, observed - gap))
 }
 
 #' @rdname placebo_time

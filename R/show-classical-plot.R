@@ -63,8 +63,9 @@ placebo_words <- function(x, prune) {
   units <- placebos_drawn(x, prune)
   left <- sum(units$ranked) - sum(units$drawn)
   wrap_text(paste0(
-    capital(short_name(x$table$unit[[1L]])), ": rank ", x$table$rank[[1L]], " of ", sum(units$ranked),
-    " by the ratio of errors after and before, p = ", format(x$p_value, digits = 2L),
+    capital(short_name(x$table$unit[[1L]])), ": rank ", x$table$rank[[1L]], " of ",
+    sum(units$ranked), " by the ratio of errors after and before, p = ",
+    format(x$p_value, digits = 2L),
     if (left) {
       paste0(". Not drawn: ", count_of(left, "placebo"), " with more than ", format(prune),
         " times its mean squared error before the treatment")

@@ -124,12 +124,10 @@ cohort_paths <- function(fit, before = "") {
     one
   }))
   times <- plot_periods(fit$release$panel$times)
-  before <- if (is.factor(times)) function(T0) T0 + 0.5 else function(T0) {
-    mean(as.numeric(times[T0 + 0:1]))
-  }
-  list(paths = paths, adoption = data.frame(
-    target = panels, at = vapply(utils::head(cohort_dates(fit), most_panels), before, 0)
-  ))
+  at <- vapply(utils::head(cohort_dates(fit), most_panels), function(T0) {
+    between_periods(times, T0)
+  }, 0)
+  list(paths = paths, adoption = data.frame(target = panels, at = at))
 }
 
 plot_cohort_paths <- function(fit) {

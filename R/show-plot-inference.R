@@ -5,17 +5,84 @@
 
 #' @rdname placebo_time
 #' @export
-plot.dp_placebo_time <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_placebo_time(x, ...))
+plot.dp_placebo_time <- function(x, type = c("effect", "path"), dates = NULL,
+                                 ...) door("plot", {
+  show_picture(autoplot.dp_placebo_time(x, type = type, dates = dates, ...))
 })
 
 #' @rdname placebo_time
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_placebo_time <- function(object, ...) door("plot", {
+autoplot.dp_placebo_time <- function(object, type = c("effect", "path"), dates = NULL,
+                                     ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot placebo dates.")
-  draw_placebo_dates(object)
+  type <- check_choice(type, c("effect", "path"))
+  switch(type, effect = draw_placebo_dates(object), path = draw_placebo_paths(object, dates))
 })
+
+# As many pretended dates as are drawn unasked.
+most_dates <- 4L
+
+#' The pretended dates to draw
+#' @noRd
+chosen_dates <- function(object, dates) {
+  known <- unique(object$date)
+  if (is.null(dates)) {
+    return(known[unique(round(seq(1, length(known), length.out = min(length(known), most_dates))))])
+  }
+  at <- match(period_text(dates), period_text(known))
+  if (anyNA(at) || !length(at)) {
+    abort(c(
+      "{.arg dates} must be pretended dates of the result.",
+      i = "They are {period_text(known)}."
+    ), "argument")
+  }
+  known[at]
+}
+
+#' Panels of the pretended dates: what was observed, what the refit makes of it
+#' @return A list: `lines`, as [path_lines()] takes them, and `start` (of each panel).
+#' @noRd
+placebo_lines <- function(object, dates) {
+  paths <- attr(object, "paths")
+  if (is.null(paths)) {
+    abort("The paths are in the whole result: choose by {.arg dates}, not by rows.", "argument")
+  }
+  paths <- paths[period_text(paths$date) %in% period_text(chosen_dates(object, dates)), ]
+  panel <- paste("from", period_text(paths$date))
+  if (length(unique(paths$target)) > 1L) panel <- paste0(paths$target, ", ", panel)
+  paths$target <- factor(panel, levels = unique(panel))
+  times <- plot_periods(unique(paths$period))
+  paths$period <- times[match(period_text(paths$period), period_text(unique(paths$period)))]
+  T0 <- tapply(!paths$treated, paths$target, sum)
+  start <- vapply(T0, function(k) between_periods(times, k), 0)
+  list(
+    lines = fit_lines(paths, FALSE), times = times,
+    start = data.frame(target = factor(names(T0), levels = levels(paths$target)), at = start)
+  )
+}
+
+draw_placebo_paths <- function(object, dates) {
+  data <- placebo_lines(object, dates)
+  panels <- nlevels(data$lines$target)
+  across <- if (panels > 4L) 3 else if (panels > 1L) 2 else 1
+  ggplot2::ggplot() +
+    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), data$start,
+      linetype = 3, colour = "grey40"
+    ) +
+    path_lines(data$lines) + target_panels(data$lines$target, across) +
+    period_axis(data$times, across) +
+    ggplot2::labs(
+      x = axis_of_times(data$times), y = outcome_label(list(outcome = attr(object, "outcome"))),
+      title = "Placebos in time",
+      subtitle = paste0(
+        if (!isTRUE(attr(object, "private"))) "NOT PRIVATE. ",
+        "No effect can be there: the lines should stay together"
+      ),
+      caption = "Dotted line: pretended start of the treatment."
+    ) +
+    dpsc_theme()
+}
 
 draw_placebo_dates <- function(object) {
   data <- as.data.frame(unclass(object))
@@ -81,7 +148,8 @@ draw_penalty_path <- function(object) {
     ggplot2::facet_wrap(~panel, scales = "free_y", ncol = 1L) +
     ggplot2::scale_x_log10(labels = plain_labels) +
     ggplot2::labs(
-      x = "penalty", y = NULL, title = "Effect under every penalty", subtitle = if (!isTRUE(attr(object, "private"))) "NOT PRIVATE"
+      x = "penalty", y = NULL, title = "Effect under every penalty",
+      subtitle = if (!isTRUE(attr(object, "private"))) "NOT PRIVATE"
     ) +
     dpsc_theme()
 }

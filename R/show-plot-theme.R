@@ -104,7 +104,7 @@ period_axis <- function(times, panels = 1) {
     ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most - 2), guide = guide)
   } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
     ggplot2::scale_x_continuous(guide = guide, breaks = function(limits) {
-      unique(round(pretty(limits, min(most - 1, diff(limits)))))
+      unique(round(pretty(limits, min(most, diff(limits)))))
     })
   } else {
     ggplot2::scale_x_continuous(n.breaks = most, guide = guide)
@@ -137,13 +137,15 @@ spread_labels <- function(labels, room) {
 #' Between the last period before the treatment and the first one of it
 #' @noRd
 treatment_line <- function(x) {
-  times <- plot_periods(x$times)
-  at <- if (is.factor(times)) {
-    x$T0 + 0.5
-  } else {
-    mean(c(as.numeric(times[[x$T0]]), as.numeric(times[[x$T0 + 1L]])))
-  }
+  at <- between_periods(plot_periods(x$times), x$T0)
   ggplot2::geom_vline(xintercept = at, linetype = 3, colour = "grey40")
+}
+
+#' Where an axis has the middle between a period and the next
+#' @param times (`vector`)\cr as an axis shows them, from [plot_periods()].
+#' @noRd
+between_periods <- function(times, T0) {
+  if (is.factor(times)) T0 + 0.5 else mean(as.numeric(times[T0 + 0:1]))
 }
 
 dotted_line_words <- "Dotted line: start of the treatment."

@@ -116,6 +116,28 @@ test_that("the penalty path averages to the fit and its weights add up", {
   expect_output(print(path), "Penalty path")
 })
 
+test_that("pretended dates are drawn with their refits' paths, whose gaps are the table's", {
+  skip_if_not_installed("ggplot2")
+  dates <- placebo_time(full_fit())
+  paths <- attr(dates, "paths")
+  for (k in seq_len(nrow(dates))) {
+    one <- paths[paths$date == dates$date[[k]], ]
+    gap <- one$.observed - one$.fitted
+    expect_equal(sum(!one$treated), dates$T0[[k]])
+    expect_equal(mean(gap[one$treated]), dates$effect[[k]])
+    expect_equal(sqrt(mean(gap[!one$treated]^2)), dates$rmspe_pre[[k]])
+  }
+  picture <- ggplot2::autoplot(dates, type = "path", dates = dates$date[c(3, 1)])
+  built <- ggplot2::ggplot_build(picture)
+  expect_identical(nrow(built$layout$layout), 2L)
+  expect_equal(sort(built$data[[1L]]$xintercept), sort(dates$T0[c(1, 3)] + 0.5))
+  expect_match(picture$labels$caption, "pretended start")
+  four <- ggplot2::ggplot_build(ggplot2::autoplot(dates, type = "path"))
+  expect_lte(nrow(four$layout$layout), 4L)
+  expect_error(plot(dates, type = "path", dates = 99), class = "dpsc_error_argument")
+  expect_error(plot(dates, type = "paths"), class = "dpsc_error_argument")
+})
+
 test_that("the plots draw results", {
   skip_if_not_installed("ggplot2")
   fit <- full_fit()

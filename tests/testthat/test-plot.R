@@ -225,7 +225,7 @@ test_that("effects in per cent have limits, or a sentence that says why not", {
   expect_match(caption(classical), "No limits: a classical fit")
 })
 
-test_that("lines of a plan end at twice the width of the bounds, and the figure says which are out", {
+test_that("lines of a plan end at twice the width of the bounds; which are out is said", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
   picture <- ggplot2::autoplot(plan)
