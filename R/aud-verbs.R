@@ -16,10 +16,7 @@ run_verb <- function(mechanism, people, noise = NULL) {
   control <- mechanism$control
   if (!is.null(noise)) control$rng <- noise
   # What is said of numbers and of delta says nothing about the mechanism.
-  withCallingHandlers(
-    mechanism$verb(people, control),
-    dpsc_warning = function(w) tryInvokeRestart("muffleWarning")
-  )
+  suppressWarnings(mechanism$verb(people, control), classes = "dpsc_warning")
 }
 
 privacy_ran <- function(fit) fit$privacy %||% fit$release$privacy %||% fit$state$privacy

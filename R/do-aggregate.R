@@ -278,15 +278,11 @@ planned_draws <- function(core) {
 }
 
 aggregate_promise <- function(budget, plan, facts) {
-  list(
-    private = budget$private, holds = is_kept(budget),
-    reason = unkept_reason(budget),
-    epsilon = budget$epsilon, delta = if (isTRUE(plan$gaussian)) budget$delta else 0,
-    rho = NA_real_, neighbours = person_neighbours(facts$person),
-    steps = plan$steps,
-    theorem = paste0(
-      mechanism("dp_aggregate", facts$method)$theorem(isTRUE(plan$gaussian)), " (proofs/papers.md)"
-    ), rng = budget$rng, exact = TRUE, version = own_version()
+  gaussian <- isTRUE(plan$gaussian)
+  theorem <- mechanism("dp_aggregate", facts$method)$theorem(gaussian)
+  privacy_facts(budget,
+    delta = if (gaussian) budget$delta else 0, neighbours = person_neighbours(facts$person),
+    steps = plan$steps, theorem = paste(theorem, "(proofs/papers.md)")
   )
 }
 

@@ -118,16 +118,15 @@ NULL
 #'   that the release holds.
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param size (`numeric(k)`)\cr people in each unit.
-#' @param fit_one (`function`)\cr of a release, targets, estimator, sizes and covariates: their fit.
 #' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
 #' @return A `dp_cohorts`.
 #' @noRd
-fit_cohorts <- function(release, target, adopted, estimator, size, fit_one, covariates = NULL) {
+fit_cohorts <- function(release, target, adopted, estimator, size, covariates = NULL) {
   dates <- sort(unique(adopted))
   pooled <- pooled_seconds(release)
   fits <- lapply(dates, function(T0) {
     at <- adopted == T0
-    fit_one(
+    fit_release(
       cohort_view(release, T0, pooled), if (!is.null(target)) target[at, , drop = FALSE],
       estimator, size[at],
       covariates = if (!is.null(covariates)) covariates[at, , drop = FALSE]

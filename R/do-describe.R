@@ -132,12 +132,7 @@ check_quantiles <- function(quantiles) {
 describe_public <- function(budget, columns, n, quantiles) {
   if (n < 1) abort("{.arg data} must have a row at least.", "data")
   if (n <= .Machine$integer.max) n <- as.integer(n)
-  if (budget$private && budget$delta >= 1 / n) {
-    warn(c(
-      "{.arg delta} = {budget$delta} is not below 1/n = {signif(1 / n, 2)}.",
-      i = "A delta that large allows some person's row to be published outright."
-    ), "delta")
-  }
+  warn_of_delta(budget$private, budget$delta, n)
   c(budget, list(n = n, facts = list(
     n = as.double(n), epsilon = budget$epsilon, delta = budget$delta,
     numbers = names_of_variables(columns$numbers), factors = names_of_variables(columns$factors),
@@ -158,11 +153,7 @@ describe_plan <- function(public) {
   if (!public$private) {
     return(list(cost = NULL, gaussian = FALSE))
   }
-  plan <- tryCatch(describe_plan_cpp(public$facts), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small for this description: the noise would not fit the exact sampler."
-    ), "argument")
-  })
+  plan <- planned(describe_plan_cpp(public$facts), "this description")
   stopifnot(plan$spent <= 1 + 1e-9)
   plan$cost <- new_cost("zcdp", public$epsilon, public$delta, plan$total, pure = !plan$gaussian)
   plan
@@ -171,12 +162,10 @@ describe_plan <- function(public) {
 #' @noRd
 describe_promise <- function(public, plan) {
   theorem <- mechanism("dp_describe", "table")$theorem
-  c(list(
-    private = public$private, holds = is_kept(public), reason = unkept_reason(public),
-    epsilon = public$epsilon, delta = if (plan$gaussian) public$delta else 0,
+  c(privacy_facts(public,
+    delta = if (plan$gaussian) public$delta else 0,
     rho = if (plan$gaussian) plan$total else NA_real_,
-    theorem = if (public$private) theorem(plan$gaussian) else "", rng = public$rng, exact = TRUE,
-    version = own_version()
+    theorem = if (public$private) theorem(plan$gaussian) else ""
   ), assumed(public, public$assumes))
 }
 

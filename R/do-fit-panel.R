@@ -34,10 +34,7 @@ fit_released <- function(release, panel) {
   target <- if (public) panel$target
   covariates <- if (public) panel$covariates$target
   if (!is.null(panel$adopted)) {
-    fit_one <- function(...) fit_release(...)
-    return(fit_cohorts(
-      release, target, panel$adopted, estimator, panel$size, fit_one, covariates
-    ))
+    return(fit_cohorts(release, target, panel$adopted, estimator, panel$size, covariates))
   }
   fit_release(release, target, estimator, panel$size, covariates)
 }
@@ -50,6 +47,5 @@ fit_protected <- function(release, estimator) {
     return(fit_release(release, NULL, estimator, NULL))
   }
   people <- release$panel$treated
-  fit_one <- function(...) fit_release(...)
-  fit_cohorts(release, NULL, rep(dates, people), estimator, rep(1, sum(people)), fit_one)
+  fit_cohorts(release, NULL, rep(dates, people), estimator, rep(1, sum(people)))
 }

@@ -255,8 +255,7 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   if (!is.null(T0) || !is.null(x$statistics$cohorts)) {
     adopted <- check_release_dates(T0 %||% x$panel$T0, x, nrow(target))
     if (length(unique(adopted)) > 1L) {
-      fit_one <- function(...) fit_release(...)
-      return(fit_cohorts(x, target, adopted, estimator, size, fit_one, covariates))
+      return(fit_cohorts(x, target, adopted, estimator, size, covariates))
     }
     x <- cohort_view(x, adopted[[1L]])
   }

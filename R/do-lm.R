@@ -198,12 +198,7 @@ lm_public <- function(budget, columns, n, vcov, max_weight) {
         intercept: {p}."
     ), "data")
   }
-  if (budget$private && budget$delta >= 1 / n) {
-    warn(c(
-      "{.arg delta} = {budget$delta} is not below 1/n = {signif(1 / n, 2)}.",
-      i = "A delta that large allows some person's row to be published outright."
-    ), "delta")
-  }
+  warn_of_delta(budget$private, budget$delta, n)
   c(budget, list(
     n = n, vcov = vcov, max_weight = max_weight, facts = list(
       n = n, epsilon = budget$epsilon, delta = budget$delta, scores = vcov == "HC",
@@ -219,11 +214,7 @@ lm_plan <- function(public) {
   if (!public$private) {
     return(list(cost = NULL, steps = NULL, resolved = TRUE, located = TRUE))
   }
-  plan <- tryCatch(lm_plan_cpp(public$facts), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small for this regression: the noise would not fit the exact sampler."
-    ), "argument")
-  })
+  plan <- planned(lm_plan_cpp(public$facts), "this regression")
   gaussian <- public$delta > 0
   spent <- if (gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
   stopifnot(sum(plan$shares) <= 1 + 1e-12, spent <= plan$total * (1 + 1e-9))

@@ -377,12 +377,8 @@ run_selection <- function(people, public, plan) {
 
 selection_privacy <- function(budget, method, shares, person) {
   record <- mechanism("dp_select", method)
-  list(
-    private = budget$private, holds = is_kept(budget),
-    reason = unkept_reason(budget),
-    epsilon = budget$epsilon, delta = budget$delta, rho = shares$rho,
-    neighbours = person_neighbours(person),
-    theorem = record$theorem, rng = budget$rng, exact = is.null(record$assumes), integers = TRUE,
-    version = own_version(), assumes = record$assumes
+  privacy_facts(budget,
+    rho = shares$rho, neighbours = person_neighbours(person), theorem = record$theorem,
+    exact = is.null(record$assumes), integers = TRUE, assumes = record$assumes
   )
 }

@@ -64,7 +64,7 @@ path_of <- function(fit, i) {
   B <- seq_along(s$mean)[-A]
   private <- release$privacy$private
   found <- if (!private) validated_penalties(s, release$panel$n)
-  grid <- predict_columns(s, A, B, own$u, as.double(found$penalty), private)
+  grid <- predict_columns_cpp(s, A, B, own$u, as.double(found$penalty), private)
   weight <- if (private) {
     evidence <- vapply(grid, `[[`, 0, "evidence")
     exp(evidence - max(evidence)) / sum(exp(evidence - max(evidence)))
@@ -109,7 +109,7 @@ rolling_error <- function(release, y, penalties) {
   origins <- seq.int(max(2L, T0 %/% 2L), T0 - 1L)
   errors <- vapply(origins, function(t) {
     before <- seq_len(t)
-    fits <- predict_columns(s, before, t + 1L, y[before] - s$mean[before], penalties, private)
+    fits <- predict_columns_cpp(s, before, t + 1L, y[before] - s$mean[before], penalties, private)
     y[[t + 1L]] - vapply(fits, function(fit) fit$fitted[[t + 1L]], 0)
   }, penalties)
   sqrt(rowMeans(matrix(errors, length(penalties))^2))

@@ -47,19 +47,10 @@ period_statistics <- function(release, what, alike = FALSE) {
   s
 }
 
-#' Predict some periods from others, at one penalty per donor or at those that evidence weighs
-#'
-#' @param s (`list`)\cr statistics in terms of single periods, see [period_statistics()], or of
-#'   features.
-#' @param A,B (`integer`)\cr positions of what to predict from, and of what to predict.
-#' @param u (`numeric`)\cr the unit at A, less the donors' mean.
-#' @param penalty (`numeric`)\cr per donor; none: the grid around the noise's edge.
-#' @return For each penalty a list, of A and then B: `fitted`, the mean plus `t(map) %*% u`; of B:
-#'   covariances `prediction` and `privacy`; `penalty`, `evidence`.
-#' @noRd
-predict_columns <- function(s, A, B, u, penalty, private) {
-  predict_columns_cpp(s, A, B, u, penalty, private)
-}
+# predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from A, at each penalty (one
+# a donor; none: the grid around the noise's edge), from statistics in terms of single periods or of
+# features and a unit's u at A, less the donors' mean. For each a list, of A and then B: `fitted`, the
+# mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`; `penalty`, `evidence`.
 
 #' The penalty that refits keep: the fit's own, which only pre-periods have chosen
 #' @noRd
@@ -80,7 +71,7 @@ conformal_engine_release <- function(fit, i) {
     key <- paste(periods, collapse = " ")
     u <- path / unit - s$mean[periods]
     if (is.null(maps[[key]])) {
-      maps[[key]] <<- predict_columns(s, periods, integer(), u, penalty, private)[[1L]]$map
+      maps[[key]] <<- predict_columns_cpp(s, periods, integer(), u, penalty, private)[[1L]]$map
     }
     (u - drop(crossprod(maps[[key]], u))) * unit
   })
@@ -301,7 +292,7 @@ placebo_date <- function(fit, s, i, T0) {
   y <- drop(to_scale(fit$target[i, , drop = FALSE], scale))
   A <- seq_len(T0)
   B <- seq.int(T0 + 1L, fit$release$panel$T0)
-  estimate <- predict_columns(
+  estimate <- predict_columns_cpp(
     s, A, B, y[A] - s$mean[A], kept_penalty(fit, i), fit$release$privacy$private
   )[[1L]]
   gap <- (y[c(A, B)] - estimate$fitted) * scale$unit

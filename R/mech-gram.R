@@ -15,22 +15,12 @@ plan_gram <- function(public) {
   if (!public$private) {
     return(list(cost = NULL, steps = NULL, settings = settings, calibrated = FALSE))
   }
-  plan <- gram_plan(public)
+  plan <- planned(gram_plan_cpp(gram_facts(public)), "this panel")
   list(
     cost = new_cost("gdp", public$epsilon, mu = plan$total, pure = public$delta == 0),
     steps = plan$steps, calibrated = plan$calibrated, noise = plan$moment_noise,
     settings = settings, features = plan[c("pre", "demean")]
   )
-}
-
-#' The plan of the core; an epsilon it cannot serve is an error of ours
-#' @noRd
-gram_plan <- function(public) {
-  tryCatch(gram_plan_cpp(gram_facts(public)), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small for this panel: the noise would not fit the exact sampler."
-    ), "argument")
-  })
 }
 
 #' The public facts in the core's terms

@@ -27,12 +27,7 @@ plan_refusal <- function(public, plan) {
     if (is.null(plan)) Inf else plan$moment_noise
   }
   serves <- function(n, epsilon) noise(n, epsilon) <= hopeless_noise
-  donors <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))
-  epsilon <- signif_up(first_that(function(x) serves(public$n, x), public$epsilon, 1e6))
-  instead <- c(
-    if (!is.na(donors)) paste(count_of(donors, "donor"), "at this epsilon"),
-    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these donors")
-  )
+  instead <- least_that_serves(public, serves, "donor")
   paste0(
     count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon), " would tell nothing: ",
     "the noise on what they have in common is ", signif(here, 2), " times the largest value that ",
@@ -50,18 +45,26 @@ check_hopeless <- function(public, plan) {
   }
 }
 
+#' The least people, and the least epsilon, that would do instead, in words
+#' @param serves (`function`)\cr of how many and of epsilon: would they do?
+#' @param one (`string`)\cr what is counted.
+#' @noRd
+least_that_serves <- function(public, serves, one) {
+  n <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))
+  epsilon <- signif_up(first_that(function(x) serves(public$n, x), public$epsilon, 1e6))
+  c(
+    if (!is.na(n)) paste(count_of(n, one), "at this epsilon"),
+    if (!is.na(epsilon)) paste0("epsilon = ", format(epsilon), " with these ", one, "s")
+  )
+}
+
 #' An error that names the least n, or epsilon, that would do
 #' @param would (`function` of n and epsilon)\cr is there a hope? PUBLIC.
 #' @param reason (`character`)\cr why not.
 #' @param plan (`string`)\cr the verb that plans.
 #' @noRd
 abort_unidentified <- function(public, would, reason, plan) {
-  n <- ceiling(first_that(function(x) would(ceiling(x), public$epsilon), public$n, 1e9))
-  epsilon <- signif_up(first_that(function(x) would(public$n, x), public$epsilon, 1e6))
-  instead <- c(
-    if (!is.na(n)) paste(count_of(n, "row"), "at this epsilon"),
-    if (!is.na(epsilon)) paste("epsilon =", format(epsilon), "with these rows")
-  )
+  instead <- least_that_serves(public, would, "row")
   abort(c(
     "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
     reason,

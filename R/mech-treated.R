@@ -40,11 +40,7 @@ treated_facts <- function(public, features, m) {
 #' The plan of a group that is large enough for its budget
 #' @noRd
 plan_group <- function(group) {
-  plan <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small for this group: the noise would not fit the exact sampler."
-    ), "argument")
-  })
+  plan <- planned(treated_plan_cpp(group), "this group")
   check_group_noise(plan$noise, group)
   plan
 }

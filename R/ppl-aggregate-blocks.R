@@ -132,10 +132,7 @@ quiet_answer <- function(statistic, part, size) {
   # A condition that is no error goes past every handler to the top level: "abort" is on its way.
   answer <- withRestarts(
     tryCatch(
-      withCallingHandlers(plain_answer(statistic(part), size),
-        warning = function(w) tryInvokeRestart("muffleWarning"),
-        message = function(m) tryInvokeRestart("muffleMessage")
-      ),
+      suppressMessages(suppressWarnings(plain_answer(statistic(part), size))),
       error = function(e) NULL,
       interrupt = function(e) stopped <<- TRUE
     ),

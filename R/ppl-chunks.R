@@ -73,12 +73,7 @@ read_block <- function(chunks, i) {
     return(chunks$reader(i, isTRUE(chunks$charged)))
   }
   block <- tryCatch(
-    withCallingHandlers(
-      chunks$read(i),
-      warning = function(w) tryInvokeRestart("muffleWarning"),
-      message = function(m) tryInvokeRestart("muffleMessage")
-    ),
-    error = function(e) NULL
+    suppressMessages(suppressWarnings(chunks$read(i))), error = function(e) NULL
   )
   block <- without_grid(block)
   if (is.null(block)) {

@@ -36,10 +36,7 @@ label_digits <- 2L
 
 without_long_numbers <- function(code) {
   if (is.call(code)) {
-    parts <- as.list(code)
-    is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
-    parts[!is_empty] <- lapply(parts[!is_empty], without_long_numbers)
-    return(as.call(parts))
+    return(code_of_parts(as.list(code), without_long_numbers))
   }
   if (is.complex(code) || is.raw(code) ||
       (is.numeric(code) && is.finite(code) && code != signif(code, label_digits))) {
@@ -64,8 +61,15 @@ without_qualified_names <- function(code) {
   if (operator %in% c("$", "@")) {
     parts <- c(parts[-3L], "")
   }
+  code_of_parts(parts, without_qualified_names)
+}
+
+#' A call of these parts, each changed
+#' @noRd
+code_of_parts <- function(parts, change, ...) {
+  # x[, 1] has an empty argument, which must not be evaluated.
   is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
-  parts[!is_empty] <- lapply(parts[!is_empty], without_qualified_names)
+  parts[!is_empty] <- lapply(parts[!is_empty], change, ...)
   as.call(parts)
 }
 

@@ -121,10 +121,7 @@ evaluate_formula <- function(formula, data, n_rows, index, private) {
 
 evaluate_frame <- function(formula, data) {
   tryCatch(
-    withCallingHandlers(
-      stats::model.frame.default(formula, data, na.action = stats::na.pass),
-      warning = function(w) tryInvokeRestart("muffleWarning")
-    ),
+    suppressWarnings(stats::model.frame.default(formula, data, na.action = stats::na.pass)),
     error = function(e) NULL
   )
 }

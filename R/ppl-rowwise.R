@@ -151,12 +151,7 @@ takes_no_text <- function(code) {
 #' @noRd
 value_by_row <- function(code, columns) {
   scope <- list2env(columns, parent = list2env(rowwise_functions, parent = emptyenv()))
-  tryCatch(
-    withCallingHandlers(eval(plain_code(code), scope), warning = function(w) {
-      tryInvokeRestart("muffleWarning")
-    }),
-    error = function(e) NULL
-  )
+  tryCatch(suppressWarnings(eval(plain_code(code), scope)), error = function(e) NULL)
 }
 
 #' Columns that code names: doubles, factors as text
@@ -193,9 +188,7 @@ with_dates <- function(code, data) {
     given <- lapply(given, function(x) if (is.character(x)) date_number(x, column) else x)
     return(as.call(c(parts[[1L]], given)))
   }
-  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
-  parts[!is_empty] <- lapply(parts[!is_empty], with_dates, data)
-  as.call(parts)
+  code_of_parts(parts, with_dates, data)
 }
 
 date_number <- function(text, column) {
@@ -258,9 +251,7 @@ plain_code <- function(code) {
       parts[3L]
     })
   }
-  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
-  parts[!is_empty] <- lapply(parts[!is_empty], plain_code)
-  as.call(parts)
+  code_of_parts(parts, plain_code)
 }
 
 #' A constant, or several in `c()`

@@ -23,11 +23,9 @@ keep_seed <- function(expr) {
 run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A statement") {
   tick_waiting()
   out <- tryCatch(
-    withCallingHandlers(
-      keep_seed(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
-      warning = function(w) tryInvokeRestart("muffleWarning"),
-      message = function(m) tryInvokeRestart("muffleMessage")
-    ),
+    keep_seed(suppressMessages(suppressWarnings(
+      if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)
+    ))),
     error = function(e) NULL
   )
   if (is.null(out)) {

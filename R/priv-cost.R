@@ -14,6 +14,30 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
   list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho, mu = mu)
 }
 
+#' A plan of the core; an epsilon that it cannot serve is an error of ours
+#' @param plan (`expression`)\cr what asks the core.
+#' @param model (`string`)\cr what is planned.
+#' @noRd
+planned <- function(plan, model) {
+  tryCatch(plan, `dpsc::budget_too_small` = function(e) {
+    abort(c(
+      "{.arg epsilon} is too small for {model}: the noise would not fit the exact sampler."
+    ), "argument")
+  })
+}
+
+#' Warn of a failure probability that lets somebody's row out
+#' @param who (`string`)\cr whose.
+#' @noRd
+warn_of_delta <- function(private, delta, n, who = "person") {
+  if (private && delta >= 1 / n) {
+    warn(c(
+      "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
+      i = "A delta that large allows some {who}'s row to be published outright."
+    ), "delta")
+  }
+}
+
 #' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.
 #' @noRd
 in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))

@@ -175,10 +175,22 @@ write_charge <- function(con, ledger, row) {
   ))
 }
 
+#' A row more, after the last one
+#' @param rows (`data.frame`)\cr from [chained_rows()], in the same transaction.
+#' @return It.
+#' @noRd
+add_charge_row <- function(con, ledger, rows, cost, label) {
+  last <- rows[nrow(rows), ]
+  row <- new_charge_row(ledger, cost, label, last$number + 1, last$hash)
+  write_charge(con, ledger, row)
+  row
+}
+
 #' All rows, the total first, their numbers read back
 #' @noRd
-ledger_rows <- function(con, ledger) {
-  rows <- raw_ledger_rows(con, ledger)
+ledger_rows <- function(con, ledger) with_parsed_costs(raw_ledger_rows(con, ledger))
+
+with_parsed_costs <- function(rows) {
   numbers <- c("epsilon", "delta", "rho", "mu")
   rows[numbers] <- lapply(rows[numbers], function(x) suppressWarnings(as.numeric(x)))
   rows
@@ -218,12 +230,10 @@ ledger_history <- function(ledger) {
 #' @noRd
 charge_outside <- function(ledger, cost, label, pay) {
   in_ledger(ledger, function(con) {
-    check_chain(raw_ledger_rows(con, ledger))
-    rows <- ledger_rows(con, ledger)
-    pay(rows[is_charge_row(rows), c("label", "kind", "epsilon", "delta", "rho", "mu")])
-    last <- rows[nrow(rows), ]
-    row <- new_charge_row(ledger, cost, label, last$number + 1, last$hash)
-    write_charge(con, ledger, row)
+    rows <- chained_rows(con, ledger)
+    charges <- with_parsed_costs(rows)[is_charge_row(rows), ]
+    pay(charges[c("label", "kind", "epsilon", "delta", "rho", "mu")])
+    row <- add_charge_row(con, ledger, rows, cost, label)
     name <- if (is.null(ledger$path)) ledger$table else basename(ledger$path)
     c(list(ledger = name, first = rows$hash[[1L]]), row)[charge_fields]
   })
@@ -253,7 +263,10 @@ broken_rows <- function(rows) {
   rows$number[!kept]
 }
 
-check_chain <- function(rows) {
+#' All rows as they stand, if they follow from each other
+#' @noRd
+chained_rows <- function(con, ledger) {
+  rows <- raw_ledger_rows(con, ledger)
   broken <- broken_rows(rows)
   if (length(broken)) {
     abort(c(
@@ -262,4 +275,5 @@ check_chain <- function(rows) {
       i = "{.code verify_ledger()} says which; go back to a copy that is known to be whole."
     ), "budget")
   }
+  rows
 }

@@ -92,8 +92,7 @@ draw_label <- function(id, period, taken) {
 #' @return A list: `periods`, `taken`; `NULL`: it did not pay for it.
 #' @noRd
 draws_outside <- function(con, ledger, id) {
-  rows <- raw_ledger_rows(con, ledger)
-  check_chain(rows)
+  rows <- chained_rows(con, ledger)
   labels <- rows$label[!is_charge_row(rows)]
   labels <- labels[startsWith(labels, paste0("release ", id, ", "))]
   if (!length(labels)) return(NULL)
@@ -105,15 +104,10 @@ draws_outside <- function(con, ledger, id) {
 #' @return The row's hash.
 #' @noRd
 add_draw_row <- function(con, ledger, kind, label) {
-  rows <- raw_ledger_rows(con, ledger)
-  check_chain(rows)
   nothing <- list(
     kind = kind, epsilon = NA_real_, delta = NA_real_, rho = NA_real_, mu = NA_real_
   )
-  last <- rows[nrow(rows), ]
-  row <- new_charge_row(ledger, nothing, label, last$number + 1, last$hash)
-  write_charge(con, ledger, row)
-  row$hash
+  add_charge_row(con, ledger, chained_rows(con, ledger), nothing, label)$hash
 }
 
 #' Is this the ledger that paid for the release's periods?

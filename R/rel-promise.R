@@ -26,6 +26,22 @@ assumed <- function(drawn, assumes) {
   if (!is.null(assumes) && is_kept(drawn)) list(assumes = assumes)
 }
 
+#' What a result says of its privacy: budget, promise, where the noise comes from
+#' @param budget (`list`)\cr `private`, `epsilon`, `delta`, `rng`.
+#' @param ... what it says besides (`neighbours`, `theorem`, `steps`), and what is otherwise.
+#' @return A list. PUBLIC.
+#' @noRd
+privacy_facts <- function(budget, ...) {
+  said <- list(...)
+  facts <- list(
+    private = budget$private, holds = is_kept(budget), reason = unkept_reason(budget),
+    epsilon = budget$epsilon, delta = budget$delta, rho = NA_real_, rng = budget$rng,
+    exact = TRUE, version = own_version()
+  )
+  facts[names(said)] <- said
+  facts
+}
+
 exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
 
 #' What a release promises, by which theorem, and whether the promise holds

@@ -69,14 +69,13 @@ iterates_psi <- function(facts, private) {
 }
 
 iterates_privacy <- function(budget, facts, sizes, record) {
-  list(
-    private = budget$private, holds = is_kept(budget) && !facts$published,
+  privacy_facts(budget,
+    holds = is_kept(budget) && !facts$published,
     reason = if (budget$private && facts$published) {
       paste("the constants are those printed in Thakurta (2013), and", record$printed)
     } else {
       unkept_reason(budget)
     },
-    epsilon = budget$epsilon, delta = budget$delta,
     rho = if (budget$private && !facts$published) budget$rho else NA_real_,
     neighbours = "replace one entry of the stream, which may not react to what is released",
     theorem = if (facts$published) {
@@ -89,12 +88,9 @@ iterates_privacy <- function(budget, facts, sizes, record) {
       sensitivity = max(sizes$sensitivity), scale = max(sizes$sd), epsilon = NA_real_,
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),
-    rng = budget$rng, exact = FALSE, integers = TRUE, version = own_version(), assumes = paste(
-      paste(
-        "each step's minimiser is found to within the slack that its sensitivity has, which is",
-        "asserted"
-      ),
-      "and not certified"
+    exact = FALSE, integers = TRUE, assumes = paste(
+      "each step's minimiser is found to within the slack that its sensitivity has, which is",
+      "asserted and not certified"
     )
   )
 }

@@ -120,10 +120,7 @@ stream_privacy <- function(budget, plan, learner) {
     paste0("replace one person's entries, at most ", times, ", at least ", plan$facts$apart,
       " steps apart")
   }
-  list(
-    private = budget$private, holds = is_kept(budget),
-    reason = unkept_reason(budget),
-    epsilon = budget$epsilon, delta = budget$delta,
+  privacy_facts(budget,
     rho = if (budget$private && budget$delta > 0) budget$rho else NA_real_,
     neighbours = neighbours,
     theorem = if (budget$delta > 0) {
@@ -135,8 +132,7 @@ stream_privacy <- function(budget, plan, learner) {
       step = "running sums", law = law, sensitivity = plan$sensitivity, scale = max(plan$scale),
       epsilon = if (plan$gaussian) NA_real_ else plan$epsilon,
       rho = if (plan$gaussian) plan$rho else NA_real_
-    ),
-    rng = budget$rng, exact = TRUE, version = own_version()
+    )
   )
 }
 
