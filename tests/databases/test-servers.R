@@ -63,6 +63,36 @@ test_that("a table whose partitions are on two other servers gives the data fram
   }
 })
 
+test_that("a first table of partitions on two other servers is the data frame's, bit for bit", {
+  con <- connect_postgres()
+  far <- lapply(far_ports(), function(port) connect_postgres(port = port))
+  withr::defer(for (one in c(list(con), far)) DBI::dbDisconnect(one))
+  withr::local_seed(7)
+  people <- data.frame(id = 1:700, x = stats::rlnorm(700), g = sample(c("a", "b"), 700, TRUE))
+  people$y <- people$x + stats::rnorm(700)
+  people$x[1:20] <- NA
+  people$g[21:30] <- NA
+  scatter(con, far, people)
+  bounds <- list(y = c(-10, 50), x = c(0, 50), g = c("a", "b"))
+  draw <- function(data, by = ~g, formula = ~ y + log(1 + x), delta = 1e-6) {
+    bounds[["log(1 + x)"]] <- c(0, 4)
+    withr::local_seed(8)
+    out <- dp_describe(formula, data, by, 2, delta, bounds, control = dp_control(rng = "R"))
+    out[c("release", "privacy")]
+  }
+  shards <- lapply(far, function(one) dp_table(one, "part", block = 50))
+  for (by in list(NULL, ~g)) {
+    for (delta in c(0, 1e-6)) {
+      reference <- draw(people, by, delta = delta)
+      expect_identical(draw(dp_table(con, "everyone", block = 77), by, delta = delta), reference)
+      expect_identical(draw(dp_sources(shards), by, delta = delta), reference)
+    }
+  }
+  # A table of levels alone.
+  reference <- draw(people, formula = ~g, by = NULL)
+  expect_identical(draw(dp_table(con, "everyone"), formula = ~g, by = NULL), reference)
+})
+
 test_that("a ledger in Postgres is charged before the draw, and a change of it is found", {
   con <- connect_postgres()
   withr::defer(DBI::dbDisconnect(con))
@@ -108,5 +138,34 @@ test_that("sessions that race for the last charge of a ledger in Postgres never 
     expect_identical(sum(unlist(paid)), 3L)
     expect_identical(nrow(as.data.frame(ledger)), 3L)
     expect_true(verify_ledger(ledger)$whole)
+  }
+})
+
+test_that("a session that is killed leaves a ledger in Postgres that reads and has its charges", {
+  skip_on_os("windows")
+  con <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(con))
+  kills <- if (is_audit()) 200 else 3
+  for (round in seq_len(kills)) {
+    DBI::dbExecute(con, "DROP TABLE IF EXISTS killed")
+    released <- withr::local_tempfile()
+    dp_ledger(50, 1e-6, con = con, table = "killed")
+    job <- parallel::mcparallel({
+      own <- dp_ledger(con = connect_postgres(), table = "killed")
+      repeat {
+        spend(own, new_cost("gdp", epsilon = NA_real_, mu = 0.001), "test", list(holds = TRUE))
+        cat("x", file = released, append = TRUE)
+      }
+    })
+    Sys.sleep(stats::runif(1, 0.05, 0.4))
+    tools::pskill(job$pid, 9L)
+    suppressWarnings(parallel::mccollect(job))
+    ledger <- dp_ledger(con = con, table = "killed")
+    expect_true(verify_ledger(ledger)$whole)
+    made <- if (file.exists(released)) file.size(released) else 0
+    expect_gte(nrow(as.data.frame(ledger)), made)
+    # The next session pays at once: no lock is left.
+    spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = 0.001), "test", list(holds = TRUE))
+    expect_gte(nrow(as.data.frame(ledger)), made + 1)
   }
 })
