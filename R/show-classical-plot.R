@@ -62,7 +62,7 @@ plot_data_gaps <- function(x, prune = Inf) {
 placebo_words <- function(x, prune) {
   units <- placebos_drawn(x, prune)
   left <- sum(units$ranked) - sum(units$drawn)
-  wrap_text(paste0(
+  paste0(
     capital(short_name(x$table$unit[[1L]])), ": rank ", x$table$rank[[1L]], " of ",
     sum(units$ranked), " by the ratio of errors after and before, p = ",
     format(x$p_value, digits = 2L),
@@ -70,7 +70,7 @@ placebo_words <- function(x, prune) {
       paste0(". Not drawn: ", count_of(left, "placebo"), " with more than ", format(prune),
         " times its mean squared error before the treatment")
     }, ". NOT PRIVATE"
-  ))
+  )
 }
 
 plot_placebo_gaps <- function(x, prune = Inf) {
@@ -84,9 +84,11 @@ plot_placebo_gaps <- function(x, prune = Inf) {
     zero_line() +
     ggplot2::geom_line() +
     dotted_line(x) + period_axis(plot_periods(x$times)) +
-    ggplot2::scale_colour_manual(values = placebo_colours, labels = labels, name = NULL) +
-    ggplot2::scale_linewidth_manual(
-      values = c(target = 1.1, others = 0.35), labels = labels, name = NULL
+    ggplot2::scale_colour_manual(NULL,
+      values = placebo_colours, labels = labels, guide = beside_legend()
+    ) +
+    ggplot2::scale_linewidth_manual(NULL,
+      values = c(target = 1.1, others = 0.35), labels = labels, guide = beside_legend()
     ) +
     ggplot2::labs(
       x = axis_of_times(x$times), y = paste("effect on", outcome_label(x)),
@@ -120,17 +122,17 @@ plot_placebo_ratios <- function(x) {
     ggplot2::scale_colour_manual(values = placebo_colours, guide = "none") +
     ggplot2::scale_x_continuous(expand = ggplot2::expansion(mult = c(0, 0.05))) +
     ggplot2::labs(
-      x = if (x$squared) "MSPE after / MSPE before" else "RMSPE after / RMSPE before (not squared)",
+      x = if (x$squared) "MSPE after / before" else "RMSPE after / before (not squared)",
       y = NULL, title = "Effect against fit before treatment",
       subtitle = paste0(
-        short_name(x$table$unit[[1L]]), ": rank ", x$table$rank[[1L]], " of ", ranked,
+        capital(short_name(x$table$unit[[1L]])), ": rank ", x$table$rank[[1L]], " of ", ranked,
         ", p = ", format(x$p_value, digits = 2L), if (left) paste0("; ", left, " units not shown"),
         ". NOT PRIVATE")
     ) +
     dpsc_theme() +
     ggplot2::theme(
       panel.grid.major.y = ggplot2::element_blank(),
-      axis.text.y = ggplot2::element_text(size = if (nrow(data) > 25L) 7 else 9)
+      axis.text.y = ggplot2::element_text(size = ggplot2::rel(if (nrow(data) > 25L) 0.8 else 1))
     )
 }
 

@@ -80,7 +80,7 @@ draw_cohort_effects <- function(fit, data, type, level, simultaneous) {
     ))
   plot + switch(type,
     event = list(
-      ggplot2::geom_vline(xintercept = -0.5, linetype = 3, colour = "grey40"),
+      ggplot2::geom_vline(xintercept = -0.5, linetype = 3, colour = guide_colour),
       ggplot2::labs(caption = dotted_line_words), period_axis(data$at)
     ),
     calendar = period_axis(data$at),
@@ -100,9 +100,9 @@ cohort_bars <- function(fit, data, level, simultaneous) {
 }
 
 cohort_title <- function(fit) {
-  wrap_text(paste0(
+  paste0(
     count_of(length(fit$adopted), "treated unit"), ", ", length(fit$cohorts), " adoption dates"
-  ), 58L)
+  )
 }
 
 cohort_subtitle <- function(fit) {
@@ -124,9 +124,7 @@ cohort_paths <- function(fit, before = "") {
     one
   }))
   times <- plot_periods(fit$release$panel$times)
-  at <- vapply(utils::head(cohort_dates(fit), most_panels), function(T0) {
-    between_periods(times, T0)
-  }, 0)
+  at <- between_periods(times, utils::head(cohort_dates(fit), most_panels))
   list(paths = paths, adoption = data.frame(target = panels, at = at))
 }
 
@@ -153,7 +151,7 @@ draw_cohort_paths <- function(fit, known, across = NULL, scales = "fixed") {
   across <- across %||% if (n > 4L) 3 else if (n > 1L) 2 else 1
   ggplot2::ggplot() +
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
-      linetype = 3, colour = "grey40"
+      linetype = 3, colour = guide_colour
     ) +
     path_lines(lines) + target_panels(at$target, ncol = across, scales = scales) +
     period_axis(plot_periods(fit$release$panel$times), across) + dpsc_theme()

@@ -112,7 +112,7 @@ draw_outcome_cohorts <- function(x, type, level, simultaneous) {
 outcomes_title <- function(x) {
   fit <- x$outcomes[[1L]]
   who <- if (inherits(fit, "dp_cohorts")) cohort_title(fit) else plot_title(fit)
-  wrap_text(paste0(count_of(length(x$outcomes), "outcome"), ": ", who), 58L)
+  paste0(count_of(length(x$outcomes), "outcome"), ": ", who)
 }
 
 #' The promise of all outcomes together, not that of one

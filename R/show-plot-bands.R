@@ -5,6 +5,8 @@ band_colour <- "#0072B2"
 band_alpha <- c(all = 0.25, noise = 0.4)
 # The dark part lies on the pale one; alone it has the same tone.
 dark_alpha <- 1 - prod(1 - band_alpha)
+# Both parts have a key, in the legend of bands only.
+fill_key <- c(fill = TRUE, colour = FALSE, linetype = FALSE)
 bar_width_pt <- 2.6
 
 #' What a legend calls the two parts
@@ -68,7 +70,7 @@ band_layer <- function(band, alpha, key) {
       ggplot2::aes(.data$at, (.data$low + .data$high) / 2,
         height = .data$high - .data$low, width = .data$wide, fill = .data$part
       ), band,
-      inherit.aes = FALSE, alpha = alpha, show.legend = if (key) NA else FALSE
+      inherit.aes = FALSE, alpha = alpha, show.legend = if (key) fill_key else FALSE
     ))
   }
   ggplot2::geom_ribbon(
@@ -76,7 +78,7 @@ band_layer <- function(band, alpha, key) {
       ymin = .data$low, ymax = .data$high, fill = .data$part,
       group = paste(.data$part, .data$target)
     ), band,
-    inherit.aes = FALSE, alpha = alpha, show.legend = if (key) NA else FALSE
+    inherit.aes = FALSE, alpha = alpha, show.legend = if (key) fill_key else FALSE
   )
 }
 
@@ -98,7 +100,7 @@ bar_layer <- function(bars, lying) {
 #' @noRd
 band_scale <- function(alpha, filled, labels) {
   used <- names(alpha)
-  labels <- if (!is.null(labels)) unname(labels[used])
+  labels <- if (!is.null(labels)) vapply(labels[used], wrap_text, "", USE.NAMES = FALSE)
   seen <- unname(ifelse(used == "noise", dark_alpha, alpha))
   guide <- if (is.null(labels)) "none" else ggplot2::guide_legend(
     order = 2, override.aes = if (filled) list(fill = band_colour, alpha = seen) else

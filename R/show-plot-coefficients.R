@@ -39,7 +39,7 @@ draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95)
   data <- coefficient_data(table)
   limits <- attr(data, "limits")
   ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$term)) +
-    ggplot2::geom_vline(xintercept = 0, colour = "grey70") +
+    ggplot2::geom_vline(xintercept = 0, colour = guide_colour, linewidth = 0.3) +
     error_layers(data.frame(
       at = data$term, low = data$from, high = data$to, noise_low = data$in_low,
       noise_high = data$in_high
@@ -52,7 +52,7 @@ draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95)
     ggplot2::coord_cartesian(clip = "off") +
     ggplot2::scale_y_discrete(expand = ggplot2::expansion(add = 0.7), labels = short_name) +
     ggplot2::labs(
-      x = "estimate", y = NULL, title = wrap_text(title, 70L), subtitle = wrap_text(subtitle)
+      x = "estimate", y = NULL, title = title, subtitle = subtitle
     ) +
     dpsc_theme() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
@@ -165,6 +165,13 @@ term_colours <- c(
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"
 )
 
+#' A legend of names in as many columns as a narrow page holds
+#' @noRd
+columns_legend <- function(names) {
+  long <- max(nchar(short_name(names)))
+  ggplot2::guide_legend(ncol = if (long > 14L) 1L else if (long > 7L) 2L else 4L)
+}
+
 #' @rdname lm_path
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_lm_path <- function(object, ...) door("plot", {
@@ -189,22 +196,23 @@ autoplot.dp_lm_path <- function(object, ...) door("plot", {
   )) +
     zero_line() +
     (if (best > 0) {
-      ggplot2::geom_vline(xintercept = best, linetype = 3, colour = "grey40")
+      ggplot2::geom_vline(xintercept = best, linetype = 3, colour = guide_colour)
     }) +
     ggplot2::geom_line(linewidth = 0.7) +
     ggplot2::scale_x_log10(labels = plain_labels) +
     ggplot2::scale_colour_manual(NULL,
-      values = c(term_colours[seq_along(named)], muted_colour), labels = short_name
+      values = c(term_colours[seq_along(named)], muted_colour), labels = short_name,
+      guide = columns_legend(named)
     ) +
     ggplot2::scale_linetype_manual(NULL,
-      values = c(seq_along(named), 1), labels = short_name
+      values = c(seq_along(named), 1), labels = short_name, guide = columns_legend(named)
     ) +
     ggplot2::labs(
-      x = "penalty", y = "slope", title = wrap_text(paste("Slopes of", object$text), 70L),
-      subtitle = wrap_text(paste0(
+      x = "penalty", y = "slope", title = paste("Slopes of", object$text),
+      subtitle = paste0(
         if (!object$privacy$holds) "NOT PRIVATE. ", "One release; dotted: the penalty with the ",
         "least expected error"
-      ))
+      )
     ) +
     dpsc_theme()
 })
@@ -329,19 +337,19 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
   here <- data.frame(panel = levels(data$panel), at = c(object$n, object$epsilon))
   here$panel <- factor(here$panel, levels = levels(data$panel))
   ggplot2::ggplot(data, ggplot2::aes(.data$against, .data$ratio)) +
-    ggplot2::geom_hline(yintercept = 1, colour = "grey60") +
+    ggplot2::geom_hline(yintercept = 1, colour = guide_colour, linewidth = 0.3) +
     ggplot2::geom_vline(
-      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40"
+      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = guide_colour
     ) +
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::scale_y_log10(labels = plain_labels) +
     ggplot2::labs(
       x = NULL, y = "standard error over that of lm()",
-      title = wrap_text(paste("Plan of", object$text), 70L),
-      subtitle = wrap_text(paste(
+      title = paste("Plan of", object$text),
+      subtitle = paste(
         "Grey: lm() itself. Dotted: this plan. No line where the budget does not tell the moments",
         "from noise"
-      ))
+      )
     ) +
     plan_panels()
 })

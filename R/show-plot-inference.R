@@ -55,7 +55,7 @@ placebo_lines <- function(object, dates) {
   times <- plot_periods(unique(paths$period))
   paths$period <- times[match(period_text(paths$period), period_text(unique(paths$period)))]
   T0 <- tapply(!paths$treated, paths$target, sum)
-  start <- vapply(T0, function(k) between_periods(times, k), 0)
+  start <- between_periods(times, as.vector(T0))
   list(
     lines = fit_lines(paths, FALSE), times = times,
     start = data.frame(target = factor(names(T0), levels = levels(paths$target)), at = start)
@@ -68,7 +68,7 @@ draw_placebo_paths <- function(object, dates) {
   across <- if (panels > 4L) 3 else if (panels > 1L) 2 else 1
   ggplot2::ggplot() +
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), data$start,
-      linetype = 3, colour = "grey40"
+      linetype = 3, colour = guide_colour
     ) +
     path_lines(data$lines) + target_panels(data$lines$target, across) +
     period_axis(data$times, across) +
@@ -195,7 +195,7 @@ draw_conformal <- function(object) {
     ggplot2::labs(
       x = "period", y = "effect",
       title = paste("Conformal", percent_text(object$level), "intervals"),
-      subtitle = wrap_text(paste0(
+      subtitle = paste0(
         if (!object$private) "NOT PRIVATE. ", "Each row by itself",
         if (any(data$open)) {
           paste0(
@@ -203,7 +203,7 @@ draw_conformal <- function(object) {
             " needs more periods before the treatment"
           )
         }
-      ))
+      )
     ) +
     dpsc_theme()
 }

@@ -67,9 +67,17 @@ plan_centre <- function(plan) {
   centre
 }
 
+#' Names of panels that stand below them
+#' @noRd
+two_lines <- function(names) {
+  vapply(names, function(name) paste(whole_terms(name, 24L), collapse = "\n"), "")
+}
+
 plan_panels <- function() {
   list(
-    ggplot2::facet_wrap(~panel, scales = "free_x", strip.position = "bottom"),
+    ggplot2::facet_wrap(~panel,
+      scales = "free_x", strip.position = "bottom", labeller = ggplot2::as_labeller(two_lines)
+    ),
     ggplot2::scale_x_log10(
       labels = plain_labels, guide = ggplot2::guide_axis(check.overlap = TRUE)
     ),
@@ -90,18 +98,20 @@ plot_plan_error <- function(plan) {
     .data$against, .data$error,
     colour = .data$method, linetype = .data$method
   )) +
-    ggplot2::geom_hline(yintercept = range, colour = "grey60") +
+    ggplot2::geom_hline(yintercept = range, colour = guide_colour, linewidth = 0.3) +
     ggplot2::geom_line(linewidth = 0.7) +
     ggplot2::scale_y_log10(labels = plain_labels) +
     # Lines leave the figure where they are worse than knowing the bounds alone.
     ggplot2::coord_cartesian(ylim = c(min(data$error), max(2 * range, 2 * min(data$error)))) +
-    ggplot2::scale_colour_manual(NULL, values = colours, breaks = seen) +
+    ggplot2::scale_colour_manual(NULL,
+      values = colours, breaks = seen, guide = beside_legend()
+    ) +
     ggplot2::scale_linetype_manual(NULL,
-      values = c(gram = 1, output = 2, objective = 4), breaks = seen
+      values = c(gram = 1, output = 2, objective = 4), breaks = seen, guide = beside_legend()
     ) +
     ggplot2::labs(
       x = NULL, y = "error of one period's effect", title = "Expected errors",
-      subtitle = wrap_text(plan_error_words(data, seen))
+      subtitle = plan_error_words(data, seen)
     ) +
     plan_panels()
 }
@@ -146,7 +156,7 @@ plot_plan_funnel <- function(plan) {
     ) +
     zero_line() +
     ggplot2::geom_vline(
-      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = "grey40"
+      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = guide_colour
     ) +
     ggplot2::scale_linetype_manual(NULL, values = 2) +
     ggplot2::labs(

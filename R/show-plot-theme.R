@@ -9,12 +9,14 @@ line_labels <- c(
 )
 contrast_colours <- c("#D55E00", "#0072B2")
 muted_colour <- "grey65"
+# Lines of zero and of dates are seen on white and on a dark panel.
+guide_colour <- "grey25"
 
 #' The one theme
 #' @noRd
 dpsc_theme <- function() {
   list(
-    ggplot2::theme_minimal(base_size = 11),
+    structure(list(), class = "dpsc_page"), ggplot2::theme_minimal(base_size = base_text),
     ggplot2::theme(
       # Figures are pasted onto pages of any colour.
       plot.background = ggplot2::element_rect(fill = "white", colour = NA),
@@ -52,11 +54,11 @@ path_lines <- function(lines) {
     ),
     ggplot2::scale_colour_manual(NULL,
       values = line_colours[used], labels = line_labels[used],
-      guide = ggplot2::guide_legend(order = 1)
+      guide = beside_legend(order = 1)
     ),
     ggplot2::scale_linetype_manual(NULL,
       values = c(observed = 1, released = 1, counterfactual = 2)[used], labels = line_labels[used],
-      guide = ggplot2::guide_legend(order = 1)
+      guide = beside_legend(order = 1)
     )
   )
 }
@@ -84,7 +86,11 @@ fit_lines <- function(data, released) {
   )
 }
 
-zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = "grey60")
+#' A legend of short names, which stand beside each other on narrow pages too
+#' @noRd
+beside_legend <- function(...) ggplot2::guide_legend(direction = "horizontal", ...)
+
+zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = guide_colour, linewidth = 0.3)
 
 #' An axis of periods: whole numbers where they are, labels that do not run into each other
 #' @param panels (`count`)\cr panels side by side, which leave less room for each.
@@ -137,15 +143,26 @@ spread_labels <- function(labels, room) {
 #' Between the last period before the treatment and the first one of it
 #' @noRd
 treatment_line <- function(x) {
-  at <- between_periods(plot_periods(x$times), x$T0)
-  ggplot2::geom_vline(xintercept = at, linetype = 3, colour = "grey40")
+  at <- data.frame(at = between_periods(plot_periods(x$times), x$T0))
+  ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), at, linetype = 3, colour = guide_colour)
 }
 
-#' Where an axis has the middle between a period and the next
+#' Where an axis has the middle between a period and the next, of the axis' class
 #' @param times (`vector`)\cr as an axis shows them, from [plot_periods()].
+#' @param T0 (`integer`)\cr positions.
 #' @noRd
 between_periods <- function(times, T0) {
-  if (is.factor(times)) T0 + 0.5 else mean(as.numeric(times[T0 + 0:1]))
+  if (is.factor(times)) {
+    return(T0 + 0.5)
+  }
+  at <- (as.numeric(times[T0]) + as.numeric(times[T0 + 1L])) / 2
+  if (inherits(times, "Date")) {
+    .Date(at)
+  } else if (inherits(times, "POSIXct")) {
+    .POSIXct(at, attr(times, "tzone"))
+  } else {
+    at
+  }
 }
 
 dotted_line_words <- "Dotted line: start of the treatment."
@@ -173,16 +190,19 @@ short_name <- function(names, width = 28L) {
 target_panels <- function(targets, ncol, scales = "fixed") {
   if (length(unique(targets)) > 1L) {
     width <- switch(min(ncol, 3), 60L, 36L, 22L)
-    ggplot2::facet_wrap(~target,
-      ncol = ncol, scales = scales,
-      labeller = ggplot2::as_labeller(function(names) short_name(names, width))
+    list(
+      ggplot2::facet_wrap(~target,
+        ncol = ncol, scales = scales,
+        labeller = ggplot2::as_labeller(function(names) short_name(names, width))
+      ),
+      ggplot2::guides(y = ggplot2::guide_axis(check.overlap = TRUE))
     )
   }
 }
 
-#' Lines of text that fit a figure of 6 inches
+#' Lines of a legend, which no page breaks
 #' @noRd
-wrap_text <- function(text, width = 82L) {
+wrap_text <- function(text, width = 46L) {
   paste(strwrap(text, width), collapse = "\n")
 }
 

@@ -154,7 +154,7 @@ with_note <- function(plot, note) {
   if (is.null(note)) {
     return(plot)
   }
-  plot + ggplot2::labs(caption = wrap_text(paste(c(plot$labels$caption, note), collapse = " ")))
+  plot + ggplot2::labs(caption = paste(c(plot$labels$caption, note), collapse = " "))
 }
 
 #' Is a figure of effects drawn from the treatment on only?
@@ -242,15 +242,15 @@ no_interval_words <- function(fit, shown, level) {
   reasons <- if (!is_classical(fit$release$method) && !noise_only(fit)) {
     unique(unlist(lapply(shown, function(i) missing_interval(fit, i, level))))
   }
-  if (length(reasons)) wrap_text(paste0("NO INTERVAL: ", reasons[[1L]]), 82L)
+  if (length(reasons)) paste0("NO INTERVAL: ", reasons[[1L]])
 }
 
 plot_title <- function(fit, shown = seq_len(nrow(fit$target))) {
   names <- short_name(rownames(fit$target)[shown])
-  wrap_text(paste0(
+  paste0(
     if (length(names) > 1L) enumerate(utils::head(names, 3L), length(names)) else capital(names),
     " against ", if (length(names) > 1L) "their synthetic controls" else "its synthetic control"
-  ), 58L)
+  )
 }
 
 plot_subtitle <- function(fit, shown = seq_len(nrow(fit$target))) {
@@ -304,7 +304,7 @@ plot_weight_bars <- function(table, fit = NULL) {
   labels <- make.unique(short_name(as.character(data$donor)))
   data$donor <- factor(labels, levels = rev(labels))
   ggplot2::ggplot(data, ggplot2::aes(x = .data$weight, y = .data$donor)) +
-    ggplot2::geom_vline(xintercept = 0, colour = "grey60") +
+    ggplot2::geom_vline(xintercept = 0, colour = guide_colour, linewidth = 0.3) +
     ggplot2::geom_col(fill = band_colour, width = 0.7) +
     ggplot2::labs(
       x = "weight", y = NULL, title = "Donors' weights",
@@ -407,7 +407,7 @@ plot_balance <- function(fit, shown) {
     return(ggplot2::ggplot(data, ggplot2::aes(
       .data$difference, .data$item, colour = .data$against, shape = .data$against
     )) +
-      ggplot2::geom_vline(xintercept = 0, colour = "grey60") +
+      ggplot2::geom_vline(xintercept = 0, colour = guide_colour, linewidth = 0.3) +
       ggplot2::geom_point(size = 2.4) +
       ggplot2::labs(x = "difference (standard deviations)", y = NULL) + scales)
   }

@@ -251,3 +251,42 @@ test_that("several outcomes of protected people are cut at their own bounds, eac
     expect_null(picture$labels$caption)
   }
 })
+
+test_that("text of figures breaks into lines that the page holds, and is smaller on a narrow one", {
+  skip_if_not_installed("grid")
+  fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
+    bounds = c(0, 1), control = dp_control(rng = "R")
+  )
+  picture <- ggplot2::autoplot(fit) + ggplot2::labs(title = strrep("words of a title ", 12))
+  on_page <- function(width, plot = picture) {
+    withr::local_pdf(NULL, width = width, height = 4)
+    built <- ggplot2::ggplot_build(plot)
+    size <- built$plot$theme$text$size
+    lines <- strsplit(built$plot$labels$title, "\n")[[1L]]
+    drawn <- grid::textGrob(lines, gp = grid::gpar(fontsize = 1.2 * size))
+    wide <- grid::convertWidth(grid::grobWidth(drawn), "in", valueOnly = TRUE)
+    list(size = size, lines = length(lines), wide = wide, plot = built$plot)
+  }
+  for (width in c(3.3, 6.5, 12)) {
+    page <- on_page(width)
+    expect_lt(page$wide, width)
+    expect_identical(page$size, if (width < narrow_page) narrow_text else base_text)
+    # No term is broken.
+    expect_match(page$plot$labels$subtitle, "epsilon = 2", fixed = TRUE)
+  }
+  expect_gt(on_page(3.3)$lines, on_page(12)$lines)
+  # What the user chose stays.
+  larger <- picture + ggplot2::theme(text = ggplot2::element_text(size = 15))
+  expect_identical(on_page(3.3, larger)$size, 15)
+  expect_identical(
+    whole_terms("delta = 1e-06 and 95 % of", 6L), c("delta = 1e-06", "and", "95 %", "of")
+  )
+  expect_null(break_lines(NULL, 11, 100))
+})
+
+test_that("the line of the treatment has the class of the axis", {
+  dates <- as.Date("2020-01-01") + c(0, 10, 30)
+  expect_identical(between_periods(dates, 1:2), as.Date("2020-01-01") + c(5, 20))
+  expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)
+  expect_identical(between_periods(c(2001, 2002), 1L), 2001.5)
+})

@@ -112,7 +112,7 @@ test_that("one period from the treatment on has a bar of the interval's length",
     numbers <- as.data.frame(fit, type = "effect")
     expect_equal(bar$ymax - bar$ymin, numbers$conf.high - numbers$conf.low)
     # It stays on its side of the treatment.
-    expect_gt(bar$xmin, drawn(ggplot2::autoplot(fit), 5L)$xintercept)
+    expect_gt(bar$xmin, as.numeric(drawn(ggplot2::autoplot(fit), 5L)$xintercept))
   }
 })
 

@@ -1,0 +1,94 @@
+# Figures that fit the page they are drawn on. A title knows nothing of a device's width, and is cut
+# off at the edge: so our figures break their lines, and take smaller text on a narrow page, when
+# they are built for a device that is open. Everything else is as ggplot2 does it.
+
+# Narrower is a column of a paper, where text of base_text is too large.
+narrow_page <- 4.5
+base_text <- 11
+narrow_text <- 8.5
+
+#' Mark a figure as one that fits its page
+#' @noRd
+#' @exportS3Method ggplot2::ggplot_add
+ggplot_add.dpsc_page <- function(object, plot, ...) {
+  class(plot) <- unique(c("dpsc_figure", class(plot)))
+  plot
+}
+
+#' @exportS3Method ggplot2::ggplot_build
+ggplot_build.dpsc_figure <- function(plot, ...) {
+  class(plot) <- setdiff(class(plot), "dpsc_figure")
+  # Without a device there is no page, and asking for its width would open one.
+  if (requireNamespace("grid", quietly = TRUE) && !identical(.Device, "null device")) {
+    plot <- fit_page(plot, page_inches())
+  }
+  ggplot2::ggplot_build(plot)
+}
+
+#' Width and height of what is drawn on
+#' @noRd
+page_inches <- function() {
+  of <- function(convert) convert(grid::unit(1, "npc"), "in", valueOnly = TRUE)
+  c(of(grid::convertWidth), of(grid::convertHeight))
+}
+
+#' A figure with its text broken for a page
+#' @param inches (`numeric(2)`)\cr width and height.
+#' @noRd
+fit_page <- function(plot, inches) {
+  narrow <- inches[[1L]] < narrow_page
+  if (narrow) plot <- plot + narrow_theme(plot)
+  size <- if (narrow) narrow_text else base_text
+  room <- 72 * inches - 26
+  # Whole themes of ggplot2 start titles at the panel.
+  title <- room[[1L]] - if (identical(plot$theme$plot.title.position, "plot")) 0 else 5 * size
+  plot + do.call(ggplot2::labs, Filter(Negate(is.null), list(
+    title = break_lines(plot$labels$title, 1.2 * size, title),
+    subtitle = break_lines(plot$labels$subtitle, 0.86 * size, title),
+    caption = break_lines(plot$labels$caption, 0.8 * size, room[[1L]]),
+    x = break_lines(plot$labels$x, size, 0.62 * room[[1L]]),
+    y = break_lines(plot$labels$y, size, 0.42 * room[[2L]])
+  )))
+}
+
+#' Smaller text, and legends below each other, unless the user asked for another size
+#' @noRd
+narrow_theme <- function(plot) {
+  own <- plot$theme$text$size
+  if (is.null(own) || own != base_text) {
+    return(NULL)
+  }
+  # Whole themes of ggplot2 put legends to the right, where they leave no room for the figure.
+  ggplot2::theme(
+    legend.position = if (identical(plot$theme$legend.position, "right")) "bottom",
+    legend.box = "vertical", legend.margin = ggplot2::margin(0, 0, 0, 0),
+    text = ggplot2::element_text(size = narrow_text),
+    plot.subtitle = ggplot2::element_text(size = 0.86 * narrow_text),
+    legend.direction = "vertical", legend.box.spacing = ggplot2::unit(4, "pt"),
+    legend.key.size = ggplot2::unit(10, "pt"), legend.key.width = ggplot2::unit(16, "pt"),
+    legend.spacing.y = ggplot2::unit(1, "pt"),
+    plot.margin = ggplot2::margin(4, 10, 4, 4)
+  )
+}
+
+#' Text broken into lines of a width; breaks that stand in it are kept
+#' @param size,points (`number`)\cr of the font, and of a line.
+#' @noRd
+break_lines <- function(text, size, points) {
+  if (!is.character(text) || length(text) != 1L || is.na(text) || !nzchar(text)) {
+    return(NULL)
+  }
+  drawn <- grid::textGrob(text, gp = grid::gpar(fontsize = size))
+  wide <- grid::convertWidth(grid::grobWidth(drawn), "points", valueOnly = TRUE)
+  lines <- strsplit(text, "\n", fixed = TRUE)[[1L]]
+  # Letters of the widest line that a line holds, with some room for wide ones.
+  room <- floor(0.96 * max(nchar(lines)) * points / wide)
+  if (wide <= points) text else paste(whole_terms(lines, room + 1L), collapse = "\n")
+}
+
+#' Lines that do not break inside "delta = 1e-06" or "95 %"
+#' @noRd
+whole_terms <- function(lines, width) {
+  kept <- gsub(" (?==|%)|(?<==) ", "\001", lines, perl = TRUE)
+  gsub("\001", " ", strwrap(kept, width), fixed = TRUE)
+}
