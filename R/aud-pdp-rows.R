@@ -113,11 +113,7 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
       i = "Fit with a finite {.arg epsilon}."
     ), "argument")
   }
-  delta <- if (is.null(delta)) {
-    x$privacy$delta
-  } else {
-    check_number(delta, 0, 1, open = "max")
-  }
+  delta <- loss_delta(x, delta)
   table <- leave_out(lm_table(x$columns, data, TRUE), subset, data)
   if (nrow(table) != x$nobs) {
     abort(c(

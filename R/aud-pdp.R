@@ -113,11 +113,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument")
   }
-  delta <- if (is.null(delta)) {
-    x$privacy$delta
-  } else {
-    check_number(delta, 0, 1, open = "max")
-  }
+  delta <- loss_delta(x, delta)
   check_given(missing(donors), "donors", "the panel that was released")
   if (!is.null(x$panel$treated)) {
     people <- pdp_people(x, donors, target, T0, data, index)

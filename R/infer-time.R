@@ -47,10 +47,11 @@ period_statistics <- function(release, what, alike = FALSE) {
   s
 }
 
-# predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from A, at each penalty (one
-# a donor; none: the grid around the noise's edge), from statistics in terms of single periods or of
-# features and a unit's u at A, less the donors' mean. For each a list, of A and then B: `fitted`, the
-# mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`; `penalty`, `evidence`.
+# predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from A, at each penalty
+# (one a donor; none: the grid around the noise's edge), from statistics in terms of single periods
+# or of features and a unit's u at A, less the donors' mean. For each a list, of A and then B:
+# `fitted`, the mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`; `penalty`,
+# `evidence`.
 
 #' The penalty that refits keep: the fit's own, which only pre-periods have chosen
 #' @noRd

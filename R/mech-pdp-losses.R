@@ -79,3 +79,9 @@ row_losses <- function(removal, replacement, realised = NA_real_, mu_removal = N
 nominal_epsilon <- function(fit, delta) {
   if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
 }
+
+#' The delta at which losses are told: the promise's own, or another
+#' @noRd
+loss_delta <- function(x, delta) {
+  if (is.null(delta)) x$privacy$delta else check_number(delta, 0, 1, open = "max")
+}

@@ -54,6 +54,19 @@ named_bounds <- function(bounds, left, strict = TRUE) {
   rlang::set_names(bounds, vapply(names, as_written, ""))
 }
 
+#' The same of a formula that must have an outcome and regressors, checked to be a list
+#' @noRd
+bounds_of_regression <- function(formula, bounds) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    abort(c(
+      "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
+    ), "argument")
+  }
+  bounds <- named_bounds(bounds, formula[[2L]])
+  check_bounds_list(bounds)
+  bounds
+}
+
 #' A name of `bounds` with the spaces that R itself would write
 #' @noRd
 as_written <- function(name) {

@@ -12,13 +12,7 @@
 #'   PUBLIC, without environments.
 #' @noRd
 lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character()) {
-  if (!inherits(formula, "formula") || length(formula) != 3L) {
-    abort(c(
-      "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
-    ), "argument")
-  }
-  bounds <- named_bounds(bounds, formula[[2L]])
-  check_bounds_list(bounds)
+  bounds <- bounds_of_regression(formula, bounds)
   given <- Map(function(x, name) lm_bound(x, name), bounds, names(bounds))
   terms <- expand_terms(formula, bounds[setdiff(names(bounds), apart)])
   check_lm_terms(terms)

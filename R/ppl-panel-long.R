@@ -24,12 +24,14 @@
 #'   Treated units are named, with the period where it is theirs, unless `quiet`.
 #' @noRd
 panel_from_formula <- function(formula, people, request) {
-  data <- people$data
   check_given(!"data" %in% names(people), "data", "a data frame in long format")
-  if (inherits(data, "dp_source")) {
-    if (!is.null(people$index)) abort_index_given()
-    return(panel_from_long(formula, people, request))
-  }
+  UseMethod("panel_from_formula", people$data)
+}
+
+#' @noRd
+#' @exportS3Method
+panel_from_formula.default <- function(formula, people, request) {
+  data <- people$data
   check_given(!"index" %in% names(people), "index", "the columns of unit and time")
   n_rows <- check_long_data(data)
   formula <- check_panel_formula(formula)
@@ -91,14 +93,6 @@ panel_people <- function(data, index, na = "error", roster = NULL, code = quote(
     if (!missing(index)) list(index = given_index(index, code)),
     list(na = na, roster = roster)
   )
-}
-
-#' The panel from long rows that are elsewhere
-#' @param people (`list`)\cr from [panel_people()]; `data` is a `dp_source`. PRIVATE.
-#' @inheritParams panel_from_formula
-#' @noRd
-panel_from_long <- function(formula, people, request) {
-  UseMethod("panel_from_long", people$data)
 }
 
 abort_index_given <- function() {

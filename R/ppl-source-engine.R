@@ -121,6 +121,18 @@ fresh_name <- local({
   }
 })
 
+#' Write rows into a temporary table
+#' @return Could they be written?
+#' @noRd
+write_rows <- function(con, name, rows) {
+  isTRUE(tryCatch(
+    keep_seed(suppressMessages(suppressWarnings(
+      DBI::dbWriteTable(con, name, rows, temporary = TRUE)
+    ))),
+    error = function(e) FALSE
+  ))
+}
+
 #' Statements whose failure does no harm
 #' @noRd
 quiet_sql <- function(con, statements) {

@@ -7,13 +7,7 @@
 #' @return Its name, quoted.
 #' @noRd
 keep_units <- function(table, name, units, charged = NULL) {
-  written <- tryCatch(
-    keep_seed(suppressMessages(suppressWarnings(DBI::dbWriteTable(
-      table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)), temporary = TRUE
-    )))),
-    error = function(e) FALSE
-  )
-  if (!isTRUE(written)) {
+  if (!write_rows(table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)))) {
     abort(c(
       "Units could not be written into a temporary table.",
       i = "The engine's own error is not shown. May this user make temporary tables?",

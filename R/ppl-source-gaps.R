@@ -74,15 +74,7 @@ roster_table <- function(source, columns) {
     ), "argument")
   }
   table <- parts[[1L]]
-  if (is.null(table$index)) {
-    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument")
-  }
-  if (!columns$outcome %in% table$fields) {
-    abort(c(
-      "{.arg formula} names {.code {columns$outcome}}, which the table does not have.",
-      i = "Check the spelling and the case."
-    ), "panel")
-  }
+  check_panel_table(table, columns$outcome)
   table
 }
 

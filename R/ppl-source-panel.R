@@ -8,7 +8,8 @@
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
 #' @exportS3Method
-panel_from_long.dp_source <- function(formula, people, request) {
+panel_from_formula.dp_source <- function(formula, people, request) {
+  if (!is.null(people$index)) abort_index_given()
   formula <- check_panel_formula(formula)
   columns <- c(formula_columns(formula), list(
     covariates = names(people$covariates), hide = request$hide, declared = people$covariates
@@ -114,6 +115,21 @@ long_parts <- function(source, columns) {
   parts
 }
 
+#' Has a table an index, and the columns that are asked for?
+#' @noRd
+check_panel_table <- function(table, names) {
+  if (is.null(table$index)) {
+    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument")
+  }
+  unknown <- setdiff(names, table$fields)
+  if (length(unknown)) {
+    abort(c(
+      "{.arg formula} names {.code {unknown}}, which the table does not have.",
+      i = "Check the spelling and the case."
+    ), "panel")
+  }
+}
+
 #' What is public of one part: periods, treated units' rows, number of donors
 #' @return A list: `periods`, `treated` (`unit`, `time`, `y`, `on`), `n`, `on` (literal), names.
 #' @noRd
@@ -124,18 +140,9 @@ part_facts <- function(part, columns) UseMethod("part_facts")
 part_facts.dp_table <- function(part, columns) {
   table <- part
   con <- table$con
-  if (is.null(table$index)) {
-    abort("A table of a panel needs {.arg index}: its columns of unit and time.", "argument")
-  }
   outcome <- columns$outcome %||% table$outcome
+  check_panel_table(table, c(outcome, columns$treated))
   check_given(is.null(outcome), "outcome", "the outcome's column, in dp_table()")
-  unknown <- setdiff(c(outcome, columns$treated), table$fields)
-  if (length(unknown)) {
-    abort(c(
-      "{.arg formula} names {.code {unknown}}, which the table does not have.",
-      i = "Check the spelling and the case."
-    ), "panel")
-  }
   check_covariate_fields(table, columns$covariates)
   if (isTRUE(columns$hide)) check_people_travel(table)
   table <- with_outcome(table, outcome)

@@ -84,29 +84,18 @@ stream_copied <- function(table, select, key, count, block_of) {
     kind <- if (key == "dpsc_r") "CREATE UNIQUE INDEX " else "CREATE INDEX "
     run_sql(con, paste0(kind, name, "_i ON ", name, " (", key, ")"))
   }
-  n <- count(name)
-  parts <- max(1, ceiling(n / table$block))
-  reader <- read_once(copied_reader(table, name, key, n, block_of), parts)
-  # What columns cannot give is found before the charge.
-  reader(1L, FALSE)
-  done <- TRUE
-  structure(list(reader = reader, count = parts, n = n, close = close), class = "dp_chunks")
-}
-
-#' What reads a block of them
-#' @noRd
-copied_reader <- function(table, name, key, n, block_of) {
-  sums <- new.env(parent = emptyenv())
-  function(i, charged) {
-    first <- (i - 1) * table$block
-    last <- min(n, i * table$block)
-    rows <- run_sql(table$con, paste0(
+  rows <- numbered_chunks(count(name), table$block, function(first, last, charged) {
+    rows <- run_sql(con, paste0(
       "SELECT * FROM ", name, " WHERE ", key, " > ", sql_whole(first), " AND ", key, " <= ",
       sql_whole(last), " ORDER BY ", paste(unique(c(key, "dpsc_r")), collapse = ", ")
     ), TRUE, charged, "Reading the rows")
     if (length(unique(rows[[key]])) != last - first) abort_changed(charged)
-    same_block(sums, i, block_of(rows), charged)
-  }
+    block_of(rows)
+  }, close)
+  # What columns cannot give is found before the charge.
+  rows$reader(1L, FALSE)
+  done <- TRUE
+  rows
 }
 
 #' The columns that rows need, as SQL by name

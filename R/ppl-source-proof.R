@@ -111,13 +111,7 @@ engine_sums <- function(table, rows, bounds) {
 of_made_up <- function(table, rows, ask) {
   con <- table$con
   name <- fresh_name(table$dialect)
-  written <- tryCatch(
-    keep_seed(suppressMessages(suppressWarnings(
-      DBI::dbWriteTable(con, name, rows, temporary = TRUE)
-    ))),
-    error = function(e) FALSE
-  )
-  if (!isTRUE(written)) {
+  if (!write_rows(con, name, rows)) {
     return(NULL)
   }
   on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))

@@ -221,19 +221,26 @@ period_literals <- function(table, values) {
 #' @return `dp_chunks` whose `reader` is called by [read_block()].
 #' @noRd
 stream_rows <- function(wide) {
+  numbered_chunks(wide$n, wide$block, function(first, last, charged) {
+    query <- sql_block(wide$name, wide$periods, first, last)
+    block <- fetch_rows(wide, query, last - first, charged)
+    if (is.null(wide$finish)) block else wide$finish(block)
+  }, wide$close)
+}
+
+#' Rows or people with numbers as chunks of them, each as it was read first
+#' @param read (`function`)\cr of the number before the first, of the last, and of whether it was
+#'   charged.
+#' @noRd
+numbered_chunks <- function(n, block, read, close) {
   sums <- new.env(parent = emptyenv())
-  count <- max(1, ceiling(wide$n / wide$block))
+  count <- max(1, ceiling(n / block))
   reader <- function(i, charged) {
-    first <- (i - 1) * wide$block
-    last <- min(wide$n, i * wide$block)
-    block <- fetch_rows(
-      wide, sql_block(wide$name, wide$periods, first, last), last - first, charged
-    )
-    if (!is.null(wide$finish)) block <- wide$finish(block)
-    same_block(sums, i, block, charged)
+    rows <- read((i - 1) * block, min(n, i * block), charged)
+    same_block(sums, i, rows, charged)
   }
   structure(list(
-    reader = read_once(reader, count), count = count, n = wide$n, close = wide$close
+    reader = read_once(reader, count), count = count, n = n, close = close
   ), class = "dp_chunks")
 }
 

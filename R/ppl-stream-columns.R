@@ -10,13 +10,7 @@
 #'   `upper`, `centre`, `half`), `intercept`, `names` of the columns. PUBLIC, without environments.
 #' @noRd
 new_columns <- function(formula, bounds, family) {
-  if (!inherits(formula, "formula") || length(formula) != 3L) {
-    abort(c(
-      "The formula must be {.code outcome ~ regressors}.", x = "It is {describe(formula)}."
-    ), "argument")
-  }
-  bounds <- named_bounds(bounds, formula[[2L]])
-  check_bounds_list(bounds)
+  bounds <- bounds_of_regression(formula, bounds)
   terms <- expand_terms(formula, bounds)
   labels <- attr(terms, "term.labels")
   if (length(attr(terms, "offset"))) abort("There can be no offsets.", "argument")

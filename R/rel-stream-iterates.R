@@ -39,16 +39,11 @@ open_iterates <- function(columns, learner, budget, request) {
     facts = list(noise = "by iterate", horizon = facts$horizon), calibration = request$calibration,
     iterates = facts
   )
-  record <- stream_record(
-    what, plan, function(request, plan) iterates_privacy(budget, facts, sizes, chosen),
+  shown <- list(what = what, columns = columns, learner = learner, plan = plan, batch = FALSE)
+  start_stream(
+    "dp_online", shown, budget, request$ledger, iterates_privacy(budget, facts, sizes, chosen),
     function() iterates_open_cpp(facts)
   )
-  made <- make_release(new_request(record, budget, NULL, request$ledger))
-  shown <- list(
-    what = what, columns = columns, learner = learner, plan = plan, batch = FALSE,
-    rng = budget$rng, privacy = with_charge(made["promise"], made$charge, "promise")$promise
-  )
-  live_stream("dp_online", shown, made$drawn)
 }
 
 #' The ridge that loses least: what it takes off coefficients, and the noise, which falls with it

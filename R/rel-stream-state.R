@@ -6,36 +6,29 @@
 #' @param budget (`list`)\cr from `stream_budget()`.
 #' @noRd
 new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger) {
-  record <- stream_record(
-    what, plan, function(request, plan) stream_privacy(budget, plan, learner),
-    function() stream_open_cpp(plan, core_learner(learner))
-  )
-  made <- make_release(new_request(record, budget, NULL, ledger))
-  shown <- list(
-    what = what, columns = columns, learner = learner, plan = plan, batch = batch,
-    rng = budget$rng, privacy = with_charge(made["promise"], made$charge, "promise")$promise
-  )
-  live_stream(class, shown, made$drawn)
+  shown <- list(what = what, columns = columns, learner = learner, plan = plan, batch = batch)
+  start_stream(class, shown, budget, ledger, stream_privacy(budget, plan, learner), function() {
+    stream_open_cpp(plan, core_learner(learner))
+  })
 }
 
 #' A stream is a release whose rows arrive later: it is charged once, and its draw is a state
-#' @param start (`function`)\cr opens the state in the core.
+#' @param shown (`list`, PUBLIC)\cr `what` it is (its name in a ledger), `plan`, other fields.
+#' @param promise (`list`)\cr what it says of its privacy. PUBLIC.
+#' @param start (`function`)\cr opens the state in the core: sums without noise. PRIVATE.
 #' @noRd
-stream_record <- function(what, plan, promise, start) {
-  list(
-    plan = function(request) c(plan, list(cost = request$public$cost)), promise = promise,
-    label = function(request, plan) what, run = function(request, plan, rows) start()
-  )
-}
-
-#' @param shown (`list`, PUBLIC)\cr fields of the stream.
-#' @param state (external pointer)\cr sums without noise, in the core. PRIVATE.
-#' @noRd
-live_stream <- function(class, shown, state) {
+start_stream <- function(class, shown, budget, ledger, promise, start) {
+  made <- make_release(new_request(list(
+    plan = function(request) c(shown$plan, list(cost = request$public$cost)),
+    promise = function(request, plan) promise, label = function(request, plan) shown$what,
+    run = function(request, plan, rows) start()
+  ), budget, NULL, ledger))
   stream <- list2env(shown, new.env(parent = emptyenv()))
+  stream$rng <- budget$rng
+  stream$privacy <- with_charge(made["promise"], made$charge, "promise")$promise
   stream$session <- session_mark()
-  stream$state <- state
-  stream$released <- stream_released_cpp(state)
+  stream$state <- made$drawn
+  stream$released <- stream_released_cpp(made$drawn)
   structure(stream, class = c(class, "dp_stream"))
 }
 
