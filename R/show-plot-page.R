@@ -58,9 +58,10 @@ narrow_theme <- function(plot) {
   if (is.null(own) || own != base_text) {
     return(NULL)
   }
+  place <- plot$theme$legend.position
   # Whole themes of ggplot2 put legends to the right, where they leave no room for the figure.
   ggplot2::theme(
-    legend.position = if (identical(plot$theme$legend.position, "right")) "bottom",
+    legend.position = if (identical(place, "right")) "bottom" else place,
     legend.box = "vertical", legend.margin = ggplot2::margin(0, 0, 0, 0),
     text = ggplot2::element_text(size = narrow_text),
     plot.subtitle = ggplot2::element_text(size = 0.86 * narrow_text),

@@ -275,6 +275,11 @@ test_that("text of figures breaks into lines that the page holds, and is smaller
     expect_match(page$plot$labels$subtitle, "epsilon = 2", fixed = TRUE)
   }
   expect_gt(on_page(3.3)$lines, on_page(12)$lines)
+  # Legends stand below the figure on a narrow page, or nowhere if the user wants none.
+  place <- function(plot) on_page(3.3, plot)$plot$theme$legend.position
+  expect_identical(place(picture), "bottom")
+  expect_identical(place(picture + ggplot2::theme_dark()), "bottom")
+  expect_identical(place(picture + ggplot2::theme(legend.position = "none")), "none")
   # What the user chose stays.
   larger <- picture + ggplot2::theme(text = ggplot2::element_text(size = 15))
   expect_identical(on_page(3.3, larger)$size, 15)
