@@ -112,43 +112,6 @@
 #' @name dp_cohorts
 NULL
 
-#' Fit several cohorts to a release
-#' @param release (`dp_release`)\cr by method gram.
-#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected people
-#'   that the release holds.
-#' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
-#' @param size (`numeric(k)`)\cr people in each unit.
-#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
-#' @return A `dp_cohorts`.
-#' @noRd
-fit_cohorts <- function(release, target, adopted, estimator, size, covariates = NULL) {
-  dates <- sort(unique(adopted))
-  pooled <- pooled_seconds(release)
-  fits <- lapply(dates, function(T0) {
-    at <- adopted == T0
-    fit_release(
-      cohort_view(release, T0, pooled), if (!is.null(target)) target[at, , drop = FALSE],
-      estimator, size[at],
-      covariates = if (!is.null(covariates)) covariates[at, , drop = FALSE]
-    )
-  })
-  penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
-  errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
-  if (is.null(target)) {
-    # How many adopted when is public; in the order of names it is not.
-    order <- order(adopted, size)
-    out <- new_cohorts(release, fits, adopted[order], size[order], estimator, errors)
-    out$protected <- TRUE
-    return(out)
-  }
-  paths <- do.call(rbind, lapply(fits, `[[`, "target"))
-  means <- do.call(rbind, lapply(fits, `[[`, "covariates"))
-  new_cohorts(
-    release, fits, adopted, size, estimator, errors,
-    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator, means)
-  )
-}
-
 #' Fit a classical estimator to each cohort. NOT PRIVATE.
 #' @param fit_one (`function`)\cr from the panel of one cohort to its fit.
 #' @return A `dp_cohorts`.

@@ -132,7 +132,7 @@ check_quantiles <- function(quantiles) {
 describe_public <- function(budget, columns, n, quantiles) {
   if (n < 1) abort("{.arg data} must have a row at least.", "data")
   if (n <= .Machine$integer.max) n <- as.integer(n)
-  warn_of_delta(budget$private, budget$delta, n)
+  if (budget$private && budget$delta >= 1 / n) warn_of_delta(budget$delta, n)
   c(budget, list(n = n, facts = list(
     n = as.double(n), epsilon = budget$epsilon, delta = budget$delta,
     numbers = names_of_variables(columns$numbers), factors = names_of_variables(columns$factors),

@@ -315,13 +315,6 @@ glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   ))
 }
 
-#' @noRd
-family_law <- function(family) {
-  switch(family,
-    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
-  )
-}
-
 #' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE
 #' @param who (`numeric`)\cr whose each row is.
 #' @noRd

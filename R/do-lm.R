@@ -198,7 +198,7 @@ lm_public <- function(budget, columns, n, vcov, max_weight) {
         intercept: {p}."
     ), "data")
   }
-  warn_of_delta(budget$private, budget$delta, n)
+  if (budget$private && budget$delta >= 1 / n) warn_of_delta(budget$delta, n)
   c(budget, list(
     n = n, vcov = vcov, max_weight = max_weight, facts = list(
       n = n, epsilon = budget$epsilon, delta = budget$delta, scores = vcov == "HC",

@@ -22,6 +22,14 @@ glm_families <- function() {
   )
 }
 
+#' A family as glm() takes it
+#' @noRd
+family_law <- function(family) {
+  switch(family,
+    binomial = stats::binomial(), poisson = stats::poisson(), gaussian = stats::gaussian()
+  )
+}
+
 #' A family's name from what glm() would take
 #' @param family (`string`, function or `family`).
 #' @noRd

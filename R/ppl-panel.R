@@ -199,19 +199,6 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
   list(target = target, T0 = min(T0), times = times, adopted = adopted)
 }
 
-#' Is it a matrix of plain numbers, of no class?
-#' @noRd
-is_plain_table <- function(x) {
-  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
-}
-
-#' Rows of a user without an attribute that means "on the grid already" in our own blocks
-#' @noRd
-without_grid <- function(rows) {
-  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
-  rows
-}
-
 #' Check that donors are a matrix of numbers
 #' @return It, without an attribute that means "on the grid already" in our own blocks.
 #' @noRd

@@ -102,61 +102,6 @@ dialect_of <- function(con) {
   sql_dialects()[[if (length(found)) classes[[found[[1L]]]] else "unknown"]]
 }
 
-# Numbers -----------------------------------------------------------------------------------------
-
-#' A whole number as text
-#' @noRd
-sql_whole <- function(x) {
-  stopifnot(is.finite(x), x == floor(x))
-  text <- sprintf("%.0f", x)
-  if (x < 0) paste0("(", text, ")") else text
-}
-
-#' A double as text that every engine reads as this double: a whole number, times or over powers of
-#' two
-#' @noRd
-sql_real <- function(x, dialect) {
-  stopifnot(is.finite(x))
-  parts <- binary_parts(abs(x))
-  cast <- function(text) paste0("CAST(", text, " AS ", dialect$real, ")")
-  out <- cast(sprintf("%.0f", parts$whole))
-  left <- abs(parts$power)
-  while (left > 0) {
-    step <- min(left, 62)
-    out <- paste(out, if (parts$power < 0) "/" else "*", cast(sprintf("%.0f", 2^step)))
-    left <- left - step
-  }
-  paste0("(", if (x < 0) "-", out, ")")
-}
-
-#' `x = whole * 2^power` with an odd `whole` below 2^53
-#' @noRd
-binary_parts <- function(x) {
-  if (x == 0) {
-    return(list(whole = 0, power = 0))
-  }
-  text <- regmatches(
-    sprintf("%a", x), regexec("^0x([01])[.]?([0-9a-f]*)p([-+][0-9]+)$", sprintf("%a", x))
-  )[[1L]]
-  digits <- strtoi(strsplit(paste0(text[[2L]], text[[3L]]), "")[[1L]], 16L)
-  whole <- Reduce(function(sum, digit) 16 * sum + digit, digits, 0)
-  power <- as.integer(text[[4L]]) - 4L * nchar(text[[3L]])
-  while (whole %% 2 == 0) {
-    whole <- whole / 2
-    power <- power + 1L
-  }
-  list(whole = whole, power = power)
-}
-
-#' The nearest whole number, half to even, as the core has it
-#' @noRd
-sql_rint <- function(x, dialect) {
-  magic <- paste0("CAST(6755399441055744 AS ", dialect$real, ")")
-  paste0("((", x, " + ", magic, ") - ", magic, ")")
-}
-
-sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
-
 # People ------------------------------------------------------------------------------------------
 
 #' One person's cell on the grid: clipped and rounded
@@ -166,32 +111,6 @@ sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 sql_cell <- function(y, map, dialect) {
   sql_rounded(y, map$centre, function(off, real) paste0("(", off, " * ", real(map$scale), ")"),
     map$limit, 2 * (map$limit + 1) / map$scale, 0.25 / map$scale, dialect)
-}
-
-#' A number in steps from a centre, cut at a limit and rounded
-#'
-#' Far-off values are cut before they are multiplied or divided, and the nearest to the centre are
-#' zero: an engine that makes errors of overflows and underflows finds none.
-#' @param x (`string`)\cr a double.
-#' @param steps (`function`)\cr of what lies between it and the centre, and of what writes a number.
-#' @param reach,tiny (`number`)\cr from the centre, in units of `x`: surely beyond the limit, and
-#'   surely less than half a step.
-#' @noRd
-sql_rounded <- function(x, centre, steps, limit, reach, tiny, dialect) {
-  real <- function(value) sql_real(value, dialect)
-  limit <- sql_whole(limit)
-  off <- paste0("(", x, " - ", real(centre), ")")
-  v <- steps(off, real)
-  ends <- centre + c(-reach, reach)
-  paste0(
-    "CASE ",
-    if (is.finite(ends[[2L]])) paste0("WHEN ", x, " > ", real(ends[[2L]]), " THEN ", limit, " "),
-    if (is.finite(ends[[1L]])) paste0("WHEN ", x, " < ", real(ends[[1L]]), " THEN -", limit, " "),
-    "WHEN ", off, " < ", real(tiny), " AND ", off, " > ", real(-tiny), " THEN 0 ",
-    "WHEN ", v, " > ", limit, " THEN ", limit, " ",
-    "WHEN ", v, " < -", limit, " THEN -", limit, " ",
-    "ELSE ", sql_cast(sql_rint(v, dialect), dialect$small), " END"
-  )
 }
 
 #' One row a person: its number in the order of the identifiers, whether it is whole, its cells

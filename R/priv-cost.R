@@ -29,13 +29,11 @@ planned <- function(plan, model) {
 #' Warn of a failure probability that lets somebody's row out
 #' @param who (`string`)\cr whose.
 #' @noRd
-warn_of_delta <- function(private, delta, n, who = "person") {
-  if (private && delta >= 1 / n) {
-    warn(c(
-      "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
-      i = "A delta that large allows some {who}'s row to be published outright."
-    ), "delta")
-  }
+warn_of_delta <- function(delta, n, who = "person") {
+  warn(c(
+    "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
+    i = "A delta that large allows some {who}'s row to be published outright."
+  ), "delta")
 }
 
 #' Are the steps' costs Gaussian shifts? Version 0.1.0 counted in zCDP.

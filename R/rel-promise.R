@@ -44,34 +44,6 @@ privacy_facts <- function(budget, ...) {
 
 exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
 
-#' What a release promises, by which theorem, and whether the promise holds
-#' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
-#'   noise), and `assumes` (string) where it rests on something. PUBLIC.
-#' @noRd
-guarantee <- function(public, plan, assumes = NULL) {
-  if (!public$private) {
-    return(list(holds = FALSE, theorem = "", reason = unkept_reason(public), exact = TRUE))
-  }
-  mechanism <- mechanism("dp_synth", public$method)
-  theorem <- mechanism$theorem(public, plan$steps)
-  if (!is.null(public$treated)) {
-    theorem <- paste0(
-      sub(")$", "", theorem), "), for donors and treated each (adaptive parallel composition, ",
-      "proofs/treated.md)"
-    )
-  }
-  if (!is.null(public$monitor)) {
-    theorem <- sub("proofs/gram.md)", "proofs/gram.md, proofs/growing.md)", theorem, fixed = TRUE)
-  }
-  drawn <- list(private = TRUE, rng = public$control$rng)
-  reason <- if (public$calibration == "published") mechanism$published_fails
-  reason <- reason %||% unkept_reason(drawn)
-  c(list(
-    holds = !nzchar(reason), theorem = theorem, reason = reason,
-    exact = all(plan$steps$law %in% exact_laws)
-  ), assumed(drawn, assumes))
-}
-
 #' @param record (`list`)\cr of a method of dp_lm().
 #' @noRd
 lm_promise <- function(public, record) {

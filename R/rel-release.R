@@ -303,7 +303,7 @@ public_facts <- function(panel, request) {
   size <- panel$size %||% rep(1, nrow(panel$target))
   pre_mean <- unname(mean_target(panel$target, size)[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
-  warn_of_delta(private, delta, panel$n, "donor")
+  if (private && delta >= 1 / panel$n) warn_of_delta(delta, panel$n, "donor")
   target <- to_scale(panel$target, scale)
   y <- scaled_pre(pre_mean, scale)
   if (private) check_target_bounds(panel, target, scale, method, calibration)

@@ -147,23 +147,6 @@ check_epsilon <- function(epsilon) {
   epsilon
 }
 
-# Above this, odds of exp(10) = 22,000 to 1 are allowed.
-weak_epsilon <- 10
-
-#' A note on a finite epsilon that protects little, or `NULL`
-#' @param epsilon (`number`, PUBLIC).
-#' @return A string, for prints.
-#' @noRd
-weak_budget <- function(epsilon) {
-  if (is.finite(epsilon) && epsilon > weak_epsilon) {
-    paste0(
-      "epsilon = ", format(epsilon, digits = 4L), " protects little: whoever knows all but one ",
-      "donor may tell two rows of that donor apart with odds of exp(", format(epsilon, digits = 4L),
-      ") to 1."
-    )
-  }
-}
-
 #' Refuse arguments given twice or cut short, before R does
 #'
 #' R's own error holds the call, and the call of [do.call()] holds the data.
@@ -315,6 +298,19 @@ describe_range <- function(min, max, open, infinite) {
 #' @noRd
 is_plain_number <- function(x) {
   typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
+}
+
+#' Is it a matrix of plain numbers, of no class?
+#' @noRd
+is_plain_table <- function(x) {
+  is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
+}
+
+#' Rows of a user without an attribute that means "on the grid already" in our own blocks
+#' @noRd
+without_grid <- function(rows) {
+  if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
+  rows
 }
 
 #' Has every column of a data frame a value for each row? A shorter one would be recycled, and one

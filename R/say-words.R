@@ -70,3 +70,20 @@ count_words <- function(n) formatC(n, format = "d", big.mark = ",")
 format_p <- function(p) {
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
 }
+
+# Above this, odds of exp(10) = 22,000 to 1 are allowed.
+weak_epsilon <- 10
+
+#' A note on a finite epsilon that protects little, or `NULL`
+#' @param epsilon (`number`, PUBLIC).
+#' @return A string, for prints.
+#' @noRd
+weak_budget <- function(epsilon) {
+  if (is.finite(epsilon) && epsilon > weak_epsilon) {
+    paste0(
+      "epsilon = ", format(epsilon, digits = 4L), " protects little: whoever knows all but one ",
+      "donor may tell two rows of that donor apart with odds of exp(", format(epsilon, digits = 4L),
+      ") to 1."
+    )
+  }
+}
