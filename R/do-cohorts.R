@@ -57,6 +57,7 @@
 #'   also `"path"`: observed and counterfactual of each cohort.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param measure (`string`)\cr of `as.data.frame()`: `"effect"`, `"percent"` or `"cumulative"`.
 #' @param parm (`character` or `NULL`)\cr rows wanted, by `term`; `NULL` for all.
 #' @param estimator,lambda,size what the new fit shall have; missing: as it was.

@@ -26,6 +26,7 @@
 #' @param type (`string`)\cr of `plot()`: `"path"`, `"effect"`, `"cumulative"`, `"percent"` or
 #'   `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
 #' @param row.names,optional unused.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param format see [report()].
 #' @param ... given to the method of one outcome's fit, such as `type`: of `as.data.frame()` and
 #'   `plot()` `"effect"`, `"percent"` and `"cumulative"`, of `coef()` and `vcov()` for several dates

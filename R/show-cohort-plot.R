@@ -4,16 +4,17 @@
 #' @rdname dp_cohorts
 #' @export
 plot.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "path"), level = 0.95,
-                            simultaneous = FALSE, ...) door("plot", {
+                            simultaneous = FALSE, labels = NULL, ...) door("plot", {
   show_picture(autoplot.dp_cohorts(x,
-    type = type, level = level, simultaneous = simultaneous, ...
+    type = type, level = level, simultaneous = simultaneous, labels = labels, ...
   ))
 })
 
 #' @rdname dp_cohorts
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", "path"),
-                                level = 0.95, simultaneous = FALSE, ...) door("plot", {
+                                level = 0.95, simultaneous = FALSE, labels = NULL,
+                                ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
   if (identical(type, "dynamic")) type <- "event"
@@ -21,8 +22,9 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
   type <- check_choice(type, c("event", "cohort", "calendar", "path"))
   level <- check_level(level)
   simultaneous <- check_flag(simultaneous)
+  object$release$panel$outcome <- labelled(object$release$panel$outcome, labels)
   if (type == "path") {
-    return(plot_cohort_paths(object))
+    return(plot_cohort_paths(object, level, simultaneous))
   }
   plot_cohort_effects(object, type, level, simultaneous)
 })
@@ -112,15 +114,15 @@ cohort_subtitle <- function(fit) {
 
 #' Cohorts' paths, and where each adopts
 #' @param before (`string`)\cr what a panel's name starts with.
-#' @return A list: `paths` and `adoption`, each with the panel's name, `target`.
+#' @return A list: `paths`, as [effect_series()] makes them, and `adoption`, each with the panel's
+#'   name, `target`.
 #' @noRd
-cohort_paths <- function(fit, before = "") {
+cohort_paths <- function(fit, level, simultaneous, before = "") {
   names <- utils::head(names(fit$cohorts), most_panels)
   panels <- paste0(before, "from ", names)
   paths <- do.call(rbind, lapply(seq_along(names), function(g) {
-    one <- with_bounds(fit, augment.dp_synth(fit$cohorts[[g]]))
+    one <- effect_series(fit$cohorts[[g]], "path", level, simultaneous)
     one$target <- panels[[g]]
-    one$period <- plot_periods(one$period)
     one
   }))
   times <- plot_periods(fit$release$panel$times)
@@ -128,8 +130,9 @@ cohort_paths <- function(fit, before = "") {
   list(paths = paths, adoption = data.frame(target = panels, at = at))
 }
 
-plot_cohort_paths <- function(fit) {
-  draw_cohort_paths(fit, cohort_paths(fit)) + ggplot2::labs(
+plot_cohort_paths <- function(fit, level, simultaneous) {
+  known <- cohort_paths(fit, level, simultaneous)
+  draw_cohort_paths(fit, known, level, simultaneous) + ggplot2::labs(
     x = axis_of_periods(fit), caption = dotted_line_words,
     y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
     subtitle = cohort_subtitle(fit)
@@ -138,21 +141,21 @@ plot_cohort_paths <- function(fit) {
 
 #' @param known (`list`)\cr from [cohort_paths()].
 #' @noRd
-draw_cohort_paths <- function(fit, known, across = NULL, scales = "fixed") {
+draw_cohort_paths <- function(fit, known, level, simultaneous, across = NULL, scales = "fixed") {
   panels <- known$adoption$target
   adoption <- known$adoption
   adoption$target <- factor(panels, levels = panels)
-  at <- data.frame(
-    target = factor(known$paths$target, levels = panels), period = known$paths$period
-  )
-  paths <- data.frame(at, known$paths[c("treated", ".observed", ".fitted", ".lower", ".upper")])
-  lines <- fit_lines(paths, is_released_group(fit$cohorts[[1L]]))
+  paths <- known$paths
+  paths$target <- factor(paths$target, levels = panels)
+  one <- fit$cohorts[[1L]]
+  lines <- fit_lines(paths, is_released_group(one))
   n <- length(panels)
   across <- across %||% if (n > 4L) 3 else if (n > 1L) 2 else 1
   ggplot2::ggplot() +
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
       linetype = 3, colour = guide_colour
     ) +
-    path_lines(lines) + target_panels(at$target, ncol = across, scales = scales) +
+    fit_bands(one, paths, level, simultaneous) + path_lines(lines) + lone_points(lines) +
+    target_panels(paths$target, ncol = across, scales = scales) +
     period_axis(plot_periods(fit$release$panel$times), across) + dpsc_theme()
 }

@@ -7,6 +7,7 @@
 #'
 #' @param object,x (`dp_glm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"link"`, the linear predictor, or `"response"`, the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` of the mean.

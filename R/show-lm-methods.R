@@ -7,6 +7,7 @@
 #'
 #' @param object,x (`dp_lm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, `"confidence"` (of the mean) or `"prediction"` (of one
 #'   person's outcome, in the formula's units).

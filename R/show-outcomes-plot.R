@@ -3,16 +3,17 @@
 
 #' @rdname dp_outcomes
 #' @export
-plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, ...) door("plot", {
+plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, labels = NULL,
+                             ...) door("plot", {
   show_picture(autoplot.dp_outcomes(x,
-    type = type, level = level, simultaneous = simultaneous, ...
+    type = type, level = level, simultaneous = simultaneous, labels = labels, ...
   ))
 })
 
 #' @rdname dp_outcomes
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous = FALSE,
-                                 ...) door("plot", {
+                                 labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
   level <- check_level(level)
@@ -29,6 +30,7 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
     ), "argument")
   }
   type <- check_choice(outcome_type(type) %||% types, types, "type")
+  names(object$outcomes) <- labelled(names(object$outcomes), labels)
   draw <- if (several) draw_outcome_cohorts else draw_outcomes
   draw(object, type, level, simultaneous) + ggplot2::labs(
     title = outcomes_title(object), subtitle = outcomes_subtitle(object)
@@ -93,14 +95,16 @@ draw_outcomes <- function(x, type, level, simultaneous) {
 draw_outcome_cohorts <- function(x, type, level, simultaneous) {
   fit <- x$outcomes[[1L]]
   if (type == "path") {
-    known <- Map(function(one, name) cohort_paths(one, paste0(name, ", ")),
+    own <- outcome_level(x, level, simultaneous)
+    known <- Map(function(one, name) cohort_paths(one, own, simultaneous, paste0(name, ", ")),
       x$outcomes, names(x$outcomes)
     )
     all <- list(
       paths = do.call(rbind, lapply(known, `[[`, "paths")),
       adoption = do.call(rbind, lapply(known, `[[`, "adoption"))
     )
-    return(draw_cohort_paths(fit, all, min(3, length(fit$cohorts)), "free_y") +
+    across <- min(3, length(fit$cohorts))
+    return(draw_cohort_paths(fit, all, level, simultaneous, across, "free_y") +
       ggplot2::labs(x = axis_of_periods(fit), y = NULL, caption = dotted_line_words))
   }
   own <- outcome_level(x, level, simultaneous)

@@ -105,46 +105,48 @@ unknown_words <- function(data, limits, unknown) {
 
 #' @rdname dp_lm-methods
 #' @export
-plot.dp_lm <- function(x, level = 0.95, ...) door("plot", {
-  show_picture(autoplot.dp_lm(x, level = level, ...))
+plot.dp_lm <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_lm(x, level = level, labels = labels, ...))
 })
 
 #' @rdname dp_lm-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_lm <- function(object, level = 0.95, ...) door("plot", {
+autoplot.dp_lm <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
   level <- check_level(level)
   reach <- stats::qt((1 + level) / 2, object$df.residual)
   draw_slopes(
     object, stats::confint(object, level = level),
-    reach * sqrt(diag(object$covariance$privacy)), level
+    reach * sqrt(diag(object$covariance$privacy)), level, labels
   )
 })
 
 #' @rdname dp_glm-methods
 #' @export
-plot.dp_glm <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_glm(x, ...))
+plot.dp_glm <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_glm(x, level = level, labels = labels, ...))
 })
 
 #' @rdname dp_glm-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_glm <- function(object, ...) door("plot", {
+autoplot.dp_glm <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
-  reach <- function(type) stats::qnorm(0.975) * sqrt(diag(glm_covariance(object, type)))
-  limits <- symmetric_limits(object$coefficients, reach("total"), 0.95)
-  draw_slopes(object, limits, reach("privacy"), 0.95)
+  level <- check_level(level)
+  width <- stats::qnorm((1 + level) / 2)
+  reach <- function(type) width * sqrt(diag(glm_covariance(object, type)))
+  limits <- symmetric_limits(object$coefficients, reach("total"), level)
+  draw_slopes(object, limits, reach("privacy"), level, labels)
 })
 
 #' @param limits (`matrix`)\cr of all coefficients.
 #' @param noise (`numeric`)\cr half widths by the privacy noise alone.
 #' @noRd
-draw_slopes <- function(object, limits, noise, level) {
+draw_slopes <- function(object, limits, noise, level, labels) {
   private <- object$privacy$private
   table <- data.frame(
-    term = names(object$coefficients), estimate = unname(object$coefficients),
+    term = labelled(names(object$coefficients), labels), estimate = unname(object$coefficients),
     low = unname(limits[, 1L]), high = unname(limits[, 2L]),
     noise = if (private) unname(noise) else NA_real_, identified = unname(object$identified)
   )[-1L, ]
@@ -219,14 +221,15 @@ autoplot.dp_lm_path <- function(object, ...) door("plot", {
 
 #' @rdname dp_selection-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @export
-plot.dp_selection <- function(x, level = 0.95, ...) door("plot", {
-  show_picture(autoplot.dp_selection(x, level = level, ...))
+plot.dp_selection <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_selection(x, level = level, labels = labels, ...))
 })
 
 #' @rdname dp_selection-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_selection <- function(object, level = 0.95, ...) door("plot", {
+autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a selection.")
   level <- check_level(level)
@@ -238,6 +241,7 @@ autoplot.dp_selection <- function(object, level = 0.95, ...) door("plot", {
       i = if (is.null(object$coefficients)) "It was made without a regression, or abstained."
     ), "argument")
   }
+  table$term <- labelled(table$term, labels)
   reach <- stats::qnorm((1 + level) / 2)
   table$low <- table$estimate - reach * table$std.error
   table$high <- table$estimate + reach * table$std.error

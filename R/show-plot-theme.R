@@ -177,6 +177,29 @@ dotted_line <- function(x) {
 #' @noRd
 capital <- function(text) sub("^([a-z])(?=[a-z]* |[a-z]*$)", "\\U\\1", text, perl = TRUE)
 
+#' Names for readers
+#' @param labels (`character` or `NULL`)\cr named by what they replace; names that are not there do
+#'   nothing, so that one vector serves all figures of a paper.
+#' @noRd
+labelled <- function(names, labels) {
+  if (is.null(labels)) {
+    return(names)
+  }
+  known <- rlang::names2(labels)
+  if (!is.character(labels) || anyNA(labels) || any(known == "") || anyDuplicated(known)) {
+    abort(c(
+      "{.arg labels} must be text, named by the variables whose names it replaces.",
+      i = 'For example {.code labels = c(cigsale = "Packs per person")}.'
+    ), "argument")
+  }
+  at <- match(as.character(names), known)
+  out <- ifelse(is.na(at), as.character(names), unname(labels)[at])
+  if (anyDuplicated(out) && !anyDuplicated(names)) {
+    abort("{.arg labels} must not give two variables of a figure one name.", "argument")
+  }
+  out
+}
+
 #' A name cut to what a strip, a title or an axis holds
 #' @noRd
 short_name <- function(names, width = 28L) {

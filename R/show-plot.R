@@ -17,6 +17,8 @@
 #' @param simultaneous (`flag`)\cr whether the band shall cover all periods together.
 #' @param targets (`character`, `numeric` or `NULL`)\cr which of several targets, by name or
 #'   position. `NULL`: the group that several treated units are, or the first nine targets.
+#' @param labels (`character` or `NULL`)\cr names for readers, of outcomes or of the terms of a
+#'   regression: `c(cigsale = "Packs per person")` puts the text in place of the name.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
 #'   invisibly. The light band is the interval, the dark one what the privacy noise alone would
@@ -33,9 +35,11 @@
 #' @export
 plot.dp_synth <- function(x, type = c(
                             "path", "effect", "cumulative", "percent", "weights", "balance"
-                          ), level = 0.95, simultaneous = FALSE, targets = NULL, ...) door("plot", {
+                          ), level = 0.95, simultaneous = FALSE, targets = NULL, labels = NULL,
+                          ...) door("plot", {
   show_picture(autoplot.dp_synth(x,
-    type = type, level = level, simultaneous = simultaneous, targets = targets, ...
+    type = type, level = level, simultaneous = simultaneous, targets = targets, labels = labels,
+    ...
   ))
 })
 
@@ -44,7 +48,7 @@ plot.dp_synth <- function(x, type = c(
 autoplot.dp_synth <- function(object, type = c(
                                 "path", "effect", "cumulative", "percent", "weights", "balance"
                               ), level = 0.95, simultaneous = FALSE, targets = NULL,
-                              ...) door("plot", {
+                              labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a fit.")
   if (identical(type, "gap")) type <- "effect"
@@ -53,6 +57,7 @@ autoplot.dp_synth <- function(object, type = c(
   )
   level <- check_level(level)
   simultaneous <- check_flag(simultaneous)
+  object$release$panel$outcome <- labelled(object$release$panel$outcome, labels)
   # Of several treated units the fit is of the group; who is named is drawn alone.
   if (!is.null(targets)) object <- fit_view(object, "unit")
   shown <- chosen_targets(object, targets)

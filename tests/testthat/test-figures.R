@@ -295,3 +295,21 @@ test_that("the line of the treatment has the class of the axis", {
   expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)
   expect_identical(between_periods(c(2001, 2002), 1L), 2001.5)
 })
+
+test_that("names of variables may be replaced by names for readers", {
+  fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
+    bounds = c(0, 1), control = dp_control(rng = "R")
+  )
+  said <- function(type) {
+    ggplot2::autoplot(fit, type = type, labels = c(outcome = "Visits a month"))$labels$y
+  }
+  expect_identical(said("path"), "Visits a month")
+  expect_identical(said("effect"), "effect on Visits a month")
+  expect_identical(fit$release$panel$outcome, "outcome")
+  slopes <- seeded_lm(y ~ a + b, lm_people(2000), epsilon = 3, bounds = lm_bounds())
+  terms <- function(...) levels(ggplot2::autoplot(slopes, labels = c(...))$data$term)
+  expect_identical(terms(a = "Age (years)", other = "unused"), c("b", "Age (years)"))
+  for (labels in list("a", c("a", b = "c"), 1, c(a = NA), c(a = "x", a = "y"), c(a = "b"))) {
+    expect_error(ggplot2::autoplot(slopes, labels = labels), class = "dpsc_error_argument")
+  }
+})
