@@ -152,8 +152,12 @@ draw_description <- function(object, data, level) {
   if (!object$privacy$private) data$noise_low <- data$noise_high <- NA_real_
   ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$at)) +
     error_layers(data, "lying", band_labels(level, ", each number by itself")) +
-    ggplot2::geom_point(size = 1.8) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$variable), scales = "free") +
+    ggplot2::geom_point(size = 1.2) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$variable), scales = "free", ncol = 2L) +
+    ggplot2::scale_x_continuous(
+      n.breaks = 4, guide = ggplot2::guide_axis(check.overlap = TRUE)
+    ) +
+    ggplot2::guides(y = ggplot2::guide_axis(check.overlap = TRUE)) +
     ggplot2::labs(
       x = NULL, y = NULL, title = "Description", subtitle = privacy_subtitle(object$privacy)
     ) +

@@ -45,7 +45,7 @@ draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95)
       noise_high = data$in_high
     ), "lying", labels) +
     cut_arrows(data, limits) +
-    ggplot2::geom_point(ggplot2::aes(shape = .data$known), size = 1.8, na.rm = TRUE) +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$known), size = 1.2, na.rm = TRUE) +
     ggplot2::scale_shape_manual(values = c(`TRUE` = 16, `FALSE` = 1), guide = "none") +
     unknown_words(data, limits, unknown) +
     ggplot2::scale_x_continuous(limits = limits, expand = ggplot2::expansion(0)) +

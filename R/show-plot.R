@@ -24,6 +24,7 @@
 #'   invisibly. The light band is the interval, the dark one what the privacy noise alone would
 #'   make; for methods `"output"` and `"objective"` only the latter is known. Holds nothing but the
 #'   fit's public and released values; its numbers come from [as.data.frame()][coef.dp_synth()].
+#'   Text breaks into lines that the page holds; on pages narrower than 4.5 inches it is smaller.
 #' @section Errors: `dpsc_error_argument`.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 20, T1 = 6, effect = 0.3)
