@@ -51,6 +51,10 @@ refuse_source <- function(x, needs, who, class = "argument") {
 #' @param private (`flag`)\cr is epsilon finite?
 #' @noRd
 refuse_needed <- function(x, needs, method, private) {
+  # In memory all rows are there.
+  if (is.matrix(x) || is.data.frame(x)) {
+    return(invisible())
+  }
   refuse_source(x, needs, paste0("{.code method = \"", method, "\"}"))
   if (!private) refuse_source(x, "blocks", "{.code epsilon = Inf}")
 }

@@ -13,7 +13,6 @@
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_engine`, `dpsc_error_argument`.
 #' @noRd
 open_donors <- function(donors, public, calibrated) {
-  check_draws_here()
   if (!inherits(donors, "dp_elsewhere")) {
     return(donors)
   }

@@ -1,4 +1,5 @@
-# Numbers as SQL text that every engine reads as the same doubles, and their rounding.
+# Numbers as SQL text that every engine reads as the same doubles, their rounding, and the cells of
+# the grid that are made of them.
 
 #' A whole number as text
 #' @noRd
@@ -77,4 +78,28 @@ sql_rounded <- function(x, centre, steps, limit, reach, tiny, dialect) {
     "WHEN ", v, " < -", limit, " THEN -", limit, " ",
     "ELSE ", sql_cast(sql_rint(v, dialect), dialect$small), " END"
   )
+}
+
+#' One person's cell on the grid: clipped and rounded
+#' @param y (`string`)\cr the outcome, a double.
+#' @param map (`list`)\cr `centre`, `scale`, `limit`: one number each. PUBLIC.
+#' @noRd
+sql_cell <- function(y, map, dialect) {
+  sql_rounded(y, map$centre, function(off, real) paste0("(", off, " * ", real(map$scale), ")"),
+    map$limit, 2 * (map$limit + 1) / map$scale, 0.25 / map$scale, dialect)
+}
+
+#' An outcome as it is, or its cell in period t
+#' @noRd
+sql_outcome <- function(y, t, map, dialect) {
+  if (is.null(map)) {
+    return(y)
+  }
+  at <- if (is.null(map$times)) t else map$times[[t]]
+  sql_cell(y, list(centre = map$centre[[at]], scale = map$scale, limit = map$limit[[at]]), dialect)
+}
+
+sql_is_finite <- function(x, dialect) {
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
 }

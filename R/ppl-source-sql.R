@@ -90,6 +90,9 @@ sql_dialects <- function() {
   )
 }
 
+# Made once, after all files were read.
+delayedAssign("sql_dialect_table", sql_dialects())
+
 #' The dialect of a connection, by its class
 #' @noRd
 dialect_of <- function(con) {
@@ -99,19 +102,10 @@ dialect_of <- function(con) {
     Snowflake = "snowflake", `Microsoft SQL Server` = "mssql"
   )
   found <- intersect(names(classes), class(con))
-  sql_dialects()[[if (length(found)) classes[[found[[1L]]]] else "unknown"]]
+  sql_dialect_table[[if (length(found)) classes[[found[[1L]]]] else "unknown"]]
 }
 
 # People ------------------------------------------------------------------------------------------
-
-#' One person's cell on the grid: clipped and rounded
-#' @param y (`string`)\cr the outcome, a double.
-#' @param map (`list`)\cr `centre`, `scale`, `limit`: one number each. PUBLIC.
-#' @noRd
-sql_cell <- function(y, map, dialect) {
-  sql_rounded(y, map$centre, function(off, real) paste0("(", off, " * ", real(map$scale), ")"),
-    map$limit, 2 * (map$limit + 1) / map$scale, 0.25 / map$scale, dialect)
-}
 
 #' One row a person: its number in the order of the identifiers, whether it is whole, its cells
 #'
@@ -143,21 +137,6 @@ sql_wide <- function(people, periods, map, dialect, more = NULL) {
     paste(sql_columns_of(paste0("q", seq_along(periods)), more), collapse = ", "), " FROM (",
     grouped, ") p"
   )
-}
-
-#' An outcome as it is, or its cell in period t
-#' @noRd
-sql_outcome <- function(y, t, map, dialect) {
-  if (is.null(map)) {
-    return(y)
-  }
-  at <- if (is.null(map$times)) t else map$times[[t]]
-  sql_cell(y, list(centre = map$centre[[at]], scale = map$scale, limit = map$limit[[at]]), dialect)
-}
-
-sql_is_finite <- function(x, dialect) {
-  largest <- sql_real(.Machine$double.xmax, dialect)
-  paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
 }
 
 #' Columns q1, q2, ... of a person: outcomes, with covariates after the pre-period, and whether the

@@ -278,6 +278,7 @@ release_mechanism <- function(public) {
 public_facts <- function(panel, request) {
   table <- mechanisms()
   method <- check_choice(request$method, names(table), "method")
+  check_draws_here()
   calibration <- check_choice(request$calibration, c("tight", "published"), "calibration")
   if (is.null(request$epsilon)) check_epsilon_given(TRUE)
   control <- request$control

@@ -10,17 +10,11 @@ anova.dp_glm <- function(object, ...) door("anova", {
     ), "argument")
   }
   glm_covariance(object, "total")
-  tests <- lapply(term_places(object$columns), wald_chi_square, fit = object)
+  tests <- lapply(term_places(object$columns), function(places) {
+    wald_row(wald_statistic(places, object), object, "Chisq")
+  })
   lost <- names(tests)[vapply(tests, function(test) is.na(test$Chisq), NA)]
   wald_table(tests, object, if (length(lost)) {
     paste0("Not identified at this budget, so not tested: ", paste(lost, collapse = ", "))
   })
 })
-
-wald_chi_square <- function(places, fit) {
-  test <- wald_statistic(places, fit)
-  data.frame(
-    Df = test$df, Chisq = test$value,
-    `Pr(>Chisq)` = stats::pchisq(test$value, test$df, lower.tail = FALSE), check.names = FALSE
-  )
-}

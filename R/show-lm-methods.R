@@ -197,33 +197,23 @@ anova.dp_lm <- function(object, ...) door("anova", {
   if (!length(others)) {
     sets <- term_places(object$columns, object$kept)
   } else {
-    other <- others[[1L]]
-    ok <- length(others) == 1L && inherits(other, "dp_lm") &&
-      identical(other$release, object$release)
-    nested <- ok && (all(other$kept %in% object$kept) || all(object$kept %in% other$kept)) &&
-      length(other$kept) != length(object$kept)
-    if (!nested) {
+    pair <- if (length(others) == 1L) nested_fits(object, others[[1L]])
+    if (is.null(pair)) {
       abort(c(
         "{.fn anova} compares two nested fits of one release.",
         i = "Make the smaller one with {.fn update}."
       ), "argument")
     }
-    fit <- if (length(object$kept) > length(other$kept)) object else other
-    small <- if (length(object$kept) > length(other$kept)) other else object
-    sets <- list(1L + which(!fit$kept %in% small$kept))
+    fit <- pair$full
+    sets <- list(pair$places)
     names(sets) <- paste("without", paste(names(fit$coefficients)[sets[[1L]]], collapse = ", "))
   }
-  wald_table(lapply(sets, wald_f, fit = fit), fit)
+  rows <- lapply(sets, function(places) {
+    row <- wald_row(wald_statistic(places, fit), fit, "F")
+    data.frame(row["Df"], Res.Df = fit$df.residual, row[-1L], check.names = FALSE)
+  })
+  wald_table(rows, fit)
 })
-
-wald_f <- function(places, fit) {
-  test <- wald_statistic(places, fit)
-  f <- test$value / test$df
-  data.frame(
-    Df = test$df, Res.Df = fit$df.residual, F = f,
-    `Pr(>F)` = stats::pf(f, test$df, fit$df.residual, lower.tail = FALSE), check.names = FALSE
-  )
-}
 
 #' @rdname dp_lm-methods
 #' @export

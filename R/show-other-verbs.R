@@ -46,6 +46,25 @@ refusing <- function(verb, what) {
   function(object, ...) door(verb, abort_of_people(what, verb, object$privacy$private))
 }
 
+abort_of_people <- function(what, name, private = TRUE) {
+  abort(c(
+    if (private) {
+      "{what} are values of single people: a private fit does not have them."
+    } else {
+      "{what} are values of single people: a fit keeps none of them, without privacy neither."
+    },
+    i = "{.code predict(fit, newdata = )} predicts for public rows."
+  ), "argument")
+}
+
+#' @rdname dp_estimates
+#' @export
+residuals.dp_regression <- refusing("residuals", "Residuals")
+
+#' @rdname dp_estimates
+#' @export
+fitted.dp_regression <- refusing("fitted", "Fitted values")
+
 #' @rdname dp_other_verbs
 #' @importFrom stats logLik deviance hatvalues
 #' @export
@@ -149,12 +168,6 @@ public_column <- function(bound, share) {
 
 # parameters and insight ---------------------------------------------------------------------------
 
-#' Degrees of freedom of a fit's tests; `Inf`: normal
-#' @noRd
-degrees_of <- function(fit) {
-  if (inherits(fit, "dp_lm")) as.double(fit$df.residual) else Inf
-}
-
 #' @exportS3Method insight::get_parameters
 get_parameters.dp_regression <- function(x, ...) {
   estimate <- moved_coef(x)
@@ -243,24 +256,6 @@ Effect.dp_regression <- function(focal.predictors, mod, data = NULL, ...) door("
 
 # car and lmtest -----------------------------------------------------------------------------------
 
-#' Wald's statistic as a row of a table
-#' @param value,df (`number`)\cr chi-squared, and its degrees of freedom.
-#' @noRd
-wald_row <- function(value, df, fit, test) {
-  rest <- degrees_of(fit)
-  if (test == "F") {
-    f <- value / df
-    data.frame(
-      Df = df, F = f, `Pr(>F)` = stats::pf(f, df, rest, lower.tail = FALSE), check.names = FALSE
-    )
-  } else {
-    data.frame(
-      Df = df, Chisq = value, `Pr(>Chisq)` = stats::pchisq(value, df, lower.tail = FALSE),
-      check.names = FALSE
-    )
-  }
-}
-
 usual_test <- function(fit, test) {
   if (is.null(test)) return(if (is.finite(degrees_of(fit))) "F" else "Chisq")
   check_choice(test, c("F", "Chisq"))
@@ -279,7 +274,7 @@ Anova.dp_regression <- function(mod, type = c("II", "III"), test.statistic = NUL
     above <- if (type == "II") unlist(sets[containing(name, names(sets))]) else integer()
     with <- wald_statistic(c(sets[[name]], above), mod)
     without <- if (length(above)) wald_statistic(above, mod) else list(df = 0, value = 0)
-    wald_row(with$value - without$value, with$df - without$df, mod, test)
+    wald_row(list(value = with$value - without$value, df = with$df - without$df), mod, test)
   })
   table <- do.call(rbind, rows)
   rownames(table) <- names(sets)
@@ -313,7 +308,7 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
   }
   pair <- wald_pair(object, if (length(others)) others[[1L]])
   found <- wald_statistic(pair$places, pair$full)
-  row <- wald_row(found$value, found$df, pair$full, test)
+  row <- wald_row(found, pair$full, test)
   rest <- degrees_of(pair$full)
   sign <- if (pair$dropped) -1 else 1
   full_first <- c(rest, rest + found$df)
@@ -333,16 +328,9 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
 #' @noRd
 wald_pair <- function(object, other) {
   if (inherits(other, "dp_lm") && inherits(object, "dp_lm")) {
-    smaller <- length(other$kept) < length(object$kept)
-    full <- if (smaller) object else other
-    small <- if (smaller) other else object
-    nested <- identical(other$release, object$release) && all(small$kept %in% full$kept) &&
-      length(small$kept) < length(full$kept)
-    if (!nested) abort_not_nested()
-    return(list(
-      full = full, places = 1L + which(!full$kept %in% small$kept), dropped = smaller,
-      text = c(object$text, other$text)
-    ))
+    pair <- nested_fits(object, other)
+    if (is.null(pair)) abort_not_nested()
+    return(c(pair, list(text = c(object$text, other$text))))
   }
   sets <- term_places(object$columns, kept_columns(object))
   gone <- terms_left_out(object, other, names(sets))

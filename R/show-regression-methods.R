@@ -1,29 +1,6 @@
 # The verbs that all private regressions have in common: coefficients were released, people's values
 # were not. Post-processing, free.
 
-#' @rdname dp_estimates
-#' @export
-residuals.dp_regression <- function(object, ...) door("residuals", {
-  abort_of_people("Residuals", "residuals", object$privacy$private)
-})
-
-#' @rdname dp_estimates
-#' @export
-fitted.dp_regression <- function(object, ...) door("fitted", {
-  abort_of_people("Fitted values", "fitted", object$privacy$private)
-})
-
-abort_of_people <- function(what, name, private = TRUE) {
-  abort(c(
-    if (private) {
-      "{what} are values of single people: a private fit does not have them."
-    } else {
-      "{what} are values of single people: a fit keeps none of them, without privacy neither."
-    },
-    i = "{.code predict(fit, newdata = )} predicts for public rows."
-  ), "argument")
-}
-
 #' Public rows as the fit sees them
 #' @return A list: `x`, their model matrix; `offset`, a number a row; `fit`, the linear predictor
 #'   with it, by row name.
@@ -54,6 +31,42 @@ wald_statistic <- function(places, fit) {
   keep <- spectrum$values > 1e-12 * max(spectrum$values)
   along <- crossprod(spectrum$vectors[, keep, drop = FALSE], fit$coefficients[places])
   list(df = sum(keep), value = sum(along^2 / spectrum$values[keep]))
+}
+
+#' Degrees of freedom of a fit's tests; `Inf`: normal
+#' @noRd
+degrees_of <- function(fit) {
+  if (inherits(fit, "dp_lm")) as.double(fit$df.residual) else Inf
+}
+
+#' Wald's statistic as a row of a table
+#' @param found (`list`)\cr `value`, chi-squared, and `df`, its degrees of freedom.
+#' @param test (`string`)\cr `"F"` or `"Chisq"`.
+#' @noRd
+wald_row <- function(found, fit, test) {
+  df <- found$df
+  if (test == "F") {
+    f <- found$value / df
+    p <- stats::pf(f, df, degrees_of(fit), lower.tail = FALSE)
+    return(data.frame(Df = df, F = f, `Pr(>F)` = p, check.names = FALSE))
+  }
+  p <- stats::pchisq(found$value, df, lower.tail = FALSE)
+  data.frame(Df = df, Chisq = found$value, `Pr(>Chisq)` = p, check.names = FALSE)
+}
+
+#' Two fits of one release of which one is a submodel, or `NULL`
+#' @return A list: `full`, the larger; `places` of what only it has; `dropped`, is it the first?
+#' @noRd
+nested_fits <- function(one, other) {
+  if (!inherits(other, "dp_lm") || !identical(one$release, other$release)) {
+    return(NULL)
+  }
+  dropped <- length(other$kept) < length(one$kept)
+  full <- if (dropped) one else other
+  small <- if (dropped) other else one
+  if (all(small$kept %in% full$kept) && length(small$kept) < length(full$kept)) {
+    list(full = full, places = 1L + which(!full$kept %in% small$kept), dropped = dropped)
+  }
 }
 
 #' Tests of terms as `anova()` gives them
