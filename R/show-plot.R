@@ -140,18 +140,21 @@ plot_effect <- function(fit, shown, type, level, simultaneous) {
 percent_words <- function(fit, data) {
   data <- data[data$treated, ]
   none <- is.na(data$estimate)
-  unlimited <- is.na(data$low) & is.na(data$noise_low)
-  if (any(none)) {
-    paste0(
-      "No effect in per cent ", if (all(none)) "as " else "where ",
-      "the counterfactual is not positive."
-    )
-  } else if (is_classical(fit$release$method)) {
-    "No limits: a classical fit has no standard errors; see placebo_space()."
-  } else if (any(unlimited)) {
-    paste0("No limits ", if (all(unlimited)) "as " else "where ",
-      "the counterfactual may be as low as zero, or its error is not known.")
-  }
+  noise <- !is.na(data$noise_low + data$noise_high) & fit$release$privacy$private
+  open <- is.na(data$low + data$high) & !noise & !none
+  words <- c(
+    if (any(none)) {
+      paste0("No effect in per cent ", if (all(none)) "as " else "where ",
+        "the counterfactual is not positive.")
+    },
+    if (any(open) && is_classical(fit$release$method)) {
+      "No limits: a classical fit has no standard errors; see placebo_space()."
+    } else if (any(open)) {
+      paste0("No limits ", if (all(open)) "as " else "where ",
+        "the counterfactual may be as low as zero, or its error is not known.")
+    }
+  )
+  if (length(words)) paste(words, collapse = " ")
 }
 
 #' A figure with one more sentence below it

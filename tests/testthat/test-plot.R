@@ -220,6 +220,12 @@ test_that("effects in per cent have limits, or a sentence that says why not", {
   expect_match(caption(fit), "No effect in per cent where the counterfactual is not positive")
   fit$counterfactual[, 9:12] <- -0.1
   expect_match(caption(fit), "No effect in per cent as the counterfactual")
+  # Positive, but within its error of zero.
+  fit$counterfactual[, 9:12] <- 0.01
+  expect_match(caption(fit), "No limits as the counterfactual may be as low as zero")
+  fit$counterfactual[, 9] <- -0.1
+  fit$counterfactual[, 12] <- 0.4
+  expect_match(caption(fit), "No effect in per cent where .* No limits where")
   classical <- fixed_classical()
   classical$counterfactual[] <- 1
   expect_match(caption(classical), "No limits: a classical fit")
