@@ -104,10 +104,10 @@ period_axis <- function(times, panels = 1) {
     )
   } else if (inherits(times, "Date")) {
     ggplot2::scale_x_date(
-      breaks = function(limits) pretty(limits, most - 2), labels = date_labels, guide = guide
+      breaks = function(limits) pretty(limits, most), labels = date_labels, guide = guide
     )
   } else if (inherits(times, "POSIXct")) {
-    ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most - 2), guide = guide)
+    ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most), guide = guide)
   } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
     ggplot2::scale_x_continuous(guide = guide, breaks = function(limits) {
       unique(round(pretty(limits, min(most, diff(limits)))))

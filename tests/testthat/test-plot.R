@@ -315,5 +315,10 @@ test_that("plots look as they did", {
   looks("placebo ratios", ggplot2::autoplot(space, "ratio"))
   looks("leave one out", ggplot2::autoplot(leave_one_out(classical)))
   looks("placebo dates", ggplot2::autoplot(placebo_time(classical)))
+  looks("coefficients", draw_coefficients(data.frame(
+    term = c("age", "income", "lost"), estimate = c(0.5, -0.2, 3), low = c(0.4, -0.4, -32),
+    high = c(0.6, 0, 38), noise = c(0.03, 0.15, 30), identified = c(TRUE, TRUE, FALSE)
+  ), "Slopes of y ~ age + income + lost", "Private with epsilon = 1, delta = 1e-06"))
+  looks("pretended dates", ggplot2::autoplot(placebo_time(classical), type = "path"))
   looks("conformal", ggplot2::autoplot(conformal(classical, level = 0.8)))
 })
