@@ -272,18 +272,13 @@ check_hopeful <- function(public, plan) {
 
 #' @noRd
 glm_promise <- function(public) {
-  if (!public$private) {
-    return(list(
-      holds = FALSE, neighbours = person_neighbours(public$person), theorem = "", exact = TRUE,
-      reason = "epsilon = Inf: no noise was added"
-    ))
+  promise <- if (public$private) {
+    mechanism("dp_glm", public$method)$promise(public)
+  } else {
+    list(theorem = "", exact = TRUE)
   }
-  promise <- mechanism("dp_glm", public$method)$promise(public)
   promise$neighbours <- person_neighbours(public$person)
-  if (!identical(public$rng, "secure")) {
-    promise$holds <- FALSE
-    promise$reason <- "the noise came from R's generator and can be reproduced from its seed"
-  }
+  if (!is_kept(public)) promise[c("holds", "reason")] <- list(FALSE, unkept_reason(public))
   promise
 }
 

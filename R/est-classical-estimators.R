@@ -119,12 +119,20 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
   if (!is.null(placebos)) {
     return(placebos(raw, settings))
   }
-  paths <- vapply(seq_len(nrow(donors)), function(i) {
-    others <- donors[-i, , drop = FALSE]
+  paths_without(raw, seq_len(nrow(donors)), function(others, i) {
     settings <- settings_without(settings, i, target = TRUE)
-    fit_checked(others, donors[i, ], raw$T0, estimator, settings)$counterfactual
-  }, numeric(ncol(donors)))
-  matrix(paths, nrow(donors), byrow = TRUE)
+    fit_checked(others, donors[i, ], raw$T0, estimator, settings)
+  })
+}
+
+#' A path for each of some donors, from the others
+#' @param fit (`function`)\cr of the others, and of which donor is not among them.
+#' @noRd
+paths_without <- function(raw, which, fit) {
+  paths <- vapply(which, function(i) {
+    fit(raw$donors[-i, , drop = FALSE], i)$counterfactual
+  }, numeric(ncol(raw$donors)))
+  matrix(paths, length(which), byrow = TRUE)
 }
 
 #' Counterfactuals of the target without each of some donors
@@ -132,15 +140,11 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
 #' @return A matrix, one row a dropped donor, T columns. NOT PRIVATE.
 #' @noRd
 leave_out_counterfactuals <- function(raw, estimator, settings, dropped) {
-  donors <- raw$donors
   left_out <- batch_of(estimator, settings, "left_out")
   if (!is.null(left_out)) {
     return(left_out(raw, settings, dropped))
   }
-  paths <- vapply(dropped, function(i) {
-    others <- donors[-i, , drop = FALSE]
-    settings <- settings_without(settings, i)
-    fit_checked(others, raw$target, raw$T0, estimator, settings)$counterfactual
-  }, numeric(ncol(donors)))
-  matrix(paths, length(dropped), byrow = TRUE)
+  paths_without(raw, dropped, function(others, i) {
+    fit_checked(others, raw$target, raw$T0, estimator, settings_without(settings, i))
+  })
 }

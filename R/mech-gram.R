@@ -125,18 +125,14 @@ gram_problem <- function(release) {
   T1 <- release$panel$T1
   d <- length(s$mean)
   q <- NROW(release$panel$covariates)
-  is_array <- function(x, size) {
-    is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
-  }
-  is_amount <- function(x, positive) is_number(x) && is.finite(x) && x >= 0 && (x > 0 || !positive)
   lambda <- release$settings$lambda
   fits <- is.numeric(s$mean) && all(is.finite(s$mean)) && is_number(s$pre) && s$pre >= 1 &&
-    s$pre == d - T1 && is_array(s$loadings, c(release$panel$T0 + q + T1, d)) &&
+    s$pre == d - T1 && is_array_of(s$loadings, c(release$panel$T0 + q + T1, d)) &&
     identical(as.double(s$covariates %||% 0), as.double(q)) && covariates_fit(release$panel) &&
-    is_array(s$covariance, c(d, d)) && is_array(s$restore, c(d, d)) &&
+    is_array_of(s$covariance, c(d, d)) && is_array_of(s$restore, c(d, d)) &&
     is.logical(s$demean) && length(s$demean) == 1L && !is.na(s$demean) &&
-    is_amount(s$weight, TRUE) && is_amount(s$mean_sd, FALSE) && is_amount(s$moment_sd, FALSE) &&
-    (is.null(lambda) || is_amount(lambda, TRUE)) && rounds_fit(s$rounds, dim(s$loadings)) &&
+    is_amount(s$weight) && is_amount(s$mean_sd, TRUE) && is_amount(s$moment_sd, TRUE) &&
+    (is.null(lambda) || is_amount(lambda)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel) &&
     target_fits(s$target, release$panel)
   if (!fits) "The statistics do not fit the sizes of the panel."
@@ -151,34 +147,29 @@ covariates_fit <- function(panel) {
 intervals_fit <- function(x) {
   amounts <- c("clip", "second_sd", "average", "period", "band", "tail")
   is.null(x) || (is.list(x) && is_number(x$second) && is.finite(x$second) &&
-    all(vapply(x[amounts], function(v) is_number(v) && is.finite(v) && v > 0, NA)))
+    all(vapply(x[amounts], is_amount, NA)))
 }
 
 target_fits <- function(x, panel) {
-  is_vector <- function(v, size) is.numeric(v) && length(v) == size && all(is.finite(v))
-  is_amount <- function(v) is_number(v) && is.finite(v) && v > 0
-  is.null(x) || (is.list(x) && is_vector(x$pre, panel$T0) && is_vector(x$mean, panel$T1) &&
+  is.null(x) || (is.list(x) && is_vector_of(x$pre, panel$T0) &&
+    is_vector_of(x$mean, panel$T1) &&
     is_amount(x$sd) && is_amount(x$radius) && (is.null(x$lambda) || is_amount(x$lambda)))
 }
 
 leave_one_out_fit <- function(x, panel) {
-  is_table <- function(x, rows, columns) {
-    is.matrix(x) && is.numeric(x) && identical(dim(x), as.integer(c(rows, columns))) &&
-      all(is.finite(x))
-  }
   before <- panel$T0 + NROW(panel$covariates)
   periods <- before + panel$T1
   is.null(x) || (is.list(x) && isTRUE(x$n == panel$n) && isTRUE(x$T0 == before) &&
     is_number(x$penalty) && x$penalty > 0 &&
     if (is.null(x$rows)) {
       is.list(x$moments) && length(x$moments$mean) == periods && is.list(x$counts) &&
-        is_table(x$moments$covariance, periods, periods) && is.numeric(x$moments$mean) &&
+        is_array_of(x$moments$covariance, c(periods, periods)) && is.numeric(x$moments$mean) &&
         all(vapply(x$counts[c("ridge", "did")], function(one) {
           is.list(one) && is.matrix(one$counts) && is.numeric(one$counts) &&
-            is_table(one$powers, 3, 3)
+            is_array_of(one$powers, c(3, 3))
         }, NA))
     } else {
-      is_table(x$rows, panel$n, periods)
+      is_array_of(x$rows, c(panel$n, periods))
     })
 }
 
@@ -193,7 +184,7 @@ rounds_fit <- function(rounds, size) {
       all(is.finite(c(round$loadings, round$origin))) &&
       (is.null(round$radii) || is.numeric(round$radii)) &&
       is_number(round$exponent) && round$exponent >= 0 &&
-      all(vapply(round[numbers], function(x) is_number(x) && is.finite(x) && x > 0, NA))
+      all(vapply(round[numbers], is_amount, NA))
   }
   is.null(rounds) || (is.list(rounds) && length(rounds) %in% 2:3 && all(vapply(rounds, fits, NA)))
 }

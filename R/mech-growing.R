@@ -136,9 +136,7 @@ growing_problem <- function(release) {
   is_count <- function(n) is_number(n) && n == round(n) && n >= 0
   fits <- function(one) {
     is.list(one) && is.numeric(one$means) && length(one$means) == 8L &&
-      all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], function(v) {
-        is_number(v) && is.finite(v) && v > 0
-      }, NA))
+      all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], is_amount, NA))
   }
   ok <- is.list(x) && is_count(x$announced) && x$announced >= 1 && is_count(x$drawn) &&
     is.list(x$periods) && length(x$periods) <= x$drawn && x$drawn <= x$announced &&

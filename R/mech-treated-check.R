@@ -40,22 +40,18 @@ protected_groups <- function(release) {
 #' Does what was released of a group fit its sizes?
 #' @noRd
 group_fits <- function(x, m, release) {
-  is_array <- function(x, size) {
-    is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
-  }
-  is_amount <- function(x) is_number(x) && is.finite(x) && x > 0
-  is_path <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
   periods <- release$panel$T0 + NROW(release$panel$covariates) + release$panel$T1
   d <- length(x$mean)
   is_number(m) && m >= 2 && m == round(m) &&
     is.list(x) && is.numeric(x$mean) && all(is.finite(x$mean)) &&
     d == release$statistics$pre + release$statistics$demean + release$panel$T1 &&
-    is_array(x$loadings, c(periods, d)) && is_array(x$moves, c(periods, d + release$panel$T1)) &&
-    is_path(x$path, periods) && is_path(x$lean, periods) &&
+    is_array_of(x$loadings, c(periods, d)) &&
+    is_array_of(x$moves, c(periods, d + release$panel$T1)) &&
+    is_vector_of(x$path, periods) && is_vector_of(x$lean, periods) &&
     is_number(x$second) && is.finite(x$second) && is_amount(x$mean_sd) &&
     (is.null(x$of_first) || (is_number(x$of_first) && x$of_first >= 0 && x$of_first < 1)) &&
     is_amount(x$second_sd) && is_amount(x$own_variance) && length(x$rounds) == 2L &&
-    is_path(x$control$mean, d) &&
+    is_vector_of(x$control$mean, d) &&
     all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&
     all(vapply(x$rounds, function(round) {
       is.list(round) && length(round$origin) == d &&

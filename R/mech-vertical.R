@@ -32,14 +32,14 @@ vertical_numbers <- function(statistics) c(statistics$weights, statistics$counte
 #' What is wrong with the statistics of a release of weights, or `NULL`
 #' @noRd
 vertical_problem <- function(release) {
-  is_vector <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
-  is_amount <- function(x) is_number(x) && is.finite(x) && x >= 0
   panel <- release$panel
   statistics <- release$statistics
   settings <- release$settings
-  if (!is_vector(statistics$weights, panel$n) || !is_vector(statistics$counterfactual, panel$T1) ||
-    !is_vector(settings$target, panel$T0) || !is_amount(settings$lambda) ||
-    !is_amount(settings$weights_variance) || !is_amount(settings$post_variance)) {
+  amounts <- settings[c("lambda", "weights_variance", "post_variance")]
+  fits <- is_vector_of(statistics$weights, panel$n) &&
+    is_vector_of(statistics$counterfactual, panel$T1) && is_vector_of(settings$target, panel$T0) &&
+    all(vapply(amounts, is_amount, NA, zero = TRUE))
+  if (!fits) {
     "The statistics do not fit the sizes of the panel."
   }
 }

@@ -12,10 +12,10 @@ regressor_estimators <- c("sdid", "factor", "mcnnm")
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 split_predictors <- function(formula, estimator) {
-  rhs <- if (inherits(formula, "formula") && length(formula) == 3L) formula[[3L]]
-  if (!(is.call(rhs) && identical(rhs[[1L]], quote(`|`)))) {
+  if (!right_is(formula, quote(`|`))) {
     return(list(formula = formula, terms = NULL))
   }
+  rhs <- formula[[3L]]
   able <- c(predictor_estimators, regressor_estimators)
   if (!estimator %in% able) {
     abort(c(

@@ -113,3 +113,10 @@ holds_column <- function(code) {
 #' A formula from its text, which sees nothing but base R
 #' @noRd
 formula_of <- function(text) stats::as.formula(str2lang(text), env = baseenv())
+
+#' Is a formula's right side a call of this?
+#' @noRd
+right_is <- function(formula, operator) {
+  inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
+    identical(formula[[3L]][[1L]], operator)
+}

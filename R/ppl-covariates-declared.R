@@ -7,9 +7,7 @@
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
 split_covariates <- function(formula) {
-  two <- inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
-    identical(formula[[3L]][[1L]], quote(`|`))
-  if (!two) {
+  if (!right_is(formula, quote(`|`))) {
     return(list(formula = formula, names = NULL))
   }
   names <- added_names(formula[[3L]][[3L]])

@@ -70,8 +70,7 @@ described_atoms <- function(formula, argument) {
 
 #' @noRd
 describe_atom <- function(expression, given) {
-  atom <- lm_atom(expression, given)
-  if (atom$kind == "power") atom <- image_of(expression, atom$label, given)
+  atom <- whole_atom(expression, given)
   atom[intersect(c("kind", "name", "expression", "lower", "upper", "levels"), names(atom))]
 }
 

@@ -51,8 +51,7 @@ glm_columns <- function(formula, bounds, family, offset = NULL) {
 
 #' @noRd
 offset_of <- function(expression, given) {
-  atom <- lm_atom(expression, given)
-  if (atom$kind == "power") atom <- image_of(expression, atom$label, given)
+  atom <- whole_atom(expression, given)
   if (atom$kind != "value") {
     abort("An offset must be a number with a range in {.arg bounds}.", "bounds")
   }

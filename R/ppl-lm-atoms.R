@@ -57,6 +57,13 @@ lm_atom <- function(expression, given) {
   image_of(inner, name, given)
 }
 
+#' The same of what is no part of a product: a power is a number of its own
+#' @noRd
+whole_atom <- function(expression, given) {
+  atom <- lm_atom(expression, given)
+  if (atom$kind == "power") image_of(expression, atom$label, given) else atom
+}
+
 #' An expression with limits or levels of its own, by its text
 #' @noRd
 own_atom <- function(expression, name, bound) {

@@ -32,8 +32,7 @@ lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character(
 
 #' @noRd
 lm_outcome <- function(expression, given) {
-  response <- lm_atom(expression, given)
-  if (response$kind == "power") response <- image_of(expression, response$label, given)
+  response <- whole_atom(expression, given)
   if (response$kind != "value") {
     abort("The outcome must be a number with a range in {.arg bounds}.", "bounds")
   }

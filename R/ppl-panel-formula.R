@@ -63,8 +63,7 @@ covariate_advice <- "Covariates stand behind a bar: {.code outcome ~ treated | a
 #' Are several terms added on the right?
 #' @noRd
 has_several_terms <- function(formula) {
-  inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
-    identical(formula[[3L]][[1L]], quote(`+`)) && length(formula[[3L]]) == 3L
+  right_is(formula, quote(`+`)) && length(formula[[3L]]) == 3L
 }
 
 #' Evaluate both sides of a checked formula

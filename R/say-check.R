@@ -42,6 +42,18 @@ is_number <- function(x) {
   is.numeric(x) && length(x) == 1L && !is.na(x)
 }
 
+#' What numbers read from a file must be: an amount (0 where it may be none), as many as they say
+#' @noRd
+is_amount <- function(x, zero = FALSE) {
+  is_number(x) && is.finite(x) && (x > 0 || zero && x == 0)
+}
+
+is_vector_of <- function(x, size) is.numeric(x) && length(x) == size && all(is.finite(x))
+
+is_array_of <- function(x, size) {
+  is.numeric(x) && identical(dim(x), as.integer(size)) && all(is.finite(x))
+}
+
 #' Check one number
 #' @param x (`any`)\cr the value given.
 #' @param min,max (`number`)\cr limits, both allowed unless `open` says otherwise.

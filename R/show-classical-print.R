@@ -5,11 +5,17 @@
 print.dp_synth_classical <- function(x, ...) {
   cat(
     fit_headline(x), describe_targets(x), "",
-    average_effect_lines(x), fit_quality_lines(x), weight_line(x), tuning_lines(x), "",
-    next_lines(x), "", privacy_lines(x),
+    average_effect_lines(x), closing_lines(x),
     sep = "\n"
   )
   invisible(x)
+}
+
+closing_lines <- function(fit) {
+  c(
+    fit_quality_lines(fit), weight_line(fit), tuning_lines(fit), "", next_lines(fit), "",
+    privacy_lines(fit)
+  )
 }
 
 #' The average effect, with what `placebo_errors()` found
@@ -56,11 +62,7 @@ print.summary.dp_synth_classical <- function(x, ...) {
     cat("", "  balance of predictors", sep = "\n")
     print(x$balance, digits = 4L)
   }
-  cat(
-    "", fit_quality_lines(fit), weight_line(fit), tuning_lines(fit), "", next_lines(fit), "",
-    privacy_lines(fit),
-    sep = "\n"
-  )
+  cat("", closing_lines(fit), sep = "\n")
   invisible(x)
 }
 
