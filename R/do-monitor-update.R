@@ -142,7 +142,7 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
 #' @noRd
 newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   if (inherits(newdata, "tbl_lazy")) {
-    newdata <- source_of_tbl(newdata, index %||% object$index)
+    newdata <- dp_table(newdata, index = index %||% object$index)
     index <- NULL
   }
   elsewhere <- is_elsewhere(newdata)

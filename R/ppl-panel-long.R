@@ -86,7 +86,7 @@ panel_from_formula.default <- function(formula, people, request) {
 panel_people <- function(data, index, na = "error", roster = NULL, code = quote(index)) {
   if (!missing(data) && inherits(data, "tbl_lazy")) {
     index <- if (!missing(index)) given_index(index, code)
-    return(list(data = source_of_tbl(data, index), na = na, roster = roster))
+    return(list(data = dp_table(data, index = index), na = na, roster = roster))
   }
   c(
     if (!missing(data)) list(data = data),

@@ -36,7 +36,7 @@ NULL
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_person <- function(person, record, method, data) {
-  said <- said_person(person)
+  said <- if (!is.null(person)) said_person(person)
   if (is.null(said$column)) {
     return(said)
   }

@@ -178,12 +178,6 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   out
 })
 
-#' A lazy table that is given as data, as a source
-#' @noRd
-source_of_tbl <- function(data, index = NULL) {
-  if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
-}
-
 #' What stands after FROM
 #' @noRd
 from_text <- function(con, table) {
