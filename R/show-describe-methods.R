@@ -9,7 +9,9 @@
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
 #' @param ... an error, but in `glance()` and for what packages for tables pass to `tidy()`.
 #' @return
-#' * `print()`: a paper's table, a column a group, each number with its limits.
+#' * `print()`: a paper's table, a column a group, each number with its limits. A standard deviation
+#'   whose released square is not above 0 is printed as "below the noise", with limits; `tidy()`
+#'   has 0.
 #' * `tidy()`: a data frame, one row a number: `variable`, `level` (of a factor, else `NA`), `group`
 #'   (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such as
 #'   `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
@@ -106,8 +108,11 @@ description_cells <- function(table) {
       )
     }, "")
   }
+  # The variance was released as nothing or less: its limits say all that is known.
+  drowned <- table$statistic == "sd" & table$estimate %in% 0 & known
   paste0(
-    text(table$estimate), ifelse(table$statistic == "share", " %", ""),
+    ifelse(drowned, "below the noise", text(table$estimate)),
+    ifelse(table$statistic == "share", " %", ""),
     ifelse(known, paste0(" (", text(table$conf.low), " to ", text(table$conf.high), ")"), "")
   )
 }

@@ -204,6 +204,21 @@ test_that("whole numbers have whole quantiles, of a declared scale", {
   expect_identical(quantiles$conf.high, round(quantiles$conf.high))
 })
 
+test_that("a deviation that noise drowns is said to be, with its limits", {
+  data <- describe_people(500)
+  found <- described(data)
+  table <- dpsc:::description_table(found, 0.95)
+  own <- which(table$variable == "cost" & table$statistic == "sd")
+  table$estimate[own] <- table$conf.low[own] <- 0
+  table$conf.high[own] <- 250
+  cells <- dpsc:::description_cells(table)
+  expect_identical(cells[[own]], "below the noise (0 to 250)")
+  expect_false(any(startsWith(cells[-own][table$estimate[-own] != 0], "below")))
+  # Without privacy a deviation of 0 is one.
+  flat <- described(data.frame(age = rep(3, 20)), formula = ~age, epsilon = Inf)
+  expect_match(capture.output(print(flat)), "age, sd +0", all = FALSE)
+})
+
 test_that("the print is a table; it says what is not private", {
   data <- describe_people(500)
   text <- capture.output(print(described(data, by = ~arm)))
