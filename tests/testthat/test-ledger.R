@@ -277,6 +277,7 @@ test_that("as.data.frame() and print() tell the history", {
   ledger <- dp_ledger(2, 1e-6)
   expect_output(print(ledger), "nothing spent yet")
   expect_output(print(ledger), "epsilon 0 spent of 2; about 2 left", fixed = TRUE)
+  expect_output(print(ledger), "neighbours: replace one person", fixed = TRUE)
   expect_identical(dim(as.data.frame(ledger)), c(0L, 6L))
   charge(ledger, 0.5, 0)
   charge(ledger, 0.5, 1e-7, "objective")
