@@ -28,8 +28,9 @@ dpsc::describe_facts as_describe_facts(const Rcpp::List& x) {
 }
 
 Rcpp::List from_sums(const dpsc::describe_sums& x) {
-  return Rcpp::List::create(_["one"] = x.one, _["small"] = x.small,
-                            _["sensitivity"] = x.sensitivity, _["scale"] = x.scale);
+  return Rcpp::List::create(_["one"] = x.one, _["small"] = x.small, _["square"] = x.square,
+                            _["rest"] = x.rest, _["sensitivity"] = x.sensitivity,
+                            _["scale"] = x.scale);
 }
 
 /// Without a dimension.
@@ -112,8 +113,8 @@ Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& fac
   Eigen::Index entry = 0;
   for (int levels : known.levels)
     for (std::size_t g = 0; g < parts; ++g, entry += levels)
-      factors.push_back(
-          Rcpp::wrap(dpsc::level_rows(plan, found.table.segment(entry, levels), asked)));
+      factors.push_back(Rcpp::wrap(dpsc::level_rows(plan, found.table.segment(entry, levels),
+                                                    parts > 1 ? 0.0 : known.n, asked)));
   Rcpp::List out = Rcpp::List::create(_["numbers"] = numbers, _["factors"] = factors);
   if (known.groups > 1) out["groups"] = dpsc::size_rows(plan, found.sizes, known.n, asked);
   return out;

@@ -94,6 +94,16 @@ test_that("no two rows are farther apart than the sums' sensitivity says", {
   parts <- function(k) {
     with(pairs, cbind(a - b, k * (a^2 - b^2), k * (a^4 - b^4), k * (oa - ob)))
   }
+  # One group: squares in as large units as z, and the rest in small ones.
+  one <- function(squares, rest) {
+    with(pairs, cbind(a - b, squares * (a^2 - b^2), rest * (a^4 - b^4), rest * (oa - ob)))
+  }
+  alone <- function(k, squares, rest) c(k, 1, squares, rest, rest)
+  expect_lte(max(rowSums(one(1, 0.5)^2)), 4.25)
+  expect_lte(sum(alone(0.5, 1, 0.5)^2), 4.25)
+  expect_lte(max(rowSums(abs(one(1, 0.125)))), 2.5)
+  expect_gt(max(rowSums(abs(one(1, 0.125)))), 2.49)
+  expect_lte(sum(alone(0.25, 1, 0.125)), 2.5)
   expect_lte(max(rowSums(parts(0.5)^2)), 4.25)
   expect_lte(max(rowSums(abs(parts(0.25)))), 2.3)
   expect_gt(max(rowSums(parts(0.5)^2)), 4.2)

@@ -116,6 +116,11 @@ inline described_row limited(const describe_plan& plan, const describe_level& le
                 std::min(most, std::max(least, estimate + reach + up)));
 }
 
+/// How many people answered: all of n, where noise explains why fewer seem to.
+inline double answered(double counted, double error, double n, bool several) {
+  return !several && counted > n - 2.0 * error ? n : std::min(n, std::max(1.0, counted));
+}
+
 }  // namespace describe_detail
 
 describe_window window_of(const describe_facts& facts, const describe_plan& plan,
@@ -158,14 +163,13 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const describe_sums& sums = plan.moments;
   const double w = window.width();
   const double count_error = sums.deviation(plan.gaussian, sums.small);
-  const double power_error = sums.deviation(plan.gaussian, sums.small);
+  const double power_error = sums.deviation(plan.gaussian, sums.square);
   const double z_error = sums.deviation(plan.gaussian, sums.one);
-  const double counted = std::min(facts.n, std::max(1.0, found.sums[0] / sums.small));
-  const double m = counted;
+  const double m = answered(found.sums[0] / sums.small, count_error, facts.n, facts.parts() > 1);
   const double z = std::max(-1.0, std::min(1.0, found.sums[1] / sums.one / m));
-  const double z2 = std::max(z * z, std::min(1.0, found.sums[2] / sums.small / m));
-  const double z4 = std::max(z2 * z2, std::min(1.0, found.sums[3] / sums.small / m));
-  const double beyond = std::max(0.0, found.sums[4] / sums.small / m);
+  const double z2 = std::max(z * z, std::min(1.0, found.sums[2] / sums.square / m));
+  const double z4 = std::max(z2 * z2, std::min(1.0, found.sums[3] / sums.rest / m));
+  const double beyond = std::max(0.0, found.sums[4] / sums.rest / m);
 
   Eigen::MatrixXd out(3 + static_cast<Eigen::Index>(facts.quantiles.size()), 5);
   out.row(0) = limited(plan, level, found.sums[0] / sums.small, 0.0, count_error, 0.0, facts.n);
@@ -188,7 +192,8 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
                        w * mean_error, lower, upper, down, up);
 
   const double sd = w * std::sqrt(std::max(0.0, variance));
-  const double fourth = std::sqrt(std::max(0.0, z4 - z2 * z2));
+  const double fourth =
+      std::sqrt(std::max(0.0, z4 + sums.deviation(plan.gaussian, sums.rest) / m - z2 * z2));
   const double vary = (fourth + 2.0 * std::fabs(z) * deviation) / std::sqrt(m);
   const double noisy = std::hypot(square_error, 2.0 * z * mean_error);
   const double half = std::max(2.0 * std::sqrt(std::max(0.0, variance)), std::sqrt(noisy));
@@ -233,12 +238,17 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   return out;
 }
 
-Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts,
+Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts, double n,
                            const describe_level& level) {
-  const Eigen::VectorXd people = (counts / plan.table.one).cwiseMax(0.0);
-  const double m = std::max(1.0, people.sum());
-  const double noise = plan.table.deviation(plan.gaussian, plan.table.one) / m;
   const auto levels = static_cast<double>(counts.size());
+  const double one = plan.table.deviation(plan.gaussian, plan.table.one);
+  Eigen::VectorXd people = counts / plan.table.one;
+  // Counts that add up to all rows but for noise are made to.
+  if (n > 0.0 && people.sum() > n - 2.0 * std::sqrt(levels) * one)
+    people.array() += (n - people.sum()) / levels;
+  people = people.cwiseMax(0.0);
+  const double m = std::max(1.0, people.sum());
+  const double noise = one / m;
   Eigen::MatrixXd out(counts.size(), 5);
   for (Eigen::Index k = 0; k < counts.size(); ++k) {
     const double p = people[k] / m;

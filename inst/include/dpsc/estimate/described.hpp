@@ -43,8 +43,8 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
                             const described_number& found, std::size_t number,
                             const describe_level& level);
 
-/// Levels of one factor in one group: a share each.
-Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts,
+/// Levels of one factor in one group: a share each. `n`: rows where there is one group, else 0.
+Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts, double n,
                            const describe_level& level);
 
 /// Sizes of groups: noise alone.

@@ -33,6 +33,7 @@ inline describe_sums plan_sums(const describe_plan& plan, double share, double r
   describe_sums out;
   out.one = std::ldexp(1.0, static_cast<int>(std::min(18.0, room)));
   out.small = small * out.one;
+  out.square = out.rest = out.small;
   out.sensitivity = reach * out.one + rounded;
   out.scale = plan.gaussian ? gaussian_vector_variance(out.sensitivity, allowed)
                             : std::ceil(out.sensitivity / allowed * (1.0 + gdp_margin));
@@ -45,9 +46,40 @@ inline double weights_of(const describe_facts& facts) {
          factor * static_cast<double>(facts.factors.size()) + (facts.groups > 1 ? sizes : 0.0);
 }
 
-/// Cells such that a wrong one far off is drawn with a chance of about one in a hundred at most.
+/// Sums of powers. Of one group z^2 stands in as large units as z: no pair of rows is both the
+/// farthest in z and in z^2.
+inline describe_sums plan_powers(const describe_plan& plan, double share, bool several) {
+  if (several)
+    return plan_sums(plan, share, plan.gaussian ? std::sqrt(4.25) : 4.0, plan.gaussian ? 0.5 : 0.25,
+                     6.0);
+  describe_sums out = plan_sums(plan, share, plan.gaussian ? std::sqrt(4.25) : 2.5,
+                                plan.gaussian ? 0.5 : 0.25, 6.0);
+  out.square = out.one;
+  out.rest = (plan.gaussian ? 0.5 : 0.125) * out.one;
+  return out;
+}
+
+/// Of a number's share what quantiles have: more where people are few, since a draw far off is
+/// the worst of errors; less where they are many.
+inline double share_of_places(const describe_facts& facts, const describe_plan& plan, double left) {
+  using namespace describe_constants;
+  const double own = left * quantiles / static_cast<double>(facts.quantiles.size());
+  const double ranks =
+      rank_exponent(plan, own, 0.25, facts.parts()) * facts.n / facts.parts() / 4.0;
+  if (ranks < few_ranks) return places_few;
+  return ranks > many_ranks ? places_many : quantiles;
+}
+
+/// People beyond a radius for whose draw each side has half of `share`.
+inline double people_beyond(const describe_plan& plan, double share, int parts) {
+  const double exponent = rank_exponent(plan, share / 2.0, 1.0, parts);
+  return std::ceil((std::log(static_cast<double>(describe_constants::radii)) + 2.0) / exponent);
+}
+
+/// Cells such that a wrong one far off is drawn with a chance of about one in twenty at most, were
+/// people at one point; where they are spread finer cells take no chance.
 inline int bits_of_cells(double ranks) {
-  const double bits = std::floor((ranks + std::log(1e-2)) / std::log(2.0));
+  const double bits = std::floor((ranks + std::log(0.05)) / std::log(2.0));
   const double most = describe_constants::fine_bits;
   return static_cast<int>(std::min(most, std::max(3.0, bits)));
 }
@@ -55,17 +87,21 @@ inline int bits_of_cells(double ranks) {
 inline void plan_numbers(const describe_facts& facts, double each, describe_plan& out) {
   using namespace describe_constants;
   const double size = facts.n / facts.parts();
-  const double side = each * tails / 2.0;
+  const double small_share = each * few_tails;
+  const bool many = people_beyond(out, small_share, facts.parts()) <= far_tail * size;
+  const double tail_share = many ? few_tails : tails;
+  const double side = each * tail_share / 2.0;
   const double exponent = rank_exponent(out, side, 1.0, facts.parts());
-  const double beyond = std::ceil((std::log(static_cast<double>(radii)) + 2.0) / exponent);
+  const double beyond = people_beyond(out, 2.0 * side, facts.parts());
   const bool tailed = beyond <= widest_tail * size;
   if (tailed) {
     out.tail = exponent;
     out.beyond = beyond;
     out.spent += 2.0 * side * static_cast<double>(facts.numbers.size());
   }
-  const double left = tailed ? each * (1.0 - tails) : each;
-  const double own = left * quantiles / static_cast<double>(facts.quantiles.size());
+  const double left = tailed ? each * (1.0 - tail_share) : each;
+  const double places = left * share_of_places(facts, out, left);
+  const double own = places / static_cast<double>(facts.quantiles.size());
   double ranks = std::numeric_limits<double>::infinity();
   for (int q : facts.quantiles) {
     const double a = q / 1000.0;
@@ -74,12 +110,9 @@ inline void plan_numbers(const describe_facts& facts, double each, describe_plan
     if (exponent_units(out.exponents.back() / 1000.0, shift) == 0) throw budget_too_small();
   }
   out.cell_bits = bits_of_cells(ranks);
-  // Small parts of what stands for 1: what is not z costs nothing where there is one group.
-  const bool several = facts.parts() > 1;
-  const double reach = out.gaussian ? std::sqrt(4.25) : (several ? 4.0 : 2.3);
-  const double moments = left * (1.0 - quantiles);
-  out.moments = plan_sums(out, moments, reach, out.gaussian ? 0.5 : 0.25, 6.0);
-  out.spent += (left * quantiles + moments) * static_cast<double>(facts.numbers.size());
+  const double moments = left - places;
+  out.moments = plan_powers(out, moments, facts.parts() > 1);
+  out.spent += (places + moments) * static_cast<double>(facts.numbers.size());
 }
 
 inline describe_plan planned(const describe_facts& facts, const total_budget& budget) {

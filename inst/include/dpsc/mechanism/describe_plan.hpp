@@ -36,8 +36,9 @@ struct describe_choice {
 
 /// Noise on whole numbers of all groups together.
 struct describe_sums {
-  double one = 0.0;    // grid steps that stand for 1
-  double small = 0.0;  // of what is counted, and of powers
+  double one = 0.0;                 // grid steps that stand for 1
+  double small = 0.0;               // of what is counted
+  double square = 0.0, rest = 0.0;  // of z^2; of z^4 and people beyond
   double sensitivity = 0.0, scale = 0.0;
 
   /// Standard deviation on a number that stands in `unit` grid steps.
@@ -60,7 +61,11 @@ struct describe_plan {
 namespace describe_constants {
 constexpr int fine_bits = 16, shift = 40;
 constexpr double number = 1.0, factor = 0.5, sizes = 0.3;  // weights of what is asked
-constexpr double quantiles = 0.6, tails = 0.2;             // of a number's share
+constexpr double quantiles = 0.6;                          // of a number's share
+constexpr double places_few = 0.75, places_many = 0.45;    // the same, of few and many people
+constexpr double few_ranks = 25.0, many_ranks = 250.0;     // price of a quarter of a group
+constexpr double tails = 0.2, few_tails = 0.1;             // of a number's, before that
+constexpr double far_tail = 0.005;                         // of a group: then few_tails do
 constexpr int radii = 21;                                  // by roots of two, from the bounds
 constexpr double widest_tail = 0.25;                       // of a group, else no radius is drawn
 constexpr double few = 10.0;                               // range of a scale of few points

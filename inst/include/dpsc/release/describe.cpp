@@ -200,9 +200,9 @@ Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts
       double* sums = out.data() + g * powers;
       sums[0] += plan.moments.small;
       sums[1] += std::nearbyint(z * plan.moments.one);
-      sums[2] += std::nearbyint(z * z * plan.moments.small);
-      sums[3] += std::nearbyint(z * z * z * z * plan.moments.small);
-      sums[4] += x < window.low || x > window.high ? plan.moments.small : 0.0;
+      sums[2] += std::nearbyint(z * z * plan.moments.square);
+      sums[3] += std::nearbyint(z * z * z * z * plan.moments.rest);
+      sums[4] += x < window.low || x > window.high ? plan.moments.rest : 0.0;
     }
   });
   return out;
