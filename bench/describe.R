@@ -213,7 +213,8 @@ measured <- function(runs, statistics, least) {
   cover <- rowMeans(do.call(cbind, lapply(runs, `[[`, "inside")))
   out <- compare(over_runs(runs, "off"), least)
   data.frame(
-    runs = length(runs), statistic = statistics, out, median = compare(over_runs(runs, "off", stats::median), least)$ratio,
+    runs = length(runs), statistic = statistics, out,
+    median = compare(over_runs(runs, "off", stats::median), least)$ratio,
     total = compare(over_runs(runs, "far"), least)$ratio, cover = cover,
     se = sqrt(cover * (1 - cover) / length(runs)), row.names = NULL
   )

@@ -252,7 +252,9 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
   Eigen::MatrixXd out(counts.size(), 5);
   for (Eigen::Index k = 0; k < counts.size(); ++k) {
     const double p = people[k] / m;
-    const double privacy = noise * std::sqrt(std::max(0.0, 1.0 - 2.0 * p + levels * p * p));
+    const double privacy = by_difference(plan, counts.size(), !(n > 0.0))
+                               ? 0.5 * noise * std::hypot(1.0, 2.0 * p - 1.0)
+                               : noise * std::sqrt(1.0 - 2.0 * p + levels * p * p);
     // A rare level's own share says too little of its error: as Agresti and Coull.
     const double fair = (p * m + 2.0) / (m + 4.0);
     const double sampling = std::sqrt(fair * (1.0 - fair) / m);

@@ -74,6 +74,11 @@ constexpr double thinner = 4.0;  // of people just beyond a quantile
 constexpr int powers = 5;        // people, z, z^2, z^4, people beyond
 }  // namespace describe_constants
 
+/// Are two levels drawn as their sum and their difference?
+inline bool by_difference(const describe_plan& plan, std::int64_t entries, bool several) {
+  return !plan.gaussian && entries == 2 && !several;
+}
+
 /// What one rank may cost where a draw has `share` of the total and aims at the fraction `a`.
 double rank_exponent(const describe_plan& plan, double share, double a, int parts);
 

@@ -139,6 +139,17 @@ inline Eigen::VectorXd add_noise(const describe_plan& plan, const describe_sums&
   return draws.add(label, kind, exact, Eigen::VectorXd::Constant(exact.size(), sums.scale));
 }
 
+/// The noisy table of a factor. Two levels of one group, with Laplace noise: their sum and their
+/// difference are drawn, which a replaced row moves by 2 together, too, and a share needs only one.
+inline Eigen::VectorXd noisy_levels(const describe_plan& plan, const std::string& label,
+                                    const Eigen::VectorXd& exact, bool several, noise& draws) {
+  if (!by_difference(plan, exact.size(), several))
+    return add_noise(plan, plan.table, label, exact, draws);
+  const Eigen::VectorXd turned = add_noise(
+      plan, plan.table, label, Eigen::Vector2d(exact[0] + exact[1], exact[1] - exact[0]), draws);
+  return 0.5 * Eigen::Vector2d(turned[0] - turned[1], turned[0] + turned[1]);
+}
+
 inline void split_sums(const Eigen::VectorXd& sums, std::size_t j, int parts, described& out) {
   for (int g = 0; g < parts; ++g)
     out.numbers[j * static_cast<std::size_t>(parts) + static_cast<std::size_t>(g)].sums =
@@ -222,8 +233,8 @@ described run_describe(const describe_plan& plan, const describe_facts& facts,
   for (std::size_t f = 0; f < facts.factors.size(); ++f) {
     const Eigen::Index entries = facts.levels[f] * parts;
     out.table.segment(entry, entries) =
-        add_noise(plan, plan.table, "levels of " + facts.factors[f],
-                  plan.table.one * counts.table.segment(entry, entries), draws);
+        noisy_levels(plan, "levels of " + facts.factors[f],
+                     plan.table.one * counts.table.segment(entry, entries), parts > 1, draws);
     entry += entries;
   }
   for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
