@@ -24,8 +24,9 @@
 #' Of shares, means, deviations and quantiles they are about the population that people are drawn
 #' from; of `n` they are about the people of this table, so noise alone. Means are limited as if
 #' their sampling error were normal. Quantiles are limited by the released curve through the
-#' quantiles that were drawn: with few of them limits are wide where the curve bends. Measured in
-#' `bench/results/describe.csv`.
+#' quantiles that were drawn: with few of them limits are wide where the curve bends. Limits of the
+#' deviation of a column whose tails are so heavy that its variance hardly exists cover less than
+#' they say: .7 to .9 for 95 %. Measured in `bench/results/describe.csv`, beside recipes of peers.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],

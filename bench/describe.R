@@ -226,7 +226,8 @@ cell <- function(name, n, times, epsilon) {
   set.seed(1)
   population <- numbers_of(inside(shape$draw(4e6), bounds))
   runs <- lapply(seq_len(replications), one_run, shape, n, bounds, epsilon, population)
-  cbind(shape = name, n = n, bounds = times, epsilon = epsilon, measured(runs, names(asked), population[["sd"]] / 1000))
+  found <- measured(runs, names(asked), population[["sd"]] / 1000)
+  cbind(shape = name, n = n, bounds = times, epsilon = epsilon, found)
 }
 
 # A column of levels -------------------------------------------------------------------------------
