@@ -19,8 +19,8 @@
 #   diffprivlib   as DPpack, with the variance's (u - l)^2 (n - 1)/n^2, draws moved into bounds.
 #   OpenDP        means and variances as diffprivlib; quantiles by noisy maxima over candidates that
 #                 divide the bounds evenly (score |(1 - q) below - q above|). "zcdp": discrete
-#                 Gaussian noise and choices of range epsilon as epsilon^2 / 8. "cdf": quantiles from
-#                 a histogram with Gaussian noise summed over a binary tree.
+#                 Gaussian noise and choices of range epsilon as epsilon^2 / 8. "cdf": quantiles
+#                 from a histogram with Gaussian noise summed over a binary tree.
 # Defaults: equal shares, pure. Of levels: Laplace and Gaussian counts over their sum, and a mean of
 # 0/1. The mean of 0/1 takes n for the number of people who answered; the others bear missing rows.
 # DPSC_BENCH_REPLICATIONS (default 100) data sets a cell. Not private: seeded.
