@@ -6,7 +6,7 @@
 #   error         mean absolute error about the same number of the table, without noise
 #   peer, default the best peer at its defaults, and its error
 #   hindsight     the error of the best peer whose shares of the budget, account and candidates are
-#                 chosen afterwards, for the shape, n and bounds, by the geometric mean of its errors
+#                 chosen afterwards, for the shape, n and bounds, by the geometric mean of errors
 #   ratio         error over the smaller of the two, both no less than a thousandth of the column's
 #                 deviation (a hundred-thousandth, of shares); median: of median absolute errors
 #   total         the same ratio where errors are about the population
