@@ -146,7 +146,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
                    control = dp_control(), person = NULL, offset = NULL) paying_door("dp_glm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data) && inherits(data, "tbl_lazy")) data <- dp_table(data)
+  if (!missing(data)) data <- source_of_tbl(data)
   offset <- said_offset(offset)
   check_every_bound(
     formula_with(formula, offset), if (!missing(bounds)) bounds, if (!missing(data)) data
@@ -167,7 +167,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   source <- lm_source(columns, data, list(subset = subset), budget$private)
   on.exit(close_donors(source$table))
   public <- glm_public(budget, columns, source$n, asked)
-  if (inherits(data, "dp_source")) public$assumes <- assumptions_of(data)
+  public$assumes <- assumptions_of(data)
   made <- make_release(new_request(glm_record(), public, source$table, ledger))
   if (!public$private) {
     return(new_glm(columns, public, list(), raw_glm(made$drawn, columns, family)))

@@ -77,7 +77,9 @@ selection_hurdle <- function(method, facts, budget, radius) {
     return(sqrt(2 * log(facts$p)) * sd / facts$n)
   }
   shares <- selection_shares(method, facts, budget)
-  constants <- list(size = facts$size, intercept = facts$intercept)
+  constants <- list(
+    size = facts$size, intercept = facts$intercept, located = !is.null(shares$location)
+  )
   constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
   covariance_hurdle(method, facts, constants)
 }

@@ -1,12 +1,22 @@
 # Moments of the chosen columns, and the fit that they give: one step of a stream, and arithmetic.
 
-#' Covariance (scaled units) above which a variable is told from the best of the others by luck
+#' Covariance (scaled units) at which a variable is found about two times in three
+#'
+#' Of a choice by noisy covariances. It must beat the largest of p - 1 others, which have the noise
+#' of the choice, Gumbel's law of scale g, and that of the people, a deviation s: on average that is
+#' g log p + s^2 / (2 g), but no more than the people's noise alone reaches (as in the random energy
+#' model: Derrida, 1981). A normal number cut at 1.2 deviations has variance one half in units of
+#' its limits; one that is not located is taken to be three deviations within its bounds.
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
   if (!mechanism("dp_select", method)$hurdle || is.infinite(constants$exponent)) {
     return(NULL)
   }
-  4 / constants$exponent * log(facts$p) / facts$n
+  g <- 4 / constants$exponent / facts$n
+  s <- (if (constants$located) 1 / 2 else 1 / 9) / sqrt(facts$n)
+  widest <- sqrt(2 * log(facts$p))
+  others <- if (s <= g * widest) g * log(facts$p) + s^2 / (2 * g) else s * widest
+  others + g * log(2)
 }
 
 select_from_moments <- function(selection) {

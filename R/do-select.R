@@ -116,7 +116,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(size), "size", "how many variables to select at most")
-  if (!missing(data) && inherits(data, "tbl_lazy")) data <- dp_table(data)
+  if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(x, if (!missing(bounds)) bounds, if (!missing(data)) data)
   columns <- new_columns(x, bounds, "gaussian")
   several <- !is.null(said_person(person)$column)
@@ -358,6 +358,7 @@ run_selection <- function(people, public, plan) {
   picked <- selector$pick(candidates, selector$core, constants, shares, budget$rng)
   if (!is.null(picked)) picked <- utils::head(picked, facts$size)
   result$abstained <- is.null(picked)
+  constants$located <- !is.null(result$location)
   result$hurdle <- covariance_hurdle(method, facts, constants)
   used <- as.integer(picked) + length(first)
   result$selected <- columns$names[used]

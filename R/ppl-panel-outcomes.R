@@ -122,7 +122,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
   }
   panel$predictors <- found$predictors
   panel$regressors <- found$covariates
-  if (inherits(people$data, "dp_source")) panel$assumes <- assumptions_of(people$data)
+  panel$assumes <- assumptions_of(people$data)
   panel$bounds <- outcome$limits
   panel$limits <- if (is.call(left_side(parts$formula))) limits$outcome
   panel

@@ -282,16 +282,27 @@ print.dp_source <- function(x, ...) {
   invisible(x)
 }
 
+#' A lazy table that is given as data, as a source
+#' @noRd
+source_of_tbl <- function(data, index = NULL) {
+  if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
+}
+
 #' What a guarantee over these rows rests on, which nobody checks, in words, or `NULL`
 #'
 #' PUBLIC: of how the source was given, never of its rows. A check for people in two sources would
 #' be an answer about people.
 #' @noRd
-assumptions_of <- function(x) {
+assumptions_of <- function(x) UseMethod("assumptions_of")
+
+#' @export
+assumptions_of.default <- function(x) NULL
+
+#' @export
+assumptions_of.dp_source <- function(x) {
   parts <- if (inherits(x, "dp_sources")) x$parts else list(x)
   queries <- vapply(parts, function(part) inherits(part, "dp_table") && isTRUE(part$query), NA)
-  # A user's data frame may have a column of that name.
-  several <- inherits(x, "dp_source") && (length(parts) > 1L || length(x$cluster) > 1L)
+  several <- length(parts) > 1L || length(x$cluster) > 1L
   found <- c(
     if (any(queries)) {
       paste(

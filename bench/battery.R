@@ -1,11 +1,10 @@
 # The battery: intervals and errors of dp_synth() on data like people's; no target has an effect.
 #
 # From the package's root, with dpsc installed:
-#   Rscript bench/battery.R            the grid below; about 40 minutes on one core
+#   Rscript bench/battery.R            the grid below; about an hour on one core
 #   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
 #   Rscript bench/battery.R holdout    designs that nothing is tuned on (battery-holdout.R)
 #   Rscript bench/battery.R selected   targets chosen for their level; writes battery-selected.csv.
-#                                      DPSC_BENCH_SCALE=5: 20 releases of 25 targets a cell
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
 # Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is; a run
@@ -43,45 +42,55 @@ default_grid <- function(chosen = setdiff(names(designs), "types")) {
   rbind(
     grid_rows(chosen, 300, 10, 3, "0.5 1 4 Inf", 24, 100),
     grid_rows(chosen, 1000, 10, 4, "0.5 1 4 Inf", 20, 100),
-    grid_rows(chosen, 1000, 5, 2, "1", 12, 100, repeats = 0),
-    grid_rows(chosen, 3000, 24, 3, "1 4 Inf", 12, 100),
-    grid_rows(chosen, 10000, 10, 3, "1 Inf", 6, 100, repeats = 0)
+    grid_rows(chosen, 1000, 5, 2, "1 Inf", 20, 50, repeats = 0),
+    grid_rows(chosen, 3000, 24, 3, "1 4 Inf", 20, 50),
+    grid_rows(chosen, 10000, 10, 3, "1 Inf", 20, 25, repeats = 0)
   )
 }
 
+# Targets of one release share its donors: a group's cell has as many releases as it can have.
+groups <- 200L
+
 special_grid <- function() {
   rbind(
-    grid_rows("types", c(300, 3000), 10, 3, "1 4 Inf", 12, 100),
-    grid_rows(c("factor", "binary", "costs", "poisson"), 1000, 10, 4, "1", 12, 40,
+    grid_rows("types", c(300, 3000), 10, 3, "1 4 Inf", 20, 100),
+    grid_rows(c("factor", "binary", "costs", "poisson"), 1000, 10, 4, "1 Inf", 20, 25,
       c("edge", "flat"), repeats = 0),
-    grid_rows(c("factor", "binary", "costs", "rare"), 1000, 10, 4, "1", 12, 40,
+    grid_rows(c("factor", "binary", "costs", "rare"), 1000, 10, 4, "1 Inf", groups, 2,
       c("mean20", "mean200"), repeats = 0),
-    grid_rows("rare", 3000, 10, 4, "1", 8, 40, "mean200", repeats = 0),
-    grid_rows(c("factor", "ar1", "walk", "poisson"), 1000, 10, 4, "1 4 Inf", 12, 40, "low20",
+    grid_rows("rare", 3000, 10, 4, "1 Inf", groups, 2, "mean200", repeats = 0),
+    grid_rows(c("factor", "ar1", "walk", "poisson"), 1000, 10, 4, "1 4 Inf", groups, 2, "low20",
       repeats = 0)
   )
 }
 
 # Groups and persons from the upper third, or upper two thirds, of the mean before the treatment,
 # and random ones beside them.
+selected_rows <- function(chosen, n, T0, upper) {
+  of_groups <- c(outer(upper, c(30, 200), paste0), "mean30", "mean200")
+  rbind(
+    grid_rows(chosen, n, T0, 4, "1 Inf", 20, 25, paste0(upper, 1), repeats = 0),
+    grid_rows(chosen, n, T0, 4, "1 Inf", groups, 1, of_groups, repeats = 0)
+  )
+}
+
 selected_grid <- function() {
   chosen <- c("ar1", "factor", "binary", "poisson", "costs", "season", "walk")
   upper <- c("third", "twothirds")
-  kinds <- c(outer(upper, c(1, 30, 200), paste0), "mean30", "mean200")
   rbind(
-    grid_rows(chosen, c(1500, 5000), 12, 4, "1 Inf", 4, 25, kinds, repeats = 0),
-    grid_rows(chosen, 1500, 6, 4, "1 Inf", 4, 25, kinds, repeats = 0),
-    grid_rows(chosen, 1500, 24, 4, "1 Inf", 4, 25, kinds, repeats = 0)
+    selected_rows(chosen, c(1500, 5000), 12, upper),
+    selected_rows(chosen, 1500, 6, upper),
+    selected_rows(chosen, 1500, 24, upper)
   )
 }
 
 # `n`, `T0` and `T1` of real panels are their own.
 real_grid <- function() {
   rbind(
-    grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 10, 100),
-    grid_rows("clinic", 0, 0, 0, "1", 10, 20, "mean20", repeats = 0),
-    grid_rows("clinic", 0, 0, 0, "1 4 Inf", 20, 8, "mean100"),
-    grid_rows(c("wages", "males"), 0, 0, 0, "0.5 1 4 Inf", 16, 60),
+    grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 20, 50),
+    grid_rows("clinic", 0, 0, 0, "1 Inf", groups, 2, "mean20", repeats = 0),
+    grid_rows("clinic", 0, 0, 0, "1 4 Inf", groups, 2, "mean100"),
+    grid_rows(c("wages", "males"), 0, 0, 0, "0.5 1 4 Inf", 20, 50),
     grid_rows("firms", 0, 0, 0, "4 Inf", 30, 14),
     grid_rows("smoking", 0, 0, 0, "4 Inf", 60, 1, repeats = 0)
   )

@@ -69,12 +69,22 @@ test_that("hurdles fall with people and budget, and selections find what is beyo
   expect_true(all(plan(4000, 1)$hurdle < here$hurdle))
   expect_true(all(plan(2000, 2)$hurdle < here$hurdle))
   withr::local_seed(3)
+  draw <- function(n, slope) {
+    data <- data.frame(matrix(stats::runif(n * 40, -1, 1), n))
+    data$y <- slope * (data$X3 - data$X9) + stats::runif(n, -0.5, 0.5)
+    data
+  }
+  # Of the plan's units: over 1.2 robust deviations on either side of the median.
+  expect_true(all(here$located))
+  scaled <- function(x) {
+    half <- location_reach[["choice"]] * stats::mad(x)
+    pmin(pmax((x - stats::median(x)) / half, -1), 1)
+  }
+  many <- draw(1e5, 0.1)
+  covariance <- mean(scaled(many$X3) * scaled(many$y)) / 0.1
   found <- function(signal) {
-    mean(replicate(20, {
-      data <- data.frame(matrix(stats::runif(2000 * 40, -1, 1), 2000))
-      # A uniform variable has variance one third.
-      data$y <- 3 * signal * (data$X3 - data$X9) + stats::runif(2000, -0.3, 0.3)
-      picked <- dp_select(y ~ ., data,
+    mean(replicate(30, {
+      picked <- dp_select(y ~ ., draw(2000, signal / covariance),
         epsilon = 1, size = 2, bounds = bounds, method = "pursuit", refit = FALSE, share = 0.8,
         control = dp_control(rng = "R")
       )$selected
@@ -84,8 +94,11 @@ test_that("hurdles fall with people and budget, and selections find what is beyo
   hurdle <- dp_plan_select(y ~ ., bounds,
     n = 2000, size = 2, epsilon = 1, refit = FALSE
   )$hurdle[[1L]]
-  expect_gt(found(1.5 * hurdle), 0.85)
-  expect_lt(found(0.4 * hurdle), 0.6)
+  expect_gt(found(1.5 * hurdle), 0.8)
+  expect_lt(found(0.5 * hurdle), 0.4)
+  at <- found(hurdle)
+  expect_gt(at, 0.4)
+  expect_lt(at, 0.85)
 })
 
 test_that("a stream's plan says when it becomes useful", {

@@ -138,6 +138,8 @@ test_that("dates of SQLite are dates, kept as numbers or as text; days of files 
   long$on <- as.integer(long$unit == "u301" & long$week >= months[[9L]])
   reference <- seeded(long, protect = "donors")
   skip_if_not_installed("RSQLite")
+  # RSQLite reads dates by it.
+  skip_if_not_installed("hms")
   con <- DBI::dbConnect(RSQLite::SQLite(), extended_types = TRUE)
   withr::defer(DBI::dbDisconnect(con))
   DBI::dbWriteTable(con, "sales", long)
