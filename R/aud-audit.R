@@ -200,7 +200,7 @@ check_claim <- function(mechanism, epsilon, delta, mode) {
   if (is.null(epsilon)) {
     # A replay compares sensitivities, whatever the budget.
     if (mode == "replay") return(list(epsilon = NA_real_, delta = NA_real_))
-    abort("{.arg epsilon} is required: what the mechanism claims.", "argument")
+    abort("{.arg epsilon} is required: the budget that the mechanism claims.", "argument")
   }
   list(
     epsilon = check_number(epsilon, 0),

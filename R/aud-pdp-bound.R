@@ -34,8 +34,8 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     abort(c(
       "{.arg release} must be a private release by method {.val gram}.",
       i = paste(
-        "Losses of the other methods depend on all donors' rows: no bound on them that is finer",
-        "than the guarantee can be published."
+        "Losses of the other methods depend on all donors' rows: no bound on them finer than the",
+        "guarantee can be published."
       )
     ), "argument")
   }
@@ -82,7 +82,7 @@ rounds_at_row <- function(release, rounds, row) {
   if (is.numeric(row) && is.null(dim(row))) row <- matrix(row, 1L)
   if (!is.matrix(row) || !is.numeric(row) || ncol(row) != periods || !all(is.finite(row))) {
     abort(c(
-      "{.arg row} must hold finite numbers, one for each of the {periods} periods.",
+      "{.arg row} must hold one finite number for each of the {periods} periods.",
       i = "In outcome units, as in the panel that was released."
     ), "argument")
   }

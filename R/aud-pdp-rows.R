@@ -55,7 +55,7 @@ pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...)
   if (x$columns$weighted || !is.null(x$release$scores)) {
     abort(c(
       "Losses of single people are not known for this fit.",
-      i = "They are for one without {.arg weights} and with {.code vcov = \"const\"}."
+      i = "They are known for a fit without {.arg weights} and with {.code vcov = \"const\"}."
     ), "argument")
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
@@ -85,14 +85,14 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
   if (isTRUE(x$release$failed) || length(x$public$facts$wishes)) {
     abort(c(
       "Losses of single people are not known for this fit.",
-      i = "They are for one that came out, without {.arg penalty} and {.arg constraints}."
+      i = "They are known for a fit that succeeded, without {.arg penalty} and {.arg constraints}."
     ), "argument")
   }
   record <- mechanism("dp_glm", x$method)
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
     abort(c(
-      "NAPP-ERM as printed has no privacy losses to tell: they are infinite for some rows.",
-      i = "{.code calibration = \"tight\"} has."
+      "NAPP-ERM as printed has no finite privacy losses: for some rows they are infinite.",
+      i = "They are finite with {.code calibration = \"tight\"}."
     ), "argument")
   }
   loss <- record$loss(x, at$table, at$delta)
@@ -105,7 +105,7 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   check_no_dots(...)
   check_given(missing(data), "data", "the rows that the fit was made from")
   if (!is.null(x$columns$person$column)) {
-    abort("Losses of people who have several rows are not known.", "argument")
+    abort("Losses of people with several rows are not known.", "argument")
   }
   if (!x$privacy$private) {
     abort(c(
@@ -132,7 +132,7 @@ outsiders <- function(x, newdata) {
   }
   if (!is.data.frame(newdata) || nrow(newdata) == 0L) {
     abort(c(
-      "{.arg newdata} must be a data frame with a row for each person who might join.",
+      "{.arg newdata} must be a data frame with one row for each person who might join.",
       x = "It is {describe(newdata)}."
     ), "argument")
   }

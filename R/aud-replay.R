@@ -107,7 +107,7 @@ as_hooked <- function(mechanism, ...) {
   if (is.function(mechanism)) {
     if (length(formals(mechanism)) < 2L) {
       abort(c(
-        "To be replayed, {.arg mechanism} must take its noise from its second argument.",
+        "For a replay {.arg mechanism} must take its noise from its second argument.",
         i = "Write {.code function(panel, add_noise)}; see {.code ?dp_audit} for its arguments."
       ), "argument")
     }

@@ -111,7 +111,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
                          spread = method == "median", fallback = NULL, example = NULL,
                          correct = TRUE, ledger = NULL,
                          control = dp_control(), person = NULL) paying_door("dp_aggregate", {
-  check_given(missing(data), "data", "one row a person")
+  check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic")
   if (!is.function(statistic)) {
@@ -186,7 +186,7 @@ aggregate_limits <- function(lower, upper, fallback) {
     all(lower < upper) && all(is.finite(upper - lower))
   if (!ok) {
     abort(c(
-      "{.arg lower} and {.arg upper} must be finite numbers, one a statistic, lower below upper.",
+      "{.arg lower} and {.arg upper} must be finite numbers, one per statistic, lower below upper.",
       x = "They are {describe(lower)} and {describe(upper)}."
     ), "bounds")
   }
@@ -200,7 +200,7 @@ aggregate_limits <- function(lower, upper, fallback) {
   if (!is.numeric(fallback) || !length(fallback) %in% c(1L, size) ||
       !all(is.finite(fallback)) || any(fallback < lower | fallback > upper)) {
     abort(c(
-      "{.arg fallback} must be numbers within the limits, one a statistic.",
+      "{.arg fallback} must be numbers within the limits, one per statistic.",
       x = "It is {describe(fallback)}."
     ), "bounds")
   }
@@ -213,7 +213,7 @@ aggregate_limits <- function(lower, upper, fallback) {
 #' @return A list: `n`, `blocks`, limits, `method`, `core` (what the core is told). PUBLIC.
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
-  if (n < 4L) abort("{.arg data} must have four rows at least.", "data")
+  if (n < 4L) abort("{.arg data} must have at least four rows.", "data")
   record <- mechanism("dp_aggregate", method)
   core <- list(
     blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
@@ -388,8 +388,8 @@ warn_of_fallback <- function(x) {
   failed <- at_fallback(x)
   if (length(failed)) {
     rlang::warn(cli::format_message(c(
-      "The answers of most blocks equal {.arg fallback} for {.val {failed}}.",
-      i = "Did the statistic fail? Try it on made-up rows with {.arg example}. The budget is spent."
+      "On most blocks {.val {failed}} equals {.arg fallback}.",
+      i = "Did the statistic fail? Try it on simulated rows ({.arg example}). The budget is spent."
     )), class = "dpsc_warning_fallback")
   }
 }

@@ -10,7 +10,7 @@ fit_classical_panel <- function(panel, request) {
   if (request$private) {
     abort(c(
       "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
-      x = "It fits the donors' rows as they are, and no noise hides any of them.",
+      x = "It is fitted to the donors' rows themselves, without any noise.",
       i = "The private estimators are {.val ridge} and {.val did}."
     ), "argument")
   }

@@ -206,7 +206,7 @@ check_release_dates <- function(T0, release, k) {
   if (!gives_moments(release$method) && !all(T0 == first)) {
     abort(c(
       "A release by method {.val {release$method}} serves its own adoption date only.",
-      i = "One by {.val gram} serves later ones, too."
+      i = "A release by {.val gram} serves later dates, too."
     ), "argument")
   }
   if (length(T0) == 1L) T0 <- rep(T0, k)
@@ -214,8 +214,8 @@ check_release_dates <- function(T0, release, k) {
   if (any(T0 < first)) {
     abort(c(
       "{.arg T0} must not be before the first adoption that the release was made for.",
-      x = "It is {min(T0)} for some target, the release's is {first}.",
-      i = "What came before {first} is held as features, not period by period."
+      x = "It is {min(T0)} for some target; the release was made for {first}.",
+      i = "The periods before {first} are held as features, not one by one."
     ), "argument")
   }
   T0

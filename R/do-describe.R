@@ -78,7 +78,7 @@ dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
                         quantiles = c(0.25, 0.5, 0.75), ledger = NULL, control = dp_control(),
                         person = NULL) paying_door("dp_describe", {
   check_given(missing(formula), "formula", "the variables to describe")
-  check_given(missing(data), "data", "one row a person")
+  check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(bounds), "bounds", "public limits of every variable")
   data <- source_of_tbl(data)
@@ -131,7 +131,7 @@ check_quantiles <- function(quantiles) {
 #' Everything about a description that is public
 #' @noRd
 describe_public <- function(budget, columns, n, quantiles) {
-  if (n < 1) abort("{.arg data} must have a row at least.", "data")
+  if (n < 1) abort("{.arg data} must have at least one row.", "data")
   if (n <= .Machine$integer.max) n <- as.integer(n)
   if (budget$private && budget$delta >= 1 / n) warn_of_delta(budget$delta, n)
   c(budget, list(n = n, facts = list(

@@ -12,7 +12,7 @@ check_target_covariates <- function(release, covariates, k) {
   q <- NROW(columns)
   if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
     abort(c(
-      "{.arg covariates} must hold the covariates that the release knows, a row for each target.",
+      "{.arg covariates} must hold the covariates of the release, one row per target.",
       i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
     ), "covariate")
   }
@@ -28,7 +28,7 @@ with_penalty <- function(release, lambda) {
   if (periods_grown(release)) {
     abort(c(
       "The new periods of this release were measured for its own penalty.",
-      i = "The fit from before the first {.code update(newdata = )} serves others."
+      i = "For other penalties use the fit from before the first {.code update(newdata = )}."
     ), "monitor")
   }
   if (!gives_moments(release$method)) {
@@ -118,7 +118,7 @@ check_fitted_target <- function(release, target) {
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
       "This release holds weights that were fitted to another target.",
-      i = "A release by {.val gram} serves any target, one by {.val {release$method}} only its own."
+      i = "A release by {.val gram} serves any target, {.val {release$method}} only its own target."
     ), "argument")
   }
 }

@@ -244,7 +244,7 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   if (missing(target) && !is.null(x$panel$treated)) {
     return(fit_protected(x, estimator))
   }
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(target), "target", "the treated unit's outcome, one value per period")
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods)
   check_finite_target(target, x$panel$times, "target")

@@ -151,7 +151,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   check_every_bound(
     formula_with(formula, offset), if (!missing(bounds)) bounds, if (!missing(data)) data
   )
-  check_given(missing(data), "data", "one row a person")
+  check_given(missing(data), "data", "one row per person")
   subset <- substitute(subset)
   family <- check_family(family)
   columns <- glm_columns(formula, bounds, family, offset)
@@ -257,7 +257,7 @@ glm_plan <- function(public) {
     mechanism("dp_glm", public$method)$plan(public),
     `dpsc::budget_too_small` = function(e) {
       abort(c(
-        "{.arg epsilon} is too small for this model: no noise that can be drawn would do."
+        "{.arg epsilon} is too small for this model: noise of the size it needs cannot be drawn."
       ), "argument")
     }
   )

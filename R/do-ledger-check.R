@@ -31,12 +31,12 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
   check_ledger(ledger)
   if (!is_outside(ledger)) {
     abort(c(
-      "Only a ledger that lives outside R can be verified.",
+      "Only a ledger kept outside R can be verified.",
       i = "Make one with {.code dp_ledger(path = )} or {.code dp_ledger(con = )}."
     ), "argument")
   }
   if (!is.character(receipts)) {
-    abort("{.arg receipts} must be hashes of charges, text.", "argument")
+    abort("{.arg receipts} must be hashes of charges, as text.", "argument")
   }
   records <- lapply(listed_releases(releases), record_of_release)
   rows <- in_ledger(ledger, function(con) ledger_rows(con, ledger), writes = FALSE)
@@ -76,7 +76,7 @@ record_of_release <- function(x) {
   record <- if (is.list(x)) x$privacy %||% x$release$privacy
   if (is.null(record)) {
     abort(c(
-      "{.arg releases} must hold releases or what a private call gave.", x = "One is {describe(x)}."
+      "{.arg releases} must hold releases or results of private calls.", x = "One is {describe(x)}."
     ), "argument")
   }
   record
@@ -107,9 +107,9 @@ print.dp_ledger_check <- function(x, ...) {
     "each row follows from the one before"
   }, "\n", sep = "")
   cat(if (is.na(x$complete)) {
-    "Whether rows were cut off at the end cannot be told without releases or receipts.\n"
+    "Without releases or receipts, rows cut off at the end cannot be detected.\n"
   } else if (x$complete) {
-    "All charges that are known are in it; what came after the last of them cannot be told.\n"
+    "All known charges are in it; later charges cannot be checked.\n"
   } else {
     paste0("ROWS ARE MISSING: ", count_of(length(x$missing), "known charge"), " not in it.\n")
   })

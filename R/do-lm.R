@@ -138,7 +138,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
-  check_given(missing(data), "data", "one row a person")
+  check_given(missing(data), "data", "one row per person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
   record <- mechanism("dp_lm", check_choice(method, names(mechanisms("dp_lm"))))
   person <- check_person(person, record, method, data)

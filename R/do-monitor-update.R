@@ -98,7 +98,7 @@ NULL
 monitor_left <- function(object) door("monitor_left", {
   release <- if (inherits(object, "dp_release")) object else object$release
   if (!is_growing(release)) {
-    abort("This is no fit or release that grows.", "argument")
+    abort("This fit or release does not grow.", "argument")
   }
   periods_left(release)
 })
@@ -114,7 +114,7 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
   if (!is_growing(release)) {
     abort(c(
       "This fit takes no new periods: none were paid for when it was made.",
-      i = "Say {.code dp_synth(..., monitor = )}."
+      i = "Pay for them with {.code dp_synth(..., monitor = )}."
     ), "monitor")
   }
   again <- check_flag(again)
@@ -156,7 +156,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
     people$index <- index %||% object$index
     return(newer_long_panel(object, people, ...))
   }
-  check_given(is.null(target), "target", "the treated unit's outcome, one value a period")
+  check_given(is.null(target), "target", "the treated unit's outcome, one value per period")
   panel_from_donors(newdata, target, object$release$panel$T0, times)
 }
 
@@ -167,9 +167,9 @@ newer_long_panel <- function(object, people, formula = object$formula,
   elsewhere <- is_elsewhere(people$data)
   if (is.null(formula)) {
     abort(c(
-      "{.arg formula} is required: this fit does not hold the one it was made with.",
+      "{.arg formula} is required: this fit does not hold its formula.",
       i = "Give it as in {.fn dp_synth}.",
-      i = if (elsewhere) "Of a source of donors alone give {.arg target}."
+      i = if (elsewhere) "For a source of donors alone give {.arg target}."
     ), "argument")
   }
   if (is.null(people$index) && !elsewhere) {
@@ -216,7 +216,7 @@ known_covariates <- function(columns, names) {
 
 abort_other_covariates <- function(columns) {
   abort(c(
-    "{.arg newdata} must give the covariates that the fit knows, in the same order.",
+    "{.arg newdata} must give the fit's covariates, in the same order.",
     x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}."
   ), c("covariate", "monitor"))
 }
@@ -234,8 +234,8 @@ newer_covariates <- function(release, panel) {
   own <- mean_target(panel$covariates$target, release$statistics$monitor$size)
   if (!same_between(release, own)) {
     abort(c(
-      "The target's covariates in {.arg newdata} are not the fit's.",
-      i = "What was released was measured for the target as it was: give that."
+      "The target's covariates in {.arg newdata} differ from the fit's.",
+      i = "The release was made for the target's earlier values: give those."
     ), "monitor")
   }
   unname(own)
@@ -265,22 +265,22 @@ check_newer <- function(object, panel, group) {
         "It has {panel$n} donor{?s} and {nrow(panel$target)} treated, the fit has {known$n} and",
         "{length(size)}."
       ),
-      i = "Keep those who left, {.code na = \"interpolate\"} fills their gaps."
+      i = "Keep people who left; {.code na = \"interpolate\"} fills their gaps."
     )
   }
   periods <- panel$T0 + panel$T1
   if (periods <= old) {
     fail(
       "{.arg newdata} holds no new period.",
-      x = "The fit knows {old} period{?s}, {.arg newdata} has {periods}."
+      x = "The fit has {old} period{?s}, {.arg newdata} has {periods}."
     )
   }
   same <- identical(period_text(panel$times[seq_len(old)]), period_text(known$times))
   if (!same || panel$T0 != known$T0) {
     fail(
-      "The periods that the fit knows must come first in {.arg newdata}, all and none else.",
+      "{.arg newdata} must begin with exactly the periods that the fit already has.",
       x = if (same) "The treatment begins in another period.",
-      i = "The last one the fit knows is {period_text(known$times[[old]])}."
+      i = "The fit's last period is {period_text(known$times[[old]])}."
     )
   }
   skipped <- skipped_period(panel$times, old)
@@ -297,15 +297,15 @@ check_newer <- function(object, panel, group) {
   if (!isTRUE(all.equal(unname(group[1L, seq_len(old)]), unname(object$target[1L, ]),
         tolerance = 1e-8))) {
     fail(
-      "The target's past in {.arg newdata} is not the fit's.",
-      i = "What was released was measured for the target as it was: give that."
+      "The target's past in {.arg newdata} differs from the fit's.",
+      i = "The release was made for the target's earlier values: give those."
     )
   }
   left <- periods_left(object$release)
   if (periods - old > left) {
     abort(c(
       "{.arg newdata} holds {periods - old} new period{?s}, and {left} {?is/are} left.",
-      i = "A release for more periods is a new one."
+      i = "More periods need a new release."
     ), c("monitor", "budget"))
   }
 }

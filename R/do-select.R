@@ -127,7 +127,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   person <- check_person(person, mechanism("dp_select", method %||% "votes"), method, data)
   if (several) refit <- check_no_refit(refit, missing(refit))
   people <- selection_people(table_of_rows(columns, data, batch = FALSE), data, person)
-  if (people$n < 2L) abort("There must be two rows at least.", "data")
+  if (people$n < 2L) abort("There must be at least two rows.", "data")
   facts <- list(
     n = people$n, p = length(columns$names) - columns$intercept, intercept = columns$intercept,
     share = check_number(share, 0, 1, open = c("min", "max")),
@@ -206,7 +206,7 @@ check_no_refit <- function(refit, omitted) {
   if (!omitted && check_flag(refit)) {
     abort(c(
       "With {.arg person} a selection comes without a regression.",
-      i = "Say {.code refit = FALSE}, and fit what was selected by {.fn dp_lm} with {.arg person}."
+      i = "Set {.code refit = FALSE}; fit the selected variables by {.fn dp_lm} with {.arg person}."
     ), "argument")
   }
   FALSE
@@ -219,7 +219,7 @@ dp_select.dp_selection <- function(x, size, ...) door("dp_select", {
   if (is.null(x$moments)) {
     abort(c(
       "Only a selection by {.code method = \"gram\"} holds moments to select from.",
-      i = "This one is by {.val {x$method}}."
+      i = "This selection is by {.val {x$method}}."
     ), "argument")
   }
   x$facts$size <- check_count(size, 1, x$facts$p)

@@ -170,7 +170,7 @@ check_registry <- function(identity) {
   }
   abort(c(
     "This state belongs to another registry than {.file {registry_folder()}}.",
-    x = "Here nobody could see whether it was resumed before, and a state must not run twice.",
+    x = "This registry does not show whether it was resumed, and a state must not run twice.",
     i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote it."
   ), "stream")
 }
@@ -188,7 +188,7 @@ claim_state <- function(id) {
     abort(c(
       "This state was resumed before, and a state must not run twice.",
       x = "Two continuations under one noise can be subtracted from each other.",
-      i = "Start a new stream; it needs a budget of its own for people who are in both."
+      i = "Start a new stream; for people in both it needs a budget of its own."
     ), "stream")
   }
   unwritable_registry(registry)
@@ -197,7 +197,7 @@ claim_state <- function(id) {
 unwritable_registry <- function(registry) {
   abort(c(
     "The folder {.file {registry}} cannot be written.",
-    x = "It holds which states have been resumed; without it a state could run twice.",
+    x = "It records which states were resumed; without it a state could run twice.",
     i = "Set the environment variable {.envvar DPSC_REGISTRY} to a folder of yours that stays."
   ), "checkpoint")
 }
@@ -207,7 +207,7 @@ unwritable_registry <- function(registry) {
 print.dp_state <- function(x, ...) {
   cat("State of a stream after ", x$steps, " steps, in ", x$file, "\n", sep = "")
   cat(if (inherits(x, "dp_secret_state")) {
-    c("  AS SECRET AS THE DATA: whoever has it can remove the noise.\n",
+    c("  AS SECRET AS THE DATA: anyone who has it can remove the noise.\n",
       "  Do not copy it. It can be resumed once; the stream it came from no longer runs.\n")
   } else {
     c("  Public: covered by the stream's budget. Every continuation adds noise of its own,\n",

@@ -56,7 +56,7 @@ dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, n
                             control = dp_control()) paying_door("dp_stream_count", {
   if (!is.null(categories) && (!is.character(categories) || length(categories) < 2L ||
         anyNA(categories) || anyDuplicated(categories))) {
-    abort("{.arg categories} must be two different names at least.", "argument")
+    abort("{.arg categories} must be at least two different names.", "argument")
   }
   names <- as.character(categories %||% "count")
   columns <- list(names = names, lower = numeric(length(names)), width = rep(1, length(names)))

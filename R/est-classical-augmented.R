@@ -31,7 +31,7 @@ complete_augmented <- function(raw, settings) {
   both <- balanced_columns(raw$donors, raw$target, raw$T0, out$predictors)
   path <- augmented_path_cpp(both$donors, both$target, raw$T0, 20L, 1e-8)
   if (path$lambda[[1L]] <= 1e-20 * max(raw$donors^2)) {
-    abort("The donors are alike before treatment: there is nothing to fit.", "argument")
+    abort("The donors are identical before the treatment: there is nothing to fit.", "argument")
   }
   error <- colMeans(path$error)
   spread <- apply(path$error, 2L, stats::sd) / sqrt(raw$T0)

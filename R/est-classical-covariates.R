@@ -34,17 +34,17 @@ check_varying <- function(given, donors) {
     identical(dim(given$target), shape[2:3])
   if (!ok) {
     abort(c(
-      "The setting {.arg covariates} has not the right form.",
+      "The setting {.arg covariates} has the wrong form.",
       i = paste(
-        "A list of {.code donors}, an array of donors x periods x covariates, and {.code target},",
-        "a matrix of periods x covariates."
+        "It must be a list of {.code donors} (array: donors x periods x covariates) and",
+        "{.code target} (matrix: periods x covariates)."
       )
     ), "argument")
   }
   if (!all(is.finite(given$donors)) || !all(is.finite(given$target))) {
     abort(c(
-      "Covariates must be finite for every unit in every period, after the treatment, too.",
-      i = "Leave out what is not known, or fill it before."
+      "Covariates must be finite for every unit in every period, also after the treatment.",
+      i = "Leave out covariates with missing values, or fill the values first."
     ), "covariate")
   }
   storage.mode(given$donors) <- "double"
@@ -70,13 +70,13 @@ check_told_apart <- function(raw, given) {
   # Not private: the name may be shown.
   name <- covariate_names(given)[[at]]
   abort(c(
-    "The covariates cannot be told apart.",
+    "The covariates are collinear.",
     x = paste(
       "Among the donors {.code {name}} follows from effects of units and periods and the",
       "covariates before it."
     ),
     i = if (constant) {
-      "It is the same in all periods: give it as one of {.code predictors}, one value a unit."
+      "It is constant over time: give it as one of {.code predictors}, one value per unit."
     } else {
       "Leave it out."
     }

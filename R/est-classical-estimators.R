@@ -69,7 +69,7 @@ fit_checked <- function(donors, target, T0, estimator, settings) {
 #' @noRd
 check_raw <- function(donors, target, T0) {
   if (!(is.matrix(donors) && is.numeric(donors) && nrow(donors) >= 1L)) {
-    abort("{.arg donors} must be a numeric matrix with one row a donor.", "argument")
+    abort("{.arg donors} must be a numeric matrix with one row per donor.", "argument")
   }
   if (!(is.numeric(target) && length(target) == ncol(donors))) {
     abort("{.arg target} must hold one value for each column of {.arg donors}.", "argument")
@@ -92,8 +92,8 @@ complete_settings <- function(raw, estimator, settings) {
   unknown <- setdiff(names(settings), known)
   if (length(unknown) || (length(settings) && is.null(names(settings)))) {
     abort(c(
-      "Estimator {.val {estimator}} does not know every setting given: {.val {unknown}}.",
-      i = if (length(known)) "It knows {.val {known}}." else "It knows none."
+      "Estimator {.val {estimator}} has no setting {.val {unknown}}.",
+      i = if (length(known)) "Its settings are {.val {known}}." else "It has no settings."
     ), "argument")
   }
   record$complete(raw, settings)

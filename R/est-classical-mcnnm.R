@@ -32,14 +32,14 @@ complete_mcnnm <- function(raw, settings) {
   if (largest <= 1e-7 * max(abs(raw$donors), abs(raw$target))) {
     abort(c(
       if (length(given)) {
-        "The outcomes are effects of units and periods and covariates, and nothing else."
+        "Effects of units, periods and covariates explain the outcomes completely."
       } else {
-        "The outcomes are effects of units and periods and nothing else."
+        "Effects of units and periods explain the outcomes completely."
       },
       i = if (length(given)) {
-        "Estimator {.val factor} with {.code rank = 0} says all there is to say."
+        "Use estimator {.val factor} with {.code rank = 0}."
       } else {
-        "Estimator {.val did} says all there is to say."
+        "Use estimator {.val did}."
       }
     ), "argument")
   }

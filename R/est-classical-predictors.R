@@ -12,8 +12,8 @@ check_predictors <- function(given, donors) {
     length(given$target) == ncol(given$donors)
   if (!ok) {
     abort(c(
-      "The setting {.arg predictors} has not the right form.",
-      i = "A list of {.code donors}, one row a donor, and {.code target}, one value a predictor."
+      "The setting {.arg predictors} has the wrong form.",
+      i = "Give a list: {.code donors}, one row per donor; {.code target}, one value per predictor."
     ), "argument")
   }
   given <- match_predictors(given, donors)
@@ -44,8 +44,8 @@ match_predictors <- function(given, donors) {
     if (lacking > 0L || anyDuplicated(own)) {
       abort(c(
         "The rows of the predictors do not match the donors by name.",
-        x = if (lacking > 0L) "Without a row of their name: {lacking} of {nrow(donors)} donors.",
-        x = if (anyDuplicated(own)) "Some row names are there more than once.",
+        x = if (lacking > 0L) "{lacking} of {nrow(donors)} donors have no row of their name.",
+        x = if (anyDuplicated(own)) "Some row names occur more than once.",
         i = "Name the rows of {.code predictors$donors} exactly as the units are named."
       ), "argument")
     }
@@ -53,11 +53,11 @@ match_predictors <- function(given, donors) {
   } else if (!is.null(donor_names) || nrow(given$donors) != nrow(donors)) {
     abort(c(
       "The predictors cannot be matched with the donors.",
-      x = if (!is.null(donor_names)) "The donors have names, the rows of the predictors have none.",
+      x = if (!is.null(donor_names)) "The donors have names; the rows of the predictors have none.",
       x = if (is.null(donor_names)) {
         "There are {nrow(donors)} donors and {nrow(given$donors)} rows."
       },
-      i = "Give {.code predictors$donors} one row a donor, with the donors' names as row names."
+      i = "Give {.code predictors$donors} one row per donor, with the donors' names as row names."
     ), "argument")
   }
   columns <- colnames(given$donors)
@@ -65,7 +65,7 @@ match_predictors <- function(given, donors) {
   if (!is.null(columns) && !is.null(named)) {
     if (anyDuplicated(columns) || !setequal(columns, named)) {
       abort(c(
-        "The predictors of the target are not those of the donors.",
+        "The predictors of the target differ from those of the donors.",
         i = "{.code names(predictors$target)} must be {.code colnames(predictors$donors)}."
       ), "argument")
     }
@@ -109,7 +109,7 @@ check_importances <- function(v, given) {
     all(v >= 0) && sum(v) > 0)) {
     abort(c(
       "{.arg v} must hold one importance for each predictor.",
-      i = "Not negative, not all zero; {.code NULL} searches for them."
+      i = "None may be negative, not all zero; {.code NULL} searches for them."
     ), "argument")
   }
   v
@@ -123,7 +123,7 @@ check_importances <- function(v, given) {
 complete_balanced <- function(raw, settings) {
   if (is.null(settings$predictors)) {
     if (!is.null(settings$v)) {
-      abort("{.arg v} weighs predictors, and there are none.", "argument")
+      abort("{.arg v} holds importances of predictors, and there are no predictors.", "argument")
     }
     return(list())
   }

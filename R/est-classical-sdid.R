@@ -24,8 +24,8 @@ complete_sdid <- function(raw, settings) {
       abort(c(
         "Estimator {.val sdid} cannot find its regularisation.",
         x = paste(
-          "It takes the donors' changes between periods before treatment, of which there are",
-          "less than two."
+          "It needs at least two changes of the donors from one pre-treatment period to the",
+          "next."
         ),
         i = "Give {.code zeta} and {.code zeta_periods} in {.code dp_control(settings = )}."
       ), "argument")

@@ -5,7 +5,7 @@ complete_penalised <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val penalised} needs a penalty {.arg lambda}.",
-      i = "Between 0 (the simplex fit) and large values (the nearest donor); 0.1 is a start."
+      i = "From 0 (the simplex fit) to large values (the nearest donor); start with 0.1."
     ), "argument")
   }
   c(
@@ -24,7 +24,7 @@ complete_elastic <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val elastic} needs a penalty {.arg lambda}.",
-      i = "On the scale of squared outcomes, added up over the periods before the treatment."
+      i = "It is on the scale of squared outcomes, summed over the periods before the treatment."
     ), "argument")
   }
   list(
@@ -81,7 +81,7 @@ complete_hsvt <- function(raw, settings) {
   values <- svd(pre, nu = 0L, nv = 0L)$d
   largest <- sum(values > 1e-10 * values[[1L]])
   if (largest == 0L) {
-    abort("The donors are all zero before treatment: there is nothing to fit.", "argument")
+    abort("All donors are zero before the treatment: there is nothing to fit.", "argument")
   }
   if (is.null(rank)) {
     shape <- min(dim(pre)) / max(dim(pre))

@@ -33,7 +33,7 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
       rows = rows[, cohort_order(panel$T0, q, T0, panel$T0 + panel$T1), drop = FALSE]
     )
   } else if (is.na(g)) {
-    view$reason <- "the release calibrated none for this adoption date"
+    view$reason <- "the release calibrated no interval for this adoption date"
   } else if (release$privacy$private && !is.null(cohorts$intervals)) {
     view$intervals <- cohorts$intervals
     view$intervals$second <- cohorts$intervals$second[[g]]

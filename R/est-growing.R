@@ -94,8 +94,8 @@ check_growing_target <- function(release, group, size, estimator, covariates = N
     abort(c(
       "The new periods of this release were measured for its own target, and by ridge.",
       i = paste(
-        "Other targets, group sizes and estimators are served by the periods of the first release",
-        "alone: use the fit from before the first {.code update(newdata = )}."
+        "For other targets, group sizes and estimators use the periods of the first release",
+        "alone: the fit from before the first {.code update(newdata = )}."
       )
     ), "monitor")
   }

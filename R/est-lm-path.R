@@ -45,7 +45,7 @@ lm_path <- function(fit, alpha = 1, penalties = NULL) door("lm_path", {
     penalties <- top * 10^seq(0, -3, length.out = 50)
   }
   if (!is.numeric(penalties) || !length(penalties) || !all(is.finite(penalties) & penalties >= 0)) {
-    abort("{.arg penalties} must be numbers, none below 0.", "argument")
+    abort("{.arg penalties} must be nonnegative numbers.", "argument")
   }
   penalties <- sort(as.double(penalties), decreasing = TRUE)
   slopes <- penalised_path_cpp(m$covariance, m$cross, alpha, penalties)

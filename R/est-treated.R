@@ -113,6 +113,6 @@ clipped_reason <- function(release) {
   x <- release$statistics$treated
   residual <- utils::tail(from_centre(x), release$panel$T1)
   if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * x$rounds[[2L]]$radius) {
-    "the treated are further from the donors than the radius that the noise let be found"
+    "the treated are further from the donors than the radius found under the noise"
   }
 }

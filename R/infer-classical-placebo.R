@@ -217,14 +217,14 @@ refuse_raw <- function(release) {
     abort(c(
       "This fit is private and holds no donor's data.",
       x = paste(
-        "{.fn placebo_space} and {.fn leave_one_out} draw donors one by one: they exist for",
+        "{.fn placebo_space} and {.fn leave_one_out} use donors one by one: they exist for",
         "classical estimators with {.code epsilon = Inf} only."
       ),
       i = free_inference(release)
     ), "private")
   }
   abort(c(
-    "This fit is not by a classical estimator: it rests on moments, not on single donors.",
+    "This fit is not by a classical estimator: it uses moments, not single donors.",
     x = paste(
       "{.fn placebo_space} and {.fn leave_one_out} need a classical estimator, such as",
       "{.code estimator = \"simplex\"}, with {.code epsilon = Inf}."
@@ -250,10 +250,10 @@ format.dp_placebo_space <- function(x, ...) {
       ", before ", format(own$rmspe_pre, digits = 4L), ", both as RMSPE)"
     ),
     if (own$rmspe_pre == 0) {
-      "  the target is fitted perfectly before treatment: its ratio says nothing"
+      "  the target is fitted perfectly before the treatment: its ratio is meaningless"
     },
     if (ranked < nrow(x$table)) {
-      paste0("  ", nrow(x$table) - ranked, " placebos left out for a poor fit before treatment")
+      paste0("  ", nrow(x$table) - ranked, " placebos left out for poor pre-treatment fit")
     }
   )
 }

@@ -54,7 +54,7 @@ unlike_words <- function(fit, i = 1L) {
   paste0(
     "Before the treatment the target is unlike the donors as released (",
     format(sqrt(spread$apart), digits = 2L), " times as far from them as ", whom, " would be, ",
-    "given its level): few are like it, and the estimate may be drawn to the others."
+    "given its level): few donors are like it, and the estimate may be drawn to the others."
   )
 }
 

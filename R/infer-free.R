@@ -9,7 +9,7 @@
 free_inference <- function(release) {
   if (!gives_moments(release$method)) {
     return(paste(
-      "Free with this fit: {.fn confint}, whose intervals are those of the privacy noise alone.",
+      "Free with this fit: {.fn confint}, whose intervals cover the privacy noise alone.",
       "There is no test: no prediction error was released."
     ))
   }
@@ -20,8 +20,8 @@ free_inference <- function(release) {
     ))
   }
   paste(
-    "Free with this fit: the placebo test in {.fn summary}, which asks whether donors stray as far",
-    "as the target does, and {.fn confint}."
+    "Free with this fit: the placebo test in {.fn summary}, which compares the target's deviation",
+    "with the donors', and {.fn confint}."
   )
 }
 

@@ -262,7 +262,7 @@ placebo_time.dp_synth <- function(object, periods = NULL, ...) door("placebo_tim
   if (anyNA(first) || any(first < 3L) || any(first > panel$T0)) {
     limits <- period_text(panel$times[c(1L, panel$T0)])
     abort(c(
-      "{.arg periods} must be before the treatment, each with two periods at least before it.",
+      "{.arg periods} must be before the treatment, each with at least two periods before it.",
       i = "The pre-period is {limits[[1L]]} to {limits[[2L]]}."
     ), "argument")
   }

@@ -70,7 +70,7 @@ raw_cohorts <- function(plan, donors, public) {
 cohorts_problem <- function(release) {
   x <- release$statistics$cohorts
   if (!is.null(x) && !cohorts_fit(x, release$panel)) {
-    "The adoption dates do not fit the statistics."
+    "The adoption dates do not match the statistics."
   }
 }
 

@@ -15,7 +15,7 @@ linear_limits <- function(limits, names) {
     )
   }
   if (xor(is.null(limits$A), is.null(limits$b))) {
-    abort("Constraints {.code A} and {.code b} come together.", "argument")
+    abort("Give both {.code A} and {.code b}.", "argument")
   }
   if (!is.null(limits$A)) {
     A <- check_constraint_rows(limits$A, names)
@@ -35,7 +35,7 @@ linear_limits <- function(limits, names) {
   add(diag(p)[upper < 1e300, , drop = FALSE], upper[upper < 1e300])
   at <- nearest_within_cpp(numeric(p), diag(p), out)
   if (is.null(at)) {
-    abort("No slopes keep all constraints.", "argument")
+    abort("The constraints are infeasible.", "argument")
   }
   out
 }
@@ -54,7 +54,7 @@ check_constraint_rows <- function(A, names) {
   }
   if (!ok || ncol(A) != length(names)) {
     abort(c(
-      "{.code A} must be a matrix of finite numbers, a row a constraint, a column a slope.",
+      "{.code A} must be a matrix of finite numbers, one row per constraint, one column per slope.",
       i = "Columns are the slopes {.val {names}}, in this order or by name."
     ), "argument")
   }

@@ -84,7 +84,7 @@ check_curved <- function(public, plan) {
     return(invisible(NULL))
   }
   abort_unidentified(public, told, c(
-    x = "No row tells enough: the ridge that privacy needs outweighs all of them together."
+    x = "The ridge that privacy needs outweighs all rows together."
   ), "dp_plan_glm")
 }
 
@@ -108,14 +108,14 @@ prepare_objective_glm <- function(public, columns) {
   after <- check_flag(limits$after %||% FALSE, arg = "constraints$after")
   if (after && any(weights > 0)) {
     abort(
-      "Constraints that are kept {.code after} the release go with no penalty.", "argument"
+      "Constraints imposed {.code after} the release cannot be combined with a penalty.", "argument"
     )
   }
   free <- list(lower = rep(-1e300, length(names)), upper = rep(1e300, length(names)))
   if (after || any(c("A", "b", "simplex") %in% names(limits))) {
     if (weights[["lasso"]] > 0 || weights[["group"]] > 0) {
       abort(
-        "Constraints {.code A} and {.code simplex} go with no {.code lasso} and no {.code group}.",
+        "Constraints {.code A} and {.code simplex} exclude {.code lasso} and {.code group}.",
         "argument"
       )
     }
@@ -141,12 +141,12 @@ prepare_objective_glm <- function(public, columns) {
   }
   terms <- vapply(columns$columns, `[[`, 0L, "term")
   if (weights[["group"]] > 0 && (weights[["lasso"]] > 0 || length(limits))) {
-    abort("A penalty on groups goes with no {.code lasso} and no constraints.", "argument")
+    abort("A penalty on groups cannot be combined with {.code lasso} or constraints.", "argument")
   }
   lower <- check_limits(limits$lower, -1e300, names)
   upper <- check_limits(limits$upper, 1e300, names)
   if (any(lower > upper)) {
-    abort("A slope's lower limit is above its upper one.", "argument")
+    abort("A slope's lower limit is above its upper limit.", "argument")
   }
   public$facts$wishes <- c(as.list(weights), list(
     groups = unname(split(seq_along(terms), terms)), lower = lower, upper = upper

@@ -20,7 +20,7 @@ gram_noise_conflict <- function(release) {
   }
   # Some releases of version 0.1.0 hold no rounds.
   if (!is.null(s$rounds) && !rounds_agree(base_release(release))) {
-    return("The noise of the statistics is not that of the noise steps.")
+    return("The noise of the statistics does not match the noise steps.")
   }
   treated_conflict(release) %||% target_conflict(base_release(release)) %||%
     intervals_conflict(base_release(release))
@@ -46,12 +46,12 @@ treated_conflict <- function(release) {
   accounts <- unique(steps$account)
   if (is.null(groups)) {
     if (is.null(accounts)) return(NULL)
-    return("Noise steps were paid for of which nothing is there.")
+    return("The results of some noise steps that were paid for are missing.")
   }
   several <- !is.null(release$statistics$cohorts)
   names <- if (several) cohort_account(seq_along(groups)) else "treated"
   if (!identical(accounts, c("donors", names))) {
-    return("The treated group's steps are not those of its release.")
+    return("The treated group's steps do not match its release.")
   }
   for (g in seq_along(groups)) {
     control <- steps[nrow(steps) - length(groups) + g, ]
@@ -72,7 +72,7 @@ group_conflict <- function(group, steps, control) {
   moments <- steps[steps$law != "exponential", ]
   if (nrow(steps) != 4L || nrow(moments) != 2L || control$account != "donors" ||
         control$law == "exponential") {
-    return("The treated group's steps are not those of its release.")
+    return("The treated group's steps do not match its release.")
   }
   rounds <- lapply(x$rounds, function(round) c(list(loadings = x$loadings), round))
   last <- rounds[[2L]]
@@ -88,7 +88,7 @@ group_conflict <- function(group, steps, control) {
   pooled <- sqrt(sum(c(first, 1 - first)^2 * own^2))
   if (!all(made) || !about_equal(x$mean_sd, pooled) ||
         !about_equal(x$control$mean_sd, round_noise(donors, release)$mean)) {
-    "The noise of the treated group's statistics is not that of the noise steps."
+    "The noise of the treated group's statistics does not match the noise steps."
   }
 }
 
@@ -99,17 +99,17 @@ target_conflict <- function(release) {
   steps <- release$privacy$steps
   paid <- sum(steps$step == "sum for the target")
   if (is.null(x)) {
-    if (paid > 0L) return("Noise steps were paid for of which nothing is there.")
+    if (paid > 0L) return("The results of some noise steps that were paid for are missing.")
     return(NULL)
   }
   last <- steps[nrow(steps), ]
   if (paid != 1L || last$step != "sum for the target" || last$law != "discrete_gaussian") {
-    return("The correction for the target is not that of the noise steps.")
+    return("The correction for the target does not match the noise steps.")
   }
   # Rows as long as the radius have half the sensitivity, less what rounding may add.
   longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
   if (!about_equal(x$sd, last$scale * x$radius / (longest * release$panel$n))) {
-    "The noise of the statistics is not that of the noise steps."
+    "The noise of the statistics does not match the noise steps."
   }
 }
 
@@ -178,14 +178,14 @@ intervals_conflict <- function(release) {
   # Of each round a radius and moments; of the target's own as many.
   count <- nrow(steps) - 2L * (rounds + !is.null(release$statistics$target))
   if (is.null(x)) {
-    if (count > 0L) return("Noise steps were paid for of which nothing is there.")
+    if (count > 0L) return("The results of some noise steps that were paid for are missing.")
     return(NULL)
   }
   group <- isTRUE(x$group)
   # A group's factors say nothing: they are 1.
   bare <- all(c(x$average, x$period, x$band) == 1)
   if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
-    return("The intervals are not those of the noise steps.")
+    return("The intervals do not match the noise steps.")
   }
   # The second moment's noise is a share of the clip's square that follows from its step; of several
   # cohorts each has one, and one person moves them all.
@@ -194,7 +194,7 @@ intervals_conflict <- function(release) {
   cohorts <- length(x$second)
   sigma <- step$scale * if (laplace) sqrt(2) * cohorts else sqrt(cohorts)
   if (!calibrates(sigma / step$sensitivity * x$clip^2 / x$second_sd, release$panel$n)) {
-    "The noise of the statistics is not that of the noise steps."
+    "The noise of the statistics does not match the noise steps."
   }
 }
 

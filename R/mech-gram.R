@@ -135,7 +135,7 @@ gram_problem <- function(release) {
     (is.null(lambda) || is_amount(lambda)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel) &&
     target_fits(s$target, release$panel)
-  if (!fits) "The statistics do not fit the sizes of the panel."
+  if (!fits) "The statistics do not match the sizes of the panel."
 }
 
 covariates_fit <- function(panel) {

@@ -11,13 +11,13 @@ check_monitor <- function(monitor) {
   }
   if (identical(as.vector(monitor), Inf)) {
     abort(c(
-      "{.code monitor = Inf} is refused: a release without an end cannot be paid for in advance.",
+      "{.code monitor = Inf} is refused: a release without end cannot be paid for in advance.",
       x = paste(
-        "It would need a limit to what each person may add over all periods, which must be",
+        "It would need a limit on each person's total contribution over all periods,",
         "computed from past cells each time; if some were revised since, it would be exceeded",
         "unseen."
       ),
-      i = "Announce a number: four times as many periods cost each twice the noise."
+      i = "Announce a number: with four times as many periods the noise of each doubles."
     ), "monitor")
   }
   number <- is_number(monitor) && monitor == round(monitor) && monitor >= 1 && monitor <= 1000
@@ -147,7 +147,7 @@ growing_problem <- function(release) {
     is.numeric(x$covariates %||% 0) && all(is.finite(x$covariates)) &&
     length(x$covariates) == NROW(release$panel$covariates) &&
     is.numeric(x$size) && length(x$size) >= 1L && all(x$size >= 1)
-  if (!ok) "The announced periods do not fit the statistics."
+  if (!ok) "The announced periods do not match the statistics."
 }
 
 #' Are the announced periods' steps what they must be, and their noise that of the statistics?
@@ -161,7 +161,7 @@ growing_conflict <- function(release) {
   named <- at_most_version(release$privacy$version, "0.2.0") || release$privacy$rng != "secure" ||
     identical(x$id, monitor_id(release$statistics, x$paid))
   if (!named) {
-    return("The name of the growing release is not that of its numbers and its ledger.")
+    return("The name of the growing release does not match its numbers and its ledger.")
   }
   steps <- release$privacy$steps
   count <- 2L * x$announced
@@ -172,10 +172,10 @@ growing_conflict <- function(release) {
     isTRUE(all.equal(made$scale, known$scale)) &&
     isTRUE(all.equal(made$sensitivity, known$sensitivity))
   if (!same) {
-    return("The announced periods' steps are not those of the release.")
+    return("The announced periods' steps do not match the release.")
   }
   agrees <- vapply(x$periods, function(one) {
     isTRUE(all.equal(one$sd, plan$noise * one$radius))
   }, NA)
-  if (!all(agrees)) "The noise of the new periods is not that of the noise steps."
+  if (!all(agrees)) "The noise of the new periods does not match the noise steps."
 }

@@ -215,7 +215,7 @@ person_reach <- function(account, level) {
   reach <- ranked_reach(account, rank)
   if (!is.finite(reach$high[[1L]] - reach$low[[1L]])) {
     return(paste(
-      "The target is so unlike the donors that it would decide its own prediction: there is no",
+      "The target is so unlike the donors that it would determine its own prediction: there is no",
       format_percent(level), "interval."
     ))
   }
@@ -243,8 +243,8 @@ ranked_reach <- function(account, rank) {
 group_reach <- function(account, size, level) {
   if (!(account$doubt[[1L]] <= variance_known)) {
     return(paste(
-      "The donors' errors are too few or too uneven to know their variance: there is no interval",
-      "for the mean of a group."
+      "The variance of the donors' errors cannot be estimated: they are too few or too uneven.",
+      "There is no interval for the mean of a group."
     ))
   }
   variance <- account$squares * (1 + account$doubt) * (1 / size + account$leverage)

@@ -29,10 +29,11 @@ plan_refusal <- function(public, plan) {
   serves <- function(n, epsilon) noise(n, epsilon) <= hopeless_noise
   instead <- least_that_serves(public, serves, "donor")
   paste0(
-    count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon), " would tell nothing: ",
-    "the noise on what they have in common is ", signif(here, 2), " times the largest value that ",
-    "the bounds allow. The least that may tell something is ", paste(instead, collapse = ", or "),
-    "; dp_plan() says how much."
+    count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon),
+    " would be uninformative: ",
+    "the noise on their common part is ", signif(here, 2), " times the largest value that ",
+    "the bounds allow. An informative release needs at least ", paste(instead, collapse = ", or "),
+    "; dp_plan() gives the expected error."
   )
 }
 
@@ -69,8 +70,8 @@ abort_unidentified <- function(public, would, reason, plan) {
     "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
     reason,
     i = if (length(instead)) {
-      "The least that may tell something is {paste(instead, collapse = ', or ')}."
+      "An informative release needs at least {paste(instead, collapse = ', or ')}."
     },
-    i = "{.fn {plan}} says how much."
+    i = "{.fn {plan}} gives the expected error."
   ), "argument")
 }

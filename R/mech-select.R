@@ -158,7 +158,7 @@ check_supports <- function(facts) {
 
 check_gram_candidates <- function(facts) {
   if (facts$p > 400) {
-    abort("{.code method = \"gram\"} is for 400 candidates at most.", "argument")
+    abort("{.code method = \"gram\"} takes at most 400 candidates.", "argument")
   }
 }
 
@@ -193,8 +193,8 @@ subset_constants <- function(subsets, n, shares) {
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
-      "{.arg subsets} are too few to be balanced: somebody would be in too many of them.",
-      i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} will do."
+      "{.arg subsets} are too few to be balanced: some person would be in too many of them.",
+      i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} are enough."
     ), "argument")
   }
   if (subset_members(subsets, n, rate) > most_members) {

@@ -26,7 +26,7 @@ account_conflict <- function(steps, privacy) {
     about_equal(privacy$rho, cdp_rho_cpp(privacy$epsilon, privacy$delta)) &&
       at_most(sum(steps$rho), privacy$rho)
   }
-  if (!fits) "The cost of the noise steps is not that of the release."
+  if (!fits) "The cost of the noise steps does not match the release."
 }
 
 #' Method objective: epsilons add up; a Gaussian step of its own is converted at half of delta
@@ -45,6 +45,6 @@ added_conflict <- function(release) {
   complete <- all(!is.na(steps$epsilon) | !is.na(steps$rho)) && (rho == 0 || privacy$delta > 0)
   total <- sum(steps$epsilon, na.rm = TRUE) + converted
   if (!complete || !is.na(privacy$rho) || !at_most(total, privacy$epsilon)) {
-    "The cost of the noise steps is not that of the release."
+    "The cost of the noise steps does not match the release."
   }
 }

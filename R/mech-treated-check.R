@@ -10,7 +10,7 @@ treated_problem <- function(release) {
   }
   fits <- length(groups) == length(m) && is.numeric(m) &&
     all(vapply(groups, function(group) group_fits(group$x, group$m, group$release), NA))
-  if (!fits) "The treated group's statistics do not fit the sizes of the panel."
+  if (!fits) "The treated group's statistics do not match the sizes of the panel."
 }
 
 #' The protected groups of a release, each with the release as its date sees it

@@ -40,7 +40,7 @@ vertical_problem <- function(release) {
     is_vector_of(statistics$counterfactual, panel$T1) && is_vector_of(settings$target, panel$T0) &&
     all(vapply(amounts, is_amount, NA, zero = TRUE))
   if (!fits) {
-    "The statistics do not fit the sizes of the panel."
+    "The statistics do not match the sizes of the panel."
   }
 }
 
@@ -68,6 +68,6 @@ vertical_noise_conflict <- function(release, agrees) {
   sensitivity <- post_sensitivity_cpp(panel$T1, sqrt(mean(half[-seq_len(panel$T0)]^2)))
   if (!agrees(first, settings) || !about_equal(settings$post_variance, post) || last < 2L ||
       !about_equal(sensitivity, steps$sensitivity[[last]])) {
-    "The noise of the statistics is not that of the noise steps."
+    "The noise of the statistics does not match the noise steps."
   }
 }

@@ -30,7 +30,7 @@ plain_rows <- function(data) {
     return(stripped_column(data))
   }
   abort(c(
-    "{.arg data} must be a data frame, a matrix or a vector, with one row a person.",
+    "{.arg data} must be a data frame, a matrix or a vector, with one row per person.",
     x = "It is {describe_people(data)}."
   ), "data")
 }

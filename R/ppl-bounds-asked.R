@@ -18,7 +18,7 @@ check_every_bound <- function(formula, bounds, data = NULL) {
   if (is.null(bounds)) {
     abort(c(
       "{.arg bounds} is required: public limits of every variable.", to_paste(kinds, given),
-      i = if ("." %in% all.vars(formula)) "The dot stands for all other names of {.arg bounds}."
+      i = if ("." %in% all.vars(formula)) "The dot stands for all other names in {.arg bounds}."
     ), "argument")
   }
   if (length(kinds)) {

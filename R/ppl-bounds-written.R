@@ -98,7 +98,7 @@ check_named <- function(bounds, left) {
   columns <- spell(unique(unlist(lapply(parts, columns_in))))
   text <- spell(vapply(parts, function(part) gsub("`", "", code_label(part, "outcome")), ""))
   abort(c(
-    "{.arg bounds} must say whose limits they are: {.code {label}} is no column by itself.",
+    "{.arg bounds} must name what is limited: {.code {label}} is an expression, not a column.",
     i = "Of the {if (several) 'columns' else 'variable'}, before the formula: {.code {columns}}.",
     i = paste(
       "Of the {if (several) 'outcomes' else 'expression'}, by",

@@ -217,9 +217,9 @@ code_index <- function(x, name) {
   }
   if (missing) {
     abort(c(
-      "Every row must say its unit and its period.",
+      "Every row must have a unit and a period.",
       x = "{.code {name}} is missing or infinite in some row.",
-      i = "Complete the column where the data are made: without it nobody knows whose row it is."
+      i = "Complete the column where the data are prepared: a row without it belongs to nobody."
     ), "panel")
   }
   list(code = code, values = values, name = name, alphabetical = is.character(x))

@@ -20,7 +20,7 @@ split_predictors <- function(formula, estimator) {
   if (!estimator %in% able) {
     abort(c(
       "Estimator {.val {estimator}} takes no predictors: {.arg formula} has a second part.",
-      i = "{.or {.val {able}}} take them."
+      i = "Predictors are taken by {.or {.val {able}}}."
     ), "panel")
   }
   terms <- added_terms(rhs[[3L]])

@@ -56,14 +56,14 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
     lost <- sum(is.na(cells))
     if (lost > 0L) {
       abort(c(
-        "Regressors must be known of every unit in every period, after the treatment, too.",
+        "Regressors must be known for every unit in every period, also after the treatment.",
         x = if (gaps) {
           "{.code {colnames(values)[[k]]}} has no value at all for some unit."
         } else {
           "{.code {colnames(values)[[k]]}} is missing in {lost} cell{?s}."
         },
         i = paste(
-          "Fill it, leave it out, or take one value a unit: {.code over(x, periods)} is a mean",
+          "Fill it, leave it out, or take one value per unit: {.code over(x, periods)} is a mean",
           "over some periods before the treatment."
         )
       ), "covariate")

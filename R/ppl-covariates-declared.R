@@ -14,7 +14,7 @@ split_covariates <- function(formula) {
   if (is.null(names) || anyDuplicated(names)) {
     abort(c(
       "Covariates must be columns, each once: {.code outcome ~ treated | x1 + x2}.",
-      i = "Add what is computed from columns to {.arg data} as a column of its own."
+      i = "Add a covariate computed from columns to {.arg data} as a column of its own."
     ), "covariate")
   }
   formula[[3L]] <- formula[[3L]][[2L]]
@@ -57,12 +57,12 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
     lacking <- c(if (!length(outcome)) label, missing)
     abort(c(
       "{.arg bounds} must be a list that names the outcome and each covariate once.",
-      x = if (length(missing)) "There is nothing for {.code {missing}}.",
+      x = if (length(missing)) "It has no limits for {.code {missing}}.",
       x = if (length(bounds) && private && !length(outcome)) {
-        "There is nothing for {.code {label}}."
+        "It has no limits for {.code {label}}."
       },
       x = if (length(unknown)) "The formula has no {.code {unknown}}.",
-      x = if (anyDuplicated(given)) "Some name is there twice.",
+      x = if (anyDuplicated(given)) "Some name occurs twice.",
       if (length(lacking) && private) {
         kinds <- vapply(rlang::set_names(lacking), blank_limits, "", data = data)
         to_paste(kinds, bounds[setdiff(given, unknown)])
@@ -158,7 +158,7 @@ check_covariate_bounds <- function(x, name) {
   if (!is.null(x) && !limits && !levels) {
     abort(c(
       "{.arg bounds} of {.code {name}} must be two finite numbers, or the levels of a factor.",
-      i = "Lower limit first; two levels at least, each once."
+      i = "Give the lower limit first, or at least two levels, each once."
     ), "bounds")
   }
   x

@@ -117,7 +117,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   # Declared where anything is private.
   if (is.null(levels)) levels <- sort(unique(x[!is.na(x)]), method = "radix")
   if (length(levels) < 2L) {
-    abort("{.code {name}} has one level only, which tells nothing.", "covariate")
+    abort("{.code {name}} has one level only and carries no information.", "covariate")
   }
   shown <- if (!request$private) {
     seq_along(units$values)

@@ -9,7 +9,7 @@ lm_bound <- function(x, name) {
   if (is.character(x) || is.logical(x)) {
     levels <- as.character(if (is.logical(x)) sort(unique(x)) else x)
     if (length(levels) < 2L || anyNA(x) || anyDuplicated(levels)) {
-      abort("The levels of {.code {name}} must be two different ones at least.", "bounds")
+      abort("There must be at least two different levels of {.code {name}}.", "bounds")
     }
     return(list(levels = levels))
   }
@@ -102,7 +102,7 @@ check_known <- function(expression, given) {
     abort(c(
       "{.arg bounds} has no entry for {.code {unknown}}.",
       i = "Every variable of the formula needs its public range, or its public levels.",
-      i = if (is.call(expression)) "Or give those of the expression, by its text."
+      i = if (is.call(expression)) "Or give limits of the expression, named by its text."
     ), "bounds")
   }
 }

@@ -23,7 +23,7 @@ row_weights <- function(weights, data, max_weight) {
   }
   value <- value_by_row(weights, columns_of_code(weights, data))
   if (length(value) != nrow(data)) {
-    abort("{.arg weights} must give one number a row.", "argument")
+    abort("{.arg weights} must give one number per row.", "argument")
   }
   value <- cell_numbers(value)
   value[value %in% Inf] <- max_weight

@@ -52,14 +52,14 @@ check_lm_terms <- function(terms) {
   if (length(attr(terms, "offset"))) {
     abort(c(
       "The formula of a private regression has no offsets.",
-      i = "In a linear model take it off the outcome: {.code I(y - z) ~ x}.",
+      i = "In a linear model subtract it from the outcome: {.code I(y - z) ~ x}.",
       i = "{.fn dp_glm} has an argument for it: {.code offset = ~ z}."
     ), "argument")
   }
   if (attr(terms, "intercept") != 1L) {
     abort(c(
       "A private regression needs its intercept.",
-      i = "Drop {.code - 1} or {.code + 0}: moments about the mean are what is released."
+      i = "Drop {.code - 1} or {.code + 0}: the release consists of moments about the mean."
     ), "argument")
   }
   if (!length(attr(terms, "term.labels"))) {
@@ -74,8 +74,8 @@ check_lm_size <- function(known) {
   }
   if (length(names) > 500L) {
     abort(c(
-      "The formula has {length(names)} columns; 500 at most can be released.",
-      i = "{.fn dp_select} is for many columns of which few matter."
+      "The formula has {length(names)} columns; at most 500 can be released.",
+      i = "For many columns of which few matter use {.fn dp_select}."
     ), "argument")
   }
 }

@@ -101,7 +101,7 @@ variable_values <- function(variable, plain, rows) {
   if (is.null(value) || length(value) != rows) {
     abort(c(
       "{.code {variable$name}} cannot be computed from the rows.",
-      i = "It must give one number, or one level, a row."
+      i = "It must give one number, or one level, per row."
     ), "data")
   }
   if (variable$kind == "level") {
@@ -129,7 +129,7 @@ leave_out <- function(table, subset, data) {
   check_rowwise(subset)
   keep <- value_by_row(subset, columns_of_code(subset, data))
   if (length(keep) != nrow(table)) {
-    abort("{.arg subset} must give TRUE or FALSE a row.", "argument")
+    abort("{.arg subset} must give TRUE or FALSE for each row.", "argument")
   }
   table[!as.logical(cell_numbers(keep)) %in% TRUE, ] <- NaN
   table

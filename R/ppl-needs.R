@@ -34,12 +34,12 @@ refuse_source <- function(x, needs, who, class = "argument") {
   }
   needed <- c(blocks = "the rows themselves", rows = "all rows at once, in memory")[[needs]]
   given <- c(
-    sums = "They stay where they are, and only sums of them come.",
-    blocks = "They come in blocks, one after the other."
+    sums = "The rows stay at their source, which returns only sums.",
+    blocks = "The rows arrive in blocks, one after the other."
   )[[gives]]
   mend <- c(
     blocks = paste(
-      "Say {.code compute = \"here\"}: a database's or a file's rows stream to this process.",
+      "Set {.code compute = \"here\"}: a database's or a file's rows stream to this process.",
       "Workers cannot."
     ),
     rows = "Give a data frame or a matrix; see {.code ?dp_sources} for what each method takes."
@@ -65,7 +65,7 @@ refuse_split_people <- function(x) {
   if (inherits(x, c("dp_sources", "dp_workers"))) {
     abort(c(
       "With {.arg person} all rows must be in one place.",
-      x = "A person's rows may be in several of these, and no one of them can bring them together.",
+      x = "A person's rows may be spread over several sources, none of which can combine them.",
       i = "Give one table, one set of files, chunks or a data frame; see {.code ?dp_sources}."
     ), "argument")
   }

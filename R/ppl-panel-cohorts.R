@@ -14,10 +14,10 @@ check_adopted <- function(adopted, labels, times, hide = FALSE) {
     units <- enumerate(utils::head(labels[early], 5L), sum(early))
     period <- period_text(times[[max(adopted[early]) + 1L]])
     abort(c(
-      "Two periods at least must come before the adoption of every cohort.",
+      "At least two periods must come before the adoption of every cohort.",
       x = if (hide) "Some treated unit has fewer." else "Treated in {period} or before: {units}.",
       i = paste(
-        "Leave these units out (nothing tells what they would have been), or add earlier periods.",
+        "Leave these units out (their counterfactual cannot be estimated), or add earlier periods.",
         "They cannot be donors."
       )
     ), "panel")

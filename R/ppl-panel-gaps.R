@@ -34,12 +34,12 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
   if (is.null(periods) || anyNA(periods) || anyDuplicated(periods) || length(periods) < 3L ||
         (!is.character(periods) && is.unsorted(unclass(periods)))) {
     fail(
-      "{.arg periods} must hold all periods in order, each once, three at least.",
+      "{.arg periods} must hold all periods in order, each once, at least three.",
       i = "Numbers, dates or strings."
     )
   }
   if (is.null(from) || length(from) != length(unit)) {
-    fail("{.arg from} must say of every unit when its treatment begins, {.code NA} for donors.")
+    fail("{.arg from} must give the start of every unit's treatment, {.code NA} for donors.")
   }
   if (!all(is.na(from) | from %in% periods)) {
     fail("{.arg from} must hold periods of the panel, or {.code NA} for donors.")
@@ -84,8 +84,8 @@ check_gaps <- function(na, roster) {
   }
   if (na == "error" && !is.null(roster)) {
     abort(c(
-      "{.arg roster} goes with {.code na = \"interpolate\"}.",
-      i = "Without gaps the data themselves say who is in the panel."
+      "{.arg roster} needs {.code na = \"interpolate\"}.",
+      i = "Without gaps the data themselves show who is in the panel."
     ), "roster")
   }
   na
@@ -195,7 +195,7 @@ data_column <- function(data, name, declared) {
 roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
   units <- which(!is.na(roster$from))
   if (!length(units)) {
-    abort("One unit at least must be treated: {.arg from} is {.code NA} for all.", "roster")
+    abort("At least one unit must be treated: {.arg from} is {.code NA} for all.", "roster")
   }
   check_donor_count(
     length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors."
@@ -208,7 +208,7 @@ roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
     return(list(units = units, T0 = min(adopted), adopted = adopted))
   }
   if (first[[1L]] < 3L) {
-    abort("Two periods at least must come before the treatment.", "roster")
+    abort("At least two periods must come before the treatment.", "roster")
   }
   list(units = units, T0 = first[[1L]] - 1L)
 }
@@ -267,7 +267,7 @@ check_filled <- function(rows, label) {
   if (!all_finite_cpp(rows)) {
     abort(c(
       "Somebody has no value of {.code {label}} before the treatment.",
-      i = "Give {.arg bounds}, whose middle stands for them, or leave them out of the roster."
+      i = "Give {.arg bounds} (their midpoint is used), or leave such units out of the roster."
     ), "panel")
   }
 }

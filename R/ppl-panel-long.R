@@ -160,8 +160,8 @@ check_units_recur <- function(units, times) {
       "{.arg data} must follow the same units over time.",
       x = "Every unit in {.code {units$name}} appears once: a repeated cross-section is no panel.",
       i = paste(
-        "Check that {.code {units$name}} tells the units and not the rows apart. Donors may also",
-        "be groups that recur, such as regions; then a region is what is protected, not a person."
+        "Check that {.code {units$name}} identifies units, not rows. Donors may also",
+        "be recurring groups, such as regions; then regions are protected, not people."
       )
     ), "panel")
   }
@@ -214,7 +214,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
     abort(c(
       "{.arg data} must have one row for each unit and period.",
       x = "{unit}, which is treated, has several rows in period {period}.",
-      i = "Check that {.code {units$name}} tells the units apart."
+      i = "Check that {.code {units$name}} identifies the units."
     ), "panel")
   }
   short <- treated[tabulate(match(units$code[own], treated), length(treated)) < n_times]
@@ -233,7 +233,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
       "{.arg data} must have one row for each unit and period.",
       x = "Some unit has several rows in one period.",
       i = paste(
-        "Check that {.code {units$name}} tells the units apart; combine rows of one person by a",
+        "Check that {.code {units$name}} identifies the units; combine rows of one person by a",
         "rule that looks at that person alone."
       )
     ), "panel")

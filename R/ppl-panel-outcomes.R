@@ -57,14 +57,14 @@ outcome_bounds <- function(bounds, sides, names, private) {
   if (!is.list(bounds) || length(missing) || anyDuplicated(names(bounds))) {
     abort(c(
       "{.arg bounds} must be a list with limits for each outcome by name.",
-      x = if (length(missing)) "There is nothing for {.code {missing}}.",
+      x = if (length(missing)) "It has no limits for {.code {missing}}.",
       if (is.null(bounds) || is.list(bounds)) {
         kinds <- vapply(rlang::set_names(missing), blank_limits, "")
         to_paste(kinds, bounds)
       } else {
         c(i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.")
       },
-      i = "Of an expression by its text, its columns or its own name: {.code ?dp_bounds}."
+      i = "Name an expression by its text, its columns or its own name: {.code ?dp_bounds}."
     ), "bounds")
   }
   check_own_names(sides, names, bounds)

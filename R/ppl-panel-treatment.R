@@ -12,7 +12,7 @@
 check_orientation <- function(units, times, rows, ask = function() NULL) {
   if (length(rows) == 0L) {
     abort(c(
-      "One unit at least must be treated.",
+      "At least one unit must be treated.",
       x = "The treatment indicator is 0 in every row.",
       i = "Set it to 1 for the treated unit from the first treated period on."
     ), "panel")
@@ -134,7 +134,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
   if (T0 < 2L) {
     period <- period_text(times$values[T0 + 1L])
     abort(c(
-      "Two periods at least must come before the treatment.",
+      "At least two periods must come before the treatment.",
       x = if (hide) {
         "The treatment begins in one of the first two."
       } else if (T0 == 0L) {

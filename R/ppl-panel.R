@@ -45,7 +45,7 @@ check_donor_count <- function(n, mend) {
   }
   if (n == 1L) {
     abort(c(
-      "Two donors at least are needed: units that are never treated.",
+      "At least two donors are needed: units that are never treated.",
       x = "There is only one.",
       i = "With one donor the synthetic control is that donor's own row. Add donors."
     ), "panel")
@@ -150,7 +150,7 @@ mean_target <- function(target, size) {
 #' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
 #' @noRd
 panel_from_donors <- function(donors, target, T0, times = NULL, hide = FALSE) {
-  check_given(missing(target), "target", "the treated unit's outcome, one value a period")
+  check_given(missing(target), "target", "the treated unit's outcome, one value per period")
   check_given(missing(T0), "T0", "the number of periods before the treatment")
   UseMethod("panel_from_donors")
 }
@@ -210,7 +210,7 @@ check_donor_matrix <- function(donors) {
       paste("an object of class", class(donors)[[1L]])
     }
     abort(c(
-      "{.arg donors} must be a plain numeric matrix: one row a donor, one column a period.",
+      "{.arg donors} must be a plain numeric matrix: one row per donor, one column per period.",
       x = "It is {kind}.",
       i = "Convert it with {.code as.matrix()} or {.code data.matrix()}."
     ), "panel")
@@ -236,8 +236,8 @@ check_target <- function(target, n_times) {
   if (!numeric || !shaped) {
     abort(c(
       paste(
-        "{.arg target} must be a numeric vector with one value a period, or a matrix with one row",
-        "a treated unit."
+        "{.arg target} must be a numeric vector with one value per period, or a matrix with one",
+        "row per treated unit."
       ),
       x = if (numeric) {
         "It has {shape}, the donors have {n_times} period{?s}."
@@ -258,7 +258,7 @@ check_target <- function(target, n_times) {
 check_split <- function(T0, n_times) {
   if (T0 < 2 || T0 >= n_times) {
     abort(c(
-      "{.arg T0} must be at least 2 and leave one period at least after it.",
+      "{.arg T0} must be at least 2 and leave at least one period after it.",
       x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
       i = "{.arg T0} counts the columns before the treatment."
     ), "panel")

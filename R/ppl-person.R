@@ -42,7 +42,7 @@ check_person <- function(person, record, method, data) {
   }
   if (is.null(record$person)) {
     abort(c(
-      "{.code method = \"{method}\"} takes one row a person.",
+      "{.code method = \"{method}\"} takes one row per person.",
       x = "Its proof does not hold for means over a person's rows.",
       i = "Make one row of each person's rows beforehand, one person at a time."
     ), "argument")
@@ -66,7 +66,7 @@ said_person <- function(person) {
     abort(c(
       "{.arg person} must be {.code ~ column}, or {.val row} if each row is another person.",
       x = "It is {describe(person)}.",
-      i = "Where several columns tell people apart, make one of them beforehand."
+      i = "Where several columns identify people, combine them into one beforehand."
     ), "argument")
   }
   list(declared = FALSE, column = as.character(person[[2L]]))
@@ -111,7 +111,7 @@ most_person_rows <- 2^27
 
 check_person_rows <- function(rows) {
   if (rows > most_person_rows) {
-    abort("With {.arg person} there may be 134,217,728 rows at most.", "data")
+    abort("With {.arg person} there may be at most 134,217,728 rows.", "data")
   }
 }
 

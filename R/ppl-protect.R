@@ -30,7 +30,7 @@ check_protect <- function(request, k, people = FALSE) {
   if (is.null(protect)) {
     if (request$private && (k > 1L || people)) {
       abort(c(
-        "{.arg protect} is required: it must be said who is protected.",
+        "{.arg protect} is required: state who is protected.",
         x = if (k == 1L) "One unit is treated." else "{k} units are treated.",
         i = paste(
           "{.code protect = \"donors\"}: the donors. The treated units' data count as public:",
@@ -43,8 +43,8 @@ check_protect <- function(request, k, people = FALSE) {
           )
         } else {
           paste(
-            "If it is a person who is to be protected, too, this cannot be done: whatever protects",
-            "one person tells nothing about that person. Of a group give its {.arg size}."
+            "A single treated person cannot be protected as well: noise that protects one person",
+            "hides that person's outcome. For a group give its {.arg size}."
           )
         }
       ), "protect")
@@ -56,7 +56,7 @@ check_protect <- function(request, k, people = FALSE) {
     return("donors")
   }
   problem <- if (k == 1L) {
-    "Only one unit is treated: whatever protects one person tells nothing about that person."
+    "Only one unit is treated, and noise that protects one person hides that person's outcome."
   } else if (!isTRUE(request$method %in% request$guarding)) {
     "Only {.code method = {.val {request$guarding}}} can protect the treated."
   } else if (!is.null(request$size) && any(request$size != 1)) {
@@ -66,7 +66,7 @@ check_protect <- function(request, k, people = FALSE) {
     abort(c(
       "{.code protect = \"everyone\"} needs a group of treated people.",
       x = problem,
-      i = "{.code protect = \"donors\"} protects the donors and takes the treated for public."
+      i = "{.code protect = \"donors\"} protects the donors; the treated units' data are public."
     ), "protect")
   }
   protect
@@ -104,7 +104,7 @@ check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {
     abort(c(
       "{what} needs the treated unit's own data, and here the treated are protected.",
-      i = "What is known of them is the released path, which carries noise."
+      i = "Only their released path, which carries noise, is available."
     ), "argument")
   }
 }

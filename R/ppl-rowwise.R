@@ -97,8 +97,8 @@ check_rowwise <- function(code) {
   if (length(unknown)) {
     abort(c(
       "The formula may only use functions of one row at a time, not {.code {unknown}}.",
-      x = "A function that sees several rows can learn from them without noise.",
-      i = "Make the column before, from public constants."
+      x = "A function of several rows could pass on information without noise.",
+      i = "Compute the column beforehand, from public constants."
     ), "argument")
   }
   if (!has_single_constants(code)) {
@@ -120,7 +120,7 @@ check_text_compared <- function(code) {
         "Text can be compared by {.code ==}, {.code !=} and {.code %in%} alone, not by",
         "{.code {what}}."
       ),
-      x = "A string stands in the formula where a number must.",
+      x = "The formula has a string where a number is needed.",
       i = "Text and factors have no order here. A date is {.code as.Date(\"2020-01-31\")}."
     ), "argument")
   }
@@ -334,7 +334,7 @@ evaluate_rowwise <- function(code, environment, data) {
         "are fine."
       ),
       i = paste(
-        "Anything else: add it to {.arg data} as a column. The guarantee then does not cover how",
+        "Add any other outcome to {.arg data} as a column. The guarantee then does not cover how",
         "it was computed; see {.code ?preparing_data}."
       )
     ), "panel")

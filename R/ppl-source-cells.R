@@ -26,7 +26,7 @@ cell_row <- function(table, names, given = NULL) {
 #' @noRd
 column_types <- function(table, names) {
   looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), TRUE,
-    what = "Looking at the table"
+    what = "Inspecting the table"
   )
   types <- vapply(looked[names], function(x) {
     switch(cell_kind(x),
@@ -42,7 +42,7 @@ column_types <- function(table, names) {
       table$dialect$type(quoted(table$con, name), table$from)
     }, "")
     said <- run_sql(table$con, paste("SELECT", paste(asked, "AS", paste0("t", seq_along(asked)),
-      collapse = ", ")), TRUE, what = "Looking at the table")
+      collapse = ", ")), TRUE, what = "Inspecting the table")
     types[numbers[unlist(said) == table$dialect$endless]] <- "exact"
   }
   types
@@ -64,7 +64,7 @@ number_column <- function(name, row) {
     abort(c(
       "Column {.code {name}} is not numeric in the database.",
       i = paste(
-        "Cast it there, give its public levels in {.arg bounds}, or say",
+        "Cast it there, give its public levels in {.arg bounds}, or set",
         "{.code compute = \"here\"}."
       )
     ), c("data", "panel"))

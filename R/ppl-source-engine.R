@@ -32,7 +32,7 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
     words <- if (!charged) planning_words(con, text)
     abort(c(
       "{what} failed in the engine that holds the donors.",
-      x = if (!is.null(words)) "It says, before it read any row: {words}",
+      x = if (!is.null(words)) "Its own error, from before it read any row: {words}",
       i = if (is.null(words)) {
         "Its own error is not shown, since it may hold data. Is the connection open?"
       },
@@ -94,7 +94,7 @@ sql_numbers <- function(con, text, charged = FALSE, what = "A sum") {
 
 abort_sums <- function(charged) {
   abort(c(
-    "The engine that holds the donors did not give whole numbers for sums.",
+    "The engine that holds the donors did not return whole numbers for sums.",
     i = if (charged) charge_stays
   ), c("engine", "panel"))
 }

@@ -13,7 +13,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
   absent <- paths[!file.exists(paths)]
   if (length(absent) || !length(paths)) {
     abort(c(
-      "There are no such files.", x = if (length(absent)) "Not there: {.path {absent}}."
+      "No such files exist.", x = if (length(absent)) "Missing: {.path {absent}}."
     ), "argument")
   }
   kind <- unique(tolower(sub("[.]gz$", "", paths)))
@@ -166,10 +166,10 @@ check_csv_names <- function(path, found, names, wanted) {
   absent <- which(!names %in% found)
   if (!is.null(names) && (length(absent) || length(found) != length(names))) {
     abort(c(
-      "{.file {file}} has not the columns of the first file.",
+      "{.file {file}} does not have the columns of the first file.",
       x = if (length(missing)) "It has no {.code {missing}}.",
       x = if (length(absent) && !length(missing)) {
-        "Not in it, of the first file's columns: number {absent}."
+        "Of the first file's columns it lacks number {absent}."
       },
       x = if (length(found) != length(names)) {
         "It has {length(found)} column{?s}, the first file {length(names)}."

@@ -70,7 +70,7 @@ roster_table <- function(source, columns) {
   if (length(parts) != 1L || !inherits(parts[[1L]], "dp_table")) {
     abort(c(
       "{.code na = \"interpolate\"} takes one table or files, not several sources or workers.",
-      i = "Of a unit without any row nobody could say in which source it is."
+      i = "For a unit without any row, its source would be unknown."
     ), "argument")
   }
   table <- parts[[1L]]

@@ -96,7 +96,7 @@ formula_columns <- function(formula) {
     abort(c(
       "With donors elsewhere both sides of {.arg formula} must be columns.",
       i = paste(
-        "Compute the outcome there: a view, or",
+        "Compute the outcome there, by a view or",
         "{.code dp_table(tbl(con, \"sales\") |> mutate(y = log(sales)))}."
       )
     ), "panel")
@@ -152,11 +152,11 @@ part_facts.dp_table <- function(part, columns) {
   by <- paste(c(time, treated), collapse = ", ")
   counts <- run_sql(con, paste0(
     "SELECT ", by, ", COUNT(*) AS n, COUNT(", unit, ") AS u FROM ", table$from, " GROUP BY ", by
-  ), TRUE, what = "Looking at the periods")
+  ), TRUE, what = "Inspecting the periods")
   if (nrow(counts) == 0L) abort("The table has no rows.", "panel")
   if (anyNA(counts[[1L]]) || any(counts$n != counts$u)) {
     abort(c(
-      "Every row must say its unit and its period.",
+      "Every row must have a unit and a period.",
       x = "{.code {table$index}} are missing in some row."
     ), "panel")
   }
@@ -198,10 +198,10 @@ check_people_travel <- function(source) {
   if (source$compute == "database" && !source$calibrate) {
     abort(c(
       paste(
-        "With {.code protect = \"everyone\"} the sums over treated people are made here: their",
+        "With {.code protect = \"everyone\"} the sums over treated people are computed here: their",
         "rows would leave the database."
       ),
-      i = "Allow it by {.code calibrate = TRUE}, or say {.code protect = \"donors\"}."
+      i = "Allow it by {.code calibrate = TRUE}, or set {.code protect = \"donors\"}."
     ), "argument")
   }
 }
@@ -247,7 +247,7 @@ source_design <- function(treated, times, n, columns, request) {
   quiet <- request$quiet
   if (is.null(treated)) {
     abort(c(
-      "One unit at least must be treated.",
+      "At least one unit must be treated.",
       x = "The treatment indicator is 0 in every row.",
       i = "Set it to 1 for the treated unit from the first treated period on."
     ), "panel")

@@ -99,10 +99,10 @@ check_typed_levels <- function(given, types, dialect) {
 #' @noRd
 abort_expression <- function(expression) {
   abort(c(
-    "{.code {plain_text(expression)}} cannot be computed by the database bit for bit as here.",
+    "The database cannot compute {.code {plain_text(expression)}} bit for bit as R does.",
     i = paste(
       "Make it a column there, by a view or {.code tbl(con, \"people\") |> mutate(...)}, with",
-      "{.arg bounds} of its own, or say {.code compute = \"here\"}."
+      "{.arg bounds} of its own, or set {.code compute = \"here\"}."
     )
   ), "argument")
 }

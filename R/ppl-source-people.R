@@ -8,7 +8,7 @@ people_parts <- function(source) {
     is.data.frame(part) || inherits(part, c("dp_table", "dp_workers"))
   }, NA)
   if (!all(fits)) {
-    abort("For rows that are people give tables, files, workers and data frames.", "argument")
+    abort("For one row per person give tables, files, workers and data frames.", "argument")
   }
   parts
 }

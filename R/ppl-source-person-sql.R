@@ -126,7 +126,7 @@ check_person_columns <- function(columns) {
   count <- length(columns$columns)
   if (count > 30L) {
     abort(c(
-      "With {.arg person} a database makes sums of 30 columns at most.",
+      "With {.arg person} a database computes sums of at most 30 columns.",
       x = "The formula has {count}.", i = "Say {.code compute = \"here\"}."
     ), "argument")
   }

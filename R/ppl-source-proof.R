@@ -23,8 +23,8 @@ prove_engine <- function(table) {
 check_proof <- function(found, core) {
   if (!identical(found, core)) {
     abort(c(
-      "This engine does not compute as the core does: on made-up rows its integers differ.",
-      i = "It cannot make sums that the guarantee covers. Say {.code compute = \"here\"}."
+      "This engine does not compute as the core does: on simulated rows its integers differ.",
+      i = "The guarantee would not cover its sums. Set {.code compute = \"here\"}."
     ), c("engine", "panel"))
   }
 }

@@ -29,7 +29,7 @@ open_donors <- function(donors, public, calibrated) {
   if (n != donors$n) {
     abort(c(
       "The panel must be balanced: every unit in every period.",
-      x = "Donors' rows do not fit the units and periods that were found, or they have changed."
+      x = "Donors' rows do not match the units and periods found before, or they have changed."
     ), "panel")
   }
   done <- TRUE
@@ -111,7 +111,7 @@ answer_question <- function(donors, question) {
 sample_rows <- function(donors, places) {
   if (!donors$calibrate) {
     abort(c(
-      "A question was asked that takes rows, and these stay where they are.",
+      "This computation needs rows, and the rows stay at their source.",
       i = if (isTRUE(donors$charged)) charge_stays
     ), c("engine", "panel"))
   }

@@ -157,7 +157,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   need_package("DBI", "dp_table()")
   if (inherits(con, "tbl_lazy")) {
     if (!missing(table)) {
-      abort("{.arg table} is not for a lazy {.cls tbl}, which says its own.", "argument")
+      abort("Leave {.arg table} out: a lazy {.cls tbl} has its own table.", "argument")
     }
     need_package("dbplyr", "a lazy tbl")
     from <- paste0("(", dbplyr::sql_render(con), ")")
@@ -166,7 +166,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     check_given(missing(table), "table", "the table that holds the rows")
     if (!inherits(con, "DBIConnection")) {
       abort(c(
-        "{.arg con} must be a connection of DBI, or a lazy {.cls tbl}.",
+        "{.arg con} must be a DBI connection or a lazy {.cls tbl}.",
         x = "It is {describe(con)}."
       ), "argument")
     }
@@ -234,7 +234,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
 #' @noRd
 look_at_table <- function(con, from) {
   tryCatch(
-    run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), TRUE, what = "Looking at the table"),
+    run_sql(con, paste("SELECT * FROM", from, "WHERE 1 = 0"), TRUE, what = "Inspecting the table"),
     dpsc_error_engine = function(e) {
       hint <- table_hint(from)
       if (!is.null(hint)) e$message <- paste0(e$message, "\n", hint)
@@ -265,7 +265,7 @@ dp_sources <- function(sources) door("dp_sources", {
   if (!is.list(sources) || is.data.frame(sources) || !length(sources) ||
       !all(vapply(sources, known, NA))) {
     abort(c(
-      "{.arg sources} must be a list of places where donors are.",
+      "{.arg sources} must be a list of places that hold donors.",
       i = "Tables, files, workers; matrices and chunks; or data frames for {.fn dp_lm}."
     ), "argument")
   }
@@ -331,7 +331,7 @@ source_words <- function(x) {
   how <- if (x$compute == "here") {
     "integers stream to this process"
   } else if (x$calibrate) {
-    "sums are made there, some people's rows calibrate here"
+    "sums are computed there; some people's rows come here for the calibration"
   } else {
     "only sums leave it"
   }

@@ -81,19 +81,19 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
       error = function(e) NULL
     )
     if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
-      abort_workers("Is dpsc installed where the workers look for packages?", charged)
+      abort_workers("Is dpsc installed in the workers' library?", charged)
     }
     errors <- Filter(function(x) !is.null(x$error), found)
     if (length(errors)) {
       abort(c(
-        "A worker could not do its part.", x = "{errors[[1L]]$error}",
+        "A worker failed.", x = "{errors[[1L]]$error}",
         i = if (charged) charge_stays
       ), unique(c(errors[[1L]]$class, "worker", "panel")))
     }
     for (x in found) answers[[x$index]] <- x
   }
   if (any(vapply(answers, is.null, NA))) {
-    abort_workers("The cluster does not give work to all of them.", charged)
+    abort_workers("The cluster does not give work to all workers.", charged)
   }
   lapply(answers, `[[`, "value")
 }
@@ -132,7 +132,7 @@ worker_task <- function(given, task, opening) {
         class = sub("^dpsc_error_", "", class(e)[[1L]])
       )
     },
-    error = function(e) list(error = "It met an error, which is not shown since it may hold data.")
+    error = function(e) list(error = "Its error is not shown, since it may hold data.")
   )
   answer$index <- worker_state$index
   structure(answer, class = "dpsc_answer")
@@ -278,7 +278,7 @@ open_part.dp_workers <- function(part, design, grid, calibrated) {
   workers <- part
   if (is.null(grid)) {
     abort(c(
-      "Without privacy the rows themselves are needed: {.code epsilon = Inf} takes no sums.",
+      "{.code epsilon = Inf} needs the rows themselves, not sums.",
       i = "Read them here."
     ), "argument")
   }

@@ -13,7 +13,7 @@ new_columns <- function(formula, bounds, family) {
   bounds <- bounds_of_regression(formula, bounds)
   terms <- expand_terms(formula, bounds)
   labels <- attr(terms, "term.labels")
-  if (length(attr(terms, "offset"))) abort("There can be no offsets.", "argument")
+  if (length(attr(terms, "offset"))) abort("Offsets are not supported.", "argument")
   check_margins(terms)
   intercept <- attr(terms, "intercept") == 1L
   if (!intercept && !length(labels)) abort("The formula has no regressors.", "argument")
@@ -53,7 +53,7 @@ new_column <- function(expression, bounds, intercept) {
   if (is.character(found) || is.factor(found)) {
     levels <- unique(as.character(found))
     if (length(levels) < 2L || anyNA(levels)) {
-      abort("The levels of {.code {name}} must be two different names at least.", "bounds")
+      abort("There must be at least two different levels of {.code {name}}.", "bounds")
     }
     return(list(name = name, expression = expression, levels = levels))
   }
@@ -73,7 +73,7 @@ parts_of_term <- function(terms, k) {
 check_margins <- function(terms) {
   if (any(attr(terms, "factors") == 2L)) {
     abort(c(
-      "An interaction needs the terms that it is made of.",
+      "An interaction needs its main effects in the formula.",
       i = "Write {.code a * b}, or {.code a + b + a:b}."
     ), "argument")
   }
@@ -208,7 +208,7 @@ values_of <- function(column, data, batch = TRUE) {
   if (is.null(value) || length(value) != nrow(data)) {
     abort(c(
       "{.code {column$name}} cannot be computed from the rows.",
-      i = "It must give one number, or one level, a row."
+      i = "It must give one number, or one level, per row."
     ), "data")
   }
   if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)

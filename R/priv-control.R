@@ -101,7 +101,7 @@ check_control <- function(control) {
   if (!is.list(fields) || !setequal(names(fields), names(formals(dp_control))) ||
       anyDuplicated(names(fields))) {
     abort(c(
-      "{.arg control} must come from {.fn dp_control}.", x = "Its fields are not those of one."
+      "{.arg control} must come from {.fn dp_control}.", x = "Its fields are wrong."
     ), "argument")
   }
   if (typeof(fields$rng) == "externalptr") {
@@ -118,7 +118,7 @@ check_control <- function(control) {
 check_noise_open <- function(noise) {
   if (!noise_open_cpp(noise)) {
     abort(c(
-      "The noise of an audit serves this audit alone, while it runs.",
+      "The noise of an audit is for that audit alone, while it runs.",
       i = "Take {.arg control} from {.fn dp_control}."
     ), "argument")
   }

@@ -23,7 +23,7 @@ doubt_words <- function(numbers, few = FALSE) {
   ends <- ifelse(numbers$end < 0, numbers$lower, numbers$upper)
   c(
     sprintf(
-      "Nearly all values of %s lie at their bound %s: are bounds in the units of the data?",
+      "Nearly all values of %s are at their bound %s: are bounds in the units of the data?",
       numbers$name[at], vapply(ends[at], format_value, "")
     ),
     sprintf(
@@ -52,7 +52,7 @@ doubt_lines <- function(doubts) {
 warn_doubts <- function(doubts) {
   if (length(doubts)) {
     warn(c(
-      "The released numbers speak against {.arg bounds}.", rlang::set_names(doubts, "x")
+      "The released numbers suggest that {.arg bounds} are wrong.", rlang::set_names(doubts, "x")
     ), "bounds")
   }
 }

@@ -95,7 +95,7 @@ ledger_sql <- function(con, text, fetch = FALSE) {
     error = function(e) {
       said <- conditionMessage(e)
       abort(c(
-        "The ledger could not be read or written.", x = "The database says: {said}",
+        "The ledger could not be read or written.", x = "The database's error: {said}",
         i = "Is its connection open, and in no transaction of yours?"
       ), "budget")
     }
@@ -270,9 +270,9 @@ chained_rows <- function(con, ledger) {
   broken <- broken_rows(rows)
   if (length(broken)) {
     abort(c(
-      "This ledger was changed: its rows do not follow from each other.",
-      x = "The first that does not: row {broken[[1L]]}.",
-      i = "{.code verify_ledger()} says which; go back to a copy that is known to be whole."
+      "This ledger was changed: its chain of hashes is broken.",
+      x = "The first broken link is at row {broken[[1L]]}.",
+      i = "{.code verify_ledger()} lists the broken rows; go back to a copy known to be intact."
     ), "budget")
   }
   rows

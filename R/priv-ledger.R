@@ -105,7 +105,7 @@ dp_ledger <- function(epsilon, delta = 0, resume = NULL, path = NULL, con = NULL
 resume_ledger <- function(copy, alone) {
   if (!alone || !inherits(copy, "dp_ledger")) {
     abort(c(
-      "{.arg resume} must be a ledger, and stands alone.",
+      "{.arg resume} must be a ledger, and the only argument.",
       i = "Its total and history are taken over as they are."
     ), "argument")
   }
@@ -204,8 +204,8 @@ paying_ledger <- function(ledger, private) {
   if (is.null(ledger) && nzchar(path)) ledger <- dp_ledger(path = path)
   if (is.null(ledger) && ledger_is_required()) {
     abort(c(
-      "A private call needs a ledger here.",
-      x = "{.code dpsc.require_ledger}, or {.envvar DPSC_REQUIRE_LEDGER}, says so.",
+      "Private calls need a ledger in this session.",
+      x = "The option {.code dpsc.require_ledger}, or {.envvar DPSC_REQUIRE_LEDGER}, requires it.",
       i = "Give {.arg ledger}, or set {.code options(dpsc.ledger = dp_ledger(...))}."
     ), "budget")
   }
@@ -284,7 +284,7 @@ check_live <- function(ledger) {
     } else {
       "This ledger belongs to another R session, and a copy cannot pay."
     },
-    x = "What the original has spent since is not known here.",
+    x = "The charges that the original has taken since are not known here.",
     i = paste(
       "Use the ledger where it was made, or take it",
       "over with {.code dp_ledger(resume = )}."

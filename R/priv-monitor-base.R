@@ -39,7 +39,7 @@ base_release <- function(release) {
 check_not_grown <- function(release, what) {
   if (periods_grown(release)) {
     abort(c(
-      "{what} speaks of the first release alone, and this one has grown.",
+      "{what} is about the first release alone, and this release has grown.",
       i = "Ask the fit from before the first {.code update(newdata = )}."
     ), "monitor")
   }

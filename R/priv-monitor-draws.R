@@ -53,13 +53,13 @@ next_draw <- function(monitor, period, known, again) {
   if (known$taken >= monitor$announced) {
     abort(c(
       "All {monitor$announced} announced periods of this release were drawn.",
-      i = "A release for more periods is a new one."
+      i = "More periods need a new release."
     ), c("monitor", "budget"))
   }
   if (period %in% known$periods && !again) {
     abort(c(
       "This period of this release was drawn before.",
-      x = "A second look at the same share of the budget would not be private.",
+      x = "A second draw from the same share of the budget would not be private.",
       i = paste(
         "Use the fit that the first call of",
         "{.fn update} gave. If it is lost, {.code again = TRUE} draws anew and takes the share of",
@@ -136,6 +136,6 @@ check_draw_ledger <- function(monitor, ledger) {
 stop_draw_ledger <- function() {
   abort(c(
     "This ledger did not pay for this release's periods.",
-    i = "Give the ledger that the release was made with."
+    i = "Give the ledger that paid for the release."
   ), "monitor")
 }

@@ -56,7 +56,7 @@ promise_conflict <- function(release) {
   promise$holds <- c(promise$holds, known_release(fault)$privacy$holds)
   said <- release$privacy
   if (!said$holds %in% promise$holds || !identical(promise$exact, said$exact)) {
-    "What the privacy record promises does not follow from the method and the noise."
+    "The promise in the privacy record does not follow from the method and the noise."
   }
 }
 
@@ -97,7 +97,7 @@ step_conflict <- function(release) {
     rho <- ifelse(steps$law == "exponential", ratio^2 / 8, ratio^2 / 2)
     all(mapply(at_most, rho[composed], steps$rho[composed]))
   }
-  if (!charged) "A noise step has less noise than its cost says."
+  if (!charged) "A noise step has less noise than its cost requires."
 }
 
 #' What is wrong with a release that was read, in words, or `NULL`
@@ -107,7 +107,7 @@ step_conflict <- function(release) {
 #' @noRd
 release_problem <- function(release) {
   tryCatch(find_release_problem(release), error = function(e) {
-    "A part has another type than it should."
+    "A part has the wrong type."
   })
 }
 
@@ -118,7 +118,7 @@ find_release_problem <- function(release) {
   }
   lists <- c("statistics", "panel", "bounds", "settings", "privacy")
   if (!all(vapply(release[lists], is.list, NA))) {
-    return("A part has another type than it should.")
+    return("A part has the wrong type.")
   }
   is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
   is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
@@ -132,7 +132,7 @@ find_release_problem <- function(release) {
   names <- panel$donor_names
   if (!is_string(panel$outcome) || !is.atomic(panel$times) || length(panel$times) != periods ||
     !(is.null(names) || (is.character(names) && length(names) == panel$n))) {
-    return("The periods or names do not fit the sizes of the panel.")
+    return("The periods or names do not match the sizes of the panel.")
   }
   if (!is.null(panel$gaps) && !identical(panel$gaps, "interpolate")) {
     return("The rule for gaps is unknown.")
@@ -140,7 +140,7 @@ find_release_problem <- function(release) {
   bounds <- release$bounds
   if (!is_vector(bounds$lower, periods) || !is_vector(bounds$upper, periods) ||
     any(bounds$lower >= bounds$upper)) {
-    return("The bounds do not fit the panel.")
+    return("The bounds do not match the panel.")
   }
   if (!is_string(release$method) || !release$method %in% names(mechanisms()) ||
     !is_string(release$calibration) || !release$calibration %in% c("tight", "published")) {
@@ -163,7 +163,7 @@ find_release_problem <- function(release) {
     return("The version that wrote it is wrong.")
   }
   if (!is.null(privacy$assumes) && !is_string(privacy$assumes)) {
-    return("What it assumes is wrong.")
+    return("Its assumptions are wrong.")
   }
   variant_problem(release) %||% growing_problem(release) %||%
     mechanism("dp_synth", release$method)$problem(base_release(release)) %||%
@@ -180,6 +180,6 @@ variant_problem <- function(release) {
     if (!is.null(parts$treated) || !is.null(release$panel$treated)) "everyone"
   )
   if (!all(vapply(needed, has_variant, NA, method = release$method))) {
-    "The statistics are not those of the method."
+    "The statistics do not belong to the method."
   }
 }

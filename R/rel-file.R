@@ -67,8 +67,8 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   }
   if (!is.null(release$groups)) {
     abort(c(
-      "A union of groups is not written.",
-      i = "Write the releases of its groups, and put them together with {.fn combine_releases}."
+      "A union of groups cannot be written.",
+      i = "Write the releases of its groups, and combine them with {.fn combine_releases}."
     ), "release")
   }
   check_given(missing(path), "path", "the file to write")
@@ -77,8 +77,8 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   parts <- file_parts(release)
   if (is.null(parts$statistics %||% parts$release)) {
     abort(c(
-      "This object does not hold what was released.",
-      i = "One of version 0.2.0 is kept by {.fn saveRDS}."
+      "This object does not hold its release.",
+      i = "Save an object of version 0.2.0 by {.fn saveRDS}."
     ), "release")
   }
   parts$privacy[c("looked", "doubt")] <- NULL
@@ -93,8 +93,8 @@ write_release.dp_synth <- function(release, path, allow_not_private = FALSE) doo
   check_given(missing(path), "path", "the file to write")
   if (release$release$calibration == "none") {
     abort(c(
-      "A fit by estimator {.val {release$estimator}} has no release: it is of raw donors.",
-      i = "{.fn saveRDS} keeps it, donors included."
+      "A fit by estimator {.val {release$estimator}} has no release: it is a fit to raw donors.",
+      i = "{.fn saveRDS} saves it, donors included."
     ), "release")
   }
   write_release.default(release$release, path, allow_not_private)
@@ -110,7 +110,7 @@ check_publishable <- function(privacy, allow_not_private) {
     reason <- privacy$reason
     abort(c(
       "This release is NOT PRIVATE.", x = "Because {reason}.",
-      i = "To write it all the same, say {.code allow_not_private = TRUE}."
+      i = "To write it anyway, set {.code allow_not_private = TRUE}."
     ), "release")
   }
 }
@@ -149,7 +149,7 @@ read_release <- function(path) door("read_release", {
       "{.file {path}} is not a release that can be read.", x = "{problem}"
     ), "release")
   }
-  if (!file.exists(path)) fail("There is no such file.")
+  if (!file.exists(path)) fail("The file does not exist.")
   content <- tryCatch(
     jsonlite::fromJSON(path, simplifyVector = FALSE),
     error = function(e) NULL, warning = function(w) NULL
@@ -167,19 +167,19 @@ read_release <- function(path) door("read_release", {
 object_of_file <- function(content, fail) {
   file <- current_content(content, fail)
   changed <- if (!file$old) changed_field(file$marks, file$parts)
-  if (!is.null(changed)) fail(paste0("Its field ", changed, " is not what was written."))
+  if (!is.null(changed)) fail(paste0("Its field ", changed, " was changed after it was written."))
   charge <- file$parts$privacy$charge
-  if (!is_charge(charge)) fail("What it says of its charge is wrong.")
+  if (!is_charge(charge)) fail("Its record of the charge is wrong.")
   object <- with_charge(file_object(structure(file$parts, class = file$kind), fail), charge)
   known <- known_release(object)
   other <- file_difference(file, object)
   # What is known to fail now is written as such.
   if (identical(other, "privacy$holds")) other <- file_difference(file, known)
   if (!is.null(other)) {
-    fail(paste0("Its field ", other, " is not what follows from its public facts."))
+    fail(paste0("Its field ", other, " does not follow from its public facts."))
   }
   if (!is.null(content$id) && !identical(content$id, id_of_parts(file$parts))) {
-    fail("Its field id is not that of its numbers and public facts.")
+    fail("Its field id does not match its numbers and public facts.")
   }
   known
 }
@@ -195,7 +195,7 @@ file_object <- function(parts, fail) {
 #' @export
 file_object.default <- function(parts, fail) {
   object <- tryCatch(suppressWarnings(object_again(parts)), error = function(e) NULL)
-  if (is.null(object)) fail("Its parts are missing, or do not fit together.")
+  if (is.null(object)) fail("Parts are missing or inconsistent.")
   object$privacy["version"] <- list(parts$privacy$version)
   object
 }

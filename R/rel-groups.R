@@ -60,27 +60,27 @@ check_same_release <- function(parts) {
     same <- vapply(parts[-1L], function(part) identical(what(part), what(parts[[1L]])), NA)
     if (!all(same)) {
       abort(c(
-        "The releases do not fit together: their {name} differ.",
+        "The releases cannot be combined: their {name} differ.",
         i = paste(
-          "Release every group with the same target, periods, bounds and settings; their number of",
-          "features depends on the number of donors, unless {.code dp_control(features = )} says."
+          "Release every group with the same target, periods, bounds and settings; the number of",
+          "features follows from the number of donors, or from {.code dp_control(features = )}."
         )
       ), "release")
     }
   }
   alike(function(part) c(part$method, part$calibration), "methods")
   if (!gives_moments(parts[[1L]]$method)) {
-    abort("Only releases by {.code method = \"gram\"} can be put together.", "release")
+    abort("Only releases by {.code method = \"gram\"} can be combined.", "release")
   }
   if (any(vapply(parts, is_growing, NA))) {
-    abort("Releases that grow cannot be put together.", "release")
+    abort("Growing releases cannot be combined.", "release")
   }
   several <- vapply(parts, function(part) {
     !is.null(part$statistics$cohorts) || !is.null(part$panel$treated)
   }, NA)
   if (any(several)) {
     abort(c(
-      "Releases of several adoption dates, or of treated people, cannot be put together.",
+      "Releases of several adoption dates, or of treated people, cannot be combined.",
       i = "Release every group for one date, with {.code protect = \"donors\"}."
     ), "release")
   }

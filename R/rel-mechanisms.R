@@ -104,24 +104,24 @@ check_can_grow <- function(public, donors = NULL) {
     return(invisible())
   }
   problem <- if (!is.null(public$outcomes)) {
-    c("It serves one outcome.", "Monitor each outcome by itself, from one {.fn dp_ledger}.")
+    c("It takes one outcome.", "Monitor each outcome by itself, from one {.fn dp_ledger}.")
   } else if (!public$private) {
-    c("Without privacy nothing needs to be announced.", "Fit the longer panel each time.")
+    c("Without privacy no periods need to be announced.", "Fit the longer panel each time.")
   } else if (!has_variant(public$method, "growing")) {
     c("Method {.val {public$method}} releases weights for one panel.",
       "Use {.code method = {.val {methods_with(\"growing\")}}}.")
   } else if (!is.null(public$treated)) {
-    c("It serves {.code protect = \"donors\"}.",
-      "With {.code protect = \"everyone\"} make one release when all periods are there.")
+    c("It takes {.code protect = \"donors\"}.",
+      "With {.code protect = \"everyone\"} make one release once all periods have been observed.")
   } else if (!is.null(public$dates)) {
-    c("It serves one adoption date.", each_date_words(public))
+    c("It takes one adoption date.", each_date_words(public))
   } else if (!identical(public$estimator, "ridge")) {
-    c("It serves {.code estimator = \"ridge\"}.",
+    c("It takes {.code estimator = \"ridge\"}.",
       "Difference-in-differences of a new period needs a release of its own.")
   }
   if (!is.null(problem)) {
     abort(c(
-      "This release cannot grow: {.arg monitor} does not go with the other arguments.",
+      "This release cannot grow: {.arg monitor} conflicts with the other arguments.",
       x = problem[[1L]], i = problem[[2L]]
     ), "monitor")
   }

@@ -323,14 +323,14 @@ public_facts <- function(panel, request) {
 check_target_bounds <- function(panel, target, scale, method, calibration) {
   if (!all(abs(target) < 1e6)) {
     abort(c(
-      "A treated unit is more than a million times the bounds' width away from them.",
+      "A treated unit is more than a million times the width of {.arg bounds} away from them.",
       i = "Are {.arg bounds} in the units of the outcome?"
     ), "bounds")
   }
   if (calibration == "published" && has_calibrations(method) &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(
-      "The target leaves the bounds before treatment, where the published constants do not hold.",
+      "The target leaves the bounds before treatment; the published constants do not allow that.",
       i = "Widen {.arg bounds}, or use {.code calibration = \"tight\"}."
     ), "bounds")
   }
@@ -345,8 +345,8 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
         "{signif(max(scale$upper), 4)}."
       ),
       i = paste(
-        "Give {.arg bounds} in the units of the outcome as {.arg formula} has it: those of its log",
-        "for a log."
+        "Give {.arg bounds} in the units of the outcome in {.arg formula}: limits of the log for a",
+        "log."
       )
     ), "bounds")
   }
@@ -354,8 +354,8 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
     warn(c(
       "The target leaves {.arg bounds} before the treatment.",
       i = paste(
-        "Donors like it are clipped, so the counterfactual is biased by more than its interval",
-        "says. Widen {.arg bounds}."
+        "Donors like it are clipped, so the counterfactual's bias exceeds the width of its",
+        "interval. Widen {.arg bounds}."
       )
     ), "bounds")
   }

@@ -95,7 +95,7 @@ choose_noise <- function(noise, horizon, budget) {
   }
   if (noise == "toeplitz" && horizon > 4096) {
     abort(c(
-      "{.code noise = \"toeplitz\"} keeps the stream: {.arg horizon} may be 4,096 at most.",
+      "{.code noise = \"toeplitz\"} keeps the stream: {.arg horizon} may be at most 4,096.",
       i = "{.code noise = \"blt\"} is as accurate to a thousandth, at any horizon."
     ), "argument")
   }
@@ -134,8 +134,8 @@ stream_privacy <- function(budget, plan, learner) {
 live_state <- function(stream) {
   if (!is.null(stream$gone)) {
     abort(c(
-      "The state of this stream is not here any more: {stream$gone}.",
-      i = "What it released is still in the object."
+      "The state of this stream is gone: {stream$gone}.",
+      i = "The object still holds its released results."
     ), "stream")
   }
   if (!identical(stream$session, session_mark())) {
@@ -200,7 +200,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
   left <- object$plan$facts$horizon - object$released$steps
   if (steps > left) {
     abort(c(
-      "The stream would leave its horizon of {object$plan$facts$horizon} step{?s}.",
+      "The stream would exceed its horizon of {object$plan$facts$horizon} step{?s}.",
       x = "{left} step{?s} {?is/are} left, {steps} {?was/were} given. Nothing was taken in.",
       i = "Noise was planned for the horizon. A new stream starts with a budget of its own."
     ), "stream")
@@ -216,7 +216,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
     taken <- done$taken
     abort(c(
       "Interrupted after {taken} of {nrow(table)} rows.",
-      i = "These {taken} were taken in and must not be given again; give the others."
+      i = "These {taken} rows are in the stream and must not be given again; give the others."
     ), "interrupted")
   }
   if (left == steps && holds_moments(object) && object$privacy$private) {

@@ -150,9 +150,9 @@ check_epsilon <- function(epsilon) {
       ),
       x = "It is {format(epsilon)}.",
       i = if (size == "small") {
-        "With noise that large, no panel says anything."
+        "With noise that large, no panel is informative."
       } else {
-        "Noise that small hides nothing; {.code epsilon = Inf} says so."
+        "Noise that small hides nothing; {.code epsilon = Inf} states that openly."
       }
     ), "argument")
   }
@@ -275,7 +275,7 @@ passed_by_tables <- c(
 )
 
 # The door, which knows the verb, names its page.
-help_words <- "The help page has the arguments there are."
+help_words <- "Its help page lists the arguments."
 
 #' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
 #' @noRd
@@ -341,8 +341,8 @@ check_whole_columns <- function(data, class) {
   if (length(damaged)) {
     abort(c(
       "The data frame is damaged: every column must have a value for each row.",
-      x = "{.code {damaged}} {?has/have} not.",
-      i = "Make it anew, for instance by {.code data.frame()} from its columns."
+      x = "{.code {damaged}} {?does/do} not.",
+      i = "Make it again, for instance by {.code data.frame()} from its columns."
     ), class)
   }
 }
@@ -442,7 +442,7 @@ check_draws_here <- function() {
   if (isTRUE(worker_state$holds)) {
     abort(c(
       "This process is a worker: it sums rows for a coordinator and draws no noise.",
-      i = "Make the release where {.fn dp_workers} was called."
+      i = "Make the release in the process that called {.fn dp_workers}."
     ), "worker")
   }
 }

@@ -61,7 +61,7 @@ charge_stays <- paste(
 # or filling them in from others, makes rows depend on each other.
 row_by_row_advice <- paste(
   "Fill gaps by a rule that looks at one person's row alone: carry that person's own values",
-  "forward, or take the middle of {.arg bounds}. {.code ?preparing_data} says which rules keep the",
+  "forward, or take the middle of {.arg bounds}. {.code ?preparing_data} lists rules that keep the",
   "guarantee."
 )
 

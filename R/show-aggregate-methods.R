@@ -98,7 +98,7 @@ aggregate_reason <- function(x) {
 fallback_line <- function(x) {
   failed <- at_fallback(x)
   if (length(failed)) {
-    paste0("Most blocks' answers equal the fallback (", paste(failed, collapse = ", "),
+    paste0("On most blocks the statistic equals the fallback (", paste(failed, collapse = ", "),
       "): the statistic may have failed.")
   }
 }

@@ -58,9 +58,9 @@ format.dp_audit <- function(x, ...) {
     },
     if (!is.null(x$note)) paste0("  ", x$note),
     paste0("  ", if (x$violated) {
-      "VIOLATED: the mechanism does not hold its claim."
+      "VIOLATED: the mechanism does not meet its claim."
     } else {
-      "No violation found. This is no proof that the claim holds."
+      "No violation found. This does not prove the claim."
     })
   )
 }

@@ -115,7 +115,7 @@ fit_quality_lines <- function(fit) {
     if (perfect) {
       c(
         "  PERFECT FIT before the treatment: too many donors for so few periods. The weights need",
-        "  not be unique, and the ratio of placebo_space() says nothing."
+        "  not be unique, and the ratio of placebo_space() is meaningless."
       )
     },
     if (!perfect && isTRUE(fit$ties > 0)) {
@@ -123,7 +123,7 @@ fit_quality_lines <- function(fit) {
     },
     if (poor) {
       c(
-        "  POOR FIT before the treatment: donors do not follow the target; the effect holds",
+        "  POOR FIT before the treatment: donors do not follow the target; the effect includes",
         paste0("  what they miss.", if (fit$estimator == "simplex") {
           " estimator = \"demeaned\" lets the levels differ."
         })
@@ -256,7 +256,7 @@ next_lines <- function(fit) {
   highest <- classical_level(fit)
   errors <- if (is.null(fit$placebos)) ", placebo_errors(fit) for standard errors"
   c(
-    "  next: placebo_space(fit) for a p-value, leave_one_out(fit) for what rests on one donor,",
+    "  next: placebo_space(fit) for a p-value, leave_one_out(fit) for the influence of each donor,",
     if (!treats_periods_alike(fit)) {
       paste0("  placebo_time(fit) for placebo dates", errors)
     } else {

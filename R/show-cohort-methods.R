@@ -212,13 +212,12 @@ overall_lines <- function(fit, level) {
     paste0("  overall effect   ", format_value(row$estimate), limits),
     cohort_reasons(fit, level), cohort_quality_lines(fit),
     if (noise && !is.na(row$std.error)) {
-      paste0("  standard error ", format_value(row$std.error), ", of it privacy noise ",
-        format_value(row$privacy.se))
+      standard_error_text(row)
     },
     if (noise && row$privacy.se > half_range / 4) {
       paste0(
         "  THE NOISE SWAMPS THE DATA: its standard error is ", format_value(row$privacy.se),
-        ", the bounds are ", format_value(2 * half_range), " apart."
+        ", the width of the bounds ", format_value(2 * half_range), "."
       )
     },
     weak_line(fit)
@@ -296,7 +295,7 @@ next_cohort_lines <- function(fit) {
   before <- if (!is_released_group(fit)) " rows before it are residuals."
   c(
     paste0("  0 is the first treated period;", before, " plot(fit) draws this table;"),
-    "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts each fit."
+    "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts: each fit."
   )
 }
 

@@ -90,7 +90,7 @@ nobs_estimates <- function(object, ...) estimates(object)$nobs
 
 formula_estimates <- function(x, ...) door("formula", {
   text <- estimates(x)$text
-  if (is.null(text)) abort("This has no formula.", "argument")
+  if (is.null(text)) abort("This object has no formula.", "argument")
   formula_of(text)
 })
 

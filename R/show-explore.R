@@ -49,7 +49,7 @@ explore_page <- function(outcome, bounds) {
         shiny::sliderInput("T1", "Periods from it on", 1, 24, 6, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
         choices("delta", "Delta", explore_delta, 1e-6),
-        shiny::sliderInput("spread", "How much people differ (standard deviation, % of the bounds)",
+        shiny::sliderInput("spread", "Spread of people (standard deviation, % of the bounds)",
           2, 25, 10, step = 1
         ),
         shiny::numericInput("lower", paste("Lowest possible", outcome), bounds[[1L]]),
@@ -61,9 +61,9 @@ explore_page <- function(outcome, bounds) {
         shiny::h3("One simulated study"),
         shiny::plotOutput("picture", height = "380px"),
         shiny::p(shiny::textOutput("found")),
-        shiny::h3("What a guess could win"),
+        shiny::h3("Gain from a guess"),
         shiny::p(shiny::textOutput("attacker")),
-        shiny::h3("Where the budget goes"),
+        shiny::h3("Split of the budget"),
         shiny::tableOutput("budget"),
         shiny::h3("Expected error before any data (dp_plan)"),
         shiny::tableOutput("plan"),
@@ -146,17 +146,17 @@ explore_finding <- function(fit, design) {
   )
   if (is.na(half)) {
     return(paste0(
-      found, ", without an interval: so few donors or so little budget cannot support one."
+      found, ", without an interval: there are too few donors, or the budget is too small."
     ))
   }
   paste0(
     found, ", with the 95 % interval ", format_value(row$conf.low), " to ",
     format_value(row$conf.high), ". ",
     if (abs(design$effect) > half) {
-      "An effect of this size is larger than the interval's half width: it would mostly be found."
+      "An effect of this size exceeds the interval's half-width: it would usually be detected."
     } else {
       paste0(
-        "An effect smaller than about ", format_value(half), " would mostly be missed: take more ",
+        "An effect smaller than about ", format_value(half), " would usually be missed: take more ",
         "donors, more budget or more periods."
       )
     }

@@ -59,9 +59,9 @@ glm_no_errors <- function(fit) {
   wishes <- fit$public$facts$wishes
   if (length(fit$public$linear) || length(wishes) && !only_ridge(wishes)) {
     return(list(
-      reason = "the errors of penalised or constrained slopes are not normal, nor known from it",
+      reason = "errors of penalised or constrained slopes are not normal, and their law is unknown",
       advice = paste(
-        "A fit without penalty and constraints has intervals, at the same budget; so has one of",
+        "A fit without penalty and constraints has intervals, at the same budget; so has a fit of",
         "the columns that this fit kept, on people who are not in it."
       )
     ))
@@ -69,11 +69,11 @@ glm_no_errors <- function(fit) {
   if (!"intervals" %in% mechanism("dp_glm", fit$method)$options) {
     return(list(
       reason = "this method releases coefficients alone",
-      advice = "{.code method = \"objective\"} with {.code intervals = TRUE} has some."
+      advice = "{.code method = \"objective\"} with {.code intervals = TRUE} gives intervals."
     ))
   }
   list(
-    reason = "none were paid for",
+    reason = "no intervals were paid for",
     advice = "{.code intervals = TRUE} has to be chosen before the release."
   )
 }
@@ -85,12 +85,12 @@ update.dp_glm <- function(object, ...) door("update", {
   abort(c(
     "A private generalised linear model cannot be fitted again from its release.",
     x = paste(
-      "The minimiser of another model is no function of this one's coefficients, and of the rows",
-      "nothing else was kept."
+      "The minimiser of another model is not a function of this model's coefficients, and",
+      "nothing else about the rows was kept."
     ),
     i = paste(
       "{.fn dp_glm} fits another model for another budget; {.fn dp_lm} releases moments, from",
-      "which submodels are free; {.arg constraints} hold slopes at values."
+      "which submodels are free; {.arg constraints} fix slopes at values."
     )
   ), "argument")
 })

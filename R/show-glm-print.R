@@ -26,8 +26,8 @@ print.summary.dp_glm <- function(x, ...) {
 }
 
 copied_rows_note <- paste(
-  "Standard errors take a person's rows for copies of each other: where they are not, errors of",
-  "sampling are too wide, by the root of the rows of a person at most."
+  "Standard errors treat a person's rows as copies of each other. Where they differ, sampling",
+  "errors are too large, at most by the square root of the number of rows per person."
 )
 
 glm_heading <- function(x) {
@@ -51,12 +51,12 @@ glm_notes <- function(x) {
     if (isFALSE(x$plan$located) && has_numbers(x$columns)) bounds_served_note,
     if (length(lost) && x$privacy$private && !isTRUE(x$release$failed)) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
-      "needs outweighs the rows: estimates are noise, or drawn to zero; do not trust their ",
+      "needs outweighs the rows: estimates are noise, or shrunk to zero; do not trust their ",
       "intervals."
     ),
     if (isTRUE(x$release$failed)) paste(
-      "The minimiser was not found to the accuracy that the proof needs. Nothing of it is",
-      "released, and the budget is spent. That this happened is not covered by the guarantee."
+      "The minimiser was not found to the accuracy that the proof needs. It is not",
+      "released, and the budget is spent. The guarantee does not cover the fact of this failure."
     ),
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
       "Standard errors are about the population's own ridge fit, not slopes without a ridge."

@@ -41,13 +41,13 @@ print.dp_ledger <- function(x, ...) {
 
 where_ledger_lives <- function(ledger) {
   if (!is_outside(ledger)) {
-    return("It lives in this R session, and in files that you save yourself (saveRDS()).")
+    return("It is kept in this R session, and in files that you save yourself (saveRDS()).")
   }
-  paste0("It lives in ", if (!is.null(ledger$path)) {
+  paste0("It is kept in ", if (!is.null(ledger$path)) {
     paste0("the file ", ledger$path)
   } else {
     paste0("the table ", ledger$table, " of a database")
-  }, "; a charge is written there before anything is drawn.")
+  }, "; a charge is written there before any noise is drawn.")
 }
 
 #' @rdname dp_ledger

@@ -162,9 +162,9 @@ update.dp_lm <- function(object, formula., ...) door("update", {
   kept <- submodel_columns(object$columns, attr(terms, "term.labels"))
   if (!same || is.null(kept)) {
     abort(c(
-      "A submodel can only leave terms of the released model out.",
+      "A submodel can only drop terms of the released model.",
       x = "Released: {.code {object$columns$text}}.",
-      i = "Another outcome or other terms need another {.fn dp_lm}, which spends budget."
+      i = "Another outcome or additional terms need a new {.fn dp_lm}, which spends budget."
     ), "argument")
   }
   object$kept <- kept

@@ -24,7 +24,7 @@ paper_estimates <- function(fit) {
     text = fit$text, nobs = fit$nobs, columns = c("term", "estimate", "std.error"),
     lacks = list(
       reason = "this method releases coefficients alone",
-      advice = "{.code method = \"moments\"} releases what intervals need."
+      advice = "{.code method = \"moments\"} gives intervals."
     ),
     facts = list(
       method = fit$method, nobs = fit$nobs, ridge = fit$release$ridge,
@@ -75,7 +75,7 @@ posterior_noise_words <- function(x) {
   eigenvalue <- if (adaptive) x$plan$target else x$plan$ridge
   noise <- 1 / sqrt(x$plan$gamma * eigenvalue * length(x$coefficients))
   paste0(
-    "  The draw's noise is ", format(noise, digits = 2L), " at most (standard deviation of a slope",
-    " where all variables\n  range from -1 to 1), beside what the ridge takes off."
+    "  Noise of the draw: standard deviation of a slope at most ", format(noise, digits = 2L),
+    "\n  (variables scaled to -1 to 1), in addition to the shrinkage by the ridge."
   )
 }

@@ -13,7 +13,7 @@ summary.dp_lm <- function(object, ...) door("summary", {
     heading = lm_heading(object), coefficients = summary_matrix(generics::tidy(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
     df.residual = object$df.residual, notes = lm_notes(object),
-    robust_by = if (is_by_person(object$privacy)) "clustered by person" else "any variances",
+    robust_by = if (is_by_person(object$privacy)) "clustered by person" else "robust",
     nobs = object$nobs, far = far_words(object), private = object$privacy$private,
     privacy = privacy_summary(object)
   ), class = "summary.dp_lm")
@@ -55,14 +55,14 @@ lm_notes <- function(x) {
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
       if (x$plan$located) {
-        "Their intervals hold what the outcome's spread allows."
+        "Their intervals cover all slopes that the outcome's spread allows."
       } else {
-        "Their intervals are the whole line."
+        "Their intervals are unbounded."
       }
     ),
     robust_words(x), wide_lm(x),
     if (x$vcov == "HC" && !x$robust) {
-      "Sampling errors of a submodel assume one variance: scores were paid for the full model."
+      "Sampling errors of a submodel assume one variance; only the full model has robust ones."
     },
     lm_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
@@ -78,7 +78,7 @@ far_words <- function(x) {
   paste0(
     if (is_by_person(x$privacy)) "People" else "Rows", " that count: about ",
     format(signif(counts[["used"]], 3), big.mark = ","),
-    "; residuals beyond three deviations: ", format(100 * counts[["far"]], digits = 2L),
+    "; residuals beyond three standard deviations: ", format(100 * counts[["far"]], digits = 2L),
     " % (both noisy)."
   )
 }

@@ -62,7 +62,7 @@ lm_methods_words <- function(x) {
 }
 
 robust_errors_words <- function(x) {
-  if (is_by_person(x$privacy)) "are clustered by person" else "allow for any variances"
+  if (is_by_person(x$privacy)) "are clustered by person" else "allow for heteroskedasticity"
 }
 
 lm_references <- function(x) {

@@ -49,9 +49,9 @@ refusing <- function(verb, what) {
 abort_of_people <- function(what, name, private = TRUE) {
   abort(c(
     if (private) {
-      "{what} are values of single people: a private fit does not have them."
+      "{what} are values of single people; a private fit does not hold them."
     } else {
-      "{what} are values of single people: a fit keeps none of them, without privacy neither."
+      "{what} are values of single people; a fit does not keep them, even without privacy."
     },
     i = "{.code predict(fit, newdata = )} predicts for public rows."
   ), "argument")
@@ -118,7 +118,7 @@ terms.dp_regression <- function(x, ...) stats::terms(stats::formula(x))
 #' @importFrom stats model.matrix
 #' @export
 model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
-  check_given(missing(data), "data", "public rows; those of people are in no fit")
+  check_given(missing(data), "data", "public rows; no fit holds people's rows")
   linear_predictor(object, data)$x
 })
 
@@ -303,7 +303,7 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
   if (length(others) > 1L || length(rlang::names2(others)) && nzchar(rlang::names2(others)[[1L]])) {
     abort(c(
       "{.fn waldtest} compares this fit with one other model of the same release.",
-      i = "Its arguments besides are {.arg test}: the covariance is the fit's own."
+      i = "Its only other argument is {.arg test}: the covariance is the fit's own."
     ), "argument")
   }
   pair <- wald_pair(object, if (length(others)) others[[1L]])
@@ -344,7 +344,7 @@ wald_pair <- function(object, other) {
 
 abort_not_nested <- function() {
   abort(c(
-    "The models are not two nested ones of one release.",
+    "The models are not nested models of one release.",
     i = paste(
       "Give a formula such as {.code . ~ . - x}, names or numbers of terms, or, of {.fn dp_lm}, a",
       "fit by {.fn update}."

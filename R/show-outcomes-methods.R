@@ -131,7 +131,7 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
   for (name in names(x$outcomes)) {
     cat(outcome_lines(x$outcomes[[name]], name, level), sep = "\n")
   }
-  cat("", "  fit$outcomes holds each fit; tidy(fit) all effects, with a column outcome.", "",
+  cat("", "  fit$outcomes holds each fit; tidy(fit) gives all effects, with a column outcome.", "",
     privacy_lines(x, all_outcomes), weak_together(x), sep = "\n"
   )
   invisible(x)

@@ -26,7 +26,8 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
   }
   if (identical(type, "weights")) {
     abort(c(
-      "Weights are of one outcome.", i = "See {.code plot(fit$outcomes[[1]], type = \"weights\")}."
+      "Weights belong to one outcome.",
+      i = "See {.code plot(fit$outcomes[[1]], type = \"weights\")}."
     ), "argument")
   }
   type <- check_choice(outcome_type(type) %||% types, types, "type")

@@ -105,7 +105,7 @@ pdp_lines <- function(x) {
       ": ", format(x$worst)
     ),
     if (!"replacement" %in% known_losses(x$donors)) {
-      "  for taking a donor out; what replacing one costs has no bound that is known"
+      "  for removing a donor; no bound is known for replacing one"
     },
     if (!x$holds) {
       strwrap(paste0(
@@ -113,7 +113,7 @@ pdp_lines <- function(x) {
         if (x$method == "objective" && x$calibration == "published") {
           "; these losses are computed from the noise as it is"
         } else {
-          "; these losses hold only for someone who does not know the seed"
+          "; these losses hold only against an adversary who does not know the seed"
         }
       ), 84L, prefix = "  ")
     }

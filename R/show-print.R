@@ -122,7 +122,7 @@ panel_line <- function(release) {
   dates <- length(release$statistics$cohorts$T0)
   paste0(
     "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
-    " before the ", if (dates) "first adoption, " else "treatment, ", panel$T1, " from it on",
+    " before and ", panel$T1, " from the ", if (dates) "first adoption" else "treatment", " on",
     if (dates) paste0("; ", dates, " adoption dates"),
     if (!is.null(panel$covariates)) {
       paste0("; covariates: ", paste(covariates_told(release), collapse = ", "))
@@ -134,7 +134,7 @@ describe_targets <- function(fit) {
   size <- sum(fit$size)
   protected <- is_released_group(fit)
   people <- if (size > 1 && is.null(fit$units) && !protected) {
-    paste0(" (a mean of ", size, " people)")
+    paste0(" (mean of ", size, " people)")
   }
   c(
     paste0("  treated: ", rownames(fit$target)[[1L]], people), panel_line(fit$release),
@@ -149,7 +149,7 @@ protects_line <- function(fit, protected) {
     return(NULL)
   }
   if (protected) {
-    "  protects everyone: each donor and each of the treated, of whom all that is here has noise"
+    "  protects everyone, donors and treated people: all results about the treated carry noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
   } else if (sum(fit$size) == 1) {
@@ -220,7 +220,7 @@ interval_meaning <- function(fit) {
   }
   c(
     paste0(
-      "Intervals are for ", people_words(fit), ", each period by itself; for all together: ",
+      "Intervals are for ", people_words(fit), ", each period by itself; joint ones are given by ",
       "confint(simultaneous = TRUE)."
     ),
     if (fit$release$privacy$private) {
@@ -250,20 +250,29 @@ noise_note <- function(fit, row) {
   swamped <- noise > half_range / 4
   c(
     if (!is.na(row$std.error) && !noise_only(fit)) {
-      paste0(
-        "  standard error ", format_value(row$std.error), ", of it privacy noise ",
-        format_value(row$privacy.se)
-      )
+      standard_error_text(row)
     } else {
-      paste0("  standard error of the privacy noise alone ", format_value(row$privacy.se))
+      paste0(
+        "  standard error of the privacy noise alone: ", format_value(signif(row$privacy.se, 3L))
+      )
     },
     if (swamped) {
       paste0(
         "  THE NOISE SWAMPS THE DATA: its standard error is ", format_value(noise),
-        if (noise > row$privacy.se) " before the estimate is drawn to the target's own level",
-        ", the bounds are ", format_value(2 * half_range), " apart.\n", "  ", too_few_words(fit)
+        if (noise > row$privacy.se) " before the estimate is shrunk towards the target's own level",
+        ", the width of the bounds ", format_value(2 * half_range), ".\n",
+        "  ", too_few_words(fit)
       )
     }
+  )
+}
+
+#' The standard error, and the part of it that the privacy noise alone makes
+#' @noRd
+standard_error_text <- function(row) {
+  paste0(
+    "  standard error ", format_value(signif(row$std.error, 3L)), " (privacy noise alone: ",
+    format_value(signif(row$privacy.se, 3L)), ")"
   )
 }
 
@@ -283,11 +292,11 @@ too_few_words <- function(fit) {
   at <- paste0(" at epsilon = ", format(release$privacy$epsilon))
   treated <- release$panel$treated
   if (is_released_group(fit) && treated < release$panel$n) {
-    paste0(count_words(treated), " treated people", at, " are too few to be protected as well; ",
+    paste0(count_words(treated), " treated people", at, " are too few for this protection; ",
       "more of them, or a larger epsilon, help.")
   } else {
     paste0(count_of(release$panel$n, "donor"), at, " cannot support this method; ",
-      "dp_plan() says what would.")
+      "dp_plan() gives the donors or the budget needed.")
   }
 }
 
@@ -303,8 +312,8 @@ carry_note <- function(fit) {
   shift <- max(abs(fit$counterfactual[1L, -pre] - own))
   if (shift <= 1e-6 * max(release$bounds$upper - release$bounds$lower)) {
     paste(
-      "  This is the target's own before-after difference: the noise leaves nothing of what the",
-      "donors could say."
+      "  This is the target's own before-after difference: the noise hides everything that the",
+      "donors could contribute."
     )
   }
 }

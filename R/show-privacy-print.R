@@ -54,16 +54,24 @@ privacy_summary <- function(x, whole = NULL) {
     if (!is.null(privacy$assumes)) {
       strwrap(paste("assumed:", privacy$assumes), 84L, prefix = "    ")
     },
-    paste0("    each run of this call spends that again: keep the result",
-      if (is.null(privacy$charge)) ", or pay from a dp_ledger()"),
+    paste0("    ", spends_again(privacy$charge)),
     id_lines(x, privacy$charge), "", step_lines(x)
+  )
+}
+
+#' The price of running the call again
+#' @noRd
+spends_again <- function(charge) {
+  paste0(
+    "Running this call again spends the budget again. Save the result",
+    if (is.null(charge)) ", or track spending with dp_ledger()", "."
   )
 }
 
 #' Which charge of a ledger outside R paid, in a few words
 #' @noRd
 payment_words <- function(charge) {
-  if (is.null(charge)) return("each run of the call spends that again")
+  if (is.null(charge)) return("running the call again spends the budget again")
   paste0("paid by charge ", charge$number, " of ledger ", charge$ledger)
 }
 
@@ -157,7 +165,7 @@ growing_line <- function(release) {
       " left, by update(fit, newdata), which spends nothing more"
     ),
     if (!release$statistics$monitor$paid) {
-      "  without a ledger no other session knows which were drawn: update the newest fit only"
+      "  without a ledger other sessions do not know the drawn periods: update the newest fit only"
     }
   )
 }

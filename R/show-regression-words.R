@@ -44,7 +44,7 @@ print_summary_matrix <- function(x, errors = NULL) {
 # Notes --------------------------------------------------------------------------------------------
 
 bounds_served_note <- paste(
-  "Medians are not identified at this budget: bounds served instead. Tighter bounds, more",
+  "Medians are not identified at this budget; bounds were used instead. Tighter bounds, more",
   "people or a larger epsilon help."
 )
 

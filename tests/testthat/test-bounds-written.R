@@ -99,7 +99,7 @@ test_that("outcomes of panels follow it, too", {
   expect_equal(
     effects(run(z ~ on, c(0, 200))), effects(run(z ~ on, list(z = c(0, 200))))
   )
-  expect_error(run(z ~ on, list(zz = c(0, 200))), "nothing for", class = "dpsc_error_bounds")
+  expect_error(run(z ~ on, list(zz = c(0, 200))), "no limits for", class = "dpsc_error_bounds")
   said <- conditionMessage(
     expect_error(run(cbind(log(z), y) ~ on, c(0, 400)), class = "dpsc_error_bounds")
   )

@@ -91,7 +91,7 @@ test_that("a damaged factor's codes make no other person's row", {
       row <- which(data$on == 0 & data$unit != treated_of(data))[[3L]]
       data[[name]] <- structure(replace(codes, row, code),
         levels = levels(factor(data[[name]])), class = "factor")
-      expect_error(read_panel(y ~ on, data, index), "say its unit and its period",
+      expect_error(read_panel(y ~ on, data, index), "have a unit and a period",
         class = "dpsc_error_panel")
     }
   }

@@ -144,7 +144,7 @@ test_that("the new estimators are refused under a finite epsilon, with the reaso
       dp_synth(panel$donors,
         target = panel$target, T0 = 9, epsilon = 1, bounds = c(-9, 9), estimator = estimator,
         ledger = ledger
-      ), "no noise hides", class = "dpsc_error_argument"
+      ), "without any noise", class = "dpsc_error_argument"
     )
     expect_equal(nrow(as.data.frame(ledger)), 0)
     release <- dp_synth(panel$donors, target = panel$target, T0 = 9, epsilon = Inf)$release

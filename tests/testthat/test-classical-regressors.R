@@ -297,9 +297,9 @@ test_that("covariates that cannot serve are refused with their name", {
   )
   # Matrices.
   run <- function(...) fit_classical(panel$donors, panel$target, 9, "sdid", list(...))
-  expect_error(run(covariates = 1), "right form", class = "dpsc_error_argument")
+  expect_error(run(covariates = 1), "wrong form", class = "dpsc_error_argument")
   short <- list(donors = panel$covariates$donors[, -1, ], target = panel$covariates$target[-1, ])
-  expect_error(run(covariates = short), "right form", class = "dpsc_error_argument")
+  expect_error(run(covariates = short), "wrong form", class = "dpsc_error_argument")
   lost <- panel$covariates
   lost$donors[2, 3, 1] <- NA
   expect_error(run(covariates = lost), "finite", class = "dpsc_error_covariate")

@@ -271,7 +271,7 @@ test_that("who is protected is asked before treated rows are judged, and no pers
     dp_synth(y ~ treated, data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1), ...)
   }
   for (data in broken) {
-    expect_error(run(data), "must be said who is protected", class = "dpsc_error_protect")
+    expect_error(run(data), "state who is protected", class = "dpsc_error_protect")
     error <- expect_error(run(data, protect = "donors"), class = "dpsc_error_panel")
     expect_no_match(conditionMessage(error), name, fixed = TRUE)
     # Of a group the row is no person's.

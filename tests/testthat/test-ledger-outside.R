@@ -117,7 +117,7 @@ test_that("rows cut off and older copies are found by receipts, or it is said th
 
 test_that("a machine may demand a ledger, and name one", {
   withr::local_options(dpsc.require_ledger = TRUE)
-  expect_error(paid(NULL), "needs a ledger", class = "dpsc_error_budget")
+  expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   withr::local_options(dpsc.ledger = ledger)

@@ -22,7 +22,7 @@ test_that("sandwich errors are White's without privacy, and near them with it", 
   expect_equal(own, sqrt(diag(white)), tolerance = 0.15)
   # One variance would be far off for a.
   expect_gt(white["a", "a"] / vcov(ols)["a", "a"], 1.8)
-  expect_output(print(summary(fit)), "any variances")
+  expect_output(print(summary(fit)), "heteroskedasticity-robust")
   part <- update(fit, . ~ . - b)
   expect_output(print(part), "assume one variance")
 })

@@ -388,7 +388,7 @@ test_that("AdaOPS by its public rule does not lose to zero, however many regress
   })
   error <- vapply(fits, function(fit) sqrt(sum((coef(fit)[-1L] - truth)^2)), 0)
   expect_lt(stats::median(error), 1.05 * sqrt(sum(truth^2)))
-  expect_output(print(fits[[1L]]), "The draw's noise is")
+  expect_output(print(fits[[1L]]), "Noise of the draw")
 })
 
 test_that("a ledger is charged before, and nothing for what holds nothing; errors are classed", {

@@ -198,7 +198,7 @@ test_that("bad arguments are refused", {
 test_that("a file that is absent, a directory or something else is refused", {
   folder <- withr::local_tempdir()
   path <- file.path(folder, "x.json")
-  expect_error(read_release(path), "no such file", class = "dpsc_error_release")
+  expect_error(read_release(path), "does not exist", class = "dpsc_error_release")
   expect_error(read_release(folder), class = "dpsc_error_release")
   release <- '{"format": "dpsc-release", "version": %s, "kind": "dp_release", "release": %s}'
   others <- c(

@@ -22,7 +22,7 @@ test_that("old spellings stop, unspent, and name the new one", {
     "I(a | b)" = quote(dp_lm(y ~ x | b, d, 1, bounds = bounds, ledger = ledger)),
     "wrong way round" = quote(dp_synth(y ~ on, swapped, c("id", "t"),
       epsilon = 1, bounds = c(0, 1), protect = "donors", ledger = ledger)),
-    "The least that may tell something" = quote(
+    "informative release needs at least" = quote(
       dp_lm(y ~ x, d[1:50, ], 0.1, bounds = bounds[1:2], ledger = ledger)
     ),
     "list(`log(y)` = " = quote(
