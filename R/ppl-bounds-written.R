@@ -98,10 +98,10 @@ check_named <- function(bounds, left) {
   columns <- spell(unique(unlist(lapply(parts, columns_in))))
   text <- spell(vapply(parts, function(part) gsub("`", "", code_label(part, "outcome")), ""))
   abort(c(
-    "{.arg bounds} must name what is limited: {.code {label}} is an expression, not a column.",
-    i = "Of the {if (several) 'columns' else 'variable'}, before the formula: {.code {columns}}.",
+    "{.arg bounds} must name a column or an expression: {.code {label}} is no single column.",
+    i = "Limits of the {if (several) 'columns' else 'variable'}, before the formula: {.code {columns}}.",
     i = paste(
-      "Of the {if (several) 'outcomes' else 'expression'}, by",
+      "Limits of the {if (several) 'outcomes' else 'expression'}, by",
       "{if (several) 'their' else 'its'} text: {.code {text}}."
     )
   ), "bounds")

@@ -86,8 +86,8 @@ check_own_names <- function(sides, names, bounds) {
     abort(c(
       "{.code {name}} in {.arg bounds} could be the column or the outcome computed from it.",
       i = "Write the outcome without a name, {.code {text}}, and its limits as one of these.",
-      i = "Of the variable, before the formula: {.code bounds = list({name} = {limits})}.",
-      i = "Of the expression, by its text: {.code bounds = list(`{text}` = {limits})}."
+      i = "Limits of the variable, before the formula: {.code bounds = list({name} = {limits})}.",
+      i = "Limits of the expression, by its text: {.code bounds = list(`{text}` = {limits})}."
     ), "bounds")
   }
 }

@@ -93,7 +93,7 @@ test_that("outcomes of panels follow it, too", {
   expect_error(run(log(y) ~ on, list(y = c(0, 400))), "not finite", class = "dpsc_error_bounds")
   for (fun in list(dp_synth, dp_release)) {
     for (bounds in list(log(c(10, 400)), list(log(c(10, 400))), cbind(rep(2, 8), 6))) {
-      expect_error(run(log(z) ~ on, bounds, fun), "whose limits", class = "dpsc_error_bounds")
+      expect_error(run(log(z) ~ on, bounds, fun), "no single column", class = "dpsc_error_bounds")
     }
   }
   expect_equal(

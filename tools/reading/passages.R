@@ -1,6 +1,6 @@
-# Passages to read aloud, drawn at random, and counts of the habits that "Plain words" in CONTRIBUTING.md
-# rules out. Rscript tools/reading/passages.R [seed] [how many], from the package's top folder.
-# Without numbers it only counts. passages.md has what was judged, by whom, and the counts over time.
+# Draws passages to read aloud and counts the habits that CONTRIBUTING.md rules out.
+# Rscript tools/reading/passages.R [seed] [how many], from the package's top folder. Without
+# numbers it only counts. passages.md has the judgements, the readers and the counts over time.
 given <- commandArgs(trailingOnly = TRUE)
 
 # Runs of lines that match `mark`, one string for each, with the file and the first line.
