@@ -5,58 +5,60 @@
 #'
 #' Counts, shares of levels, means, standard deviations and quantiles of people's columns, for all
 #' people or by public groups, from one private release and one charge. Every number has a standard
-#' error and limits, in which sampling and noise add up. Neighbours differ in one person's row; the
-#' number of rows is public, and so is everything in `formula`, `by` and `bounds`.
+#' error and confidence limits, which cover sampling and noise together. Neighbours differ in one
+#' person's row; the number of rows is public, and so is everything in `formula`, `by` and `bounds`.
 #'
-#' Of a number the quantiles are drawn first, each by the exponential mechanism on a grid between
-#' its bounds. They say where people are: means and deviations are added up in a window about the
-#' median, so that bounds ten times too wide cost little. Where there are people enough, the window
-#' reaches two to four times as far as a few people (`plan$beyond`, about 5 ranks' noise) are from
-#' the median on each side; else six distances of quartiles. A tail beyond the window is cut, and
-#' its people are counted: limits are wider by their share of its width, and up to the bounds where
-#' so many are beyond that the window was missed. Of heavier tails than that (a variance that hardly
-#' exists) means and deviations are still too small.
+#' For a number the quantiles are drawn first, each by the exponential mechanism on a grid between
+#' its bounds. They locate the bulk of the people: means and standard deviations are computed in a
+#' window around the median, so that bounds ten times too wide cost little. With enough people the
+#' window extends, on each side, two to four times as far from the median as all but a few people
+#' (`plan$beyond`, about 5 ranks' noise); otherwise it extends six times the distance between
+#' quartile and median. The tail beyond the window is clipped, and its people are counted: limits
+#' are widened by their share of the window's width, and up to the bounds if so many lie beyond that
+#' the window must have been misplaced. For heavier tails than that (a variance that hardly exists)
+#' means and standard deviations are still too small.
 #'
-#' A row with a missing value counts nowhere in that variable, one whose group is missing or no
-#' public level counts nowhere. How many are missing is private.
+#' A row with a missing value does not count for that variable; a row whose group is missing, or is
+#' not a public level, does not count at all. The number of missing values is private.
 #'
 #' @section Limits:
-#' Of shares, means, deviations and quantiles they are about the population that people are drawn
-#' from; of `n` they are about the people of this table, so noise alone. Means are limited as if
-#' their sampling error were normal. Quantiles are limited by the released curve through the
-#' quantiles that were drawn: with few of them limits are wide where the curve bends. Limits of the
-#' deviation of a column whose tails are so heavy that its variance hardly exists cover less than
-#' they say: .7 to .9 for 95 %. Measured in `bench/results/describe.csv`, beside recipes of peers.
+#' Limits of shares, means, standard deviations and quantiles are about the population from which
+#' people are drawn; limits of `n` are about the people in this table, and therefore cover noise
+#' alone. Limits of means treat the sampling error as normal. Limits of quantiles follow the
+#' released curve through the drawn quantiles: with few of these, limits are wide where the curve
+#' bends. For a column with tails so heavy that its variance hardly exists, the nominal 95 % limits
+#' of the standard deviation have coverage of only .7 to .9. Measurements, beside recipes of peers,
+#' are in `bench/results/describe.csv`.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
-#'   PRIVATE)\cr one row a person. Rows of a database or a file stream to this process in blocks.
+#'   PRIVATE)\cr one row per person. Rows of a database or a file stream to this process in blocks.
 #' @param by (`formula` or `NULL`, PUBLIC)\cr `~ arm`: groups, by levels in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. Where few numbers are asked for, a
-#'   plan without it errs less and is taken: then the release is private with a delta of 0.
-#' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Limits of
-#'   R's integers, `c(0L, 120L)`, say that a column holds whole numbers (65,536 of them at most):
-#'   its quantiles are then whole. Without that a quantile of whole numbers may lie between two of
-#'   them, and its limits miss both.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. If few numbers are requested, a plan
+#'   without it has smaller errors and is used: the release is then private with a delta of 0.
+#' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Integer
+#'   limits of R, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 of them): its
+#'   quantiles are then whole. Without this declaration a quantile of whole numbers may lie between
+#'   two of them, and its limits miss both.
 #' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr in steps of 0.001; quartiles are added.
-#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @param person (`string`, PUBLIC)\cr `"row"`: each row is another person, which `NULL` is taken
-#'   for. A column that tells people apart is refused, see [dp_person].
+#' @param person (`string`, PUBLIC)\cr `"row"`, also assumed for `NULL`: each row is another person.
+#'   A column that identifies people is refused, see [dp_person].
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
-#'   * `columns`, `plan`, `quantiles`, `nobs`: what was asked, exponents and noise, n. PUBLIC.
+#'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, n. PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, whether the promise holds. PUBLIC.
 #'
 #'   It holds no row and no environment. See [dp_description-methods].
 #' @section Privacy:
-#' Protects one person's whole row against whoever knows all others; neighbours replace one row,
-#' which may then be in another group. By adaptive composition: zero-concentrated with a delta,
-#' else of pure steps; exact integer noise. Proof: `proofs/describe.md`.
+#' Protects one person's whole row against an adversary who knows all others; neighbours replace one
+#' row, which may then be in another group. By adaptive composition: zero-concentrated with a delta,
+#' otherwise of pure steps; exact integer noise. Proof: `proofs/describe.md`.
 #' @section Errors:
-#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
-#' anything is spent, and from public facts.
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
+#' before any budget is spent, and depend on public facts only.
 #' @references
 #' Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy: Simplifications, Extensions,
 #' and Lower Bounds. TCC.

@@ -2,125 +2,126 @@
 
 #' Differentially private synthetic control
 #'
-#' Estimates what would have happened to a treated unit without its treatment, from a panel of
-#' donors who are people, so that what is returned tells about any one donor's row no more than
-#' `epsilon` allows. The donors are used once, to make a private [dp_release()]; the estimate, its
-#' interval and everything else come from the release and the target's own public data.
+#' Estimates the outcome that a treated unit would have had without its treatment, from a panel of
+#' untreated people, the *donors*. The donors' data are used once, to make a private [dp_release()]:
+#' statistics of the donors with added random noise. The estimate, its interval and all other
+#' results are computed from the release and the target's own public data, so that they reveal no
+#' more about any one donor than `epsilon` allows.
 #'
-#' More on [donors as a matrix and further targets][dp_synth_donors], on
-#' [treated people][dp_synth_treated], [covariates][dp_synth_covariates], [intervals and
+#' Further pages: [donors as a matrix and further targets][dp_synth_donors], [treated
+#' people][dp_synth_treated], [covariates][dp_synth_covariates], [intervals and
 #' tests][dp_synth_intervals], [several adoption dates][dp_cohorts], [several
 #' outcomes][dp_outcomes], [gaps and other preparations][preparing_data].
 #'
 #' @section Methods:
-#' * `"gram"` (default): the donors' mean and second moments over time, released once with exact
-#'   integer noise. Privacy error falls with more donors; serves any target.
-#' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023): noise on the ridge weights and on
-#'   the donors' outcomes. Its error does not fall with more donors.
-#' * `"objective"`: their Algorithm 3: noise in the objective.
+#' * `"gram"` (default): releases the donors' mean and second moments over time once, with exact
+#'   integer noise. Its privacy error falls with more donors, and one release serves any target.
+#' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023), with noise on the ridge weights and
+#'   on the donors' outcomes. Its error does not fall with more donors.
+#' * `"objective"`: their Algorithm 3, with noise in the objective.
 #'
-#' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` the
-#' paper's constants, for reproduction (for `"objective"` its epsilon does not hold, and every print
-#' says so). `"gram"` has no published constants and ignores it.
+#' `calibration = "tight"` uses the exact sensitivities proved in this package; `"published"` uses
+#' the paper's constants, for reproduction (for `"objective"` the published epsilon does not hold,
+#' and every print states this). `"gram"` has no published constants and ignores the argument.
 #'
 #' @section Who is protected:
-#' Neighbours are panels that differ in one donor's whole row. A person's identifier is part of the
-#' row that neighbours may change; it is protected. The number of donors, the periods, the bounds
-#' and the target's data are public; with `protect = "everyone"` the treated are people
-#' who are protected, too ([dp_synth_treated]). Values outside the bounds are clipped, silently,
-#' because how many there are is private. That every donor has one finite value in every period
-#' counts as public: so an error about donors' rows says what kind of gap there is, but not whose,
-#' where or how many.
+#' Neighbours are panels that differ in one donor's whole row, the person's identifier included. The
+#' number of donors, the periods, the bounds and the target's data are public; with
+#' `protect = "everyone"` the treated people are protected as well ([dp_synth_treated]). Values
+#' outside the bounds are clipped silently, because their number is private. The presence of one
+#' finite value for every donor in every period counts as public: an error about donors' rows gives
+#' the kind of gap, but not whose it is, where, or how many there are.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
-#' `pmin()`, `ifelse()`, `is.na()` or `qlogis()`, which always mean those of base R. Anything else,
-#' such as `scale(y)` or `y / max(y)`, lets one donor change the rows of others and is refused.
+#' `pmin()`, `ifelse()`, `is.na()` or `qlogis()`, always with their meaning in base R. Other
+#' expressions, such as `scale(y)` or `y / max(y)`, let one donor change the rows of others and are
+#' refused.
 #'
-#' The theorems that prints name are proved in `system.file("proofs", package = "dpsc")`.
+#' The theorems named in prints are proved in `system.file("proofs", package = "dpsc")`.
 #'
-#' Every run of a call draws noise anew and spends the budget again, with or without a ledger: keep
+#' Running a call again draws new noise and spends the budget again, with or without a ledger: save
 #' the result ([write_release()]).
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
 #' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (units are
-#' numbers, periods numbers or strings, and donors are fewer than periods, as when `index` is the
-#' wrong way round: turn units into strings if it is not). All come
-#' before anything is spent or drawn, except that of a [dp_chunks()] reader that fails later, and
-#' none quotes a donor's value or name. What public facts doom is refused as well: bounds that most
-#' of the target's values before the treatment miss, an `epsilon` out of range, donors so few that
-#' the noise exceeds what the bounds already tell.
+#' numbers, periods are numbers or strings, and there are fewer donors than periods, as happens when
+#' `index` is swapped; if it is not, turn units into strings). All errors come before any budget is
+#' spent or noise drawn, except that of a [dp_chunks()] reader that fails later, and none quotes a
+#' donor's value or name. Releases that public facts show to be useless are refused as well: bounds
+#' that miss most of the target's values before the treatment, an `epsilon` out of range, too few
+#' donors for the noise to be smaller than the bounds.
 #'
-#' `dpsc_warning_calendar`: the periods skip some that nobody has, in a calendar that is regular
-#' otherwise. `dpsc_warning_bounds`: the target leaves the bounds, or, after the release and free,
-#' what was released speaks against them: nearly all values at a bound, or spread over a thousandth
-#' of its width.
+#' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
+#' `dpsc_warning_bounds`: the target leaves the bounds; or, after the release and at no cost, the
+#' released numbers contradict the bounds (nearly all values at a bound, or spread over a thousandth
+#' of the width).
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and the
-#'   indicator is 1 exactly for treated units from the treatment on (each from its own adoption on,
+#'   indicator is 1 exactly for treated units from their treatment on (for several adoption dates
 #'   see [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes, see [dp_outcomes];
-#'   `outcome ~ treated | x1 + x2` with covariates, see [dp_synth_covariates]. Of donors as a matrix
-#'   and of releases: [dp_synth_donors].
+#'   `outcome ~ treated | x1 + x2` with covariates, see [dp_synth_covariates]. For donors as a
+#'   matrix and for releases see [dp_synth_donors].
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
-#'   period, in any order. PRIVATE. A table or files hold their own `index`.
-#'   The guarantee starts from these columns: how they were computed from people's data it does not
-#'   cover. [preparing_data] says what may be done to them before.
+#'   period, in any order. PRIVATE. A table or files have their own `index`. The guarantee starts
+#'   from these columns; it does not cover their computation from people's data. [preparing_data]
+#'   lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
 #'   gives the non-private fit. No default.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
-#'   for the panel or by period. Required when `epsilon` is finite; never from the donors' data.
-#'   For an outcome that is computed, with covariates and with several outcomes a list by name: see
-#'   [dp_bounds], the one convention of all verbs. Of a factor all levels, the first of which the
-#'   others are compared with.
+#'   for the whole panel or by period. Required when `epsilon` is finite; never taken from the
+#'   donors' data. For a computed outcome, with covariates and with several outcomes give a list by
+#'   name, by the convention of all functions, [dp_bounds]. For a factor give all levels, the
+#'   reference level first.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
-#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`,
-#'   `"sdid"`, `"factor"`, `"mcnnm"`, `"elastic"`: see `vignette("classical")`, settings in
-#'   [dp_control()].
+#'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`, `"sdid"`,
+#'   `"factor"`, `"mcnnm"`, `"elastic"`: see `vignette("classical")`, settings in [dp_control()].
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
-#'   is; 1 if `NULL`. The mean of many people strays less than one person: its interval is shorter.
-#'   From 20 people on the release is calibrated for a mean: give `size` when it is made. PUBLIC.
-#'   Several treated units are a group of `sum(size)` people with one average effect; those of its
-#'   members are shown on request, `tidy(fit, type = "unit")`.
+#'   is; `NULL` means 1. The mean of many people varies less than one person, so its interval is
+#'   shorter. From 20 people on the release is calibrated for a mean: give `size` when it is made.
+#'   PUBLIC. Several treated units form a group of `sum(size)` people with one average effect;
+#'   `tidy(fit, type = "unit")` gives the effects of its members.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Two must be decided before the budget is spent:
-#'   `features = Inf`, for [conformal()] and [placebo_time()], and `intervals = FALSE`, for none.
-#' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated].
-#'   Required with several treated units under a finite `epsilon`, with one of `size = 1`, and
-#'   before anything wrong with the treated rows of one person is said; else one treated unit is
-#'   public.
-#' @param na (`string`)\cr `"error"`: every unit has one finite value a period. `"interpolate"`:
-#'   gaps are filled, see [preparing_data].
-#' @param roster ([dp_roster()] or `NULL`)\cr who is in the panel, in which role, from when and over
-#'   which periods; required with `na = "interpolate"`, when the formula's indicator is not read.
-#' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now, which
-#'   [update()][dp_monitor] draws when they are there.
-#' @param ... nothing else: an unknown argument is an error.
-#' @return With several outcomes a [dp_outcomes], with several adoption dates a [dp_cohorts]. Else
-#'   an object of class `dp_synth`, a list of public values and of values computed from the release
-#'   alone:
+#'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
+#'   saves the budget of intervals.
+#' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
+#'   a finite `epsilon` required with several treated units, with one unit of `size = 1`, and before
+#'   any error about one treated person's rows; otherwise one treated unit is public.
+#' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
+#'   `"interpolate"`: gaps are filled, see [preparing_data].
+#' @param roster ([dp_roster()] or `NULL`)\cr the units of the panel, their roles and dates, and the
+#'   periods; required with `na = "interpolate"`, and then used instead of the formula's indicator.
+#' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
+#'   [update()][dp_monitor] draws them once they have been observed.
+#' @param ... no further arguments: an unknown argument is an error.
+#' @return A [dp_outcomes] with several outcomes, a [dp_cohorts] with several adoption dates.
+#'   Otherwise an object of class `dp_synth`, a list of public values and of values computed from
+#'   the release alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
 #'   * `size`: the number of people in it. PUBLIC.
 #'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for the
 #'     vertical methods `"output"` and `"objective"`, which release no fitted path). RELEASED.
-#'   * `variance`: a list with a list of T1 x T1 covariances, squared outcome units: `prediction`,
-#'     how far such a target strays from its own prediction (with the error of drawing the estimate
-#'     to its own level), `privacy`, of the estimate over releases, and `noise`, the same before
-#'     the estimate is drawn to the target's own level. RELEASED.
-#'   * `spread`: a list with a list of what turns the variance into intervals (`floor`, and factors
-#'     for the `average`, a `period` and the `band` of all), or the `reason` why there is none; and
-#'     `apart`, how unlike the donors the target is (1: as a random one). RELEASED.
+#'   * `variance`: a list that holds a list of T1 x T1 covariances, squared outcome units:
+#'     `prediction`, the prediction error for such a target (including the error from shrinking the
+#'     estimate to its own level); `privacy`, the estimate's variation over releases; and `noise`,
+#'     the same before this shrinkage. RELEASED.
+#'   * `spread`: a list that holds a list of the constants that turn the variance into intervals
+#'     (`floor`, and factors for the `average`, a `period` and the joint `band`), or the `reason`
+#'     for a missing interval; and `apart`, the target's distance from the donors (1: a random
+#'     target's). RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
 #'   * `covariates`: 1 x q, of the target, if there are any. PUBLIC.
 #'   * `protected`: `TRUE` where the treated are protected: then `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
-#'   * of a classical fit also `weights`, `settings`, `slopes` (of regressors that change over time)
-#'     and what its placebos need. NOT PRIVATE.
+#'   * for a classical fit also `weights`, `settings`, `slopes` (of regressors that change over
+#'     time) and the data that its placebos need. NOT PRIVATE.
 #'
 #'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
 #'   [effects][effects.dp_synth()], [confint][effects.dp_synth()], [tidy][tidy.dp_synth()],

@@ -3,111 +3,115 @@
 
 #' Linear regression under differential privacy
 #'
-#' What [stats::lm()] does, for rows that are people: coefficients, standard errors, intervals,
-#' tests, submodels and predictions from one private release. Neighbours differ in one person's
-#' row; the number of rows is public, and so is everything in `formula` and `bounds`.
+#' Private counterpart of [stats::lm()] for data with one row per person: coefficients, standard
+#' errors, intervals, tests, submodels and predictions from one private release. Neighbours differ
+#' in one person's row; the number of rows is public, and so is everything in `formula` and
+#' `bounds`.
 #'
-#' The median and the scale of every number are found privately, so that bounds may be ten or a
-#' hundred times too wide at little cost. Then a few rounds each release the moments of whitened
-#' regressors and of the residuals of the last round's fit; all rounds are pooled, with their known
-#' noise. Far-off rows are shortened in the regressors and the residual alike, which keeps
-#' least squares consistent; how far rows may be follows from the released shares of the rarest
-#' level that the noise leaves. Only the residual is clipped, at 1.1 deviations where noise is
-#' large and 3 where it is small (Huber's regression): with gross outliers, or skew errors whose
-#' spread depends on a regressor, the slopes are not those of `lm()`. From 2 % of residuals beyond
-#' three deviations on the print says so.
+#' Medians and scales of all numbers are found privately first, so bounds that are ten or a hundred
+#' times too wide cost little. A few rounds then release moments of whitened regressors and of the
+#' residuals from the previous round's fit; all rounds are pooled, weighted by their known noise.
+#' Outlying rows are shrunk, regressors and residual alike, which keeps least squares consistent;
+#' the limit follows from the released shares of the rarest level that the noise leaves visible.
+#' Only the residual is clipped, at 1.1 standard deviations where the noise is large and at 3 where
+#' it is small (Huber's regression): with gross outliers, or with skewed errors whose spread depends
+#' on a regressor, the slopes differ from those of `lm()`. The print mentions this if more than 2 %
+#' of residuals lie beyond three standard deviations.
 #'
-#' Standard errors and intervals hold the sampling error and the privacy noise together. They
-#' assume errors of one variance, unless `vcov = "HC"` pays a tenth of the budget for second moments
-#' of the scores (a sandwich; worth it from about n sqrt(rho) = 400 p on). Half a percent pays for
-#' two counts, where they say something: rows that count, and residuals beyond three deviations.
+#' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
+#' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the
+#' scores (a sandwich estimator; worthwhile from about n sqrt(rho) = 400 p on). Half a percent of
+#' the budget pays for two counts, where they are informative: rows that count, and residuals beyond
+#' three standard deviations.
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
-#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1; or by an expression's
-#' text: see [dp_bounds], the one convention of all verbs. They are what is known before
-#' the data are seen. Numbers outside are moved to the nearest bound; a level that is not listed
-#' counts as missing. Where released numbers speak against them there is a warning. Factors and
-#' logicals cost no budget of their own, numbers do. For a numeric code list its values and write
-#' `factor(code)` in the formula.
+#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1 variable. An entry may
+#' also be named by an expression's text: see [dp_bounds], the convention of all functions. Bounds
+#' must be known before the data are seen. Numbers outside are moved to the nearest bound; a level
+#' that is not listed counts as missing. A warning appears if the released numbers contradict the
+#' bounds. Numbers need a share of the budget, factors and logicals do not. For a numeric code list
+#' its values and write `factor(code)` in the formula.
 #'
 #' @section Formula:
-#' Functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). What would look
-#' at
-#' other rows (`poly()`, `scale()`, `cut()`, splines) is refused: use `I(x^2)`, which is built from
-#' the privately standardised variable when the lower orders are in the formula, too. The intercept
-#' is always in.
+#' Use functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). Functions of
+#' several rows (`poly()`, `scale()`, `cut()`, splines) are refused: use `I(x^2)`, which is built
+#' from the privately standardised variable if the formula has the lower orders as well. The
+#' intercept is always included.
 #'
 #' @section Missing values and subsets:
-#' A row with a missing value, and one outside `subset`, weighs nothing. The number of rows stays
-#' the public `nrow(data)`: how many were missing is private. `weights` are those of [stats::lm()]:
-#' cut to `max_weight`, and a weight far below it counts as little as it says.
+#' A row with a missing value, or outside `subset`, has weight zero. The number of rows remains the
+#' public `nrow(data)`; the number of missing rows is private. `weights` are those of [stats::lm()],
+#' cut to `max_weight`; rows with weights far below it contribute accordingly little.
 #'
 #' @section People in a database:
-#' With [dp_table()] or [dp_files()] blocks of rows are read: about nine times, or, where the rows
-#' of a round would take more than 1 GB (4 bytes a number), once a question, some twenty times, so
-#' that memory holds a block. With `compute = "database"` the engine makes all sums and no row
-#' leaves it: about 30 queries. Seeded results are those of the data frame, bit for bit. There
-#' variables must be columns (numbers, levels, powers and products of columns with their lower
-#' orders, and comparisons); make others, such as a log, in a view or by `mutate()` on a lazy
-#' `tbl`, with bounds of their own. `subset` may compare columns with constants and with each
-#' other, and join that by `&`, `|`, `!`; `weights` must be a column.
+#' With [dp_table()] or [dp_files()] rows are read in blocks: about nine times, or, where the rows
+#' of a round would take more than 1 GB (4 bytes per number), once per query, about twenty times, so
+#' that memory holds one block. With `compute = "database"` the engine computes all sums in about 30
+#' queries, and no row leaves it. Seeded results are those of the data frame, bit for bit. With
+#' `compute = "database"` variables must be columns (numbers, levels, powers and products of columns
+#' with their lower orders, and comparisons); create others, such as a log, in a view or by
+#' `mutate()` on a lazy `tbl`, with bounds of their own. `subset` may compare columns with constants
+#' and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a column.
 #'
 #' @section When there is too little:
-#' `plan` in the result (public, known before the draw) says whether the budget can tell the moments
-#' of all columns from noise (`resolved`: n sqrt(rho) of 12 p^1.5 at least) and whether medians can
-#' be
-#' found (`located`). Where medians are not, nothing would be identified, and the call is refused
-#' before the charge. Where moments are not, the fit reports that slopes are *not identified at this
-#' budget*; so it does of a level whose share noise hides, and of slopes that the bounds make
-#' impossible (the coefficient of such a level is `NA`). Intervals are then those of all slopes that
-#' the noisy moments do not contradict (after Anderson
-#' and Rubin), or, where these have no end, as wide as the outcome's spread allows.
+#' `plan` in the result (public, known before the draw) states whether the budget resolves the
+#' moments of all columns (`resolved`: n sqrt(rho) of at least 12 p^1.5) and whether medians can be
+#' found (`located`). If medians cannot be found, no coefficient would be identified, and the call
+#' is refused before the charge. If moments are not resolved, the fit reports slopes as *not
+#' identified at this budget*. It does the same for a level whose share is hidden by the noise, and
+#' for slopes that the bounds rule out (the coefficient of such a level is `NA`). The intervals then
+#' contain all slopes that the noisy moments do not contradict (after Anderson and Rubin), or, where
+#' that set is unbounded, all slopes that the outcome's spread allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or
-#'   [dp_sources()], PRIVATE)\cr one row a person.
+#'   [dp_sources()], PRIVATE)\cr one row per person.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
-#' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
+#' @param subset (`expression`)\cr a condition on columns of `data`, evaluated row by row; its
+#'   result is private.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the
-#'   upper bound of a column of weights in `bounds`.
-#' @param vcov (`string`)\cr sampling errors: `"const"` if errors have one variance, `"HC"` if not.
-#'   With a column of `person` `"HC"` is the default and clusters errors by person; `"const"` is
-#'   then right, but up to the root of the rows of a person too wide.
-#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted; larger ones are cut
+#'   to it. `NULL`: the upper bound of a column of weights in `bounds`.
+#' @param vcov (`string`)\cr sampling errors: `"const"` for errors of constant variance, `"HC"` for
+#'   heteroskedastic ones. With a column in `person`, `"HC"` is the default and clusters errors by
+#'   person; `"const"` is then valid, but its errors may be too large by a factor of up to the
+#'   square root of the number of rows per person.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @param method (`string`)\cr `"moments"`: what this page describes. `"ops"`, `"adaops"`: one draw
+#' @param method (`string`)\cr `"moments"`: the method of this page. `"ops"`, `"adaops"`: one draw
 #'   from a posterior, for readers of Wang (2018, 2019), with repaired constants; coefficients only,
 #'   several times less accurate. See [dp_paper-methods].
 #' @param settings (`list`, PUBLIC)\cr for `"ops"` `ridge`, for `"adaops"` `condition`, the largest
-#'   acceptable condition number, both in units in which rows have length 1 at most; by default a
+#'   acceptable condition number, both in units in which rows have length at most 1; by default a
 #'   public rule sets them.
-#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
-#'   neighbours replace all rows of one person; `"row"`: each row is another person. `NULL` is taken
-#'   for the latter. For method `"moments"` and rows in memory, in chunks, or in one table or set
-#'   of files; see [dp_person].
-#' @return An object of class `dp_lm` (by method `"moments"`; else `dp_paper`):
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
+#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is
+#'   another person. For method `"moments"` and rows in memory, in chunks, or in one table or set of
+#'   files; see [dp_person].
+#' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.
 #'   * `sigma` (of the errors), `r.squared`, `identified` (flag for each coefficient). RELEASED.
 #'   * `release`: noisy medians, scales and moments of every round; `counts`; `scores`. RELEASED.
-#'   * `columns`, `plan`, `nobs`: what formula and bounds mean, shares of the budget, n. PUBLIC.
+#'   * `columns`, `plan`, `nobs`: columns implied by formula and bounds, shares of the budget, n.
+#'     PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
 #'
 #'   It holds no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' Protects one person's whole row against whoever knows all others; neighbours replace one row, or
-#' with `person = ~ id` all rows of one person.
-#' With `delta > 0` by adaptive composition of Gaussian differential privacy (Dong, Roth and Su,
-#' 2022), with `delta = 0` of pure privacy; exact integer noise. Proof: `proofs/regression.md`.
+#' Protects one person's whole row against an adversary who knows all others; neighbours replace one
+#' row, or with `person = ~ id` all rows of one person. With `delta > 0` by adaptive composition of
+#' Gaussian differential privacy (Dong, Roth and Su, 2022), with `delta = 0` of pure privacy; exact
+#' integer noise. Proof: `proofs/regression.md`.
 #' @section Errors:
-#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
-#' anything is spent, and from public facts: names, types and number of columns, formula, bounds,
-#' sizes. What makes an engine, a worker or a reader of [dp_chunks()] fail is outside the guarantee.
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
+#' before any budget is spent, and depend on public facts only: names, types and number of columns,
+#' formula, bounds, sizes. Failures of an engine, a worker or a reader of [dp_chunks()] are outside
+#' the guarantee.
 #' @references
 #' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B.
 #'

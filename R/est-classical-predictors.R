@@ -123,7 +123,7 @@ check_importances <- function(v, given) {
 complete_balanced <- function(raw, settings) {
   if (is.null(settings$predictors)) {
     if (!is.null(settings$v)) {
-      abort("{.arg v} holds importances of predictors, and there are no predictors.", "argument")
+      abort("{.arg v} weights predictors, and there are no predictors.", "argument")
     }
     return(list())
   }

@@ -99,7 +99,10 @@ check_named <- function(bounds, left) {
   text <- spell(vapply(parts, function(part) gsub("`", "", code_label(part, "outcome")), ""))
   abort(c(
     "{.arg bounds} must name a column or an expression: {.code {label}} is no single column.",
-    i = "Limits of the {if (several) 'columns' else 'variable'}, before the formula: {.code {columns}}.",
+    i = paste(
+      "Limits of the {if (several) 'columns' else 'variable'}, before the formula:",
+      "{.code {columns}}."
+    ),
     i = paste(
       "Limits of the {if (several) 'outcomes' else 'expression'}, by",
       "{if (several) 'their' else 'its'} text: {.code {text}}."

@@ -3,45 +3,45 @@
 
 #' Donors in a database, in files, or in several places
 #'
-#' Give one of these where a data frame or a matrix of donors would stand: to [dp_synth()] and
-#' [dp_release()] as `data` of a formula, or in the place of the matrix, with `target` and `T0`; to
-#' [dp_lm()] and [dp_glm()] as `data`, where rows are people. Seeded results are, bit for bit, those
-#' of a data frame of the same numbers and text with one row a unit and period. Where an engine
-#' gives another number than R would (of text, NUMERIC or 32-bit columns), they are those of its
-#' number.
+#' Use one of these in place of a data frame or a matrix of donors: in [dp_synth()] and
+#' [dp_release()] as `data` of a formula, or instead of the matrix, with `target` and `T0`; in
+#' [dp_lm()] and [dp_glm()] as `data` with one row per person. Seeded results equal, bit for bit,
+#' those of a data frame of the same numbers and text with one row per unit and period. Where an
+#' engine returns another number than R would (for text, NUMERIC or 32-bit columns), the results are
+#' those of the engine's number.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
-#'   filters. One row a unit and period.
-#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, where it is not
-#'   installed, SQLite; or Parquet files, by duckdb.
-#' * `dp_sources()`: several of these, and matrices or chunks; their sums add up. Shards of one
-#'   table, or different engines. **A person must be in one of them only**: this is assumed, and
-#'   not checked. Whether somebody is in two is itself a fact about people; who is in k places has
-#'   k times the loss.
-#' * [dp_workers()]: sources that other processes hold.
+#'   filters. One row per unit and period.
+#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, if that is not
+#'   installed, SQLite; or Parquet files, read by duckdb.
+#' * `dp_sources()`: several of these, and matrices or chunks, whose sums are added: shards of one
+#'   table, or different engines. **Each person must be in only one of them**: this is assumed, not
+#'   checked, because a person's presence in two sources is itself a private fact. A person in k
+#'   places has k times the loss.
+#' * [dp_workers()]: sources held by other processes.
 #'
 #' @section Two ways to compute:
-#' `compute = "here"`: the engine turns long rows into one row of integers a person, once, into a
-#' temporary table; blocks of these stream to the core, which does the rest. Memory is bounded by
-#' `block`. Blocks are read up to nine times, one block only once: where memory holds all people, 4
-#' bytes a number, a `block` of as many is fastest.
+#' `compute = "here"`: the engine turns long rows into one row of integers per person, once, in a
+#' temporary table; blocks of these rows stream to the core, which does the rest. Memory is bounded
+#' by `block`. Blocks are read up to nine times, a single block only once: if memory can hold all
+#' people, at 4 bytes per number, a `block` of that size is fastest.
 #'
-#' `compute = "database"`: the sums are made by SQL as well, and only they travel: counts, sums and
-#' products of integers, a few hundred numbers a pass. They are the core's integers bit for bit, and
-#' an engine proves that on rows of ours, before its first use, or is refused. Intervals are
-#' calibrated on the placebo errors of 10,000 people (at most; up to 100,000 where the budget is so
-#' small that fewer say nothing: below `epsilon` of about 0.2), which are no sums: their rows travel
-#' where you say `calibrate = TRUE`; otherwise ask for a release without intervals,
-#' `dp_control(intervals = FALSE)`. So do the rows of the treated people whom `protect = "everyone"`
-#' protects. [dp_lm()] asks about 30 queries and lets no row travel; [dp_glm()] needs rows, and is
-#' refused before anything is spent.
+#' `compute = "database"`: SQL computes the sums as well, and only they are transferred: counts,
+#' sums and products of integers, a few hundred numbers per pass. They equal the core's integers bit
+#' for bit; an engine proves that on our test rows before its first use, or is refused. Intervals
+#' are calibrated on the placebo errors of at most 10,000 people (up to 100,000 where the budget is
+#' so small that fewer would be uninformative: below `epsilon` of about 0.2). These errors are not
+#' sums: the rows of these people are transferred if you set `calibrate = TRUE`; otherwise ask for a
+#' release without intervals, `dp_control(intervals = FALSE)`. The same holds for the rows of
+#' treated people protected by `protect = "everyone"`. [dp_lm()] sends about 30 queries and
+#' transfers no row; [dp_glm()] needs rows, and is refused before any budget is spent.
 #'
-#' @section What each verb takes:
-#' A verb's method says what it needs of people's rows, and that alone decides which sources it
-#' takes; the others are refused before anything is spent. *Blocks* are [dp_chunks()], and tables
-#' and files with `compute = "here"`; *sums* are `compute = "database"` and [dp_workers()]; several
-#' sources give what the least of them gives, blocks at most. With `epsilon = Inf` sums are refused
-#' everywhere.
+#' @section Sources that each function accepts:
+#' A function's method needs rows, blocks or sums, and this need alone decides which sources it
+#' accepts; other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()],
+#' and from tables and files with `compute = "here"`; *sums* from `compute = "database"` and
+#' [dp_workers()]; several sources together give what the most restrictive one gives, at most
+#' blocks. With `epsilon = Inf` sums are always refused.
 #'
 #' | verb | method | in memory | blocks | sums |
 #' |---|---|---|---|---|
@@ -57,93 +57,98 @@
 #' | `dp_online` | all | yes | no | no |
 #' @section Panels:
 #' Several adoption dates, covariates and `protect = "everyone"` work as with a data frame, in both
-#' ways. So does `na = "interpolate"` with a [dp_roster()], from one table or files: the roster's
-#' units are written into a temporary table, and the engine fills gaps row by row. An engine's rows
-#' have no order: of several rows of a unit in a period the largest outcome counts. Without a roster
-#' every unit needs one finite outcome a period. Outcome, treatment and covariates are columns, and
-#' a factor's levels are in `bounds` also where `epsilon = Inf`. Fits that grow ([dp_monitor]) take
-#' `compute = "here"`, for the first release and for `update(fit, newdata)`. Methods other than
-#' `"gram"` and classical estimators need the donors in memory.
+#' ways. So does `na = "interpolate"` with a [dp_roster()], from one table or set of files: the
+#' roster's units are written into a temporary table, and the engine fills gaps row by row. Rows of
+#' an engine have no order: if a unit has several rows in a period, the largest outcome counts.
+#' Without a roster every unit needs one finite outcome per period. Outcome, treatment and
+#' covariates are columns, and a factor's levels are required in `bounds` even for `epsilon = Inf`.
+#' Growing fits ([dp_monitor]) take `compute = "here"`, for the first release and for
+#' `update(fit, newdata)`. Methods other than `"gram"` and classical estimators need the donors in
+#' memory.
 #'
 #' @section What a cell is:
-#' A cell becomes a number or a level by `bounds`, by its column's type and by nothing else, and
-#' none makes an error. Numbers are themselves, TRUE and FALSE are 1 and 0, and text is read as
-#' decimal digits with a point and an exponent, blanks around them aside: `"1e3"`, `" 12 "`,
-#' `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like are what they say; `"1,5"`, `"0x10"`,
-#' `"nan"`, `""` and other text are missing. In regressions a number beyond its bounds, infinite or
-#' too large for a double, is the nearest bound, and one next to zero (`1e-400`) is zero. Text
-#' holds a level with the same bytes; a number holds the level that reads as it.
+#' `bounds` and the type of its column alone determine the number or level that a cell becomes, and
+#' no cell causes an error. Numbers remain numbers, TRUE and FALSE are 1 and 0, and text is read as
+#' decimal digits with a point and an exponent, with blanks around them ignored: `"1e3"`, `" 12 "`,
+#' `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like have their usual meaning; `"1,5"`,
+#' `"0x10"`, `"nan"`, `""` and other text are missing. In regressions a number beyond its bounds,
+#' infinite or too large for a double, becomes the nearest bound, and a number next to zero
+#' (`1e-400`) becomes zero. Text matches a level with the same bytes; a number matches the level
+#' whose text has that value.
 #'
-#' The type of a database's column is what its table declares. Text is read by R alone: a column of
-#' text that is to be a number needs `compute = "here"`, and the outcome of a panel must be declared
-#' as a number. SQLite keeps anything in a column: text in a column of numbers is missing.
+#' The type of a database's column is the type that its table declares. Only R reads text as
+#' numbers: a text column that is to be a number needs `compute = "here"`, and the outcome of a
+#' panel must be declared as a number. SQLite stores any value in any column: text in a column of
+#' numbers is missing.
 #'
-#' CSV files have commas, double quotes, a header and UTF-8, with or without a mark of the byte
-#' order; nothing is guessed from rows. A line feed ends a line, wherever it stands, and every line
-#' after the header is one row, an empty one as well: whoever writes a file of people takes line
-#' ends out of their text, or one person's text makes several rows. A cell that begins with a quote
-#' ends at the next single quote of its line; quotes inside another cell are text. All cells are
-#' missing of a line with more or fewer cells than the header, with a quote that is not closed, or
-#' with something after a closing quote. Cells without quotes that are empty or `NA` are missing,
-#' as are those with bytes that no string can hold. Units are text. Periods are numbers if all of
-#' them are whole ones, or if those of a [dp_roster()] are numbers.
+#' CSV files have commas, double quotes, a header and UTF-8, with or without a byte-order mark;
+#' nothing is guessed from rows. A line feed always ends a line, and every line after the header is
+#' one row, also an empty one: remove line ends from people's text before you write the file, or one
+#' person's text makes several rows. A cell that begins with a quote ends at the next single quote
+#' of its line; quotes inside other cells are text. All cells of a line are missing if it has more
+#' or fewer cells than the header, a quote that is not closed, or text after a closing quote. Cells
+#' without quotes that are empty or `NA` are missing, as are those with bytes that no string can
+#' hold. Units are text. Periods are numbers if all of them are whole numbers, or if those of a
+#' [dp_roster()] are numbers.
 #'
-#' @section What the engine must stand:
-#' The temporary table is a snapshot: every pass has the same rows, and says so by its count and, of
-#' blocks, its checksum. What is wrong with the rows is found before the budget is charged, and said
-#' without naming anyone. An engine's own words are shown where it fails before it reads a row, at
-#' a misspelt name or a missing right (SQLite, Postgres, DuckDB); other errors of an engine are
-#' replaced, since their text may hold values.
+#' @section Requirements on the engine:
+#' The temporary table is a snapshot: every pass must find the same rows, which is checked by their
+#' count and, for blocks, a checksum. Faults of the rows are found before the budget is charged, and
+#' reported without naming anyone. An engine's own error is shown if it fails before it reads a row,
+#' as for a misspelt name or a missing right (SQLite, Postgres, DuckDB); other errors of an engine
+#' are replaced, since their text may hold values.
 #'
-#' The right to read the table and to make temporary tables is enough. Statements hold public bounds
-#' and released numbers, and no one's values. Where they stand in the engine's log they do no harm.
-#' The sums of `"database"` leave the engine *without noise*: whoever runs engine and R is trusted.
+#' The rights to read the table and to make temporary tables are sufficient. Statements contain
+#' public bounds and released numbers, never a person's values, so they may appear in the engine's
+#' log. The sums of `"database"` leave the engine *without noise*: the operators of engine and R are
+#' trusted.
 #'
 #' Postgres, SQLite and DuckDB are tested. SQL for Spark, BigQuery, Snowflake and SQL Server is
 #' UNTESTED: it was rendered and read, but never run.
 #'
 #' A Postgres table may have partitions on other servers (`postgres_fdw`): releases are the same,
-#' but Postgres fetches their rows to sum them. [dp_sources()] of one connection to each server
-#' makes the sums where the rows are.
+#' but Postgres fetches the partitions' rows to sum them. [dp_sources()] with one connection per
+#' server computes the sums on each server.
 #'
 #' @section A query is outside the guarantee:
-#' Where `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee
-#' starts from the query's result**: its rows are the people, and their number is public and exact.
-#' So `WHERE age >= 18` tells how many are adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y)
-#' ...)` make one person's row change those of others. Choose rows by `subset =` of [dp_lm()] and
-#' [dp_glm()], which counts no one. With a table's or a view's name nothing of this applies, but for
-#' a view that is such a query.
+#' If `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee starts
+#' from the query's result**: its rows are the people, and their number is public and exact. Thus
+#' `WHERE age >= 18` reveals the number of adults, and `LIMIT`, `DISTINCT`, or
+#' `y - (SELECT MAX(y) ...)` let one person's row change those of others. Select rows by `subset =`
+#' of [dp_lm()] and [dp_glm()], which does not reveal their number. None of this applies to the name
+#' of a table or a view, unless the view is such a query.
 #'
 #' @section Order:
-#' People are numbered in the order of their identifiers, strings by their bytes, as in a data
-#' frame, and source after source. A person's identifier is part of the row that neighbours may
-#' change; it is protected. So nothing that is released depends on the order: where there are more
-#' than 10,000 people, those whose errors calibrate are drawn at random, and the engine is given
-#' their numbers in a temporary table. Periods and the treated units are public.
+#' People are numbered in the order of their identifiers, as in a data frame (strings by their
+#' bytes), and source after source. A person's identifier is part of the row that neighbours may
+#' change, and is protected. Nothing released depends on the order: with more than 10,000 people,
+#' those whose errors calibrate the intervals are drawn at random, and the engine receives their
+#' numbers in a temporary table. Periods and the treated units are public.
 #'
-#' @param con (`DBIConnection`, or a lazy `tbl`)\cr where the rows are.
+#' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
 #'   lazy `tbl`.
 #' @param index (`character(2)`, or `NULL`)\cr columns of unit and time, in this order. `NULL` for
-#'   [dp_lm()], where rows are people.
-#' @param outcome (`string` or `NULL`)\cr the outcome's column, where no formula names it.
-#' @param compute (`string`)\cr `"here"` or `"database"`, see below.
-#' @param calibrate (`flag`)\cr with `"database"`: may rows travel, of 10,000 people or more for the
-#'   intervals, and of protected treated people?
+#'   [dp_lm()], with one row per person.
+#' @param outcome (`string` or `NULL`)\cr the outcome's column, if no formula names it.
+#' @param compute (`string`)\cr `"here"` or `"database"`, see the section above.
+#' @param calibrate (`flag`)\cr with `"database"`: permits the transfer of rows, those of 10,000
+#'   people or more for the intervals, and those of protected treated people.
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
-#' @param groups (`count`)\cr people are made wide in so many groups, one after the other: an engine
-#'   with little memory needs not spill. Each group reads the table once.
-#' @param files (`character`)\cr paths; `*` stands for anything.
+#' @param groups (`count`)\cr number of groups in which people's rows are made wide, one after the
+#'   other, so that an engine with little memory need not use its disk. Each group reads the table
+#'   once.
+#' @param files (`character`)\cr paths; `*` matches any text.
 #' @param memory (`string` or `NULL`)\cr limit for duckdb, such as `"1GB"`.
 #' @param sources (`list`)\cr of `dp_table()`, `dp_files()`, [dp_workers()]; of matrices and
 #'   [dp_chunks()] where `target` and `T0` are given; of data frames for [dp_lm()].
 #' @param x (`dp_source`)\cr donors.
 #' @param ... unused.
 #' @return An object of class `dp_source`, which can read donors: PRIVATE. It holds the connection,
-#'   and is of use in this session only.
-#' @section Errors: `dpsc_error_argument` for what is no table; `dpsc_error_package` for a package
-#'   that is needed. From the fitting functions `dpsc_error_panel` for rows that are no panel, and
-#'   `dpsc_error_engine` for an engine that fails or that counts in another way.
+#'   and can be used in this session only.
+#' @section Errors: `dpsc_error_argument` if an argument is not a table; `dpsc_error_package` for a
+#'   missing package. From the fitting functions `dpsc_error_panel` for rows that are not a panel,
+#'   and `dpsc_error_engine` for an engine that fails or computes differently.
 #' @examplesIf requireNamespace("RSQLite", quietly = TRUE)
 #' con <- DBI::dbConnect(RSQLite::SQLite())
 #' DBI::dbWriteTable(con, "clinic", as.data.frame(clinic_panel))

@@ -1,67 +1,68 @@
 #' A privacy budget over several releases
 #'
-#' Give one ledger to every call that touches the same donors. It is charged *before* any noise is
-#' drawn, and a charge that would exceed the total is an error: nothing is released and nothing is
-#' spent. An interrupt after the charge leaves it charged.
+#' Give the same ledger to every call that uses the same donors. It is charged *before* any noise is
+#' drawn. A charge that would exceed the total is an error: nothing is released and nothing is
+#' spent. An interrupt after the charge does not undo it.
 #'
-#' How costs add up is fixed before anything is spent, so that later choices may depend on earlier
-#' results. Charges before the first one with Gaussian noise add their epsilons and deltas (Rogers
-#' et al., 2016). From the first one with Gaussian noise on, Gaussian shifts add up as squares, and
-#' their sum is converted once, at the delta that is left (Dong, Roth and Su, 2022; Smith and
-#' Thakurta, 2022); a pure charge among them counts as the shift that covers it. A charge with a
-#' delta of its own (method `"objective"`) is refused after a Gaussian one: make it first, or keep a
-#' ledger of its own, as budgets of ledgers add up. Charges in zCDP, which older versions made, are
-#' converted as zCDP. Proofs: the package's `proofs/accounting.md`.
+#' The rule by which costs add up is fixed before any budget is spent, so that later choices may
+#' depend on earlier results. Before the first charge with Gaussian noise, epsilons and deltas are
+#' added (Rogers et al., 2016). From the first charge with Gaussian noise on, the squares of
+#' Gaussian shifts are added, and the sum is converted once, at the remaining delta (Dong, Roth and
+#' Su, 2022; Smith and Thakurta, 2022); a pure charge counts as the shift that covers it. A charge
+#' with a delta of its own (method `"objective"`) is refused after a Gaussian one: make it first, or
+#' keep a separate ledger for it; the budgets of two ledgers add up. Charges in zCDP, which older
+#' versions made, are converted as zCDP. Proofs: the package's `proofs/accounting.md`.
 #'
-#' A ledger takes only what protects: a release whose guarantee does not hold (`rng = "R"`, the
-#' published calibration of `"objective"`, `epsilon = Inf`) is refused.
+#' A ledger pays only for private releases: a release whose guarantee does not hold (`rng = "R"`,
+#' the published calibration of `"objective"`, `epsilon = Inf`) is refused.
 #'
-#' **With `path` or `con` a ledger lives outside R**, in a SQLite file or in a table of a database
-#' (SQLite, Postgres) that a team shares. The object is then a handle that any session can make
-#' again, and what is in the table decides: a charge is written there, in a transaction that keeps
-#' others out, before the call that made it may draw. A process that dies may leave a charge without
-#' a release, never a release without a charge. Rows are only added, and each has a hash of itself
-#' and of the row before ([verify_ledger()]). Draws of a growing release's periods (`monitor`) are
-#' rows, too, that cost nothing; `as.data.frame()` leaves them out. Who may write to the file or the
-#' table can do what he likes: give that right to few, and keep hashes of charges elsewhere.
+#' **With `path` or `con` a ledger is kept outside R**, in a SQLite file or in a database table
+#' (SQLite, Postgres) that a team shares. The object is then a handle that any session can create
+#' again, and the table's content is authoritative: a charge is written there, in a transaction that
+#' excludes others, before the call may draw its noise. A process that dies may leave a charge
+#' without a release, never a release without a charge. Rows are only added, and each has a hash of
+#' itself and of the row before ([verify_ledger()]). Draws of a growing release's periods
+#' (`monitor`) are rows as well, at no cost; `as.data.frame()` leaves them out. Anyone with write
+#' access to the file or the table can change it at will: grant that right to few, and keep hashes
+#' of charges elsewhere.
 #'
-#' **Otherwise a ledger lives in this R session, and in files that you save yourself.** It is
-#' written nowhere else: what it was charged is lost when the session ends, or crashes, before you
-#' save it, although results that it paid for may be out. Save it (`saveRDS()`) before you publish
-#' anything, and after
-#' each charge. It can be saved, read and printed, but a copy refuses to pay,
-#' in the same session or in another process (a file read back, a fork): it could not know what
-#' the original has spent since. `dp_ledger(resume = copy)` takes it over; the original then
-#' refuses, if it is in this session, and its history is used. Otherwise you vouch that no other
-#' copy pays. A checkpoint of a whole machine that is restored twice is not noticed.
+#' **Otherwise a ledger is kept in this R session, and in files that you save yourself.** It is
+#' written nowhere else: charges made since the last save are lost when the session ends or crashes,
+#' although the results they paid for may be published. Save the ledger (`saveRDS()`) before you
+#' publish anything, and after each charge. It can be saved, read and printed, but a copy refuses to
+#' pay, in the same session or in another process (a file read back, a fork), because it cannot know
+#' the original's later charges. `dp_ledger(resume = copy)` takes the copy over. If the original is
+#' in the same session, it refuses from then on, and its history is used; otherwise you vouch that
+#' no other copy pays. A machine checkpoint that is restored twice is not noticed.
 #'
-#' A total counts as exceeded beyond 1e-9 of itself: rounding must not refuse parts that add up to
-#' it.
+#' A total counts as exceeded only beyond a relative 1e-9, so that rounding does not refuse parts
+#' that add up to it.
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
 #' @param resume (`dp_ledger`)\cr a copy to take over, with its total and history; instead of
 #'   `epsilon` and `delta`.
-#' @param path (`string`)\cr a SQLite file, made if it is not there.
+#' @param path (`string`)\cr a SQLite file, created if it does not exist.
 #' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite or Postgres, and the name
-#'   of a table, made if it is not there. Of a ledger that is there `epsilon` and `delta` are left
-#'   out.
-#' @param data,study (`string`)\cr names that this handle's charges bear: of the data, of the study.
+#'   of a table, created if it does not exist. For an existing ledger leave out `epsilon` and
+#'   `delta`.
+#' @param data,study (`string`)\cr names recorded with this handle's charges: of the data, of the
+#'   study.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
-#'   (`NA` where a charge has none), and of a ledger outside R `number`, `time` (UTC), `account`,
-#'   `data`, `study`, `version`, `hash`. `summary()`: a list: `epsilon`, `delta` (totals), `spent`
-#'   and `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
+#'   (`NA` where a charge has none), and for a ledger outside R `number`, `time` (UTC), `account`,
+#'   `data`, `study`, `version`, `hash`. `summary()` gives a list: `epsilon`, `delta` (totals),
+#'   `spent` and `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
 #'   Everything in it is PUBLIC.
-#' @section A ledger that is demanded: `options(dpsc.ledger = )`, or a path in the environment's
-#'   `DPSC_LEDGER`, is what every private call pays from that names no other. With
-#'   `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without a
-#'   ledger is an error.
+#' @section Compulsory ledgers: Every private call that names no ledger pays from
+#' `options(dpsc.ledger = )`, or from the path in the environment variable `DPSC_LEDGER`. With
+#' `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without a
+#' ledger is an error.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
-#'   functions) for a charge that exceeds it, for one that the ledger's accounting cannot cover, and
-#'   for a copy that is asked to pay.
+#'   functions) for a charge that exceeds the total, for a charge that the ledger's accounting
+#'   cannot cover, and for a copy that is asked to pay.
 #' @references Rogers, R., Roth, A., Ullman, J. and Vadhan, S. (2016). Privacy Odometers and
 #'   Filters.
 #'

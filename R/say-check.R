@@ -275,7 +275,7 @@ passed_by_tables <- c(
 )
 
 # The door, which knows the verb, names its page.
-help_words <- "Its help page lists the arguments."
+help_words <- "The help page lists the arguments."
 
 #' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
 #' @noRd

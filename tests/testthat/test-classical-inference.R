@@ -281,7 +281,7 @@ test_that("a classical fit says how good it is, what carries it and what to do n
   expect_identical(nrow(conformal(fit, level = 0.92)$intervals), 4L)
   expect_output(print(summary(fit)), "RMSPE")
   expect_output(print(simplex_panel_fit(4, noise = 0)), "PERFECT FIT")
-  expect_output(print(placebo_space(simplex_panel_fit(4, noise = 0))), "says nothing")
+  expect_output(print(placebo_space(simplex_panel_fit(4, noise = 0))), "is meaningless")
   far <- simplex_panel_fit(noise = 5)
   expect_output(print(far), "POOR FIT")
   for (estimator in c("demeaned", "hsvt")) {

@@ -117,7 +117,7 @@ test_that("mcnnm refuses what it cannot do", {
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")
   expect_error(run(2), "three periods", class = "dpsc_error_argument")
   flat <- outer(1:5, 1:6, "+") + 0
-  expect_error(fit_classical(flat, 1:6 + 0, 4, "mcnnm"), "effects of units",
+  expect_error(fit_classical(flat, 1:6 + 0, 4, "mcnnm"), "Effects of units",
     class = "dpsc_error_argument"
   )
 })

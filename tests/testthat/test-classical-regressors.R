@@ -307,7 +307,7 @@ test_that("covariates that cannot serve are refused with their name", {
     donors = matrix(rep(panel$z[1:12, 1], 13), 12), target = rep(panel$z[13, 1], 13)
   )
   expect_error(run(covariates = still), "predictors", class = "dpsc_error_covariate")
-  expect_error(fit_classical(panel$donors, panel$target, 9, "simplex", list(v = 1)), "none",
+  expect_error(fit_classical(panel$donors, panel$target, 9, "simplex", list(v = 1)), "no pred",
     class = "dpsc_error_argument"
   )
 })

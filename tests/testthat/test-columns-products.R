@@ -76,6 +76,6 @@ test_that("with noise products are selected, written, read and paid for once", {
 
 test_that("a product whose parts are not there is refused", {
   expect_error(dp_select(y ~ a + g:a, product_rows(50), 1, 1e-6, 1, product_bounds),
-    "made of", class = "dpsc_error_argument")
+    "main effects", class = "dpsc_error_argument")
   expect_error(dp_online(y ~ a + offset(b), 1, 1e-6, 10, product_bounds), class = "dpsc_error")
 })

@@ -160,7 +160,7 @@ test_that("what is wrong with covariates is said once and spends nothing", {
     bounds = list(y = c(0, 100), nothing = c(0, 1)))
   fails("dpsc_error_bounds", "must be a list", bounds = c(0, 100))
   fails("dpsc_error_bounds", "no limits for", bounds = p$bounds[1:2])
-  fails("dpsc_error_bounds", "nothing for `?y", bounds = p$bounds[2:3])
+  fails("dpsc_error_bounds", "no limits for `?y", bounds = p$bounds[2:3])
   fails("dpsc_error_bounds", "two finite numbers", bounds = replace(p$bounds, "x1", list(c(5, 5))))
   # Text is read as numbers: one person's text would decide an error about a column's type.
   fails("dpsc_error_covariate", "missing or not finite",

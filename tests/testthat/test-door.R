@@ -62,7 +62,7 @@ test_that("bounds that miss the target are refused before the charge", {
     expect_match(conditionMessage(error), "log")
     # Of 0.2.0: the expression's in one verb, the column's in others.
     for (bounds in list(c(80, 200), log(c(80, 200)))) {
-      error <- expect_refused("dpsc_error_bounds", "whose limits",
+      error <- expect_refused("dpsc_error_bounds", "no single column",
         log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
         epsilon = 1, bounds = bounds, fun = fun
       )
@@ -372,5 +372,5 @@ test_that("a repeated cross-section is called by its name", {
 test_that("the error of an unknown argument names the page of the verb", {
   p <- toy_panel(20, 5, 2)
   expect_error(dp_synth(p$donors, target = p$target, T0 = 5, epsilom = 1),
-    "`?dp_synth` has the arguments", fixed = TRUE, class = "dpsc_error_argument")
+    "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")
 })

@@ -191,7 +191,7 @@ test_that("what does not follow the fit's periods is refused, and nothing is los
   refused(grow(target = rbind(p$target[1:13], p$target[1:13])), words = "same people")
   refused(grow(target = p$target[1:13] + 0.01), words = "past")
   refused(grow(times = c(1:12, 14)), words = "skips")
-  refused(grow(times = 2:14), words = "come first")
+  refused(grow(times = 2:14), words = "must begin with")
   refused(grow(p$donors, p$target), words = "2 are left")
   refused(grow(target = p$target[1:12]), "dpsc_error_panel")
   refused(update(fit, p$donors[, 1:13]), "dpsc_error_argument", "target")
