@@ -1,4 +1,4 @@
-test_that("analytic Gaussian calibration meets the reference values and is never below them", {
+test_that("analytic Gaussian calibration reaches the reference values and never falls below them", {
   pins <- rbind(
     c(0.1, 1e-5, 30.74956613197745), c(0.5, 1e-5, 7.0318266755824914),
     c(1, 1e-5, 3.7306316348159418), c(1, 1e-6, 4.2246788893268353),
@@ -32,7 +32,7 @@ test_that("epsilon = 0 and a tiny delta still get enough noise", {
   expect_equal(gaussian_sigma(0, 1e-6), dnorm(0) * 1e6, tolerance = 1e-6)
 })
 
-test_that("delta of Gaussian differential privacy meets the reference values", {
+test_that("delta of Gaussian differential privacy equals the reference values", {
   expect_equal(gaussian_delta(1, 1), 0.12693673750664395, tolerance = 1e-13)
   expect_equal(gaussian_delta(0, 1), 0.38292492254802621, tolerance = 1e-13)
   expect_equal(gaussian_delta(1, 1 / 0.5), 0.0068295949831145754, tolerance = 1e-13)
@@ -88,7 +88,7 @@ test_that("the optimal order beats the textbook bound and no order beats it", {
   expect_gte(min(at_alpha), delta * (1 - 1e-6))
 })
 
-test_that("accounting refuses what it cannot mean", {
+test_that("accounting refuses meaningless arguments", {
   expect_error(gaussian_sigma(-1, 1e-6), class = "dpsc_error_argument")
   expect_error(gaussian_sigma(1, 0), class = "dpsc_error_argument")
   expect_error(cdp_epsilon(-1, 1e-6), class = "dpsc_error_argument")

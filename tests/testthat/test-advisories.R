@@ -5,7 +5,7 @@ skip_if_not_installed("jsonlite")
 of_020 <- function(name) read_old(test_path("fixtures", "0.2.0", name))
 said_of <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 
-test_that("every advisory has its record, and NEWS names it", {
+test_that("every advisory has a record and an entry in NEWS", {
   expect_named(advisories(), c("positions", "places", "waves", "cells", "classes"))
   for (one in advisories()) {
     expect_named(one, c("fault", "until", "shows", "found"))
@@ -42,7 +42,7 @@ test_that("no release of 0.2.0 reads as if its guarantee held, and print and rep
   }
 })
 
-test_that("what a file shows is found, and what it does not show is left open", {
+test_that("a fault that a file shows is found, and other faults are left open", {
   # Rows had names: the outcome of a formula does.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)
@@ -66,7 +66,7 @@ test_that("what a file shows is found, and what it does not show is left open", 
   expect_match(of_020("gram-not-private.json")$privacy$reason, "Inf")
 })
 
-test_that("what this version writes carries its version, and holds", {
+test_that("files of this version carry its number, and their guarantee holds", {
   p <- toy_panel(60, 5, 2)
   release <- dp_release(p$donors, target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1))
   rows <- data.frame(x = seq(0, 1, length.out = 4000), y = rep(0:1, 2000))
@@ -109,7 +109,7 @@ test_that("what this version writes carries its version, and holds", {
   }
 })
 
-test_that("a release of 0.2.0 is written only on request, and stays of its version", {
+test_that("a release of 0.2.0 is written only on request, and keeps its version", {
   path <- withr::local_tempfile(fileext = ".json")
   for (file in c("gram.json", "output-long.json", "lm.json", "glm-binomial.json")) {
     x <- of_020(file)
@@ -120,7 +120,7 @@ test_that("a release of 0.2.0 is written only on request, and stays of its versi
   }
 })
 
-test_that("versions compare as versions, and what is none is the oldest", {
+test_that("versions compare as versions, and an invalid version is the oldest", {
   expect_true(at_most_version(NULL, "0.2.0"))
   expect_true(at_most_version("0.1.0", "0.2.0"))
   expect_false(at_most_version("0.10.0", "0.2.0"))

@@ -79,7 +79,7 @@ test_that("the released median has the law of the exponential mechanism", {
   expect_gt(stats::binom.test(round(share * runs[[2L]]), runs[[2L]], expected)$p.value, 1e-4)
 })
 
-test_that("noise of a mean is what the plan says", {
+test_that("the noise of a mean equals the planned noise", {
   for (delta in c(0, 1e-6)) {
     answers <- matrix(0.25, 40, 3)
     facts <- list(blocks = 40, names = letters[1:3], epsilon = 1, delta = delta, mean = TRUE,
@@ -95,7 +95,7 @@ test_that("noise of a mean is what the plan says", {
   }
 })
 
-test_that("one person moves one answer, whatever the statistic draws, says, sets or knows", {
+test_that("one person moves one answer, whatever the statistic draws, prints, sets or knows", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people
@@ -137,7 +137,7 @@ test_that("one person moves one answer, whatever the statistic draws, says, sets
   expect_gt(length(unique(a[, 1])), 10)
 })
 
-test_that("a block in which the statistic fails gives the public fallback, clipped answers else", {
+test_that("a block gives the public fallback if the statistic fails, a clipped answer otherwise", {
   facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
   answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:18)[, 1] * 10
   expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))
@@ -148,7 +148,7 @@ test_that("a block in which the statistic fails gives the public fallback, clipp
   expect_equal(answer(function(x) NaN), rep(2, 6))
 })
 
-test_that("it finds the statistic, and says how far off it is", {
+test_that("an aggregate estimates the statistic and its error", {
   withr::local_seed(4)
   people <- stats::rlnorm(10000)
   truth <- stats::quantile(people, 0.75, names = FALSE)
@@ -214,7 +214,7 @@ test_that("the object holds no rows and no statistic, and a ledger is charged fi
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("bad input is one classed error each", {
+test_that("every bad input gives one classed error", {
   go <- function(data = 1:100, statistic = mean, ..., lower = 0, upper = 1, epsilon = 1) {
     dp_aggregate(data, statistic, ..., lower = lower, upper = upper, epsilon = epsilon)
   }
@@ -249,7 +249,7 @@ test_that("64-bit integers, whose bits are numbers near zero, become the numbers
   expect_identical(plain_rows(long), c(3, 2^53, -5, NA))
 })
 
-test_that("what a statistic says of some people is heard by nobody, and cannot end the call", {
+test_that("messages and errors of a statistic stay unheard and cannot end the call", {
   people <- seq(0.5, 100, length.out = 200)
   secret <- "of person 99"
   loud <- list(
@@ -292,7 +292,7 @@ test_that("what a statistic says of some people is heard by nobody, and cannot e
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("by default the quantiles stand clear of the noise, and intervals cover", {
+test_that("by default the quantiles are clear of the noise, and intervals have their coverage", {
   withr::local_seed(6)
   # Blocks of 30 people at least: 96 / epsilon blocks, and so many people.
   people <- stats::rexp(8000, 0.1)
@@ -314,7 +314,7 @@ test_that("by default the quantiles stand clear of the noise, and intervals cove
   expect_output(print(few), "Not identified")
 })
 
-test_that("blocks have 30 people or there is no interval, and the print has the reason", {
+test_that("blocks of fewer than 30 people give no interval, and the print has the reason", {
   withr::local_seed(7)
   people <- stats::rexp(1000)
   go <- function(...) {

@@ -28,7 +28,7 @@ core_headers <- function() {
   folder
 }
 
-test_that("the readers of arrows find what is there", {
+test_that("the readers of arrows find all calls and includes", {
   folder <- withr::local_tempdir()
   writeLines(c(
     "helper <- function(x) x", "table <- list(a = helper)", "b_of <- function(y) c_of(y)"

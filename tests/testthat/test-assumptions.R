@@ -8,7 +8,7 @@ assumption_rows <- function(n = 3000) {
 }
 unit_limits <- list(y = c(0, 1), x = c(0, 1))
 
-test_that("a fit of a query says where its guarantee starts, one of a table's name does not", {
+test_that("a fit to a query states the start of its guarantee, a fit to a named table does not", {
   skip_if_not_installed("RSQLite")
   rows <- assumption_rows()
   con <- sqlite_of(rows, "people")
@@ -65,7 +65,7 @@ test_that("fits of several sources and unions of groups state that nobody is in 
   }
 })
 
-test_that("what rests on a solver does not claim to be exact", {
+test_that("results that rest on a solver do not claim to be exact", {
   rows <- assumption_rows(2000)
   for (method in c("stability", "lasso")) {
     found <- dp_select(y ~ x, rows, 4, size = 1, bounds = unit_limits, method = method)

@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("no noise call of ours moves by more than it declares", {
+test_that("none of our noise calls moves by more than its declared sensitivity", {
   # How near a call comes to what it declares follows from the radii that were drawn.
   withr::local_seed(14)
   worst <- list()
@@ -38,7 +38,7 @@ test_that("no noise call of ours moves by more than it declares", {
   expect_gt(min(unlist(worst)), 0.99)
 })
 
-test_that("joint moments move by at most what they declare, in integers, and reach it", {
+test_that("joint moments move by at most their declared sensitivity, in integers, and attain it", {
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)
@@ -89,7 +89,7 @@ choice_law <- function(losses, units, log_prior, shift) {
   mass / sum(mass)
 }
 
-test_that("counts beyond thresholds less what is allowed move log-ratios by the exponent at most", {
+test_that("counts beyond thresholds move log-ratios by at most the exponent", {
   withr::local_seed(2)
   hinge <- function(outside, allowed) pmax(0, outside - allowed)
   largest <- 0
@@ -117,7 +117,7 @@ test_that("counts beyond thresholds less what is allowed move log-ratios by the 
   expect_identical(largest, 1)
 })
 
-test_that("the core's five calibration draws move by at most what they declare, and reach it", {
+test_that("the core's five calibration draws move by at most their sensitivity, and attain it", {
   withr::local_seed(13)
   facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
   donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
@@ -250,7 +250,7 @@ test_that("exact losses average as they must: E exp(-loss) = 1", {
   expect_lt(abs(mean(weight) - 1), 4.5 * stats::sd(weight) / sqrt(2000))
 })
 
-test_that("the replayed loss of the published objective is that of its density", {
+test_that("the replayed loss of the published objective equals the loss of its density", {
   release <- audit_mechanism("objective", "published", rep(1, 5), 4,
     epsilon = 8, delta = 0, control = dp_control(rng = "R", lambda = 4)
   )
@@ -365,7 +365,7 @@ test_that("caught: a fixed seed", {
   expect_null(constant$note)
 })
 
-test_that("noise drawn past the noise that is handed in is refused, and so is a wrong record", {
+test_that("more draws than the recorded noise are refused, and so is a wrong record", {
   noise <- noise_recorder_cpp("R")
   expect_error(discrete_gaussian_cpp(1, noise))
   expect_error(discrete_laplace_cpp(1, noise))

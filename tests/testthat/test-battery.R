@@ -127,7 +127,7 @@ test_that("intervals cover answers of 1 to 5 with flat people, 300 donors", {
   ), width = 1.8)
 })
 
-test_that("smooth panels do not pay for it with wide intervals", {
+test_that("smooth panels do not get wider intervals in return", {
   # Panels of some seeds need 1.45 times, with this version and with 0.2.0; most 1.1 to 1.3.
   withr::local_seed(3)
   draw <- function() {
@@ -150,7 +150,7 @@ test_that("intervals cover the union membership of plm::Males", {
   expect_honest(run)
 })
 
-test_that("the mean of 100 people with rare events has an interval that covers, or none", {
+test_that("the mean of 100 people with rare events has an interval that covers, or no interval", {
   withr::local_seed(86)
   run <- judge_often(3, function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
@@ -184,7 +184,7 @@ test_that("a change common to everybody is no effect where events are rare", {
   expect_lte(sum(!many, na.rm = TRUE), 1)
 })
 
-test_that("a group's mean is known better than one patient", {
+test_that("a group's mean has a shorter interval than one patient", {
   rows <- patients()
   withr::local_seed(87)
   read <- vapply(seq_len(20), function(i) {

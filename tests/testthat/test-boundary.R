@@ -107,7 +107,7 @@ test_that("every compiled function is declared once", {
   expect_setequal(declared, compiled_exports())
 })
 
-test_that("every probe is declared once, and only tests know it", {
+test_that("every probe is declared once and called by tests only", {
   declared <- c(public_probes, unprotected_probes)
   expect_identical(declared[duplicated(declared)], character())
   expect_setequal(declared, probe(""))
@@ -116,7 +116,7 @@ test_that("every probe is declared once, and only tests know it", {
   expect_error(probe("median_losses", 1), "another number of arguments")
 })
 
-test_that("who is given rows of people is not declared public", {
+test_that("functions that receive rows of people are not declared public", {
   holds_people <- c(
     "X", "donors", "balanced", "table", "rows", "row", "other", "predictors", "outcomes"
   )
@@ -128,7 +128,7 @@ test_that("who is given rows of people is not declared public", {
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
-test_that("what gives back sums without noise is called from where it is declared alone", {
+test_that("functions that return sums without noise are called from their declared callers alone", {
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }

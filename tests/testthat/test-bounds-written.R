@@ -10,7 +10,7 @@ cost_people <- function(n = 3000) {
   data
 }
 
-test_that("an unnamed pair of an expression stops every verb, with both spellings in full", {
+test_that("an unnamed pair for an expression stops every verb, with both spellings in full", {
   data <- cost_people()
   ledger <- dp_ledger(1, 1e-6)
   formula <- log(cost) ~ age
@@ -71,7 +71,7 @@ test_that("limits of a column and of an expression mean the same in every verb",
   expect_equal(coef(read_release(file)), coef(fit))
 })
 
-test_that("outcomes of panels follow it, too", {
+test_that("bounds of panels' outcomes follow the same convention", {
   withr::local_seed(1)
   p <- expand.grid(id = sprintf("u%03d", 1:400), t = 1:8, stringsAsFactors = FALSE)
   u <- stats::rnorm(400)[as.integer(substring(p$id, 2))]
@@ -115,7 +115,7 @@ test_that("outcomes of panels follow it, too", {
   )
 })
 
-test_that("new periods are clipped as the first ones were", {
+test_that("new periods are clipped like the first ones", {
   withr::local_seed(1)
   p <- expand.grid(id = sprintf("u%03d", 1:400), t = 1:9, stringsAsFactors = FALSE)
   p$y <- exp(stats::rnorm(400)[as.integer(substring(p$id, 2))] / 3 + 4)

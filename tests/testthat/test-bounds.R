@@ -2,7 +2,7 @@
 
 new_bounds <- dpsc:::new_bounds
 
-test_that("a pair serves all periods; a matrix has a row for each", {
+test_that("a pair gives limits for all periods, a matrix one row per period", {
   scale <- new_bounds(c(0, 500), 3)
   expect_identical(unclass(scale), list(
     lower = rep(0, 3), upper = rep(500, 3), centre = rep(250, 3), half = rep(1, 3), unit = 250
@@ -26,7 +26,7 @@ test_that("the scale maps the bounds to at most one and back", {
   )
 })
 
-test_that("bad bounds are refused, and the message says what is wrong", {
+test_that("bad bounds are refused with a message that names the fault", {
   problems <- list(
     "the wrong way round" = c(1, 0), "the wrong way round" = c(1, 1), "infinite" = c(0, Inf),
     "missing" = c(0, NA), "has length 3" = 1:3, "has length 0" = numeric(),

@@ -98,7 +98,7 @@ test_that("one person's cell changes no other person's value", {
   for (code in alist(x, x * 2, log(x), x > 3, is.na(x))) check(code, told, tells)
 })
 
-test_that("a release from formulas is that of the plain columns", {
+test_that("a release from formulas equals the release from the computed columns", {
   p <- long_panel(40, 4, 2)
   data <- p$data
   data$n <- seq_len(nrow(data)) %% 7L

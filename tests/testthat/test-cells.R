@@ -1,7 +1,7 @@
 # A cell becomes a number or a level by `bounds` alone: one hostile cell moves its own row, makes no
 # error and loses no row, wherever rows are.
 
-test_that("text is a number by one rule", {
+test_that("text becomes a number by one rule", {
   expect_identical(
     is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
   )
@@ -15,7 +15,7 @@ test_that("text is a number by one rule", {
   expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
 })
 
-test_that("cells of every class are plain numbers, by no method of theirs", {
+test_that("cells of every class become plain numbers without a method of their class", {
   calls <- 0
   for (generic in c("as.vector", "as.double", "as.character", "is.na", "length", "[")) {
     registerS3method(generic, "greedy_cells", function(x, ...) {
@@ -55,7 +55,7 @@ looking_methods <- function(class) {
   }
 }
 
-test_that("units, periods, treatment and covariates are read by no method of theirs", {
+test_that("units, periods, treatment and covariates are read without methods of their class", {
   looking_methods("looking_cells")
   p <- long_panel(12, 4, 2)
   data <- transform(p$data, x = stats::dnorm(seq_along(y)))
@@ -81,7 +81,7 @@ test_that("units, periods, treatment and covariates are read by no method of the
   }
 })
 
-test_that("a damaged factor's codes make no other person's row", {
+test_that("a damaged factor's codes do not change another person's row", {
   p <- long_panel(12, 4, 2)
   index <- c("unit", "week")
   for (name in index) {
@@ -99,7 +99,7 @@ test_that("a damaged factor's codes make no other person's row", {
   expect_identical(roster_column(damaged), c("a", NA, NA, "b"))
 })
 
-test_that("a cell holds a level by its text, or by its number", {
+test_that("a cell matches a level by its text or by its number", {
   place <- match(hostile_levels$level, hostile_bounds$g)
   expect_identical(cell_levels(hostile_levels$text, hostile_bounds$g), place)
   expect_identical(cell_levels(factor(hostile_levels$text[1:8]), hostile_bounds$g), place[1:8])
@@ -146,7 +146,7 @@ test_that("a hostile cell of a data frame or of a block moves its own row", {
 })
 
 # The first, the 7th, and on both sides of the rows that some readers look at for types.
-test_that("a cell beyond the first 50,000 is its own row's, in data frames, blocks and SQLite", {
+test_that("a cell beyond the first 50,000 moves its own row, in data frames, blocks and SQLite", {
   n <- 50003L
   data <- hostile_rows(n)
   at <- c(1L, 7L, 49999L, 50001L)
@@ -175,7 +175,7 @@ test_that("a cell beyond the first 50,000 is its own row's, in data frames, bloc
   expect_identical(rows_of_source(dp_table(con, "people", block = 20000)), rows_of_frame(expected))
 })
 
-test_that("every verb reads text as numbers, and none makes an error of a cell", {
+test_that("every verb reads text as numbers, and no cell causes an error", {
   data <- hostile_rows(120)
   bad <- data
   bad$x <- replace(as.character(data$x), 7, "maybe")
@@ -210,7 +210,7 @@ write_lines <- function(lines, ...) {
 
 plain_lines <- function(data) paste(data$y, data$x, paste0("\"", data$g, "\""), sep = ",")
 
-test_that("a hostile line of a CSV file is one row, its own", {
+test_that("a hostile line of a CSV file is one row", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(12)
   for (at in c(1L, 7L, 12L)) {
@@ -257,7 +257,7 @@ test_that("a hostile cell of a CSV file moves its own row", {
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
 
-test_that("beyond the first 50,000 lines of a CSV file nothing is read in another way", {
+test_that("lines of a CSV file beyond the first 50,000 are read by the same rules", {
   skip_if_not_installed("RSQLite")
   n <- 50003L
   data <- hostile_rows(n)

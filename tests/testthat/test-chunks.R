@@ -25,7 +25,7 @@ changes <- list(
   function(x) as.data.frame(x), function(x) stop("gone"), function(x) NULL
 )
 
-test_that("rows that change after the first pass are noticed, and the error says what is spent", {
+test_that("rows that change after the first pass are noticed, and the error reports the charge", {
   # Plants faults 60.
   reads <- 0L
   donors <- toy_panel(12, 5, 2)$donors
@@ -48,7 +48,7 @@ test_that("rows that change after the first pass are noticed, and the error says
   }
 })
 
-test_that("before the charge, and without privacy, errors say that nothing was spent", {
+test_that("errors before the charge, and without privacy, state that nothing was spent", {
   ledger <- dp_ledger(5, 1e-6)
   for (other in changes[c(5, 7:11)]) {
     error <- tryCatch(chunk_fit(changing(1, other), ledger), error = identity)
@@ -62,7 +62,7 @@ test_that("before the charge, and without privacy, errors say that nothing was s
   expect_no_match(sub("nothing was spent", "", conditionMessage(error)), "spent")
 })
 
-test_that("a changed block is not computed from", {
+test_that("a changed block is not used", {
   used <- 0L
   statistic <- function(block) {
     force(block)
@@ -76,7 +76,7 @@ test_that("a changed block is not computed from", {
   expect_identical(used, 1L)
 })
 
-test_that("equal rows stored otherwise are the same rows", {
+test_that("equal rows in another storage are the same rows", {
   donors <- matrix(rep_len(c(-1L, 0L, 1L), 84), 12)
   reads <- 0L
   chunks <- dp_chunks(function(i) {

@@ -50,7 +50,7 @@ test_that("the penalty is chosen by holding out one period at a time", {
   expect_gte(fit$settings$lambda, least$settings$lambda)
 })
 
-test_that("augmented meets the authors' package", {
+test_that("estimator augmented agrees with the authors' package", {
   # augsynth 0.2.0, ridge.R, with an exact solver for the simplex weights.
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "augmented")
@@ -66,7 +66,7 @@ test_that("augmented meets the authors' package", {
   expect_equal(effect_on(panel, fit), -0.368597373386, tolerance = 1e-8)
 })
 
-test_that("augmented meets the published estimate for Kansas", {
+test_that("estimator augmented reproduces the published estimate for Kansas", {
   data <- utils::read.csv(shared_data("kansas.csv"))
   panel <- split_target(wide_panel(data, "fips", "year_qtr", "lngdpcapita"), "20", 89)
   fit <- fit_classical(panel$donors, panel$target, 89, "augmented")
@@ -76,7 +76,7 @@ test_that("augmented meets the published estimate for Kansas", {
   expect_equal(round(effect_on(panel, fit_classical(panel$donors, panel$target, 89)), 4), -0.0294)
 })
 
-test_that("augmented refuses what it cannot do", {
+test_that("estimator augmented refuses panels that it cannot fit", {
   panel <- model_panel()
   run <- function(T0, ...) fit_classical(panel$donors, panel$target, T0, "augmented", list(...))
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")

@@ -24,7 +24,7 @@ dummies_fit <- function(panel, with_units, weight = 1) {
   list(slopes = slopes, said = said)
 }
 
-test_that("sdid takes covariates out as lm() does, and is sdid of the rest", {
+test_that("sdid partials covariates out like lm() and is sdid of the residuals", {
   for (weight in c(1, 3)) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = 2 + with_units)
@@ -83,7 +83,7 @@ slow_interactive <- function(panel, rank, with_units, rounds = 4000) {
   list(beta = beta, path = unname(time + drop(design %*% coefficients) + own))
 }
 
-test_that("factor finds slopes and factors that least squares by turns finds", {
+test_that("estimator factor finds the slopes and factors of alternating least squares", {
   for (rank in 1:2) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = rank)
@@ -116,7 +116,7 @@ test_that("factor finds slopes and factors that least squares by turns finds", {
   expect_equal(unname(none$slopes), unname(stats::coef(two_way)[2:3]), tolerance = 1e-9)
 })
 
-test_that("factors are counted anew with covariates, one period left out at a time", {
+test_that("with covariates the number of factors is chosen again by leaving out one period", {
   panel <- regressor_panel(n = 20)
   fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(covariates = panel$covariates))
   for (r in 1:3) {
@@ -158,7 +158,7 @@ slow_completion_with <- function(panel, lambda, with_units, rounds = 3000) {
   list(beta = unname(b[1:2]), path = unname((said + low)[nrow(y), ]), rank = sum(parts$d > lambda))
 }
 
-test_that("mcnnm agrees with soft-impute by turns with covariates", {
+test_that("mcnnm with covariates agrees with alternating soft-impute", {
   for (with_units in c(FALSE, TRUE)) {
     panel <- regressor_panel(n = 6, T0 = 6, T1 = 2, seed = 4)
     for (lambda in c(0.03, 0.1)) {
@@ -180,7 +180,7 @@ test_that("mcnnm agrees with soft-impute by turns with covariates", {
   }
 })
 
-test_that("wide and tall panels with covariates meet the minimum's conditions", {
+test_that("wide and tall panels with covariates satisfy the conditions of the minimum", {
   for (shape in list(c(5, 18), c(30, 6))) {
     panel <- regressor_panel(shape[[1]], shape[[2]] - 2, 2, seed = 5)
     given <- list(covariates = panel$covariates, predictors = panel$predictors, lambda = 0.03)
@@ -226,7 +226,7 @@ test_that("the penalty of mcnnm is chosen with the covariates", {
   }
 })
 
-test_that("a covariate that makes the shift is removed, and one of slope zero changes nothing", {
+test_that("a covariate that explains a shift removes it; one of slope zero changes nothing", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
   # All of the target's change after the treatment is that of a covariate.
   shift <- panel$all * 0
@@ -273,7 +273,7 @@ test_that("a covariate that makes the shift is removed, and one of slope zero ch
   }
 })
 
-test_that("a panel without noise gives slopes and path back", {
+test_that("slopes and path of a panel without noise are recovered", {
   panel <- regressor_panel(n = 14, T0 = 10, T1 = 3, seed = 9)
   withr::with_seed(2, {
     f <- cumsum(rnorm(13))

@@ -19,7 +19,7 @@ slow_factors <- function(donors, target, T0, rank, rounds = 3000) {
   unname(time + drop(cbind(1, f) %*% own))
 }
 
-test_that("the factor estimator is that of least squares by turns", {
+test_that("the factor estimator equals alternating least squares", {
   for (rank in 1:3) {
     panel <- model_panel(seed = rank)
     fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(rank = rank))
@@ -32,7 +32,7 @@ test_that("the factor estimator is that of least squares by turns", {
   expect_equal(none$counterfactual, unname(did$counterfactual), tolerance = 1e-10)
 })
 
-test_that("factors are counted by leaving out one period at a time", {
+test_that("the number of factors is chosen by leaving out one period at a time", {
   panel <- model_panel(n = 20)
   fit <- fit_classical(panel$donors, panel$target, 9, "factor")
   time <- colMeans(panel$donors)
@@ -50,7 +50,7 @@ test_that("factors are counted by leaving out one period at a time", {
   expect_identical(fit$settings$rank, 2L)
 })
 
-test_that("factor meets gsynth, with its choice of factors", {
+test_that("estimator factor agrees with gsynth, also in the number of factors", {
   # gsynth 1.2.1, force = "two-way".
   panel <- california()
   att <- c(-27.3491110836, -13.8912234038, -0.404206943991, -1.87277496741, -1.90266188867)
@@ -74,7 +74,7 @@ test_that("factor meets gsynth, with its choice of factors", {
   expect_equal(effect_on(panel, fit), 0.413475405031, tolerance = 1e-8)
 })
 
-test_that("factor stands panels without factors, few periods and wrong ranks", {
+test_that("estimator factor copes with panels without factors, few periods and wrong ranks", {
   flat <- outer(1:5, 1:6, "+") + 0
   fit <- fit_classical(flat, 1:6 + 0, 4, "factor")
   expect_identical(fit$settings$rank, 0L)

@@ -15,7 +15,7 @@ all_settings <- function() {
   )
 }
 
-test_that("every estimator has placebos and leave-one-out that equal fits by hand", {
+test_that("placebos and leave-one-out of every estimator equal fits by hand", {
   for (estimator in names(all_settings())) {
     settings <- all_settings()[[estimator]]
     fit <- small_fit(estimator, settings)
@@ -71,7 +71,7 @@ named_free <- function(message) {
   regmatches(line, gregexpr("[a-z_]+(?=\\(\\))", line, perl = TRUE))[[1L]]
 }
 
-test_that("a refusal names only what works for this very fit, so nobody goes in a circle", {
+test_that("a refusal recommends only functions that work for this fit", {
   fits <- list(
     compressed = released_fit(), full = released_fit(features = Inf),
     vertical = released_fit(method = "output"), raw = released_fit(epsilon = Inf)
@@ -207,7 +207,7 @@ test_that("intervals invert the test", {
   }
 })
 
-test_that("printed, tidied and plotted forms say what they are", {
+test_that("printed, tidied and plotted forms are labelled", {
   fit <- small_fit()
   space <- placebo_space(fit)
   loo <- leave_one_out(fit)
@@ -243,7 +243,7 @@ simplex_panel_fit <- function(T0 = 12, estimator = "simplex", noise = 0.1, setti
   )
 }
 
-test_that("conformal intervals exist where the level allows, and the rest is said", {
+test_that("conformal intervals exist where the level allows them, and the print lists the others", {
   fit <- simplex_panel_fit()
   result <- conformal(fit)
   expect_identical(nrow(result$intervals), 0L)
@@ -268,7 +268,7 @@ test_that("conformal intervals exist where the level allows, and the rest is sai
   expect_match(ggplot2::autoplot(named)$labels$subtitle, "NOT PRIVATE")
 })
 
-test_that("a classical fit says how good it is, what carries it and what to do next", {
+test_that("a classical print gives the fit's quality, its main donors and the next steps", {
   fit <- simplex_panel_fit()
   text <- paste(capture.output(print(fit)), collapse = "\n")
   rmspe <- sqrt(mean((fit$target - fit$counterfactual)[1:12]^2))
@@ -289,7 +289,7 @@ test_that("a classical fit says how good it is, what carries it and what to do n
   }
 })
 
-test_that("confint of a classical fit names what gives an interval", {
+test_that("confint of a classical fit names the functions that give an interval", {
   fit <- simplex_panel_fit()
   expect_error(confint(fit), "conformal\\(fit, level = 0.92\\)", class = "dpsc_error_argument")
   expect_error(confint(simplex_panel_fit(20)), "conformal\\(fit\\)", class = "dpsc_error_argument")

@@ -33,7 +33,7 @@ test_that("mcnnm agrees with soft-impute", {
   }
 })
 
-test_that("mcnnm meets the conditions of its minimum, recomputed in R", {
+test_that("mcnnm satisfies the conditions of its minimum, recomputed in R", {
   panel <- model_panel(n = 15, T0 = 12, T1 = 5, seed = 4)
   lambda <- 0.06
   fit <- fit_classical(panel$donors, panel$target, 12, "mcnnm", list(lambda = lambda))
@@ -96,7 +96,7 @@ test_that("the penalty is chosen by holding out one period of the target at a ti
   expect_equal(fit$settings$lambda, path$lambda[which.min(path$error)])
 })
 
-test_that("mcnnm meets the authors' package and the published estimate", {
+test_that("mcnnm agrees with the authors' package and the published estimate", {
   panel <- california()
   run <- function(...) fit_classical(panel$donors, panel$target, 19, "mcnnm", list(...))
   # MCPanel at relative tolerance 1e-14, which is where it stops.
@@ -111,7 +111,7 @@ test_that("mcnnm meets the authors' package and the published estimate", {
   expect_equal(sqrt(mean((placebo - mean(placebo))^2)), 11.5, tolerance = 0.5 / 11.5)
 })
 
-test_that("mcnnm refuses what it cannot do", {
+test_that("mcnnm refuses panels that it cannot fit", {
   panel <- model_panel()
   run <- function(T0, ...) fit_classical(panel$donors, panel$target, T0, "mcnnm", list(...))
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")

@@ -1,7 +1,7 @@
 # Covariates of the estimators on raw data through the formula, with gaps, several dates, several
 # outcomes, and their inference. The panels are those of test-classical-covariates.R.
 
-test_that("regressors are the columns as they are, or one value a unit", {
+test_that("regressors are columns as given, or one value per unit", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$kind <- c("b", "a", "c")[match(data$unit, rownames(panel$all)) %% 3 + 1]
@@ -44,7 +44,7 @@ test_that("regressors are the columns as they are, or one value a unit", {
   }
 })
 
-test_that("one value a unit takes whatever changes by it from period to period", {
+test_that("one value per unit has a slope in every period", {
   panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
   data <- regressor_data(panel)
   # Less the donors' mean: what changes for all alike is no covariate's, and sdid's penalty sees it.
@@ -165,7 +165,7 @@ test_that("the simplex family takes predictors in a formula, with placebos and c
   expect_equal(summary(heavy)$balance$V, c(100, 0))
 })
 
-test_that("groups of donors take the place of several treated units, with their covariates", {
+test_that("placebos of several treated units are groups of donors with their covariates", {
   panel <- regressor_panel(n = 11, seed = 13)
   data <- regressor_data(panel)
   data$on <- as.integer(data$unit %in% c("unit", "a") & data$time > 9)
@@ -202,7 +202,7 @@ test_that("groups of donors take the place of several treated units, with their 
 })
 
 # Several dates, gaps and several outcomes with covariates, each the simple fits put together.
-test_that("covariates go with several dates, gaps and several outcomes", {
+test_that("covariates work with several dates, gaps and several outcomes", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
   data <- regressor_data(panel)
   units <- rownames(panel$all)
@@ -261,7 +261,7 @@ test_that("covariates go with several dates, gaps and several outcomes", {
   }
 })
 
-test_that("covariates that cannot serve are refused with their name", {
+test_that("unusable covariates are refused with their name", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$season <- data$time^2
@@ -312,7 +312,7 @@ test_that("covariates that cannot serve are refused with their name", {
   )
 })
 
-test_that("a level that one donor has does not stop what leaves that donor out", {
+test_that("a level of a single donor does not stop fits that leave this donor out", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$coast <- ifelse(data$unit == "c", "yes", "no")
@@ -337,7 +337,7 @@ test_that("a level that one donor has does not stop what leaves that donor out",
   }
 })
 
-test_that("update, print and report know of covariates", {
+test_that("update, print and report include covariates", {
   panel <- regressor_panel()
   fit <- fit_formula(y ~ on | price + age, regressor_data(panel), "factor", rank = 1)
   again <- update(fit, target = fit$target)
@@ -350,7 +350,7 @@ test_that("update, print and report know of covariates", {
   expect_match(paste(format(report(fit)), collapse = " "), "with the covariates age, price")
 })
 
-test_that("with prices Proposition 99 has the numbers of gsynth, and of synthdid on what is left", {
+test_that("Proposition 99 with prices gives the numbers of gsynth, and of synthdid on residuals", {
   smoking <- california()$data
   smoking$treated <- as.integer(smoking$state == "California" & smoking$year >= 1989)
   run <- function(estimator, ...) {

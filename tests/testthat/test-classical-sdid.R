@@ -27,7 +27,7 @@ test_that("the solver with a ridge agrees with projected gradients and its own c
   }
 })
 
-test_that("with a strong ridge every donor has weight, more of them than periods", {
+test_that("with a strong ridge every donor has weight, even more donors than periods", {
   withr::local_seed(2)
   x <- matrix(rnorm(60 * 5), 60)
   y <- rnorm(5)
@@ -37,7 +37,7 @@ test_that("with a strong ridge every donor has weight, more of them than periods
   expect_lt(fit$kkt, 1e-9)
 })
 
-test_that("sdid has the effect that the definition gives", {
+test_that("sdid gives the effect of its definition", {
   panel <- model_panel()
   fit <- fit_classical(panel$donors, panel$target, 9, "sdid")
   expect_equal(fit$settings$zeta, 4^0.25 * sd(apply(panel$donors[, 1:9], 1, diff)))
@@ -53,7 +53,7 @@ test_that("sdid has the effect that the definition gives", {
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
 })
 
-test_that("sdid meets the published estimates, and the authors' package where it has converged", {
+test_that("sdid agrees with published estimates, and with the authors' package if that converged", {
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
   # -15.6 (Arkhangelsky et al., 2021, table 1); synthdid 0.0.9 stops at -15.60383 and, with more
@@ -77,7 +77,7 @@ test_that("sdid meets the published estimates, and the authors' package where it
   expect_equal(effect_on(panel, fit), -0.793430519666, tolerance = 1e-4)
 })
 
-test_that("sdid knows how many treated units it has, and says what it cannot do", {
+test_that("sdid uses the number of treated units and refuses panels that it cannot fit", {
   panel <- model_panel()
   settings <- fit_classical(panel$donors, panel$target, 9, "sdid", list(treated = 3))$settings
   plain <- fit_classical(panel$donors, panel$target, 9, "sdid")$settings

@@ -32,7 +32,7 @@ solve_simplex <- function(x, y, lambda = 0, demean = FALSE) {
   simplex_fit_cpp(x, y, length(y), demean, lambda)
 }
 
-test_that("the solver agrees with the enumeration of all supports", {
+test_that("the solver agrees with an enumeration of all supports", {
   withr::local_seed(1)
   for (i in 1:60) {
     n <- sample(1:7, 1)
@@ -48,7 +48,7 @@ test_that("the solver agrees with the enumeration of all supports", {
   }
 })
 
-test_that("the solver is never above quadprog and agrees where the answer is unique", {
+test_that("the solver's objective is never above quadprog's, and unique solutions agree", {
   skip_if_not_installed("quadprog")
   withr::local_seed(2)
   for (size in list(c(5, 20), c(38, 19), c(100, 30), c(20, 60))) {
@@ -68,7 +68,7 @@ test_that("the solver is never above quadprog and agrees where the answer is uni
   }
 })
 
-test_that("the certificate is honest: recomputed in R it says the same", {
+test_that("the certificate equals its recomputation in R", {
   withr::local_seed(3)
   x <- matrix(rnorm(300), 30)
   y <- rnorm(10) / 2 + 2
@@ -81,7 +81,7 @@ test_that("the certificate is honest: recomputed in R it says the same", {
   expect_lt(abs(fit$kkt - violation), 1e-11)
 })
 
-test_that("degenerate problems have one answer, and say how many others there are", {
+test_that("degenerate problems have one answer and report the number of others", {
   # Two equal donors: the first one takes the weight.
   x <- rbind(c(1, 0), c(0, 1), c(1, 0))
   fit <- solve_simplex(x, c(1, -1))
@@ -127,7 +127,7 @@ test_that("units, a common shift and the order of donors do not matter", {
   expect_equal(shifted$intercept, plain$intercept + 7, tolerance = 1e-9)
 })
 
-test_that("input that is not finite stops and never returns weights", {
+test_that("input that is not finite gives an error, never weights", {
   x <- matrix(c(1, 2, 3, 4, 5, 6), 3)
   for (bad in c(NA, NaN, Inf, -Inf, 1e200)) {
     broken <- x

@@ -89,7 +89,7 @@ for (place in c("california", "basque")) {
 
 rev_rows <- function(x) x[rev(seq_len(nrow(x))), ]
 
-test_that("weights from predictors and given importances meet their reference values", {
+test_that("weights from predictors and given importances equal their reference values", {
   ref <- shared_json("sc_fixedV_reference.json")
   panel <- california()
   settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
@@ -154,7 +154,7 @@ test_that("placebos and leave-one-out work with predictors", {
   expect_s3_class(error, "dpsc_error_argument")
 })
 
-test_that("elastic-net weights meet their conditions, are the ridge's at one end, and have zeros", {
+test_that("elastic-net weights satisfy their conditions, include the ridge's, and have zeros", {
   withr::local_seed(6)
   donors <- matrix(stats::rnorm(30 * 12), 30, dimnames = list(paste0("d", 1:30), NULL))
   target <- 0.7 * donors[1, ] + 0.3 * donors[2, ] + stats::rnorm(12, sd = 0.1)
@@ -197,7 +197,7 @@ test_that("elastic-net weights meet their conditions, are the ridge's at one end
   }
 })
 
-test_that("dp_synth() has them without privacy only, with placebos, and without predictors", {
+test_that("dp_synth() takes elastic-net weights without privacy only, and without predictors", {
   withr::local_seed(7)
   donors <- matrix(stats::rnorm(12 * 20), 12, dimnames = list(paste0("d", 1:12), NULL))
   target <- colMeans(donors[1:3, ]) + c(rep(0, 15), rep(2, 5))

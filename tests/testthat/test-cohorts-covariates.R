@@ -1,6 +1,6 @@
 # Several adoption dates and covariates together, `y ~ treated | x1 + x2`.
 
-test_that("a later cohort's view has its own past, then the covariates, then what is to come", {
+test_that("a later cohort's view has its own past, then the covariates, then its future", {
   withr::local_seed(8)
   rows <- matrix(stats::runif(80 * 14, -1, 1), 80)
   facts <- gram_facts_of(T0 = 6, T1 = 6, n = 80, features = 3, y = (1:6) / 6)
@@ -32,7 +32,7 @@ test_that("a later cohort's view has its own past, then the covariates, then wha
   }
 })
 
-test_that("without privacy every cohort is ridge on its own past and covariates", {
+test_that("without privacy every cohort is a ridge regression on its own past and covariates", {
   p <- staggered_covariates()
   fit <- staggered_fit(p, control = dp_control(lambda = 3))
   donors <- seq_len(p$n)
@@ -76,7 +76,7 @@ test_that("without privacy every cohort is ridge on its own past and covariates"
   )
 })
 
-test_that("a large budget comes to the fit without noise, and covariates help", {
+test_that("a large budget gives the fit without noise, and covariates reduce its error", {
   p <- staggered_covariates(n = 3000, dates = rep(c(5, 7), each = 40))
   raw <- tidy(staggered_fit(p), "cohort")$estimate
   control <- dp_control(rng = "R")
@@ -121,7 +121,7 @@ test_that("the draws that calibrate are placebo errors in each cohort's own orde
   expect_equal(run$calls[[6]]$value, mine, tolerance = 1e-6)
 })
 
-test_that("no neighbour's covariates move a step by more than it was charged for", {
+test_that("no neighbour's covariates move a step by more than its charged sensitivity", {
   # Plants faults 15.
   p <- staggered_covariates(n = 300, dates = c(5, 7))
   donor <- p$data$unit == "u0001"
@@ -181,7 +181,7 @@ test_that("a release of several dates with covariates reads back and holds no pe
   )
 })
 
-test_that("a roster may hold several dates, and gaps are filled by each unit's own", {
+test_that("a roster may hold several dates, and gaps are filled from the unit's own values", {
   p <- staggered_covariates(n = 200, dates = rep(c(5, 7), each = 2))
   roster <- dp_roster(p$units, c(rep(NA, p$n), p$dates + 1), 1:9)
   full <- withr::with_seed(1, staggered_fit(p, epsilon = 4, control = dp_control(rng = "R")))
@@ -201,7 +201,7 @@ test_that("a roster may hold several dates, and gaps are filled by each unit's o
   expect_error(staggered_fit(p, na = "interpolate", roster = early), class = "dpsc_error_panel")
 })
 
-test_that("each cohort's predictors are those of its own units", {
+test_that("each cohort uses the predictors of its own units", {
   p <- staggered_covariates(n = 30)
   for (estimator in c("predictors", "augmented")) {
     fit <- staggered_fit(p, y ~ on | x1, bounds = NULL, estimator = estimator)

@@ -47,7 +47,7 @@ cohort_pairs <- function(n) {
   )
 }
 
-test_that("no neighbour moves a step by more than it was charged for", {
+test_that("no neighbour moves a step by more than its charged sensitivity", {
   withr::local_seed(13)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1, steps = 9), list(n = 900, delta = 1e-6, size = 30,
@@ -94,7 +94,7 @@ test_that("replays notice people who count twice, and a second moment charged fo
   expect_gt(worst(cheap), 1)
 })
 
-test_that("three dates cost what one does, and are charged once", {
+test_that("three dates cost as much as one date and are charged once", {
   panel <- cohort_panel(400, 6, 6, k = 3)
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(epsilon = 4, delta = 1e-5)
@@ -126,7 +126,7 @@ test_that("three dates cost what one does, and are charged once", {
   }
 })
 
-test_that("the draws that calibrate are those of the placebo errors, recomputed row by row", {
+test_that("the calibration draws equal placebo errors recomputed row by row", {
   panel <- cohort_panel(250, 6, 5, k = 2)
   bounds <- new_bounds(c(-1, 1), 11)
   facts <- c(gram_facts_of(T0 = 6, T1 = 5, n = 250, epsilon = 3), group = FALSE)
@@ -182,7 +182,7 @@ test_that("the draws that calibrate are those of the placebo errors, recomputed 
   expect_length(left(largest, calls[[9]]$value), 1)
 })
 
-test_that("what two cohorts share is the covariance of what the noise does to both", {
+test_that("the shared part of two cohorts equals the covariance of their noise", {
   withr::local_seed(15)
   rows <- cohort_panel(200, 5, 5)$donors
   facts <- c(gram_facts_of(T0 = 5, T1 = 5, n = 200, features = 2, y = (1:5) / 5), group = FALSE)
@@ -235,7 +235,7 @@ test_that("what two cohorts share is the covariance of what the noise does to bo
   expect_gt(min(eigen(shared$regression, symmetric = TRUE)$values), -1e-12)
 })
 
-test_that("the donors' regression error is shared as resampled donors say", {
+test_that("the shared regression error of the donors agrees with resampled donors", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
   # Alike, so that they share much; the penalty leaves little to first-order errors.
@@ -265,7 +265,7 @@ test_that("the donors' regression error is shared as resampled donors say", {
   expect_true(all(ratio > 0.6 & ratio < 1.7))
 })
 
-test_that("privacy.se of averages is their deviation over releases", {
+test_that("privacy.se of averages equals their standard deviation over releases", {
   panel <- cohort_panel(1500, 8, 6, k = 3)
   fits <- lapply(1:40, function(seed) {
     cohort_fit_of(panel, c(8, 10, 11), size = 25, epsilon = 2, seed = seed)
@@ -276,7 +276,7 @@ test_that("privacy.se of averages is their deviation over releases", {
   expect_true(all(said / observed > 0.6 & said / observed < 2))
 })
 
-test_that("second moments are pooled as far as noise is all that tells them apart", {
+test_that("second moments are pooled if they differ by noise alone", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
   # Whether all exceed the model alike or not, two deviations above hold the truth.
@@ -302,7 +302,7 @@ test_that("second moments are pooled as far as noise is all that tells them apar
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 
-test_that("intervals of averages cover, of people and of means", {
+test_that("intervals of averages have their coverage, for people and for means", {
   covered <- vapply(1:12, function(seed) {
     panel <- cohort_panel(800, 8, 6, k = 3, seed = seed)
     fit <- cohort_fit_of(panel, c(8, 10, 11), epsilon = 2, seed = seed)
@@ -313,7 +313,7 @@ test_that("intervals of averages cover, of people and of means", {
   expect_gte(mean(covered), 0.9)
 })
 
-test_that("cohorts that the release cannot speak of have no interval, and the print says why", {
+test_that("uncalibrated cohorts have no interval, and the print has the reason", {
   panel <- cohort_panel(100)
   few <- suppressWarnings(cohort_fit_of(panel, epsilon = 1))
   expect_true(all(is.na(tidy(few, "event")$std.error)))
@@ -374,7 +374,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
   }
 })
 
-test_that("losses of single people are those of the two rounds, and what calibrates as charged", {
+test_that("losses of single people are those of the two rounds plus the charged calibration", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

@@ -33,7 +33,7 @@ test_that("a later cohort's view holds the moments of features about its own lev
   expect_error(cohort_view_cpp(s, 12L), "own future")
 })
 
-test_that("without noise every cohort's fit is the one-date fit with its own date", {
+test_that("without noise every cohort's fit equals the one-date fit for its own date", {
   panel <- cohort_panel(120, 8, 5, k = 3)
   target <- panel$target
   fit <- dp_synth(panel$donors, target = target, T0 = c(8, 10, 10), size = 5, epsilon = Inf)
@@ -88,7 +88,7 @@ test_that("averages count people", {
   expect_equal(fit$cohorts[["7"]]$target[1, ], mean)
 })
 
-test_that("difference-in-differences without noise is its closed form", {
+test_that("difference-in-differences without noise equals its closed form", {
   panel <- cohort_panel(50, 6, 4)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = c(6, 8), epsilon = Inf, estimator = "did"
@@ -104,7 +104,7 @@ test_that("difference-in-differences without noise is its closed form", {
   }
 })
 
-test_that("without noise signs and sizes are those of Callaway-Sant'Anna and imputation", {
+test_that("without noise signs and sizes agree with Callaway-Sant'Anna and imputation", {
   for (data in list(stagg_like(), castle_like())) {
     fits <- lapply(c("ridge", "did"), function(estimator) {
       dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf, estimator = estimator)
@@ -128,7 +128,7 @@ test_that("without noise signs and sizes are those of Callaway-Sant'Anna and imp
   }
 })
 
-test_that("counties with one period before the first adoption need that cohort left out", {
+test_that("a cohort with one period before its adoption must be left out", {
   data <- mpdta_like()
   expect_error(
     dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf), class = "dpsc_error_panel"
@@ -140,7 +140,7 @@ test_that("counties with one period before the first adoption need that cohort l
   expect_true(all(coef(fit, "cohort") < 0))
 })
 
-test_that("errors are one each, classed, and spend nothing", {
+test_that("every error is a single classed error and spends nothing", {
   data <- stagg_like()
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   fit <- function(data, ...) {
@@ -212,7 +212,7 @@ test_that("formula, matrix and chunks give the same fit", {
   expect_equal(tidy(again, "event"), tidy(from_matrix, "event"))
 })
 
-test_that("a release for several dates is written, read, and used for one date or others", {
+test_that("a release for several dates is written, read, and used for one or more dates", {
   skip_if_not_installed("jsonlite")
   panel <- cohort_panel(500)
   for (delta in c(1e-6, 0)) {
@@ -301,7 +301,7 @@ test_that("the classical estimators fit each cohort by itself", {
   expect_s3_class(placebo_space(fit$cohorts[[2]]), "dp_placebo_space")
 })
 
-test_that("a perfect fit of a classical cohort is said", {
+test_that("the print states that a classical cohort has a perfect fit", {
   panel <- cohort_panel(60, 3, 4)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = c(3, 4), epsilon = Inf, estimator = "simplex"
@@ -313,7 +313,7 @@ test_that("a perfect fit of a classical cohort is said", {
   expect_output(print(shifted), "POOR FIT before the treatment \\(4, 5\\)")
 })
 
-test_that("West Germany and Italy are those of the package scpi", {
+test_that("results for West Germany and Italy agree with package scpi", {
   data <- utils::read.csv(shared_data("scpi_germany.csv"))
   data$on <- as.numeric((data$country == "West Germany" & data$year >= 1991) |
     (data$country == "Italy" & data$year >= 1992))
@@ -366,7 +366,7 @@ test_that("dates and strings may be periods", {
   expect_identical(tidy(fit, "group_time")$period[1:2], c("i", "j"))
 })
 
-test_that("an update is free and gives back what was fitted", {
+test_that("an update is free and reproduces the fit", {
   panel <- cohort_panel(400, k = 4)
   fit <- cohort_fit_of(panel, c(10, 8, 10, 8), size = c(1, 3, 2, 4))
   same <- update(fit)
@@ -379,7 +379,7 @@ test_that("an update is free and gives back what was fitted", {
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("verbs of one fit give lists, or say that they work on one cohort", {
+test_that("verbs for single fits return lists, or an error asks for one cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))

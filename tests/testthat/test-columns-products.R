@@ -18,7 +18,7 @@ product_bounds <- list(
 
 products <- y ~ a * b + g * h + g:a + I(b^2)
 
-test_that("without privacy a stream and a selection say what lm() says, product by product", {
+test_that("without privacy a stream and a selection agree with lm(), product by product", {
   rows <- product_rows()
   raw <- stats::coef(stats::lm(products, rows))
   stream <- dp_online(products, Inf, 1e-6, 3000, product_bounds, method = "gram")
@@ -51,7 +51,7 @@ test_that("every verb has the same products under the same names", {
   expect_true(all(abs(table) <= 1 + 1e-12))
 })
 
-test_that("a product is of values within their bounds, and bounds follow from its parts'", {
+test_that("products use clipped values, and their bounds follow from the parts' bounds", {
   columns <- dpsc:::new_columns(y ~ a * b, product_bounds, "gaussian")
   product <- columns$regressors[[3]]
   expect_identical(product$name, "a:b")
@@ -74,7 +74,7 @@ test_that("with noise products are selected, written, read and paid for once", {
   expect_equal(coef(read_release(file)), coef(fit))
 })
 
-test_that("a product whose parts are not there is refused", {
+test_that("a product without its main effects is refused", {
   expect_error(dp_select(y ~ a + g:a, product_rows(50), 1, 1e-6, 1, product_bounds),
     "main effects", class = "dpsc_error_argument")
   expect_error(dp_online(y ~ a + offset(b), 1, 1e-6, 10, product_bounds), class = "dpsc_error")

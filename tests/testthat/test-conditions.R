@@ -176,7 +176,7 @@ ways_of_calling <- function(expr, scope) {
   )
 }
 
-test_that("an error names the function that was called, and says what was spent", {
+test_that("an error names the called function and the budget spent", {
   scope <- conditions_scope()
   expect_gte(length(bad_inputs), 80L)
   for (expr in bad_inputs) {
@@ -205,7 +205,7 @@ test_that("an error names the function that was called, and says what was spent"
   }
 })
 
-test_that("through update() it is update() that was called", {
+test_that("an error inside update() names update()", {
   scope <- conditions_scope()
   for (expr in rlang::exprs(update(sums, "one"), update(synth, 1:3), update(fit, y ~ g))) {
     error <- error_of(eval(expr, scope))
@@ -213,7 +213,7 @@ test_that("through update() it is update() that was called", {
   }
 })
 
-test_that("what fails after the charge does not say that nothing was spent", {
+test_that("errors after the charge do not claim that nothing was spent", {
   make <- dpsc:::new_request
   scope <- changed_namespace(list(new_request = function(record, ...) {
     record$run <- function(...) dpsc:::abort("The engine is gone.", "reader")

@@ -63,7 +63,7 @@ test_that("without intervals the calibration's part of the budget goes to the mo
   }
 })
 
-test_that("a fit without intervals says that none were asked for", {
+test_that("a fit without intervals states that none were requested", {
   panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1),
@@ -89,7 +89,7 @@ test_that("a release for more people than its donors can calibrate is not called
   expect_match(reason(one), "the mean of more people than its donors can calibrate")
 })
 
-test_that("a setting that the method does not know is an error before anything is spent", {
+test_that("an unknown setting of a method is an error before any budget is spent", {
   panel <- sim_panel(60, 6, 2)
   given <- list(
     gram = list(cap = 0.1), gram = list(split = 0.5), gram = list(curvature = 1),

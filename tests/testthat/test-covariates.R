@@ -53,7 +53,7 @@ test_that("without privacy the fit is ridge on past and covariates", {
   expect_equal(update(fit)$counterfactual, fit$counterfactual)
 })
 
-test_that("with a large budget the private fit comes to what the covariates say", {
+test_that("with a large budget the private fit approaches the fit with covariates", {
   p <- covariate_panel(n = 3000)
   withr::local_seed(3)
   truth <- mean(effects(covariate_fit(p)))
@@ -82,7 +82,7 @@ test_that("covariates lower the errors of targets that they explain", {
   expect_lt(sqrt(mean(with^2)), 0.7 * sqrt(mean(without^2)))
 })
 
-test_that("a release with covariates reads back, serves targets and is clean", {
+test_that("a release with covariates is read back, serves targets and holds no donor's value", {
   p <- covariate_panel(n = 400)
   fit <- covariate_fit(p, epsilon = 4)
   file <- withr::local_tempfile()
@@ -117,7 +117,7 @@ test_that("a protected group's covariates are features like the others", {
   expect_lt(abs(mean(effects(fit))), 5)
 })
 
-test_that("a person's own rows decide, in any order, and nobody else's", {
+test_that("a person's covariates depend on that person's rows alone, in any order", {
   p <- covariate_panel(n = 30)
   data <- p$data[order(p$data$unit, p$data$time), ]
   # Numbers: the mean before the treatment, each cut to the bounds. Factors: the first period's.
@@ -142,7 +142,7 @@ test_that("a person's own rows decide, in any order, and nobody else's", {
   expect_identical(dim(values(other)), dim(found))
 })
 
-test_that("what is wrong with covariates is said once and spends nothing", {
+test_that("faults of covariates are reported once and spend nothing", {
   p <- covariate_panel(n = 30)
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(class, text, ...) {

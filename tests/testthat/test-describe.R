@@ -27,7 +27,7 @@ replayed <- function(verb, here, there) {
   dp_audit(audit_mechanism(verb), here, there, n_runs = 1, mode = "replay")
 }
 
-test_that("with a large budget the numbers are those of the data, in every group", {
+test_that("with a large budget the numbers equal those of the data, in every group", {
   data <- describe_people()
   # Of heavier tails a few people are cut at any budget.
   data$cost <- withr::with_seed(2, stats::rgamma(nrow(data), 2, scale = 500))
@@ -55,7 +55,7 @@ test_that("with a large budget the numbers are those of the data, in every group
   )
 })
 
-test_that("limits cover", {
+test_that("confidence limits have their coverage", {
   runs <- if (is_audit()) 400 else 60
   truth <- c(
     mean = exp(0.5), sd = sqrt((exp(1) - 1) * exp(1)), q0.5 = 1, q0.75 = exp(stats::qnorm(0.75))
@@ -72,7 +72,7 @@ test_that("limits cover", {
   expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
 })
 
-test_that("losses of places move as the proof says", {
+test_that("losses of quantiles move as in the proof", {
   losses <- place_losses_cpp
   withr::local_seed(5)
   for (run in 1:200) {
@@ -88,7 +88,7 @@ test_that("losses of places move as the proof says", {
   }
 })
 
-test_that("no two rows are farther apart than the sums' sensitivity says", {
+test_that("no two rows are farther apart than the sensitivity of the sums", {
   z <- seq(-1, 1, by = 0.02)
   pairs <- expand.grid(a = z, b = z, oa = 0:1, ob = 0:1)
   parts <- function(k) {
@@ -110,7 +110,7 @@ test_that("no two rows are farther apart than the sums' sensitivity says", {
   expect_gt(max(rowSums(abs(parts(0.25)))), 2.28)
 })
 
-test_that("what a neighbour moves costs what was promised, whoever it is", {
+test_that("no neighbour costs more than the promised budget", {
   base <- describe_people(400)
   change <- function(...) {
     there <- base
@@ -136,7 +136,7 @@ test_that("what a neighbour moves costs what was promised, whoever it is", {
   }
 })
 
-test_that("a budget that is told wrong is noticed", {
+test_that("a wrongly stated budget is noticed", {
   base <- describe_people(400)
   there <- base
   there[1, ] <- list(120, 1e5, "m", "old")
@@ -149,7 +149,7 @@ test_that("a budget that is told wrong is noticed", {
   expect_true(audit$violated)
 })
 
-test_that("one charge; bad input has a class and spends nothing", {
+test_that("a description is charged once; bad input is classed and spends nothing", {
   data <- describe_people(500)
   ledger <- dp_ledger(epsilon = 2, delta = 1e-5)
   refused <- function(code, class) expect_error(code, class = paste0("dpsc_error_", class))
@@ -169,7 +169,7 @@ test_that("one charge; bad input has a class and spends nothing", {
   expect_true(found$privacy$holds)
 })
 
-test_that("chunks and files give what memory gives, bit for bit", {
+test_that("chunks and files give the results of rows in memory, bit for bit", {
   data <- describe_people(300)
   draw <- function(data) {
     withr::local_seed(3)
@@ -206,7 +206,7 @@ test_that("no value of a person is in the object, its print, its file or its con
   expect_no_canary(lapply(said, conditionMessage), secrets, "conditions")
 })
 
-test_that("whole numbers have whole quantiles, of a declared scale", {
+test_that("quantiles of declared whole numbers are whole", {
   data <- describe_people(2000)
   found <- described(data, formula = ~age, bounds = list(age = c(0L, 120L)))
   quantiles <- tidy(found)[4:6, ]
@@ -214,7 +214,7 @@ test_that("whole numbers have whole quantiles, of a declared scale", {
   expect_identical(quantiles$conf.high, round(quantiles$conf.high))
 })
 
-test_that("a deviation that noise drowns is said to be, with its limits", {
+test_that("a standard deviation drowned in noise is marked, with its limits", {
   data <- describe_people(500)
   found <- described(data)
   table <- dpsc:::description_table(found, 0.95)
@@ -229,7 +229,7 @@ test_that("a deviation that noise drowns is said to be, with its limits", {
   expect_match(capture.output(print(flat)), "age, sd +0", all = FALSE)
 })
 
-test_that("the print is a table; it says what is not private", {
+test_that("the print is a table and marks results that are not private", {
   data <- describe_people(500)
   text <- capture.output(print(described(data, by = ~arm)))
   expect_match(text, "new +old", all = FALSE)

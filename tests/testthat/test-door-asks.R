@@ -37,7 +37,7 @@ test_that("all missing bounds are asked for at once, by class, with a line to pa
   }
 })
 
-test_that("limits of an expression's text count, and a line that was not filled in is refused", {
+test_that("limits named by an expression's text count, and an unfilled line is refused", {
   said <- asked(dp_lm(log(y) ~ x + exp(code), people, epsilon = 1, bounds = list(
     `log(y)` = c(0, 9), x = c(0, 9)
   )))
@@ -80,7 +80,7 @@ test_that("a panel's outcome and covariates are asked for together", {
   )
 })
 
-test_that("unit and time given one by one, or without quotes, are answered with `index`", {
+test_that("unit and time given separately, or without quotes, get an error that shows `index`", {
   for (fun in list(dp_synth, dp_release)) {
     for (more in list(
       list(unit = "patient", time = "month"), list(id = "patient", period = "month")

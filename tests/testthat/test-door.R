@@ -32,7 +32,7 @@ test_that("an epsilon that is tiny or huge is refused before the charge, whateve
   }
 })
 
-test_that("within the range a release is made and charged, or refused and not charged", {
+test_that("within the range of epsilon a call is charged if and only if it releases", {
   for (n in c(2, 40)) {
     p <- toy_panel(n, 5, 2)
     for (method in every_method) {
@@ -187,7 +187,7 @@ test_that("arguments given twice or cut short are refused before R puts the data
   }
 })
 
-test_that("a note says when epsilon protects little", {
+test_that("a note marks an epsilon that protects little", {
   expect_null(weak_budget(10))
   expect_null(weak_budget(Inf))
   expect_match(weak_budget(10.5), "exp(10.5)", fixed = TRUE)
@@ -195,7 +195,7 @@ test_that("a note says when epsilon protects little", {
 })
 
 # What an error says about donors' rows is the kind of problem, whoever has it, and how often.
-test_that("errors about donors' rows are the same for every donor, period and number of them", {
+test_that("errors about donors' rows do not depend on donor, period or their number", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
   cells <- list(list(1, 1), list(3, 2), list(8, 6), list(1:4, 3), list(2, 1:5))
@@ -310,7 +310,7 @@ test_that("who is protected is asked before the order of index is doubted", {
   }
 })
 
-test_that("no error tells of a protected person when the treatment began or stopped", {
+test_that("no error reveals when a protected person's treatment began or stopped", {
   p <- toy_panel(6, 4, 2, k = 3)
   treated <- p$data$treated == 1
   people <- unique(p$data$unit[treated])

@@ -102,7 +102,7 @@ test_that("slopes that the bounds make impossible identify nothing", {
   expect_false(any(impossible_slopes(wild)))
 })
 
-test_that("ends at which honest numbers are massed are told from others", {
+test_that("bounds with honest masses of values are told apart from wrong bounds", {
   expect_true(is_natural_end(0, 5000, -1))
   expect_true(is_natural_end(0, 1, 1))
   expect_true(is_natural_end(1, 2, -1))
@@ -115,7 +115,7 @@ test_that("ends at which honest numbers are massed are told from others", {
   }
 })
 
-test_that("what an earlier version has not is no error of a print", {
+test_that("fields that an earlier version lacks do not stop a print", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
   # No rounds: nothing to doubt.

@@ -7,7 +7,7 @@ a_design <- function(...) {
   ), list(...))
 }
 
-test_that("simulated people differ as the design says, inside the bounds", {
+test_that("simulated people have the spread of the design, within the bounds", {
   withr::local_seed(3)
   panel <- explore_panel(a_design(n = 4000, spread = 0.05))
   expect_equal(dim(panel$donors), c(4000, 13))
@@ -22,7 +22,7 @@ test_that("simulated people differ as the design says, inside the bounds", {
   expect_equal(panel$target - none$target, rep(c(0, -8), c(10, 3)))
 })
 
-test_that("what the app says is what the fit says", {
+test_that("the app shows the numbers of the fit", {
   design <- a_design()
   fit <- explore_fit(design)
   expect_true(fit$release$privacy$holds)
@@ -116,7 +116,7 @@ wait_for <- function(page, script, seconds = 60) {
   FALSE
 }
 
-test_that("in a browser, changing epsilon changes what the page says", {
+test_that("in a browser, changing epsilon changes the page", {
   page <- browser_session()
   url <- serve_app(dp_explore("pressure", bounds = c(80, 200)))
   text <- function(id) {

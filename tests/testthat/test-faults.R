@@ -26,7 +26,7 @@ cases <- list(
   list("objective", 1e-6), list("objective", 0)
 )
 
-test_that("randomness that runs out, wherever it does, leaves the charge and no release", {
+test_that("a random generator that fails at any step leaves the charge and no release", {
   # Plants faults 53.
   withr::local_seed(1)
   bits <- tape(200)
@@ -84,7 +84,7 @@ test_that("an interrupt at any noise step leaves the charge and no release", {
   }
 })
 
-test_that("a real Ctrl-C between two passes over the donors does the same", {
+test_that("a real Ctrl-C between two passes leaves the charge and no release", {
   # Plants faults 55.
   skip_on_os("windows")
   donors <- fault_panel()$donors
@@ -167,7 +167,7 @@ test_that("without randomness from the operating system nothing is released", {
   expect_match(said, "released: FALSE charges: 1", all = FALSE)
 })
 
-test_that("a release is not written half: a failed write leaves the old file", {
+test_that("a failed write of a release leaves the old file", {
   # Plants faults 58.
   skip_if_not_installed("jsonlite")
   skip_on_os("windows")

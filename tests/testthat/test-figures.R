@@ -27,7 +27,7 @@ test_that("the band of the noise never leaves the interval", {
   expect_true(any(table$estimate + 1.96 * table$privacy.se > table$conf.high))
 })
 
-test_that("placebos and fits without a donor know the outcome's name", {
+test_that("plots of placebos and fits without a donor have the outcome's name", {
   withr::local_seed(2)
   data <- data.frame(
     state = rep(letters[1:6], 8), year = rep(1:8, each = 6), cigsale = stats::rnorm(48)
@@ -62,7 +62,7 @@ test_that("the path of a stream ends at coef(), in the units of the variables", 
   expect_length(unique(drawn(picture)$layout$layout$PANEL), 3L)
 })
 
-test_that("a coefficient that is not identified does not squeeze the others", {
+test_that("an unidentified coefficient does not compress the axis of the others", {
   table <- data.frame(
     term = c("x", "z", "lost"), estimate = c(0.5, -0.2, 3), low = c(0.4, -0.3, -32),
     high = c(0.6, -0.1, 38), noise = 0.05, identified = c(TRUE, TRUE, FALSE)
@@ -91,7 +91,7 @@ test_that("a coefficient that is not identified does not squeeze the others", {
   expect_silent(drawn(draw_coefficients(none, "t", "s")))
 })
 
-test_that("regressions show the limits of confint(), dark what the noise alone makes", {
+test_that("plots of regressions show the limits of confint(), with the noise part dark", {
   lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
   glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
   for (fit in list(lm_fit, glm_fit)) {
@@ -159,7 +159,7 @@ test_that("paths, selections, aggregates and plans are drawn", {
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
 
-test_that("a protected group's path is called released, lies in the bounds, and has no past fit", {
+test_that("a protected group's path is labelled released, within bounds, without a past fit", {
   withr::local_seed(3)
   donors <- matrix(stats::runif(2000 * 12), 2000)
   treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)
@@ -197,7 +197,7 @@ test_that("figures have a white page and a name for the axis and the dotted line
   expect_null(ggplot2::autoplot(fit, type = "cumulative")$labels$caption)
 })
 
-test_that("noise and intervals have one code in all figures: pale and dark of one colour", {
+test_that("in all figures intervals are pale and their noise part dark, in one colour", {
   data <- data.frame(
     target = "a", at = 1:3, low = -2:0, high = 2:4, noise_low = c(-1, 0, NA),
     noise_high = c(1, 2, NA)
@@ -223,7 +223,7 @@ test_that("noise and intervals have one code in all figures: pale and dark of on
   )
 })
 
-test_that("several outcomes of protected people are cut at their own bounds, each its own", {
+test_that("paths of several outcomes of protected people are cut at their own bounds", {
   withr::local_seed(4)
   long <- data.frame(
     id = sprintf("p%04d", rep(1:1300, 10)), time = rep(1:10, each = 1300),

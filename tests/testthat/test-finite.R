@@ -1,6 +1,6 @@
 # One pass over a table of donors: is every value finite, and are these the rows that were read?
 
-test_that("finiteness is what is.finite() says, for doubles and integers", {
+test_that("finiteness agrees with is.finite(), for doubles and integers", {
   odd <- c(0, -0, 1, -1, 5e-324, .Machine$double.xmin, .Machine$double.xmax, -.Machine$double.xmax)
   expect_true(all_finite_cpp(odd))
   expect_true(all_finite_cpp(matrix(.Machine$double.xmax, 300, 7)))
@@ -20,7 +20,7 @@ test_that("finiteness is what is.finite() says, for doubles and integers", {
   expect_error(all_finite_cpp(TRUE), "numeric")
 })
 
-test_that("no sum overflows into a second look: the check takes as long for any values", {
+test_that("the check of finiteness takes equally long for any values", {
   skip_unless_audit()
   n <- 4e6
   tables <- list(
@@ -36,7 +36,7 @@ test_that("no sum overflows into a second look: the check takes as long for any 
   expect_lt(max(best) / min(best), 2)
 })
 
-test_that("a checksum tells rows apart by value and place, and only by that", {
+test_that("a checksum distinguishes rows by value and place only", {
   withr::local_seed(2)
   x <- matrix(round(rnorm(60), 2), 12)
   sum_of <- function(x) checksum_cpp(x)
@@ -62,7 +62,7 @@ test_that("a checksum tells rows apart by value and place, and only by that", {
   expect_error(checksum_cpp("a"), "numeric")
 })
 
-test_that("what sums to the same, or to anything, is told apart: sums of values are not enough", {
+test_that("a checksum distinguishes rows with equal sums", {
   x <- matrix(c(1, 2, 3, 4, 5, 6), 2)
   for (y in list(x[2:1, ], x[, 3:1], x + c(1, -1, 0, 0, 0, 0), matrix(mean(x), 2, 3))) {
     expect_equal(sum(x), sum(y))

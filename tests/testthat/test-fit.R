@@ -258,7 +258,7 @@ test_that("verbs of a fit by gram have their shapes, names and types", {
   expect_error(weights(fit), class = "dpsc_error_argument")
 })
 
-test_that("where nothing can be calibrated there is an estimate and a reason, no interval", {
+test_that("without a calibration there is an estimate and a reason, but no interval", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_true(all(is.finite(effects(fit))))
@@ -310,7 +310,7 @@ test_that("a release by output or objective is for the mean of the people in a g
   }
 })
 
-test_that("verbs of the vertical methods say what they do not know", {
+test_that("verbs of the vertical methods state their missing results", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   for (method in c("output", "objective")) {
     fit <- fit_panel_of(p, method = method)

@@ -29,7 +29,7 @@ gap_fit <- function(p, data = p$data, epsilon = 4, ..., fun = dp_synth) {
   )
 }
 
-test_that("rows are filled by the rule, written out", {
+test_that("gaps of rows are filled by the documented rule", {
   filled <- function(row, T0 = 4) interpolate_rows(matrix(row, 1), T0, rep(50, length(row)))[1, ]
   expect_equal(filled(c(NA, 2, NA, NA, 8, NA)), c(2, 2, 4, 6, 8, 8))
   expect_equal(filled(c(1, NA, NA, NA, NA, NA)), rep(1, 6))
@@ -52,7 +52,7 @@ test_that("rows are filled by the rule, written out", {
   expect_true(all(is.finite(huge)))
 })
 
-test_that("without gaps the panel is that of complete data, whatever the order of rows", {
+test_that("without gaps the panel equals that of complete data, whatever the order of rows", {
   p <- gap_panel(m = 2)
   expect_equal(gap_rows(p), p$y, ignore_attr = TRUE)
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))
@@ -117,7 +117,7 @@ test_that("covariates of people with gaps are their own, or the middle of the bo
   expect_equal(found[1:3, ], cbind(c(40, 30, 30), c(0, 1, 1)))
 })
 
-test_that("what must be declared is asked for, and nothing is spent", {
+test_that("missing declarations are requested, and nothing is spent", {
   p <- gap_panel()
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(..., class = "dpsc_error_roster") {

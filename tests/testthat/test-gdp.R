@@ -70,7 +70,7 @@ test_that("the exponential mechanism on counts is such a choice", {
   }
 })
 
-test_that("a discrete Gaussian is a rounding of a continuous one, as the lemma says", {
+test_that("a discrete Gaussian is a rounded continuous one, as in the lemma", {
   # Small t2, where the lemma's error exp(-2 pi^2 t2) can be seen.
   for (t2 in c(0.3, 0.6, 1)) {
     s2 <- 3
@@ -105,7 +105,7 @@ test_that("discrete Gaussians lie below the curve of their mu, at every whole sh
   expect_identical(gaussian_step_variance_cpp(4, 1), 66)
 })
 
-test_that("variances keep the mu that they are asked for, in whole numbers", {
+test_that("variances give the requested mu, in whole numbers", {
   set.seed(3)
   for (i in seq_len(200)) {
     R <- 2^sample(6:12, 1)
@@ -129,7 +129,7 @@ test_that("variances keep the mu that they are asked for, in whole numbers", {
   expect_equal(sum((outer(c(3, 0), c(3, 0)) - outer(c(0, 3), c(0, 3)))^2), 2 * 9^2)
 })
 
-test_that("choices and Gaussians together stay below the budget's curve, and come near", {
+test_that("choices and Gaussians together stay just below the budget's curve", {
   delta <- 1e-6
   shares <- c(0.015, 0.97, 0.015)
   for (epsilon in c(0.5, 1, 4)) {
@@ -157,7 +157,7 @@ test_that("choices and Gaussians together stay below the budget's curve, and com
   }
 })
 
-test_that("a total in mu converts to the epsilon that it came from", {
+test_that("a total in mu converts back to its epsilon", {
   for (delta in c(1e-12, 1e-6, 0.1)) {
     for (epsilon in c(0, 1e-3, 1, 30)) {
       mu <- gdp_budget_cpp(epsilon, delta)
@@ -227,7 +227,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments, and search
   }
 })
 
-test_that("small whole rows, all of them, stay within the L1 sensitivity", {
+test_that("all small integer rows stay within the L1 sensitivity", {
   for (case in list(c(3, 1), c(3, 3), c(5, 2))) {
     R <- case[[1L]]
     K <- case[[2L]]

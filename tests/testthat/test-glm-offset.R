@@ -154,7 +154,7 @@ test_that("cells of an offset are clipped, or make their row missing, as all cel
   expect_identical(rows(NaN), left$release)
 })
 
-test_that("an offset that cannot be is refused before the charge", {
+test_that("an impossible offset is refused before the charge", {
   data <- offset_people(3000)
   data$g <- "u"
   ledger <- dp_ledger(4, 1e-6)
@@ -201,7 +201,7 @@ test_that("rows in chunks, in a database and by person have the same offsets", {
   expect_identical(names(coef(offset_glm(dp_table(con, "people")))), names(coef(here)))
 })
 
-test_that("prints, reports, files and other verbs know of the offset", {
+test_that("prints, reports, files and other verbs include the offset", {
   data <- offset_people(20000)
   fit <- offset_glm(data, epsilon = 2)
   expect_output(print(fit), "y ~ a + b, offset log(years)", fixed = TRUE)

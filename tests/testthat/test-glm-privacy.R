@@ -61,7 +61,7 @@ test_that("moments of spherical Laplace noise have their closed form", {
   expect_gte(spherical_delta_cpp(1, 1.2, 4L), 0.00491162282)
 })
 
-test_that("calibrations are those of an independent computation, on the safe side", {
+test_that("calibrations agree with an independent computation, on the safe side", {
   # e of the second review's accurate quadrature; the two-signed form is 1.2e-4 smaller at most.
   wanted <- rbind(
     c(0.5, 0.38637, 0.41530, 0.60145), c(1, 0.76433, 0.81149, 1.16608),
@@ -119,7 +119,7 @@ random_lemma <- function(split, k0 = 1, wrong_chord = FALSE) {
   loss - bound
 }
 
-test_that("Lemmas 1 and 2 hold wherever they are tried, and their faults are found", {
+test_that("Lemmas 1 and 2 hold at all tried points, and planted faults are found", {
   # Plants faults 41, 42.
   withr::local_seed(1)
   expect_lte(max(replicate(8000, random_lemma(0))), 1e-12)
@@ -129,7 +129,7 @@ test_that("Lemmas 1 and 2 hold wherever they are tried, and their faults are fou
   expect_gt(max(replicate(8000, random_lemma(0.7072, k0 = 3))), 0.01)
 })
 
-test_that("losses bend as the proof says", {
+test_that("losses have the curvature of the proof", {
   t <- c(seq(-30, 30, 0.01), -700, 700)
   for (family in c("binomial", "poisson", "gaussian")) {
     for (span in if (family == "binomial") 1 else c(2, 3.7, 150)) {
@@ -262,7 +262,7 @@ test_that("linear limits in the mechanism cost nothing: exact densities on faces
   }
 })
 
-test_that("the point that linear limits lead to has their normal cone", {
+test_that("the solution under linear limits satisfies the normal-cone condition", {
   data <- glm_people(3000)
   facts <- glm_facts_of(n = 3000, epsilon = 3, intervals = FALSE)
   A <- rbind(c(1, 1), c(0, -1), c(1, 0))
@@ -392,7 +392,7 @@ test_that("every step but the minimiser costs no more than declared on neighbour
   expect_gt(max(unlist(reached[grep("^median", names(reached))])), 0.4)
 })
 
-test_that("the minimiser is as close to the exact one as its step says", {
+test_that("the minimiser is within the declared distance of the exact one", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     for (epsilon in c(0.3, 3)) {
@@ -425,7 +425,7 @@ test_that("the minimiser is as close to the exact one as its step says", {
   }
 })
 
-test_that("a penalised minimiser has its subgradient, and limits their normal cone", {
+test_that("penalised and limited minimisers satisfy their optimality conditions", {
   data <- glm_people(3000)
   wanted <- list(
     list(lasso = 0.03, ridge = 0.01, lower = rep(-1e300, 2), upper = rep(1e300, 2)),
@@ -492,7 +492,7 @@ test_that("the whole budget is spent, and no more", {
   }
 })
 
-test_that("what is asked of noise does not depend on people, missing rows included", {
+test_that("noise requests do not depend on people, missing rows included", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(300, family)
     gone <- data

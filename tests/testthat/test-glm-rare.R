@@ -28,7 +28,7 @@ test_that("a rare dummy's slope is nearly as good as glm()'s, and so are its err
   expect_identical(mean(found["known", ]), 1)
 })
 
-test_that("rows are as long as the released share asks for, and no row passes the limit", {
+test_that("rows are shrunk by the released share, and no row exceeds the limit", {
   data <- withr::with_seed(2, rare_people(20000, 0.03))
   facts <- function(n, intervals = TRUE) {
     columns <- lm_columns(y ~ t + a, rare_bounds, glm_families()$binomial$outcome)
@@ -55,7 +55,7 @@ test_that("rows are as long as the released share asks for, and no row passes th
   expect_lte(release$limit, longest[[3L]])
 })
 
-test_that("a plan tells what a share costs", {
+test_that("a plan gives the cost of a share", {
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
     dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)
@@ -65,7 +65,7 @@ test_that("a plan tells what a share costs", {
   expect_error(dp_plan_glm(n = 100, p = 2, share = 0.6), class = "dpsc_error_argument")
 })
 
-test_that("a release without a limit of its rows has the least one", {
+test_that("a release without a row limit has the smallest limit", {
   data <- withr::with_seed(3, rare_people(5000, 0.5))
   fit <- suppressWarnings(seeded_glm(y ~ a, data, "binomial", epsilon = 1, bounds = rare_bounds))
   old <- fit

@@ -1,6 +1,6 @@
 # dp_glm() from formula to verbs.
 
-test_that("without privacy it is glm()", {
+test_that("without privacy a fit equals glm()", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(600, family)
     data$g <- factor(data$g)
@@ -20,7 +20,7 @@ test_that("without privacy it is glm()", {
   }
 })
 
-test_that("with much budget it is near glm(), in every family and for every kind of column", {
+test_that("with a large budget a fit is close to glm(), for every family and kind of column", {
   for (family in c("binomial", "poisson")) {
     data <- glm_people(20000, family)
     formula <- y ~ a + I(b^2) + b + g + b:g
@@ -50,7 +50,7 @@ test_that("logicals, levels and numbers are the same outcome", {
   for (fit in fits[-1]) expect_identical(unname(coef(fit)), unname(coef(fits[[1]])))
 })
 
-test_that("rows that are missing, or left out, weigh nothing", {
+test_that("missing rows and rows outside the subset have weight zero", {
   data <- glm_people(3000)
   gone <- data
   gone$a[1:50] <- NA
@@ -69,7 +69,7 @@ test_that("rows that are missing, or left out, weigh nothing", {
   expect_identical(nobs(three), 3000L)
 })
 
-test_that("bad input is refused before anything is spent, in words and with a class", {
+test_that("bad input is refused by a classed error before any budget is spent", {
   data <- glm_people(300)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(class, ...) {
@@ -148,7 +148,7 @@ test_that("a ledger is charged once, before the draw, and not for a seed", {
   expect_match(paste(utils::capture.output(print(seeded)), collapse = " "), "NOT PRIVATE")
 })
 
-test_that("hard data give finite fits, and what the budget cannot tell is said", {
+test_that("hard data give finite fits, with unidentified coefficients marked", {
   withr::local_seed(2)
   data <- glm_people(400)
   data$twin <- data$a
@@ -182,7 +182,7 @@ test_that("hard data give finite fits, and what the budget cannot tell is said",
   expect_lt(stats::median(wild), small$release$kappa * 5 / small$release$ridge)
 })
 
-test_that("what the plan knows to tell nothing is refused before the charge", {
+test_that("fits that the plan shows to be useless are refused before the charge", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (delta in c(0, 1e-6)) {
       ledger <- dp_ledger(1, 1e-6)
@@ -399,7 +399,7 @@ test_that("linear constraints in the mechanism have exact faces, and are those o
   expect_identical(coef(read_release(path)), coef(simplex))
 })
 
-test_that("limits that rows fight are found all the same, whatever people say", {
+test_that("minimisers at contested limits are found whatever the data", {
   withr::local_seed(6)
   for (i in 1:24) {
     n <- sample(c(40, 300), 1L)
@@ -440,7 +440,7 @@ test_that("a ridge alone has errors, about the population's own ridge fit", {
   )
 })
 
-test_that("levels that hardly anybody has are not identified, and their errors say so", {
+test_that("very rare levels are not identified and have wide errors", {
   withr::local_seed(2)
   n <- 20000
   off <- replicate(12, {
@@ -480,7 +480,7 @@ test_that("a large epsilon is served, by every method", {
   }
 })
 
-test_that("what a method does not need it does not promise", {
+test_that("a method that needs no delta promises none", {
   data <- glm_people(500)
   fit <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), method = "cms")
   expect_identical(fit$privacy$delta, 0)
@@ -500,7 +500,7 @@ test_that("what a method does not need it does not promise", {
   expect_error(update(bare, . ~ 1), "another budget", class = "dpsc_error_argument")
 })
 
-test_that("a minimiser that is not found is an answer, charged, and no error", {
+test_that("a failure to find the minimiser is a charged result, not an error", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- with_internal("glm_release_cpp", function(...) {
@@ -531,7 +531,7 @@ test_that("whitening follows from n, p and epsilon alone", {
   expect_false(any(grepl("moments|radius|median", steps)))
 })
 
-test_that("columns of few values get a scale that serves them", {
+test_that("columns of few values get a suitable scale", {
   withr::local_seed(4)
   n <- 2000
   # Just above half of the people share the highest class: most scales hold the same people.
@@ -544,7 +544,7 @@ test_that("columns of few values get a scale that serves them", {
   expect_gt(min(scales), 0.4)
 })
 
-test_that("a plan foretells how much longer errors are", {
+test_that("a plan predicts the ratio of standard errors", {
   plan <- dp_plan_glm(n = c(300, 10000), p = 2, epsilon = c(1, 4))
   expect_identical(nrow(plan), 4L)
   expect_true(all(diff(plan$longer[1:2]) < 0))
@@ -573,7 +573,7 @@ test_that("methods keep to the table's form", {
   }
 })
 
-test_that("accuracy and coverage are those of the bench, on a small scale", {
+test_that("accuracy and coverage agree with the bench, on a small scale", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3
@@ -590,7 +590,7 @@ test_that("accuracy and coverage are those of the bench, on a small scale", {
   expect_gte(sum(runs[3:4, ]), 43)
 })
 
-test_that("a fit comes back from its file as it was, and careless edits are found", {
+test_that("a fit is read back unchanged, and careless edits are found", {
   skip_if_not_installed("jsonlite")
   data <- glm_people(2000)
   path <- withr::local_tempfile(fileext = ".json")
@@ -621,7 +621,7 @@ test_that("a fit comes back from its file as it was, and careless edits are foun
   expect_false(read_release(path)$privacy$holds)
 })
 
-test_that("a report says what was found and promised", {
+test_that("a report gives the results and the guarantee", {
   data <- glm_people(3000)
   fit <- dp_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   words <- report(fit)
@@ -634,7 +634,7 @@ test_that("a report says what was found and promised", {
   expect_match(report(seeded)$guarantee, "NOT PRIVATE")
 })
 
-test_that("the minimiser is found where people say nothing and bounds are far too wide", {
+test_that("the minimiser is found for uninformative people and far too wide bounds", {
   withr::local_seed(15)
   people <- data.frame(x = stats::runif(1000))
   for (wide in c(10, 1e4)) {
@@ -679,7 +679,7 @@ test_that("an epsilon that protects nobody is served at once", {
   }
 })
 
-test_that("noise of the default is exact; without a delta it is not said to be", {
+test_that("the default noise is exact; without a delta it is not called exact", {
   people <- glm_people(2000)
   fit <- function(...) dp_glm(y ~ a + g, people, "binomial", 4, bounds = glm_bounds(), ...)
   expect_true(fit()$privacy$exact)

@@ -126,7 +126,7 @@ naive_losses <- function(z, squared, bits) {
   each
 }
 
-test_that("losses of the radii are those of the rows, ties included", {
+test_that("losses of the radii equal those computed from the rows, ties included", {
   withr::local_seed(3)
   for (i in 1:100) {
     map <- random_map()
@@ -168,7 +168,7 @@ test_that("a replaced row moves the losses of the radii within 3 units, and reac
   expect_gt(largest, 2.99)
 })
 
-test_that("a mass of rows at the origin has no vote on the radius", {
+test_that("rows at the origin have no influence on the radius", {
   map <- identity_map(3)
   of <- function(x) {
     radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, c(0.01, 0.1, 1), 20)
@@ -231,7 +231,7 @@ test_that("steps add up to the budget and never exceed it", {
   expect_gt(calibrated, 30)
 })
 
-test_that("noise is drawn as the steps say: whole numbers, V on the diagonal and V / 2 off it", {
+test_that("noise follows the steps: whole numbers, V on the diagonal and V / 2 off it", {
   withr::local_seed(6)
   for (delta in c(0, 1e-6)) {
     for (n in c(30, 400)) {
@@ -352,7 +352,7 @@ test_that("whitening and its way back cancel, and the centre is within the first
   }
 })
 
-test_that("without noise the release is the moments of the clipped rows", {
+test_that("without noise the release equals the moments of the clipped rows", {
   withr::local_seed(10)
   facts <- gram_facts_of(n = 60)
   donors <- matrix(stats::runif(480, -0.8, 0.8), 60)
@@ -428,7 +428,7 @@ test_that("features: one, all but one, every period; the level and the target co
   }
 })
 
-test_that("an estimate is the ridge regression of the released moments, written out", {
+test_that("an estimate equals the ridge regression of the released moments", {
   panel <- toy_panel(n = 400, T0 = 5, T1 = 2)
   release <- withr::with_seed(11, dp_release(panel$donors,
     target = panel$target, T0 = 5, epsilon = 1e7, bounds = c(-1, 1),
@@ -502,7 +502,7 @@ test_that("targets far outside the bounds at times and huge budgets do no harm",
   }
 })
 
-test_that("a radius has one grid step at least", {
+test_that("a radius has at least one grid step", {
   map <- identity_map(2)
   map$origin <- c(2^40, 0)
   for (radius in c(1e-9, 1, 2^38)) {

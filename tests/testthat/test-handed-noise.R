@@ -85,7 +85,7 @@ replayed <- function(verb, pair = corner_pair(), n_runs = 1) {
   dp_audit(audit_mechanism(verb), pair[[1]], pair[[2]], n_runs = n_runs, mode = "replay")
 }
 
-test_that("every draw of every verb goes through the noise that is handed in", {
+test_that("every draw of every verb uses the audit's noise", {
   fits <- drawing_fits()
   for (name in names(fits)) {
     audit <- withr::with_seed(6, replayed(fits[[name]]))
@@ -200,7 +200,7 @@ test_that("faults in a verb are found", {
   expect_match(audit$note, "sequence of noise calls")
 })
 
-test_that("noise that is handed in serves one audit, and a fit by it is not private", {
+test_that("an audit's noise works for that audit only, and its fit is not private", {
   people <- people_of()
   regression <- drawing_fits()$lm
   kept <- NULL
@@ -233,7 +233,7 @@ test_that("noise that is handed in serves one audit, and a fit by it is not priv
   expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
 })
 
-test_that("an audit of a verb says what it needs", {
+test_that("an audit of a verb names its missing arguments", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
   expect_output(print(verb), "verb")

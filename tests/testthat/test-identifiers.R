@@ -23,7 +23,7 @@ test_that("with 10,001 donors no name decides who calibrates, wherever the rows 
   expect_identical(max(moves(p, renamed(p, 10001, "a"), from_matrix)), 0)
 })
 
-test_that("several places and workers are handed one list", {
+test_that("several sources and workers receive one list of places", {
   skip_if_not_installed("RSQLite")
   p <- named_people(10001)
   # In one's own place: the first of the first half.
@@ -159,7 +159,7 @@ test_that("rows of regressions, selections and aggregates may come in any order"
   expect_equal(answers(data[order, ], at), answers(data, drawn$order), tolerance = 1e-12)
 })
 
-test_that("weights stand at places that no name decides", {
+test_that("no name decides the places of weights", {
   p <- named_people(60)
   for (method in c("output", "objective")) {
     for (delta in c(0, 1e-6)) {
@@ -224,7 +224,7 @@ test_that("declared names keep their places, and the release says so", {
   expect_null(gram$panel$donor_names)
 })
 
-test_that("no name decides what is said of the order of index, or whether anything is", {
+test_that("no name decides an error about the order of index", {
   numbers <- as_long(named_people(60))
   who <- function(data, unit) data$unit == unit
   numbers$unit <- match(numbers$unit, c(sprintf("p%06d", 1:60), "treated"))

@@ -45,7 +45,7 @@ test_that("conformal p-values are never 0 and have their size; intervals invert 
   expect_identical(iid$test$permutations, 200L)
 })
 
-test_that("a release that compresses the pre-period says what it cannot do", {
+test_that("a release that compresses the pre-period refuses conformal tests with a reason", {
   fit <- full_fit(epsilon = 1, n = 200, T0 = 20, features = 3)
   expect_error(conformal(fit), "features = Inf", class = "dpsc_error_release")
   expect_error(placebo_time(fit), "features = Inf", class = "dpsc_error_release")
@@ -116,7 +116,7 @@ test_that("the penalty path averages to the fit and its weights add up", {
   expect_output(print(path), "Penalty path")
 })
 
-test_that("pretended dates are drawn with their refits' paths, whose gaps are the table's", {
+test_that("plots of pretended dates show the refitted paths of the table", {
   skip_if_not_installed("ggplot2")
   dates <- placebo_time(full_fit())
   paths <- attr(dates, "paths")

@@ -11,7 +11,7 @@ inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
   )
 }
 
-test_that("the privacy variance is that of refits under the known noise, to first order", {
+test_that("the privacy variance equals that of refits under the known noise, to first order", {
   s <- inference_fit()$release$statistics
   # Noise small enough for first order, and no direction lost to shrinkage.
   s$moment_sd <- s$mean_sd <- 1e-7
@@ -42,7 +42,7 @@ test_that("the privacy variance is that of refits under the known noise, to firs
   )
 })
 
-test_that("the estimate in C++ is the average over penalties of those in R", {
+test_that("the estimate in C++ equals the average over penalties of the estimates in R", {
   # Two independent codes for the same formulas, but for the shrinkage towards the own level.
   fit <- inference_fit()
   s <- fit$release$statistics
@@ -115,7 +115,7 @@ test_that("intervals and tests follow from the covariances and factors, written 
   expect_identical(test$periods, 3L)
 })
 
-test_that("tails of a mean of people fade with their number, and its variance with it", {
+test_that("tails and variance of a mean shrink with the number of people", {
   withr::local_seed(21)
   panel <- sim_panel(800, 8, 2, noise_sd = 0.25)
   release <- dp_release(panel$donors,
@@ -167,7 +167,7 @@ test_that("a capped covariance stays one and has no deviation above the bounds",
   expect_gt(capped, 10)
 })
 
-test_that("a group has no interval where the release saw only the donors who are all alike", {
+test_that("a group has no interval if the release reflects identical donors only", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
   expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are alike")

@@ -126,7 +126,7 @@ interface_values <- function(env = parent.frame()) {
   )
 }
 
-test_that("arguments of every export, and of what its classes take, are as they were", {
+test_that("arguments of every export and method match the snapshot", {
   space <- asNamespace("dpsc")
   exports <- sort(getNamespaceExports("dpsc"))
   expect_snapshot(cran = TRUE, for (name in exports) {
@@ -143,7 +143,7 @@ test_that("arguments of every export, and of what its classes take, are as they 
   })
 })
 
-test_that("class and names of every value are as they were", {
+test_that("class and names of every value match the snapshot", {
   for (package in c("RSQLite", "jsonlite")) skip_if_not_installed(package)
   values <- interface_values()
   # A page of shiny, and processes.

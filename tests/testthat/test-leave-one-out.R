@@ -53,7 +53,7 @@ test_that("leave-one-out errors equal n refits at the same penalty", {
   }
 })
 
-test_that("what is accepted is what the conformal test with refits accepts", {
+test_that("the accepted effects equal those of the conformal test with refits", {
   T0 <- 6L
   n <- 25L
   rows <- random_rows(n, 9L)
@@ -105,7 +105,7 @@ test_that("intervals, p-values and ranks agree", {
   expect_identical(rowSums(covered), c(38, 38))
 })
 
-test_that("too few donors have no interval and a reason that is right", {
+test_that("too few donors give no interval and the correct reason", {
   for (n in c(9L, 18L)) {
     release <- raw_release(random_rows(n, 8L), 5L)
     y <- random_rows(1L, 8L, seed = 5)[1L, ]
@@ -211,7 +211,7 @@ test_that("a group's mean has the error of a mean", {
   expect_true(all(rowSums(covered) >= 180))
 })
 
-test_that("fresh people of zero-inflated data are covered", {
+test_that("intervals cover new people of zero-inflated data", {
   cost <- function(n) {
     user <- stats::rbinom(n, 1, 0.4)
     any <- user * stats::rbinom(n * 13L, 1, 0.5)
@@ -228,7 +228,7 @@ test_that("fresh people of zero-inflated data are covered", {
   expect_gte(mean(covered, na.rm = TRUE), 0.91)
 })
 
-test_that("every state of Proposition 99 as the target is covered as often as promised", {
+test_that("intervals cover the states of Proposition 99 at the promised rate", {
   data <- utils::read.csv(shared_data("smoking.csv"))
   panel <- wide_panel(data, "state", "year", "cigsale")
   panel <- panel[rownames(panel) != "California", ] / 100

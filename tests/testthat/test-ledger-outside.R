@@ -24,7 +24,7 @@ charged <- function(ledger, mu = 0.05) {
   spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
 }
 
-test_that("a charge is in the file, and every handle knows it", {
+test_that("every handle sees a charge in the file", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file, study = "stroke", data = "registry 2026")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
@@ -49,7 +49,7 @@ test_that("a charge is in the file, and every handle knows it", {
   expect_identical(summary(own)$spent, summary(other)$spent)
 })
 
-test_that("a total is fixed, and a ledger that is not there is not made by accident", {
+test_that("a total is fixed, and a missing ledger is not created by accident", {
   file <- ledger_file()
   expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
   dp_ledger(1, 1e-6, path = file)
@@ -73,7 +73,7 @@ test_that("a ledger in a table of a connection pays, and a transaction of the us
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("an edit, a row that went and another order are found, and stop payment", {
+test_that("an edit, a deleted row and another order are found, and stop payment", {
   tampered <- list(
     edit = "UPDATE dpsc_ledger SET mu = '0x1p-30' WHERE number = 2",
     label = "UPDATE dpsc_ledger SET study = 'other' WHERE number = 1",
@@ -97,7 +97,7 @@ test_that("an edit, a row that went and another order are found, and stop paymen
   }
 })
 
-test_that("rows cut off and older copies are found by receipts, or it is said that they are not", {
+test_that("rows cut off and older copies are found by receipts, or the print states the gap", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   charged(ledger)
@@ -115,7 +115,7 @@ test_that("rows cut off and older copies are found by receipts, or it is said th
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("a machine may demand a ledger, and name one", {
+test_that("a machine may require a ledger and name a default", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -158,7 +158,7 @@ test_that("processes that race for the last charge never overspend", {
   }
 })
 
-test_that("a process that is killed leaves a ledger that reads, and no release without a charge", {
+test_that("a killed process leaves a readable ledger and no release without a charge", {
   skip_on_os("windows")
   kills <- if (is_audit()) 200 else 3
   for (round in seq_len(kills)) {
@@ -182,7 +182,7 @@ test_that("a process that is killed leaves a ledger that reads, and no release w
   }
 })
 
-test_that("each release says which charge paid for it, in prints, files and checks", {
+test_that("prints, files and checks of a release name the charge that paid for it", {
   file <- ledger_file()
   ledger <- dp_ledger(50, 1e-2, path = file, data = "claims", study = "trial 7")
   withr::local_seed(1)
@@ -326,7 +326,7 @@ test_that("a growing release is paid from a ledger outside R, which keeps what w
   expect_error(next_period(fit, p, ledger = other), "changed", class = "dpsc_error_budget")
 })
 
-test_that("of processes that ask for one period, one has it", {
+test_that("of several processes that ask for a period, one gets it", {
   skip_on_os("windows")
   p <- monitor_panel(n = 300)
   file <- ledger_file()

@@ -56,7 +56,7 @@ test_that("charges in zCDP, as older versions made them, add up as zCDP", {
   expect_error(pay(ledger, "zcdp", rho = rho), "had to come before", class = "dpsc_error_budget")
 })
 
-test_that("the limit is where the arithmetic says it is", {
+test_that("the limit of a ledger follows from the arithmetic", {
   total <- gdp_epsilon_cpp(sqrt(2) * gdp_budget_cpp(1, 1e-6), 1e-6)
   enough <- dp_ledger(total * (1 + 1e-7), 1e-6)
   short <- dp_ledger(total * (1 - 1e-6), 1e-6)
@@ -69,7 +69,7 @@ test_that("the limit is where the arithmetic says it is", {
   expect_identical(nrow(as.data.frame(short)), 1L)
 })
 
-test_that("a split of the total is accepted in all its parts, and nothing more", {
+test_that("all parts of a split total are accepted and no more", {
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
@@ -88,7 +88,7 @@ test_that("a split of the total is accepted in all its parts, and nothing more",
   }
 })
 
-test_that("what comes before the first Gaussian charge adds up, the rest is one shift", {
+test_that("charges before the first Gaussian one add up, the others are one shift", {
   mu <- gdp_budget_cpp(1, 1e-6)
   ledger <- dp_ledger(5, 1e-6)
   charge(ledger, 0.5, 0, "output")
@@ -145,7 +145,7 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   stats::approx(loss, value, 0)$y
 }
 
-test_that("an analyst who chooses the kind of the next charge by what was released gains nothing", {
+test_that("an analyst who chooses the kind of charge by earlier results gains nothing", {
   for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
     epsilon <- case[[1L]]
     delta <- case[[2L]]
@@ -187,7 +187,7 @@ test_that("a delta that a ledger does not hold is refused", {
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("a refused charge leaves no trace and says how much is left", {
+test_that("a refused charge leaves no trace, and its error gives the budget left", {
   ledger <- dp_ledger(1, 1e-6)
   pay_gdp(ledger, 0.8)
   before <- serialize(as.data.frame(ledger), NULL)
@@ -273,7 +273,7 @@ test_that("a ledger of an older version is read, printed and taken over", {
   expect_identical(nrow(as.data.frame(new)), 4L)
 })
 
-test_that("as.data.frame() and print() tell the history", {
+test_that("as.data.frame() and print() show the history", {
   ledger <- dp_ledger(2, 1e-6)
   expect_output(print(ledger), "nothing spent yet")
   expect_output(print(ledger), "epsilon 0 spent of 2; about 2 left", fixed = TRUE)
@@ -322,7 +322,7 @@ test_that("a ledger of another session cannot pay until it is taken over", {
   expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
 })
 
-test_that("an older copy knows what was spent by whoever took its original over", {
+test_that("an older copy includes the charges of its original's successor", {
   ledger <- dp_ledger(1, 1e-6)
   older <- serialize(ledger, NULL)
   pay_gdp(ledger, 0.9)

@@ -42,7 +42,7 @@ test_that("the level is the first of the features, in the place of a wave", {
   expect_identical(rich$pre, 6L)
 })
 
-test_that("what comes back by the released variances is the closed form, less what noise hides", {
+test_that("the return to the mean follows the closed form, less the part hidden by noise", {
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
@@ -56,7 +56,7 @@ test_that("what comes back by the released variances is the closed form, less wh
   }
 })
 
-test_that("the estimate is the ridge regression about that return, written out", {
+test_that("the estimate is the ridge regression about the return to the mean", {
   s <- level_statistics(moment_sd = 4e-4, mean_sd = 1e-9)
   y <- 0.2 + c(0.05, -0.03, 0.02, 0, 0.01, -0.05)
   own <- gram_estimate_cpp(s, level_options(s), t(c(y, numeric(3))), 1)[[1L]]
@@ -71,7 +71,7 @@ test_that("the estimate is the ridge regression about that return, written out",
   expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
 })
 
-test_that("the bias of a group chosen for its level is what the formula says", {
+test_that("the bias of a group chosen for its level follows the formula", {
   withr::local_seed(4)
   N <- 2e5
   e <- matrix(0, N, 9)

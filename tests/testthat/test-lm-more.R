@@ -8,7 +8,7 @@ heteroskedastic <- function(n, seed = 8) {
 }
 wide <- function(names, half = 20) stats::setNames(rep(list(c(-half, half)), length(names)), names)
 
-test_that("sandwich errors are White's without privacy, and near them with it", {
+test_that("sandwich errors equal White's without privacy and are close to them with it", {
   data <- heteroskedastic(20000)
   ols <- stats::lm(y ~ a + b, data)
   x <- stats::model.matrix(ols)
@@ -27,7 +27,7 @@ test_that("sandwich errors are White's without privacy, and near them with it", 
   expect_output(print(part), "assume one variance")
 })
 
-test_that("what no regression can read is refused before it is paid for", {
+test_that("data that a regression cannot read are refused before the charge", {
   data <- heteroskedastic(300)
   data$day <- as.Date("2024-01-01") + 1:300
   ledger <- dp_ledger(1, 1e-6)
@@ -41,7 +41,7 @@ test_that("what no regression can read is refused before it is paid for", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("64-bit integers are the numbers that they stand for", {
+test_that("64-bit integers are read as their values", {
   skip_if_not_installed("bit64")
   data <- heteroskedastic(2000)
   data$b <- round(4 * data$b)

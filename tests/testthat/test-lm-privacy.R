@@ -158,7 +158,7 @@ test_that("radii and clips ask for nothing, and a rare level's people cost no mo
   }
 })
 
-test_that("people who are in twice are noticed", {
+test_that("people who count twice are noticed", {
   withr::local_seed(9)
   one <- two <- lm_people(400)
   one[1:2, c("a", "b", "y")] <- list(20, 5, 30)
@@ -183,7 +183,7 @@ test_that("shares and steps add up to the budget, whatever the setting", {
   }
 })
 
-test_that("what is asked of noise does not depend on people, missing rows included", {
+test_that("noise requests do not depend on people, missing rows included", {
   data <- lm_people(300)
   gone <- data
   gone$y[] <- NA

@@ -1,6 +1,6 @@
 # dp_lm() from formula to verbs.
 
-test_that("without privacy it is lm()", {
+test_that("without privacy a fit equals lm()", {
   data <- lm_people(500)
   data$a[c(4, 90)] <- NA
   formula <- y ~ a * b + g + s + I(b^2) + I(a > 3)
@@ -26,7 +26,7 @@ test_that("without privacy it is lm()", {
   expect_output(print(fit), "NOT PRIVATE")
 })
 
-test_that("columns have the names of lm()'s", {
+test_that("columns have the names that lm() gives them", {
   data <- lm_people(50)
   for (formula in list(
     y ~ a * g, y ~ g:s + a, y ~ a:b, y ~ I(a^2) + b, log(abs(y) + 1) ~ a, y ~ g * s, y ~ .,
@@ -42,7 +42,7 @@ test_that("columns have the names of lm()'s", {
   }
 })
 
-test_that("with a large budget it comes to lm()", {
+test_that("with a large budget a fit approaches lm()", {
   data <- lm_people(20000)
   formula <- y ~ a + b + g + s + I(b^2) + a:b
   fit <- seeded_lm(formula, data, epsilon = 1e4, bounds = lm_bounds())
@@ -57,7 +57,7 @@ test_that("with a large budget it comes to lm()", {
   )
 })
 
-test_that("intervals cover", {
+test_that("intervals have their coverage", {
   withr::local_seed(21)
   covered <- replicate(40, {
     n <- 3000
@@ -75,14 +75,14 @@ test_that("intervals cover", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("where nothing is resolved the fit says so, and is wide", {
+test_that("a fit without resolved moments states this and has wide intervals", {
   data <- lm_people(800)
   fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
   expect_output(print(fit), "not resolved at this budget", ignore.case = TRUE)
 })
 
-test_that("what the plan knows to tell nothing is refused before the charge", {
+test_that("fits that the plan shows to be useless are refused before the charge", {
   for (n in c(20, 200)) {
     ledger <- dp_ledger(1, 1e-6)
     error <- expect_error(
@@ -162,7 +162,7 @@ test_that("the number of columns and their names do not come from rows", {
   expect_true(all(is.finite(confint(aliased))))
 })
 
-test_that("missing rows and subsets weigh nothing, and n stays", {
+test_that("rows missing or outside the subset have weight zero, and n is unchanged", {
   data <- lm_people(3000)
   data$y[data$a > 3.5 & data$g == "u"] <- 25
   subset_fit <- seeded_lm(y ~ a + b, data, epsilon = 1e4, bounds = lm_bounds(),
@@ -196,7 +196,7 @@ test_that("submodels are free and agree with lm()'s", {
   expect_error(anova(fit, fit), class = "dpsc_error_argument")
 })
 
-test_that("values of people do not exist", {
+test_that("a fit has no values of people", {
   fit <- seeded_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_error(residuals(fit), class = "dpsc_error_argument")
   expect_error(fitted(fit), class = "dpsc_error_argument")
@@ -208,7 +208,7 @@ test_that("values of people do not exist", {
   expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
 })
 
-test_that("pure privacy works, too", {
+test_that("pure privacy works as well", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, delta = 0, bounds = lm_bounds())
   limits <- confint(fit)
@@ -217,7 +217,7 @@ test_that("pure privacy works, too", {
   expect_equal(sum(fit$privacy$steps$epsilon), 4, tolerance = 0.01)
 })
 
-test_that("slopes are drawn with the limits that may be printed", {
+test_that("plots of slopes show the printed limits", {
   skip_if_not_installed("ggplot2")
   withr::local_seed(12)
   fit <- seeded_lm(y ~ a, lm_people(400), epsilon = 2, bounds = lm_bounds())

@@ -121,7 +121,7 @@ test_that("each verb charges once, what it promises, and not without that line",
   }
 })
 
-test_that("a call that its ledger cannot pay draws nothing", {
+test_that("a call beyond its ledger's budget draws nothing", {
   drawn <- 0
   run <- dpsc:::new_request
   counted <- function(record, ...) {
@@ -144,7 +144,7 @@ test_that("a call that its ledger cannot pay draws nothing", {
   }
 })
 
-test_that("what fails after the charge stays charged, and rows are closed", {
+test_that("a failure after the charge leaves it charged, and rows are closed", {
   closed <- 0
   rows <- list(parts = list(), close = function() closed <<- closed + 1)
   record <- list(

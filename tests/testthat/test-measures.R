@@ -18,7 +18,7 @@ test_that("limits of a share are those of an effect over a base that may be off"
   expect_identical(unlist(share_limits(-1, 1, 4, 5)), c(NA_real_, NA_real_))
 })
 
-test_that("per cent of a protected group has limits that know the level's noise", {
+test_that("limits in per cent of a protected group include the noise of its level", {
   p <- measured_panel()
   post <- 7:9
   p$group[, post] <- p$group[, post] + p$effect

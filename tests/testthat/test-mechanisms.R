@@ -76,7 +76,7 @@ twin_calls <- function() {
   )
 }
 
-test_that("every record has what its verb needs, and no field that nobody reads", {
+test_that("every record has the fields that its verb needs and no others", {
   for (verb in names(dpsc:::mechanism_table)) {
     # A first table is made in one way.
     expect_gt(length(dpsc:::mechanisms(verb)), if (verb == "dp_describe") 0 else 2)
@@ -113,7 +113,7 @@ test_that("a record added to the table, and nothing else, is a method of its ver
   }
 })
 
-test_that("the twin's theorem is what its release promises", {
+test_that("a release by the twin promises the twin's theorem", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   with_twin("dp_synth", "output", theorem = function(...) "of a toy", {
     fit <- dp_release(p$donors, p$target, p$T0, 5, bounds = c(-1, 1), method = "toy",
@@ -145,7 +145,7 @@ test_that("audits run a record that was added, and catch one that is wrong", {
   })
 })
 
-test_that("a record refuses by its plan, and by what it needs, before anything is spent", {
+test_that("a record refuses by its plan and by its needs before any budget is spent", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   ledger <- dp_ledger(10, 1e-3)
   ask <- function(donors = p$donors) {
@@ -221,7 +221,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("what a method needs decides which sources it takes, and several give the least", {
+test_that("a method's needs decide its sources, and several sources give the least", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))
@@ -233,7 +233,7 @@ test_that("what a method needs decides which sources it takes, and several give 
   expect_identical(of(here, there), "sums")
 })
 
-test_that("the table of ?dp_sources is what the records say", {
+test_that("the table of ?dp_sources agrees with the records", {
   file <- test_path("..", "..", "R", "ppl-source-table.R")
   skip_if(!file.exists(file), "the sources of R/ are not here")
   rows <- grep("^#' [|] `dp_", readLines(file), value = TRUE)

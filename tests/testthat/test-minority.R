@@ -16,7 +16,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("carriers of a rare covariate are seen, or the interval is as long as they are missed", {
+test_that("the fit uses carriers of a rare covariate, or its interval covers the error", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,
@@ -50,7 +50,7 @@ test_that("a tenth of the donors with a path of their own explain a group like t
   expect_lt(stats::median(errors), 0.22)
 })
 
-test_that("people with what most never have get intervals that hold", {
+test_that("intervals cover people with an outcome that most never have", {
   cover <- vapply(1:4, function(seed) {
     withr::local_seed(seed)
     rates <- function(k) stats::rbeta(k, 3, 3)

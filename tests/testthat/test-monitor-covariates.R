@@ -98,7 +98,7 @@ test_that("an update reads covariates as the first release did, here and from a 
   expect_false(levels[[1]] %in% levels[-1])
 })
 
-test_that("the frame knows covariates, and new periods are predicted by them", {
+test_that("the frame includes covariates, which predict new periods", {
   withr::local_seed(44)
   p <- growing_covariates(n = 2000)
   fit <- update(covariates_start(p, epsilon = 60), until(p, 8))
@@ -164,7 +164,7 @@ test_that("other covariates than the fit's are refused, and nothing is drawn", {
   expect_identical(monitor_left(fit), 0L)
 })
 
-test_that("no person's past, new periods or covariates move a look by more than was charged", {
+test_that("no person's past, new periods or covariates move a draw by more than charged", {
   # Plants faults 17.
   withr::local_seed(46)
   n <- 300
@@ -222,7 +222,7 @@ test_that("no person's past, new periods or covariates move a look by more than 
   })$violated)
 })
 
-test_that("nothing of people's covariates is in a fit that grew", {
+test_that("a grown fit holds no person's covariates", {
   withr::local_seed(47)
   p <- growing_covariates(n = 200)
   fit <- update(covariates_start(p, rng = "secure"), p$data)

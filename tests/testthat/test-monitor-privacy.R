@@ -1,6 +1,6 @@
 # Releases that grow: what one person moves over all looks, and what errors are said to be.
 
-test_that("no person moves a step of any look by more than it was charged for", {
+test_that("no person moves a step of any draw by more than charged", {
   withr::local_seed(23)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1), list(n = 900, delta = 1e-6, size = 30),
@@ -44,7 +44,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
-test_that("each look has noise of its own, of the law that was charged, and reuse is found", {
+test_that("each draw has its own noise of the charged law, and reuse is found", {
   withr::local_seed(25)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   panels <- monitor_pairs(300)$turn[[1]]
@@ -64,7 +64,7 @@ test_that("each look has noise of its own, of the law that was charged, and reus
   expect_gte(sum(found), 3)
 })
 
-test_that("steps and shares are those of the proof", {
+test_that("steps and shares follow the proof", {
   for (delta in c(1e-6, 0)) {
     for (K in c(1, 7, 60)) {
       facts <- list(n = 5000, epsilon = 2, delta = delta, periods = K)

@@ -74,7 +74,7 @@ test_that("a fit grows from a table, from shards and files as from the data fram
   )
 })
 
-test_that("donors alone grow with a target, wherever they are", {
+test_that("sources of donors alone grow with a target", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   donors <- donors_of(p$data)
@@ -119,7 +119,7 @@ test_that("a table with gaps grows by its roster as the data frame does", {
   expect_identical(nameless(fits[[2]]), nameless(fits[[1]]))
 })
 
-test_that("sums alone cannot grow: refused before anything is spent or drawn", {
+test_that("sources of sums cannot grow: refused before any budget is spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(120)
   con <- sqlite_of(p$data)
@@ -214,7 +214,7 @@ test_that("rows that change between two passes stop an update; its share stays t
   }
 })
 
-test_that("nothing of donors is in a fit that grew from a table, nor in a statement", {
+test_that("a fit grown from a table, and its statements, hold no donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   con <- sqlite_of(p$data[p$data$time <= 2007, ], "first")
@@ -248,7 +248,7 @@ placed_in <- function(con, name) {
   }
 }
 
-test_that("no person moves a look at a table by more than was charged; one in two places does", {
+test_that("no person moves a draw from a table by more than charged; one in two places does", {
   # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

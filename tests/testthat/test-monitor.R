@@ -1,6 +1,6 @@
 # Releases that grow: what update() gives, what it refuses, what is kept and written.
 
-test_that("a fit grows by the periods that were announced, and what was said stays", {
+test_that("a fit grows by the announced periods, and earlier results are unchanged", {
   withr::local_seed(1)
   p <- monitor_panel()
   start <- start_monitor(p, monitor = 3)
@@ -29,7 +29,7 @@ test_that("a fit grows by the periods that were announced, and what was said sta
   expect_true(14 %in% unlist(lapply(drawn$data, `[[`, "x")))
 })
 
-test_that("the words say what is left, and what a copy may not do", {
+test_that("prints give the periods left and the limits of a copy", {
   withr::local_seed(2)
   p <- monitor_panel()
   fit <- next_period(start_monitor(p, monitor = 3, rng = "secure"), p)
@@ -176,7 +176,7 @@ test_that("of several dates each is monitored by itself, as the error says, from
   }
 })
 
-test_that("what does not follow the fit's periods is refused, and nothing is lost", {
+test_that("data that do not follow the fit's periods are refused without loss", {
   withr::local_seed(6)
   p <- monitor_panel(n = 300)
   fit <- next_period(start_monitor(p, monitor = 3), p)
@@ -274,7 +274,7 @@ test_that("the ledger is charged once, and remembers draws", {
   expect_null(small$monitors)
 })
 
-test_that("a growing release is written and read with what is left of it", {
+test_that("a growing release is written and read with its remaining periods", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(8)
   p <- monitor_panel(n = 300)
@@ -311,7 +311,7 @@ test_that("a growing release is written and read with what is left of it", {
   expect_type(release_problem(release), "character")
 })
 
-test_that("nothing of people is kept in a fit that has grown", {
+test_that("a grown fit holds no person's values", {
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   start <- dp_synth(p$donors[, 1:7], p$target[1:7], 6, epsilon = 8, bounds = p$bounds, monitor = 2)
   fit <- update(start, p$donors, target = p$target)

@@ -10,7 +10,7 @@ chi_square_p <- function(x, mass) {
   pchisq(statistic, sum(keep) - 1, lower.tail = FALSE)
 }
 
-test_that("discrete Gaussian masses and variances meet the reference values", {
+test_that("discrete Gaussian masses and variances equal the reference values", {
   pins <- c(
     "0.1" = .98670328702885817, "0.25" = .7865707070419479, "0.5" = .56413122621884207,
     "1" = .39894227826686171, "4" = .19947114020071634, "10" = .126156626101008
@@ -28,7 +28,7 @@ test_that("discrete Gaussian masses and variances meet the reference values", {
   }
 })
 
-test_that("large discrete Gaussian noise is Gaussian to the eye of a Kolmogorov-Smirnov test", {
+test_that("large discrete Gaussian noise passes a Kolmogorov-Smirnov test", {
   withr::local_seed(2)
   for (sigma in c(2^10, 2^20 + 12345, 2^28 - 1)) {
     x <- discrete_gaussian_cpp(rep(floor(sigma^2), 5e4), "R")

@@ -64,7 +64,7 @@ test_that("projection onto C satisfies its optimality conditions", {
   }
 })
 
-test_that("the solver agrees with trying every face", {
+test_that("the solver agrees with an enumeration of all faces", {
   withr::local_seed(2)
   for (i in 1:40) {
     n <- sample(2:4, 1)
@@ -104,7 +104,7 @@ test_that("the certificate is a bound, at loose and at tight tolerance", {
   }
 })
 
-test_that("the solver refuses what is not a problem", {
+test_that("the solver refuses invalid problems", {
   x <- matrix(1, 2, 2)
   expect_error(capped_l1_qp_cpp(x, 1, 1, 1, 1e-9), class = "std::invalid_argument")
   expect_error(capped_l1_qp_cpp(x, c(1, 1), 0, 1, 1e-9), class = "std::domain_error")

@@ -45,7 +45,7 @@ test_that("a cell of another type moves its own row of a block and no other", {
   }
 })
 
-test_that("a number among text, and text among numbers, are told by what the column is", {
+test_that("numbers among text, and text among numbers, are read by the column's type", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(data.frame(y = as.numeric(1:4)), "people")
   DBI::dbExecute(con, "CREATE TABLE mixed (y REAL, g, h INTEGER)")
@@ -92,7 +92,7 @@ loose_treated <- function(change, gaps) {
   list(rows = rows, said = lapply(said, conditionMessage))
 }
 
-test_that("a protected treated person's cell moves that person's row, and no message tells of it", {
+test_that("a protected treated person's cell moves only that person's row, without a message", {
   skip_if_not_installed("RSQLite")
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
@@ -159,7 +159,7 @@ test_that("a string that no encoding reads is a missing one, not an error", {
   }
 })
 
-test_that("a batch in which all is missing stops for what it is, not for what stands in it", {
+test_that("an entirely missing batch stops for its type, not for its values", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))

@@ -32,7 +32,7 @@ other_fits <- local({
   }
 })
 
-test_that("car::Anova() is that of lm() and glm() without privacy, types II and III", {
+test_that("car::Anova() without privacy equals that of lm() and glm(), types II and III", {
   skip_if_not_installed("car")
   f <- other_fits()
   for (type in c("II", "III")) {
@@ -52,7 +52,7 @@ test_that("car::Anova() is that of lm() and glm() without privacy, types II and 
   expect_error(car::Anova(f$raw, white.adjust = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("with privacy a type II test is Wald's of coef() and vcov(), written out", {
+test_that("with privacy a type II test is the Wald test of coef() and vcov()", {
   skip_if_not_installed("car")
   fit <- other_fits()$private
   wald <- function(names) {
@@ -118,7 +118,7 @@ test_that("parameters::parameters() gives tidy()'s numbers", {
   expect_equal(odds$SE, theirs$SE, tolerance = 1e-3)
 })
 
-test_that("emmeans() and its relatives are those of lm() and glm() at given values", {
+test_that("emmeans() and related functions agree with lm() and glm() at given values", {
   skip_if_not_installed("emmeans")
   f <- other_fits()
   table <- function(x) as.data.frame(summary(x, infer = TRUE))
@@ -143,7 +143,7 @@ test_that("emmeans() and its relatives are those of lm() and glm() at given valu
   expect_equal(middle$SE, unname(predict(f$private, rows, se.fit = TRUE)$se.fit))
 })
 
-test_that("effects::Effect() and its relatives are those of lm() and glm() at given rows", {
+test_that("effects::Effect() and related functions agree with lm() and glm() at given rows", {
   skip_if_not_installed("effects")
   f <- other_fits()
   levels <- list(x = c(-1, 0, 1))
@@ -196,7 +196,7 @@ test_that("marginaleffects predicts, compares and tests at public rows", {
   )
 })
 
-test_that("what would be people's is refused with a reason, by every regression", {
+test_that("values of people are refused with a reason by every regression", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,
@@ -222,7 +222,7 @@ test_that("terms and model matrices of public rows are those of lm()", {
   expect_identical(colnames(ours), colnames(theirs))
 })
 
-test_that("made-up rows lie within the bounds, about their middles, and give all columns", {
+test_that("simulated rows lie within the bounds, around their midpoints, and give all columns", {
   rows <- public_rows(other_fits()$private)
   expect_equal(mean(rows$x), 0)
   expect_equal(mean(rows$z), 0.5)

@@ -17,7 +17,7 @@ outcome_fit <- function(p, formula = cbind(y, z) ~ on, ..., bounds = p$both, eps
   )
 }
 
-test_that("each outcome's release is that of its share of the budget, bit for bit", {
+test_that("each outcome's release equals one made with its share of the budget, bit for bit", {
   p <- two_outcomes()
   for (delta in c(1e-6, 0)) {
     fit <- outcome_fit(p, delta = delta)
@@ -38,7 +38,7 @@ test_that("each outcome's release is that of its share of the budget, bit for bi
   }
 })
 
-test_that("all outcomes together cost what was asked, once, in every account", {
+test_that("all outcomes together cost the requested budget once, in every account", {
   p <- two_outcomes(n = 500, dates = rep(5, 200))
   p$data$w <- 10 - p$data$z
   three <- c(p$both, list(w = c(0, 10)))
@@ -195,7 +195,7 @@ test_that("several dates, covariates, gaps and rows elsewhere work for several o
   expect_equal(tidy(there, type = "group_time"), tidy(fit, type = "group_time"))
 })
 
-test_that("nothing of a person is in a fit of several outcomes, nor crosses from compiled code", {
+test_that("a fit of several outcomes, and compiled code, return no person's value", {
   p <- two_outcomes(n = 220)
   donors <- p$data$unit %in% p$units[seq_len(p$n)]
   secrets <- c(p$data$y[donors], p$data$z[donors], mean(p$data$y[donors]), sum(p$data$z[donors]))
@@ -211,7 +211,7 @@ test_that("nothing of a person is in a fit of several outcomes, nor crosses from
   expect_false(holds_text(fit, "u0001"))
 })
 
-test_that("what is wrong with outcomes is said once and spends nothing", {
+test_that("faults of outcomes are reported once and spend nothing", {
   p <- two_outcomes(n = 60, dates = c(5, 5))
   ledger <- dp_ledger(4, 1e-6)
   fails <- function(class, text, ...) {
@@ -242,7 +242,7 @@ test_that("what is wrong with outcomes is said once and spends nothing", {
   expect_s3_class(one, "dp_synth")
 })
 
-test_that("a figure of several outcomes is one ggplot, a panel an outcome on its own scale", {
+test_that("a figure of several outcomes is one ggplot with one panel per outcome", {
   skip_if_not_installed("ggplot2")
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)

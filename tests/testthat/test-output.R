@@ -102,7 +102,7 @@ test_that("rounding stays within its bound when many rows add up", {
   }
 })
 
-test_that("computed weights of neighbours differ by no more than the plan says", {
+test_that("computed weights of neighbours differ by no more than planned", {
   withr::local_seed(2)
   largest <- 0
   for (size in list(c(1000, 4), c(1e5, 2))) {

@@ -260,7 +260,7 @@ test_that("numbers with more than two digits do not get into labels", {
   expect_match(conditionMessage(error), "I(y - ...)", fixed = TRUE)
 })
 
-test_that("the outcome's own column is no treatment, which is public", {
+test_that("the outcome's own column is refused as the public treatment", {
   p <- toy_panel(6, 4, 2)
   data <- transform(p$data, event = treated)
   run <- function(formula) read_panel(formula, data, c("unit", "time"))

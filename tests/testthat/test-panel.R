@@ -210,7 +210,7 @@ test_that("huge values are values: bounds clip them", {
   expect_true(all(is.finite(read_panel(y ~ treated, data, index)$donors)))
 })
 
-test_that("a constant target is a target", {
+test_that("a constant target is accepted", {
   p <- toy_panel()
   expect_identical(unname(panel_from_donors(p$donors, rep(1, 6), 4)$target), matrix(1, 1, 6))
 })

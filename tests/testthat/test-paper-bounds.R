@@ -6,7 +6,7 @@ bound <- function(method, form, lambda = 10, ...) {
   do.call(paper_rmse_bound, c(list(method), arguments))
 }
 
-test_that("the bounds are the formulas, term by term", {
+test_that("the papers' bounds equal their formulas, term by term", {
   moved <- 4 * 10 * sqrt(18) / (10 * 50)
   expect_equal(
     bound("output", "published"),

@@ -171,7 +171,7 @@ test_that("on a box the pure law holds in the inside and at the walls; a third o
   }
 })
 
-test_that("dp_glm() runs them: near the fit without noise, charged, read from files", {
+test_that("dp_glm() runs the families: close to the noise-free fit, charged, read from files", {
   withr::local_seed(5)
   data <- data.frame(a = stats::runif(3000, -1, 1), b = stats::runif(3000, 0, 4))
   data$y <- pmax(-3, pmin(3, 1 + data$a - 0.2 * data$b + stats::rnorm(3000, 0, 0.3)))

@@ -21,7 +21,7 @@ test_that("losses of a posterior draw are exact", {
   )
 })
 
-test_that("the law behind them is that of two normal densities, integrated", {
+test_that("losses have the law of two integrated normal densities", {
   for (case in list(c(2, 0.7, 1.3), c(0.3, 4, -0.6), c(40, 0.5, 0.2))) {
     h <- case[[1L]]
     gamma <- case[[2L]]
@@ -47,7 +47,7 @@ test_that("the law behind them is that of two normal densities, integrated", {
   }
 })
 
-test_that("the bound that noise is calibrated by covers them, everywhere tried", {
+test_that("the bound behind the noise covers the losses at all tried points", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -217,7 +217,7 @@ test_that("a minimiser moves by 2 / ridge at most, and nearly as much", {
   expect_gt(worst, 0.8)
 })
 
-test_that("noise is as large as its claim at the worst pair, to 2 %: half of it is noticed", {
+test_that("noise at the worst pair is within 2 % of its claim, and half of it is noticed", {
   # Plants faults 68, 69.
   # Loss of noise whose density falls with its length, at rows that move what it covers most.
   expect_claimed <- function(shift, scale, claim) {
@@ -244,7 +244,7 @@ test_that("noise is as large as its claim at the worst pair, to 2 %: half of it 
   }
 })
 
-test_that("audits: what is claimed passes, what is known to be wrong is caught", {
+test_that("audits pass valid claims and catch known faults", {
   # Plants faults 51.
   withr::local_seed(8)
   for (row in paper_audits(1200)) {
@@ -324,7 +324,7 @@ test_that("NAPP-ERM as printed: truncated noise, selection without noise, retrie
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
-test_that("dp_glm() and dp_lm() run them, with their verbs", {
+test_that("dp_glm() and dp_lm() run the papers' methods with their verbs", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
     withr::local_seed(2)
@@ -391,7 +391,7 @@ test_that("AdaOPS by its public rule does not lose to zero, however many regress
   expect_output(print(fits[[1L]]), "Noise of the draw")
 })
 
-test_that("a ledger is charged before, and nothing for what holds nothing; errors are classed", {
+test_that("a ledger is charged before, invalid guarantees cost nothing; errors are classed", {
   data <- paper_people(200)
   ledger <- dp_ledger(epsilon = 3, delta = 1e-5)
   go <- function(..., family = "binomial", formula = z ~ a) {

@@ -75,7 +75,7 @@ test_that("the largest shift of a replacement in a ball is the closed form", {
   }
 })
 
-test_that("steps that are no release of moments count at what they were charged", {
+test_that("steps that do not release moments count at their charge", {
   panel <- toy_panel(n = 400, T0 = 6, T1 = 2)
   for (delta in c(0, 1e-6)) {
     release <- release_of(panel, "gram", epsilon = 2, delta = delta)
@@ -148,7 +148,7 @@ test_that("losses by gram stay below the release's epsilon, chunks or not", {
   }
 })
 
-test_that("a gram release keeps what losses need, also as JSON", {
+test_that("a gram release keeps the facts behind losses, also as JSON", {
   skip_if_not_installed("jsonlite")
   panel <- toy_panel(n = 30, T0 = 6, T1 = 2)
   release <- release_of(panel, "gram")

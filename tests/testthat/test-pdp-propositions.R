@@ -17,7 +17,7 @@ brute_delta <- function(epsilon, leverage, gamma, error) {
   max(over(p, q), over(q, p))
 }
 
-test_that("a person who is not in the data loses what they would if they were", {
+test_that("a person outside the data has the loss that they would have inside", {
   data <- paper_people(400)
   for (i in c(3, 77, 400)) {
     missing <- data
@@ -80,7 +80,7 @@ test_that("losses of two releases add up, and cover the pair of them by integrat
   expect_gt(both, 0)
 })
 
-test_that("pdp_compose() and newdata refuse what they cannot use", {
+test_that("pdp_compose() and newdata refuse unusable input", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   loss <- pdp(fit, data)

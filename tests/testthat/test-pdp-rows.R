@@ -19,7 +19,7 @@ without <- function(rows, i) {
   rows
 }
 
-test_that("a posterior draw: from one factorisation what a refit without each person gives", {
+test_that("a posterior draw: one factorisation gives the refits without each person", {
   data <- paper_people(400)
   for (method in c("ops", "adaops")) {
     withr::local_seed(2)
@@ -118,7 +118,7 @@ test_that("output perturbation: moves are bounded by refits, and nearly tight", 
   }
 })
 
-test_that("rounds of dp_lm(): a person's shift is that of the sums, recomputed", {
+test_that("rounds of dp_lm(): a person's shift equals that of recomputed sums", {
   data <- paper_people(400)
   for (delta in c(1e-6, 0)) {
     withr::local_seed(1)

@@ -1,6 +1,6 @@
 # Losses of each person where everyone is protected.
 
-test_that("nobody's row, replaced in a replay, moves an account by more than that person's loss", {
+test_that("no replaced row moves an account by more than that person's loss", {
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   rows <- list(
     rep_len(c(1, -1), 7), rep_len(c(-1, 1), 7), rep(1, 7), c(rep(-1, 5), 1, 1), rep(0, 7)

@@ -244,7 +244,7 @@ test_that("removal under the published objective is the divergence of the two la
   }
 })
 
-test_that("losses by objective perturbation stay below what holds", {
+test_that("losses by objective perturbation stay below the valid bound", {
   panel <- toy_panel(n = 12, T0 = 5)
   panel$donors[4, ] <- 0
   for (delta in c(1e-6, 0)) {
@@ -264,7 +264,7 @@ test_that("losses by objective perturbation stay below what holds", {
 
 # the object ----
 
-test_that("losses are for the curator only, and say so", {
+test_that("losses are marked as for the curator only", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "output"), panel$donors)
   expect_output(print(loss), "CURATOR ONLY - data-dependent, not covered by the guarantee")

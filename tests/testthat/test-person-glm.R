@@ -26,7 +26,7 @@ person_glm <- function(family, data, ..., epsilon = 2) {
   )
 }
 
-test_that("one row a person, and rows given k times, are the fit without, bit for bit", {
+test_that("one row per person, and k copies per row, give the fit without people, bit for bit", {
   single <- glm_rows_of_people(most = 1)
   single$y[4] <- NA
   several <- glm_rows_of_people(1200)
@@ -49,7 +49,7 @@ test_that("one row a person, and rows given k times, are the fit without, bit fo
   }
 })
 
-test_that("whatever one person's rows are, no step costs more than one row's", {
+test_that("any rows of one person cost no step more than one row", {
   withr::local_seed(12)
   others <- glm_rows_of_people(120, most = 2)
   hostile <- function(rows) {
@@ -138,7 +138,7 @@ test_that("methods and constraints without a proof for people are refused before
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a model says whose rows it was told of, and its file keeps that", {
+test_that("a model states the declared people, and its file keeps them", {
   data <- glm_rows_of_people(800)
   fit <- person_glm("binomial", data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")

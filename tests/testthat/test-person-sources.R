@@ -92,7 +92,7 @@ test_that("tables whose rows are read here give the release of the data frame, b
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("sums that a database makes by person are those of the data frame, bit for bit", {
+test_that("a database's sums by person equal those of the data frame, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- scattered_people()
   people$weight <- rep_len(c(1, 0.5, 2, 0), nrow(people))

@@ -16,7 +16,7 @@ person_lm <- function(data, ..., formula = y ~ a + b + g, epsilon = 2) {
   seeded_lm(formula, data, epsilon = epsilon, bounds = lm_bounds(), ...)
 }
 
-test_that("one row a person in any order is the fit without people, bit for bit", {
+test_that("one row per person in any order gives the fit without people, bit for bit", {
   data <- lm_people(1500)
   data$id <- withr::with_seed(2, sample(1e6, 1500))
   data$a[3] <- NA
@@ -86,7 +86,7 @@ hostile_person <- function(rows) {
   data.frame(a = values[1, ], b = values[2, ], y = values[3, ], id = 1)
 }
 
-test_that("whatever one person's rows are, no step costs more than one row's", {
+test_that("any rows of one person cost no step more than one row", {
   withr::local_seed(12)
   others <- lm_people(300)[c("a", "b", "y")]
   others$id <- 1 + rep(1:150, 2)
@@ -176,7 +176,7 @@ test_that("without privacy people have weight one, and errors are clustered", {
   )
 })
 
-test_that("who cannot be served is refused before anything is spent, whoever has several rows", {
+test_that("unsupported calls are refused before the charge, whoever has several rows", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- person_people(200)
   single <- data[!duplicated(data$id), ]
@@ -203,7 +203,7 @@ test_that("who cannot be served is refused before anything is spent, whoever has
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a fit says whose rows it was told of, and its file keeps that", {
+test_that("a fit states the declared people, and its file keeps them", {
   data <- person_people(300)
   fit <- person_lm(data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")
@@ -222,7 +222,7 @@ test_that("a fit says whose rows it was told of, and its file keeps that", {
   expect_false(as.character(nrow(data)) %in% held)
 })
 
-test_that("no identifier, and not how many rows there are, is in what comes back", {
+test_that("results hold no identifier and no number of rows", {
   data <- person_people(200)
   secret <- sprintf("secret-%05d", data$id)
   data$id <- secret
@@ -243,7 +243,7 @@ test_that("no identifier, and not how many rows there are, is in what comes back
   expect_false(held(told))
 })
 
-test_that("what a file says of people cannot be changed", {
+test_that("a file's statements about people cannot be changed", {
   data <- person_people(300)
   single <- data[!duplicated(data$id), ]
   fits <- list(

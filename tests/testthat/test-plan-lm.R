@@ -4,7 +4,7 @@ plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
 }
 
-test_that("the planned error is near the one that comes out", {
+test_that("the planned error is close to the observed one", {
   withr::local_seed(6)
   for (case in list(c(p = 2, n = 3000, epsilon = 1), c(p = 6, n = 10000, epsilon = 2))) {
     p <- case[["p"]]
@@ -27,7 +27,7 @@ test_that("the planned error is near the one that comes out", {
   }
 })
 
-test_that("a plan answers how many people, and what epsilon", {
+test_that("a plan returns the number of people and the epsilon needed", {
   bounds <- plan_bounds(3)
   people <- dp_plan_lm(y ~ ., bounds, epsilon = 1, ratio = 1.5)
   at <- function(n, epsilon) dp_plan_lm(y ~ ., bounds, n = n, epsilon = epsilon)$ratio
@@ -58,7 +58,7 @@ test_that("a plan answers how many people, and what epsilon", {
   expect_identical(levels$columns, 2L)
 })
 
-test_that("hurdles fall with people and budget, and selections find what is beyond them", {
+test_that("hurdles fall with people and budget, and selections find variables beyond them", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)
@@ -101,7 +101,7 @@ test_that("hurdles fall with people and budget, and selections find what is beyo
   expect_lt(at, 0.85)
 })
 
-test_that("a stream's plan says when it becomes useful", {
+test_that("a stream's plan gives the step from which it is useful", {
   bounds <- plan_bounds(5, 1)
   plan <- function(horizon, epsilon) dp_plan_online(y ~ ., bounds, horizon, epsilon)
   expect_lt(plan(1e5, 1)$regret, plan(1e4, 1)$regret)

@@ -1,6 +1,6 @@
 # What a plan says of protected groups and of several dates.
 
-test_that("a plan for everyone or for several dates is refused in words that help", {
+test_that("a plan for everyone or for several dates is refused with a remedy", {
   plan <- function(...) dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = "gram", ...)
   expect_error(plan(protect = "everyone", size = 200), "200 people is large enough",
     class = "dpsc_error_argument"
@@ -14,7 +14,7 @@ test_that("a plan for everyone or for several dates is refused in words that hel
   )
 })
 
-test_that("what the plan says of a group's size is what a release does", {
+test_that("the plan and the release agree on the group size needed", {
   for (m in c(5, 15, 40, 200)) {
     p <- protected_panel_of(n = 600, m = m, T0 = 8)
     ledger <- dp_ledger(2, 1e-6)

@@ -4,7 +4,7 @@ a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)
 }
 
-test_that("a plan has one row a method, in the units of the bounds", {
+test_that("a plan has one row per method, in the units of the bounds", {
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_s3_class(plan, "dp_plan")
   expect_identical(plan$table$method, c("gram", "output", "objective"))
@@ -71,7 +71,7 @@ observed <- function(draw, releases, T0, bounds, epsilon, size = 1, ...) {
   sqrt(mean(squared))
 }
 
-test_that("the plan agrees with what happens: simulated people", {
+test_that("the plan agrees with releases: simulated people", {
   # 60 runs know a root mean square to about 15 %; the full comparison is bench/plan.R.
   withr::local_seed(1)
   error <- observed(function() sim_panel(600, 20, 3), 60, 20, c(-1, 1), 2)
@@ -88,7 +88,7 @@ clinic_rows <- function() {
   matrix(people$pressure, ncol = 24L, byrow = TRUE)
 }
 
-test_that("the plan agrees with what happens: clinic_panel, a patient and a group", {
+test_that("the plan agrees with releases: clinic_panel, a patient and a group", {
   withr::local_seed(2)
   rows <- clinic_rows()
   pilot <- rows[1:300, ]
@@ -114,7 +114,7 @@ test_that("the plan agrees with what happens: clinic_panel, a patient and a grou
   }
 })
 
-test_that("more donors than are made up have the noise of as much more budget", {
+test_that("more donors than are simulated have the noise of a proportionally larger budget", {
   facts <- list(T0 = 10, T1 = 3, delta = 1e-6, size = 1)
   for (delta in c(1e-6, 0)) {
     facts$delta <- delta
@@ -127,7 +127,7 @@ test_that("more donors than are made up have the noise of as much more budget", 
   expect_identical(same_noise(1, 1, 1e-6), 1)
 })
 
-test_that("made-up people are as they were asked for", {
+test_that("simulated people have the requested spreads", {
   people <- spread_people(
     list(between = 5, within = 3, shared = 0.5), new_bounds(c(0, 100), 1), 40
   )
@@ -153,7 +153,7 @@ test_that("made-up people are as they were asked for", {
   expect_equal(sqrt(mean(apply(rows, 1L, var))), 0.8, tolerance = 0.1)
 })
 
-test_that("sim_panel()'s people are made up alike in R and in the core", {
+test_that("sim_panel()'s people are simulated alike in R and in the core", {
   withr::local_seed(3)
   for (design in c("factor", "linear")) {
     core <- simulate_people_cpp(design_people(design), 4000L, 9L, 3L, 0L, 1L, 5)$donors
@@ -177,7 +177,7 @@ test_that("a pilot's targets are never among its donors", {
   expect_lt(sd(group[, 1]), 2 * sd(rows[, 1]) / 5)
 })
 
-test_that("a group's error is smaller, and one person's is told besides", {
+test_that("a group's error is smaller, and the plan has one person's as well", {
   person <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1)
   group <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1, size = 100)
   expect_lt(group$table$error, 0.5 * person$table$error)
@@ -186,7 +186,7 @@ test_that("a group's error is smaller, and one person's is told besides", {
   expect_output(print(group), "mean of 100 people")
 })
 
-test_that("a plan says when there is no interval, and what would give one", {
+test_that("a plan states that there is no interval and the budget for one", {
   few <- a_plan(n = 40, epsilon = 1)
   expect_false(few$interval$calibrated)
   expect_identical(few$table$half_width, NA_real_)
@@ -202,7 +202,7 @@ test_that("a plan says when there is no interval, and what would give one", {
   expect_false(is.null(release$statistics$intervals))
 })
 
-test_that("calls are refused only where donors tell nothing", {
+test_that("calls are refused only where donors are uninformative", {
   public <- function(n, epsilon, private = TRUE) {
     list(
       method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,

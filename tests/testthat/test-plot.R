@@ -70,7 +70,7 @@ test_that("every type draws the numbers of as.data.frame()", {
   )
 })
 
-test_that("the legend says the level, what the band covers, and which part is noise", {
+test_that("the legend gives the level, the band's meaning and the noise part", {
   skip_if_not_installed("ggplot2")
   labels <- function(...) {
     ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
@@ -92,7 +92,7 @@ test_that("unknown arguments and targets are refused by plot() too", {
   expect_error(plot(fit, type = "weights"), "never drawn", class = "dpsc_error_argument")
 })
 
-test_that("several treated units are one group; who is named is drawn, in that order", {
+test_that("several treated units are one group; named units are drawn in the given order", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 12)
   picture <- ggplot2::autoplot(fit)
@@ -148,7 +148,7 @@ test_that("axes of months, quarters and long names can be read", {
   expect_identical(date_labels(as.Date(c("2020-01-01", NA))), c("2020-01", NA))
 })
 
-test_that("balance is the target less the synthetic control and less a mean", {
+test_that("balance compares the target with the synthetic control and with the donors' mean", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_classical()
   data <- balance_data(fit, 1L)
@@ -188,7 +188,7 @@ test_that("the balance of several targets is that of each", {
   )
 })
 
-test_that("placebos that fit badly are not drawn, and the figure says how many", {
+test_that("placebos that fit badly are not drawn, and the figure gives their number", {
   skip_if_not_installed("ggplot2")
   space <- placebo_space(fixed_classical())
   shown <- function(...) nlevels(ggplot2::autoplot(space, ...)$data$unit)
@@ -211,7 +211,7 @@ test_that("placebos that fit badly are not drawn, and the figure says how many",
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("effects in per cent have limits, or a sentence that says why not", {
+test_that("effects in per cent have limits, or a sentence with the reason for none", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()
@@ -231,7 +231,7 @@ test_that("effects in per cent have limits, or a sentence that says why not", {
   expect_match(caption(classical), "No limits: a classical fit")
 })
 
-test_that("lines of a plan end at twice the width of the bounds; which are out is said", {
+test_that("lines of a plan end at twice the width of the bounds; omitted methods are listed", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
   picture <- ggplot2::autoplot(plan)
@@ -242,7 +242,7 @@ test_that("lines of a plan end at twice the width of the bounds; which are out i
   expect_match(plan_error_words(data, "gram"), "worse than the bounds everywhere: output")
 })
 
-test_that("classical plots say NOT PRIVATE", {
+test_that("classical plots are marked NOT PRIVATE", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_classical()
   space <- placebo_space(fit)
@@ -259,7 +259,7 @@ test_that("classical plots say NOT PRIVATE", {
   }
 })
 
-test_that("there is no picture of conformal intervals that the level does not allow", {
+test_that("conformal intervals that the level does not allow are not drawn", {
   skip_if_not_installed("ggplot2")
   expect_error(
     ggplot2::autoplot(conformal(fixed_classical(), level = 0.99)), "highest level possible",
@@ -267,7 +267,7 @@ test_that("there is no picture of conformal intervals that the level does not al
   )
 })
 
-test_that("a swamped fit says so on its picture", {
+test_that("the plot of a swamped fit carries a warning", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   expect_no_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
@@ -292,7 +292,7 @@ test_that("the funnel is the plan's interval, and narrows with donors and budget
   expect_error(plot(plan, type = "tunnel"), class = "dpsc_error_argument")
 })
 
-test_that("plots look as they did", {
+test_that("plots match their snapshots", {
   skip_if_not_installed("ggplot2")
   skip_if_not_installed("vdiffr")
   version <- utils::packageVersion("ggplot2")

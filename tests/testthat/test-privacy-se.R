@@ -19,7 +19,7 @@ finished <- function(path, noise, half, level) {
   pmin(pmax(path * signal / (signal + noise) + level, -half), half)
 }
 
-test_that("it is that of first order, and a fifth, where nothing is shrunk or cut", {
+test_that("without shrinkage and cuts the privacy SE is of first order, plus a fifth", {
   fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
   statistics <- fit$statistics
   # Hardly any noise on the mean: then no path is shrunk.
@@ -30,7 +30,7 @@ test_that("it is that of first order, and a fifth, where nothing is shrunk or cu
   }
 })
 
-test_that("shrinkage and bounds are what normal noise makes of them, by brute force", {
+test_that("effects of shrinkage and bounds agree with brute force under normal noise", {
   fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
   s <- fit$statistics
   set.seed(1)
@@ -56,7 +56,7 @@ test_that("shrinkage and bounds are what normal noise makes of them, by brute fo
   expect_gt(seen, 3)
 })
 
-test_that("what shrinking hides is what the released covariance lacks of the noise's", {
+test_that("the noise hidden by shrinkage equals the gap to the noise's covariance", {
   fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
   set.seed(2)
   targets <- matrix(stats::runif(6 * 10, -0.5, 0.5), 6)
@@ -87,7 +87,7 @@ test_that("parts of a fit's variance still make up the whole", {
   expect_equal(row$privacy.se, sqrt(mean(parts$privacy)))
 })
 
-test_that("it is the deviation over releases, of a served target and of another", {
+test_that("the privacy SE equals the standard deviation over releases, for two targets", {
   donors <- donors_of(1500, sd = 0.08)
   targets <- donors_of(2, sd = 0.08)
   runs <- replicate(60, {
@@ -103,7 +103,7 @@ test_that("it is the deviation over releases, of a served target and of another"
   }
 })
 
-test_that("a mass of equal people does not draw the radius to itself", {
+test_that("a mass of identical people does not attract the radius", {
   set.seed(8)
   # One in five has events at all.
   rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)

@@ -103,7 +103,7 @@ test_that("an audit finds no more than the budget for anyone, and planted faults
   expect_setequal(unique(table$account[table$moved]), c("cohort 1", "cohort 2"))
 })
 
-test_that("a release for everyone of several dates reads back, serves targets, and is checked", {
+test_that("a release for everyone of several dates is read back, serves targets and is checked", {
   skip_if_not_installed("jsonlite")
   p <- protected_cohorts_of(n = 400, m = 100)
   fit <- protected_fit(p, epsilon = 6, control = dp_control())
@@ -137,7 +137,7 @@ test_that("a release for everyone of several dates reads back, serves targets, a
   expect_error(conformal(fit$cohorts[[1]]), class = "dpsc_error_argument")
 })
 
-test_that("nothing of the treated is in a fit of several dates, its file, prints or plots", {
+test_that("a fit of several dates, its file, prints and plots hold no treated person's value", {
   p <- protected_cohorts_of(n = 300, m = 80)
   parts <- lapply(c(5, 7), function(T0) {
     list(donors = p$donors, group = p$group[p$T0 == T0, ])
@@ -161,7 +161,7 @@ test_that("nothing of the treated is in a fit of several dates, its file, prints
   expect_no_canary(results, secrets, "crossings")
 })
 
-test_that("covariates, chunks, gaps, tables and difference-in-differences go with it", {
+test_that("protected cohorts work with covariates, chunks, gaps, tables and did", {
   p <- staggered_covariates(n = 500, dates = rep(c(5, 7), each = 100))
   run <- function(...) {
     withr::local_seed(2)

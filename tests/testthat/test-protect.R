@@ -1,6 +1,6 @@
 # protect = "everyone": who must choose, what is in a fit, what it costs, and what an audit finds.
 
-test_that("several treated units need a choice, in words, and nothing is spent", {
+test_that("several treated units require `protect`, and the error spends nothing", {
   p <- protected_panel_of(n = 60, m = 5)
   ledger <- dp_ledger(1, 1e-6)
   ways <- list(
@@ -27,7 +27,7 @@ test_that("several treated units need a choice, in words, and nothing is spent",
   expect_output(print(chosen), "protects the donors; the treated units' data are public")
 })
 
-test_that("of one treated person's covariates and dates nothing is said before who is protected", {
+test_that("no message on one treated person's data comes before `protect` is given", {
   p <- long_panel(60, 4, 2)
   own <- p$data$unit == treated_of(p$data)
   data <- transform(p$data, g = ifelse(own & week == min(week), "b", "a"))
@@ -48,7 +48,7 @@ test_that("of one treated person's covariates and dates nothing is said before w
   expect_error(early(protect = "donors"), class = "dpsc_error_roster")
 })
 
-test_that("what cannot be protected is refused before anything is spent", {
+test_that("unprotectable groups are refused before any budget is spent", {
   p <- protected_panel_of(n = 60, m = 5)
   ledger <- dp_ledger(1, 1e-6)
   run <- function(..., target = p$group, epsilon = 1) {
@@ -73,7 +73,7 @@ test_that("what cannot be protected is refused before anything is spent", {
   expect_s3_class(run(target = many), "dp_synth")
 })
 
-test_that("no message about a treated person's rows tells whose they are", {
+test_that("no message about a treated person's rows reveals whose they are", {
   p <- protected_panel_of(n = 60, m = 30)
   data <- long_people(p)
   secret <- unique(data$unit[data$on == 1])
@@ -96,7 +96,7 @@ test_that("no message about a treated person's rows tells whose they are", {
   }
 })
 
-test_that("nothing of the treated is in a fit, its file, prints or plots", {
+test_that("a fit, its file, prints and plots hold no treated person's value", {
   p <- protected_panel_of()
   secrets <- protected_secrets(p)
   # The detector would find a public group's mean.
@@ -144,7 +144,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
   expect_no_canary(results, secrets, "crossings")
 })
 
-test_that("a fit says who is protected, and a release for everyone reads back and fits again", {
+test_that("a fit states who is protected, and a release for everyone is read back and refitted", {
   p <- protected_panel_of()
   ledger <- dp_ledger(2, 1e-6)
   fit <- protected_fit(p, control = dp_control(), ledger = ledger)
@@ -191,7 +191,7 @@ test_that("a fit says who is protected, and a release for everyone reads back an
   }
 })
 
-test_that("what needs the treated unit's own data is refused", {
+test_that("functions of the treated unit's own data are refused", {
   p <- protected_panel_of()
   fit <- withr::with_seed(1, protected_fit(p))
   expect_error(conformal(fit), "are protected", class = "dpsc_error_argument")
@@ -250,7 +250,7 @@ test_that("an audit finds no more than the budget for a donor or a treated perso
   expect_gt(sum(table$share[table$moved]), 2)
 })
 
-test_that("a charge for the donors alone is no release for everyone", {
+test_that("a charge for the donors alone does not pay for a release for everyone", {
   # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release
@@ -268,7 +268,7 @@ test_that("delta = 0 works and composes by epsilons", {
   expect_null(release_problem(fit$release))
 })
 
-test_that("a known effect is found, and more budget finds it more closely", {
+test_that("a known effect is estimated, more closely with more budget", {
   errors <- function(epsilon, effect, seeds = 1:8) {
     vapply(seeds, function(seed) {
       p <- protected_panel_of(n = 500, m = 200, seed = seed, effect = effect)

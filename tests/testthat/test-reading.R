@@ -33,7 +33,7 @@ small_aggregate <- function(...) {
   )
 }
 
-test_that("covariances and limits of streams, selections and aggregates are those of tidy()", {
+test_that("covariances and limits of streams, selections and aggregates agree with tidy()", {
   fits <- list(small_stream(), small_selection(), small_aggregate(spread = TRUE))
   for (fit in fits) {
     table <- tidy(fit, conf.int = TRUE, conf.level = 0.9)
@@ -63,7 +63,7 @@ test_that("covariances and limits of streams, selections and aggregates are thos
   expect_error(confint(bare), class = "dpsc_error_argument")
 })
 
-test_that("limits of sums to date are those of the last kept step", {
+test_that("limits of sums to date belong to the last kept step", {
   withr::local_seed(2)
   sums <- dp_stream_count(epsilon = 2, delta = 1e-6, horizon = 400, categories = c("a", "b"),
     control = dp_control(rng = "R")
@@ -81,7 +81,7 @@ test_that("limits of sums to date are those of the last kept step", {
   expect_equal(table$privacy.se, last$privacy.se, tolerance = 1e-10)
 })
 
-test_that("sizes, formulas and summaries are there", {
+test_that("fits have sizes, formulas and summaries", {
   stream <- small_stream()
   expect_identical(nobs(stream), 600)
   expect_equal(nobs(small_selection()), 3000)
@@ -97,7 +97,7 @@ test_that("sizes, formulas and summaries are there", {
   expect_identical(capture.output(print(said)), capture.output(print(ledger)))
 })
 
-test_that("predictions give standard errors, as lm() and glm() do, and refuse what they ignore", {
+test_that("predictions give standard errors like lm() and glm(), and refuse ignored arguments", {
   people <- lm_people(500)
   open <- dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds())
   theirs <- stats::lm(y ~ a + g, people)
@@ -139,7 +139,7 @@ test_that("predictions give standard errors, as lm() and glm() do, and refuse wh
   )
 })
 
-test_that("terms of a dp_glm are tested by their total covariance, or are said to be lost", {
+test_that("terms of a dp_glm are tested by their total covariance, or marked as unidentified", {
   data <- glm_people(1500)
   open <- dp_glm(y ~ a + g, data, epsilon = Inf, bounds = glm_bounds())
   table <- anova(open)
@@ -186,7 +186,7 @@ test_that("a private regression is reported, with its guarantee or without", {
   expect_error(report(real, placebo = 1), class = "dpsc_error_argument")
 })
 
-test_that("losses of donors can be had from a fit of several dates, and as a table", {
+test_that("losses of donors are available from a fit of several dates and as a table", {
   panel <- sim_panel(n = 60, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -197,7 +197,7 @@ test_that("losses of donors can be had from a fit of several dates, and as a tab
   expect_identical(tidy(loss), as.data.frame(loss))
 })
 
-test_that("what is missing is asked for by name", {
+test_that("missing arguments are requested by name", {
   bounds <- list(y = c(0, 1), x = c(0, 1))
   asked <- list(
     mechanism = quote(dp_audit()), data = quote(dp_audit(function(x) x)),

@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("Proposition 99 at epsilon = 1 says honestly what 38 donors support", {
+test_that("Proposition 99 at epsilon = 1 reports honestly what 38 donors support", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
@@ -41,7 +41,7 @@ test_that("Proposition 99 at epsilon = 1 says honestly what 38 donors support", 
   }
 })
 
-test_that("38 states at epsilon = 1 are too few for an interval, and the print says so", {
+test_that("38 states at epsilon = 1 are too few for an interval, and the print states this", {
   data <- proposition_99()
   withr::local_seed(99)
   fit <- smoking_fit(data, rng = "R")

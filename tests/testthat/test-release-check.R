@@ -66,7 +66,7 @@ test_that("a seeded release with `holds` flipped is caught", {
   })
 })
 
-test_that("a promise that fails cannot be made to hold", {
+test_that("a failing promise cannot be edited to hold", {
   # Plants faults 62.
   expect_caught("objective", "published",
     change = edit("privacy", "holds", TRUE), regexp = "promise"
@@ -82,7 +82,7 @@ test_that("the words of the promise are the package's own", {
   expect_match(release$privacy$reason, "unbounded")
 })
 
-test_that("a smaller budget than was spent is caught, whatever goes with it", {
+test_that("a budget smaller than the spent one is caught, whatever else is edited", {
   # Plants faults 63.
   for_every_kind(function(caught) {
     caught(change = edit("privacy", "epsilon", 0.5), regexp = "cost")
@@ -139,7 +139,7 @@ test_that("steps of another law, without noise or without a cost are caught", {
   })
 })
 
-test_that("noise that the estimator reckons with is that of the steps", {
+test_that("the estimator's noise equals the noise of the steps", {
   # Plants faults 65.
   for_every_kind(function(caught) {
     for (field in c("weights_variance", "post_variance")) {
@@ -158,7 +158,7 @@ test_that("noise that the estimator reckons with is that of the steps", {
   expect_caught("output", epsilon = Inf, change = edit("settings", "post_variance", 1))
 })
 
-test_that("what a release without privacy cannot have is caught, and the reverse", {
+test_that("private fields in a release without privacy are caught, and the reverse", {
   expect_caught(epsilon = Inf, change = edit("privacy", "rho", 0.02), regexp = "budget")
   expect_caught(epsilon = Inf, change = edit("privacy", "delta", 1e-6), regexp = "budget")
   private <- doctored("output")
@@ -174,7 +174,7 @@ test_that("what a release without privacy cannot have is caught, and the reverse
   expect_caught(change = edit("privacy", "neighbours", "replace one value"))
 })
 
-test_that("noise of a gram release that is not that of its rounds or steps is caught", {
+test_that("noise of a gram release that disagrees with its rounds or steps is caught", {
   # Plants faults 66.
   calibrated <- function(change, delta, regexp = NULL) {
     p <- toy_panel(400, 5, 2)

@@ -47,7 +47,7 @@ file_objects <- function() {
 
 objects <- file_objects()
 
-test_that("what is read is what was written, of every verb", {
+test_that("every verb's release is read as it was written", {
   path <- withr::local_tempfile(fileext = ".json")
   for (name in names(objects)) {
     x <- objects[[name]]
@@ -96,7 +96,7 @@ test_that("budget, steps, noise and promise cannot be changed with marks made an
   }
 })
 
-test_that("a gram release says the steps of its plan, scale by scale", {
+test_that("a gram release lists the steps of its plan, scale by scale", {
   path <- withr::local_tempfile(fileext = ".json")
   for (column in c("sensitivity", "scale", "rho", "mu")) {
     forged <- objects$gram

@@ -11,7 +11,7 @@ group_releases <- function(panel, cuts, epsilon = 1, features = 4) {
 }
 union_of <- function(parts) do.call(combine_releases, unname(parts))
 
-test_that("moments of a union are those of all donors", {
+test_that("moments of a union equal those of all donors", {
   withr::local_seed(2)
   panel <- sim_panel(n = 3000, T0 = 10, T1 = 3)
   panel$donors[1:1000, ] <- pmin(panel$donors[1:1000, ] + 0.3, 1)
@@ -26,7 +26,7 @@ test_that("moments of a union are those of all donors", {
   expect_identical(union$groups, c(1000, 800, 1200))
 })
 
-test_that("a union's noise is that of its moments, to what one variance can say", {
+test_that("a union's noise equals that of its moments, up to a single variance", {
   withr::local_seed(3)
   panel <- sim_panel(n = 2000, T0 = 8, T1 = 2)
   made <- replicate(40, {
@@ -81,7 +81,7 @@ test_that("nobody loses more than in the own group's release", {
   )
 })
 
-test_that("what does not fit together is refused", {
+test_that("releases that do not match are refused", {
   withr::local_seed(6)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)

@@ -43,7 +43,7 @@ read_or_refuse <- function(text, path) {
   )
 }
 
-test_that("what is read is identical, for all methods and budgets", {
+test_that("a release that is read is identical, for all methods and budgets", {
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
       for (delta in c(0, 1e-6, 1e-300)) {
@@ -64,7 +64,7 @@ test_that("what is read is identical, for all methods and budgets", {
   expect_identical(round_trip(release), release)
 })
 
-test_that("calibrated intervals and what a release without privacy keeps are read back", {
+test_that("calibrated intervals and releases without privacy are read back", {
   for (delta in c(0, 1e-6)) {
     for (lambda in list(NULL, 3)) {
       control <- dp_control(rng = "R", lambda = lambda)
@@ -151,7 +151,7 @@ test_that("periods of any kind are read back", {
   }
 })
 
-test_that("a release that is read serves as the one that was written", {
+test_that("a release that is read works like the original", {
   p <- toy_panel(60, 5, 2)
   for (method in c("gram", "output", "objective")) {
     release <- file_release(method)
@@ -354,7 +354,7 @@ test_that("a failed write is an error and leaves the old file and no other", {
   )
 })
 
-test_that("the file is JSON in UTF-8 that says what it is", {
+test_that("the file is JSON in UTF-8 that names its content", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release(), path)
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)

@@ -127,7 +127,7 @@ test_that("plan, then charge, then draw: an overspend draws nothing", {
   }
 })
 
-test_that("a ledger refuses what does not protect, before anything is drawn", {
+test_that("a ledger refuses releases that do not protect, before any noise is drawn", {
   p <- small_panel()
   ledger <- dp_ledger(100, 1e-3)
   for (method in every_method) {
@@ -150,7 +150,7 @@ test_that("a ledger refuses what does not protect, before anything is drawn", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("what cannot be released by a method is refused before the charge", {
+test_that("panels that a method cannot release are refused before the charge", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   chunks <- dp_chunks(list(p$donors[1:20, ], p$donors[21:60, ]))
@@ -201,7 +201,7 @@ test_that("chunks that change between two reads give an error of ours and no rel
   }
 })
 
-test_that("a ledger is charged what the release says it costs", {
+test_that("a ledger is charged the cost recorded in the release", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     for (delta in c(0, 1e-6)) {
@@ -251,7 +251,7 @@ test_that("epsilon = Inf is marked NOT PRIVATE and refuses a ledger", {
   expect_error(draw(p, epsilon = Inf, bounds = c(1, -1)), class = "dpsc_error_bounds")
 })
 
-test_that("a large epsilon comes close to epsilon = Inf, and is no special case", {
+test_that("a large epsilon gives nearly the result of epsilon = Inf without a special case", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     # Less would be refused by the first: so few donors could tell nothing.
@@ -262,7 +262,7 @@ test_that("a large epsilon comes close to epsilon = Inf, and is no special case"
   }
 })
 
-test_that("a seeded release says that it is not private, on every print", {
+test_that("every print of a seeded release states that it is not private", {
   p <- small_panel()
   fit <- draw(p, dp_synth)
   for (x in list(fit, fit$release, summary(fit))) {
@@ -278,7 +278,7 @@ test_that("a seeded release says that it is not private, on every print", {
   expect_true(glance(fit)$private)
 })
 
-test_that("published objective perturbation says on every print why it is not private", {
+test_that("every print of published objective perturbation gives the reason it is not private", {
   p <- small_panel()
   for (rng in c("secure", "R")) {
     fit <- draw(p, dp_synth, method = "objective", calibration = "published", rng = rng)
@@ -392,7 +392,7 @@ test_that("values outside the bounds count as the bounds, in every method and ca
   }
 })
 
-test_that("one release by gram serves another target, one by the others does not", {
+test_that("a release by gram serves other targets, releases by other methods do not", {
   p <- small_panel(k = 2)
   one <- draw(p, target = p$target[1, ])
   ledger <- dp_ledger(1, 1e-6)
@@ -477,7 +477,7 @@ test_that("chunks in any split and order give the bit-identical statistics", {
   }
 })
 
-test_that("dp_chunks refuses what is no list of blocks", {
+test_that("dp_chunks refuses arguments that are not lists of blocks", {
   p <- small_panel()
   for (bad in list(p$donors, p$data, list(), NULL, 1, "file")) {
     expect_error(dp_chunks(bad), class = "dpsc_error_argument")
@@ -526,7 +526,7 @@ test_that("the generator's state is left alone by secure noise and moved by R's"
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target that the bounds miss is refused unspent; one outside them at times is fitted", {
+test_that("a target mostly outside the bounds is refused unspent, one partly outside is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {

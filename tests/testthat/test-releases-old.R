@@ -9,14 +9,14 @@ old_files <- unique(old_pins$file)
 reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", "dp_glm")
 
 # A state that is resumed is claimed: only public ones are here, which may be resumed at will.
-test_that("files and pins are the same list, and no configuration is lost", {
+test_that("files and pins list the same configurations, and none is lost", {
   there <- list.files(old_folder, "[.](json|rds|state)$")
   expect_setequal(there, old_files)
   expect_gte(length(there), 65L)
   expect_lt(sum(file.size(file.path(old_folder, there))), 1.5e6)
 })
 
-test_that("releases of 0.2.0 are read, printed, reported and fitted, with the numbers they had", {
+test_that("releases of 0.2.0 are read, printed, reported and fitted with unchanged numbers", {
   for (file in old_files) {
     path <- file.path(old_folder, file)
     object <- read_old(path)

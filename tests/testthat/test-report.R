@@ -21,7 +21,7 @@ test_that("the sentence holds the estimate, its interval, p-value and budget", {
   expect_match(said, "(1, 1e-06)-differentially private for each donor", fixed = TRUE)
 })
 
-test_that("the guarantee in words is the best test's success between two neighbours", {
+test_that("the guarantee in words gives the best test's success between two neighbours", {
   # The most powerful test of randomised response at epsilon succeeds with exactly this share.
   for (epsilon in c(0.1, 1, 3)) {
     said <- report(report_fit(epsilon = epsilon, delta = 0))$guarantee
@@ -38,7 +38,7 @@ test_that("the guarantee in words is the best test's success between two neighbo
   expect_no_match(said, "in name only")
 })
 
-test_that("what is not private says so wherever a guarantee would stand", {
+test_that("reports of results that are not private state this in place of a guarantee", {
   fits <- list(
     report_fit(epsilon = Inf), report_fit(rng = "R"),
     report_fit(method = "objective", calibration = "published"),
@@ -59,7 +59,7 @@ test_that("a range of the noise alone is not called an interval", {
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })
 
-test_that("the references are those of the theorem that is named", {
+test_that("the references belong to the theorem that is named", {
   fit <- report_fit()
   author <- regmatches(
     fit$release$privacy$theorem, regexpr("Bun|Dong", fit$release$privacy$theorem)
@@ -81,7 +81,7 @@ test_that("a classical fit reports its placebos", {
   expect_error(report(fit, placebo = 0.03), class = "dpsc_error_argument")
 })
 
-test_that("markup escapes what a format would read as its own", {
+test_that("markup escapes special characters of its format", {
   text <- "50 % of a_b {x} & #1 ~ ^ \\ <0.1, (-2)"
   expect_identical(
     mark_up(text, "latex"),
@@ -97,7 +97,7 @@ test_that("markup escapes what a format would read as its own", {
   expect_match(report(fit, "text")$result, "group_1 & co", fixed = TRUE)
 })
 
-test_that("reports print in every format, and of a release", {
+test_that("reports print in every format, also for a release", {
   fit <- report_fit()
   for (format in c("text", "markdown", "latex")) {
     printed <- utils::capture.output(print(report(fit, format)))
@@ -120,7 +120,7 @@ test_that("LaTeX of a report compiles", {
   expect_identical(status, 0L)
 })
 
-test_that("no donor is in what the verbs of papers give, nor in the plots", {
+test_that("results and plots for papers hold no donor", {
   p <- canary_panel()
   for (method in c("gram", "output")) {
     fit <- suppressWarnings(canary_fit(p,
@@ -153,7 +153,7 @@ test_that("no donor is in what the verbs of papers give, nor in the plots", {
   }
 })
 
-test_that("plots of inference in time keep nothing of the frame that made them", {
+test_that("plots of inference in time keep no environment of their caller", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()
   draw <- function(verb, ...) {
@@ -168,7 +168,7 @@ test_that("plots of inference in time keep nothing of the frame that made them",
   expect_no_canary(draw(penalty_path), p$secrets, "penalty_path")
 })
 
-test_that("without an interval a report says why, and nothing of how one was made", {
+test_that("without an interval a report gives the reason and no calibration", {
   withr::local_seed(52)
   few <- sim_panel(60, 8, 2)
   fit <- dp_synth(few$donors, target = few$target, T0 = 8, epsilon = 1, bounds = c(-1, 1))

@@ -35,7 +35,7 @@ radial <- function(d, norm) {
   z / sqrt(sum(z^2)) * norm
 }
 
-test_that("errors of output perturbation have the law of a plain loop", {
+test_that("errors of output perturbation have the same law as a plain loop", {
   compile_loops()
   withr::local_seed(1)
   data <- simulated()
@@ -99,7 +99,7 @@ test_that("the bounded version solves the same problem as the release", {
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
 
-test_that("the loop refuses what it cannot draw", {
+test_that("the loop refuses parameters that it cannot draw from", {
   compile_loops()
   data <- simulated()
   run <- function(law, scale, spread = rep(1, 4)) {
@@ -166,7 +166,7 @@ test_that("errors of method gram have the law of releases by dp_synth()", {
   )
 })
 
-test_that("committed tables of theory say what the articles say", {
+test_that("committed tables of theory agree with the articles", {
   table_of <- function(name) {
     utils::read.csv(system.file("reproduction", "results", name, package = "dpsc"))
   }

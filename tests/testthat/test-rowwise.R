@@ -36,7 +36,7 @@ test_that("flags, columns named like functions and written closures are refused"
   )
 })
 
-test_that("an argument that is taken from the first row stops for everybody or for nobody", {
+test_that("an argument taken from the first row is an error for everybody or for nobody", {
   n <- 40
   data <- rows_of(n)
   data$w[1:30] <- NA
@@ -88,7 +88,7 @@ test_that("a missing value of one person has no type", {
   }
 })
 
-test_that("errors about people's rows say their type, never a value", {
+test_that("errors about people's rows give a type, never a value", {
   secret <- "52,317"
   sums <- dp_stream_sum(bounds = c(0, 20), epsilon = 1, horizon = 12)
   counts <- dp_stream_count(categories = c("a", "b"), epsilon = 1, horizon = 12)
@@ -104,7 +104,7 @@ test_that("errors about people's rows say their type, never a value", {
   }
 })
 
-test_that("ledgers do not pay for streams and selections whose guarantee does not hold", {
+test_that("ledgers do not pay for streams and selections without a valid guarantee", {
   seeded <- dp_control(rng = "R")
   ledger <- dp_ledger(epsilon = 50, delta = 1e-3)
   b <- list(y = c(0, 1), x = c(0, 1))
@@ -122,7 +122,7 @@ test_that("ledgers do not pay for streams and selections whose guarantee does no
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("bounds beyond what squares can hold are refused before the charge", {
+test_that("bounds whose squares overflow are refused before the charge", {
   data <- rows_of()
   ledger <- dp_ledger(5, 1e-6)
   for (range in list(c(-1e308, 1e308), c(0, 1e-310), c(0, 1e200))) {

@@ -145,7 +145,7 @@ lasso_cases <- function() {
   )
 }
 
-test_that("certificates are the theorems' numbers, whichever condition binds", {
+test_that("certificates equal the theorems' numbers, whichever condition binds", {
   # Plants faults 70.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {
@@ -163,7 +163,7 @@ test_that("certificates are the theorems' numbers, whichever condition binds", {
   }
 })
 
-test_that("certificates are the theorems' numbers on arbitrary tables, of two variables also", {
+test_that("certificates equal the theorems' numbers on arbitrary tables, also of two variables", {
   withr::local_seed(21)
   stable <- c(stability = 0, lasso = 0)
   for (k in 1:16) {
@@ -185,7 +185,7 @@ test_that("certificates are the theorems' numbers on arbitrary tables, of two va
   expect_gte(min(stable), 4)
 })
 
-test_that("one person moves every condition by nearly one, and none by more", {
+test_that("one person moves every condition by nearly one and none by more than one", {
   # Plants faults 71.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {

@@ -35,7 +35,7 @@ test_that("a choice has the exact law", {
   expect_identical(select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
 })
 
-test_that("the odds of a pick move by the exponent on the worst neighbours, and no more", {
+test_that("the odds of a pick move by the exponent on the worst neighbours and by no more", {
   # Plants faults 47.
   withr::local_seed(2)
   # Utilities (3, 1) and (1, 3): the odds go from exp(x/2) to exp(-x/2).
@@ -61,11 +61,11 @@ test_that("the odds of a pick move by the exponent on the worst neighbours, and 
   expect_lt(abs(moved - 2), 0.25)
 })
 
-test_that("every method has its record, and no other", {
+test_that("every method has its own record", {
   expect_identical(names(dpsc:::mechanisms("dp_select")), selection_methods)
 })
 
-test_that("shares of the budget add up to it", {
+test_that("shares of the budget add up to the whole", {
   tests <- c("blocks", "subsamples", "stability", "lasso")
   for (method in setdiff(selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
@@ -97,7 +97,7 @@ test_that("without noise every method finds the support", {
   }
 })
 
-test_that("with noise they find it, and intervals given the truth cover", {
+test_that("with noise every method finds the support, and intervals given the truth cover", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
@@ -119,7 +119,7 @@ test_that("with noise they find it, and intervals given the truth cover", {
   }
 })
 
-test_that("the ledger pays once, not beyond its end, and not for what a seed repeats", {
+test_that("the ledger pays once, never beyond its total, and not for seeded selections", {
   rows <- sparse_rows(2000, 6)
   ledger <- dp_ledger(4, 1e-6)
   pays <- function(...) {
@@ -203,7 +203,7 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   c(worst = worst, positive = positive)
 }
 
-test_that("the certificates hold under attack", {
+test_that("the certificates withstand the attack", {
   withr::local_seed(7)
   # With constants that are given, and with those that certify most.
   free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
@@ -239,7 +239,7 @@ test_that("a certificate that claims too much is caught by the same attack", {
   expect_gt(max(-diff(c(claimed, falls))), 1026 / 1024)
 })
 
-test_that("the counterexample to the printed LASSO test is not named", {
+test_that("the counterexample to the printed LASSO test is not selected", {
   # Plants faults 49.
   # A small support, and a variable outside it a hair below the penalty: one person away from
   # entering.
@@ -292,7 +292,7 @@ test_that("overlapping subsets: a neighbour moves the distance by one, and no st
   }
 })
 
-test_that("subsamples says how many rows it needs, and names a support there", {
+test_that("subsamples reports the number of rows it needs, and selects a support with them", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
@@ -308,7 +308,7 @@ test_that("subsamples says how many rows it needs, and names a support there", {
   expect_setequal(found$selected, c("x.2", "x.4"))
 })
 
-test_that("the certificate needs no guess: uniform columns and signs are named", {
+test_that("the certificate needs no guess: uniform columns and signs are selected", {
   withr::local_seed(16)
   n <- 4000
   draws <- list(
@@ -335,7 +335,7 @@ test_that("the certificate needs no guess: uniform columns and signs are named",
   }
 })
 
-test_that("abstaining is an output, and paid for", {
+test_that("an abstention is an output and is paid for", {
   withr::local_seed(9)
   rows <- sparse_rows(300, 6)
   for (method in c("stability", "lasso", "blocks")) {
@@ -434,7 +434,7 @@ test_that("a budget that no sampler can serve is refused before the charge", {
   expect_s3_class(found, "dp_selection")
 })
 
-test_that("a flag given as a number is not shortened, and may be given as a logical", {
+test_that("a flag given as a number is not shrunk, and may be given as a logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
   expect_equal(usual_length(full), 2)
@@ -489,7 +489,7 @@ test_that("bounds that are too wide cost little, and slopes are in the units of 
   }
 })
 
-test_that("what is found first is paid for, by public facts alone", {
+test_that("medians and scales found first are paid for, by public facts alone", {
   p <- wide_people(3000, 8, 20)
   budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
   columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
@@ -514,7 +514,7 @@ test_that("what is found first is paid for, by public facts alone", {
 })
 
 # What one person moves is the business of the same draws of dp_lm(): test-lm-privacy.R.
-test_that("medians and scales are those of the columns, in scaled units", {
+test_that("medians and scales equal those of the columns, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA
@@ -530,7 +530,7 @@ test_that("medians and scales are those of the columns, in scaled units", {
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
 })
 
-test_that("a release file holds medians and scales, and what follows from them", {
+test_that("a release file holds medians and scales and their consequences", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(13)
   p <- wide_people(20000, 6, 5)

@@ -80,13 +80,13 @@ test_that("bad arguments are refused", {
   refused(5, 5, factors = 1.5)
 })
 
-test_that("print() tells the design, never a value", {
+test_that("print() shows the design, never a value", {
   withr::local_seed(6)
   panel <- sim_panel(1500, 5, 2, effect = 0.2)
   expect_output(print(panel), "\"factor\": 1500 donors, 5 periods before the treatment, 2 after")
 })
 
-test_that("the shipped panel is what its help page says", {
+test_that("the shipped panel agrees with its help page", {
   expect_gte(length(unique(clinic_panel$patient)), 1001)
   expect_identical(nrow(clinic_panel), 24L * length(unique(clinic_panel$patient)))
   expect_named(clinic_panel, c("patient", "month", "pressure", "enrolled"))

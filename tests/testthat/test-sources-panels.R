@@ -1,7 +1,7 @@
 # Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of
 # the data frame, or an error before the charge that tells nothing of anyone.
 
-test_that("covariates of a table are those of the data frame, streamed and summed there", {
+test_that("covariates of a table equal those of the data frame, streamed or summed by the engine", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- with_covariates_in(p$data)
@@ -50,7 +50,7 @@ test_that("covariates of a table are those of the data frame, streamed and summe
   expect_identical(fit(shards, protect = "donors"), fit(later, protect = "donors"))
 })
 
-test_that("covariates without privacy are those of the data frame, but for rounding", {
+test_that("covariates without privacy equal those of the data frame up to rounding", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 2, extreme = FALSE)
   data <- with_covariates_in(p$data)
@@ -68,7 +68,7 @@ test_that("covariates without privacy are those of the data frame, but for round
   expect_error(fit(in_sqlite(con), NULL), class = "dpsc_error_bounds")
 })
 
-test_that("covariates that are missing or none are refused before the charge", {
+test_that("missing or unusable covariates are refused before the charge", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   data <- with_covariates_in(p$data)
@@ -107,7 +107,7 @@ test_that("covariates that are missing or none are refused before the charge", {
   expect_identical(fit(in_sqlite(con, compute = "database", calibrate = TRUE)), fit(late))
 })
 
-test_that("gaps are filled by the engine as in memory, streamed and summed there", {
+test_that("gaps are filled by the engine as in memory, streamed or summed by the engine", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   roster <- roster_of(p$data)
@@ -146,7 +146,7 @@ test_that("gaps are filled by the engine as in memory, streamed and summed there
   expect_identical(sort(DBI::dbListTables(con)), c("sales", "tame"))
 })
 
-test_that("the engine's rows are those of interpolate_rows(), cell by cell", {
+test_that("the engine's rows equal those of interpolate_rows(), cell by cell", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   periods <- 9L
@@ -213,7 +213,7 @@ test_that("gaps need one table, and a person's absence changes no other row", {
   expect_true(all(cells(twice)[5L, ] == 2^20))
 })
 
-test_that("protected people of a roster are named in no statement and no error", {
+test_that("no statement and no error names protected people of a roster", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- p$data
@@ -230,7 +230,7 @@ test_that("protected people of a roster are named in no statement and no error",
   expect_false(any(grepl(paste(roster$unit, collapse = "|"), log)))
 })
 
-test_that("no value of donors is in a release or a statement, with covariates, gaps, or both", {
+test_that("no release or statement holds a donor's value, with covariates, gaps or both", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
   donors <- unique(p$data$unit[p$data$unit != "treated"])

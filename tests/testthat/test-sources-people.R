@@ -87,7 +87,7 @@ test_that("weights, conditions and missing values mean the same in an engine", {
   }
 })
 
-test_that("places are mixed, and blocks need no more memory than a block", {
+test_that("sources can be mixed, and memory holds one block", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people[1:700, ], "north")
@@ -118,7 +118,7 @@ test_that("places are mixed, and blocks need no more memory than a block", {
   expect_identical(run(facts, chunks), run(most, table))
 })
 
-test_that("people come from CSV files", {
+test_that("people are read from CSV files", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(900)
   folder <- withr::local_tempdir()
@@ -130,7 +130,7 @@ test_that("people come from CSV files", {
   expect_identical(people_fit(dp_files(file.path(folder, "*.csv"), block = 200)), people_fit(read))
 })
 
-test_that("flags of an engine that has none are 0 or 1, streamed or summed", {
+test_that("flags of an engine without logicals are 0 or 1, streamed or summed", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -177,7 +177,7 @@ people_queries <- function(dialect) {
   )
 }
 
-test_that("people's queries of every dialect are as they were read, and pass the lint", {
+test_that("people's queries of every dialect match their snapshots and pass the lint", {
   for (dialect in sql_dialects()) {
     queries <- people_queries(dialect)
     shown <- gsub(", ", ",\n  ", gsub("FROM ", "\nFROM ", queries), fixed = FALSE)
@@ -238,7 +238,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
   }
 })
 
-test_that("an engine proves itself on people, and one that computes otherwise is refused", {
+test_that("an engine proves itself on rows of people, and a wrong one is refused", {
   # Plants faults 35, 36, 37, 38, 39, 40.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(60), "people")
@@ -270,7 +270,7 @@ test_that("an engine proves itself on people, and one that computes otherwise is
   refused("sql_within", function(x, range, dialect) paste0("COALESCE(", x, ", 0)"))
 })
 
-test_that("what sums cannot give is refused before the charge", {
+test_that("requests that sums cannot answer are refused before the charge", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(400)
   con <- sqlite_of(people, "people")
@@ -338,7 +338,7 @@ test_that("people that are lost between two passes stop the release; the charge 
   }
 })
 
-test_that("sums that no people can have are not used", {
+test_that("impossible sums are not used", {
   people <- people_frame(700)
   columns <- lm_columns(wage ~ age + region, people_bounds)
   design <- lm_design(columns)

@@ -1,6 +1,6 @@
 # What an engine's users are told: its own words where no row was read, tbl() as data, CSV by name.
 
-test_that("what an engine says before it reads a row is shown, with a line that mends it", {
+test_that("an engine's error before it reads a row is shown, with a line that fixes it", {
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)
   said <- function(call) {
@@ -18,7 +18,7 @@ test_that("what an engine says before it reads a row is shown, with a line that 
   expect_match(said(dp_table(closed, "sales")), "closed")
 })
 
-test_that("what an engine says of rows stays unsaid, before the charge and after", {
+test_that("an engine's errors about rows are hidden, before the charge and after", {
   p <- canary_panel()
   con <- sqlite_of(p$data)
   # An error of the rows: a number too large for the engine's own abs().
@@ -36,7 +36,7 @@ test_that("what an engine says of rows stays unsaid, before the charge and after
   expect_true("sales" %in% DBI::dbListTables(con))
 })
 
-test_that("a tbl is taken as data, as the table would be", {
+test_that("a tbl is taken as data like its table", {
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")
   p <- long_panel(300, 4, 2)

@@ -52,7 +52,7 @@ all_queries <- function(dialect) {
   )
 }
 
-test_that("queries of every dialect are as they were read", {
+test_that("queries of every dialect match their snapshots", {
   for (dialect in sql_dialects()) {
     queries <- all_queries(dialect)
     # One expression a line.
@@ -162,7 +162,7 @@ panel_queries <- function(dialect, gaps) {
   c(dialect$make("w", query), sql_check("w", 3, 3L))
 }
 
-test_that("queries of panels with covariates or gaps are as they were read, and keep the rules", {
+test_that("queries of panels with covariates or gaps match their snapshots and keep the rules", {
   # Plants faults 29.
   skip_if_not_installed("RSQLite")
   for (dialect in sql_dialects()) {
@@ -240,7 +240,7 @@ test_that("SQLite makes the core's integers of any rows and any map", {
   }
 })
 
-test_that("an engine proves itself, and one that rounds or reads constants otherwise is refused", {
+test_that("an engine proves itself, and an engine that rounds or misreads constants is refused", {
   # Plants faults 30, 31, 32, 33, 34.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)

@@ -33,7 +33,7 @@ test_that("a seeded release is the same from a data frame and from SQLite, strea
   expect_identical(DBI::dbListTables(con), "sales")
 })
 
-test_that("a fit from a table is the fit from the data frame", {
+test_that("a fit from a table equals the fit from the data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   con <- sqlite_of(p$data)
@@ -55,7 +55,7 @@ test_that("a fit from a table is the fit from the data frame", {
   )
 })
 
-test_that("the same donors calibrate wherever they are", {
+test_that("the same donors calibrate the intervals for every source", {
   skip_if_not_installed("RSQLite")
   # Above 10,000 donors those at random places calibrate.
   p <- long_panel(10050, 2, 1)
@@ -65,7 +65,7 @@ test_that("the same donors calibrate wherever they are", {
   expect_identical(seeded(in_sqlite(con, compute = "database", calibrate = TRUE)), reference)
 })
 
-test_that("several places give the release of all rows: tables, matrices, chunks, and sums", {
+test_that("several sources give the release of all rows: tables, matrices, chunks, and sums", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   units <- sort(unique(p$data$unit), method = "radix")
@@ -124,7 +124,7 @@ test_that("lazy tables with joins and filters are tables", {
   expect_identical(seeded(query), seeded(p$data))
 })
 
-test_that("rows that are no panel are refused before the charge, and nobody is named", {
+test_that("rows that do not form a panel are refused before the charge without naming anybody", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   data <- p$data
@@ -152,7 +152,7 @@ test_that("rows that are no panel are refused before the charge, and nobody is n
   }
 })
 
-test_that("an index the wrong way round is found before anything names a period", {
+test_that("a swapped index is found before any message names a period", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   # The treated unit in the middle, and last.
@@ -174,7 +174,7 @@ test_that("an index the wrong way round is found before anything names a period"
   expect_error(seeded(in_sqlite(con)), "too many periods", class = "dpsc_error_panel")
 })
 
-test_that("protected treated units are named in no statement and no error", {
+test_that("no statement and no error names protected treated units", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   data <- p$data
@@ -213,7 +213,7 @@ test_that("protected treated units are named in no statement and no error", {
   }
 })
 
-test_that("a reader that draws random numbers makes no noise repeat", {
+test_that("a reader that draws random numbers does not make noise repeat", {
   p <- long_panel(60, 4, 2)
   donors <- donors_of(p$data)
   reader <- dp_chunks(function(i) {
@@ -294,7 +294,7 @@ test_that("one block is read once, several in every pass", {
   expect_identical(count(249), 6L)
 })
 
-test_that("sums that an engine cannot have are not used", {
+test_that("impossible sums of an engine are not used", {
   p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
   question <- random_questions(c(-1, 1), 6L, 3L)
@@ -330,7 +330,7 @@ test_that("sums that an engine cannot have are not used", {
   }), "dp_release")
 })
 
-test_that("nothing of donors is in a release, an error, or a statement that an engine logs", {
+test_that("no release, error or logged statement holds a donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
   con <- sqlite_of(p$data)
@@ -353,7 +353,7 @@ test_that("nothing of donors is in a release, an error, or a statement that an e
   expect_no_match(conditionMessage(broken), "overflow")
 })
 
-test_that("what is no source, and what a source cannot do, is said at once", {
+test_that("invalid sources and unsupported requests are refused at once", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)

@@ -11,7 +11,7 @@ counting <- function(noise = "toeplitz", epsilon = 1, ...) {
 }
 released <- function(stream) stream$released[c("steps", "rows", "estimate", "trace")]
 
-test_that("a private state goes on where it was", {
+test_that("a private state continues from its last step", {
   folder <- local_registry()
   withr::local_seed(1)
   x <- matrix(stats::runif(60, -1, 1), 20, dimnames = list(NULL, c("y", "a", "b")))
@@ -80,7 +80,7 @@ test_that("a private state runs in one place only", {
   expect_false(file.exists(file))
 })
 
-test_that("two processes that race for one state: one gets it", {
+test_that("of two processes that race for one state only one gets it", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")
@@ -140,7 +140,7 @@ test_that("a copy does not run under another registry, nor under an emptied one"
   expect_false(file.exists(file))
 })
 
-test_that("files that are no states, damaged or in the way are classed errors", {
+test_that("files that are not states, damaged files and existing files are classed errors", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("blt")
@@ -190,7 +190,7 @@ crashed_save <- function(stream, file, k, public) {
   suppressWarnings(parallel::mccollect(job)[[1L]])
 }
 
-test_that("a crash at any step of a write leaves the old file, the new one or none", {
+test_that("a crash at any step of a write leaves the old file, the new file or no file", {
   skip_on_os("windows")
   folder <- local_registry()
   for (k in 1:6) {
@@ -252,7 +252,7 @@ unmasked <- function(continue, publications = 1) {
   )
 }
 
-test_that("what a public state shows cannot be subtracted from what is released later", {
+test_that("a public state cannot be subtracted from later releases", {
   # Plants faults 27.
   for (continue in c("writer", "reader")) {
     seen <- replicate(200, unmasked(continue)[["seen"]])
@@ -268,7 +268,7 @@ test_that("what a public state shows cannot be subtracted from what is released 
   expect_true(p > 1e-5 && p < 1 - 1e-5)
 })
 
-test_that("a public state may be continued anywhere, and says what it costs", {
+test_that("a public state may be continued anywhere and states its cost", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("tree")

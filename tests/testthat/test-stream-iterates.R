@@ -14,7 +14,7 @@ clean <- function(facts, table) {
 }
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 
-test_that("steps and constants are those worked out by hand", {
+test_that("steps and constants equal those computed by hand", {
   # PIGD from 0 with x = 1, y = 1, psi = 1: 1/3 (y = -1: -1/3).
   for (y in c(1, -1)) {
     expect_equal(clean(iterate_facts("pigd", 9, clip = 9, ball = 9), cbind(1, y))[1, 1], y / 3)
@@ -72,7 +72,7 @@ worst_ratio <- function(facts, tries = 60) {
   }, 0))
 }
 
-test_that("no iterate moves by more than is declared, and the bounds are near", {
+test_that("no iterate moves by more than its declared bound, and the bounds are nearly attained", {
   withr::local_seed(1)
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
@@ -87,7 +87,7 @@ test_that("no iterate moves by more than is declared, and the bounds are near", 
   }
 })
 
-test_that("a logistic leader is the minimiser on the ball, and its bound is near", {
+test_that("a logistic leader is the minimiser on the ball, and its bound is nearly attained", {
   withr::local_seed(3)
   x <- matrix(stats::runif(80, -1, 1), 40)
   table <- cbind(x, as.numeric(stats::runif(40) < stats::plogis(3 * x[, 1])))
@@ -174,7 +174,7 @@ test_that("the printed pgiga and poffl exceed their own sensitivities", {
   expect_gt(moved / declared(facts)[[1L]], 1)
 })
 
-test_that("they run as streams, say what holds, and are charged", {
+test_that("the papers' streams run, state their guarantee and are charged", {
   withr::local_seed(2)
   x <- stats::runif(300, -1, 1)
   rows <- data.frame(x = x, y = 0.5 * x)

@@ -25,7 +25,7 @@ test_that("the sampler with a whole standard deviation has the exact law", {
   expect_equal(sum(digits / 65536^(1:4)), exp(-0.5), tolerance = 1e-16)
 })
 
-test_that("without noise the sums are the sums", {
+test_that("without noise the released sums are the exact sums", {
   withr::local_seed(2)
   x <- matrix(stats::runif(600), 300)
   for (noise in all_noises) {
@@ -35,7 +35,7 @@ test_that("without noise the sums are the sums", {
   }
 })
 
-test_that("variances are those of the literature", {
+test_that("variances equal those in the literature", {
   # Document values: tree with Honaker's estimate, T = 12, h = 4.
   plan <- stream_plan("tree", horizon = 12)
   expect_equal(plan$reach, 2, tolerance = 1e-9)
@@ -84,7 +84,7 @@ test_that("the noise at the horizon is known before any data", {
   }
 })
 
-test_that("errors have the variance that is stated", {
+test_that("errors have the stated variance", {
   withr::local_seed(3)
   x <- matrix(stats::runif(200), 200)
   at <- c(1, 63, 64, 200)
@@ -100,7 +100,7 @@ test_that("errors have the variance that is stated", {
   expect_true(all(p > 1e-4 & p < 1 - 1e-4))
 })
 
-test_that("one entry moves all releases together by what is charged, and no more", {
+test_that("one entry moves all releases together by at most the charged sensitivity", {
   withr::local_seed(4)
   for (noise in all_noises) {
     for (horizon in c(1, 2, 5, 64, 100)) {
@@ -117,7 +117,7 @@ test_that("one entry moves all releases together by what is charged, and no more
   }
 })
 
-test_that("categories and pure budgets are charged right", {
+test_that("categories and pure budgets are charged correctly", {
   withr::local_seed(5)
   x <- diag(3)[sample.int(3, 32, TRUE), ]
   for (noise in all_noises) {
@@ -135,7 +135,7 @@ test_that("categories and pure budgets are charged right", {
   expect_lte(plan$epsilon, 1)
 })
 
-test_that("people who come again are covered as declared", {
+test_that("people with several entries are covered as declared", {
   withr::local_seed(6)
   x <- matrix(stats::runif(60), 60)
   for (noise in all_noises) {
@@ -182,14 +182,14 @@ test_that("faults in the charge are caught", {
   expect_gt(replayed_share(forgotten, stream_learner(), zero, one, charged = plan), 1.1)
 })
 
-test_that("beyond the horizon, and with too small a budget, nothing happens", {
+test_that("steps beyond the horizon and too small budgets are refused without effect", {
   plan <- stream_plan("tree", horizon = 3)
   expect_error(path(plan, matrix(0, 4, 1)), "horizon")
   expect_error(stream_plan("blt", horizon = 1e6, rho = 1e-18), "too small")
   expect_error(stream_plan("toeplitz", horizon = 5000), "4096")
 })
 
-test_that("randomness that runs out leaves a stream as it was", {
+test_that("a failing random generator leaves a stream unchanged", {
   withr::local_seed(8)
   for (noise in all_noises) {
     plan <- stream_plan(noise, horizon = 10, rho = 1)

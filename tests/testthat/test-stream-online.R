@@ -10,7 +10,7 @@ linear_stream <- function(n, p = 3, sd = 0.2) {
 unnoised <- function(..., epsilon = Inf) dp_online(..., epsilon = epsilon)
 simulated <- dp_control(rng = "R")
 
-test_that("without noise the steps are those worked out by hand", {
+test_that("without noise the steps equal those computed by hand", {
   # FTAL: p = 1, x = 1, y = 1, psi = 1: theta_2 = theta_3 = 1.
   plan <- stream_plan("tree", shape = "vector", horizon = 4, rho = Inf)
   rows <- cbind(rep(1, 3), 1)
@@ -45,7 +45,7 @@ test_that("without noise the gram stream is least squares, in the user's units",
   expect_equal(coef(stream), stats::coef(stats::lm(y ~ 0 + a, rows)), tolerance = 1e-3)
 })
 
-test_that("a logistic stream comes near the maximum likelihood", {
+test_that("a logistic stream approaches the maximum likelihood estimate", {
   withr::local_seed(2)
   n <- 20000
   rows <- data.frame(x1 = stats::runif(n, -1, 1), x2 = stats::runif(n, -1, 1))
@@ -78,7 +78,7 @@ test_that("standard errors of a private gram stream cover", {
   expect_gt(mean(inside), 0.88)
 })
 
-test_that("one row moves everything a learner releases by what is charged, and no more", {
+test_that("one row moves all releases of a learner by at most the charged sensitivity", {
   withr::local_seed(4)
   n <- 40
   for (noise in all_noises) {
@@ -123,7 +123,7 @@ test_that("a learner that forgets to clip is caught", {
   expect_gt(replayed_share(unclipped, fine, first, second, charged = plan), 3)
 })
 
-test_that("a stream that noise fills predicts the middle of the bounds, and its plan says so", {
+test_that("a stream drowned in noise predicts the middle of the bounds, as planned", {
   withr::local_seed(21)
   rows <- data.frame(matrix(stats::rnorm(1500 * 3), 1500))
   eta <- rows$X1 - rows$X2
@@ -172,7 +172,7 @@ test_that("rows enter once and in order, with progressive predictions", {
   expect_identical(glance(batch)$steps, 2)
 })
 
-test_that("a batch may be empty, as sums and counts take it", {
+test_that("a batch may be empty, as for sums and counts", {
   bounds <- list(y = c(0, 1), x = c(0, 1), g = c("a", "b", "c"))
   none <- data.frame(y = numeric(), x = numeric(), g = character())
   for (family in c("gaussian", "binomial")) {
@@ -188,7 +188,7 @@ test_that("a batch may be empty, as sums and counts take it", {
   }
 })
 
-test_that("bad rows and bad arguments are classed errors, and people's values are not told", {
+test_that("bad rows and arguments are classed errors that quote no person's value", {
   stream <- dp_online(y ~ x1 + g, epsilon = 1, horizon = 10,
     bounds = list(y = c(0, 1), x1 = c(0, 1), g = c("a", "b")))
   good <- data.frame(y = 0.5, x1 = 0.2, g = "a")
@@ -257,7 +257,7 @@ test_that("a stream holds no row, and its copies in other processes do not run",
   expect_identical(glance(stream)$steps, 60)
 })
 
-test_that("a seeded stream says that it is not private", {
+test_that("the print of a seeded stream states that it is not private", {
   stream <- dp_online(y ~ x1, epsilon = 1, horizon = 10, bounds = unit_bounds(1),
     control = simulated)
   expect_output(print(stream), "NOT PRIVATE: the nominal epsilon = 1")
@@ -296,7 +296,7 @@ test_that("plots show released values", {
   expect_identical(picture$data$estimate, tidy(stream)$estimate)
 })
 
-test_that("prints of streams say how much noise there is, and bounds that are wrong are shown", {
+test_that("prints of streams give the size of the noise and point to wrong bounds", {
   sums <- dp_stream_sum(c(0, 10), epsilon = 1, horizon = 20, control = dp_control(rng = "R"))
   expect_no_match(paste(stream_lines(sums), collapse = " "), "(noise", fixed = TRUE)
   update(sums, 3)

@@ -27,7 +27,7 @@ targeted_rows <- function(donors, s, y, options) {
   (1 + drop(x %*% h)) * r / s$weight
 }
 
-test_that("the sum is that of the shortened rows, written out", {
+test_that("the sum for the target equals a direct sum of the shortened rows", {
   withr::local_seed(1)
   n <- 1500
   donors <- sim_panel(n, 6, 2)$donors
@@ -48,7 +48,7 @@ test_that("the sum is that of the shortened rows, written out", {
   expect_gt(mean(length < found$radius), 0.5)
 })
 
-test_that("a replaced row moves the sum by twice the radius at most, and may reach it", {
+test_that("a replaced row moves the sum by at most twice the radius, and attains it", {
   withr::local_seed(2)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -92,7 +92,7 @@ test_that("losses of its radius move within three units", {
   expect_gt(widest, 2^20)
 })
 
-test_that("it serves its own target, estimator and penalty, and no other", {
+test_that("the correction serves its own target, estimator and penalty only", {
   withr::local_seed(4)
   p <- sim_panel(1500, 8, 2)
   release <- dp_release(p$donors,
@@ -126,7 +126,7 @@ test_that("releases that cannot use it do not pay for it", {
   expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
 })
 
-test_that("what is left with hardly any noise is the prediction without privacy", {
+test_that("with hardly any noise the result is the prediction without privacy", {
   withr::local_seed(6)
   p <- sim_panel(3000, 6, 2)
   exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
@@ -137,7 +137,7 @@ test_that("what is left with hardly any noise is the prediction without privacy"
   expect_equal(effects(near), effects(exact), tolerance = 0.1)
 })
 
-test_that("it makes estimates better", {
+test_that("the correction reduces errors of estimates", {
   withr::local_seed(7)
   errors <- replicate(40, {
     p <- sim_panel(1500, 12, 3)
@@ -153,7 +153,7 @@ test_that("it makes estimates better", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("it does no harm where features are many for the noise: people's own trends", {
+test_that("the correction does no harm with many features for the noise: people's own trends", {
   # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
   # what the correction leaves, noise times noise, can outweigh what it takes away.
   n <- 2000
@@ -182,7 +182,7 @@ test_that("it does no harm where features are many for the noise: people's own t
   expect_lt(root[[1L]], 1.25 * root[[2L]])
 })
 
-test_that("replayed and exact losses of its steps are within what they were charged", {
+test_that("replayed and exact losses of the correction's steps are within their charges", {
   withr::local_seed(8)
   p <- sim_panel(400, 6, 2)
   neighbour <- p$donors

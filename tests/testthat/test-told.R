@@ -17,7 +17,7 @@ gappy <- function(drop, ...) {
 
 printed <- function(x) paste(utils::capture.output(print(x)), collapse = " ")
 
-test_that("gaps and covariates are in prints, summaries, reports and files, never how many", {
+test_that("prints, reports and files mention gaps and covariates, never the number of gaps", {
   fits <- suppressWarnings(list(gappy(c(3, 500)), gappy(c(3, 500, 700, 900, 1000))))
   for (fit in fits) {
     for (said in list(printed(fit), printed(summary(fit)), printed(fit$release))) {
@@ -40,13 +40,13 @@ test_that("gaps and covariates are in prints, summaries, reports and files, neve
   expect_match(release_problem(other), "rule for gaps")
 })
 
-test_that("without gaps or covariates nothing is said of them", {
+test_that("without gaps or covariates nothing mentions them", {
   p <- toy_panel(60, 5, 2)
   fit <- dp_synth(p$donors, p$target, 5, epsilon = 1, bounds = c(-1, 1), size = 30)
   for (said in c(printed(fit), report(fit)$methods)) expect_no_match(said, "gap|covariate")
 })
 
-test_that("an interval that is more than twice as wide as usual says so", {
+test_that("the print notes an interval more than twice as wide as usual", {
   withr::local_seed(4)
   p <- sim_panel(n = 1000, T0 = 10, T1 = 2)
   fit <- dp_synth(p$donors, p$target, 10,
@@ -60,7 +60,7 @@ test_that("an interval that is more than twice as wide as usual says so", {
   expect_match(report(fit)$methods, "5 times as wide")
 })
 
-test_that("slopes with intervals twice as wide as planned are named, others are not", {
+test_that("slopes with intervals twice as wide as planned are named, other slopes are not", {
   withr::local_seed(2)
   n <- 20000
   d <- data.frame(x = stats::rnorm(n), rare = as.numeric(stats::runif(n) < 0.02))

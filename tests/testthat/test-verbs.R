@@ -19,7 +19,7 @@ classical_fit <- function(estimator = "simplex") {
   dp_synth(donors, target = panel$target, T0 = 12, epsilon = Inf, estimator = estimator)
 }
 
-test_that("coef() and vcov() are a pair, and are those of tidy()", {
+test_that("coef() and vcov() match each other and tidy()", {
   for (k in 1:2) {
     fit <- verbs_fit(k = k)
     table <- tidy(fit)
@@ -33,7 +33,7 @@ test_that("coef() and vcov() are a pair, and are those of tidy()", {
   }
 })
 
-test_that("the average's row follows from the periods', written out", {
+test_that("the average's row of vcov() follows from the periods' rows", {
   fit <- verbs_fit()
   for (type in c("privacy", "sampling")) {
     part <- fit$variance[[1L]][[c(privacy = "privacy", sampling = "prediction")[[type]]]]
@@ -52,7 +52,7 @@ test_that("the total has the parts' correlations and the calibrated errors", {
   expect_true(all(diag(vcov(fit)) > diag(parts)))
 })
 
-test_that("vcov() knows no more than the fit", {
+test_that("vcov() holds no more than the fit", {
   inf <- verbs_fit(epsilon = Inf)
   expect_equal(stats::cov2cor(vcov(inf)), stats::cov2cor(vcov(inf, type = "sampling")))
   expect_true(all(vcov(inf, type = "privacy") == 0))
@@ -62,7 +62,7 @@ test_that("vcov() knows no more than the fit", {
   expect_error(vcov(inf, type = "HC1"), class = "dpsc_error_argument")
 })
 
-test_that("weights() gives weights where there are any", {
+test_that("weights() returns weights if the fit has them", {
   classical <- classical_fit()
   expect_equal(sum(weights(classical)), 1)
   expect_named(weights(classical), sprintf("state %02d", 1:30))
@@ -70,7 +70,7 @@ test_that("weights() gives weights where there are any", {
   expect_error(weights(verbs_fit()), "has no weights", class = "dpsc_error_argument")
 })
 
-test_that("broom's verbs swallow what packages for tables pass", {
+test_that("tidy() and glance() ignore the arguments that table packages pass", {
   fit <- verbs_fit()
   expect_identical(tidy(fit, vcov = NULL, coef_rename = FALSE, exponentiate = FALSE), tidy(fit))
   expect_identical(glance(fit, vcov = "HC3"), glance(fit))
@@ -92,7 +92,7 @@ test_that("a formula is kept without its environment", {
   expect_identical(formula(fit), bare)
 })
 
-test_that("update() changes what is free and refuses the rest", {
+test_that("update() changes free arguments and refuses the others", {
   fit <- verbs_fit()
   expect_equal(update(fit)$counterfactual, fit$counterfactual)
   did <- update(fit, estimator = "did")
@@ -118,7 +118,7 @@ test_that("update() changes what is free and refuses the rest", {
   )
 })
 
-test_that("simulate() draws from the law that the intervals state", {
+test_that("simulate() draws from the law behind the intervals", {
   fit <- verbs_fit()
   withr::local_seed(9)
   draws <- simulate(fit, nsim = 4000, seed = 3)
@@ -137,7 +137,7 @@ test_that("simulate() draws from the law that the intervals state", {
   expect_error(simulate(classical_fit()), "no law", class = "dpsc_error_argument")
 })
 
-test_that("as.data.frame() gives what plots draw: the limits of confint()", {
+test_that("as.data.frame() returns the plotted numbers: the limits of confint()", {
   for (epsilon in c(2, Inf)) {
     fit <- verbs_fit(epsilon = epsilon)
     expect_identical(as.data.frame(fit), augment(fit))
@@ -164,7 +164,7 @@ test_that("cumulative limits of all periods together are wider than of each by i
   expect_true(all(all$conf.high > one$conf.high & all$conf.low < one$conf.low))
 })
 
-test_that("limits in per cent are those of the counterfactual, and none beyond zero", {
+test_that("limits in per cent use the counterfactual, and there are none beyond zero", {
   withr::local_seed(43)
   panel <- sim_panel(400, 8, 3, effect = 0.3)
   percent_of_fit <- function(shift) {
@@ -191,7 +191,7 @@ test_that("limits in per cent are those of the counterfactual, and none beyond z
 
 # Packages for tables and tests: run where they are installed.
 
-test_that("modelsummary tables and plots take our fits", {
+test_that("modelsummary tabulates and plots our fits", {
   skip_if_not_installed("modelsummary")
   fits <- list(Private = verbs_fit(), Raw = verbs_fit(epsilon = Inf))
   table <- modelsummary::modelsummary(fits, output = "data.frame")
@@ -238,7 +238,7 @@ test_that("marginaleffects tests hypotheses on the effects", {
   expect_true("dp_synth" %in% getOption("marginaleffects_model_classes"))
 })
 
-test_that("parameters, multcomp and car take our fits", {
+test_that("parameters, multcomp and car work with our fits", {
   fit <- verbs_fit()
   if (requireNamespace("parameters", quietly = TRUE)) {
     table <- parameters::parameters(fit)

@@ -1,6 +1,6 @@
 # Those who wait see that something goes on; those who cancel leave ledger and engine right.
 
-test_that("the bar begins after its time, belongs to the outermost wait, and is gone afterwards", {
+test_that("the progress bar starts after its delay, for the outermost wait, and disappears", {
   expect_true(start_waiting())
   expect_false(start_waiting())
   tick_waiting(after = 1e6)
@@ -17,7 +17,7 @@ test_that("the bar begins after its time, belongs to the outermost wait, and is 
   expect_identical(ls(waiting), character())
 })
 
-test_that("a bar moves no random number and is gone after a release and after an error", {
+test_that("a bar changes no random number and is gone after a release or an error", {
   p <- toy_panel(60, 5, 2)
   chunks <- dp_chunks(list(p$donors[1:30, ], p$donors[31:60, ]))
   seeded_release <- function() {

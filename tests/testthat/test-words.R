@@ -16,7 +16,7 @@ simple_cigarettes <- function(...) {
   dp_synth(cigsale ~ law, data, c("state", "year"), epsilon = Inf, estimator = "simplex", ...)
 }
 
-test_that("noise that swamps a small protected group is laid to the treated, not to the donors", {
+test_that("the note on noise for a small protected group is about the treated, not the donors", {
   said_of <- function(n, m, epsilon) {
     fit <- withr::with_seed(1, suppressWarnings(
       protected_fit(protected_panel_of(n = n, m = m), epsilon = epsilon)
@@ -33,7 +33,7 @@ test_that("noise that swamps a small protected group is laid to the treated, not
   expect_match(said_of(100, 120, 1), "100 donors at epsilon = 1 cannot")
 })
 
-test_that("medians are spoken of only where a regressor is a number", {
+test_that("prints mention medians only where a regressor is a number", {
   people <- glm_people(2000)
   few <- seeded_glm(y ~ g, people, epsilon = 0.5, bounds = glm_bounds()[c("y", "g")])
   expect_false(few$plan$located)
@@ -47,7 +47,7 @@ test_that("medians are spoken of only where a regressor is a number", {
   expect_match(text_of(with_number), "Medians are not identified")
 })
 
-test_that("a classical print names the verb that gives the other weights", {
+test_that("a classical print names the function that returns the other weights", {
   fit <- simple_cigarettes()
   fit$weights[] <- seq_along(fit$weights) / sum(seq_along(fit$weights))
   said <- gsub("\\s+", " ", text_of(fit))
@@ -55,7 +55,7 @@ test_that("a classical print names the verb that gives the other weights", {
   expect_length(weights(fit), 12)
 })
 
-test_that("a classical report has no budget to blame, and names what gives it an interval", {
+test_that("a classical report does not mention a budget, and names functions with intervals", {
   said <- report(simple_cigarettes())$result
   expect_no_match(said, "budget")
   expect_match(said, "placebo_errors(fit)", fixed = TRUE)
@@ -112,7 +112,7 @@ test_that("every fit can be written, and a regression's parts get the right advi
   expect_error(read_release(), "`path` is required", class = "dpsc_error_argument")
 })
 
-test_that("averages of cohorts answer to the names that did gives them", {
+test_that("averages of cohorts are found by the names of package did", {
   panel <- sim_panel(n = 300, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -156,7 +156,7 @@ test_that("another estimator keeps the outcome's name and the formula", {
   expect_identical(formula(other), formula(fit))
 })
 
-test_that("a ledger that refuses says what is left for the call at hand", {
+test_that("a ledger that refuses gives the budget left for this call", {
   people <- lm_people(500)
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   lm_call <- function(epsilon, ...) {

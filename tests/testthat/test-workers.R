@@ -59,7 +59,7 @@ test_that("workers give the release of all rows, and a second process cannot dra
   expect_identical(release(w$source), reference)
 })
 
-test_that("no worker is counted twice, whichever process a cluster gives the work to", {
+test_that("no worker is counted twice, whichever process gets the work", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
@@ -134,7 +134,7 @@ test_that("workers hold people's rows of a regression, as rows or in a database"
   expect_identical(fit(dp_sources(list(w$source, people[1:50, ]))), fit(twice))
 })
 
-test_that("donors travel from workers only where the user says so", {
+test_that("donors' rows leave workers only if the user permits it", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(300, 5, 2)
@@ -151,7 +151,7 @@ test_that("donors travel from workers only where the user says so", {
   expect_identical(fit(w$source, FALSE), fit(donors, FALSE))
 })
 
-test_that("a worker that fails says nothing of its rows, and the charge stays", {
+test_that("a failing worker reveals nothing about its rows, and the charge stays", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
