@@ -8,14 +8,14 @@
 #'
 #' @section Modes:
 #' * `"blackbox"`: any function of a panel that returns numbers. Half of the runs are used to learn
-#'   events that tell the panels apart (a threshold on a linear discriminant, on single coordinates,
-#'   on distances); the other half counts how often they happen. From Clopper-Pearson limits p and q
-#'   of their probabilities, `epsilon >= log((p - delta) / q)`. A mechanism that gives the same
-#'   output in every run (a fixed seed) is reported as such.
+#'   events that distinguish the panels (a threshold on a linear discriminant, on single
+#'   coordinates, on distances); the other half counts how often they happen. From Clopper-Pearson
+#'   limits p and q of their probabilities, `epsilon >= log((p - delta) / q)`. A mechanism that
+#'   gives the same output in every run (a fixed seed) is reported as such.
 #' * `"loss"`: the exact privacy loss of each output, from `log_density`, or, for releases of
 #'   ours, from the known law of every noise step. Gives delta(epsilon) with confidence limits.
 #' * `"replay"`: every noise call is recorded on `data` and replayed on `neighbour` with the same
-#'   outputs so far. The distance of what the noise was added to must stay within the declared
+#'   outputs so far. The distance between the two values before noise must stay within the declared
 #'   sensitivity, and number, law, size and scale of the calls must not differ.
 #'
 #' @section Keep audits of real data to yourself:
@@ -29,8 +29,8 @@
 #' @param data,neighbour (`any`)\cr two neighbouring panels, as `mechanism` takes them (for
 #'   releases of ours: matrices of donors, n x T, that differ in one row; of everyone, treated
 #'   people below them).
-#' @param epsilon,delta (`number`)\cr what the mechanism claims. Default for releases of ours: what
-#'   [audit_mechanism()] says.
+#' @param epsilon,delta (`number`)\cr the mechanism's claim. Default for our releases: the claim of
+#'   [audit_mechanism()].
 #' @param n_runs (`count`)\cr number of runs on each panel.
 #' @param ... further arguments of `mechanism`.
 #' @param mode (`string`)\cr see above. Default: `"loss"` with a `log_density`, else `"blackbox"`.
@@ -39,7 +39,7 @@
 #' @param level (`number`, in (0, 1))\cr confidence that the lower bounds hold, all together.
 #' @return An object of class `dp_audit`, a list: `mode`, `claimed` and `observed` (`epsilon`,
 #'   `delta`: lower bounds at `level`; for `"replay"` the largest ratio of actual to declared
-#'   sensitivity), `violated` (flag), `note`, `table` (what `tidy()` returns), `curve` (mode
+#'   sensitivity), `violated` (flag), `note`, `table` (as returned by `tidy()`), `curve` (mode
 #'   `"loss"`: delta against epsilon), `n_runs`, `level`. It holds no data and no outputs, but
 #'   depends on them.
 #' @section Errors: `dpsc_error_argument`, and whatever `mechanism` signals.
@@ -99,8 +99,8 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' Describe one of the package's own releases to [dp_audit()]
 #'
 #' Either a release by method, or any call of a verb that has an argument `control`: covariates,
-#' chunks, several outcomes, a group's `size`, updates. Noise is handed in through `control`; it
-#' serves the audit alone, and a fit by it says NOT PRIVATE.
+#' chunks, several outcomes, a group's `size`, updates. The audit passes its noise through
+#' `control`; the noise is for the audit alone, and a fit with it is marked NOT PRIVATE.
 #'
 #' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
 #'   function that calls a verb on people, which [dp_audit()] is given as `data` and `neighbour`. Of
@@ -115,8 +115,9 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, how many they are.
 #' @param control (`dp_control`)\cr settings. `rng = "R"`, the default here, is faster and lets
 #'   [set.seed()] repeat an audit; the noise has the same law.
-#' @return An object of class `dp_audit_mechanism`: what [dp_release()] takes besides the donors.
-#'   PUBLIC. Given to [dp_audit()] it stands for the function from donors to released statistics.
+#' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] other than the
+#'   donors. PUBLIC. Given to [dp_audit()] it stands for the function from donors to released
+#'   statistics.
 #' @examples
 #' panel <- sim_panel(n = 20, T0 = 5, T1 = 2)
 #' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)

@@ -6,9 +6,9 @@
 #' A release by method `"gram"` costs a donor more or less depending on that donor's features alone,
 #' relative to the radii that were released. `pdp_bound()` is computed from the release and, at
 #' most, the row of whoever asks: **it may be published** as a function of the norm, and each donor
-#' may evaluate it at their own row. [pdp()] needs the whole panel and may not. It is a reading of
-#' what this run cost, given its radii; the promise made beforehand is the release's epsilon.
-#' Of a release for everyone it is the bound for a donor.
+#' may evaluate it at their own row. [pdp()] needs the whole panel and may not. It gives the cost of
+#' this run, given its radii; the guarantee made beforehand is the release's epsilon. Of a release
+#' for everyone it is the bound for a donor.
 #'
 #' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
 #' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all

@@ -3,14 +3,14 @@
 
 #' Privacy loss of each person in a regression
 #'
-#' What [pdp()] is for panels: after the fact, what a private regression costs each person of *this*
-#' table. The answer depends on the rows without noise, so it is for the **curator only**: never
-#' publish it, never choose the noise by it.
+#' The counterpart of [pdp()] for regressions: the privacy loss of each person in *this* table,
+#' computed after the release. The answer depends on the rows without noise, so it is for the
+#' **curator only**: never publish it, never choose the noise by it.
 #'
 #' `removal` compares with the same table whose row of this person is missing, `replacement` with
 #' any other row in its place: a certified upper bound at `delta`. Steps that find medians, scales
-#' and radii count with what they were charged. `realised` is the log-ratio of densities, with the
-#' person over without, at the coefficients that came out: what this release told about the person.
+#' and radii count with their charge. `realised` is the log-ratio of densities, with the person over
+#' without, at the released coefficients: the information that this release gives about the person.
 #' It may be negative, comes from the steps that draw a linear term or an output, and is not a bound
 #' for anything released later.
 #'
@@ -22,19 +22,19 @@
 #'   place; for `"output"` how far the minimiser moves, by a Newton step and a bound of its rest.
 #' * [dp_glm()], `"objective"`, every family, no penalty: the Renyi bound with this row's weighted
 #'   length and, for counts, its outcome; everybody from one factorisation. Weights make nearly all
-#'   rows equally long, so these bounds are near equal; what differs is `realised`.
+#'   rows equally long, so these bounds are nearly equal; only `realised` differs.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
 #' @param subset (`expression`)\cr as in the fit.
-#' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: what
-#'   each would lose by joining, in place of a missing row. The losses are then theirs alone, and
-#'   those of anybody who might join are what Wang (2019) calls pDP for all.
+#' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: the
+#'   loss of each from joining, in place of a missing row. The losses are then theirs alone, and the
+#'   losses of anybody who might join are "pDP for all" of Wang (2019).
 #' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the fit's own.
 #' @param ... unused.
 #' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
-#'   one row a person: `person` (position), `removal`, `replacement`, `realised`. Its mean, standard
-#'   deviation and quantiles ("moment pDP") are in [summary()][print.dp_pdp()].
+#'   one row per person: `person` (position), `removal`, `replacement`, `realised`. Its mean,
+#'   standard deviation and quantiles ("moment pDP") are in [summary()][print.dp_pdp()].
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).

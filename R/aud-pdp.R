@@ -4,15 +4,16 @@
 #' Privacy loss of each donor
 #'
 #' The guarantee of a release bounds the loss of any donor in any panel. `pdp()` computes, after the
-#' fact, what the release costs each donor of *this* panel (per-instance differential privacy, Wang,
-#' 2019): often far less. The answer depends on the donors' data without noise, so it is for the
-#' **curator only**: it is not covered by the guarantee, and a donor's loss tells about that donor.
-#' Never publish it, never choose the noise by it. [pdp_bound()] is the part that may be published.
+#' release, the privacy loss of each donor in *this* panel (per-instance differential privacy, Wang,
+#' 2019), which is often far smaller than epsilon. The answer depends on the donors' data without
+#' noise, so it is for the **curator only**: it is not covered by the guarantee, and a donor's loss
+#' reveals something about that donor. Never publish it, never choose the noise by it. [pdp_bound()]
+#' is the part that may be published.
 #'
 #' Two neighbours are compared. *Removal*: the donor's contribution is taken out (for `"output"` and
 #' `"objective"` the row becomes the middle of the bounds, which takes it out of the sums; n stays).
-#' *Replacement*: the donor's row is replaced by any row within the bounds, the neighbours of the
-#' guarantee; what is given is a certified upper bound.
+#' *Replacement*: the donor's row is replaced by any row within the bounds, as in the guarantee; the
+#' result is a certified upper bound.
 #'
 #' * `"output"`: removal changes the ridge weights by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`,
 #'   exactly, for all donors from one fit (`inst/proofs/ridge.md`), and the outcomes after the
@@ -23,13 +24,13 @@
 #'   only); infinite with `delta = 0`, where the published promise fails. Its noise does not keep
 #'   the promised epsilon, so a donor's loss may lie above it.
 #' * `"gram"`: exact shifts of the two releases of moments by the donor's own clipped features,
-#'   given the radii and transforms that were released; the other steps (choices of a radius, and
-#'   what calibrates the intervals) at the cost that any donor may have. It is what *this run*
-#'   costs: other noise would have led to other radii, and to other losses.
+#'   given the radii and transforms that were released; the other steps (choices of a radius,
+#'   calibration of the intervals) count at the largest cost of any donor. It is the cost of *this
+#'   run*: other noise would have led to other radii and other losses.
 #'
-#' Of a release for everyone (`protect = "everyone"`) treated people have losses as well: of their
-#' own rounds, while donors have those of theirs and of the last look at them. Each adds up by
-#' itself.
+#' In a release for everyone (`protect = "everyone"`) treated people have losses as well, from their
+#' own rounds; donors have the losses of their rounds and of the last step that uses them. Each adds
+#' up by itself.
 #'
 #' Losses of the steps add up as if all that the steps gave had been published; for `"output"` and
 #' `"objective"` only a product is, so the true loss may be lower still.
@@ -40,20 +41,20 @@
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that holds it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel that was
 #'   released, in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
-#' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target; the release knows
-#'   what it needs of it, so this is only compared with that. Of a release for everyone the treated
-#'   people's rows, PRIVATE.
+#' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target. The release already
+#'   holds the parts it needs, and the argument is only compared with them. Of a release for
+#'   everyone the treated people's rows, PRIVATE.
 #' @param T0 (`count`)\cr likewise; for everyone with several dates one for each treated person.
 #' @param data,index see [dp_synth()].
 #' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the release's own.
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param ... for methods; an unknown argument is an error.
 #' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list: `donors`, a data frame with one
-#'   row a donor in the panel's order (never a name): `donor` (position; for everyone `person` and
-#'   `account`, positions among the donors or the treated), epsilon by `removal` and
-#'   `replacement`, and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` where the loss is
-#'   not that of a Gaussian shift); `worst`, the release's epsilon; `delta`; `method`;
-#'   `calibration`; `holds`, whether the release's guarantee does. [write_release()] refuses it.
+#'   row per donor in the panel's order (never a name): `donor` (position; for everyone `person` and
+#'   `account`, positions among the donors or the treated), epsilon by `removal` and `replacement`,
+#'   and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` where the loss is not a Gaussian
+#'   shift's); `worst`, the release's epsilon; `delta`; `method`; `calibration`; `holds`, whether
+#'   the release's guarantee does. [write_release()] refuses it.
 #'
 #'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the one

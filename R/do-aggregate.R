@@ -59,7 +59,7 @@
 #' @param example (`any`, PUBLIC)\cr made-up rows like `data`.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
-#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart. All
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
 #'   rows of a person are then in one block, halves and numbers of people are of people, and
 #'   neighbours replace all rows of one person: `statistic` sees as many rows as its people have,
 #'   that column among them. `"row"`: each row is another person. `NULL` is taken for the latter.

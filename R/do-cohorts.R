@@ -7,40 +7,39 @@
 #' adopt in the same period) and averages the cohorts' effects by time since adoption, by cohort, by
 #' period, and overall.
 #'
-#' @section How it works:
-#' Donors are the units that are never treated; units that are not yet treated are no donors. They
-#' are released **once**, about the first adoption, and that one release serves all cohorts: the
-#' budget is what one date would cost, whatever their number. A cohort that adopts later is
-#' predicted from its past up to its own adoption, of which the periods after the first one are
-#' used one by one. With `protect = "donors"` the treated units' data are public.
+#' @section How it works: Donors are the units that are never treated; units that are not yet
+#' treated are no donors. They are released **once**, relative to the first adoption, and that one
+#' release serves all cohorts: any number of dates costs as much as one date. A cohort that adopts
+#' later is predicted from its past up to its own adoption, of which the periods after the first one
+#' are used one by one. With `protect = "donors"` the treated units' data are public.
 #'
 #' Covariates, `y ~ treated | x1 + x2`, are known of everybody as they were before the *first*
-#' adoption, and every cohort is predicted from its own past and from them. (Regressors of the
-#' classical estimators are those of each period, see [dp_synth()].)
+#' adoption, and every cohort is predicted from its own past and from them. (Classical estimators
+#' use the regressors of each period, see [dp_synth()].)
 #'
 #' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
-#' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). What is
-#' not known of a protected cohort's past is taken to be as the donors', so the event table has no
-#' rows before the adoption. A fifth of the donors' budget at most goes to a last look at them
-#' for each cohort: with many dates it is thinner. Each cohort must be large enough for the budget,
-#' and is refused otherwise.
+#' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). The
+#' unknown part of a protected cohort's past is set to the donors', so the event table has no rows
+#' before the adoption. A fifth of the donors' budget at most goes to a last look at them for each
+#' cohort: with many dates it is thinner. Each cohort must be large enough for the budget, and is
+#' refused otherwise.
 #'
 #' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
 #' Averages count people (`size`): an average by time since adoption is over the cohorts that have
-#' been treated so long (which are fewer for long times: `cohorts` says how many), by period over
+#' been treated so long (fewer for long times; `cohorts` gives their number), by period over
 #' those treated by then; a cohort's is over its periods; the overall one is over the people of all
 #' cohorts, each with the average over their own periods.
 #'
-#' @section Intervals:
-#' As for one date they are calibrated on the donors' own placebo errors: each donor is predicted
-#' as if it were in each cohort, and the errors' second moment by cohort and their tails (of all
-#' cohorts together) are released under the same budget. An average over cohorts adds what they do
-#' not share (how far the people of each stray) and what they do (the noise of the release, the
-#' donors' regression), and keeps the tails of single people that a mean of so many people may have.
-#' `simultaneous = TRUE` covers all rows of a table together, by Sidak's inequality. Where a cohort
-#' in an average has no interval, the average has none, and the print says why. From 20 people on in
-#' *every* cohort the release is calibrated for means; where some cohort is smaller, for single
-#' people. Coverage is measured (`bench/cohorts.R` of the sources) and is no theorem.
+#' @section Intervals: As for one date they are calibrated on the donors' own placebo errors: each
+#' donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
+#' their tails (of all cohorts together) are released under the same budget. The variance of an
+#' average over cohorts has a part of their own (the prediction error for the people of each) and a
+#' shared part (the noise of the release, the donors' regression), and keeps the tails of single
+#' people that a mean of so many people may have. `simultaneous = TRUE` covers all rows of a table
+#' together, by Sidak's inequality. Where a cohort in an average has no interval, the average has
+#' none, and the print gives the reason. From 20 people on in *every* cohort the release is
+#' calibrated for means; where some cohort is smaller, for single people. Coverage is measured
+#' (`bench/cohorts.R` of the sources) and is no theorem.
 #'
 #' Rows before the adoption are residuals: of the forecast of a period from all periods before it
 #' (`"forecast"`; the release allows them between the first adoption and a cohort's own), else of
@@ -60,16 +59,15 @@
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param measure (`string`)\cr of `as.data.frame()`: `"effect"`, `"percent"` or `"cumulative"`.
 #' @param parm (`character` or `NULL`)\cr rows wanted, by `term`; `NULL` for all.
-#' @param estimator,lambda,size what the new fit shall have; missing: as it was.
+#' @param estimator,lambda,size values for the new fit; unchanged if missing.
 #' @param format,... of `report()`: see [report()]; else unused.
 #' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
 #'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every verb
-#'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit,
-#'   in no order of theirs where they are protected;
-#'   `errors`, what cohorts share: T x T covariances by cohort and period, squared outcome units, of
-#'   the `privacy` noise and the donors' `regression`; `forecasts`, residuals before the adoption;
-#'   `estimator`; `protected`, `TRUE` where the treated are protected. PUBLIC or RELEASED; NOT
-#'   PRIVATE for `epsilon = Inf`.
+#'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit, in
+#'   no order of theirs where they are protected; `errors`, the part shared by cohorts: T x T
+#'   covariances by cohort and period, squared outcome units, of the `privacy` noise and the donors'
+#'   `regression`; `forecasts`, residuals before the adoption; `estimator`; `protected`, `TRUE`
+#'   where the treated are protected. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
 #'
 #'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
 #'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (how many are
@@ -79,10 +77,10 @@
 #'     covariance. `confint()`: their limits.
 #'   * `glance()`: one row: `method`, `estimator`, `n.donors`, `n.cohorts`, `n.targets`, `people`,
 #'     `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`, `rho`, `private`.
-#'   * `augment()`: that of every cohort's fit, with `cohort`. `effects()`, `predict()`, `fitted()`,
-#'     `residuals()` and `weights()`: lists by cohort. [conformal()], [placebo_time()],
-#'     [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()` say that they work on
-#'     one cohort.
+#'   * `augment()`: the table of every cohort's fit, with `cohort`. `effects()`, `predict()`,
+#'     `fitted()`, `residuals()` and `weights()`: lists by cohort. [conformal()], [placebo_time()],
+#'     [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()` stop with the advice
+#'     to use one cohort's fit.
 #'   * `as.data.frame()`: `tidy()` with limits; with `measure = "percent"` effects in per cent of
 #'     the average counterfactual of the same cohorts and periods (`NA` where that is not positive),
 #'     or `"cumulative"`, sums of the averages up to each time since adoption (`type = "event"`).

@@ -31,11 +31,11 @@ NULL
 
 #' Treated people, protected or public
 #'
-#' Several treated units are a group, and `protect` says whose data are protected:
+#' Several treated units are a group, and `protect` decides whose data are protected:
 #' * `"donors"`: the donors'. The treated units' data are PUBLIC: the group's mean is published.
-#' * `"everyone"`: those of donors and treated. Neighbours differ in the whole row of one person,
-#'   donor or treated; who is treated, from when, and all counts are public. Each group has the
-#'   whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
+#' * `"everyone"`: the data of donors and treated people. Neighbours differ in the whole row of one
+#'   person, donor or treated; who is treated, from when, and all counts are public. Each group has
+#'   the whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
 #'   looks at no target; the treated people's own release gives their noisy mean path, which is the
 #'   fit's `target`, and no treated person, no mean without noise and no name is in the fit. From a
 #'   few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
@@ -56,24 +56,24 @@ NULL
 #' treated unit, or within any unit where nothing is private, is an error. With several adoption
 #' dates "before the treatment" is before the first of them, for everybody.
 #'
-#' @section Covariates of classical estimators:
-#' What is not private needs no bounds (those given are not used), and a term may be computed from
-#' columns. Factors and strings are indicators of their levels.
-#' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value a
-#'   unit*: the mean over the periods before the (first) treatment, or over those that
-#'   `over(x, 1980:1985)` names. `"predictors"` fits these alone, by importances V; the others fit
-#'   all outcomes before the treatment and these, each on the outcomes' deviation, so that with
+#' @section Covariates of classical estimators: Classical estimators are not private and need no
+#'   bounds (any bounds given are ignored), and a term may be computed from columns. Factors and
+#'   strings are indicators of their levels.
+#' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value
+#'   per unit*: the mean over the periods before the (first) treatment, or over the periods named in
+#'   `over(x, 1980:1985)`. `"predictors"` fits these alone, by importances V; the others fit all
+#'   outcomes before the treatment and these, each on the outcomes' deviation, so that with
 #'   importance 1 a covariate counts as one period (`v` in [dp_control()]; not of `"augmented"`).
 #' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**, known in every period, after the
 #'   treatment, too, where the treatment must not change them. A column that changes over time has
 #'   one coefficient: by least squares with effects of units and periods on all cells that are not
-#'   treated, before sdid is fitted to what is left (Kranz, 2022); with the donors' factors (Bai,
+#'   treated, before sdid is fitted to the residuals (Kranz, 2022); with the donors' factors (Bai,
 #'   2009; Xu, 2017); without a penalty beside the low-rank matrix (Athey et al., 2021). The fit's
 #'   `slopes` has them. A column that is the same in all periods, or `over(x, periods)`, has a
-#'   coefficient *in each period*, since the effect of the unit takes any other; the donors'
-#'   regression says what it makes of the target. What donors cannot tell from effects of units and
-#'   periods, or from other regressors, is an error. With `na = "interpolate"` they are filled like
-#'   the outcome.
+#'   coefficient *in each period*, since a constant one would be absorbed by the unit's effect; the
+#'   donors' regression gives its contribution for the target. Regressors that are collinear among
+#'   the donors, with effects of units and periods or with other regressors, are an error. With
+#'   `na = "interpolate"` they are filled like the outcome.
 #'
 #' Placebos, errors and leave-one-out fits take each unit's own covariates. [conformal()] needs
 #' covariates that do not depend on which periods come before the treatment: regressors, or columns
@@ -85,35 +85,34 @@ NULL
 
 #' Intervals and tests of a synthetic control
 #'
-#' @section Intervals:
-#' A 95 % interval is for the effect on the target: the mean of `size` people, average or single
-#' period. It adds two errors: such a target strays from its own prediction, and the release carries
-#' noise (`privacy.se`, the standard deviation of the estimate over releases and nothing else: to
-#' first order, a fifth more variance for what that leaves out, after the estimate was drawn to the
-#' target's own level and cut at the bounds). By
-#' `"gram"` it is *calibrated on the donors' own placebo errors*: each donor after the treatment is
-#' predicted from that donor's own past, and the errors' second moment and tails are released under
-#' the same budget. That is the placebo test in space, and holds on 0/1 outcomes, costs and other
-#' data that are far from normal. It is measured (`bench/battery.R` of the sources,
-#' `bench/results/battery.csv`) and is no theorem: the target is taken for a unit like the donors,
-#' or a mean of such people who stray independently of each other. A shock that hits the whole group
-#' is part of its effect. People who were chosen for their level before the treatment come back in
-#' part; the fit allows for that (method `"gram"`, one adoption date, no covariates). It is wrong
-#' for a group whose distance will last.
+#' @section Intervals: A 95 % interval is for the effect on the target: the mean of `size` people,
+#' average or single period. It adds two errors: the prediction error for such a target, and the
+#' noise of the release (`privacy.se`, the standard deviation of the estimate over releases alone:
+#' to first order, with a fifth more variance for higher orders, after the estimate is shrunk to the
+#' target's own level and cut at the bounds). By `"gram"` it is *calibrated on the donors' own
+#' placebo errors*: each donor after the treatment is predicted from that donor's own past, and the
+#' errors' second moment and tails are released under the same budget. That is the placebo test in
+#' space, and holds on 0/1 outcomes, costs and other data that are far from normal. It is measured
+#' (`bench/battery.R` of the sources, `bench/results/battery.csv`) and is no theorem: the target is
+#' taken for a unit like the donors, or a mean of such people who stray independently of each other.
+#' A shock that hits the whole group is part of its effect. People who were chosen for their level
+#' before the treatment come back in part; the fit allows for that (method `"gram"`, one adoption
+#' date, no covariates). It is wrong for a group whose distance will last.
 #'
-#' The fit also asks how far the target is from the donors before the treatment, given its level, in
-#' units of what a random target of its size would have. The interval of a group grows with that.
-#' From seven times the mean square on, the print, the summary and the report say that few donors
-#' are like it: the estimate may be drawn to the others then. Hardly a random target has that note,
-#' and nearly every group of 30 or more from a tenth of 5,000 donors with a path of its own; one
-#' person of such a minority can hardly be told from the others (`bench/selected.R` of the sources).
+#' The fit also measures the target's distance from the donors before the treatment, given its
+#' level, relative to that distance for a random target of its size. The interval of a group grows
+#' with that. From seven times the mean square on, the print, the summary and the report note that
+#' few donors are like it: the estimate may then be drawn towards the others. Random targets hardly
+#' ever get this note; nearly every group of 30 or more from a tenth of 5,000 donors with a path of
+#' its own gets it; a single person of such a minority can hardly be distinguished from the others
+#' (`bench/selected.R` of the sources).
 #'
-#' There is no interval, and the print says why, where donors and budget cannot calibrate one: at
-#' `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for a
-#' mean of 20 people or more ([dp_plan()] says what it takes); where the release was calibrated for
-#' another `estimator`, penalty, or for people where a mean is asked; by `"output"` and
-#' `"objective"`, which release nothing of the donors' errors, so that their limits are those of the
-#' noise alone and say so. Then `std.error`, limits and p-values are `NA`.
+#' There is no interval, and the print gives the reason, where donors and budget cannot calibrate
+#' one: at `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430
+#' for a mean of 20 people or more ([dp_plan()] gives the numbers needed); where the release was
+#' calibrated for another `estimator`, penalty, or for people where a mean is asked; by `"output"`
+#' and `"objective"`, which do not release the donors' errors, so that their limits cover the noise
+#' alone and are labelled accordingly. Then `std.error`, limits and p-values are `NA`.
 #'
 #' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they
 #' are conformal: they cover whatever the errors' law if the target is drawn like the donors. A

@@ -5,19 +5,20 @@
 #' Each row of such a ledger holds a hash of itself and of the row before it. An edit of a row, a
 #' row that went or came in between, and another order are found. Rows cut off at the end, or an
 #' older copy of the whole ledger, leave a chain that is whole: they are found by `releases`, each
-#' of which says where its charge stands, by `receipts`, or not at all, and it is said which.
+#' of which records its charge's position, or by `receipts`, or not at all; the result states which
+#' of these applies.
 #'
 #' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
-#' @param releases (`list` or `character`)\cr releases, fits, and what else a private call gave; or
+#' @param releases (`list` or `character`)\cr releases, fits and other results of private calls; or
 #'   files by [write_release()].
 #' @param receipts (`character`)\cr hashes of charges that are known to have been made, as
 #'   `as.data.frame(ledger)$hash` has them, kept elsewhere.
-#' @return A list of class `dp_ledger_check`: `whole` (flag: nothing is wrong), `broken` (numbers of
-#'   rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (which
-#'   releases were paid from another ledger), `unpaid` (which say of no charge outside R, or promise
-#'   less than their charge paid for), `charges` (count), `complete` (`NA`: cannot be told). PUBLIC.
-#' @section Errors: `dpsc_error_argument` for a ledger that lives in R, and for what is no release;
-#'   `dpsc_error_release` for a file that is none.
+#' @return A list of class `dp_ledger_check`: `whole` (flag: no fault was found), `broken` (numbers
+#'   of rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (which
+#'   releases were paid from another ledger), `unpaid` (which record no charge outside R, or promise
+#'   less than their charge paid for), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
+#' @section Errors: `dpsc_error_argument` for a ledger kept in R and for objects that are not
+#'   releases; `dpsc_error_release` for files that are not.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
 #' file <- tempfile(fileext = ".sqlite")
 #' ledger <- dp_ledger(epsilon = 1, delta = 1e-6, path = file)

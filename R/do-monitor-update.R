@@ -6,30 +6,28 @@
 #' at the start. When a period has passed, `update(fit, newdata)` draws it: the fit with one more
 #' effect. Nothing is charged then.
 #'
-#' @section What is released:
-#' The first release is one by method `"gram"`, with .45 of the budget. It gives every donor a
-#' weight in the target's counterfactual, a function of the donor's own past and covariates. Of
-#' each new period a few sums over the donors are released, each person's part shortened to a
-#' radius: how far the donors strayed from their prediction, by their weight and, with less
-#' precision, by what they differ in most; and three second moments for the intervals. Noise is
-#' drawn anew for each period; what was published before does not change. Formulas and proof: the
-#' package's `proofs/growing.md`.
+#' @section Released quantities: The first release is by method `"gram"`, with .45 of the budget. It
+#' gives every donor a weight in the target's counterfactual, a function of the donor's own past and
+#' covariates. For each new period a few sums over the donors are released, with each person's part
+#' shrunk to a radius: the donors' prediction errors, in the direction of their weights and, less
+#' precisely, in the directions of their largest differences; and three second moments for the
+#' intervals. New noise is drawn for each period; earlier published results do not change. Formulas
+#' and proof: the package's `proofs/growing.md`.
 #'
-#' @section Who is protected:
-#' Neighbours differ in the whole row of one donor, in all periods, past and to come, and in every
-#' update. All announced periods together with the first release are (epsilon, delta)-private,
-#' whenever one stops and whatever later data look like: each period has a fixed share, and its
-#' guarantee holds for all rows. So past values in `newdata` may have been revised: that neither
-#' breaks the guarantee nor changes what was released. Nor are they compared: an answer that some
-#' past cell changed would tell of the one person whose it is. What is compared, the number of
-#' people, the periods and the target's own past, is public.
+#' @section Who is protected: Neighbours differ in the whole row of one donor, in all periods, past
+#' and to come, and in every update. All announced periods together with the first release are
+#' (epsilon, delta)-private, whenever one stops and whatever later data look like: each period has a
+#' fixed share, and its guarantee holds for all rows. So past values in `newdata` may have been
+#' revised: that neither breaks the guarantee nor changes earlier results. Nor are they compared: an
+#' error about a changed past cell would reveal something about its person. Only public facts are
+#' compared: the number of people, the periods and the target's own past.
 #'
 #' The guarantee is for as many draws as were announced. **Do not draw a period twice**: keep the
 #' fit that `update()` gives ([write_release()]), and do not update an older copy. With a
-#' [dp_ledger()] this is kept for you: the ledger remembers what was drawn, also when it is saved
-#' and taken over, and must be given to each `update()`. Without one only this session remembers;
-#' an older copy of a fit that is read in another session, or a fork of this one, spends the same
-#' share twice, and nobody notices.
+#' [dp_ledger()] you need not take care of this: the ledger records the drawn periods, also when it
+#' is saved and taken over, and must be given to each `update()`. Without one only this session
+#' remembers; an older copy of a fit that is read in another session, or a fork of this one, spends
+#' the same share twice, and nobody notices.
 #'
 #' @section Data:
 #' `newdata` holds everything again: the same people, all periods so far and the new ones, as the
@@ -44,21 +42,21 @@
 #' knows, and the target's must not have changed.
 #'
 #' Rows may be in a [dp_table()], [dp_files()] or [dp_sources()] of these, for the first release and
-#' for each update, and need not be in the same place each time: seeded results are those of memory,
-#' bit for bit. An update makes people's rows wide once, before anything is drawn, and reads them
-#' twice for each new period. It takes `compute = "here"`: each person's numbers are cut and
+#' for each update, and need not be in the same place each time: seeded results equal those from
+#' memory, bit for bit. An update makes people's rows wide once, before anything is drawn, and reads
+#' them twice for each new period. It takes `compute = "here"`: each person's numbers are cut and
 #' shortened before they are summed, and no engine or worker is asked to do that.
 #'
-#' @section Limits:
-#' Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome, `protect = "donors"`, rows
-#' that come here: anything else is refused before anything is spent. Several dates or outcomes:
-#' monitor each by itself, from one [dp_ledger()]. For dates the error says with which `epsilon`;
-#' measured (`bench/monitor-dates.R` of the sources), that errs less than one release whose periods
-#' are split over dates, and mostly less than a new release each period. New periods are measured
-#' for the fit's own target (of several treated units: their mean). New people cannot join: the
-#' number of donors is part of what was paid for. Each period costs noise in proportion to the root
-#' of their announced number: announce what you need. [pdp()], [conformal()], [placebo_time()] and
-#' [penalty_path()] speak of the first release alone and refuse a fit that has grown.
+#' @section Limits: Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome,
+#' `protect = "donors"`, rows that come here: anything else is refused before anything is spent.
+#' Several dates or outcomes: monitor each by itself, from one [dp_ledger()]. For several dates the
+#' error gives the `epsilon` to use; in measurements (`bench/monitor-dates.R` of the sources) this
+#' has smaller errors than one release whose periods are split over dates, and mostly smaller errors
+#' than a new release in each period. New periods are measured for the fit's own target (of several
+#' treated units: their mean). New people cannot join: the number of donors is fixed by the first
+#' release. The noise of each period grows with the square root of their announced number: announce
+#' no more than you need. [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the
+#' first release alone and refuse a fit that has grown.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or
@@ -78,9 +76,9 @@
 #'   periods that can still be drawn.
 #' @section Errors: `dpsc_error_monitor`: `newdata` that skips or repeats a period, holds another
 #'   number of people or another past of the target; rows that stay elsewhere; a period drawn
-#'   before; none left. `dpsc_error_covariate`: other covariates. What the input of [dp_synth()] may
-#'   be wrong in. All before anything is drawn.
-#' @seealso [dp_synth()], [write_release()]; `update()` for what is free: [update.dp_synth()].
+#'   before; none left. `dpsc_error_covariate`: other covariates. Also the input errors of
+#'   [dp_synth()]. All before anything is drawn.
+#' @seealso [dp_synth()], [write_release()]; free changes by `update()`: [update.dp_synth()].
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 4, effect = 0.3)
 #' # So far one period after the treatment is known.
@@ -337,7 +335,7 @@ newer_bounds <- function(release, periods) {
 
 #' Donors of all periods, opened once for all that are drawn now, before the first draw
 #' @return As from [open_donors()]; whoever asked closes them. PRIVATE.
-#' @section Errors: `dpsc_error_monitor` where only sums would come; those of [open_donors()].
+#' @section Errors: `dpsc_error_monitor` where only sums would come; the errors of [open_donors()].
 #' @noRd
 open_newer <- function(release, panel) {
   check_growing_source(release$method, panel$donors)

@@ -7,13 +7,12 @@
 #' in `bounds`, a list by name. One person's row is then all outcomes in all periods (and the
 #' covariates), and `epsilon` and `delta` are for all of it together, charged once.
 #'
-#' @section How the budget is shared:
-#' Every outcome has a release of its own, with an equal share of the squared Gaussian shift (of
-#' `epsilon`, if `delta = 0`). Each release alone promises more than all of them together: quote the
-#' budget that the print of the fit says, not that of one element. With K outcomes the noise of each
-#' grows by about the square root of K. A single release of all columns would make it grow by K,
-#' since a row's squared length does; that is why an outcome is predicted from its own past, and
-#' from the others only where you name them as covariates:
+#' @section How the budget is shared: Every outcome has a release of its own, with an equal share of
+#' the squared Gaussian shift (of `epsilon`, if `delta = 0`). A single release has a smaller budget
+#' than all of them together: quote the budget in the print of the fit, not the budget of one
+#' element. With K outcomes the noise of each grows by about the square root of K. A single release
+#' of all columns would make it grow by K, since a row's squared length does; that is why an outcome
+#' is predicted from its own past, and from the others only where you name them as covariates:
 #' `sales ~ treated | visits` uses each person's mean number of visits before the treatment.
 #'
 #' With `protect = "everyone"` donors and treated each have the whole budget, as for one outcome.
@@ -35,17 +34,17 @@
 #'   ([dp_synth()], or [dp_cohorts] for several dates), on which every verb works; `privacy`, as in
 #'   a [dp_release()], of all of them together, with `outcome` in its `steps`. PUBLIC or RELEASED.
 #'
-#'   * `tidy()`, `glance()`, `augment()`, `as.data.frame()`: those of the outcomes, one below the
-#'     other, with a column `outcome`. The `epsilon`, `delta` and `rho` of `glance()` are those of
-#'     all together.
+#'   * `tidy()`, `glance()`, `augment()`, `as.data.frame()`: the tables of the outcomes, one below
+#'     the other, with a column `outcome`. The `epsilon`, `delta` and `rho` of `glance()` are for
+#'     all outcomes together.
 #'   * `coef()`: named `outcome: term`; `vcov()`: their covariance, `NA` between outcomes, which is
 #'     not released. `confint()`: their limits.
 #'   * `effects()`, `predict()`, `fitted()`, `residuals()`, `weights()`: lists by outcome.
 #'   * `update()`: another estimator, penalty or size for all of them. Spends nothing.
-#'   * `autoplot()`: one ggplot, a panel an outcome, each on its own scale; `plot()` draws it. Types
-#'     are those of one outcome's fit, but for weights.
+#'   * `autoplot()`: one ggplot, a panel an outcome, each on its own scale; `plot()` draws it. It
+#'     takes the types of one outcome's fit, except weights.
 #'   * [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()],
-#'     `simulate()` say that they work on one outcome.
+#'     `simulate()` stop with the advice to use one outcome's fit.
 #'
 #'   `write_release(fit$outcomes[[1]]$release, file)` writes one of them.
 #' @section Errors: `dpsc_error_panel` for outcomes that are not named columns,

@@ -31,7 +31,7 @@
 #' choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are far too wide cost
 #' little. It takes about `n sqrt(rho / p) >= 31`; where they would not be found, for a number of
 #' which half of the people share a value and for one with bounds 0 and 1, the bounds serve. Slopes
-#' are those of the cut numbers.
+#' are for the clipped numbers.
 #'
 #' The last four propose, test and release: they may abstain, which is an output like any other
 #' and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
@@ -44,14 +44,14 @@
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
 #'   `bounds`),
 #'   or a selection by `"gram"`, of which any other `size` is free.
-#' @param data (`data.frame`, PRIVATE)\cr one row a person. A row with a missing value counts as
+#' @param data (`data.frame`, PRIVATE)\cr one row per person. A row with a missing value counts as
 #'   zeros.
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
 #' @param size (`count`)\cr how many variables, at most. Public: choosing it by looking is not free.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string` or `NULL`)\cr see Methods.
-#' @param refit (`flag`)\cr whether to release a regression on what was selected.
+#' @param refit (`flag`)\cr whether to release a regression on the selected variables.
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
 #' @param radius (`number` or `NULL`)\cr longest row of scaled variables in a release of moments.
 #'   `NULL`: as in [dp_online()].
@@ -63,11 +63,11 @@
 #'   columns, per person; default: those that certify most).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
-#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
-#'   neighbours replace all rows of one person. For `"votes"` (then the default), `"blocks"` and
-#'   `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit what was
-#'   selected by [dp_lm()]. `"row"`: each row is another person. `NULL` is taken for the latter. See
-#'   [dp_person].
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
+#'   neighbours then replace all rows of one person. For `"votes"` (then the default), `"blocks"`
+#'   and `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit the
+#'   selected variables by [dp_lm()]. `"row"`: each row is another person. `NULL` is taken for the
+#'   latter. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`. All of

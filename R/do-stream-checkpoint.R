@@ -3,39 +3,35 @@
 
 #' Move a stream to a file, or publish its state
 #'
-#' @section Private checkpoints:
-#' `kind = "private"` *moves* the state: afterwards it is in the file and this stream no longer
-#' runs.
-#' The file holds sums without noise and the noise itself: whoever has it and the released values
-#' can
-#' subtract. It is AS SECRET AS THE DATA, readable by its owner only (mode 0600), and can be resumed
-#' once: `resume_stream()` claims its identity, atomically, in a registry, a folder of your account
-#' (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder), and removes
-#' the file. A copy is refused there, and under any other registry: the file names the registry of
-#' the session that wrote it, and no other resumes it. So a state goes to another account or another
-#' machine only where both reach one registry, and it is lost if its registry is emptied. *What
-#' cannot be seen*: a registry that was itself copied or put back from a backup, a machine that was
-#' restored twice, an edited file, and files of version 0.2.0, which name no registry. Let nobody
-#' copy either: two continuations of one state can be subtracted from each other, which shows sums
-#' without noise.
+#' @section Private checkpoints: `kind = "private"` *moves* the state: afterwards it is in the file
+#' and this stream no longer runs. The file holds sums without noise and the noise itself: whoever
+#' has it and the released values can subtract. It is AS SECRET AS THE DATA, readable by its owner
+#' only (mode 0600), and can be resumed once: `resume_stream()` claims its identity, atomically, in
+#' a registry, a folder of your account (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed`
+#' in your data folder), and removes the file. A copy is refused there, and under any other
+#' registry: the file names the registry of the session that wrote it, and no other resumes it. So a
+#' state goes to another account or another machine only where both reach one registry, and it is
+#' lost if its registry is emptied. *Undetected cases*: a registry that was itself copied or
+#' restored from a backup, a machine that was restored twice, an edited file, and files of version
+#' 0.2.0, which name no registry. Let nobody copy either: two continuations of one state can be
+#' subtracted from each other, which shows sums without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A
 #' crash before that leaves no file under that name, and the state dies with its process; a failed
 #' write leaves the stream running. A crash between claim and removal leaves a file that is refused:
 #' its state is lost rather than run twice.
 #'
-#' @section Public checkpoints:
-#' `kind = "public"` (only `noise = "tree"`) publishes the state: what it shows is covered by the
-#' stream's own budget, for any number of publications (proofs/streams.md, Theorem 4). The
-#' stream runs on, and fresh noise is added to every open node, here and in every continuation: a
-#' node
-#' that was open at m publications has m + 1 times the variance. Continuations must take *different*
-#' rows: a row that is given again, after a crash for instance, is a second exposure of its person.
+#' @section Public checkpoints: `kind = "public"` (only `noise = "tree"`) publishes the state, which
+#' is covered by the stream's own budget, for any number of publications (proofs/streams.md, Theorem
+#' 4). The stream runs on, and fresh noise is added to every open node, here and in every
+#' continuation: a node that was open at m publications has m + 1 times the variance. Continuations
+#' must take *different* rows: a row that is given again, after a crash for instance, is a second
+#' exposure of its person.
 #'
 #' @param stream (`dp_stream`)\cr a stream that runs here.
 #' @param file (`path`)\cr where to; for private states a file that does not exist.
 #' @param kind (`string`)\cr `"private"` or `"public"`.
-#' @param x (`dp_state`)\cr what `checkpoint()` returns.
+#' @param x (`dp_state`)\cr the value of `checkpoint()`.
 #' @param ... unused.
 #' @return `checkpoint()`: an object of class `dp_secret_state` or `dp_public_state` with `file`,
 #'   `kind` and `steps`, invisibly. `resume_stream()`: the stream.

@@ -15,17 +15,16 @@
 #'   default when the noise is too large for `"ftal"`.
 #'
 #' All three release one thing, running sums of clipped whole numbers with exact integer noise, and
-#' are private for every loss and for streams that react to what was released (proofs/streams.md,
+#' are private for every loss and for streams that react to released values (proofs/streams.md,
 #' Theorem 1). Neighbours differ in one entry; the number of entries is public.
 #'
 #' For reproduction, four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md,
 #' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (the exact
 #' leader of all losses so far; logistic ones take up to 20,000 steps, in time that grows with their
 #' square) release every clean iterate with noise of its own; `"poffl"` releases one average at the
-#' horizon. `psi` is then the weight of a ridge that is part of the loss. They
-#' need a
-#' finite horizon and a stream that does not react to what is released, and lose to the default by
-#' factors (bench/streams.R).
+#' horizon. `psi` is then the weight of a ridge that is part of the loss. They need a finite horizon
+#' and a stream that does not react to released values, and are several times less accurate than the
+#' default (bench/streams.R).
 #'
 #' @section Noise:
 #' * `"toeplitz"` (default up to 1,024 steps; at most 4,096): the square-root factorisation of

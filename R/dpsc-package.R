@@ -1,10 +1,9 @@
 #' dpsc: differentially private synthetic control
 #'
 #' One treated unit, a panel of donors who are people, and an honest statement about the effect of
-#' the treatment that tells about any one donor no more than the budget `epsilon` allows.
-#' [dp_synth()] is the main function; [dp_release()] makes the
-#' private release alone; [dp_ledger()] keeps a budget over several releases; [sim_panel()]
-#' simulates panels; [clinic_panel] is one.
+#' the treatment that reveals no more about any one donor than the budget `epsilon` allows.
+#' [dp_synth()] is the main function; [dp_release()] makes the private release alone; [dp_ledger()]
+#' keeps a budget over several releases; [sim_panel()] simulates panels; [clinic_panel] is one.
 #'
 #' @section Functions:
 #' * Synthetic control: [dp_synth()], [dp_cohorts()], [dp_outcomes()], [dp_monitor()],

@@ -16,8 +16,8 @@
 #'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of
 #'   the mean, sampling error and privacy noise in it (up to a constant; its least is the best
 #'   penalty); `coefficients`, a matrix with one row a penalty, intercept first; `best`, a row.
-#'   RELEASED. `coef()`: one row of it. There are no standard errors: those of [dp_lm()] are for
-#'   the model without penalty.
+#'   RELEASED. `coef()`: one row of it. There are no standard errors: the errors of [dp_lm()] are
+#'   for the model without penalty.
 #' @section Errors: `dpsc_error_argument`.
 #' @references
 #' Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization Paths for Generalized Linear

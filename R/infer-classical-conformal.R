@@ -102,8 +102,9 @@ conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), 
 #' @param level (`number`)\cr confidence level.
 #' @param average (`flag`)\cr whether to add the interval for the average effect.
 #' @param parts (`logical(T1 + 1)`)\cr which to compute: periods, average. Others have no row.
-#' @return A data frame, one row a period after treatment and last, if asked, the average: `period`
-#'   (position after treatment, `NA` for the average), `estimate`, `conf.low`, `conf.high`.
+#' @return A data frame with one row per period after the treatment and last, if requested, the
+#'   average: `period` (position after treatment, `NA` for the average), `estimate`, `conf.low`,
+#'   `conf.high`.
 #' @noRd
 conformal_interval <- function(residual_fun, T0, centre, level = 0.95,
                                permutations = c("block", "iid"), n_perm = 999, average = TRUE,

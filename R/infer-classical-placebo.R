@@ -7,11 +7,10 @@
 #' target takes no part in that). If the target's effect is real, few donors should show one as
 #' large, measured against how well they were fitted before treatment.
 #'
-#' @section Not for private fits:
-#' The result holds donors' paths. On a private fit the functions stop with an error that names what
-#' that fit can do at no cost. The placebo test in [summary()][print.dp_synth()] asks the same
-#' question of the released moments; [placebo_time()] and [conformal()] need a release made with
-#' `dp_control(features = Inf)`.
+#' @section Not for private fits: The result holds donors' paths. On a private fit the functions
+#' stop with an error that names the free functions for that fit. The placebo test in
+#' [summary()][print.dp_synth()] asks the same question of the released moments; [placebo_time()]
+#' and [conformal()] need a release made with `dp_control(features = Inf)`.
 #'
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
 #' @param squared (`flag`)\cr whether the ratio is of mean squared errors, as Abadie, Diamond and
@@ -19,17 +18,17 @@
 #' @param max_ratio (`number`)\cr placebos whose error before treatment exceeds this multiple of the
 #'   target's are left out of the ranking. Default: none are.
 #' @param ... unused.
-#' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr what to show.
+#' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr the result to show.
 #' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
 #'   the ranking by the ratio of the errors after and before, of which none is left out for a bad
 #'   fit. For `leave_one_out()`: `"paths"` or `"weights"`.
 #' @param prune (`number`, at least 1)\cr `"gaps"` does not draw placebos whose mean squared error
-#'   before the treatment is more than so many times the target's, and says how many. Ranks and
-#'   p-value are those of all. `Inf`: all are drawn.
+#'   before the treatment is more than this many times the target's, and gives their number. Ranks
+#'   and p-value include all placebos. `Inf`: all are drawn.
 #' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
-#'   * `table`: a data frame, one row a unit, the target first: `unit`, `treated`, `rmspe_pre`,
+#'   * `table`: a data frame, one row per unit, the target first: `unit`, `treated`, `rmspe_pre`,
 #'     `rmspe_post` (outcome units), `ratio`, `rank` (`NA` if left out);
-#'   * `gaps`: a matrix, outcome minus counterfactual, one row a unit;
+#'   * `gaps`: a matrix, outcome minus counterfactual, one row per unit;
 #'   * `p_value`: the share of ranked units (the target included) with a ratio at least the
 #'     target's; it cannot be below one over their number;
 #'   * `squared`, `times`, `T0`, `estimator`, `outcome` (its name).
@@ -87,9 +86,9 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
 #' @inheritSection placebo_space Not for private fits
 #' @inheritParams placebo_space
 #' @return An object of class `dp_leave_one_out`, a list. NOT PRIVATE:
-#'   * `table`: a data frame, one row a donor left out: `donor`, `weight` (in the full fit),
+#'   * `table`: a data frame, one row per donor left out: `donor`, `weight` (in the full fit),
 #'     `effect` (mean after treatment without that donor), `rmspe_pre`;
-#'   * `paths`: a matrix of counterfactuals, one row a donor left out;
+#'   * `paths`: a matrix of counterfactuals, one row per donor left out;
 #'   * `effect`: the mean effect of the full fit; `counterfactual`, `target`: its paths;
 #'   * `times`, `T0`, `estimator`, `outcome` (its name).
 #'

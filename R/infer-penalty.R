@@ -2,7 +2,7 @@
 
 #' The penalty path of a gram fit
 #'
-#' The average effect under every penalty of the grid, and what the grid is weighed by. Free. Where
+#' The average effect under every penalty of the grid, and the weights of the grid. Free. Where
 #' the target had a round of its own (see [dp_release()]) the fit is corrected, points of the path
 #' are not.
 #'

@@ -9,20 +9,19 @@
 #' not given, Corollaries 5.5 and 7.2. All arguments are PUBLIC or describe a simulated model;
 #' the function looks at no data.
 #'
-#' @section Forms:
-#' `"published"` is the formula of the paper. It takes the expected length of a noise vector of
-#' density `exp(-||v|| / a)` in d dimensions to be `a` (its Eq. 10). The length has a Gamma law
-#' of shape d, so it is `d a`, and simulated errors exceed the published bounds. `"corrected"`
-#' changes what follows from that and from three slips, and nothing else:
+#' @section Forms: `"published"` is the formula of the paper. It takes the expected length of a
+#' noise vector of density `exp(-||v|| / a)` in d dimensions to be `a` (its Eq. 10). The length has
+#' a Gamma law of shape d, so it is `d a`, and simulated errors exceed the published bounds.
+#' `"corrected"` changes only the consequences of that and of three slips:
 #' * `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with `b = 2 sqrt(T1) /
 #'   epsilon2`;
 #' * the paper's `sqrt(2) / epsilon2` is `b / sqrt(T1) = 2 / epsilon2` before that correction;
 #' * Gaussian noise of standard deviation beta has `E||b|| <= sqrt(n) beta`, not `sqrt(n beta)`;
 #' * the ridge term of Lemma 5.6 is `lambda / 2`, not `lambda / (2 T0)`.
 #'
-#' The corrected bounds hold for the simulated algorithms but stay loose: the factor `2 /
-#' (lambda + Delta)` of Theorem 3.5 could be half of that, and its `T0^2` could be `T0`. Neither
-#' form says that objective perturbation is private: as published it is not.
+#' The corrected bounds hold for the simulated algorithms but stay loose: the factor
+#' `2 / (lambda + Delta)` of Theorem 3.5 could be half of that, and its `T0^2` could be `T0`.
+#' Neither form implies that objective perturbation is private: as published it is not.
 #'
 #' @param method (`string`)\cr `"output"` (Algorithm 2) or `"objective"` (Algorithm 3).
 #' @param n (`count`)\cr number of donors.

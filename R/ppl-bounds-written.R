@@ -4,7 +4,7 @@
 #' What `bounds` mean
 #'
 #' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()] and their
-#' plans `bounds` is a list by name, from what is known before the data are seen:
+#' plans `bounds` is a list by name, known before the data are seen:
 #'
 #' * `cost = c(0, 5000)`: the limits of a *column*. Values outside are moved to the nearest limit,
 #'   before anything is computed of them: `log(cost)` is then the log of the clipped column, and its
@@ -15,12 +15,12 @@
 #'   `ill = c(FALSE, TRUE)`: a logical, or numbers 0 and 1.
 #'
 #' Both entries may be given; then both clip. They work alike for outcomes, regressors and
-#' covariates. An unnamed `c(lower, upper)` is that of the outcome, where the formula's left side is
-#' a column by itself: for an expression it could mean either, and the call stops before anything is
-#' spent. Levels and types that cannot be those of a column's class are refused likewise.
+#' covariates. An unnamed `c(lower, upper)` is for the outcome, if the formula's left side is a
+#' single column. For an expression it could mean either, and the call stops before any budget is
+#' spent. Levels and types that a column's class cannot have are refused likewise.
 #'
-#' [dp_aggregate()] and [dp_stream_sum()] have no formula: their limits are those of the numbers
-#' that are released.
+#' [dp_aggregate()] and [dp_stream_sum()] have no formula: their limits are for the released
+#' numbers.
 #' @name dp_bounds
 NULL
 

@@ -7,16 +7,16 @@
 #' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks
 #' up to nine times and give the bit-identical statistics of the whole matrix.
 #'
-#' @section A function that reads:
-#' It must return the same rows each time: [dp_synth()] keeps a checksum of every block from its
-#' first pass, before the charge, and compares it in every later pass before it uses the block. Its
-#' warnings and messages are not shown and its errors are replaced, since they may hold data; what
-#' it prints by `cat()` is not held back. Call it yourself to see what it says.
+#' @section A function that reads: It must return the same rows each time: [dp_synth()] keeps a
+#' checksum of every block from its first pass, before the charge, and compares it in every later
+#' pass before it uses the block. Its warnings and messages are not shown and its errors are
+#' replaced, since they may hold data; its output by `cat()` is not suppressed. Call it yourself to
+#' see its messages.
 #'
 #' A block that cannot be read again, or has changed, after the ledger was charged is a
 #' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of
 #' the block and nothing else, but it is outside the guarantee: a reader that fails because of one
-#' donor's row tells so. Read from something that stands still, a file or a snapshot.
+#' donor's row reveals that fact. Read from something that stands still, a file or a snapshot.
 #'
 #' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each n_i x T in outcome
 #'   units. PRIVATE. A function takes the block's number and returns the block.

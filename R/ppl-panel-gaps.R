@@ -3,15 +3,15 @@
 
 #' Declare who is in a panel: units, roles, dates and periods
 #'
-#' With gaps in the data it must be said, and not found, who takes part: otherwise a person without
-#' any row, or the only observation of a month, would change the number of donors or of periods,
-#' which are published. Everything in a roster is PUBLIC: make it from a register, a study protocol
-#' or a calendar, not from the rows that happen to be there.
+#' With gaps in the data the participants must be declared, not found in the data: otherwise a
+#' person without any row, or the only observation of a month, would change the number of donors or
+#' of periods, which are published. Everything in a roster is PUBLIC: make it from a register, a
+#' study protocol or a calendar, not from the rows that happen to be there.
 #'
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
 #'   of protected people are used for matching and kept nowhere.
-#' @param from (`vector`, one a unit)\cr the period from which the unit is treated; `NA` for donors.
-#'   Different ones are several adoption dates, see [dp_cohorts].
+#' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
+#'   donors. Different ones are several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, but for the names of the
 #'   units, which it holds: a fit does not.

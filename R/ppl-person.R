@@ -4,17 +4,16 @@
 #' @name dp_person
 #' @title Several rows of one person
 #'
-#' @description
-#' `person =` says whose rows the data are. Either `~ id`, the column that tells people apart:
-#' neighbours then replace *all* rows of one person; or `"row"`: each row is another person, which
-#' the print repeats. Where it is not said each row is taken for another person, and whoever has
-#' several rows is not protected as promised.
+#' @description `person =` declares whose rows the data are. Either `~ id`, the column that
+#' identifies people: neighbours then replace *all* rows of one person; or `"row"`: each row is
+#' another person, which the print repeats. Without this argument each row counts as another person,
+#' and people with several rows are not protected as promised.
 #'
-#' With a column each person counts once, however many rows are theirs: what a person gives to any
-#' step is the mean of what their rows give. So no limit on the rows of a person is needed and
-#' nothing more is spent. What is estimated is the regression in which every person has weight one.
-#' The number of people is public; that of rows is not, and no result, message or plan shows it.
-#' Time and memory follow the number of rows.
+#' With a column each person counts once, however many rows are theirs: a person's contribution to
+#' any step is the mean of their rows' contributions. So no limit on the rows of a person is needed
+#' and nothing more is spent. The target of estimation is the regression in which every person has
+#' weight one. The number of people is public; the number of rows is private, and no result, message
+#' or plan shows it. Time and memory follow the number of rows.
 #'
 #' A row that counts for nothing (a value is missing, or `subset` leaves it out) does not count in
 #' its person's mean, either. A row without an identifier is nobody's: it is left out. People all of

@@ -425,16 +425,15 @@ find_value <- function(name, environment) {
 #'   * donors: dropping people with gaps, extreme values or a poor fit before the treatment;
 #'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: those that everybody has.
 #'
-#' What is row by row can be written into the formula, `log(pmin(y, 190)) ~ treated`; what may look
-#' at several rows is an error there. A column of `data` is taken as it is: nobody can see how it
+#' Row-by-row preparations can be written into the formula, `log(pmin(y, 190)) ~ treated`; functions
+#' of several rows are an error there. A column of `data` is taken as it is: nobody can see how it
 #' came about. `vignette("preparing-data")` has examples, where vignettes are installed.
 #'
-#' @section Gaps:
-#' With `na = "interpolate"` every row is filled by itself: linearly between its own values, flat
-#' before the first and after the last; a row without a value before the treatment is the middle of
-#' the bounds. What a person has beyond the `roster` is left out; of several rows of a person in one
-#' period the first counts. No number, message or warning says where gaps were. People who leave
-#' early stay flat, which biases the effect towards what it was when they left, and no interval
-#' covers that.
+#' @section Gaps: With `na = "interpolate"` every row is filled by itself: linearly between its own
+#' values, flat before the first and after the last; a row without a value before the treatment is
+#' the middle of the bounds. A person's rows outside the `roster` are left out; of several rows of a
+#' person in one period the first counts. No number, message or warning reveals the places of gaps.
+#' People who leave early stay flat, which biases the effect towards its value when they left, and
+#' no interval covers that bias.
 #' @name preparing_data
 NULL

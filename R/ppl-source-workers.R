@@ -16,8 +16,8 @@
 #' Sums leave a worker *without noise*: whoever runs the cluster is trusted, and so must be the
 #' wires between its machines.
 #'
-#' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or what
-#'   else [parallel::clusterApply()] takes. dpsc must be installed where the workers look.
+#' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or another
+#'   cluster that [parallel::clusterApply()] accepts. dpsc must be installed where the workers look.
 #' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
 #'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
 #'   its own connection: connections do not travel.

@@ -17,10 +17,10 @@
 #'   measures the donors' own placebo errors, without which there is no interval and no p-value.
 #'   `FALSE` leaves that part to the estimate. Decide before the release: it cannot be had later
 #'   without spending again.
-#' @param target_round (`flag`)\cr of a release by method `"gram"` for one public target: whether a
-#'   round of its own looks for what its prediction still misses, after a third round of moments.
-#'   `FALSE`: two rounds of moments, as releases for several dates, with covariates and of sums in
-#'   a database have. For `protect = "everyone"`: whether there is a third round of moments.
+#' @param target_round (`flag`)\cr of a release by method `"gram"` for one public target: whether an
+#'   additional round corrects the prediction for the target, after a third round of moments.
+#'   `FALSE`: two rounds of moments, as releases for several dates, with covariates and of sums in a
+#'   database have. For `protect = "everyone"`: whether there is a third round of moments.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -34,15 +34,15 @@
 #'   for `"augmented"`, `"1se"` (the largest penalty within one standard error of the best) or
 #'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0
 #'   to `most`); `zeta` and `zeta_periods` for `"sdid"`; for all but `"hsvt"`, unless the formula
-#'   names covariates, a list `predictors` of `donors` (n x K) and `target` (K), one value a unit;
+#'   names covariates, a list `predictors` of `donors` (n x K) and `target` (K), one value per unit;
 #'   for `"sdid"`, `"factor"` and `"mcnnm"` a list `covariates` of `donors` (n x T x p) and `target`
 #'   (T x p), which change over time; `v`, K importances by name or position, for `"predictors"`
 #'   (`NULL`: nested search) and `"simplex"`, `"demeaned"`, `"penalised"` (1: as much as a period).
 #' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
 #'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
 #'   guarantee is then for neighbours that keep their identifier: it no longer hides who is in the
-#'   data, and the fit's `neighbours` say so. Without it weights of people who have names come in a
-#'   random order that is kept nowhere.
+#'   data, and the fit's `neighbours` state this. Without it weights of people who have names come
+#'   in a random order that is kept nowhere.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

@@ -4,10 +4,10 @@
 #' Write and read a release
 #'
 #' A release holds noisy statistics and public facts only, so it may be published. It is written as
-#' JSON with 17 significant digits: what is read back is identical.
+#' JSON with 17 significant digits, and read back identically.
 #'
 #' `read_release()` trusts nothing that follows from public facts: it plans again from the file's
-#' facts (sizes, bounds, budget, options), and steps, noise, costs and promise must be those of the
+#' facts (sizes, bounds, budget, options), and steps, noise, costs and promise must agree with the
 #' file. Every field has a mark besides. So damage and careless edits are noticed, and the error
 #' names the field. **It is no proof of origin**: somebody who recomputes every part, or invents the
 #' statistics, cannot be caught without a signature. Get releases from somebody you trust, or sign
@@ -15,14 +15,13 @@
 #'
 #' @param release (`dp_release`, or what [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
 #'   [dp_aggregate()] or [dp_describe()] gave)\cr a release, a fit, whose release is written, or a
-#'   regression, selection or statistic with its release. One that is NOT PRIVATE (no
-#'   noise, noise from a seed, or a guarantee that does not hold) is refused, unless
-#'   `allow_not_private` says otherwise.
+#'   regression, selection or statistic with its release. One that is NOT PRIVATE (no noise, noise
+#'   from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private = TRUE`.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
 #'   the old file or the new one, never half of one.
 #' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
-#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or
-#'   what else was written.
+#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or another
+#'   written object.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
 #'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
 #'   `dpsc_error_argument`.

@@ -4,16 +4,16 @@
 #' Put releases of disjoint groups of donors together
 #'
 #' Donors may come in a few public groups, such as regions or types of clinic. Release each group by
-#' itself, with the whole budget: no person is in two of them, so the loss of anybody is that of the
-#' own group's release (parallel composition). Any union of groups is then free: sums of the groups'
-#' moments are those of all their donors. So which groups to learn from may be chosen afterwards, by
-#' how well they follow the target before the treatment.
+#' itself, with the whole budget: no person is in two of them, so everybody's loss is the loss from
+#' their own group's release (parallel composition). Any union of groups is then free: the groups'
+#' moments add up to the moments of all their donors. So which groups to learn from may be chosen
+#' afterwards, by how well they follow the target before the treatment.
 #'
 #' The groups must be public, and must not depend on outcomes. Neighbours replace one donor's row by
 #' another **of the same group**: who belongs to which group is not protected. Give each group a
 #' [dp_ledger()] of its own, and all groups the same number of features by [dp_control()], which
 #' otherwise depends on how many donors there are. Noise adds up over the groups that are used: the
-#' noise of a union is that of one release of all donors, or a little more.
+#' noise of a union equals the noise of one release of all donors, or is slightly larger.
 #'
 #' Intervals are cautious: tails and second moments of the placebo errors were released within each
 #' group; the union takes the widest tails and the mean second moment.

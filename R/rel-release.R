@@ -6,25 +6,24 @@
 #' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
 #' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
 #' at no further cost: `dp_synth(release, target = y)`. The target that it is made for is served
-#' best: where donors and budget allow it an eighth of the budget is spent on what the donors say in
-#' that target's direction (with `delta > 0`, the default estimator, features that are not single
+#' best: where donors and budget allow it, an eighth of the budget is spent on the donors' moments
+#' in that target's direction (with `delta > 0`, the default estimator, features that are not single
 #' periods, one adoption date, no covariates, and `protect = "donors"`). Its intervals are
-#' calibrated for the default estimator and, as `size` says, for people or for means of many.
-#' Releases by `"output"` and
-#' `"objective"` hold weights that were fitted to one target.
+#' calibrated for the default estimator and, depending on `size`, for people or for means of many.
+#' Releases by `"output"` and `"objective"` hold weights that were fitted to one target.
 #'
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is;
-#'   1 if `NULL`. From 20 people on a release by `"gram"` spends what it spends on intervals on
-#'   those of a mean, which are shorter, and has none for single people. PUBLIC.
+#'   1 if `NULL`. From 20 people on a release by `"gram"` spends its budget for intervals on
+#'   intervals of a mean, which are shorter, and has none for single people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as asked.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).
 #'   * `panel`: `n`, `T0`, `T1`, `times`, `outcome`. PUBLIC.
 #'   * `bounds`: `lower`, `upper`, length T, outcome units. PUBLIC.
-#'   * `settings`: what the estimator needs to know of the [dp_control()]. PUBLIC.
-#'   * `asked`: what the plan was made of besides: the target before the treatment, options. PUBLIC.
+#'   * `settings`: the settings of [dp_control()] that the estimator needs. PUBLIC.
+#'   * `asked`: further facts behind the plan: the target before the treatment, options. PUBLIC.
 #'   * `privacy`: `private`, `holds`, `reason`, `epsilon`, `delta`, `rho`, `neighbours`, `theorem`,
 #'     `steps` (one row a noise step: law, sensitivity, scale, cost), `rng`, `exact`. PUBLIC.
 #'

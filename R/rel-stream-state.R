@@ -157,9 +157,9 @@ live_state <- function(stream) {
 #' Feed a stream
 #'
 #' Rows enter in order, each once, and every entry moves the running sums under noise that was
-#' planned for the whole horizon: updates cost nothing beyond what was charged when the stream was
-#' made. A row with a missing value counts as a row of zeros, silently, since an error would tell.
-#' What happens is decided by row counts alone.
+#' planned for the whole horizon: updates cost nothing beyond the charge made when the stream was
+#' created. A row with a missing value counts as a row of zeros, silently, since an error would
+#' reveal it. Row counts alone decide the course of an update.
 #'
 #' @section Each row once:
 #' Whether a row was given before cannot be seen here. A person with k entries where one was
@@ -178,7 +178,7 @@ live_state <- function(stream) {
 #'   of their rows' regressors and of released values: as private as those rows.
 #' @section Errors: `dpsc_error_data` for rows of the wrong form, `dpsc_error_stream` beyond the
 #'   horizon, for a copy in another session, or after the state was moved to a file. After an
-#'   interrupt the error says how many rows were taken; give the others.
+#'   interrupt the error gives the number of rows taken in; give the others.
 #' @seealso [checkpoint()].
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 52, batch = TRUE)

@@ -7,14 +7,15 @@
 #' @param x,object (`dp_description`).
 #' @param conf.int (`flag`)\cr add limits?
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
-#' @param ... an error, but in `glance()` and for what packages for tables pass to `tidy()`.
+#' @param ... an error, except in `glance()` and for the arguments that table packages pass to
+#'   `tidy()`.
 #' @return
-#' * `print()`: a paper's table, a column a group, each number with its limits. A standard deviation
-#'   whose released square is not above 0 is printed as "below the noise", with limits; `tidy()`
-#'   has 0.
-#' * `tidy()`: a data frame, one row a number: `variable`, `level` (of a factor, else `NA`), `group`
-#'   (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such as
-#'   `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
+#' * `print()`: a paper's table with one column per group, each number with its limits. A standard
+#'   deviation whose released square is not above 0 is printed as "below the noise", with limits;
+#'   `tidy()` has 0.
+#' * `tidy()`: a data frame with one row per number: `variable`, `level` (of a factor, else `NA`),
+#'   `group` (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such
+#'   as `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
 #'   `conf.high`. Errors of `n` are noise alone.
 #' * `glance()`: one row of facts. `nobs()`: the number of rows. `summary()`: the print, and all on
 #'   privacy.

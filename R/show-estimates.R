@@ -3,26 +3,27 @@
 #' Verbs of every private fit
 #'
 #' Fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and [dp_online()], and the sums of
-#' [dp_stream_sum()] answer the same verbs. They read what was released and cost nothing. What a
-#' verb has beyond this stands at [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
+#' [dp_stream_sum()] answer the same verbs. They use the release alone and cost nothing. Further
+#' features of each function are described at [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
 #' [dp_selection-methods], [dp_aggregate-methods] and [dp_stream-methods].
 #'
 #' @param object,x (`dp_regression`, `dp_selection`, `dp_aggregate` or `dp_stream`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr which estimates.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
-#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: what noise (and a ridge
-#'   that privacy needs) adds, about what the fit without it would have been on these rows.
-#'   `"sampling"`: what that fit itself would be off.
+#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: the error from noise (and
+#'   from a ridge that privacy needs), relative to the fit without noise on these rows.
+#'   `"sampling"`: the error of that noise-free fit itself.
 #' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
 #'   ratios.
 #' @param complete unused; other packages give it.
-#' @param ... an error, but in `glance()` and for what packages for tables pass to `tidy()`.
+#' @param ... an error, except in `glance()` and for the arguments that table packages pass to
+#'   `tidy()`.
 #' @return
 #' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
 #'   rows taken. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an
 #'   error, since those are values of single people.
-#' * `vcov()`: a matrix. `confint()`: a matrix with one row an estimate. Both are an error that says
-#'   why, where errors were not released.
+#' * `vcov()`: a matrix. `confint()`: a matrix with one row an estimate. If errors were not
+#'   released, both stop with an error that gives the reason.
 #' * `tidy()`: a data frame, one row an estimate: `term`, `estimate`, `std.error` (sampling and
 #'   privacy), `privacy.se`, `statistic`, `p.value`, and `conf.low`, `conf.high`. Errors, tests and
 #'   limits are `NA` where nothing is identified or no errors were released. Of [dp_glm()] and

@@ -2,10 +2,10 @@
 
 #' Explore a design before any data are touched
 #'
-#' A small app (package shiny): choose how many donors and periods, the budget and how much people
-#' differ, and see a simulated panel, its private fit, the interval to expect, where the budget
-#' goes, and what an attacker could learn. **It takes no data**: everything is simulated, so nothing
-#' in it costs anybody's privacy.
+#' A small app (package shiny): choose the numbers of donors and periods, the budget and the spread
+#' of people, and see a simulated panel, its private fit, the expected interval, the split of the
+#' budget, and an attacker's possible gain. **It takes no data**: everything is simulated, so
+#' nothing in it costs anybody's privacy.
 #'
 #' @param outcome (`string`)\cr name of the outcome, for the labels.
 #' @param bounds (`numeric(2)`)\cr public limits of the outcome to start with.
@@ -15,7 +15,7 @@
 #' if (interactive()) {
 #'   dp_explore("blood pressure", bounds = c(80, 200))
 #' }
-#' # What the app computes, once, without the app:
+#' # The app's computation, once, without the app:
 #' panel <- sim_panel(n = 300, T0 = 12, T1 = 4, effect = 0.2)
 #' dp_synth(panel$donors, target = panel$target, T0 = 12, epsilon = 1, bounds = c(-1, 1))
 #' @export

@@ -23,9 +23,9 @@
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
 #'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
 #'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).
-#' * `autoplot()`: a ggplot; `plot()` draws it. Estimates with 95 % limits; the thick part is what
-#'   sampling alone would leave. The axis is that of the coefficients that are identified: limits of
-#'   the others end in arrows.
+#' * `autoplot()`: a ggplot; `plot()` draws it. Estimates with 95 % limits; the thick part is the
+#'   interval from sampling alone. The axis covers the identified coefficients: limits of the others
+#'   end in arrows.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_glm-methods
 NULL

@@ -19,14 +19,14 @@
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list:
 #'   that as `fit`, `se.fit`, `df` and `residual.scale`.
-#' * `autoplot()`: a ggplot; `plot()` draws it. Slopes with their limits; the thick part is what
-#'   sampling alone would leave. The axis is that of the slopes that are identified: limits of the
-#'   others end in arrows.
+#' * `autoplot()`: a ggplot; `plot()` draws it. Slopes with their limits; the thick part is the
+#'   interval from sampling alone. The axis covers the identified slopes: limits of the others end
+#'   in arrows.
 #' * `update()`: a `dp_lm` of the submodel, from the same release: free. Its sampling errors assume
 #'   one variance: scores were released at the full model's residuals.
-#' * `anova()`: a Wald F test with the total covariance, of every term, or of what a submodel leaves
-#'   out; `NA` where a slope is not identified. Differences of residual sums of squares would be
-#'   mostly noise.
+#' * `anova()`: a Wald F test with the total covariance, of every term, or of the terms that a
+#'   submodel drops; `NA` where a slope is not identified. Differences of residual sums of squares
+#'   would be mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
 #'   `conf.low`, `conf.high`; errors and tests are `NA` where nothing is identified, and where the
 #'   budget does not resolve the moments, `p.value` is Anderson and Rubin's. `glance()`: one row of

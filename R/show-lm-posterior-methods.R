@@ -9,11 +9,11 @@
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value a row. `coef()`, `nobs()`, `formula()`: see [dp_estimates].
+#' * `predict()`: a vector, one value per row. `coef()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
 #'   `newdata` with `.fitted`.
 #'   `summary()`: the print, and all on privacy with its steps.
-#' * `vcov()`, `confint()`, `residuals()`, `fitted()`: an error that says why.
+#' * `vcov()`, `confint()`, `residuals()`, `fitted()`: an error that gives the reason.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_paper-methods
 NULL

@@ -15,18 +15,18 @@
 #'
 #' `car::Anova()` takes `type = "II"`, each term after all others but those that contain it, or
 #' `"III"`, after all others, as `anova()` has it; its `test.statistic`, and `test` of `waldtest()`,
-#' is `"F"` (for [dp_lm()] unless you say otherwise) or `"Chisq"`. `waldtest()` compares with a fit
+#' is `"F"` (the default for [dp_lm()]) or `"Chisq"`. `waldtest()` compares with a fit
 #' by `update()`, a formula such as `. ~ . - x`, or names or numbers of terms to leave out; with
 #' nothing, all terms are left out.
 #'
 #' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
-#' @param ... unused, or as the generic says.
-#' @return What the generics return.
+#' @param ... unused, or as in the generic.
+#' @return The values of the generics.
 #'   * `parameters::parameters()`: `Parameter`, `Coefficient`, `SE`, limits and tests of `tidy()`.
 #'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` where a
-#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` they are those of
-#'     [stats::lm()]. `anova()` of a fit tests each term after all others; that of [stats::lm()]
-#'     tests one after the other.
+#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` they equal those of
+#'     [stats::lm()]. `anova()` of a fit tests each term after all others; for [stats::lm()] it
+#'     tests them sequentially.
 #'   * `marginaleffects::predictions()`, `slopes()`, `comparisons()`, with `newdata`, and
 #'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and their relatives.
 #'   * `terms()`: the formula's. `model.matrix()`: of public rows, `data`.

@@ -1,10 +1,10 @@
 # Help alone: the papers by their own names, and the names by which other pages are found.
 # tests/testthat/fixtures/paper-names.csv lists the names; test-papers-found.R searches for each.
 
-#' The papers and their algorithms: what each is called here, and whether it holds
+#' The papers' algorithms: our calls, and whether their privacy holds
 #'
 #' Each algorithm of the papers that this package builds on: its name in the paper, the call that
-#' runs it, whether its privacy holds as printed, and what is repaired. Calls with
+#' runs it, whether its privacy holds as printed, and our repairs. Calls with
 #' `calibration = "published"` use a paper's own constants; where those do not hold, the result
 #' states so and a [dp_ledger()] refuses it. Neighbouring (neighboring) data sets differ in one
 #' person's row, which is replaced.
@@ -44,8 +44,8 @@
 #'   with twice the noise it needs.
 #' * Section 3.2.1, sample and aggregate (Smith; Nissim, Raskhodnikova and Smith):
 #'   [dp_aggregate()]. Holds.
-#' * Theorem 3.20, excess risk: its ridge is a quarter of what Algorithm 4.1 needs. The bounds hold,
-#'   6 to 5,000 times above measured risks; Theorem 3.29 within 1.02 to 4.5 times.
+#' * Theorem 3.20, excess risk: its ridge is a quarter of the ridge that Algorithm 4.1 needs. The
+#'   bounds hold, 6 to 5,000 times above measured risks; Theorem 3.29 within 1.02 to 4.5 times.
 #' * Sections 4.5, against propose-test-release, and 5.8.1, against output perturbation: measured.
 #'   The first claim holds, the second does not.
 #' * Algorithm 4.1, linear regression on a box: `dp_glm(family = "gaussian", method = "kst")`. Holds
@@ -77,7 +77,7 @@
 #'   noise that is too small); repaired.
 #' * AdaSSP: written out in the article *papers*; [dp_lm()] takes its place.
 #' * Propositions 9 to 12, the generalization bound of pDP losses: no call; the article *papers* has
-#'   the range in which Corollary 12 says anything.
+#'   the range in which Corollary 12 is informative.
 #' * Propositions 16 and 17: formula 9 is below the exact loss at precisions of 1 and less; the
 #'   variance of 17.2 has gamma where 1 / gamma belongs.
 #'
@@ -93,8 +93,7 @@
 #'   the minimisation and costs nothing. Within `"napp"` a penalty that follows the estimate cannot
 #'   be private (`papers.md`, sections 6 and 7); without noise it works, with half of the weight
 #'   (figure 3).
-#' * Theorem 8, excess risk: its bound can be negative; what it takes from Thakurta's Lemma 3.19
-#'   holds.
+#' * Theorem 8, excess risk: its bound can be negative; its part from Thakurta's Lemma 3.19 holds.
 #' * NAPP-VS (selection of variables), privacy budget retrieval and privacy budget recycling: no
 #'   call, since they hold no privacy (a sign without noise; a factor 2; noise used twice).
 #'   [dp_select()] selects.
@@ -111,12 +110,11 @@
 #'
 #' Shown in: proofs `accounting.md`, `glm.md`, `selection.md`, `streams.md`.
 #'
-#' @section Where it is:
-#' Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of the reproduction:
-#' `system.file("reproduction", package = "dpsc")`. Errata: `vignette("errata")` and
-#' `vignette("errata-streams")`. Other articles: `vignettes/articles` of the sources, and the site
-#' that `make site` builds. The end of the article *papers* has errata of the other papers, and
-#' lists what was not reproduced, with reasons.
+#' @section Where it is: Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of
+#' the reproduction: `system.file("reproduction", package = "dpsc")`. Errata: `vignette("errata")`
+#' and `vignette("errata-streams")`. Other articles: `vignettes/articles` of the sources, and the
+#' site that `make site` builds. The end of the article *papers* has errata of the other papers, and
+#' lists the results not reproduced, with reasons.
 #' @name papers
 #' @aliases errata reproduction
 #' @keywords documentation

@@ -9,7 +9,7 @@
 #' @param row.names,optional ignored.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:
-#'   `quantiles`, `mean` and `shares`, by neighbour. `as.data.frame()`, `tidy()`: one row a donor.
+#'   `quantiles`, `mean` and `shares`, by neighbour. `as.data.frame()`, `tidy()`: one row per donor.
 #'   `autoplot()`: a ggplot of the share of donors whose loss is at most epsilon, with the release's
 #'   epsilon as a vertical line; `plot()` draws it and returns it invisibly. All PRIVATE.
 #' @section Errors: `dpsc_error_argument`.

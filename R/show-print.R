@@ -1,15 +1,15 @@
 #' Print and summarise a fit or a release
 #'
-#' The first lines say what was estimated, then the average effect with its interval, or why there
-#' is none; then what the privacy guarantee is, by which theorem, and whether it holds; where it
-#' does not, they say NOT PRIVATE and why.
+#' The print gives the estimated quantity, the average effect with its interval (or the reason for
+#' its absence), the privacy guarantee with its theorem, and whether it holds; if it does not, the
+#' print states NOT PRIVATE and the reason.
 #'
 #' The last lines of a summary are the steps that the budget was spent on: where
 #' the donors are (`radius`), their mean and moments, both again in coordinates in which they are
 #' equally spread (`whitened`), and how far they stray from their own predictions
 #' (`placebo errors`).
 #'
-#' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr what to print.
+#' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr the object to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()` of a fit: a list of class
@@ -18,7 +18,7 @@
 #'   * `effects`: a data frame, the average first, then each period: `target`, `term`, `estimate`,
 #'     `conf.low`, `conf.high`, `p.value` (of no effect), `privacy.se` (standard deviation of the
 #'     estimate over releases), outcome units. `NA` where there is no interval.
-#'   * `simultaneous`: the same limits, so that those of all periods cover together.
+#'   * `simultaneous`: limits that cover all periods jointly.
 #'   * `test`: is there an effect in any period? A list of `statistic` (the largest effect in units
 #'     of its standard error), `periods` and `p.value`, which allows for looking at all of them and
 #'     is calibrated on the donors' largest placebo errors; or `NULL` (without an interval, or

@@ -2,7 +2,8 @@
 
 #' A fit in words: the sentence and the methods paragraph of a paper
 #'
-#' Writes what was found, how, and what was promised to whom, with the fit's own numbers. Free.
+#' Writes the results, the method and the privacy guarantee in words, with the fit's own numbers.
+#' Free.
 #'
 #' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
 #'   release gives the methods and the guarantee only.
@@ -13,8 +14,8 @@
 #' @param ... unused.
 #' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
 #'   `methods`, `guarantee` (in words), `references`, and `format`. Printing writes them out with
-#'   `cat()`, so that `results = "asis"` puts them into a document. A fit that is not private says
-#'   NOT PRIVATE wherever a guarantee would stand.
+#'   `cat()`, so that `results = "asis"` puts them into a document. For a fit that is not private
+#'   the text states NOT PRIVATE in place of a guarantee.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Kairouz, P., Oh, S. and Viswanath, P. (2015). The Composition Theorem for
 #'   Differential Privacy. ICML. (A test between two neighbours, as likely as each other, is right

@@ -7,11 +7,11 @@
 #' @param ... unused.
 #' @return
 #' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit
-#'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all for
-#'   a selection that is given. By method `"gram"` the same noise chooses and fits: unless every
+#'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all for a
+#'   selection that is given. By method `"gram"` the same noise chooses and fits: unless every
 #'   candidate is taken, errors and tests are `NA`. Limits TAKE THE SELECTION AS GIVEN: they treat
-#'   the chosen variables as if they had been fixed beforehand, and are too short for what a choice
-#'   among many candidates makes of chance.
+#'   the chosen variables as if they had been fixed beforehand, and are too short to cover chance in
+#'   a choice among many candidates.
 #' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates], with the same
 #'   proviso. `predict()`: a vector. `autoplot()`: a ggplot,
 #'   which `plot()` draws. `summary()`: the print, and all on privacy.

@@ -12,12 +12,13 @@
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value a row; `NA` where a regressor is missing. By method `"gram"`
+#' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. By method `"gram"`
 #'   a share of the coefficients predicts, from the middle of the outcome's bounds: none while noise
-#'   alone could have made them (bench/online.R: regret is at most 1.05 times that of zero).
+#'   alone could have produced them (bench/online.R: regret is at most 1.05 times the regret of
+#'   predicting zero).
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the sums to date. It,
 #'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()`: see [dp_estimates]. Errors of sums
-#'   are those of the privacy noise alone.
+#'   come from the privacy noise alone.
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row a kept step and term: `step`, `rows`, `term`, `estimate`,
@@ -247,7 +248,7 @@ horizon_se <- function(plan) {
 
 #' Plot a stream
 #'
-#' The path of what was released: coefficients in the units of the variables, as `coef()` gives
+#' The released path: coefficients in the units of the variables, as `coef()` gives
 #' them, or running sums with a band.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.

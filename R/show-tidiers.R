@@ -21,18 +21,18 @@ generics::augment
 #' @param type (`string`)\cr of several treated units, `"overall"`: their mean (the average effect
 #'   on the treated), or `"unit"`: each by itself, under its own name. The treated are not
 #'   protected: show their names and effects only if that is allowed.
-#' @param ... of `tidy()` an error, but for what packages for tables pass (`vcov`, `coef_rename`,
-#'   `data` and the like), which is not used; else unused.
+#' @param ... of `tidy()` an error, except for the arguments that table packages pass (`vcov`,
+#'   `coef_rename`, `data` and the like), which are ignored; else unused.
 #' @return
 #' * `tidy()`: one row for the average effect and one for each period: `target`, `term`, `estimate`,
 #'   `std.error` (calibrated on the donors' placebo errors: limits are the estimate and so many of
 #'   them, cut off where the bounds end), `privacy.se` (standard deviation of the estimate over
 #'   releases), `statistic`, `p.value` (of no effect), and `conf.low`, `conf.high` if asked.
 #'   `std.error`, `statistic`, `p.value` and limits are `NA` where no interval could be calibrated;
-#'   the print says why. With `epsilon = Inf` limits and p-values come from the donors'
+#'   the print gives the reason. With `epsilon = Inf` limits and p-values come from the donors'
 #'   leave-one-out errors, or are `NA` with fewer donors than the level needs. For methods
-#'   `"output"` and `"objective"` the errors are those of the privacy noise alone, and `statistic`
-#'   and `p.value` are `NA`: no prediction error is released.
+#'   `"output"` and `"objective"` the errors come from the privacy noise alone, and `statistic` and
+#'   `p.value` are `NA`: no prediction error is released.
 #' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
 #'   over targets and periods), `pre.rmse` (of the targets; `NA` of protected people, whose path the
 #'   fit meets by construction), `epsilon`, `delta`, `rho` (half the

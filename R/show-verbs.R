@@ -3,46 +3,47 @@
 
 #' A fit for other packages: coefficients, their covariance, and a data frame
 #'
-#' `coef()` and `vcov()` describe the effects, average first, so that what takes the two (such as
+#' `coef()` and `vcov()` describe the effects, average first, so that functions of the two (such as
 #' `marginaleffects::hypotheses()`, `multcomp::glht()`, `car::linearHypothesis()`, `parameters` and
-#' `modelsummary`) works. Free of privacy cost.
+#' `modelsummary`) work. Free of privacy cost.
 #'
 #' @param object,x,formula (`dp_synth`)\cr a fit.
 #' @param type (`string`)\cr of `vcov()`: `"total"`, or the part that is `"privacy"` noise, or
-#'   `"sampling"`: how far a unit drawn like the donors strays from its own prediction. Of
-#'   `as.data.frame()`: what to give, see Value.
+#'   `"sampling"`: how far a unit drawn like the donors strays from its own prediction. For
+#'   `as.data.frame()`: the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
 #' @param newdata of a fit that grows: the panel with new periods, see [dp_monitor].
-#' @param target,estimator,lambda,size what the new fit shall have; see [dp_synth()]. Missing: as it
+#' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing: as it
 #'   was; without a `target` of its own, a new `size` is of the same target.
 #' @param nsim (`count`)\cr number of draws.
 #' @param seed (`number` or `NULL`)\cr of R's generator, whose state is kept. `NULL`: go on from
 #'   the present state.
 #' @param row.names,optional unused.
-#' @param ... unused; of `update()` with `newdata` see [dp_monitor], else an error, since what it
-#'   cannot change needs a new release.
+#' @param ... unused; of `update()` with `newdata` see [dp_monitor], else an error, since other
+#'   changes need a new release.
 #' @return
 #' * `coef()`: named numbers, outcome units: the average effect, then each period's. With several
 #'   targets the names are `target: term`.
 #' * `vcov()`: their covariance, with the same names, squared outcome units. `NA` where a part is
 #'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
 #'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
-#'   targets. A joint test takes the periods without the average, which they determine.
-#'   Every row of the total is scaled to its own calibrated standard error, that of `tidy()`: the
-#'   average's variance is therefore not that of the mean of the periods, which `hypotheses()` of
-#'   `marginaleffects` and the like would compute from the periods' block. For the average take
+#'   targets. A joint test takes the periods without the average, which they determine. Every row of
+#'   the total is scaled to its own calibrated standard error, as in `tidy()`: the average's
+#'   variance therefore differs from the variance of the mean of the periods, which `hypotheses()`
+#'   of `marginaleffects` and the like would compute from the periods' block. For the average take
 #'   its own row.
-#' * `weights()`: weights of the donors: those of a classical fit, by name (NOT PRIVATE); the noisy
-#'   ones of methods `"output"` and `"objective"`: of a matrix without row names by position; else
-#'   in a random order that is kept nowhere, since a person's place among sorted names is a function
-#'   of all names (by name if `dp_control(donor_names = TRUE)` declared them public). An error for
-#'   `"gram"`, which has none.
+#' * `weights()`: weights of the donors: for a classical fit by name (NOT PRIVATE); the noisy
+#'   weights of methods `"output"` and `"objective"`: of a matrix without row names by position;
+#'   else in a random order that is kept nowhere, since a person's place among sorted names is a
+#'   function of all names (by name if `dp_control(donor_names = TRUE)` declared them public). An
+#'   error for `"gram"`, which has none.
 #' * `formula()`: the formula that the fit was made with; an error for a fit made from a matrix.
 #' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
-#'   `"path"` that of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the
+#'   `"path"` the table of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the
 #'   counterfactual) the columns `target`, `period`, `estimate`, `conf.low`, `conf.high`. Limits of
-#'   `"percent"` are those of the counterfactual, transformed; `NA` where they reach zero or below.
+#'   `"percent"` are the transformed limits of the counterfactual; `NA` where they reach zero or
+#'   below.
 #' * `update()`: a fit of another target, estimator or penalty on the same release. Spends nothing.
 #' * `simulate()`: a data frame of `nsim` columns: draws of the outcome without treatment in the
 #'   periods from the treatment on, from the normal law that the intervals state. One row for each
