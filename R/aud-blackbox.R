@@ -4,7 +4,7 @@
 audit_events <- 4L
 
 #' @param run (`function`)\cr from a panel to numbers.
-#' @return What dp_audit() adds to its own record.
+#' @return The fields that dp_audit() adds to its own record.
 #' @noRd
 audit_blackbox <- function(run, pair, claimed, n_runs, level) {
   outputs <- collect_outputs(run, pair, n_runs)
@@ -52,7 +52,7 @@ repeats_itself <- function(outputs) {
   all(constant) && any(outputs$data[1L, ] != outputs$neighbour[1L, ])
 }
 
-#' Statistics that tell the two panels apart, learnt from some runs
+#' Statistics that separate the two panels, learnt from some runs
 #' @return A list of functions from a matrix of outputs to a score a row.
 #' @noRd
 learn_scores <- function(outputs) {
@@ -85,7 +85,7 @@ learn_scores <- function(outputs) {
   )
 }
 
-#' The events `score > threshold` (or its complement) that look most telling
+#' The most informative events `score > threshold` (or their complements)
 #' @return A data frame: `score`, `threshold`, `above`, `favours` (the panel under
 #'   which the event is likelier).
 #' @noRd

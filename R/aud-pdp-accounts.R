@@ -1,6 +1,6 @@
 # What looked at whom in a release for everyone: the rounds of each account.
 
-#' Who is in which account of a release for everyone, and what looked at them
+#' People by account of a release for everyone, and the steps that used them
 #' @param release (`dp_release`)\cr with `protect = "everyone"`.
 #' @return A list by account: `rounds`, as [gram_contributions()] takes them, and `order`, in which
 #'   the columns of a row are read (of rows as the release knows them).
@@ -28,7 +28,7 @@ account_rounds <- function(release) {
   c(list(donors = list(order = seq_len(periods + q), rounds = c(s$rounds, control))), treated)
 }
 
-#' A release as one account knows it: what [gram_losses()] needs
+#' The part of a release for one account: the input of [gram_losses()]
 #' @noRd
 account_release <- function(release, account) {
   steps <- release$privacy$steps

@@ -242,7 +242,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
   list(removal = removal, replacement = replacement)
 }
 
-#' log p(theta with the person) / p(theta without) at what was drawn
+#' log p(theta with the person) / p(theta without) at the drawn theta
 #' @noRd
 realised_posterior <- function(fit, rows, inside, error, theta) {
   drawn <- fit$release$theta * sqrt(ncol(rows$x))

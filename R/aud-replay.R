@@ -6,9 +6,9 @@
 
 #' A recorder of noise calls
 #'
-#' `noise` is what our own verbs are handed. `hook()` stands for one noise call of a user's
-#' function: when recording it draws and writes down; when replaying it returns what was drawn and
-#' writes down the other panel's value.
+#' `noise` is passed to our own verbs. `hook()` stands for one noise call of a user's function: when
+#' recording it draws and stores the noise; when replaying it returns the stored noise and stores
+#' the other panel's value.
 #' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
 #'   a replay `other`), `places` (positions that were drawn), `moved` (function of such positions:
 #'   where the same people stand in the other panel), `noise`, `hook`.
@@ -73,7 +73,7 @@ stop_diverged <- function() {
 #' Record on one panel, replay on the other
 #' @param hooked (`list`)\cr `recorder` and `run`, a function of a panel.
 #' @return The recorded calls, each with `other`; or `NULL` if the sequences differ. Attribute
-#'   `result`: what the mechanism returned, `again` the same in the replay. PRIVATE.
+#'   `result`: the mechanism's value, `again` the same in the replay. PRIVATE.
 #' @noRd
 record_and_replay <- function(hooked, from, to) {
   recorder <- hooked$recorder
@@ -122,7 +122,7 @@ as_hooked <- function(mechanism, ...) {
   )
 }
 
-#' What a user's mechanism calls to add noise
+#' Noise function for a user's mechanism
 #' @noRd
 users_noise <- function(recorder) {
   function(value, scale, sensitivity, law = c("gaussian", "laplace", "gamma_norm")) {
@@ -165,7 +165,8 @@ call_shift <- function(call) {
 
 #' The sensitivity that a call's noise was calibrated for, in the noise's own units
 #'
-#' Of what a step says of itself and of what its noise pays for at its cost, the smaller.
+#' The smaller of a step's declared sensitivity and the sensitivity that its noise covers at its
+#' cost.
 #' @param step (`data.frame`, one row)\cr of the release's record.
 #' @noRd
 call_declared <- function(call, step) {

@@ -28,8 +28,8 @@ released_numbers <- function(fit) {
   unlist(lapply(as.list(table), function(x) if (is.numeric(x)) as.double(x) else as.character(x)))
 }
 
-#' One record and replay of a verb as a table: a row a noise call, one for all calls of a verb whose
-#' budget is declared as a whole, and one for what was released
+#' One record and replay of a verb as a table: one row per noise call, one for all calls of a verb
+#' whose budget is declared as a whole, and one for the released values
 #'
 #' `declared` and `observed` are in units of the verb's account: mu, rho or epsilon.
 #' @noRd
@@ -97,7 +97,7 @@ whole_budget <- function(privacy) {
   }
 }
 
-#' In what a step declares its cost
+#' Currency of a step's declared cost
 #' @noRd
 account_of <- function(step) {
   if (is_number(step$mu) && is.finite(step$mu)) {
@@ -109,7 +109,7 @@ account_of <- function(step) {
   }
 }
 
-#' What a replayed call's own noise costs for what moved
+#' Cost of the observed shift under a replayed call's own noise
 #' @param account (`string`)\cr `"mu"`, `"rho"`, `"epsilon"` or `"scaled"`, a shift over its scale.
 #' @noRd
 call_cost <- function(call, account) {

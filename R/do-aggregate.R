@@ -210,7 +210,7 @@ aggregate_limits <- function(lower, upper, fallback) {
   )
 }
 
-#' @return A list: `n`, `blocks`, limits, `method`, `core` (what the core is told). PUBLIC.
+#' @return A list: `n`, `blocks`, limits, `method`, `core` (arguments for the core). PUBLIC.
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
   if (n < 4L) abort("{.arg data} must have at least four rows.", "data")
@@ -251,7 +251,7 @@ default_blocks <- function(core) {
   ceiling(10 / clearance(core, planned_draws(core)$exponent, 1))
 }
 
-#' What an aggregate spends, and how many ranks its noise is worth
+#' Budget of an aggregate, and its noise in ranks
 #' @noRd
 aggregate_plan <- function(facts, budget) {
   if (!budget$private) {

@@ -39,7 +39,7 @@ fit_classical_panel <- function(panel, request) {
   ), class = c("dp_synth_classical", "dp_synth"))
 }
 
-#' The user's settings, and what only the panel knows
+#' The user's settings, and those that follow from the panel
 #' @noRd
 classical_settings <- function(settings, estimator, panel) {
   if (estimator == "sdid") settings$treated <- settings$treated %||% nrow(panel$target)
@@ -55,7 +55,7 @@ classical_settings <- function(settings, estimator, panel) {
   settings
 }
 
-#' What stands in for the release of a fit that has none, so that the verbs need not ask
+#' Placeholder for the release of a fit without one, so that the verbs need no special case
 #' @noRd
 classical_release <- function(panel, fit, estimator) {
   periods <- panel$T0 + panel$T1

@@ -154,7 +154,7 @@ with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
 
 #' One-step forecasts between the first adoption and each cohort's own, by fits that end there
 #' @inheritParams classical_cohorts
-#' @return As [held_out_residuals()]; `NULL` where predictors say what is fitted. NOT PRIVATE.
+#' @return As [held_out_residuals()]; `NULL` where predictors define the fit. NOT PRIVATE.
 #' @noRd
 classical_forecasts <- function(panel, fits, fit_one) {
   if (fits[[1L]]$estimator == "predictors") {

@@ -149,8 +149,8 @@ describe_public <- function(budget, columns, n, quantiles) {
 
 names_of_variables <- function(variables) vapply(variables, `[[`, "", "name")
 
-#' What a description will spend
-#' @return A list: `cost`, and what describe_plan_cpp() gives. PUBLIC.
+#' Budget of a description
+#' @return A list: `cost`, and the value of describe_plan_cpp(). PUBLIC.
 #' @noRd
 describe_plan <- function(public) {
   if (!public$private) {

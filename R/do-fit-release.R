@@ -45,7 +45,7 @@ with_penalty <- function(release, lambda) {
 
 #' Fit targets to a release
 #'
-#' Several targets are one group: the fit is that of their mean. Those of its members are in
+#' Several targets are one group: the fit is for their mean. Those of its members are in
 #' `units`, a fit's fields of their own, for whoever asks.
 #' @param release (`dp_release`).
 #' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected group
@@ -79,7 +79,7 @@ fit_release <- function(release, target, estimator, size, covariates = NULL) {
   ), class = "dp_synth")
 }
 
-#' What a release says of each target
+#' Estimates of a release for each target
 #' @noRd
 fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   scale <- release_scale(release)
@@ -100,8 +100,8 @@ fit_targets <- function(release, target, size, estimator, covariates = NULL) {
 #' The parts of a target's error as they are reported, squared outcome units
 #'
 #' `privacy` is of the estimate over releases, `noise` before it was drawn towards the target's own
-#' level. What that takes off the noise comes back as its error: `prediction` and `privacy` add up
-#' to the whole.
+#' level. The noise removed by this shrinkage returns as its error: `prediction` and `privacy` add
+#' up to the whole.
 #' @noRd
 reported_variance <- function(fit, unit) {
   parts <- list(

@@ -71,7 +71,7 @@ listed_releases <- function(releases) {
   lapply(releases, function(one) if (is.character(one)) read_release(one) else one)
 }
 
-#' The privacy record of a release, or of what has one
+#' The privacy record of a release, or of an object that holds one
 #' @noRd
 record_of_release <- function(x) {
   record <- if (is.list(x)) x$privacy %||% x$release$privacy
@@ -83,7 +83,7 @@ record_of_release <- function(x) {
   record
 }
 
-#' What a ledger says of the charge that a release names
+#' A ledger's record of the charge that a release names
 #' @param privacy (`list`)\cr of a release.
 #' @param rows (`data.frame`)\cr of the ledger, from [ledger_rows()].
 #' @return `"paid"`, `"missing"`, `"undrawn"` (a draw of it is missing), `"other"` (ledger), or

@@ -211,7 +211,7 @@ lm_public <- function(budget, columns, n, vcov, max_weight) {
   ))
 }
 
-#' What a regression will spend, and on what
+#' Budget and steps of a regression
 #' @return A list: `cost`, `steps`, `shares`, `signal`, `resolved`, `located`. PUBLIC.
 #' @noRd
 lm_plan <- function(public) {
@@ -300,7 +300,7 @@ estimate_lm <- function(fit) {
   fit
 }
 
-#' What a regression's released numbers say against its bounds
+#' Contradictions between a regression's released numbers and its bounds
 #' @noRd
 lm_doubts <- function(fit) {
   lost <- fit$plan$located & is.na(fit$coefficients[-1L])

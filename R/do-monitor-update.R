@@ -188,10 +188,10 @@ newer_long_panel <- function(object, people, formula = object$formula,
   panel_with_gaps(parts$formula, people, plain_request())
 }
 
-#' What was declared of the covariates that a release knows
+#' Declarations of a release's covariates
 #'
-#' A factor's first level, with which the others are compared, is not in a release, and need not be:
-#' what is none of the others counts as it.
+#' A factor's reference level is not in a release, and need not be: values other than the listed
+#' levels count as it.
 #' @param columns (`data.frame` or `NULL`)\cr of the release.
 #' @param names (`character` or `NULL`)\cr covariates that the formula names.
 #' @return As from [split_bounds()].

@@ -157,7 +157,7 @@ outcome_steps <- function(steps) {
   out
 }
 
-#' What all outcomes cost together: one person is in all of them
+#' Joint cost of all outcomes: one person is in all of them
 #' @noRd
 outcome_cost <- function(budget) {
   whole_cost(list(all_epsilon = budget$epsilon, delta = budget$delta))

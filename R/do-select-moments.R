@@ -81,7 +81,7 @@ add_fit <- function(selection, moments, rows, places) {
   selection
 }
 
-#' Columns as moments are released of them: what slopes are in the units of
+#' Columns in the units of their moments, and hence of slopes
 #' @noRd
 fitted_columns <- function(columns, location, method) {
   what <- if (is.null(mechanism("dp_select", method)$pick)) "moments" else "refit"

@@ -268,7 +268,7 @@ selection_constants <- function(settings, facts, method) {
   selector$complete(constants, facts)
 }
 
-#' Who gets what of the budget
+#' Split of the budget
 #' @return A list, see [selector()]. PUBLIC.
 #' @noRd
 selection_shares <- function(method, facts, budget) {

@@ -67,7 +67,7 @@ dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, n
   ))
 })
 
-#' @param request (`list`)\cr what the user typed; what is missing is `NULL`.
+#' @param request (`list`)\cr the user's arguments; missing ones are `NULL`.
 #' @noRd
 make_sums <- function(method, columns, request) {
   check_given(is.null(request$epsilon), "epsilon", "the privacy loss you accept")

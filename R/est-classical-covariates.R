@@ -3,11 +3,11 @@
 
 #' Check the covariates of an estimator that models outcomes
 #' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p),
-#'   which change over time; `predictors`, a list of `donors` (n x q) and `target` (q), one value a
-#'   unit.
-#' @return A list with those of the two that are given, checked. NOT PRIVATE.
+#'   which change over time; `predictors`, a list of `donors` (n x q) and `target` (q), one value
+#'   per unit.
+#' @return A list of the given ones, checked. NOT PRIVATE.
 #' @section Errors: `dpsc_error_argument` for a wrong form; `dpsc_error_covariate` for covariates
-#'   that cannot be told from effects of units and periods, or from each other.
+#'   collinear with effects of units and periods, or with each other.
 #' @noRd
 complete_covariates <- function(raw, settings) {
   out <- list()
@@ -83,7 +83,7 @@ check_told_apart <- function(raw, given) {
   ), "covariate")
 }
 
-#' Names of covariates, those of units first
+#' Names of covariates, time-invariant ones first
 #' @noRd
 covariate_names <- function(settings) {
   named <- function(names, count, word) names %||% paste(word, seq_len(count))
@@ -143,11 +143,11 @@ settings_without <- function(settings, i, target = FALSE) {
   settings
 }
 
-#' Take covariates out of outcomes: what "sdid" is fitted to
+#' Remove covariates from outcomes before "sdid"
 #'
 #' Least squares with effects of units and periods on all cells but the treated (Kranz, 2022), of
 #' which the target's row counts as the `treated` units whose mean it is.
-#' @return A list: `donors`, `target` (less `path`), `path` (T, what the covariates say of the
+#' @return A list: `donors`, `target` (less `path`), `path` (T, the covariates' contribution for the
 #'   target), `slopes`.
 #' @noRd
 take_covariates_out <- function(donors, target, T0, settings) {

@@ -23,7 +23,7 @@
 #'   treatment that it leads to (Abadie, Diamond and Hainmueller, 2010).
 #' * `"augmented"`, `"sdid"`, `"factor"`, `"mcnnm"`: see `complete_augmented()` and its kin.
 #'
-#' @param donors (`matrix`, n x T, outcome units)\cr one row a donor. PRIVATE.
+#' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE.
 #' @param target (`numeric(T)` or `matrix`, 1 x T)\cr the treated unit.
 #' @param T0 (`count`)\cr number of periods before treatment.
 #' @param estimator (`string`)\cr a name of [classical_table()].
@@ -35,13 +35,13 @@
 #'   names) and `target` (K), `v` (K importances, or `NULL` to search), `judged` (periods
 #'   whose fit V is judged by: default all before treatment), `screened`, `starts` and `evaluations`
 #'   (effort of the search). Completed settings, which hold `importance`, may be given again.
-#' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (what was
-#'   minimised), `kkt` (largest violation of the optimality conditions, `NA` where there is nothing
-#'   to solve), `settings` (completed), and `slopes` of covariates that change over time, of which
-#'   the weighted donors and the intercept then tell the rest. The simplex family adds `ties`: how
-#'   many further donors could take weight at no cost. `"predictors"` adds `loss`, the mean squared
-#'   error over the judged periods, and puts the V that was used into `settings$importance`.
-#'   NOT PRIVATE, all of it.
+#' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (the
+#'   minimised value), `kkt` (largest violation of the optimality conditions, `NA` if no problem is
+#'   solved), `settings` (completed), and `slopes` of covariates that change over time, of which the
+#'   weighted donors and the intercept then tell the rest. The simplex family adds `ties`: how many
+#'   further donors could take weight at no cost. `"predictors"` adds `loss`, the mean squared error
+#'   over the judged periods, and puts the V that was used into `settings$importance`. NOT PRIVATE,
+#'   all of it.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 fit_classical <- function(donors, target, T0, estimator = "simplex", settings = list()) {

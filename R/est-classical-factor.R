@@ -31,7 +31,8 @@ complete_factor <- function(raw, settings) {
   )
 }
 
-#' A constant, the factors, and a period to judge them by; donors tell covariates of units first
+#' A constant, the factors, and a period to judge them by; donors' slopes of time-invariant
+#' covariates come first
 #' @noRd
 most_factors <- function(n, T0, settings) {
   min(T0 - 2L, n - 1L - NCOL(settings$predictors$donors) * !is.null(settings$predictors))

@@ -1,7 +1,7 @@
 # Predictors of the classical estimators: one row a donor, matched by name.
 
 #' Check predictors, and bring them into the order of the donors
-#' @param given (`list`)\cr `donors`, a matrix with one row a donor, and `target`, one value a
+#' @param given (`list`)\cr `donors`, a matrix with one row per donor, and `target`, one value per
 #'   predictor.
 #' @return The same, as doubles, and `fixed`: are they known to be the same in all periods? NOT
 #'   PRIVATE.
@@ -132,7 +132,7 @@ complete_balanced <- function(raw, settings) {
   list(predictors = given, v = v)
 }
 
-#' What is balanced: outcomes before treatment, then predictors on the outcomes' scale
+#' Balanced variables: outcomes before treatment, then predictors on the outcomes' scale
 #'
 #' A predictor is centred and brought to the deviation of all centred outcomes together, as augsynth
 #' does it: with importance 1 it counts as one period.

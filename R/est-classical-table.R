@@ -38,7 +38,7 @@ classical_table <- function() {
 
 #' Weights on the simplex, with or without an intercept, at a penalty or without
 #'
-#' With predictors single fits only, on what is balanced: `batch_of()` asks for no others.
+#' With predictors single fits only, on the balanced variables: `batch_of()` asks for no others.
 #' @noRd
 simplex_record <- function(demean = FALSE, knows = character(), complete = complete_balanced) {
   penalty <- function(settings) settings$lambda %||% 0

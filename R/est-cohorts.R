@@ -3,9 +3,9 @@
 
 #' A release as a cohort sees it that adopts after `T0` periods
 #'
-#' An ordinary release by method gram: what follows the first adoption and comes before this
-#' cohort's own is past to it, period by period. Its intervals are those that the release calibrated
-#' for this date.
+#' An ordinary release by method gram: periods between the first adoption and this cohort's own
+#' belong to its past, one by one. Its intervals are those that the release calibrated for this
+#' date.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param T0 (`count`)\cr from the release's own on.
 #' @param pooled (`data.frame` or `NULL`)\cr from `pooled_seconds()`.
@@ -49,13 +49,13 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   release
 }
 
-#' Second moments of placebo errors by cohort, each drawn towards what all say together
+#' Second moments of placebo errors by cohort, each shrunk towards the pooled one
 #'
 #' Every cohort's has the same noise, larger with more cohorts, while by how much placebo errors
 #' exceed the model's is much the same for all. So the excess over the model is pooled, as far as
-#' the cohorts' spread about it is that of the noise (empirical Bayes; the variance between cohorts
-#' is taken one standard deviation above its estimate).
-#' @return A data frame, scaled units, `second` and `second_sd`, one row a cohort; `NULL` without
+#' noise explains the cohorts' spread around it (empirical Bayes; the variance between cohorts is
+#' taken one standard deviation above its estimate).
+#' @return A data frame, scaled units, `second` and `second_sd`, one row per cohort; `NULL` without
 #'   calibration. RELEASED.
 #' @noRd
 pooled_seconds <- function(release) {
@@ -69,7 +69,7 @@ pooled_seconds <- function(release) {
 }
 
 #' @param noise (`number`)\cr deviation of the noise of each.
-#' @param modelled (`numeric`)\cr what the model says of each.
+#' @param modelled (`numeric`)\cr the model's value for each.
 #' @noRd
 pool_seconds <- function(second, noise, modelled) {
   size <- length(second)
@@ -85,7 +85,7 @@ pool_seconds <- function(second, noise, modelled) {
   data.frame(second = common + own * apart, second_sd = pmin(sd, noise))
 }
 
-#' What the moments say of the squared error of an average, for a cohort at the donors' mean
+#' Squared error of an average implied by the moments, for a cohort at the donors' mean
 #' @noRd
 modelled_second <- function(T0, release) {
   s <- cohort_view_cpp(release$statistics, T0)
@@ -115,10 +115,11 @@ cohort_path <- function(fit) {
 
 #' Covariances between the errors of several cohorts' counterfactuals
 #'
-#' The noise and the donors' own regression are shared; what else makes a cohort stray is its own.
+#' The noise and the donors' own regression are shared; the rest of a cohort's prediction error is
+#' its own.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param dates (`integer(G)`)\cr the cohorts' `T0`.
-#' @param paths (`list` of `numeric`, scaled units)\cr one a cohort, from [cohort_path()].
+#' @param paths (`list` of `numeric`, scaled units)\cr one per cohort, from [cohort_path()].
 #' @param penalty (`numeric(G)`)\cr as in a fit; used where nothing is private.
 #' @return A list of two matrices, squared outcome units, `privacy` and `regression`: cohort by
 #'   cohort, within each the periods from its adoption on. RELEASED.
@@ -139,8 +140,8 @@ shared_errors <- function(release, dates, paths, penalty, estimator) {
   )
 }
 
-#' What the donors' placebo errors add to the regression's variance, for each row of
-#' `shared_errors()`: as much as they exceed what the moments say, over the donors
+#' The part of the regression's variance from the donors' placebo errors, for each row of
+#' `shared_errors()`: their excess over the moments' prediction, divided by the number of donors
 #' @noRd
 regression_excess <- function(release, dates, regression) {
   n <- release$panel$n
@@ -161,8 +162,8 @@ regression_excess <- function(release, dates, regression) {
 
 #' One-step forecasts of the periods between the first adoption and each cohort's own
 #'
-#' The release holds these periods one by one, so each can be predicted from those before it: what
-#' a placebo date would say, free.
+#' The release holds these periods one by one, so each can be predicted from those before it, which
+#' gives placebo dates at no cost.
 #' @inheritParams shared_errors
 #' @param target (`matrix`, G x T, outcome units)\cr one path a cohort. PUBLIC.
 #' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.

@@ -7,8 +7,8 @@
 #' @param size (`numeric(k)`)\cr people whose mean each target is.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
 #' @return For each target a list, scaled units: `path` (T), `prediction`, `privacy`, `released` and
-#'   `hidden` (T1 x T1 covariances; the noise before the path is shrunk, what is left of it over
-#'   releases, and what shrinking takes off), `penalty`, `spread` (from `interval_spread()`).
+#'   `hidden` (T1 x T1 covariances; the noise before the path is shrunk, the remaining noise over
+#'   releases, and the part removed by shrinkage), `penalty`, `spread` (from `interval_spread()`).
 #'   RELEASED.
 #' @noRd
 estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
@@ -63,7 +63,7 @@ group_variance <- function(intervals, e) {
   e$prediction * placebo_lift(intervals, e)
 }
 
-#' What a released second moment of placebo errors may be at most, by its noise
+#' Upper limit of a released second moment of placebo errors, given its noise
 #' @noRd
 least_variance <- function(intervals) {
   # Of several adoption dates the second moments are pooled.
@@ -71,16 +71,16 @@ least_variance <- function(intervals) {
   max(second$second, 0) + second$second_sd
 }
 
-#' By how much donors' placebo errors exceed what the released moments say of them
+#' Excess of donors' placebo errors over the released moments' prediction
 #' @noRd
 placebo_lift <- function(intervals, e) {
   average <- mean(e$prediction)
   if (average > 0) max(1, least_variance(intervals) / average) else 1
 }
 
-#' How unlike the donors a target is, where their errors say how far the moments are to be trusted
+#' Distance of a target from the donors, where donors' errors calibrate the moments
 #'
-#' Its mean square distance over that of a random mean of as many people. Moments that were drawn to
+#' Its mean square distance relative to a random mean of as many people. Moments that were drawn to
 #' a mass of equal people make everybody look far; then placebo errors exceed the model's as well.
 #' @noRd
 placebo_apart <- function(intervals, e) {
@@ -91,7 +91,7 @@ placebo_apart <- function(intervals, e) {
 # random target has, and nearly every group of 30 like one donor in ten (bench/selected.R).
 most_apart <- 7
 
-#' The variance of people in a group over the donors', as their mean's distance says
+#' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
 #'
 #' By a fifth, as a donor's own scale does for one person, and never below one; in full beyond what
 #' random groups have.
@@ -104,7 +104,7 @@ group_scale <- function(e) {
   max(1, (4 + apart) / 5) + 0.8 * max(0, apart - most_apart)
 }
 
-#' From the covariances to intervals: what the donors' placebo errors add
+#' From the covariances to intervals: the donors' placebo errors
 #'
 #' A standard error is `factor * sqrt(floor * variance)`. `floor` lifts the variance of one person
 #' to the placebo errors' second moment; the factors hold the row's own scale and the tails of the
@@ -148,7 +148,7 @@ interval_spread <- function(release, e, estimator) {
   )
 }
 
-#' What covers all periods together covers each one, too
+#' A joint band covers each period as well
 #' @param T1 (`count`)\cr the periods that the factors were found for.
 #' @noRd
 period_factor <- function(period, band, T1) {
@@ -160,7 +160,7 @@ period_factor <- function(period, band, T1) {
 # event) that the release was drawn to where they are and saw nothing of the others.
 most_variation <- 10
 
-#' Why the released moments cannot be those of people like the target's, or `NULL`
+#' Reason why the released moments do not describe people like the target's, or `NULL`
 #' @param e (`list`)\cr a target's estimate, see [estimate_gram()]. RELEASED.
 #' @noRd
 unseen_reason <- function(e) {

@@ -34,7 +34,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
   })
 }
 
-#' What the core must know of a first release, to which periods are added
+#' The core's input from a first release to which periods are added
 #' @param release (`dp_release`)\cr that grows.
 #' @param e (`list`)\cr from [estimate_gram()], of the target and the first release.
 #' @noRd

@@ -162,7 +162,7 @@ placebo_time_classical <- function(fit, dates) {
   )
 }
 
-#' What was observed before the treatment, and what a refit to the periods before a date makes of it
+#' The observed pre-treatment path, and its refit to the periods before a date
 #' @param T0 (`count`)\cr periods before the pretended date.
 #' @noRd
 placebo_path <- function(target, times, T0, observed, fitted) {
@@ -172,7 +172,7 @@ placebo_path <- function(target, times, T0, observed, fitted) {
   )
 }
 
-#' Root mean squared prediction errors of gaps, one row a unit
+#' Root mean squared prediction errors of gaps, one row per unit
 #' @noRd
 rmspe <- function(gaps, T0) {
   pre <- seq_len(ncol(gaps)) <= T0
@@ -209,7 +209,7 @@ raw_parts <- function(fit) {
   )
 }
 
-#' The refusal of what draws donors one by one, with what this very fit can do instead
+#' Refuse functions of single donors, with the alternatives for this fit
 #' @noRd
 refuse_raw <- function(release) {
   if (isTRUE(release$privacy$private)) {
@@ -305,8 +305,8 @@ tidy.dp_leave_one_out <- function(x, ...) door("tidy", {
 
 #' Is the fit the same whatever the order of the periods?
 #'
-#' Covariates that change over time go with their periods; one value a unit must not be a mean over
-#' some of them.
+#' Covariates that change over time are cut with their periods; one value per unit must not be a
+#' mean over some of them.
 #' @noRd
 treats_periods_alike <- function(fit) {
   given <- fit$settings$predictors

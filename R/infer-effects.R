@@ -40,10 +40,10 @@ missing_interval <- function(fit, i = 1L, level = 0.95) {
   if (is.character(raw)) raw
 }
 
-#' What the released moments say of a target that few donors are like, or `NULL`
+#' Note on a target that few donors are like, or `NULL`
 #'
 #' Given its level: one that was chosen for that alone is like donors of that level. Where the
-#' moments were drawn to a mass of equal people the reason why there is no interval says all.
+#' moments were drawn to a mass of equal people the reason for the missing interval suffices.
 #' @noRd
 unlike_words <- function(fit, i = 1L) {
   spread <- fit$spread[[i]]
@@ -146,8 +146,8 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 
 #' Effects with interval limits and p-values
 #'
-#' Limits do not leave what the bounds allow: a counterfactual lies within them. Where a release
-#' holds no moments of the donors the limits are those of the privacy noise alone.
+#' Limits stay within the range that the bounds allow: a counterfactual lies within them. Where a
+#' release holds no moments of the donors the limits cover the privacy noise alone.
 #' @param simultaneous (`flag`)\cr over all periods of a target together.
 #' @return The columns of [effect_table()] and `statistic`, `p.value`, `conf.low`, `conf.high`.
 #' @noRd
@@ -185,7 +185,7 @@ raw_rows <- function(fit, table, level, simultaneous) {
   table
 }
 
-#' The effects that the bounds allow: what was observed less any counterfactual within them
+#' The effects that the bounds allow: the observed outcome less any counterfactual within them
 #' @noRd
 allowed_effects <- function(fit) {
   post <- post_periods(fit)

@@ -1,6 +1,6 @@
 # What a fit can still be asked at no cost.
 
-#' What asks a similar question of a fit and costs nothing, in words
+#' Free alternatives for a fit, in words
 #'
 #' Every refusal names it, so that none sends the user to another refusal.
 #' @param release (`dp_release`).

@@ -85,7 +85,7 @@ path_of <- function(fit, i) {
 }
 
 #' The target's pre-period in the release's terms
-#' @return A list: `level` (what demeaned features are relative to), `u` (its features less the
+#' @return A list: `level` (the reference of demeaned features), `u` (its features less the
 #'   donors' mean).
 #' @noRd
 target_features <- function(s, y, T0) {

@@ -165,7 +165,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   ), class = "dp_conformal")
 })
 
-#' Which conformal intervals a level allows, and what to say of those it does not
+#' Conformal intervals that a level allows, and a note on the others
 #' @return A list: `parts` (`logical(T1 + 1)`: periods, average), `note` (lines or `NULL`).
 #' @noRd
 conformal_possible <- function(T0, T1, permutations, n_perm, level) {

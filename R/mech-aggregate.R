@@ -1,6 +1,6 @@
 # The methods of dp_aggregate(), as the table of methods has them.
 
-#' What is taken of the blocks' answers
+#' Summary of the blocks' answers
 #'
 #' @param by_rank,located,mean (`flag`)\cr are quantiles chosen, are answers added up within
 #'   released quartiles, or as they are?

@@ -2,7 +2,7 @@
 # adoption, and their placebo errors are those of every cohort's estimator. What touches a donor's
 # row is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
 
-#' What a release for several dates will spend, and on what: no more than one for the first
+#' Budget and steps of a release for several dates: those of a release for the first date
 #' @param public (`list`)\cr from `public_facts()`, with `dates`.
 #' @return As [plan_gram()]. PUBLIC.
 #' @noRd
@@ -65,7 +65,7 @@ raw_cohorts <- function(plan, donors, public) {
   statistics
 }
 
-#' What is wrong with the parts for several dates, or `NULL`
+#' Fault of the parts for several dates, or `NULL`
 #' @noRd
 cohorts_problem <- function(release) {
   x <- release$statistics$cohorts

@@ -64,11 +64,11 @@ plan_objective_glm <- function(public) {
 # At four fifths of what an even design needs 2 of 440 simulated fits called a slope identified.
 hopeless_share <- 0.8
 
-#' Refuse where rows cannot be told from the ridge, as the plan knows: nothing would be identified
+#' Refuse if the plan shows that the ridge outweighs the rows: nothing would be identified
 #'
 #' Of rows of length R the curvature adds up to at most n k R^2, k the loss's largest, over d
-#' directions; the ridge is b R^2 / c. R and an outcome's span cancel in their ratio. What limits
-#' and penalties say is not from rows: with them a fit may tell something.
+#' directions; the ridge is b R^2 / c. R and an outcome's span cancel in their ratio. Limits and
+#' penalties carry information of their own: with them a fit may be useful.
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
 check_curved <- function(public, plan) {
@@ -88,7 +88,7 @@ check_curved <- function(public, plan) {
   ), "dp_plan_glm")
 }
 
-#' What slopes are asked to be, in the core's terms
+#' Constraints on slopes in the core's form
 #' @noRd
 prepare_objective_glm <- function(public, columns) {
   # Less loss than was accepted: beyond it noise is nothing, and orders leave the search.
@@ -158,7 +158,7 @@ prepare_objective_glm <- function(public, columns) {
   public
 }
 
-#' Nothing but squares: errors are those of the population's own penalised fit
+#' Squares only: errors are about the population's own penalised fit
 #' @noRd
 only_ridge <- function(wishes) {
   is.null(wishes$A) && wishes$lasso == 0 && wishes$group == 0 && all(wishes$lower <= -1e300) &&

@@ -44,11 +44,11 @@ paper_mechanisms <- function() {
   )
 }
 
-#' @param settings (`character`)\cr names it takes; `printed`: those of the published calibration.
+#' @param settings (`character`)\cr names it takes; `printed`: names of the published calibration.
 #' @param broken (named `character`)\cr why a calibration holds nothing.
 #' @param losses (`function`)\cr of the fit, rows in public units and delta.
 #' @param own (`list` by family)\cr settings that it takes for that family besides.
-#' @param words (named `character`)\cr what prints call a family, where not as usual.
+#' @param words (named `character`)\cr names of families in prints, if unusual.
 #' @noRd
 paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
                       printed = settings, losses = linear_row_losses, families = "binomial",
@@ -87,7 +87,7 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
   )
 }
 
-#' What holds nothing was printed for each family, but divides by zero except for logistic ones
+#' The invalid published form exists for each family, but divides by zero except for logistic ones
 #' @noRd
 printed_for_logistic <- function(public, broken) {
   if (public$family != "binomial" && public$calibration %in% names(broken)) {
@@ -157,7 +157,7 @@ paper_span <- function(public, number) {
   )
 }
 
-#' @return A list: `cost`, `steps`, and what the noise is. PUBLIC.
+#' @return A list: `cost`, `steps`, and the noise. PUBLIC.
 #' @noRd
 plan_paper <- function(facts, public) {
   force(facts)

@@ -13,8 +13,7 @@ gram_mechanism <- function() {
   )
 }
 
-#' What stands for it where the treated are protected, too, where there are several dates, and where
-#' periods are announced
+#' Its variants for protected treated people, for several dates and for announced periods
 #' @noRd
 gram_variants <- function() {
   list(

@@ -2,7 +2,7 @@
 # donors' own placebo errors say about intervals. Everything that touches a donor's row is in C++
 # (inst/include/dpsc/release/gram_release.hpp); nothing without noise comes back.
 
-#' What a gram release will spend, and on what
+#' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
 #' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `noise` (on a
 #'   mean square of features, over its largest value), `settings`, `features` (how many of the
@@ -64,10 +64,10 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).
 #' @return A list, scaled units: the public `loadings`, `pre`, `weight`, `demean`; `mean` (d) of the
 #'   features; `restore` (d x d), from whitened features to features; `covariance` (d x d) of the
-#'   whitened features; `mean_sd`, `moment_sd`, the noise in whitened units; `rounds`, what [pdp()]
-#'   and [pdp_bound()] need; `intervals`, what the donors' own placebo errors say (absent where the
-#'   budget cannot tell); `target`, what a round of its own found for the target whose pre-period it
-#'   holds (absent where none pays). RELEASED.
+#'   whitened features; `mean_sd`, `moment_sd`, the noise in whitened units; `rounds`, the input of
+#'   [pdp()] and [pdp_bound()]; `intervals`, moments of the donors' own placebo errors (absent where
+#'   the budget does not suffice); `target`, the result of a separate round for the target whose
+#'   pre-period it holds (absent where such a round does not pay). RELEASED.
 #' @noRd
 run_gram <- function(plan, donors, public) {
   q <- NROW(public$covariates)
@@ -118,7 +118,7 @@ gram_numbers <- function(statistics) {
   c(s$mean, covariance[upper.tri(covariance, diag = TRUE)], unlist(of_groups))
 }
 
-#' What is wrong with the statistics of a gram release, or `NULL`
+#' Fault of the statistics of a gram release, or `NULL`
 #' @noRd
 gram_problem <- function(release) {
   s <- release$statistics

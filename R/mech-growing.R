@@ -30,7 +30,7 @@ check_monitor <- function(monitor) {
   as.integer(monitor)
 }
 
-#' What a growing release will spend, and on what
+#' Budget and steps of a growing release
 #' @return As [plan_gram()], with `public`, the facts of the first release, and `id`.
 #' @noRd
 plan_growing <- function(public) {
@@ -56,7 +56,7 @@ growing_facts <- function(public) {
   list(n = public$n, epsilon = public$epsilon, delta = public$delta, periods = public$monitor)
 }
 
-#' The first release, and the record of what may follow
+#' The first release, and the record of its further periods
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
 #'   `epsilon`, of the first release; `id`, a hash; `paid`, from a ledger; `target` (T0, scaled
 #'   units) and `size`; `covariates` of the target (q, scaled units), if there are any; `periods`,
@@ -126,7 +126,7 @@ facts_of_growing <- function(release) {
   )
 }
 
-#' What is wrong with the part of a release that grows, or `NULL`
+#' Fault of the growing part of a release, or `NULL`
 #' @noRd
 growing_problem <- function(release) {
   x <- release$statistics$monitor

@@ -14,7 +14,7 @@ row_softness <- 4
 # A group's mean: the errors' variance must be known to this share of itself.
 variance_known <- 0.6
 
-#' What intervals without privacy need of the donors
+#' Statistics of the donors behind intervals without privacy
 #'
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units).
 #' @param public (`list`)\cr from `public_facts()`: `n`, `T0`, `T1`, `bounds`, `control$lambda`.
@@ -68,10 +68,10 @@ all_rows <- function(donors, bounds) {
 #' the `level` smallest with probability `level` at least, exactly for the average and for each
 #' period where the penalty does not depend on the donors (nearly where it does); the band over all
 #' periods comes from the largest period in units of the donors' errors and is on the safe side of
-#' that. Errors count in units of a row's own scale. For the mean of `size` people the errors'
-#' variance over `size` plus that of the regression, the variance one standard deviation above its
-#' estimate, normal quantiles, stretched by as much of the tail of single people as their mean can
-#' keep.
+#' that. Errors count in units of a row's own scale. For the mean of `size` people: the errors'
+#' variance over `size` plus the regression's variance, the variance one standard deviation above
+#' its estimate, normal quantiles, stretched by as much of the tail of single people as their mean
+#' can keep.
 #'
 #' @param release (`dp_release`)\cr not private, with `statistics$leave_one_out` by
 #'   [raw_calibration()].

@@ -11,7 +11,7 @@
 #'
 #' With `delta > 0`, half of delta goes to each step.
 #' @inheritParams plan_output
-#' @return A list of class `dpsc_plan`: what each noise step costs. PUBLIC.
+#' @return A list of class `dpsc_plan`: the cost of each noise step. PUBLIC.
 #' @noRd
 plan_objective <- function(public) {
   facts <- weights_facts(public)

@@ -5,8 +5,8 @@
 #' @param core (`string`)\cr its name in the core.
 #' @param ... where it is not as usual:
 #'   * `families` (`character`): models that it fits.
-#'   * `step` (`string`): what a row adds to sums under the tree's noise: a `"vector"`, or a matrix
-#'     of products, `"gram"`, with `more` entries than columns on a side.
+#'   * `step` (`string`): a row's contribution to sums under the tree's noise: a `"vector"`, or a
+#'     matrix of products, `"gram"`, with `more` entries than columns on a side.
 #'   * `damping` (`number`), `penalty` (`function` of learner, plan and horizon): of the core's
 #'     learner.
 #'   * `printed` (`string` or `NULL`): of a method of Thakurta (2013), chapter 5, whose iterates

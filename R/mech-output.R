@@ -11,7 +11,7 @@
 #' Algorithm 2, which hold but are many times too large.
 #'
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list of class `dpsc_plan`: what each noise step costs. PUBLIC.
+#' @return A list of class `dpsc_plan`: the cost of each noise step. PUBLIC.
 #' @noRd
 plan_output <- function(public) {
   facts <- weights_facts(public)
@@ -32,7 +32,7 @@ plan_output <- function(public) {
   )
 }
 
-#' What the core plans releases of weights by
+#' Facts from which the core plans releases of weights
 #' @return A list. PUBLIC.
 #' @noRd
 weights_facts <- function(public) {
@@ -58,7 +58,7 @@ run_output <- function(plan, donors, public) {
   ), public$control$rng)
 }
 
-#' Refuse a ridge penalty at which rounding could tell donors apart, and noise of no sampler
+#' Refuse a ridge penalty at which rounding could reveal donors, and noise without a sampler
 #' @param plan (`list`)\cr from the core.
 #' @noRd
 check_solvable <- function(plan) {

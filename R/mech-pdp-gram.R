@@ -57,7 +57,7 @@ gram_contributions <- function(round, donors, scale) {
   list(squared = length^2, absolute = sqrt(d) * length)
 }
 
-#' What the steps cost that are not releases of moments: choices, and one mean of squared errors
+#' Cost of the steps that are not releases of moments: choices, and one mean of squared errors
 #' @return A number: squared Gaussian shifts, or epsilons, added up.
 #' @noRd
 other_costs <- function(release) {
@@ -73,8 +73,8 @@ other_costs <- function(release) {
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 
-#' Which steps are releases of moments: the first of those with noise, and, for everyone, all of the
-#' treated and the last of the donors
+#' The steps that release moments: the first with noise, and, for everyone, all steps of the treated
+#' and the last of the donors
 #' @noRd
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")

@@ -80,7 +80,7 @@ nominal_epsilon <- function(fit, delta) {
   if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
 }
 
-#' The delta at which losses are told: the promise's own, or another
+#' The delta at which losses are given: the promise's own, or another
 #' @noRd
 loss_delta <- function(x, delta) {
   if (is.null(delta)) x$privacy$delta else check_number(delta, 0, 1, open = "max")

@@ -88,7 +88,7 @@ pdp_output <- function(release, donors, delta) {
   shift_losses(mu("removal"), mu("replacement"), delta)
 }
 
-#' A shift in standard deviations, with what rounding to the noise's grid may add
+#' A shift in standard deviations, including the rounding to the noise's grid
 #'
 #' The grid is 2^-26 standard deviations or finer.
 #' @param count (`count`)\cr number of values that move.

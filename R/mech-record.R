@@ -34,32 +34,32 @@ mechanism_fields <- list(
 #'
 #' In every record:
 #' * `title` (string): words for prints.
-#' * `needs` (string): what it takes of people, and all that decides which sources it refuses (see
-#'   [refuse_source()]): `"sums"`, which may be made wherever rows are; `"blocks"` of rows, one
-#'   after the other; all `"rows"` at once.
+#' * `needs` (string): the access to people's rows that it needs, which alone decides the sources it
+#'   refuses (see [refuse_source()]): `"sums"`, which may be made wherever rows are; `"blocks"` of
+#'   rows, one after the other; all `"rows"` at once.
 #' * `options` (character): settings that it knows; others are refused.
 #' * `person` (string, may be absent): as `needs`, where people have several rows (see
-#'   [dp_person]). A method without it takes one row a person.
+#'   [dp_person]). A method without it takes one row per person.
 #'
 #' Where the core knows a method by a name, that is in `core`.
 #'
 #' Of `dp_synth` (and [dp_release()]):
-#' * `plan` (function of public): what it will spend, on which steps, and its constants. PUBLIC.
+#' * `plan` (function of public): its budget, steps and constants. PUBLIC.
 #' * `run` (function of plan, rows and public): the statistics. RELEASED.
-#' * `settings` (function of public and plan): what the estimator has to know. PUBLIC.
+#' * `settings` (function of public and plan): settings for the estimator. PUBLIC.
 #' * `theorem` (function of public and steps): a string.
 #' * `published_fails` (string): why the published calibration does not hold.
 #' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
 #'   `"weights"` of one.
 #' * `calibrations` (character): which it has; the first is the default.
-#' * `problem` (function of release): what is wrong with statistics read from a file, or `NULL`.
+#' * `problem` (function of release): the fault of statistics read from a file, or `NULL`.
 #' * `cost`, `noise` (functions of release): the same of a private release whose steps do not add up
 #'   to its promise, and of one whose statistics report other noise than its steps.
 #' * `loss` (function of release, donors and delta): privacy loss of every donor, a table as
 #'   `loss_table()` makes it. PRIVATE.
-#' * `numbers` (function of statistics): what was released, one vector, for audits. RELEASED.
+#' * `numbers` (function of statistics): the released values, one vector, for audits. RELEASED.
 #' * `variants` (list by name: `everyone`, `dates`, `everyone_dates`, `growing`): `plan`, `run` and
-#'   `needs` where they differ; a method without a variant refuses what asks for it.
+#'   `needs` where they differ; a method without a variant refuses requests for it.
 #'
 #' Of `dp_lm`: `gives`, `"moments"` or one `"draw"`; `theorem`, a string; `source`, whose method;
 #' `core`, its name in the core; `adaptive`, is a noisy eigenvalue released before the draw?
@@ -67,7 +67,7 @@ mechanism_fields <- list(
 #' Of `dp_glm`:
 #' * `families` (character): names of `glm_families()` that it can fit.
 #' * `calibrations` (character): the first is the default.
-#' * `refuse` (function of public): a reason why it cannot do what is asked, or `NULL`.
+#' * `refuse` (function of public): a reason for refusing the request, or `NULL`.
 #' * `prepare` (function of public and columns): `public`, with its options checked and whatever the
 #'   core needs of them in `facts`. Before anything is spent.
 #' * `promise` (function of public): a list of `holds`, `theorem`, `reason`, `neighbours`, `exact`.
@@ -85,8 +85,7 @@ mechanism_fields <- list(
 #' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
 #'   `row_losses()` makes it. PRIVATE.
 #' * `broken` (character by calibration): why one holds nothing.
-#' * `weighs`, `references` (character): what a paper has to say of its weights, and the works it
-#'   rests on.
+#' * `weighs`, `references` (character): a sentence on its weights for papers, and its references.
 #'
 #' Its `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`,
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,

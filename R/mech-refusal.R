@@ -9,12 +9,12 @@ hopeless_noise <- 2.5
 
 #' Do public facts doom a release by method "gram"?
 #'
-#' Only where the noise exceeds what the bounds already tell. A call that may carry something is
+#' Only where the noise exceeds the range of the bounds. A call that may carry something is
 #' never refused, however wide its interval.
 #' @param public (`list`)\cr from `public_facts()`. PUBLIC.
 #' @param plan (`list`)\cr of the method; `noise` is that on a mean square, absent where the
 #'   method is another or nothing is private.
-#' @return A string for the user (why, and what would serve), or `NULL`.
+#' @return A string for the user (the reason, and sufficient values), or `NULL`.
 #' @noRd
 plan_refusal <- function(public, plan) {
   here <- plan$noise
@@ -48,7 +48,7 @@ check_hopeless <- function(public, plan) {
 
 #' The least people, and the least epsilon, that would do instead, in words
 #' @param serves (`function`)\cr of how many and of epsilon: would they do?
-#' @param one (`string`)\cr what is counted.
+#' @param one (`string`)\cr the counted thing.
 #' @noRd
 least_that_serves <- function(public, serves, one) {
   n <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))

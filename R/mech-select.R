@@ -4,21 +4,22 @@
 #'
 #' @param core (`string`)\cr its name in the core.
 #' @param theorem (`string`)\cr why it is private: of `proofs/selection.md`.
-#' @param shares (`function`: facts, budget)\cr who gets what of a private budget: `exponent`
+#' @param shares (`function`: facts, budget)\cr split of a private budget: `exponent`
 #'   (epsilon of one choice) and `rho_step`, or `select_rho` from which they follow; `epsilon` and
 #'   `delta` of a test; `fit_rho`, `rho`, `cost`.
-#' @param pick (`function`: candidates, method, constants, shares, rng)\cr what is picked.
+#' @param pick (`function`: candidates, method, constants, shares, rng)\cr the selection.
 #' @param ... where it is not as usual:
 #'   * `picks`, `sums` (`function`: constants): how many choices are drawn, and sums released next
 #'     to them.
 #'   * `blocks` (`function`: n): disjoint blocks of rows that vote.
-#'   * `check` (`function`: facts): refuses what it cannot serve.
+#'   * `check` (`function`: facts): refuses unsupported requests.
 #'   * `complete` (`function`: constants, facts): its own constants, checked.
 #'   * `subsets` (`function`): constants of random subsets, see [subset_constants()].
-#'   * `person` (`string`): what it needs of rows where people have several: of votes of blocks.
+#'   * `person` (`string`): the access to rows that it needs where people have several: for votes of
+#'     blocks.
 #'   * `locates` (`flag`): are medians and scales found first?
 #'   * `hurdle` (`flag`): do clipped correlations decide, so that a covariance can be told?
-#'   * `assumes` (`string` or `NULL`): what the theorem rests on and nothing certifies.
+#'   * `assumes` (`string` or `NULL`): uncertified assumptions of the theorem.
 #' @noRd
 selector <- function(core, theorem, shares, pick, ...) {
   fields <- with_fields(list(
@@ -100,7 +101,7 @@ selectors <- function() {
 
 # Shares -------------------------------------------------------------------------------------------
 
-#' What is left for the refit goes to it
+#' The rest of the budget goes to the refit
 #' @noRd
 selection_share <- function(facts) if (facts$refit) facts$share else 1
 

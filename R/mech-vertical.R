@@ -10,7 +10,7 @@ named_places <- function(panel, control) {
   named && !control$donor_names
 }
 
-#' What the vertical estimator needs to know: the target it serves, and the variances of the noise
+#' Settings of the vertical estimator: its target, and the variances of the noise
 #'
 #' The weights of objective perturbation move by at most the linear term over the curvature.
 #' @noRd
@@ -29,7 +29,7 @@ vertical_settings <- function(public, plan) {
 #' @noRd
 vertical_numbers <- function(statistics) c(statistics$weights, statistics$counterfactual)
 
-#' What is wrong with the statistics of a release of weights, or `NULL`
+#' Fault of the statistics of a release of weights, or `NULL`
 #' @noRd
 vertical_problem <- function(release) {
   panel <- release$panel
@@ -46,7 +46,7 @@ vertical_problem <- function(release) {
 
 #' Is the noise that the vertical estimator reckons with that of the steps?
 #'
-#' The first step is that of the weights, the last that of the outcomes.
+#' The first step releases the weights, the last the outcomes.
 #' @param agrees (`function`)\cr is the variance of the weights what the first step's noise, of a
 #'   variance, and the settings imply?
 #' @noRd

@@ -1,7 +1,7 @@
 # A statistic on disjoint blocks of people. The answer of a block is a function of its own rows and
 # of public things: one person moves one row of the table of answers.
 
-#' Rows of people without what a column knows of all rows: levels, names, groups, an index
+#' Rows of people without attributes that depend on all rows: levels, names, groups, an index
 #' @return A plain vector, matrix or data frame. PRIVATE.
 #' @noRd
 plain_rows <- function(data) {
@@ -72,7 +72,7 @@ rows_of_data <- function(data) {
 #'
 #' Each block starts from a seed of its own: how many random numbers one block's statistic used must
 #' not change the next one's. An answer that is an error, of the wrong length or not a number is
-#' the public fallback. What the statistic says (messages, warnings, output) is swallowed.
+#' the public fallback. Messages, warnings and output of the statistic are suppressed.
 #' @param order (`numeric`)\cr people in the order in which they fill the blocks.
 #' @param rows (`list` or `NULL`, PRIVATE)\cr the rows of each person; `NULL`: one each.
 #' @return A matrix, blocks by statistics. PRIVATE.

@@ -67,7 +67,7 @@ blank_limits <- function(name, data = NULL, as_levels = FALSE) {
   }
 }
 
-#' A line to paste: what was given, and what is to be filled in
+#' A line to paste: given limits, and blanks to fill in
 #' @param kinds (`character`)\cr blank limits by name.
 #' @param given (`list`)\cr limits by name; any but two numbers could be people's values.
 #' @return Bullets of an error.
@@ -91,7 +91,7 @@ to_paste <- function(kinds, given = NULL) {
   )
 }
 
-#' What to give for the bounds of one outcome
+#' The bounds to give for one outcome
 #' @param label (`string`)\cr the outcome as the formula writes it.
 #' @noRd
 outcome_to_paste <- function(label) {

@@ -42,7 +42,7 @@ check_size_of_range <- function(range, name) {
 #' @noRd
 is_flag_pair <- function(x) is.logical(x) && identical(sort(unname(x)), c(FALSE, TRUE))
 
-#' A pair of limits as code; what else was given could be people's values
+#' A pair of limits as code; other values could be people's
 #' @noRd
 limits_text <- function(x) {
   pair <- is.atomic(x) && !is.object(x) && is.null(dim(x)) && length(x) == 2L

@@ -1,7 +1,7 @@
 # What `bounds` say of a formula's code, one convention for every verb: an entry named by a column
 # holds that column's limits, one named by an expression's text those of the expression.
 
-#' What `bounds` mean
+#' Meaning of `bounds`
 #'
 #' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()] and their
 #' plans `bounds` is a list by name, known before the data are seen:
@@ -74,7 +74,7 @@ as_written <- function(name) {
   if (is.call(code)) written(code) else name
 }
 
-#' Refuse an unnamed entry of which nobody can tell whether it is the expression's or its column's
+#' Refuse an unnamed entry that could be for the expression or for its column
 #' @noRd
 check_named <- function(bounds, left) {
   # Code with data in it has an error of its own, which does not show it.
@@ -173,7 +173,7 @@ check_no_bar <- function(right) {
 # Code ---------------------------------------------------------------------------------------------
 
 #' Code in which every column that has limits is clipped to them
-#' @param limits (`list` by column)\cr `c(lower, upper)`; what is none is left alone.
+#' @param limits (`list` by column)\cr `c(lower, upper)`; other entries are left alone.
 #' @noRd
 clipped_code <- function(code, limits) {
   limits <- Filter(function(x) is.numeric(x) && length(x) == 2L, limits)

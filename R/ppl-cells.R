@@ -5,7 +5,7 @@
 # be read is missing. With bounds, a number beyond them, infinite or not, is the nearest bound.
 # SQL says the same in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
 
-#' What a column holds, by its class alone
+#' Content of a column, by its class alone
 #' @return `"number"`, `"flag"`, `"text"`, `"factor"`, `"date"` or `"other"`.
 #' @noRd
 cell_kind <- function(x) {
@@ -136,7 +136,7 @@ whole_64 <- function(x) {
 
 #' Strings without those that no encoding makes readable, which are missing
 #'
-#' R makes an error of comparing or converting one of these: a person's cell would tell of itself,
+#' R makes an error of comparing or converting one of these: a person's cell would reveal itself, in
 #' some messages even its value.
 #' @param x (`any`). PRIVATE.
 #' @noRd
@@ -180,7 +180,7 @@ known_attributes <- function(x) {
 #' [factor()] would sort a million strings; here only the distinct ones are sorted.
 #' @param x (`vector`)\cr an index column. PRIVATE if it holds units.
 #' @param name (`string`)\cr its name.
-#' @return A list with `code` (`integer`, one a row), `values` (the sorted distinct values, of the
+#' @return A list with `code` (`integer`, one per row), `values` (the sorted distinct values, of the
 #'   type of `x` with nothing attached but a known class; a factor's are its labels), `name` and
 #'   `alphabetical` (`flag`, strings and no factor).
 #' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
@@ -225,7 +225,7 @@ code_index <- function(x, name) {
   list(code = code, values = values, name = name, alphabetical = is.character(x))
 }
 
-#' What a column's class, which is public, says of its cells
+#' Implications of a column's public class for its cells
 #' @noRd
 type_of_cells <- function(x) {
   switch(cell_kind(x),

@@ -59,7 +59,7 @@ print.dp_chunks <- function(x, ...) {
 
 #' Read one block: the one place where a reader is called
 #'
-#' The reader is the user's code and may put data into what it signals: its warnings and messages
+#' The reader is the user's code and may put data into its conditions: its warnings and messages
 #' are muffled and its error is replaced. After the first pass a block is compared with the checksum
 #' of what was read then, before anything is computed from it.
 #' @param chunks (`dp_chunks`)\cr PRIVATE. From the first pass on with `sizes` and `checksums`.
@@ -114,7 +114,7 @@ sum_over_donors <- function(donors, statistic) {
   total
 }
 
-#' Donors from whose passes on an error says that the budget is spent
+#' Donors whose errors from now on state that the budget is spent
 #' @param donors (`matrix` or `dp_chunks`, PRIVATE)
 #' @noRd
 after_charge <- function(donors, private) {
@@ -123,7 +123,7 @@ after_charge <- function(donors, private) {
   donors
 }
 
-#' Let go of what a release opened
+#' Close the rows that a release opened
 #' @noRd
 close_donors <- function(rows) {
   # A table in memory: a column of it may have any name.

@@ -6,7 +6,7 @@ predictor_estimators <- c("simplex", "demeaned", "penalised", "predictors", "aug
 regressor_estimators <- c("sdid", "factor", "mcnnm")
 
 #' Take the predictors out of the formula of a classical fit
-#' @param formula (`any`)\cr what the user gave.
+#' @param formula (`any`)\cr the user's argument.
 #' @return A list: `formula`, without the second part; `terms`, a list of expressions, or `NULL`
 #'   where there are none. A formula that is not `y ~ a | b` comes back as it is.
 #' @section Errors: `dpsc_error_panel`.

@@ -3,8 +3,8 @@
 
 #' Regressors of the units of a panel from long data
 #'
-#' A column that is the same in all periods of every unit, and `over(x, periods)`, is one value a
-#' unit; of a factor or strings the first level is what the others are compared with.
+#' A column that is constant over time for every unit, and `over(x, periods)`, is one value per
+#' unit; the first level of a factor or of strings is the reference.
 #' @inheritParams formula_predictors
 #' @param gaps (`flag`)\cr are missing values filled, each unit's by itself?
 #' @return `NULL` without terms; else a list of `predictors`, as from `formula_predictors()`, and

@@ -2,7 +2,7 @@
 # person, by a rule that looks at that person's rows alone.
 
 #' Take the covariates off a formula
-#' @param formula (`any`)\cr what the user gave; its faults are found later.
+#' @param formula (`any`)\cr the user's argument; its faults are found later.
 #' @return A list: `formula` (without covariates), `names` (`NULL` without any).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
@@ -35,7 +35,7 @@ added_names <- function(code) {
   if (!is.null(left) && !is.null(right)) c(left, right)
 }
 
-#' The outcome's bounds, and what is declared of the covariates
+#' The outcome's bounds, and the declarations of the covariates
 #' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr as the user gave it.
 #' @param names (`character` or `NULL`)\cr covariates.
 #' @param left (`language`)\cr the outcome.

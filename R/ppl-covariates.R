@@ -9,7 +9,7 @@
 #' person's values. Of public treated units, and where nothing is private, a factor that varies
 #' within a unit is an error.
 #' @param people (`list`)\cr `data`, columns by name; `covariates`, from [split_bounds()]; `na`:
-#'   with gaps what a person has counts, and the middle of the bounds where there is nothing.
+#'   with gaps a person's present values count, or the middle of the bounds if there are none.
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treatment (`list`)\cr from [find_treatment()].
 #' @param request (`list`)\cr `private`; `hide`: are the treated units' data private, too? `ask`

@@ -1,8 +1,8 @@
 # Columns of a description, from a formula and public bounds alone.
 
-#' What `~ age + sex` and `~ arm` mean
-#' @return A list: `text`, `by` (strings), `given` (checked bounds), `variables` (what rows are
-#'   turned into: numbers, then an indicator a level, then one a group), `numbers`, `factors` and
+#' Meaning of `~ age + sex` and `~ arm`
+#' @return A list: `text`, `by` (strings), `given` (checked bounds), `variables` (the columns made
+#'   from rows: numbers, then one indicator per level, then one per group), `numbers`, `factors` and
 #'   `groups` (variables; a factor has `levels`). PUBLIC, without environments.
 #' @noRd
 describe_columns <- function(formula, by, bounds) {

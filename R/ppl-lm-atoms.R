@@ -20,7 +20,7 @@ lm_bound <- function(x, name) {
   list(lower = range[[1L]], upper = range[[2L]])
 }
 
-#' What one factor of a term is
+#' One factor of a term
 #' @return A list: `kind` `"value"` (with `expression`, `lower`, `upper`), `"levels"` (with
 #'   `expression`, `levels`) or `"power"` (a value, and `power`).
 #' @noRd
@@ -57,7 +57,7 @@ lm_atom <- function(expression, given) {
   image_of(inner, name, given)
 }
 
-#' The same of what is no part of a product: a power is a number of its own
+#' The same outside products: a power is a number of its own
 #' @noRd
 whole_atom <- function(expression, given) {
   atom <- lm_atom(expression, given)

@@ -9,7 +9,7 @@ chosen_rows <- function(columns, data, choice, clip) {
   leave_out(table, choice$subset, data)
 }
 
-#' Case weights over the largest: one number a row
+#' Case weights divided by the largest: one number per row
 #' @noRd
 row_weights <- function(weights, data, max_weight) {
   weights <- with_dates(weights, data)

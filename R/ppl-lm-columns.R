@@ -2,13 +2,13 @@
 # and columns (products of variables). Nothing here looks at rows: ranges, levels, the number of
 # columns and their names come from `bounds`.
 
-#' What a formula means, from public facts alone
+#' Meaning of a formula, from public facts alone
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
 #' @param outcome (`function`)\cr the variable that a formula's left side is.
 #' @param apart (`character`)\cr names of `bounds` that a dot leaves out.
-#' @return A list: `text`; `response`; `given` (checked bounds); `variables` (what rows are turned
-#'   into; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
+#' @return A list: `text`; `response`; `given` (checked bounds); `variables` (the columns made from
+#'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
 #'   PUBLIC, without environments.
 #' @noRd
 lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character()) {
@@ -195,7 +195,7 @@ give_column <- function(known, k) {
   known
 }
 
-#' What a product of powers can be, within the bounds of its variables
+#' Range of a product of powers, within the bounds of its variables
 #' @noRd
 column_range <- function(known, column) {
   range <- c(1, 1)

@@ -3,8 +3,8 @@
 
 #' The numbers of people's rows, one column a variable
 #'
-#' What is missing, or a level that is not public, makes a value `NaN`; the core counts such a row
-#' as nothing. Errors depend on names and types of columns only.
+#' Missing values and levels that are not public become `NaN`; the core gives such a row weight
+#' zero. Errors depend on names and types of columns only.
 #' @param data (`data.frame`, PRIVATE).
 #' @param clip (`flag`)\cr clip the formula's variables to their bounds, before any function.
 #' @param variables (`list`)\cr which of `columns$variables`.
@@ -27,7 +27,7 @@ lm_table <- function(columns, data, clip, variables = columns$variables) {
 
 #' Refuse levels that columns of a data frame cannot have, by their classes alone
 #'
-#' Not for blocks of a source: there a class may come from what stands in the cells.
+#' Not for blocks of a source: there a class may depend on the cells.
 #' @noRd
 check_classes_fit <- function(columns, data) {
   used <- unique(unlist(lapply(columns$variables, symbols_of)))
@@ -136,7 +136,7 @@ leave_out <- function(table, subset, data) {
 }
 
 #' Columns of the model for public rows, in the formula's units
-#' @return A matrix with one named column a column of the model, intercept first.
+#' @return A matrix with one named column per column of the model, intercept first.
 #' @noRd
 lm_matrix <- function(columns, newdata) {
   regressors <- columns$variables[-c(columns$offset$at, length(columns$variables))]

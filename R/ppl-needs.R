@@ -3,9 +3,9 @@
 # source is refused, and only here.
 row_needs <- c("sums", "blocks", "rows")
 
-#' What may be had of people's rows, by who holds them
-#' @param x (PRIVATE)\cr what the user gave, or a panel's donors.
-#' @return One of `row_needs`: that, and what is less. PUBLIC.
+#' Access to people's rows, by their holder
+#' @param x (PRIVATE)\cr the user's argument, or a panel's donors.
+#' @return One of `row_needs`: it includes all lesser ones. PUBLIC.
 #' @noRd
 source_gives <- function(x) {
   if (inherits(x, c("dp_elsewhere", "dp_sources"))) {
@@ -22,7 +22,7 @@ source_gives <- function(x) {
   if (inherits(x, "dp_chunks")) "blocks" else "rows"
 }
 
-#' Refuse a source that does not give what is needed; nothing was spent
+#' Refuse a source without the needed access; nothing was spent
 #' @param needs (`string`)\cr of a method's record.
 #' @param who (`string`)\cr who needs it, marked up.
 #' @section Errors: of class `dpsc_error_<class>`.

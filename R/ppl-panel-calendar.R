@@ -30,7 +30,7 @@ warn_calendar_gap <- function(times, name) {
 #' Where a calendar skips whole periods
 #'
 #' Half the steps at least must be the shortest one, all others multiples of it, and no more periods
-#' missing than there are: else the periods are irregular, and nothing can be said to be missing.
+#' missing than there are: else the periods are irregular, and gaps are undefined.
 #' Weekends are not missing days.
 #' @return Places of the last periods before the gaps, or none.
 #' @noRd

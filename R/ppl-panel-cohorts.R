@@ -63,7 +63,7 @@ treated_counts <- function(panel) {
   as.integer(table(panel$adopted))
 }
 
-#' People in the smallest cohort, which decides what a release calibrates; in all for one date
+#' People in the smallest cohort, which decides the calibration; in all for one date
 #' @param size (`numeric`)\cr people in each treated unit.
 #' @noRd
 smallest_group <- function(size, adopted) {

@@ -26,7 +26,7 @@ check_panel_formula <- function(formula) {
   formula
 }
 
-#' What is wrong with a formula, in words, or `NULL`
+#' Fault of a formula, in words, or `NULL`
 #' @noRd
 formula_problem <- function(formula) {
   if (!inherits(formula, "formula")) {
@@ -70,8 +70,8 @@ has_several_terms <- function(formula) {
 #'
 #' Goes through [stats::model.frame()], so that `log(y)` is the log and a variable may live in the
 #' formula's environment; the outcome of a private fit through [evaluate_rowwise()]. Warnings on the
-#' way ("NaNs produced") are muffled, since their call can hold data: what they announce is found by
-#' the check for non-finite values. An error of the user's code is replaced by one of ours without a
+#' way ("NaNs produced") are muffled, since their call can hold data: their causes are found by the
+#' check for non-finite values. An error of the user's code is replaced by one of ours without a
 #' parent, for the same reason.
 #'
 #' @param formula (`formula`)\cr from [check_panel_formula()].
@@ -79,9 +79,8 @@ has_several_terms <- function(formula) {
 #' @param n_rows (`integer`)\cr its number of rows.
 #' @param index (`character(2)`)\cr columns of unit and time, which are public.
 #' @param private (`flag`)\cr is epsilon finite?
-#' @return A list with
-#'   `outcome` (`numeric`, one value a row, outcome units): PRIVATE;
-#'   `treated` (`integer`): the rows where the indicator is 1, in increasing order. PUBLIC.
+#' @return A list with `outcome` (`numeric`, one value per row, outcome units): PRIVATE; `treated`
+#'   (`integer`): the rows where the indicator is 1, in increasing order. PUBLIC.
 #' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is
 #'   not numeric or may mix rows, a treatment that is not 0/1.
 #' @noRd
@@ -140,7 +139,7 @@ check_indicator <- function(formula, index) {
   }
 }
 
-#' Say why a formula could not be evaluated, naming what the formula names and nothing else
+#' Error for a formula that could not be evaluated, with names from the formula only
 #' @noRd
 abort_evaluation <- function(formula, data) {
   environment <- environment(formula)
@@ -174,7 +173,7 @@ abort_evaluation <- function(formula, data) {
 
 #' Check the type of an outcome
 #' @param outcome (`any`)\cr the evaluated left-hand side. PRIVATE.
-#' @param label (`string`)\cr what the user wrote there.
+#' @param label (`string`)\cr the user's code.
 #' @return `outcome` as doubles without attributes; TRUE is 1.
 #' @noRd
 check_outcome <- function(outcome, label) {
@@ -212,7 +211,7 @@ check_one_column <- function(x, what, label) {
 #' Check the treatment indicator and find the treated rows
 #' @param treated (`any`)\cr the evaluated right-hand side: 0/1 numbers, logical, or a factor with
 #'   levels 0 and 1 or FALSE and TRUE. PUBLIC.
-#' @param label (`string`)\cr what the user wrote there.
+#' @param label (`string`)\cr the user's code.
 #' @return The rows (`integer`) where it is 1.
 #' @noRd
 check_treated <- function(treated, label) {

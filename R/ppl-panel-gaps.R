@@ -115,10 +115,10 @@ panel_of_roster <- function(formula, people, request) {
 #' Build a panel with gaps from long data and a roster
 #'
 #' Nothing but the values of a unit's own row depends on which cells are there. Rows of units or
-#' periods that the roster does not know are left out; of several rows of a unit in a period the
-#' first counts; what is missing or not finite is a gap. The indicator of the formula is not read.
-#' @param people (`list`)\cr see [panel_people()]; `bounds` (`numeric(2)`, `matrix` or `NULL`) are
-#'   those of the outcome.
+#' periods outside the roster are left out; of several rows of a unit in a period the first counts;
+#' missing and non-finite values are gaps. The indicator of the formula is not read.
+#' @param people (`list`)\cr see [panel_people()]; `bounds` (`numeric(2)`, `matrix` or `NULL`) limit
+#'   the outcome.
 #' @return As [panel_from_formula()].
 #' @noRd
 #' @exportS3Method
@@ -213,7 +213,7 @@ roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
   list(units = units, T0 = first[[1L]] - 1L)
 }
 
-#' The outcome of long data, row by row where anything is private; what is not finite is a gap
+#' The outcome of long data, row by row where anything is private; non-finite values are gaps
 #' @noRd
 roster_outcome <- function(formula, data, n_rows, private) {
   outcome <- if (private) {

@@ -12,16 +12,16 @@
 #'   treated units in post-treatment periods.
 #' @param people (`list`)\cr from [panel_people()]. `data` (`data.frame`, tibble, data.table or
 #'   `plm::pdata.frame`): one row for each unit and period, every unit in every period. PRIVATE.
-#'   `index` (`character(2)`): columns of unit and time, in this order. The wrong way round is an
-#'   error as far as it can be told. If both orders make a design and the columns' types say
-#'   nothing, it cannot, and donors' names would be taken for public periods.
+#'   `index` (`character(2)`): columns of unit and time, in this order. A swapped index is an error
+#'   as far as it can be detected. If both orders make a design and the columns' types do not
+#'   decide, it cannot be detected, and donors' names would be taken for public periods.
 #' @param request (`list`)\cr see [panel_request()]. Under a finite epsilon the outcome must be
 #'   computed row by row.
 #' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
-#'   `target` (a row a unit) and `columns`.
-#' @section Errors: `dpsc_error_panel`: of donors' rows the kind of problem and nothing else,
-#'   neither who nor where nor how often; that every unit has one finite value a period is public.
-#'   Treated units are named, with the period where it is theirs, unless `quiet`.
+#'   `target` (one row per unit) and `columns`.
+#' @section Errors: `dpsc_error_panel`: for donors' rows the kind of problem only, without person,
+#'   place or frequency; that every unit has one finite value a period is public. Treated units are
+#'   named, with the period where it is theirs, unless `quiet`.
 #' @noRd
 panel_from_formula <- function(formula, people, request) {
   check_given(!"data" %in% names(people), "data", "a data frame in long format")
@@ -79,9 +79,9 @@ panel_from_formula.default <- function(formula, people, request) {
 
 #' Who holds the rows of a panel from a formula
 #' @param data,index,na,roster as the user gave them; the first two may be missing.
-#' @param code (`language`)\cr what the user wrote for `index`.
-#' @return A list: them, but for what is missing; before the panel is made also `bounds` (of the
-#'   outcome) and `covariates` (what is declared of each, see [split_bounds()]). PRIVATE.
+#' @param code (`language`)\cr the user's code for `index`.
+#' @return A list of the given arguments; before the panel is made also `bounds` (of the outcome)
+#'   and `covariates` (their declarations, see [split_bounds()]). PRIVATE.
 #' @noRd
 panel_people <- function(data, index, na = "error", roster = NULL, code = quote(index)) {
   if (!missing(data) && inherits(data, "tbl_lazy")) {
@@ -167,7 +167,7 @@ check_units_recur <- function(units, times) {
   }
 }
 
-#' Ask who is protected, now and, of one unit, before something wrong with its rows is said
+#' Require `protect`, now and, for one unit, before any error about its rows
 #' @param ask (`function` or `NULL`)\cr from [ask_protect()].
 #' @param treated (`vector`)\cr units of the treated rows.
 #' @return A function without arguments.
@@ -183,7 +183,8 @@ ask_of_units <- function(ask, treated) {
 
 #' The cell of the unit x period matrix that each row fills
 #' @param units,times (`list`)\cr from [code_index()].
-#' @param treated (`integer`)\cr codes of the treated units, which errors may tell from donors.
+#' @param treated (`integer`)\cr codes of the treated units, which errors may distinguish from
+#'   donors.
 #' @param quiet (`flag`)\cr but not name?
 #' @param ask (`function`)\cr called before one of them.
 #' @return Cell numbers (`integer`, column-major), a permutation of all cells.

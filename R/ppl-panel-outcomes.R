@@ -5,7 +5,7 @@
 #' @param formula (`any`)\cr what the user gave; its other faults are found later.
 #' @param bounds (`list` or `NULL`)\cr by outcome, and by covariate.
 #' @return `NULL` for one outcome; else a list by outcome of lists: `formula`, `bounds` (its own and
-#'   those of the covariates).
+#'   the covariates').
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`.
 #' @noRd
 split_outcomes <- function(formula, bounds, private) {
@@ -41,7 +41,7 @@ outcome_names <- function(sides) {
   names
 }
 
-#' Bounds of each outcome, with those of what is no outcome
+#' Bounds of each outcome, with those of the other columns
 #' @param sides,names (`list`, `character`)\cr outcomes as written, and their names.
 #' @return A list, an element an outcome, as [split_bounds()] takes them.
 #' @noRd
@@ -97,7 +97,7 @@ check_own_names <- function(sides, names, bounds) {
 #' @param request (`list`)\cr from [panel_request()]; its `bounds` are of the outcome and of
 #'   covariates. Of a classical estimator the formula names predictors.
 #' @param own (`string` or `NULL`)\cr the outcome's own name.
-#' @return A panel, with `bounds`, those of the outcome, and `limits`, of its columns.
+#' @return A panel, with `bounds` of the outcome and `limits` of its columns.
 #' @noRd
 formula_panel <- function(formula, people, request, own = NULL) {
   bounds <- named_bounds(request$bounds, left_side(formula), strict = FALSE)

@@ -4,8 +4,8 @@
 #'
 #' With the two swapped, donors' names would be periods, which are public and which errors name. So
 #' this comes before every check that names one. A treatment that lasts to the end is on in the last
-#' periods; of one that is not nothing more is said. Where donors stand among the names of units
-#' has no part in it: one donor's other name would change what is said.
+#' periods; other treatments get no further message. The donors' places among the names of units do
+#' not matter: otherwise one donor's other name would change the message.
 #' @inheritParams find_treatment
 #' @section Errors: `dpsc_error_panel`; names the columns only. Who is protected is asked before.
 #' @noRd

@@ -6,7 +6,7 @@
 #' A value inside the package, never returned to a user: it is the last place where raw donor values
 #' exist before [release()].
 #'
-#' @param donors (`matrix`, n x T, outcome units)\cr one row a donor. PRIVATE. Integer or double,
+#' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE. Integer or double,
 #'   kept as it is: never copied.
 #' @param target (`matrix`, k x T, double, outcome units)\cr one row a treated unit, named by unit.
 #'   PUBLIC.
@@ -34,7 +34,7 @@ new_panel_design <- function(donors, target, times, T0, outcome, unit, time, lay
 
 #' Check that there are two donors at least
 #' @param n (`integer`)\cr number of donors.
-#' @param mend (`string`)\cr what to look at.
+#' @param mend (`string`)\cr a hint for the user.
 #' @noRd
 check_donor_count <- function(n, mend) {
   if (n == 0L) {
@@ -52,7 +52,7 @@ check_donor_count <- function(n, mend) {
   }
 }
 
-#' Check that donors' values are finite; say nothing but that some are not
+#' Check that donors' values are finite; the error states only that some are not
 #'
 #' Where gaps are, and how many, follows from donors' rows. One pass over memory in C++ that
 #' allocates nothing and whose time does not depend on the values.
@@ -139,7 +139,7 @@ mean_target <- function(target, size) {
 #' Row names are donors' names and are ignored.
 #'
 #' @param donors (`matrix`, n x T, integer or double, outcome units, `dp_chunks` or `dp_source`)\cr
-#'   one row a donor. PRIVATE.
+#'   one row per donor. PRIVATE.
 #' @param target (`numeric` of length T, or `matrix`, k x T, outcome units)\cr the treated units.
 #'   Row names, if every row has one, are the units' labels. PUBLIC.
 #' @param T0 (`count`, from 2 to T - 1)\cr number of periods before the treatment.

@@ -28,9 +28,10 @@
 #' `proofs/person.md`.
 NULL
 
-#' Check what a verb was told about people, and that its method and the rows allow it
+#' Check the declaration of people, and that the method and the rows allow it
 #' @param person (`NULL`, `"row"` or one-sided formula).
-#' @param record (`list`)\cr the method's; its field `person` says what it needs of rows then.
+#' @param record (`list`)\cr the method's; its field `person` gives the access to rows it then
+#'   needs.
 #' @return `NULL`, or a list: `declared` (one row is one person) and `column`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -51,7 +52,7 @@ check_person <- function(person, record, method, data) {
   said
 }
 
-#' What `person` says, from its spelling alone
+#' Meaning of `person`, from its spelling alone
 #' @noRd
 said_person <- function(person) {
   if (is.null(person)) {
@@ -114,7 +115,7 @@ check_person_rows <- function(rows) {
   }
 }
 
-#' A table of numbers with its rows person by person, and a last column that says whose
+#' A table of numbers with its rows person by person, and a last column with the person
 #' @param people (`list`)\cr from [people_of()].
 #' @return A list: `table` (PRIVATE), `n`.
 #' @noRd
@@ -125,7 +126,7 @@ rows_by_person <- function(table, people) {
   list(table = cbind(table[order, , drop = FALSE], people$of[order]), n = people$n)
 }
 
-#' How neighbours differ, as a print says it
+#' Difference between neighbours, in words for prints
 #' @noRd
 person_neighbours <- function(who) {
   if (is.null(who)) {
@@ -141,7 +142,7 @@ person_neighbours <- function(who) {
 #' @noRd
 is_by_person <- function(privacy) startsWith(privacy$neighbours, "replace all rows")
 
-#' What `person` said, from a file
+#' The declaration of people, from a file
 #' @noRd
 read_person <- function(who) {
   if (is.null(who)) {

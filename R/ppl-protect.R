@@ -98,7 +98,7 @@ guard_panel <- function(panel, request) {
 #' @noRd
 is_released_group <- function(fit) isTRUE(fit$protected)
 
-#' Refuse what a fit of a protected group cannot do
+#' Refuse functions that a fit of a protected group cannot serve
 #' @noRd
 check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {

@@ -203,7 +203,7 @@ date_number <- function(text, column) {
   as.double(value)
 }
 
-#' Names of what code calls: functions, `package::name`, or "a function written in it"
+#' Names of the functions that code calls: functions, `package::name`, or "a function written in it"
 #' @noRd
 called_by_code <- function(code) {
   if (!is.call(code)) {
@@ -314,7 +314,7 @@ has_single_constants <- function(code) {
 #'
 #' How a column was computed is the user's.
 #' @param code (`language`)\cr the left-hand side of the formula.
-#' @param environment (`environment`)\cr that of the formula.
+#' @param environment (`environment`)\cr the formula's environment.
 #' @param data (`data.frame`)\cr long data. PRIVATE.
 #' @return The outcome as it comes (PRIVATE), or `NULL` if its evaluation failed.
 #' @section Errors: `dpsc_error_panel` for code that may mix rows.
@@ -353,7 +353,7 @@ evaluate_rowwise <- function(code, environment, data) {
   outcome_column(value_by_row(code, values))
 }
 
-#' A column that is the outcome: numbers, where its class says that it may hold any
+#' A column as the outcome: numbers, if its class may hold any
 #' @noRd
 outcome_column <- function(x) {
   if (is.null(plain_column(x)) || cell_kind(x) == "date") x else cell_numbers(plain_column(x))

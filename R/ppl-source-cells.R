@@ -5,7 +5,7 @@
 # blocks of a table pass, or when a file is copied (R/ppl-source-files.R), which leaves a number
 # beside each cell.
 
-#' Columns in queries about a row: how they are called, what they hold
+#' Columns in queries about a row: names and contents
 #' @param given (`list` or `NULL`)\cr checked bounds by name.
 #' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, of columns that
 #'   have a number beside each cell; `given`, `dialect`, `call`, `quote`.
@@ -20,7 +20,7 @@ cell_row <- function(table, names, given = NULL) {
   )
 }
 
-#' What columns hold, from a reading of no rows
+#' Content of columns, without reading rows
 #' @return By name: `"number"`; `"exact"`, decimal digits without end; `"text"`; `"cell"`, text of a
 #'   file, with a number beside it; `"flag"`; `"any"` or `"other"`.
 #' @noRd
@@ -152,8 +152,8 @@ with_outcome <- function(table, outcome) {
 
 #' Cells of treated people, which R reads: outcome, then covariates
 #'
-#' R gives a column the type of its first value. So every cell says by itself what it is, by the
-#' rule of the donors' cells.
+#' R gives a column the type of its first value. So every cell is read by itself, by the rule of the
+#' donors' cells.
 #' @param table (`dp_table`)\cr from [with_outcome()].
 #' @param declared (`list`)\cr covariates by name, from [split_bounds()].
 #' @param hide (`flag`)\cr are these people protected?
@@ -183,8 +183,8 @@ treated_cells <- function(table, declared, hide) {
 #' A column that R reads block by block: one type in every block, whatever an engine takes its first
 #' value for
 #'
-#' Text is read by R. Where an engine keeps anything in a column, every cell says by itself what it
-#' is: a number, text, or one of the public levels.
+#' Text is read by R. Where an engine keeps anything in a column, every cell is read by itself: as a
+#' number, text, or one of the public levels.
 #' @param choice (`list`)\cr of conditions on rows, which take columns as they are.
 #' @noRd
 streamed_column <- function(name, row, choice) {
@@ -224,7 +224,7 @@ all_constants <- function(code) {
   if (is.call(code)) lapply(as.list(code)[-1L], all_constants) else if (!is.symbol(code)) code
 }
 
-#' The column that says who is treated: 0 and 1, or flags
+#' The treatment column: 0 and 1, or flags
 #' @noRd
 indicator_column <- function(table, name) {
   row <- cell_row(table, name)
@@ -255,7 +255,7 @@ sql_within <- function(x, range, dialect) {
   )
 }
 
-#' A column that tells people apart, as an engine compares it
+#' A column that identifies people, as an engine compares it
 #' @noRd
 sql_identifier <- function(table, column) {
   if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")

@@ -6,7 +6,7 @@
 #' @param expression (`expression`)\cr of columns and constants.
 #' @param operand (`function`)\cr from a column's name to a list: `text`, an SQL expression that is
 #'   NULL where the value is missing, and `type`, `"number"`, `"text"` or `"flag"`.
-#' @return A list: `text`, `type`; or `NULL` where it cannot be said.
+#' @return A list: `text`, `type`; or `NULL` if it cannot be expressed.
 #' @noRd
 sql_condition <- function(expression, operand, dialect, quote) {
   say <- function(x) sql_condition(x, operand, dialect, quote)

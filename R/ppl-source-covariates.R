@@ -1,7 +1,7 @@
 # Covariates of people elsewhere: whole numbers that the engine makes of a person's own rows, in the
 # query that makes outcomes wide, by the rule of `covariates_of_units()`.
 
-#' Covariates of the public units, and what queries about the others have to know
+#' Covariates of the public units, and the facts for queries about the others
 #' @param treated (`data.frame`)\cr rows of the treated units: `unit`, `time`, `y`, `on`, then the
 #'   covariates in the order of `declared`.
 #' @param times (`list`)\cr from [common_periods()].
@@ -64,11 +64,11 @@ check_covariate_fields <- function(table, names) {
 #' Covariates in the query that makes people wide
 #'
 #' @param periods (`character`)\cr literals of all periods.
-#' @param gaps (`flag`)\cr may values be missing? Then what there is counts, and the middle of the
-#'   bounds, or a factor's first level, where there is nothing.
+#' @param gaps (`flag`)\cr may values be missing? Then present values count, or the middle of the
+#'   bounds or a factor's first level if there are none.
 #' @param private (`flag`)\cr whole numbers on the grid, or numbers as they are.
-#' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, of these a number a
-#'   column; `whole`, a condition that nothing is missing.
+#' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, from these one number
+#'   per column; `whole`, a condition that nothing is missing.
 #' @noRd
 sql_covariates <- function(table, covariates, periods, gaps, private) {
   declared <- covariates$declared

@@ -15,7 +15,7 @@ keep_seed <- function(expr) {
   expr
 }
 
-#' Run a query or a statement; what the engine says of it is shown where planning it fails already
+#' Run a query or a statement; the engine's error is shown if planning fails already
 #' @param fetch (`flag`)\cr does it give rows?
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
@@ -42,9 +42,9 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
   if (fetch) plain_frame(out) else out
 }
 
-#' What an engine says of a statement that it cannot even plan, or `NULL`
+#' An engine's error about a statement that it cannot even plan, or `NULL`
 #'
-#' EXPLAIN reads no row, so what it says is of names, rights and syntax. Statements hold no one's
+#' EXPLAIN reads no row, so its errors are about names, rights and syntax. Statements hold no one's
 #' values. Where an engine looks into files to plan, only errors of names count.
 #' @noRd
 planning_words <- function(con, text) {

@@ -73,10 +73,10 @@ files_by_sqlite <- function() {
 
 # CSV ---------------------------------------------------------------------------------------------
 
-#' CSV files as a table of text, with what each cell is as a number beside it
+#' CSV files as a table of text, with each cell's number beside it
 #'
-#' Commas, double quotes and a header: nothing is guessed. Types are those of the verb's bounds.
-#' @return What stands after FROM.
+#' Commas, double quotes and a header: nothing is guessed. Types follow the verb's bounds.
+#' @return The SQL after FROM.
 #' @noRd
 copied_csv <- function(paths, con, wanted = character()) {
   names <- NULL
@@ -144,7 +144,7 @@ copy_csv <- function(path, con, names, wanted) {
   }
 }
 
-#' Refuse columns that are not those of the first file
+#' Refuse columns other than the first file's
 #'
 #' Without a header the first line is a person's: only names that the user gave are shown, of others
 #' the place.
@@ -236,7 +236,7 @@ with_numbers <- function(table) {
   with_index_of(table, "", if (whole) 0 else "")
 }
 
-#' Units and periods as what they are declared to be: numbers or text
+#' Units and periods in their declared type: numbers or text
 #' @param unit,periods (`vector`)\cr declared ones. PUBLIC.
 #' @noRd
 with_index_of <- function(table, unit, periods) {

@@ -3,7 +3,7 @@
 
 #' Keep units in a temporary table: no statement names one
 #' @param units (`vector`). In their order: of a roster, or places of people.
-#' @param charged (`string`)\cr what to say of a charge that was made.
+#' @param charged (`string`)\cr a sentence on a charge that was made.
 #' @return Its name, quoted.
 #' @noRd
 keep_units <- function(table, name, units, charged = NULL) {
@@ -28,9 +28,9 @@ joined_units <- function(table, units, where = NULL) {
   )
 }
 
-#' One row a person of a roster, without gaps: as [sql_wide()]
+#' One row per person of a roster, without gaps: as [sql_wide()]
 #' @param from (`string`)\cr rows of the roster's people, numbered `dpsc_r`.
-#' @param roster (`list`)\cr `T0`, and `middle`, what a row without a past is.
+#' @param roster (`list`)\cr `T0`, and `middle`, the value of a row without a past.
 #' @noRd
 sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more = NULL) {
   k <- seq_along(periods)

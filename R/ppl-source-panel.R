@@ -130,7 +130,7 @@ check_panel_table <- function(table, names) {
   }
 }
 
-#' What is public of one part: periods, treated units' rows, number of donors
+#' Public facts of one part: periods, treated units' rows, number of donors
 #' @return A list: `periods`, `treated` (`unit`, `time`, `y`, `on`), `n`, `on` (literal), names.
 #' @noRd
 part_facts <- function(part, columns) UseMethod("part_facts")
@@ -191,7 +191,7 @@ part_facts.dp_table <- function(part, columns) {
   out
 }
 
-#' The rows of protected treated people travel only where the user says so
+#' The rows of protected treated people travel only with the user's permission
 #' @section Errors: `dpsc_error_argument`, before anything of them is read.
 #' @noRd
 check_people_travel <- function(source) {
@@ -206,7 +206,7 @@ check_people_travel <- function(source) {
   }
 }
 
-#' Periods that all parts have, sorted as those of a data frame
+#' Periods that all parts have, sorted as in a data frame
 #' @return As from [code_index()], with `plain`, the values as the engine gave them.
 #' @noRd
 common_periods <- function(facts) {

@@ -1,12 +1,12 @@
 # Rows that are people, whose sums an engine makes: a temporary table of whole numbers, one row a
 # person, and the core's questions about it.
 
-#' People in an engine, as whole numbers, and what answers the core's questions about them
+#' People in an engine, as whole numbers, with functions that answer the core's questions
 #' @param table (`dp_table`). PRIVATE.
 #' @param columns,choice (`list`)\cr as in [lm_source()].
 #' @return A `dp_asked`. PRIVATE.
 #' @section Errors: `dpsc_error_data`, `dpsc_error_argument`, `dpsc_error_engine`: from names and
-#'   types of columns, formula and engine. What makes an engine fail is outside the guarantee.
+#'   types of columns, formula and engine. An engine's failures are outside the guarantee.
 #' @noRd
 asked_people <- function(table, columns, choice) {
   people <- make_people(table, columns, choice)

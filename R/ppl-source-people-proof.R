@@ -19,7 +19,7 @@ prove_people <- function(table, person = FALSE) {
   table$state[[proved]] <- TRUE
 }
 
-#' Made-up people, and what they are asked. PUBLIC.
+#' Simulated people, and the questions about them. PUBLIC.
 #' @return A list: `rows`, `columns`, `choice`, `questions`.
 #' @noRd
 proof_people <- function(person = FALSE) {
@@ -50,7 +50,7 @@ proof_people <- function(person = FALSE) {
   list(rows = rows, columns = columns, choice = choice, questions = proof_asked(columns))
 }
 
-#' The same rows as those of people who have one to nine, some of them alike, one row of nobody
+#' The same rows, of people with one to nine rows, some identical, and one row of nobody
 #' @noRd
 proof_rows_shared <- function(rows) {
   n <- nrow(rows)

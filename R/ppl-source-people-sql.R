@@ -38,14 +38,14 @@ least_quotient <- function(x) {
 
 #' Rows of people as whole numbers q1, q2, ... and presence a: a query
 #'
-#' @param from (`string`)\cr what stands after FROM.
-#' @param columns (`character`, named)\cr what is needed of a row, as expressions of its columns.
+#' @param from (`string`)\cr the SQL after FROM.
+#' @param columns (`character`, named)\cr the needed values of a row, as expressions of its columns.
 #' @param values (`character`)\cr one a variable, of those names: a finite number, for an indicator
 #'   0 or 1, NULL where it is missing.
 #' @param design (`list`)\cr from `lm_design()`.
 #' @param keep (`string` or `NULL`)\cr a condition of those names.
 #' @param weight (`string` or `NULL`)\cr a number of those names.
-#' @param person (`string` or `NULL`)\cr what tells people apart: they are numbered by `dpsc_p`.
+#' @param person (`string` or `NULL`)\cr identifier of people, who are numbered by `dpsc_p`.
 #' @noRd
 sql_people <- function(from, columns, values, design, keep, weight, max_weight, dialect,
                        person = NULL) {
@@ -206,7 +206,7 @@ sql_lengths <- function(table, design, question, dialect) {
 }
 
 #' Rows beyond limits, or shares of people, in one row
-#' @param value (`string`)\cr what is compared, after what must hold of a row.
+#' @param value (`string`)\cr the compared value, after the conditions on a row.
 #' @noRd
 sql_limits <- function(value, limits, rows, design, dialect) {
   if (isTRUE(design$person)) {

@@ -13,7 +13,8 @@ people_parts <- function(source) {
   parts
 }
 
-#' People's rows as blocks of numbers, by [lm_table()], or what answers questions about them
+#' People's rows as blocks of numbers, by [lm_table()], or functions that answer questions about
+#' them
 #'
 #' A table's columns are copied into a temporary table: every pass has the same rows.
 #' @param columns (`list`)\cr from `lm_columns()`.

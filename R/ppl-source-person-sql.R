@@ -13,7 +13,7 @@ sql_part <- function(a, b, dialect) {
 
 #' Shares of people by cell, cumulated within each person and cut down to whole parts
 #' @param cell (`string`)\cr of a row.
-#' @param rows (`string`)\cr what stands after FROM: rows that are there.
+#' @param rows (`string`)\cr the SQL after FROM: rows that count.
 #' @noRd
 sql_shares <- function(cell, rows, dialect) {
   cells <- sql_level(c("dpsc_p", paste(cell, "AS f")), rows, "c1", dialect)
@@ -49,7 +49,8 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
 
 #' Sums over people of means of u u', or of products of mean scores
 #' @param w (`character`)\cr the columns of whitened regressors; `r` and `k` follow.
-#' @param guard (`string`)\cr what holds of every row, or the person is lost, and noticed.
+#' @param guard (`string`)\cr a condition on every row; otherwise the person is lost, which is
+#'   noticed.
 #' @noRd
 sql_person_products <- function(w, rows, guard, question, dialect) {
   scored <- question$kind == "scores"

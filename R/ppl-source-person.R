@@ -5,7 +5,7 @@
 #'
 #' A pass over a block reads all chunks, so there are as few blocks as memory asks for, by public
 #' numbers.
-#' @param most (`number`)\cr how many numbers a block may hold, about, at one row a person: 256 MB.
+#' @param most (`number`)\cr about how many numbers a block may hold, at one row per person: 256 MB.
 #' @return As `lm_source()`.
 #' @noRd
 chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {

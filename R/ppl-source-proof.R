@@ -105,7 +105,7 @@ engine_sums <- function(table, rows, bounds) {
   })
 }
 
-#' What is asked of rows of ours in a temporary table, or `NULL` where they cannot be written
+#' Answers for our own rows in a temporary table, or `NULL` where they cannot be written
 #' @param ask (`function`)\cr of a source like `table`, of these rows.
 #' @noRd
 of_made_up <- function(table, rows, ask) {

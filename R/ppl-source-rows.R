@@ -8,7 +8,7 @@
 #'   they are. PRIVATE.
 #' @param public (`list`)\cr from `public_facts()`.
 #' @param calibrated (`flag`)\cr will intervals be calibrated, which takes rows?
-#' @return What the core and [sum_over_donors()] read: a matrix, `dp_chunks`, `dp_asked` or
+#' @return The input of the core and of [sum_over_donors()]: a matrix, `dp_chunks`, `dp_asked` or
 #'   `dp_joined`. PRIVATE.
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_engine`, `dpsc_error_argument`.
 #' @noRd
@@ -55,7 +55,7 @@ open_part <- function(part, design, grid, calibrated) UseMethod("open_part")
 #' @exportS3Method
 open_part.default <- function(part, design, grid, calibrated) part
 
-#' Turn a table's long rows into one row a person, and give what reads or sums them
+#' Turn a table's long rows into one row per person, and return a reader or a summer of them
 #' @noRd
 #' @exportS3Method
 open_part.dp_table <- function(part, design, grid, calibrated) {
@@ -72,7 +72,7 @@ open_part.dp_table <- function(part, design, grid, calibrated) {
   rows
 }
 
-#' Intervals are calibrated on rows: they travel only where the user says so
+#' Intervals are calibrated on rows, which travel only with the user's permission
 #' @noRd
 check_calibration <- function(source, calibrated) {
   if (source$compute == "database" && calibrated && !source$calibrate) {

@@ -59,7 +59,7 @@ sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 #' Far-off values are cut before they are multiplied or divided, and the nearest to the centre are
 #' zero: an engine that makes errors of overflows and underflows finds none.
 #' @param x (`string`)\cr a double.
-#' @param steps (`function`)\cr of what lies between it and the centre, and of what writes a number.
+#' @param steps (`function`)\cr of the distance to the centre, and of a writer of numbers.
 #' @param reach,tiny (`number`)\cr from the centre, in units of `x`: surely beyond the limit, and
 #'   surely less than half a step.
 #' @noRd

@@ -8,15 +8,15 @@
 
 # Engines -----------------------------------------------------------------------------------------
 
-#' What engines say differently
+#' Differences between engines' dialects
 #'
 #' @param name (`string`).
 #' @param ... where it is not as usual:
 #'   * `real`, `whole`, `small` (`string`): types: a double, 64 bits, 32 bits.
-#'   * `fence` (`string`): what keeps an engine from copying a subquery's expressions into the next:
+#'   * `fence` (`string`): prevents an engine from copying a subquery's expressions into the next:
 #'     without it a query over 24 features takes Postgres 20 GB.
 #'   * `number` (`function`): from a column to a double, NULL where it holds none.
-#'   * `order` (`function`): from a column of strings to what sorts them by bytes.
+#'   * `order` (`function`): from a column of strings to an expression that sorts them by bytes.
 #'   * `make` (`function`): statement that keeps a query's rows for the session.
 #'   * `index` (`flag`): does the kept table need one to find rows by number?
 #'   * `modulo` (`function`): remainder of two texts.
@@ -24,7 +24,7 @@
 #'   * `before`, `after` (`character`): statements around a release's queries.
 #'   * `tested` (`flag`): has this package's own test run on it?
 #'   * `type` (`function` or `NULL`): from a column and its table to the name of its type, where R
-#'     does not tell `endless`, that of decimal digits without end, from doubles.
+#'     does not distinguish `endless` (unlimited decimal digits) from doubles.
 #'   * `planning` (`string` or `NULL`): which errors of EXPLAIN, which reads no row, may be shown.
 #'   * `exact` (`function`): from a column of that type to a double, or infinity beyond them.
 #' @noRd
@@ -107,7 +107,7 @@ dialect_of <- function(con) {
 
 # People ------------------------------------------------------------------------------------------
 
-#' One row a person: its number in the order of the identifiers, whether it is whole, its cells
+#' One row per person: its number in the order of the identifiers, whether it is whole, its cells
 #'
 #' Cells are taken by MAX: rows given twice cannot push one out of its limits. `k` counts a person's
 #' rows and `ok` the finite ones, for the check that follows.
@@ -157,7 +157,7 @@ sql_columns_of <- function(outcomes, more) {
 #' Identifiers at which people are cut into groups of a size, numbered: a query
 #'
 #' They stay in the engine, in a temporary table, so that no statement holds one.
-#' @param from (`string`)\cr rows of one period, one a person.
+#' @param from (`string`)\cr rows of one period, one per person.
 #' @noRd
 sql_cuts <- function(from, unit, size, dialect, text = FALSE) {
   by <- if (text) dialect$order("u") else "u"
@@ -200,8 +200,8 @@ sql_level <- function(columns, from, name, dialect) {
   paste0("(SELECT ", paste(columns, collapse = ", "), " FROM ", from, dialect$fence, ") ", name)
 }
 
-#' What is summed of every person, whole numbers z1, z2, ..., and their squared norm nn: features,
-#' or products of them
+#' The summands of every person, whole numbers z1, z2, ..., and their squared norm nn: features, or
+#' products of them
 #' @param map (`list`)\cr the row map of a question; with `lift` and `slope` the first feature
 #'   multiplies the others. PUBLIC or RELEASED.
 #' @noRd
@@ -257,7 +257,7 @@ sql_feature <- function(q, map, j, dialect) {
   )
 }
 
-#' For each radius: what people within it keep, and how many lie beyond
+#' For each radius: the part that people within it keep, and the number beyond
 #' @param question (`list`)\cr `map`, `squared`, `inverse`, `one`.
 #' @return A query whose only row holds `n`, `k1`, ..., `b1`, ...
 #' @noRd
@@ -321,7 +321,7 @@ sql_moments <- function(table, question, dialect) {
 }
 
 #' Sums over the same rows in as many queries as their number takes
-#' @param first (`string`)\cr what each of them gives first.
+#' @param first (`string`)\cr the first column of each.
 #' @noRd
 sql_in_parts <- function(first, sums, from) {
   groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)

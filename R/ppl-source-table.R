@@ -183,7 +183,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   out
 })
 
-#' What stands after FROM
+#' The SQL after FROM
 #' @noRd
 from_text <- function(con, table) {
   if (inherits(table, "SQL")) {
@@ -248,7 +248,7 @@ look_at_table <- function(con, from) {
   )
 }
 
-#' What a table's name that was not found may have been meant as
+#' Possible meanings of a table's name that was not found
 #' @noRd
 table_hint <- function(from) {
   name <- sub(" s$", "", from)
@@ -293,7 +293,7 @@ source_of_tbl <- function(data, index = NULL) {
   if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
 }
 
-#' What a guarantee over these rows rests on, which nobody checks, in words, or `NULL`
+#' Unchecked assumptions of a guarantee over these rows, in words, or `NULL`
 #'
 #' PUBLIC: of how the source was given, never of its rows. A check for people in two sources would
 #' be an answer about people.

@@ -13,14 +13,14 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
   c(map[c("centre", "scale", "limit", "id")], list(times = setdiff(seq_len(columns), between)))
 }
 
-#' The temporary table of one row a person, checked
+#' The temporary table of one row per person, checked
 #' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated);
 #'   `covariates`, from [source_covariates()], and `roster`, from [panel_of_roster()],
 #'   if there are any.
 #' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: outcomes as they are.
 #' @param covariates (`function`)\cr [sql_covariates()], where the design has some.
-#' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and what reading
-#'   it takes.
+#' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and the facts
+#'   needed to read it.
 #' @noRd
 make_wide <- function(table, design, grid, covariates = NULL) {
   con <- table$con

@@ -63,8 +63,8 @@ dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
 #'
 #' Not every cluster gives the work of its k-th node to the same process each time (mirai's takes
 #' whoever is free). A process that answered for two would count its people twice and others' never.
-#' So every process knows which worker it is, takes that worker's task, and says who answers; who
-#' did not is asked again.
+#' So every process knows its worker, takes that worker's task, and names the worker in its answer;
+#' a worker without an answer is asked again.
 #' @param tasks (`list`)\cr arguments, one list a worker.
 #' @return A list, one answer a worker.
 #' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
@@ -253,7 +253,7 @@ worker_close <- function(token) {
 
 # In the coordinator ------------------------------------------------------------------------------
 
-#' What is public of all workers' rows, as from `part_facts.dp_table()`
+#' Public facts of all workers' rows, as from `part_facts.dp_table()`
 #' @noRd
 #' @exportS3Method
 part_facts.dp_workers <- function(part, columns) {
@@ -296,14 +296,14 @@ open_rows.dp_workers <- function(part, columns, choice, private) {
   asked_workers(part, "people", list(columns = columns, choice = choice))
 }
 
-#' What nobody else has: no random number is drawn for it
+#' A unique name: no random number is drawn for it
 #' @noRd
 worker_token <- function() {
   paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))
 }
 
 #' Workers that have opened their rows for one release, and answer questions about them
-#' @param task (`string`)\cr what opens them, with `given`.
+#' @param task (`string`)\cr the function that opens them, with `given`.
 #' @return A `dp_asked`. PRIVATE.
 #' @noRd
 asked_workers <- function(workers, task, given) {

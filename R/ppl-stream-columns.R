@@ -29,7 +29,7 @@ new_columns <- function(formula, bounds, family) {
   )
 }
 
-#' What `bounds` say of a column of the formula: of its text, else what its variables' limits imply
+#' Bounds of a column of the formula: by its text, else implied by its variables' limits
 #' @return A range or levels.
 #' @noRd
 find_bounds <- function(expression, bounds) {
@@ -119,7 +119,7 @@ clipped_piece <- function(piece) {
   call("pmin", call("pmax", piece$expression, piece$lower), piece$upper)
 }
 
-#' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 are those of a flag.)
+#' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 mean a flag.)
 #' @noRd
 always_full <- function(column) {
   !is.null(column$levels) ||
@@ -214,7 +214,7 @@ values_of <- function(column, data, batch = TRUE) {
   if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)
 }
 
-#' A column of the table as it is, if its class can be what `bounds` say
+#' A column of the table unchanged, if its class agrees with `bounds`
 #' @return `NULL` where the formula computes something.
 #' @noRd
 own_column <- function(column, data, batch) {
@@ -255,7 +255,7 @@ clip_scaled <- function(x, column) {
   (within_bounds(x, column$lower, column$upper) - column$centre) / column$half
 }
 
-#' From coefficients of scaled columns to those of the user's, as a linear map
+#' Linear map from coefficients of scaled columns to coefficients of the user's columns
 #' @return A list: `map` (p x p) and `shift` (p). PUBLIC.
 #' @noRd
 unscaling <- function(columns) {

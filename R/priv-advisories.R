@@ -4,14 +4,14 @@
 #' @noRd
 own_version <- function() unname(getNamespaceVersion("dpsc"))
 
-#' What earlier versions got wrong, one record a fault
+#' Faults of earlier versions, one record per fault
 #'
 #' A record: `fault` in words, which go after "because"; `until`, the last version that has it;
-#' `shows`, what a file can show of it; `found`, from facts to `TRUE`, `FALSE`, or `NA` where that
-#' cannot be told. Facts, PUBLIC: `method`; `n`, the largest group of people; `calibrated`, whether
-#' intervals are; `named`, whether identifiers were declared public; `waves`, whether protected
-#' people adopted at several dates; `long`, whether rows came from
-#' a data frame, a table or files by a formula (`NA`: not known).
+#' `shows`, its traces in a file; `found`, from facts to `TRUE`, `FALSE`, or `NA` if unknown. Facts,
+#' PUBLIC: `method`; `n`, the largest group of people; `calibrated`, whether intervals are; `named`,
+#' whether identifiers were declared public; `waves`, whether protected people adopted at several
+#' dates; `long`, whether rows came from a data frame, a table or files by a formula (`NA`: not
+#' known).
 #' @noRd
 advisories <- function() {
   list(
@@ -65,14 +65,14 @@ facts_of_rows <- list(
   method = "", n = 0, calibrated = FALSE, named = FALSE, waves = FALSE, long = TRUE
 )
 
-#' Facts about what no formula, table or file gave
+#' Facts about data from neither formula, table nor file
 #' @noRd
 facts_of_values <- utils::modifyList(facts_of_rows, list(long = FALSE))
 
 #' Facts about a release of a panel
 #'
-#' A matrix has no name for what it holds, so its outcome is called "outcome", as that of a formula
-#' may be.
+#' A matrix does not name its content, so its outcome is called "outcome"; a formula's outcome may
+#' have that name as well.
 #' @noRd
 facts_of_panel <- function(release) {
   panel <- release$panel
@@ -84,7 +84,7 @@ facts_of_panel <- function(release) {
   )
 }
 
-#' A privacy record with what has become known since it was written
+#' A privacy record with the faults that became known since it was written
 #' @param privacy (`list`)\cr of a release or a fit; without a `version` it is of 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.
 #' @return The record; where a fault is found, or cannot be excluded (`doubt`), it does not hold,

@@ -2,7 +2,7 @@
 
 #' The price of a release, in the currency of its proof
 #' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
-#' @param epsilon,delta,rho,mu (`number`)\cr what the kind needs. A mu-GDP release is
+#' @param epsilon,delta,rho,mu (`number`)\cr the parameters of the kind. A mu-GDP release is
 #'   (mu^2 / 2)-zCDP: its `rho`, if not given.
 #' @param pure (`flag`)\cr are all its steps pure, whatever the method's kind?
 #' @noRd
@@ -15,8 +15,8 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
 }
 
 #' A plan of the core; an epsilon that it cannot serve is an error of ours
-#' @param plan (`expression`)\cr what asks the core.
-#' @param model (`string`)\cr what is planned.
+#' @param plan (`expression`)\cr the call to the core.
+#' @param model (`string`)\cr the planned model.
 #' @noRd
 planned <- function(plan, model) {
   tryCatch(plan, `dpsc::budget_too_small` = function(e) {
@@ -40,7 +40,7 @@ warn_of_delta <- function(delta, n, who = "person") {
 #' @noRd
 in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
-#' Stop before a charge that is less than what the planned steps cost together
+#' Stop before a charge below the joint cost of the planned steps
 #'
 #' Epsilons add up, and squares of Gaussian shifts, within each account: groups that share nobody
 #' have one each. Where one proof prices several steps (kind `"approximate"`), those that have an

@@ -6,8 +6,8 @@
 shared_scale <- 0.5
 
 #' Sentences about bounds that the released numbers speak against
-#' @param numbers (`data.frame`)\cr a row a number: `name`, `lower`, `upper`, `end` (-1, 1: at this
-#'   bound; 0: at none), `narrow` (flag).
+#' @param numbers (`data.frame`)\cr one row per number: `name`, `lower`, `upper`, `end` (-1, 1: at
+#'   this bound; 0: at none), `narrow` (flag).
 #' @param few (`flag`)\cr do fewer than half of the rows count?
 #' @return Strings; none where nothing is wrong.
 #' @noRd
@@ -59,7 +59,7 @@ warn_doubts <- function(doubts) {
 
 # Regressions --------------------------------------------------------------------------------------
 
-#' What a private regression's medians, scales and moments say
+#' Doubts from a private regression's medians, scales and moments
 #' @param fit (`dp_lm`, `dp_glm`).
 #' @param spread (`number`)\cr of the outcome around the fit, in its units, or `NA`.
 #' @noRd
@@ -185,7 +185,7 @@ impossible_slopes <- function(fit) {
 
 # Selections and streams ---------------------------------------------------------------------------
 
-#' What released second moments of scaled columns say
+#' Doubts from released second moments of scaled columns
 #' @param columns (`list`)\cr from [new_columns()].
 #' @param moments (`list`)\cr `moments`, the outcome last; `sd` of an entry.
 #' @param rows (`count`)\cr how many rows there were.
@@ -230,10 +230,10 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
 
 # Panels -------------------------------------------------------------------------------------------
 
-#' What a release of a panel says: how far donors spread, and where the target is
+#' Doubts from a release of a panel: the donors' spread and the target's place
 #'
-#' Donors' moments are of differences: their level is that of the target, or of the protected
-#' group's released path. Close to a bound at which honest numbers are massed nothing can be said.
+#' Donors' moments are of differences: their level is taken from the target, or from the protected
+#' group's released path. Close to a bound with an honest mass of values there is no doubt to raise.
 #' @param target (`numeric` or `NULL`)\cr the public target before the treatment, outcome units.
 #' @noRd
 panel_doubts <- function(release, target = NULL) {

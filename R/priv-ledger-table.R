@@ -12,7 +12,7 @@ charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 
 #' Open, or make, a ledger in a table
 #'
-#' @param given (`list`)\cr `epsilon` (`NULL`: as the ledger says), `delta`, `path`, `con`, `table`,
+#' @param given (`list`)\cr `epsilon` (`NULL`: the ledger's own), `delta`, `path`, `con`, `table`,
 #'   `data`, `study`.
 #' @return A `dp_ledger`: a handle, in which nothing of the state is.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_source`, `dpsc_error_budget`.
@@ -65,7 +65,7 @@ check_same_total <- function(given, total) {
 
 #' Run something on a ledger's connection, in a transaction that keeps other writers out
 #'
-#' What is committed is on the disk. An error, or a process that dies, leaves no trace.
+#' Committed rows are on the disk. An error, or a process that dies, leaves no trace.
 #' @param run (`function`)\cr of the connection.
 #' @param writes (`flag`)\cr a reader keeps nobody out.
 #' @noRd
@@ -85,7 +85,7 @@ in_ledger <- function(ledger, run, writes = TRUE) {
   value
 }
 
-#' A statement on a ledger, which holds nothing of people: what the engine says may be shown
+#' A statement on a ledger, which holds no people's data: the engine's error may be shown
 #' @noRd
 ledger_sql <- function(con, text, fetch = FALSE) {
   tryCatch(
@@ -205,7 +205,7 @@ raw_ledger_rows <- function(con, ledger) {
   rows
 }
 
-#' Which rows are charges: not the total, and not what is known of growing releases
+#' Rows that are charges: not the total, and not the records of growing releases
 #' @noRd
 is_charge_row <- function(rows) rows$number > 0 & !rows$kind %in% c("grows", "draw")
 
@@ -222,10 +222,11 @@ ledger_history <- function(ledger) {
   charges[c(first, setdiff(names(charges), first))]
 }
 
-#' Charge a ledger outside R: what is there decides, and it is on the disk before this returns
+#' Charge a ledger outside R: its stored rows decide, and the charge is on the disk before this
+#' returns
 #' @param pay (`function`)\cr of the history so far; stops where the charge does not fit.
 #' @return Where the charge stands, for the release that it pays for: `ledger` (a table or file, by
-#'   its name), `first` (hash of the ledger's first row, that of no other ledger), `number`, `hash`,
+#'   its name), `first` (hash of the ledger's first row, unique to it), `number`, `hash`,
 #'   `time`, `data`, `study`. PUBLIC.
 #' @noRd
 charge_outside <- function(ledger, cost, label, pay) {

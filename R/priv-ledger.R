@@ -142,7 +142,7 @@ is_live <- function(ledger) {
     identical(session$live[[ledger$id]], ledger)
 }
 
-#' What tells this process from all others, forks of it included
+#' Identity of this process, different for its forks
 #' @noRd
 session_mark <- function() {
   if (is.null(session$started)) session$started <- as.numeric(Sys.time())
@@ -220,7 +220,7 @@ ledger_is_required <- function() {
 
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
-#' @param promise (`list`)\cr what the release will claim: `holds` and, where not, `reason`.
+#' @param promise (`list`)\cr the release's claim: `holds` and, where not, `reason`.
 #' @return `NULL`; of a ledger outside R where the charge stands, see [charge_outside()]. PUBLIC.
 #' @noRd
 spend <- function(ledger, cost, label, promise) {
@@ -262,7 +262,7 @@ charged_history <- function(ledger, history, cost, label) {
   after
 }
 
-#' What is left for a call like the one that was refused, in words
+#' The budget left for a call like the refused one, in words
 #' @noRd
 budget_left <- function(ledger, cost, history) {
   left <- format_epsilon(remaining_epsilon(ledger, cost, history))

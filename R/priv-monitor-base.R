@@ -33,8 +33,8 @@ base_release <- function(release) {
   release
 }
 
-#' Refuse what speaks of the first release alone
-#' @param what (`string`)\cr what was asked for.
+#' Refuse functions about the first release alone
+#' @param what (`string`)\cr the requested function.
 #' @noRd
 check_not_grown <- function(release, what) {
   if (periods_grown(release)) {

@@ -41,7 +41,7 @@ take_draw <- function(monitor, period, ledger, again) {
 }
 
 #' The draws of a release with one more, or a stop where it may not be
-#' @param known (`list` or `NULL`)\cr `periods`, `taken`: what is written down so far.
+#' @param known (`list` or `NULL`)\cr `periods`, `taken`: the records so far.
 #' @return The same, with this one.
 #' @noRd
 next_draw <- function(monitor, period, known, again) {
@@ -88,7 +88,7 @@ draw_label <- function(id, period, taken) {
   paste0("release ", id, ", period ", period, ", draw ", taken)
 }
 
-#' What a ledger outside R knows of a growing release
+#' A growing release's records in a ledger outside R
 #' @return A list: `periods`, `taken`; `NULL`: it did not pay for it.
 #' @noRd
 draws_outside <- function(con, ledger, id) {

@@ -2,7 +2,7 @@
 # implies is computed again, so that a damaged or doctored file is noticed. It is no proof of
 # origin: whoever recomputes everything cannot be caught without a signature.
 
-#' What contradicts what in a release, in words, or `NULL`
+#' Contradictions within a release, in words, or `NULL`
 #'
 #' Types and sizes were checked before, by `find_release_problem()`. Every check takes the release
 #' and returns a string or `NULL`.
@@ -22,7 +22,7 @@ release_conflict <- function(release) {
   }
 }
 
-#' The record in itself: where noise came from, whose neighbours, and what a release without has
+#' The record itself: origin of the noise, neighbours, and fields of a release without noise
 #' @noRd
 record_conflict <- function(release) {
   privacy <- release$privacy
@@ -100,7 +100,7 @@ step_conflict <- function(release) {
   if (!charged) "A noise step has less noise than its cost requires."
 }
 
-#' What is wrong with a release that was read, in words, or `NULL`
+#' Fault of a release that was read, in words, or `NULL`
 #'
 #' Sizes and types must agree, so that a file that was edited or damaged fails here and not in the
 #' middle of a fit.

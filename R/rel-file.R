@@ -160,8 +160,8 @@ read_release <- function(path) door("read_release", {
 
 #' The object of a file's content; calls `fail` with a reason where there is none
 #'
-#' What follows from public facts is not read: the object is made again from facts and released
-#' numbers, by the plan that made it, and the file must say the same.
+#' Consequences of public facts are not read: the object is made again from facts and released
+#' numbers, by the plan that made it, and the file must agree.
 #' @noRd
 object_of_file <- function(content, fail) {
   file <- current_content(content, fail)
@@ -183,7 +183,7 @@ object_of_file <- function(content, fail) {
   known
 }
 
-#' The object again, from facts and released numbers among what [file_parts()] wrote
+#' The object again, from the facts and released numbers written by [file_parts()]
 #' @param parts (`list`)\cr of class `kind`.
 #' @param fail (`function`)\cr called with a reason where they do not fit together.
 #' @noRd
@@ -233,7 +233,8 @@ file_object.dp_release <- function(parts, fail) {
 # a plan raises it.
 last_other_plan <- "0.2.0"
 
-#' A release whose settings and privacy record are those that its facts and its mechanism's plan say
+#' A release with the settings and privacy record that follow from its facts and its mechanism's
+#' plan
 #' @noRd
 planned_again <- function(release) {
   public <- public_again(release)
@@ -327,7 +328,7 @@ first_formats <- function() {
 
 # Marks and differences ----------------------------------------------------------------------------
 
-#' @return The first field that is not as its mark says, or `NULL`.
+#' @return The first field that disagrees with its mark, or `NULL`.
 #' @noRd
 changed_field <- function(marks, parts) {
   found <- field_marks(parts)
@@ -336,7 +337,7 @@ changed_field <- function(marks, parts) {
   if (!all(same)) names[!same][[1L]]
 }
 
-#' The first field in which a file says something else than the object that was made from it
+#' The first field in which a file disagrees with the object made from it
 #'
 #' Of an upgraded file the fields are compared that it has.
 #' @noRd
@@ -369,7 +370,7 @@ difference <- function(said, made, name, old) {
   }
 }
 
-#' Equal, numbers up to what another machine may compute
+#' Equal, numbers up to differences between machines
 #' @noRd
 same_values <- function(x, y) {
   if (!is.numeric(x) || !is.numeric(y)) {

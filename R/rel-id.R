@@ -6,7 +6,7 @@ file_kinds <- c(
   "dp_description"
 )
 
-#' What a release is called: a hash of its numbers and public facts
+#' The id of a release: a hash of its numbers and public facts
 #'
 #' Equal releases have equal ids. Time, version, the ledger's charge, and words that a later version
 #' may put better stand beside it.
@@ -24,7 +24,7 @@ id_of_parts <- function(parts) {
   rlang::hash(paste(names(marks), unlist(marks))[order(names(marks), method = "radix")])
 }
 
-#' What is written of an object: a list of plain values. PUBLIC and RELEASED.
+#' The written part of an object: a list of plain values. PUBLIC and RELEASED.
 #' @noRd
 file_parts <- function(x) {
   UseMethod("file_parts")

@@ -2,21 +2,22 @@
 # the only place that charges a ledger. A verb parses what the user typed into a request, and gives
 # it to make_release(); the verb's own steps are functions of its record, below.
 
-#' What a verb asks for
+#' The request of a verb
 #'
 #' Its record is a list of functions of the request and, but for `plan`, of the plan. None charges.
 #'
 #' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
 #' * `refuse` (may be absent): stops where the plan is known to be hopeless.
 #' * `open` (absent where the request's `people` are the rows): the rows, ready to be read or
-#'   asked; what is wrong with them or with an engine stops here. PRIVATE.
+#'   queried; faults of rows or of an engine stop here. PRIVATE.
 #' * `promise`: `holds`, `reason`, `theorem` and the like. PUBLIC.
 #' * `label`: the charge's name in the ledger. PUBLIC.
 #' * `run`, of the rows, too: draws. RELEASED.
 #' @param record (`list`)\cr as above.
-#' @param public (`list`, PUBLIC)\cr what is asked, checked: `private`, and what the record needs.
-#' @param people (PRIVATE)\cr who holds the rows; what the record's `open` takes. `NULL` for a
-#'   stream, whose rows arrive later.
+#' @param public (`list`, PUBLIC)\cr the checked request: `private`, and the facts that the record
+#'   needs.
+#' @param people (PRIVATE)\cr the holder of the rows; the argument of the record's `open`. `NULL`
+#'   for a stream, whose rows arrive later.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged if the release is private.
 #' @noRd
 new_request <- function(record, public, people, ledger) {
@@ -33,9 +34,9 @@ new_request <- function(record, public, people, ledger) {
 #' Make a release: plan, refuse, open, promise, charge, draw
 #'
 #' Whatever can fail for a public reason fails before the charge, and the charge comes before the
-#' draw. What fails in the draw keeps its charge: [after_charge()] has rows' errors say so.
-#' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, what the
-#'   record's `run` gave. RELEASED.
+#' draw. A failure in the draw keeps its charge: [after_charge()] adds that to errors of rows.
+#' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, the value of
+#'   the record's `run`. RELEASED.
 #' @noRd
 make_release <- function(request) {
   first <- start_waiting()
@@ -56,7 +57,7 @@ make_release <- function(request) {
   list(plan = plan, promise = promise, drawn = drawn, charge = charge)
 }
 
-#' A release, or what holds one, with the charge that paid for it
+#' A release, or an object that holds one, with the charge that paid for it
 #' @param charge (`list` or `NULL`)\cr from [spend()]. PUBLIC.
 #' @noRd
 with_charge <- function(x, charge, where = "privacy") {

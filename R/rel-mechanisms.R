@@ -23,7 +23,7 @@ delayedAssign("mechanism_table", make_mechanisms())
 #' @noRd
 mechanisms <- function(verb = "dp_synth") mechanism_table[[verb]]
 
-#' One method's record; `dp_release` has those of `dp_synth`
+#' One method's record; `dp_release` has the records of `dp_synth`
 #' @noRd
 mechanism <- function(verb, method) mechanism_table[[verb]][[method]]
 
@@ -136,7 +136,7 @@ check_growing_source <- function(method, donors) {
   if (!is.null(needs)) refuse_source(donors, needs, "A release that grows", "monitor")
 }
 
-#' What to do about several dates: what errs least of what was measured (bench/monitor-dates.R)
+#' Advice for several dates: the option with the smallest measured error (bench/monitor-dates.R)
 #' @noRd
 each_date_words <- function(public) {
   dates <- length(public$dates)
@@ -149,7 +149,7 @@ each_date_words <- function(public) {
   )
 }
 
-#' What a release promises, by which theorem, and whether the promise holds
+#' Promise of a release, its theorem, and whether it holds
 #' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
 #'   noise), and `assumes` (string) where it rests on something. PUBLIC.
 #' @noRd

@@ -19,16 +19,16 @@ unkept_reason <- function(drawn) {
   }
 }
 
-#' What a promise that is kept rests on, and nobody checks; one that is not kept rests on nothing
+#' Unchecked assumptions of a promise that holds; a promise that does not hold has none
 #' @param assumes (`string` or `NULL`).
 #' @noRd
 assumed <- function(drawn, assumes) {
   if (!is.null(assumes) && is_kept(drawn)) list(assumes = assumes)
 }
 
-#' What a result says of its privacy: budget, promise, where the noise comes from
+#' Privacy record of a result: budget, promise, origin of the noise
 #' @param budget (`list`)\cr `private`, `epsilon`, `delta`, `rng`.
-#' @param ... what it says besides (`neighbours`, `theorem`, `steps`), and what is otherwise.
+#' @param ... further fields (`neighbours`, `theorem`, `steps`), and exceptions.
 #' @return A list. PUBLIC.
 #' @noRd
 privacy_facts <- function(budget, ...) {

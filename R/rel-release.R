@@ -98,17 +98,16 @@ dp_release.dp_chunks <- dp_release.matrix
 #' @export
 dp_release.dp_source <- dp_release.matrix
 
-#' What is asked of a panel: a request before its people are read
+#' Request for a panel, before its people are read
 #'
-#' @param ... what the user typed, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
+#' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
 #'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
 #' @return A list: these; `private`; `guarding`, methods that can protect the treated, where that is
-#'   asked for; `classical`, is the estimator one on raw donors? And how
-#'   messages may speak of the treated and of donors:
-#'   `hide` (they are protected, not a word), `quiet` (no name; is each treated unit one person, as
-#'   far as `size` says?), `ask` (a function that asks who is protected, of the number of treated
-#'   units and whether their rows fail a check; may be `NULL`), `keep_names` (the donors' names are
-#'   public).
+#'   asked for; `classical`, is the estimator one on raw donors? Also rules for messages about the
+#'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
+#'   unit one person, judged by `size`?), `ask` (a function that asks who is protected, of the
+#'   number of treated units and whether their rows fail a check; may be `NULL`), `keep_names` (the
+#'   donors' names are public).
 #' @noRd
 panel_request <- function(..., control) {
   check_control(control)
@@ -258,8 +257,8 @@ check_covariate_method <- function(public) {
   }
 }
 
-#' The mechanism of a release: its method's, or what that has for several dates, for protecting the
-#' treated, too, or for announced periods
+#' The mechanism of a release: its method's, or the variant for several dates, for protected treated
+#' people, or for announced periods
 #' @noRd
 release_mechanism <- function(public) {
   record <- mechanism("dp_synth", public$method)
@@ -396,7 +395,7 @@ new_release <- function(public, plan, statistics, panel) {
   ), class = "dp_release")
 }
 
-#' What a plan is made of that is nowhere else in a release, so that a file can be planned again
+#' Facts of a plan that are nowhere else in a release, so that a file can be planned again
 #' @return A list: `target` (T0, outcome units) and `y`, the same scaled; the middle of the bounds
 #'   where the treated are protected; `size`, `estimator`, `dates`, `control`. PUBLIC.
 #' @noRd

@@ -24,7 +24,7 @@ selection_location <- function(method, facts, budget) {
   if (!is.null(cell)) list(exponent = exponent, cell = cell, rho = facts$numbers * exponent^2)
 }
 
-#' Columns of the table that are located: numbers, but for those of bounds 0 and 1; the outcome last
+#' Located columns of the table: numbers except flags with bounds 0 and 1; the outcome last
 #' @noRd
 number_places <- function(columns) {
   c(unlist(lapply(columns$regressors, function(column) {
@@ -48,7 +48,7 @@ find_location <- function(table, columns, plan, rng) {
 
 #' Columns with limits by their medians and scales
 #' @param location (`list` or `NULL`)\cr from [find_location()].
-#' @param what (`string`)\cr what the columns are for: a name of `location_reach`.
+#' @param what (`string`)\cr purpose of the columns: a name of `location_reach`.
 #' @noRd
 located_columns <- function(columns, location, what) {
   if (is.null(location)) {
@@ -84,8 +84,8 @@ located_column <- function(column, median, scale, cell, reach, intercept) {
 }
 
 #' A table in the units of other limits, each row by itself
-#' @param table (`matrix`)\cr scaled as `from` says. PRIVATE.
-#' @return The same, cut and scaled as `to` says. PRIVATE.
+#' @param table (`matrix`)\cr scaled by `from`. PRIVATE.
+#' @return The same, clipped and scaled by `to`. PRIVATE.
 #' @noRd
 rescaled_table <- function(table, from, to) {
   first <- as.integer(from$intercept)
@@ -100,7 +100,8 @@ rescaled_table <- function(table, from, to) {
   table
 }
 
-#' What medians and scales say against the bounds: nearly all at one of them, or hardly any width
+#' Contradictions between bounds and medians or scales: nearly all values at a bound, or hardly any
+#' width
 #' @noRd
 location_doubts <- function(columns, location) {
   if (is.null(location)) {

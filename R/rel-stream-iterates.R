@@ -7,7 +7,7 @@ has_own_noise <- function(method) !is.null(mechanism("dp_online", method)$printe
 chapter_five <- function() Filter(has_own_noise, names(mechanisms("dp_online")))
 
 #' A stream of clean iterates with noise of their own
-#' @param request (`list`)\cr what the user asked for, checked; `psi` may be `NULL`.
+#' @param request (`list`)\cr the user's request, checked; `psi` may be `NULL`.
 #' @noRd
 open_iterates <- function(columns, learner, budget, request) {
   method <- request$method
@@ -46,7 +46,8 @@ open_iterates <- function(columns, learner, budget, request) {
   )
 }
 
-#' The ridge that loses least: what it takes off coefficients, and the noise, which falls with it
+#' The ridge with the smallest error: shrinkage of coefficients plus noise, which falls with the
+#' ridge
 #'
 #' Coefficients are taken for half as long as the ball allows, the losses' curvature for the public
 #' guess `facts$psi`.

@@ -14,7 +14,7 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
 
 #' A stream is a release whose rows arrive later: it is charged once, and its draw is a state
 #' @param shown (`list`, PUBLIC)\cr `what` it is (its name in a ledger), `plan`, other fields.
-#' @param promise (`list`)\cr what it says of its privacy. PUBLIC.
+#' @param promise (`list`)\cr its privacy record. PUBLIC.
 #' @param start (`function`)\cr opens the state in the core: sums without noise. PRIVATE.
 #' @noRd
 start_stream <- function(class, shown, budget, ledger, promise, start) {
@@ -102,7 +102,7 @@ choose_noise <- function(noise, horizon, budget) {
   noise
 }
 
-#' What a stream promises
+#' The promise of a stream
 #' @noRd
 stream_privacy <- function(budget, plan, learner) {
   times <- plan$facts$times
@@ -129,7 +129,7 @@ stream_privacy <- function(budget, plan, learner) {
   )
 }
 
-#' The live state, or an error that says where it went
+#' The live state, or an error with its whereabouts
 #' @noRd
 live_state <- function(stream) {
   if (!is.null(stream$gone)) {
@@ -227,7 +227,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
   if (predict) outcome_of_score(object, done$scores) else invisible(object)
 })
 
-#' What the core is told of a learner: its own name for the method
+#' The core's name for a learner's method
 #' @noRd
 core_learner <- function(learner) {
   learner$method <- mechanism("dp_online", learner$method)$core %||% learner$method

@@ -6,7 +6,7 @@
 #' Signal a classed error that carries nothing but its text
 #' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
 #'   bullets named `"x"`, `"i"` or `" "`. Interpolate names, sizes and periods, never values.
-#' @param class (`string`)\cr what is wrong, appended to `dpsc_error_`.
+#' @param class (`string`)\cr kind of fault, appended to `dpsc_error_`.
 #' @param env (`environment`)\cr where the interpolation is evaluated.
 #' @return Never returns.
 #' @noRd
@@ -42,7 +42,7 @@ is_number <- function(x) {
   is.numeric(x) && length(x) == 1L && !is.na(x)
 }
 
-#' What numbers read from a file must be: an amount (0 where it may be none), as many as they say
+#' Checks of numbers read from a file: an amount (0 if it may be none), of the stated count
 #' @noRd
 is_amount <- function(x, zero = FALSE) {
   is_number(x) && is.finite(x) && (x > 0 || zero && x == 0)
@@ -56,7 +56,7 @@ is_array_of <- function(x, size) {
 
 #' Check one number
 #' @param x (`any`)\cr the value given.
-#' @param min,max (`number`)\cr limits, both allowed unless `open` says otherwise.
+#' @param min,max (`number`)\cr limits, both allowed unless `open` excludes one.
 #' @param open (`character`)\cr which limits are excluded: `"min"`, `"max"`, both or none.
 #' @param infinite (`flag`)\cr whether `Inf` is allowed.
 #' @param arg (`string`)\cr name of the argument.
@@ -162,7 +162,7 @@ check_epsilon <- function(epsilon) {
 #' Refuse arguments given twice or cut short, before R does
 #'
 #' R's own error holds the call, and the call of [do.call()] holds the data.
-#' @param given (`character`)\cr names of what the caller's dots hold.
+#' @param given (`character`)\cr names of the arguments in the caller's dots.
 #' @param name (`string`)\cr the generic.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -202,7 +202,7 @@ check_index_words <- function(given) {
 
 #' Evaluate `index`, whose columns people write without quotes
 #' @param index (`expression`)\cr the argument, evaluated here.
-#' @param code (`language`)\cr what the user wrote.
+#' @param code (`language`)\cr the user's code.
 #' @section Errors: of this class; the names in it are the user's code.
 #' @noRd
 given_index <- function(index, code, class = "panel") {
@@ -239,7 +239,7 @@ argument_names <- new.env(parent = emptyenv())
 #' Refuse arguments that no method knows
 #'
 #' A misspelt `epsilom = 1` must not fall through to a default.
-#' @param ... what the caller's dots hold.
+#' @param ... the arguments in the caller's dots.
 #' @noRd
 check_no_dots <- function(...) {
   if (...length() > 0L) {
@@ -287,7 +287,7 @@ describe <- function(x) {
   }
 }
 
-#' Describe what should have been people's rows: never a value, even if there is but one
+#' Describe an invalid argument for people's rows: never a value, even a single one
 #' @noRd
 describe_people <- function(x) {
   if (is.null(x)) {
@@ -352,7 +352,7 @@ check_whole_columns <- function(data, class) {
 #' R's own error for a missing argument may carry the call, and the call of [do.call()] holds the
 #' data.
 #' @param missing (`flag`)\cr is it missing?
-#' @param arg,meaning (`string`)\cr its name and what it is.
+#' @param arg,meaning (`string`)\cr its name and meaning.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_given <- function(missing, arg, meaning) {
@@ -375,7 +375,7 @@ about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 charges <- new.env(parent = emptyenv())
 charges$made <- 0
 
-#' Note that noise is paid for: what fails from now on was not free
+#' Note that noise is paid for: later failures were not free
 #' @noRd
 note_charge <- function() {
   charges$made <- charges$made + 1
@@ -389,7 +389,7 @@ note_charge <- function() {
 #' @param code (`expression`)\cr evaluated where it was written, so that `missing()`, `substitute()`
 #'   and `return()` work as without a door.
 #' @param page (`string`)\cr the help page that has the arguments, where there is one.
-#' @return What `code` gives.
+#' @return The value of `code`.
 #' @noRd
 door <- function(verb, code, page = verb) {
   withCallingHandlers(code,
@@ -401,7 +401,7 @@ door <- function(verb, code, page = verb) {
   )
 }
 
-#' The same for a function that may charge: an error before the charge says that nothing was spent
+#' The same for a function that may charge: an error before the charge states that nothing was spent
 #' @noRd
 paying_door <- function(verb, code) {
   before <- charges$made

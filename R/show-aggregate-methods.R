@@ -74,7 +74,7 @@ aggregate_lines <- function(x) {
   )
 }
 
-#' Why there is no interval, by public facts, or `NULL`
+#' Reason for a missing interval, by public facts, or `NULL`
 #' @noRd
 aggregate_reason <- function(x) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")

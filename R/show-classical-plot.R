@@ -57,7 +57,7 @@ plot_data_gaps <- function(x, prune = Inf) {
   )
 }
 
-#' What stands under the title of placebos in space
+#' Subtitle of placebos in space
 #' @noRd
 placebo_words <- function(x, prune) {
   units <- placebos_drawn(x, prune)

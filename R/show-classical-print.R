@@ -18,7 +18,7 @@ closing_lines <- function(fit) {
   )
 }
 
-#' The average effect, with what `placebo_errors()` found
+#' The average effect, with the results of `placebo_errors()`
 #' @noRd
 average_effect_lines <- function(fit) {
   line <- paste0("  average effect   ", format_value(mean(effects_of(fit))))
@@ -100,7 +100,7 @@ classical_rmspe <- function(fit) {
   rmspe(fit$target - fit$counterfactual, fit$release$panel$T0)
 }
 
-#' How well the target is fitted before the treatment, and what is wrong with that
+#' Pre-treatment fit of the target, and its faults
 #' @noRd
 fit_quality_lines <- function(fit) {
   pre <- seq_len(fit$release$panel$T0)
@@ -169,7 +169,7 @@ balance_table <- function(fit) {
   out
 }
 
-#' What a fit was given besides outcomes: one number a unit each
+#' Further input of a fit besides outcomes: one number per unit each
 #' @return A list: `donors` (n x K), `target` (K); `NULL` if there is nothing.
 #' @noRd
 balanced_means <- function(settings, T0) {
@@ -208,7 +208,7 @@ weight_line <- function(fit) {
   ), 96L, prefix = "  ", initial = "  ")
 }
 
-#' What the estimator chose for itself: penalty, factors, weights of periods, importances
+#' Choices of the estimator: penalty, factors, weights of periods, importances
 #' @noRd
 tuning_lines <- function(fit) {
   settings <- fit$settings
@@ -250,7 +250,7 @@ named_line <- function(label, values) {
   )
 }
 
-#' What gives a classical fit its inference
+#' Sources of inference for a classical fit
 #' @noRd
 next_lines <- function(fit) {
   highest <- classical_level(fit)

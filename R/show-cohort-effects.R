@@ -48,7 +48,7 @@ cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
   table[setdiff(names(table), c("overall", "least", "most"))]
 }
 
-#' What each row of a table averages
+#' The average in each row of a table
 #' @return A list: `labels` (a data frame: `term`, `cohort`, `period`, `event`, `kind`, `cohorts`,
 #'   `overall`) and `parts`, for each row a data frame `g` (cohort), `row` (0 the average, else the
 #'   period since adoption from 1), `weight`.
@@ -135,7 +135,7 @@ cohort_pieces <- function(fit, level) {
 }
 
 #' The factors between a standard error and the quantiles that placebo errors have
-#' @return A list by row: `divide`, what of them `std.error` already holds; `tail`; `band`; and
+#' @return A list by row: `divide`, the part that `std.error` already includes; `tail`; `band`; and
 #'   `scale`, a number.
 #' @noRd
 cohort_tails <- function(fit, error) {
@@ -245,8 +245,8 @@ contrast_row <- function(part, pieces, shared, size, level) {
 #' Standard error of an average over cohorts, calibrated
 #'
 #' As for the mean of several people the tails of single cohorts fade with their number, and few
-#' people keep a margin for what rare events do. Never more than what the cohorts' own intervals
-#' allow together (Bonferroni).
+#' people keep a margin for rare events. At most the joint allowance of the cohorts' own intervals
+#' (Bonferroni).
 #' @param a (`numeric`)\cr weights.
 #' @param error,tail (`numeric`)\cr of each cohort, see [cohort_pieces()].
 #' @param variance (`number`)\cr of the average by the covariances.
@@ -324,7 +324,7 @@ cohort_covariance <- function(fit, type) {
   out
 }
 
-#' Covariance of all cohorts' rows: each cohort's own, and between them what they share
+#' Covariance of all cohorts' rows: each cohort's own, and the shared part between them
 #' @noRd
 joint_covariance <- function(fit, pieces) {
   shared <- shared_rows(fit, pieces)

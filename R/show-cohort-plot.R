@@ -29,7 +29,7 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
   plot_cohort_effects(object, type, level, simultaneous)
 })
 
-#' What an effect plot shows: the rows of the table, with limits and the noise's share
+#' Data of an effect plot: the rows of the table, with limits and the noise's share
 #' @noRd
 plot_data_cohorts <- function(fit, type, level, simultaneous) {
   table <- cohort_table(fit, type, level, simultaneous)
@@ -113,7 +113,7 @@ cohort_subtitle <- function(fit) {
 }
 
 #' Cohorts' paths, and where each adopts
-#' @param before (`string`)\cr what a panel's name starts with.
+#' @param before (`string`)\cr prefix of a panel's name.
 #' @return A list: `paths`, as [effect_series()] makes them, and `adoption`, each with the panel's
 #'   name, `target`.
 #' @noRd

@@ -63,7 +63,7 @@ description_lines <- function(x) {
   c(title, "", paste0("  ", table_text(table)))
 }
 
-#' A row a statistic, a column a group
+#' One row per statistic, one column per group
 #' @noRd
 table_text <- function(table) {
   cells <- description_cells(table)
@@ -133,7 +133,7 @@ autoplot.dp_description <- function(object, level = 0.95, ...) door("plot", {
   draw_description(object, description_rows(object, level), level)
 })
 
-#' What is drawn of a description: no counts, and no deviations
+#' The plotted part of a description: no counts, and no standard deviations
 #' @noRd
 description_rows <- function(object, level) {
   table <- description_table(object, level)

@@ -73,7 +73,7 @@ share_limits <- function(low, high, base, width) {
   )
 }
 
-#' Limits of the effects by target and period, `low` and `high`, and those of the noise alone
+#' Limits of the effects by target and period, `low` and `high`, and limits from the noise alone
 #' @noRd
 series_limits <- function(fit, type, level, simultaneous) {
   table <- effect_limits(fit, level, simultaneous)
@@ -89,7 +89,7 @@ series_limits <- function(fit, type, level, simultaneous) {
   ))
 }
 
-#' Limits of the noise, no further than those of all errors, which end where the bounds do
+#' Limits from the noise, within the limits from all errors, which end at the bounds
 #' @noRd
 within_limits <- function(limits) {
   known <- !is.na(limits$low) & !is.na(limits$high)

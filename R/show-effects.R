@@ -3,10 +3,10 @@
 
 #' The table of effects
 #' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
-#' @param type (`string` or `NULL`)\cr what rows are of; see [tidy.dp_synth()] and
+#' @param type (`string` or `NULL`)\cr kind of rows; see [tidy.dp_synth()] and
 #'   [tidy.dp_cohorts()]. `NULL`: the first.
-#' @return A data frame: what tells rows apart (see `effect_index`), `label`, which does so alone,
-#'   `estimate`, its errors, test and limits.
+#' @return A data frame: the columns that identify rows (see `effect_index`), `label`, which does so
+#'   alone, `estimate`, its errors, test and limits.
 #' @noRd
 effects_table <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
   UseMethod("effects_table")
@@ -32,7 +32,7 @@ effect_names <- function(table) {
 }
 
 #' The tables of several fits, one below the other
-#' @param column (`string`)\cr what holds the fits' names.
+#' @param column (`string`)\cr the column with the fits' names.
 #' @param table (`function`)\cr of one fit.
 #' @noRd
 stacked <- function(fits, column, table, ...) {
@@ -102,7 +102,7 @@ each_fit <- function(verb, object, each, ...) {
   door(verb, lapply(object$cohorts %||% object$outcomes, each, ...))
 }
 
-#' What works on one fit says so
+#' Refuse functions that need a single fit
 #' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
 #' @noRd
 refuse_several <- function(verb, what) {

@@ -6,14 +6,14 @@
 #' @param facts (`list`, PUBLIC or RELEASED)\cr the row of `glance()`.
 #' @param nobs (`count`, PUBLIC).
 #' @param ... where it is not as usual:
-#'   * `index` (`data.frame`): one row an estimate: `term`, and what else tells them apart (outcome,
-#'     cohort, target, period, rank).
+#'   * `index` (`data.frame`): one row per estimate: `term`, and further columns that identify it
+#'     (outcome, cohort, target, period, rank).
 #'   * `covariance` (`list` of matrices): `total`, `privacy`, `sampling`; `NULL` where a part is not
 #'     known.
 #'   * `law` (`list`) of limits: `df`, of Student's t (`Inf`: normal); where some estimates have
 #'     another law, `limits` (function of the level: columns `low`, `high`, `NA` where none are
 #'     needed) and `errors` (function: `std.error`, `privacy.se`, `statistic`, `p.value`).
-#'   * `columns` (`character`): what `tidy()` shows.
+#'   * `columns` (`character`): the columns of `tidy()`.
 #'   * `text` (`string` or `NULL`): the formula.
 #'   * `lacks` (`list`): why there are no errors, and what would have given some: `reason`,
 #'     `advice`; `strict`, do limits of `tidy()` stop for it? Else they are `NA`.
@@ -43,7 +43,7 @@ check_estimates <- function(e) {
 
 covariance_parts <- c("total", "privacy", "sampling")
 
-#' One part of the covariance, or an error that says why there is none
+#' One part of the covariance, or an error with the reason for its absence
 #' @noRd
 known_part <- function(e, type) {
   part <- e$covariance[[type]]

@@ -92,7 +92,7 @@ explore_server <- function(outcome) {
 
 # What the app computes: plain functions of a design -------------------------------------------
 
-#' A design from the app's inputs; what is being typed and is not yet valid falls to a message
+#' A design from the app's inputs; inputs not yet valid give a message
 #' @return A list: `n`, `T0`, `T1`, `epsilon`, `delta`, `spread` (share of the bounds), `bounds`,
 #'   `effect` (outcome units), `outcome`.
 #' @noRd
@@ -112,7 +112,7 @@ explore_design <- function(input, outcome) {
   )
 }
 
-#' A simulated panel whose people differ as the design says, in outcome units
+#' A simulated panel with the design's spread of people, in outcome units
 #'
 #' `sim_panel()` lives on -1 to 1, where the bounds' width is 2.
 #' @noRd

@@ -49,7 +49,7 @@ glm_estimates <- function(fit) {
 
 glm_covariance <- function(fit, type) known_part(glm_estimates(fit), type)
 
-#' Why a fit has no standard errors, and what would have given some
+#' Reason for missing standard errors, and the setting that would have given them
 #' @return A list of two strings. PUBLIC.
 #' @noRd
 glm_no_errors <- function(fit) {

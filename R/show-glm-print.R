@@ -80,7 +80,7 @@ has_numbers <- function(columns) {
   any(vapply(regressors, function(variable) variable$kind == "value", NA))
 }
 
-#' What a fit is called: its method's word, or its family's
+#' Name of a fit: its method's word, or its family's
 #' @noRd
 family_words <- function(x) {
   own <- mechanism("dp_glm", x$method)$words

@@ -18,7 +18,7 @@ format.dp_ledger <- function(x, ...) {
   )
 }
 
-#' What each charge of a history cost, in its own currency
+#' Cost of each charge of a history, in its own currency
 #' @noRd
 charge_words <- function(history) {
   history <- complete_history(history)

@@ -41,7 +41,7 @@ lm_heading <- function(x) {
   )
 }
 
-#' What a reader must know of a fit: where the budget does not reach, and a weak promise
+#' Notes for the reader of a fit: limits of the budget, and a weak promise
 #' @noRd
 lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]

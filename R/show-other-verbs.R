@@ -39,7 +39,7 @@ NULL
 
 # What does not exist ------------------------------------------------------------------------------
 
-#' @param what (`string`)\cr what it would be, as a sentence begins.
+#' @param what (`string`)\cr its name at the start of a sentence.
 #' @noRd
 refusing <- function(verb, what) {
   force(what)

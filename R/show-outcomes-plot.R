@@ -120,7 +120,7 @@ outcomes_title <- function(x) {
   paste0(count_of(length(x$outcomes), "outcome"), ": ", who)
 }
 
-#' The promise of all outcomes together, not that of one
+#' The promise of all outcomes together, not of a single one
 #' @noRd
 outcomes_subtitle <- function(x) {
   lines <- unlist(lapply(x$outcomes, function(fit) {

@@ -97,7 +97,7 @@ print.summary.dp_synth <- function(x, ...) {
 
 # Lines --------------------------------------------------------------------------------------------
 
-#' @param of (`string` or `NULL`)\cr of several fits, what they are of.
+#' @param of (`string` or `NULL`)\cr the common subject of several fits.
 #' @noRd
 fit_headline <- function(fit, of = NULL) {
   paste0(
@@ -183,7 +183,7 @@ interval_text <- function(fit, row, level) {
   }
 }
 
-#' Why there is no interval
+#' Reason for a missing interval
 #' @noRd
 missing_line <- function(fit, level) {
   reason <- if (!noise_only(fit)) missing_interval(fit, 1L, level)
@@ -212,7 +212,7 @@ any_test_line <- function(test) {
   )
 }
 
-#' What the intervals cover
+#' Coverage of the intervals
 #' @noRd
 interval_meaning <- function(fit) {
   if (!is.null(missing_interval(fit)) || noise_only(fit)) {
@@ -231,14 +231,14 @@ interval_meaning <- function(fit) {
   )
 }
 
-#' Whose effect it is
+#' People whose effect it is
 #' @noRd
 people_words <- function(fit) {
   size <- sum(fit$size)
   if (size == 1) "one unit drawn like the donors" else paste("the mean of", size, "people")
 }
 
-#' How much of what is shown is noise, and what that means
+#' The share of noise in the estimate, and its meaning
 #' @noRd
 noise_note <- function(fit, row) {
   release <- fit$release
@@ -276,14 +276,14 @@ standard_error_text <- function(row) {
   )
 }
 
-#' Deviation of the noise on the average before the estimate is drawn towards the own level, which
-#' hides how little the donors said
+#' Standard deviation of the noise on the average before the estimate is shrunk to its own level;
+#' shrinkage would hide the size of the noise
 #' @noRd
 raw_noise <- function(fit, row) {
   if (is.null(fit$variance[[1L]]$noise)) row$privacy.se else model_errors(fit, 1L, "noise")[[1L]]
 }
 
-#' Who is too few for the budget: of two protected groups the smaller one
+#' The group too small for the budget: the smaller of two protected groups
 #'
 #' Both get the whole budget, so that the noise of a mean goes with one over the group's size.
 #' @noRd
@@ -300,7 +300,7 @@ too_few_words <- function(fit) {
   }
 }
 
-#' Does the counterfactual say more than the target's own past?
+#' Does the counterfactual differ from the target's own past?
 #' @noRd
 carry_note <- function(fit) {
   release <- fit$release

@@ -1,7 +1,7 @@
 # What prints and summaries say of privacy: two lines in a print, all of it and the steps in a
 # summary, for every verb by these functions.
 
-#' The privacy record of what a verb gave, with what has become known since
+#' The privacy record of a verb's value, with the faults that became known since
 #' @param x (`list`)\cr a release, or a fit with one or with a record of its own.
 #' @noRd
 privacy_of <- function(x) {
@@ -16,12 +16,12 @@ privacy_of <- function(x) {
   known_privacy(x$privacy, facts)
 }
 
-#' What a print says of privacy: budget, neighbours and theorem; where noise comes from, whether it
-#' is exact, and what is assumed
+#' Lines on privacy in a print: budget, neighbours and theorem; origin and exactness of the noise,
+#' and assumptions
 #'
-#' What is not private, or does not hold, is said with its whole reason.
-#' @param whole (`string`)\cr what the budget is of, such as "for all outcomes together".
-#' @return Two strings; of what is not private as many as it takes.
+#' Results that are not private, or whose guarantee does not hold, get the whole reason.
+#' @param whole (`string`)\cr the scope of the budget, such as "for all outcomes together".
+#' @return Two strings; more for results that are not private.
 #' @noRd
 privacy_lines <- function(x, whole = NULL) {
   privacy <- privacy_of(x)
@@ -36,7 +36,7 @@ privacy_lines <- function(x, whole = NULL) {
   )
 }
 
-#' What a summary says of privacy: the whole theorem, what is spent again, and the steps
+#' Lines on privacy in a summary: the whole theorem, the cost of a second run, and the steps
 #' @inheritParams privacy_lines
 #' @noRd
 privacy_summary <- function(x, whole = NULL) {
@@ -75,7 +75,7 @@ payment_words <- function(charge) {
   paste0("paid by charge ", charge$number, " of ledger ", charge$ledger)
 }
 
-#' The release's id, and its charge with what is needed to find it
+#' The release's id, and its charge with the facts needed to find it
 #' @noRd
 id_lines <- function(x, charge) {
   id <- release_id(x)
@@ -92,14 +92,14 @@ id_lines <- function(x, charge) {
   )
 }
 
-#' Print lines, and below them what is said of privacy
+#' Print lines, with the lines on privacy below
 #' @noRd
 print_lines <- function(x, lines, privacy = privacy_lines(x)) {
   cat(lines, "", privacy, sep = "\n")
   invisible(x)
 }
 
-#' A summary of what has no table of its own: the lines of its print, and all on privacy
+#' A summary of an object without a table: the lines of its print, and all lines on privacy
 #' @noRd
 new_summary <- function(x, lines, ...) {
   check_no_dots(...)
@@ -130,7 +130,7 @@ noise_words <- function(privacy) {
   })
 }
 
-#' What is not private, or does not hold, and why
+#' Results that are not private or whose guarantee does not hold, with the reason
 #' @noRd
 unkept_lines <- function(privacy, whole = NULL) {
   if (!privacy$private) {
@@ -142,7 +142,7 @@ unkept_lines <- function(privacy, whole = NULL) {
   )
 }
 
-#' A budget that does not hold, or of which that cannot be told
+#' A budget that does not hold or may not hold
 #' @noRd
 unkept_words <- function(privacy, budget) {
   if (isTRUE(privacy$doubt)) {
@@ -152,7 +152,7 @@ unkept_words <- function(privacy, budget) {
   }
 }
 
-#' How many announced periods are left, and what the guarantee asks of who draws them
+#' Number of announced periods left, and the duties of the person who draws them
 #' @noRd
 growing_line <- function(release) {
   if (!is_growing(release)) {

@@ -2,8 +2,8 @@
 # were not. Post-processing, free.
 
 #' Public rows as the fit sees them
-#' @return A list: `x`, their model matrix; `offset`, a number a row; `fit`, the linear predictor
-#'   with it, by row name.
+#' @return A list: `x`, their model matrix; `offset`, one number per row; `fit`, the linear
+#'   predictor with it, by row name.
 #' @noRd
 linear_predictor <- function(object, newdata) {
   check_given(missing(newdata), "newdata", "public rows to predict")

@@ -1,6 +1,6 @@
 # What private regressions say of themselves, on screen and in a paper: what their methods share.
 
-#' Print a regression: heading, coefficients, and what a reader must know
+#' Print a regression: heading, coefficients, and notes
 #' @noRd
 print_regression <- function(x, heading, notes) {
   cat(heading, sep = "\n")
@@ -111,7 +111,7 @@ lm_counts <- function(x) {
 
 #' With gross outliers clipped residuals make the fit a robust one: a sentence, or `NULL`
 #'
-#' A normal has .3 % beyond three deviations; 2 % are told where the count's noise leaves them.
+#' A normal has .3 % beyond three deviations; 2 % are reported if they exceed the count's noise.
 #' @noRd
 robust_words <- function(x) {
   counts <- lm_counts(x)

@@ -107,7 +107,7 @@ print.dp_report <- function(x, ...) {
 
 # Sentences ----------------------------------------------------------------------------------------
 
-#' Is there an interval, how ever it was made? Else nothing is to be said of how
+#' Is there an interval, how ever it was made? Otherwise there is no method to describe
 #' @noRd
 states_interval <- function(fit, level) {
   is_classical(fit$release$method) || is.null(missing_interval(fit, 1L, level))
@@ -301,7 +301,7 @@ interval_words <- function(release, parts) {
   )
 }
 
-#' What the budget means for one person
+#' Meaning of the budget for one person
 #' @noRd
 guarantee_words <- function(release) {
   privacy <- release$privacy

@@ -37,7 +37,8 @@ selection_estimates <- function(fit) {
   )
 }
 
-#' Did the noise of the fit choose too? Its intervals would cover half of what they say then.
+#' Did the noise of the fit choose too? Its intervals would then have half of their nominal
+#' coverage.
 #' @noRd
 chosen_by_its_noise <- function(x) {
   by_moments <- is.null(mechanism("dp_select", x$method)$pick)

@@ -211,8 +211,8 @@ share_words <- function(stream) {
     " % of the way from the middle of the outcome's bounds")
 }
 
-#' Standard errors of the privacy noise of what is shown, in brackets: without them a sum that is
-#' mostly noise looks like a number
+#' Standard errors of the privacy noise of the printed values, in brackets: without them a sum that
+#' is mostly noise looks like a number
 #' @noRd
 stream_errors <- function(stream, k) {
   if (!stream$privacy$private || stream$released$steps == 0) {
@@ -223,7 +223,7 @@ stream_errors <- function(stream, k) {
   ifelse(is.na(noise), "", paste0("  (noise ", formatC(noise, digits = 3L, format = "g"), ")"))
 }
 
-#' What the noise of a sum will be in the end, known before any data
+#' Final noise of a sum, known before any data
 #' @noRd
 plan_text <- function(stream) {
   paste(formatC(stream$columns$width * horizon_se(stream$plan), digits = 3L, format = "g"),

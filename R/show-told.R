@@ -22,7 +22,7 @@ gaps_line <- function(release) {
   }
 }
 
-#' Names of a release's covariates, those of a factor's levels as one
+#' Names of a release's covariates, a factor's levels as one
 #' @noRd
 covariates_told <- function(release) {
   unique(sub(": .*", "", as.character(release$panel$covariates$name)))

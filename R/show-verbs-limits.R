@@ -17,7 +17,7 @@ percent_names <- function(level) {
 
 #' The limits that were asked for
 #' @param parm (`character`, `integer` or missing)\cr which of them; missing: all.
-#' @param what (`string`)\cr what they are limits of, for the error.
+#' @param what (`string`)\cr the limited quantity, for the error.
 #' @noRd
 limits_asked <- function(limits, parm, what) {
   if (missing(parm)) {

@@ -99,7 +99,7 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   out
 })
 
-#' Covariance of the average and the periods from that of the periods
+#' Covariance of the average and the periods from the periods' covariance
 #' @noRd
 average_and_periods <- function(covariance) {
   T1 <- nrow(covariance)
