@@ -1,5 +1,5 @@
-# Audits: how much privacy loss can be shown for a mechanism, against what it claims. The engine of
-# each mode is in a file of its own: aud-blackbox.R, aud-loss.R, aud-replay.R.
+# Audits: the privacy loss that can be demonstrated for a mechanism, compared with its claim. The
+# engine of each mode is in a file of its own: aud-blackbox.R, aud-loss.R, aud-replay.R.
 
 #' Audit a mechanism: claimed against observed privacy loss
 #'

@@ -1,4 +1,4 @@
-# What looked at whom in a release for everyone: the rounds of each account.
+# The rounds of each account in a release for everyone.
 
 #' People by account of a release for everyone, and the steps that used them
 #' @param release (`dp_release`)\cr with `protect = "everyone"`.

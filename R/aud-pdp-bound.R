@@ -1,4 +1,4 @@
-# What a release by moments cost a donor, as a function of the donor's own row: the part of pdp()
+# Cost of a release by moments to a donor, as a function of the donor's own row: the part of pdp()
 # that may be published.
 
 #' Bound on a donor's loss from the donor's own row alone

@@ -1,4 +1,4 @@
-# What a private regression cost each person of the table it was made from. Works on raw rows, so
+# Privacy loss of each person in the table of a private regression. Works on raw rows, so
 # everything here is PRIVATE and for the curator only. Formulas: inst/proofs/papers.md, section 8.
 
 #' Privacy loss of each person in a regression
@@ -59,7 +59,7 @@ pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...)
     ), "argument")
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
-  # A person's shift depends on their own row and on what was released, not on the others.
+  # A person's shift depends on their own row and on released values, not on other rows.
   loss <- lm_row_losses(x, outsiders(x, newdata) %||% at$table, at$delta)
   new_row_losses(x, loss, at$delta, "moments")
 })
@@ -247,6 +247,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
 realised_posterior <- function(fit, rows, inside, error, theta) {
   drawn <- fit$release$theta * sqrt(ncol(rows$x))
   own <- rows$y - drop(rows$x %*% drawn)
-  # H grows by xx'; the exponent by the person's own squared residual, less what the best fit gains.
+  # H grows by xx'; the exponent by the person's own squared residual, less the gain of the best
+  # fit.
   -0.5 * log1p(-inside) - fit$plan$gamma / 2 * (own^2 - (1 - inside) * error^2)
 }

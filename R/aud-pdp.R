@@ -1,4 +1,4 @@
-# Per-donor privacy loss: what one release costs each donor. Works on the raw panel, so everything
+# Privacy loss of each donor from one release. Works on the raw panel, so everything
 # here is PRIVATE and for the curator only; only `pdp_bound()` sees no donor but the one who asks.
 
 #' Privacy loss of each donor

@@ -1,8 +1,8 @@
 # Record and replay: run a mechanism on one panel and write down every noise call; run it on the
-# neighbour with the same outputs, and compare what the noise was added to.
+# neighbour with the same outputs, and compare the values before noise.
 #
 # Our own verbs draw in C++, by noise that an audit hands in: an external pointer in place of the
-# name of a generator. It records, or gives what was recorded.
+# name of a generator. It records, or returns the record.
 
 #' A recorder of noise calls
 #'

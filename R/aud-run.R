@@ -1,4 +1,4 @@
-# Running what is audited.
+# Runs of the audited mechanism.
 
 #' Run something many times, with a progress bar when it takes long
 #' @param run (`function`)\cr of the run's number.
@@ -22,7 +22,7 @@ repeat_runs <- function(n_runs, run, what = "Auditing") {
 #' @noRd
 run_release <- function(mechanism, panel, release = dp_release.matrix) {
   donors <- seq_len(nrow(panel) - (mechanism$treated %||% 0))
-  # Warnings about delta say nothing about the mechanism.
+  # Warnings about delta are irrelevant to the audit.
   withCallingHandlers(
     release(panel[donors, , drop = FALSE],
       target = mechanism$target %||% panel[-donors, , drop = FALSE], T0 = mechanism$T0,

@@ -15,7 +15,7 @@ hooked_verb <- function(mechanism, recorder) {
 run_verb <- function(mechanism, people, noise = NULL) {
   control <- mechanism$control
   if (!is.null(noise)) control$rng <- noise
-  # What is said of numbers and of delta says nothing about the mechanism.
+  # Messages about numbers and delta are irrelevant to the audit.
   suppressWarnings(mechanism$verb(people, control), classes = "dpsc_warning")
 }
 
@@ -57,7 +57,8 @@ steps_of_calls <- function(calls, steps) {
   if (is.null(steps) || all(streamed)) return(NULL)
   laws <- vapply(calls, `[[`, "", "law")
   labels <- vapply(calls, `[[`, "", "label")
-  # A name says more than a place: a plan may list its steps in another order, and count its stages.
+  # A name is more reliable than a place: a plan may list its steps in another order, and count its
+  # stages.
   known <- sub(", stage [0-9]+$", "", steps$step)
   named <- match(make.unique(labels), make.unique(known))
   if (length(named) == nrow(steps) && !anyNA(named)) return(steps[named, ])
@@ -114,7 +115,7 @@ account_of <- function(step) {
 #' @noRd
 call_cost <- function(call, account) {
   move <- call$other$value - call$value
-  # A density that is known tells more than a shift.
+  # A known density is more informative than a shift.
   if (account != "scaled" && is.finite(call$log_curvature)) return(abs(linear_loss(call)))
   over <- ifelse(move == 0, 0, abs(move) / call$scale)
   exponent <- call$scale[[1L]] * diff(range(move))

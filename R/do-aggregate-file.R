@@ -1,4 +1,4 @@
-# Aggregates in files: what follows from public facts and from what was released is computed again.
+# Aggregates in files: consequences of public facts and released values are computed again.
 
 #' @export
 file_parts.dp_aggregate <- function(x) {

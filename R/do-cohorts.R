@@ -1,5 +1,5 @@
-# Fits of several adoption dates: one ordinary fit a cohort, all from one release, and what their
-# errors have in common. Nothing here sees a donor, but for the classical estimators.
+# Fits of several adoption dates: one ordinary fit per cohort, all from one release, and the shared
+# part of their errors. Nothing here sees a donor, but for the classical estimators.
 
 #' Several adoption dates
 #'
@@ -171,7 +171,7 @@ classical_forecasts <- function(panel, fits, fit_one) {
       own$times <- panel$times[known]
       own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
       own <- with_own_predictors(own, panel$adopted == dates[[g]], known)
-      # Covariates may not be told apart so early: then there is no forecast.
+      # Covariates may be collinear in so few periods: then there is no forecast.
       fit <- tryCatch(fit_one(own), dpsc_error_covariate = function(e) NULL)
       if (is.null(fit)) NA_real_ else fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
     }, 0)

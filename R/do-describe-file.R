@@ -1,4 +1,4 @@
-# Descriptions in files: what follows from public facts is computed again.
+# Descriptions in files: consequences of public facts are computed again.
 
 #' @export
 file_parts.dp_description <- function(x) {

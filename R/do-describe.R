@@ -1,4 +1,4 @@
-# A paper's first table: plan, charge, draw. What touches values is in C++
+# A paper's first table: plan, charge, draw. All code that touches values is in C++
 # (inst/include/dpsc/release/describe.hpp).
 
 #' A paper's first table under differential privacy

@@ -1,4 +1,4 @@
-# From a panel or a release to a fit: what all ways of calling dp_synth() share. Donors are read by
+# From a panel or a release to a fit: code shared by all inputs of dp_synth(). Donors are read by
 # the release only, or by the classical estimators.
 
 #' From a checked panel to a fit

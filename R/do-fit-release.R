@@ -1,4 +1,4 @@
-# Targets fitted to a release: checks of what one may ask of it, and the fit itself. All of it is
+# Targets fitted to a release: checks of the request, and the fit itself. All of it is
 # post-processing.
 
 #' Check the covariates of targets that a release is asked about

@@ -1,4 +1,4 @@
-# The fit: what a release and a target give. Nothing here sees a donor.
+# The fit: from a release and a target to estimates. Nothing here sees a donor.
 
 #' Differentially private synthetic control
 #'

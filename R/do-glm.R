@@ -191,7 +191,7 @@ glm_record <- function() {
       }
       tryCatch(
         mechanism("dp_glm", public$method)$run(plan, rows, public),
-        # An error would be an answer of another kind: this one says what it is, and stays charged.
+        # An error would be a result of another kind: this result names its fault and stays charged.
         `dpsc::solver_failed` = function(e) list(failed = TRUE)
       )
     }
@@ -328,7 +328,7 @@ raw_glm_by_person <- function(x, y, who, family, offset = NULL) {
 
 #' @noRd
 new_glm <- function(columns, public, plan, release) {
-  # What a method does not need it does not promise.
+  # A method promises no delta that it does not need.
   pure <- identical(plan$cost$kind, "pure")
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,

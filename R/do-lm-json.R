@@ -1,4 +1,4 @@
-# A private regression as JSON. What follows from public facts is not read but computed again: the
+# A private regression as JSON. Consequences of public facts are not read but computed again: the
 # columns from formula and bounds, the noise and its cost from the plan, frames from earlier rounds.
 
 #' @export
@@ -28,7 +28,7 @@ object_again.dp_lm <- function(parts) {
   public$assumes <- privacy$assumes
   plan <- lm_plan(public)
   if (public$private) {
-    # The noise and its cost are what formula, bounds, n and budget imply.
+    # The noise and its cost follow from formula, bounds, n and budget.
     old <- at_most_version(privacy$version, last_other_plan)
     same <- if (old) {
       is_old_plan(privacy$steps, plan)

@@ -1,5 +1,5 @@
 # Fits of several outcomes, `cbind(y1, y2) ~ treated`: one ordinary fit each, under one charge.
-# Nothing here sees a donor: what does is in rel-release.R.
+# Nothing here sees a donor: code that does is in rel-release.R.
 
 #' Several outcomes of the same people
 #'

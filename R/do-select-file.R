@@ -1,4 +1,4 @@
-# Selections in files: what follows from public facts and from what was released is computed again.
+# Selections in files: consequences of public facts and released values are computed again.
 
 selection_released <- c(
   "abstained", "location", "moments", "doubts", "hurdle", "selected", "coefficients", "covariance",

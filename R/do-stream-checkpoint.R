@@ -85,7 +85,7 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   ))
 })
 
-# What a file says about its stream besides the state: public facts and the guarantee.
+# A file's facts about its stream besides the state: public facts and the guarantee.
 stream_public_parts <- c("what", "columns", "learner", "plan", "batch", "rng", "privacy")
 
 #' @rdname checkpoint
@@ -176,7 +176,7 @@ check_registry <- function(identity) {
 claim_state <- function(id) {
   registry <- registry_folder()
   mark <- file.path(registry, paste(format(id), collapse = ""))
-  # One system call that either makes the folder or says that it exists.
+  # One system call that either makes the folder or reports that it exists.
   if (dir.create(mark, FALSE, mode = "0700")) {
     return(invisible(NULL))
   }

@@ -1,5 +1,4 @@
-# What update() changes of a fit by dp_synth(): free, from the release, or new periods that are paid
-# for.
+# Changes of a fit by update(): free, from the release, or new periods that are paid for.
 
 #' @rdname coef.dp_synth
 #' @importFrom stats update
@@ -73,7 +72,7 @@ update_classical <- function(fit, target, estimator, lambda) {
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
     control = dp_control(settings = settings)
   )
-  # A matrix has no name for what it holds.
+  # A matrix does not name its content.
   out$release$panel$outcome <- fit$release$panel$outcome
   out$formula <- fit$formula
   out

@@ -27,7 +27,7 @@ complete_mcnnm <- function(raw, settings) {
   }
   own <- covariate_blocks(raw$donors, given)
   path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3, own$varying, own$units)
-  # The largest singular value of what effects and covariates leave, against rounding.
+  # The largest singular value of the residuals from effects and covariates, against rounding.
   largest <- path$lambda[[1L]] * (length(raw$donors) + raw$T0) / 2
   if (largest <= 1e-7 * max(abs(raw$donors), abs(raw$target))) {
     abort(c(

@@ -1,4 +1,4 @@
-# Predictors of the classical estimators: one row a donor, matched by name.
+# Predictors of the classical estimators: one row per donor, matched by name.
 
 #' Check predictors, and bring them into the order of the donors
 #' @param given (`list`)\cr `donors`, a matrix with one row per donor, and `target`, one value per
@@ -164,7 +164,7 @@ balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = 
 #' @noRd
 scale_predictors <- function(donors, target = NULL) {
   spread <- apply(rbind(donors, target), 2L, stats::sd)
-  # A predictor that does not vary cannot tell donors apart; any scale does.
+  # A constant predictor does not distinguish donors; any scale will do.
   spread[!is.finite(spread) | spread == 0] <- 1
   list(
     donors = sweep(donors, 2L, spread, "/"), target = if (!is.null(target)) target / spread

@@ -1,4 +1,4 @@
-# The estimators on raw data, a record each: what depends on the estimator stands here.
+# The estimators on raw data, one record each: all that depends on the estimator is here.
 
 #' The estimators by name
 #'

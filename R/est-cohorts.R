@@ -1,5 +1,5 @@
-# What a release says of cohorts that adopt at different dates. All post-processing: every cohort's
-# counterfactual is a function of the one release.
+# Estimates of a release for cohorts with different adoption dates. All post-processing: every
+# cohort's counterfactual is a function of the one release.
 
 #' A release as a cohort sees it that adopts after `T0` periods
 #'

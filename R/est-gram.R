@@ -1,4 +1,4 @@
-# Estimates from a gram release, and what may be said of their error. All post-processing.
+# Estimates from a gram release, and their errors. All post-processing.
 
 #' Counterfactuals of targets from a gram release
 #' @param release (`dp_release`)\cr by method gram.
@@ -119,7 +119,7 @@ interval_spread <- function(release, e, estimator) {
     if (estimator == "did" && !is.null(release$panel$covariates)) {
       return(list(reason = "difference-in-differences does not use covariates"))
     }
-    # The donors' leave-one-out errors say it all: see raw_intervals().
+    # The donors' leave-one-out errors suffice: see raw_intervals().
     return(list(raw = !is.null(release$statistics$leave_one_out)))
   }
   intervals <- release$statistics$intervals

@@ -1,5 +1,5 @@
-# Estimates from a release that grew: those of its first release, and what each new period adds to
-# them. All post-processing.
+# Estimates from a growing release: its first release, and the additions of each new period. All
+# post-processing.
 
 #' Counterfactuals from a release that may have grown
 #'
@@ -11,7 +11,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
   first <- base_release(release)
   if (!periods_grown(release)) {
     fits <- estimate_gram(first, target, size, estimator)
-    # What is said of a period stays when others come: it rests on the noise of the base alone.
+    # Results for a period do not change when others come: they rest on the noise of the base alone.
     growing <- !is.null(release$statistics$monitor)
     return(if (growing) lapply(fits, `[<-`, c("released", "hidden"), NULL) else fits)
   }

@@ -1,5 +1,5 @@
-# Conformal inference for counterfactuals (Chernozhukov, Wuthrich and Zhu, 2021). What is refitted,
-# and on what, is a function argument: raw data and private releases share everything here.
+# Conformal inference for counterfactuals (Chernozhukov, Wuthrich and Zhu, 2021). The refit is a
+# function argument: raw data and private releases share everything here.
 #
 # A residual function takes `effects`, a matrix with one row for each null hypothesis and one column
 # for each of `periods`, and `periods`, positions of periods. It subtracts each row from the target,

@@ -59,7 +59,7 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
   gaps <- rbind(raw$target - own$counterfactual, raw$donors - others)
   dimnames(gaps) <- list(c(parts$target_name, rownames(raw$donors)), as.character(parts$times))
   error <- rmspe(gaps, raw$T0)
-  # An error that is only rounding says nothing: such a fit counts as perfect.
+  # An error of rounding alone is no error: such a fit counts as perfect.
   error$pre[error$pre < 1e-10 * max(abs(raw$donors), abs(raw$target))] <- 0
   ratio <- error$post / error$pre
   ratio[is.nan(ratio)] <- 0

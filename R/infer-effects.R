@@ -1,8 +1,8 @@
 # Intervals and p-values from a release: post-processing, no privacy is spent.
 #
 # The counterfactual misses the truth for two reasons that are independent and reported apart: a
-# target strays from its own prediction, and the release carries noise of known law. What the
-# donors' placebo errors say on top of that are factors, also released.
+# target strays from its own prediction, and the release carries noise of known law. The donors'
+# placebo errors add factors to that, also released.
 
 #' Covariance of the estimated effects of one target over the post-period
 #' @param fit (`dp_synth`).

@@ -1,4 +1,4 @@
-# What a fit can still be asked at no cost.
+# Free analyses of a fit.
 
 #' Free alternatives for a fit, in words
 #'

@@ -1,6 +1,5 @@
 # Inference that moves in time: conformal tests, placebo dates, the penalty path. All
-# post-processing of a release; what must look at single pre-periods needs a release that holds them
-# all.
+# post-processing of a release; functions of single pre-periods need a release that holds them all.
 
 #' The statistics of a gram release in terms of single periods
 #'
@@ -48,10 +47,10 @@ period_statistics <- function(release, what, alike = FALSE) {
 }
 
 # predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from A, at each penalty
-# (one a donor; none: the grid around the noise's edge), from statistics in terms of single periods
-# or of features and a unit's u at A, less the donors' mean. For each a list, of A and then B:
-# `fitted`, the mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`; `penalty`,
-# `evidence`.
+# (one per donor; none: the grid around the noise's edge), from statistics in terms of single
+# periods or of features and a unit's u at A, less the donors' mean. For each a list, of A and then
+# B: `fitted`, the mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`;
+# `penalty`, `evidence`.
 
 #' The penalty that refits keep: the fit's own, which only pre-periods have chosen
 #' @noRd
@@ -317,7 +316,7 @@ print.dp_placebo_time <- function(x, ...) {
     sep = ""
   )
   shown <- as.data.frame(unclass(x), stringsAsFactors = FALSE)
-  # A column that has nothing to say is not shown.
+  # An empty column is not shown.
   shown <- shown[!vapply(shown, function(column) all(is.na(column)), NA)]
   print(shown, digits = 4L, row.names = FALSE)
   invisible(x)

@@ -1,6 +1,6 @@
 # Several adoption dates by method "gram": the never-treated are released once, about the first
-# adoption, and their placebo errors are those of every cohort's estimator. What touches a donor's
-# row is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
+# adoption, and their placebo errors are those of every cohort's estimator. All code that touches a
+# donor's row is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
 
 #' Budget and steps of a release for several dates: those of a release for the first date
 #' @param public (`list`)\cr from `public_facts()`, with `dates`.

@@ -21,7 +21,7 @@ objective_glm <- function() {
       if (length(limits)) {
         estimate <- constrain_estimate(estimate, limits, !is.null(public$facts$wishes))
       }
-      # What a lasso or a limit does to an error is not known.
+      # The effect of a lasso or a limit on an error is unknown.
       bare <- !public$facts$intervals || length(limits)
       if (bare) estimate[c("privacy", "sampling")] <- list(NULL)
       estimate
@@ -38,8 +38,8 @@ promise_objective_glm <- function(public) {
     } else {
       "pure objective perturbation (proofs/glm.md, Theorem 2)"
     },
-    # The linear term is a true draw, rounded, and what rounding does is covered by exact noise but
-    # for a term longer than exp(-60) of them are: part of delta, if there is one.
+    # The linear term is a true draw, rounded, and rounding is covered by exact noise, except for
+    # terms longer than all but exp(-60) of them: part of delta, if there is one.
     exact = public$delta > 0
   )
 }

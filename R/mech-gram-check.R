@@ -1,5 +1,5 @@
 # Is the noise that a release by method "gram" reports that of its steps? Each of its parts is
-# computed again from what the steps say.
+# computed again from the steps.
 
 #' Is the noise that a gram release reports that of its steps?
 #' @noRd
@@ -83,7 +83,7 @@ group_conflict <- function(group, steps, control) {
   # The donors are cut about their own centre.
   donors$origin <- x$rounds[[1L]]$origin
   own <- vapply(rounds, function(round) round_noise(round, release, group$m)$mean, 0)
-  # Releases of versions that took the last round's mean alone do not say so.
+  # Releases of versions that took the last round's mean alone have no such field.
   first <- x$of_first %||% 0
   pooled <- sqrt(sum(c(first, 1 - first)^2 * own^2))
   if (!all(made) || !about_equal(x$mean_sd, pooled) ||
@@ -106,7 +106,7 @@ target_conflict <- function(release) {
   if (paid != 1L || last$step != "sum for the target" || last$law != "discrete_gaussian") {
     return("The correction for the target does not match the noise steps.")
   }
-  # Rows as long as the radius have half the sensitivity, less what rounding may add.
+  # Rows as long as the radius have half the sensitivity, less the effect of rounding.
   longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
   if (!about_equal(x$sd, last$scale * x$radius / (longest * release$panel$n))) {
     "The noise of the statistics does not match the noise steps."
@@ -182,7 +182,7 @@ intervals_conflict <- function(release) {
     return(NULL)
   }
   group <- isTRUE(x$group)
-  # A group's factors say nothing: they are 1.
+  # A group's factors are not used: they are 1.
   bare <- all(c(x$average, x$period, x$band) == 1)
   if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals do not match the noise steps.")

@@ -1,5 +1,5 @@
-# Method "gram": joint releases of mean and second moments of the donors' features, and of what the
-# donors' own placebo errors say about intervals. Everything that touches a donor's row is in C++
+# Method "gram": joint releases of mean and second moments of the donors' features, and of the
+# donors' own placebo errors for intervals. Everything that touches a donor's row is in C++
 # (inst/include/dpsc/release/gram_release.hpp); nothing without noise comes back.
 
 #' Budget and steps of a gram release
@@ -38,9 +38,9 @@ gram_facts <- function(public) {
     group = (public$size %||% 1) >= group_size, covariates = NROW(public$covariates),
     # May the core plan a round of the target's own?
     targeted = plain && further,
-    # Or a third round of moments? For everyone it pays (bench/protect.R): what the group's round
-    # leaves rests on the donors' regression. For several dates alone it does not; with covariates
-    # it was not measured.
+    # Or a third round of moments? For everyone it pays (bench/protect.R): the rest, after the
+    # group's round, depends on the donors' regression. For several dates alone it does not; with
+    # covariates it was not measured.
     thrice = ridge && !is.null(public$treated) && further,
     # Is a row's own level among the features, beside those that are relative to it? Not with a
     # penalty that the user fixed: it is the one of a fit without noise, where it draws to zero.
@@ -74,7 +74,7 @@ run_gram <- function(plan, donors, public) {
   scale <- core_scale(public$bounds)
   if (q > 0L) scale <- insert_scale(scale, q, public$T0)
   if (!public$private) {
-    # What is known before the treatment.
+    # Facts known before the treatment.
     public$T0 <- public$T0 + q
     public$bounds[names(scale)] <- scale
     statistics <- raw_statistics(donors, public)

@@ -4,7 +4,7 @@
 # and so has the set of outcomes that a conformal test accepts for the target: its interval covers
 # whatever the law of the errors, if the target is exchangeable with the donors. NOT PRIVATE.
 
-# Donors whose rows a release keeps; of more it keeps counts of their errors.
+# Donors whose rows a release keeps; for more donors it keeps counts of their errors.
 leave_one_out_rows <- 2000
 
 # Weight of the common scale in a row's own: kappa^2 = (4 + v / v_bar) / 5, v the row's variation

@@ -1,5 +1,5 @@
 # Method "output": Algorithm 2 of Rho, Cummings and Misra (2023). Noise on the ridge weights, then
-# noise on the donors' post-period outcomes. What each step costs, and everything that touches a
+# noise on the donors' post-period outcomes. The cost of each step, and everything that touches a
 # donor's row, is in C++ (inst/include/dpsc/mechanism/weights_constants.hpp,
 # release/weights_release.hpp).
 

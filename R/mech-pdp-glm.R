@@ -1,5 +1,5 @@
-# What dp_glm()'s own objective perturbation cost each person: log-ratios of densities at the
-# released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
+# Privacy loss of each person from dp_glm()'s own objective perturbation: log-ratios of densities at
+# the released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
 # Formulas: inst/proofs/papers.md, section 8.
 
 #' Losses of dp_glm()'s own objective perturbation

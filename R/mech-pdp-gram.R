@@ -6,11 +6,10 @@
 # released, the shift that a donor causes is known:
 # * taken out:        |ww'|^2 + 2 K^2 |w|^2 = |w|^4 + 2 K^2 |w|^2;
 # * replaced by w':   |uu' - u'u''|^2 = |u|^4 + |u'|^4 - 2 (u.u')^2, u = (w, K). Over |w'| <= R it
-#   is largest at |w'| = R and w.w' as close to -K^2 as can be:
-#   (|w|^2 + K^2)^2 + (R^2 + K^2)^2 - 2 max(0, K^2 - |w| R)^2.
-# Divided by v - 32 they are squared Gaussian shifts (proofs/accounting.md, Theorem 3). The other
-# steps (radii, what calibrates the intervals, the target's own round) count at the cost that they
-# were charged.
+#   is largest at |w'| = R and w.w' as close to -K^2 as can be: (|w|^2 + K^2)^2 + (R^2 + K^2)^2 - 2
+#   max(0, K^2 - |w| R)^2. Divided by v - 32 they are squared Gaussian shifts (proofs/accounting.md,
+#   Theorem 3). The other steps (radii, calibration of the intervals, the target's own round) count
+#   at their charge.
 
 # Pays for the noise being discrete (proofs/accounting.md, section 2).
 discrete_margin <- 1 + 1e-12

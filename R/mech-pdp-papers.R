@@ -1,5 +1,6 @@
-# What the papers' methods of dp_glm() cost each person: a linear term or noise on the output, in
-# public units. PRIVATE, for the curator only. Formulas: inst/proofs/papers.md, section 8.
+# Privacy loss of each person from the papers' methods of dp_glm(): a linear term or noise on the
+# output, in public units. PRIVATE, for the curator only. Formulas: inst/proofs/papers.md, section
+# 8.
 
 #' Losses by a method of the papers
 #' @param table (`matrix`, PRIVATE)\cr rows as `lm_table()` gives them.

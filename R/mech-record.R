@@ -1,8 +1,8 @@
-# What a method is, of whatever verb: a record. All records stand in one table, mechanism_table
+# The record of a method, for every verb. All records stand in one table, mechanism_table
 # (rel-mechanisms.R); nobody asks for a method's name elsewhere.
 
-# The fields that a verb's records have besides `title`, `needs` and `options`; what is not needed
-# may be absent.
+# The fields that a verb's records have besides `title`, `needs` and `options`; unneeded ones may be
+# absent.
 mechanism_fields <- list(
   dp_synth = list(
     needed = c("plan", "run", "settings", "theorem", "gives", "calibrations", "problem", "cost",

@@ -1,10 +1,10 @@
 # Calls that public facts doom: refused at the door, before anything is spent.
 
 # The noise on a mean square of people's features, over the largest value that it can have, beyond
-# which donors tell nothing. Found by simulation of the best case for them (bench/plan-refusal.R):
-# all people alike and a common change after the treatment of a third to four fifths of the bounds'
-# half-width. Above this the release takes about a tenth at most off the error of carrying the
-# target's own level on; below, down to a half and less.
+# which donors are uninformative. Found by simulation of the best case for them
+# (bench/plan-refusal.R): all people alike and a common change after the treatment of a third to
+# four fifths of the bounds' half-width. Above this the release takes about a tenth at most off the
+# error of carrying the target's own level on; below, down to a half and less.
 hopeless_noise <- 2.5
 
 #' Do public facts doom a release by method "gram"?

@@ -1,6 +1,6 @@
 # protect = "everyone" with several adoption dates: every cohort is a group of its own, released in
-# coordinates that the one release of the donors made, as its date sees it. What touches a person's
-# row is in C++ (inst/include/dpsc/release/treated_release.hpp).
+# coordinates that the one release of the donors made, as its date sees it. All code that touches a
+# person's row is in C++ (inst/include/dpsc/release/treated_release.hpp).
 
 #' What a release for everyone will spend, and on what, with several dates
 #'

@@ -11,7 +11,7 @@
 #' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
 #' @noRd
 plan_everyone <- function(public, plan_first) {
-  # Of the donors' account a part is for what comes after the treated.
+  # A part of the donors' account is for the steps after the treated.
   public <- with_share(public, 1 - control_share)
   donors <- plan_first(public)
   group <- treated_facts(public, donors$features, public$treated)

@@ -1,4 +1,4 @@
-# What methods "output" and "objective", which release weights, have in common.
+# Code shared by methods "output" and "objective", which release weights.
 
 #' Do names decide the donors' places? Then weights come in a random order that is kept nowhere
 #'

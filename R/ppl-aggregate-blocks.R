@@ -151,7 +151,7 @@ plain_answer <- function(answer, size) {
   }
 }
 
-# What a statistic could leave behind for the next block, or say to who runs it: the generator's
+# Traces that a statistic could leave for the next block, or for the caller: the generator's
 # state, options, output, messages.
 hold_state <- function() {
   list(

@@ -1,4 +1,4 @@
-# A pair of limits: what it must be, and how it is shown. PUBLIC.
+# A pair of limits: its checks and its display. PUBLIC.
 
 check_range <- function(range, name) {
   ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&

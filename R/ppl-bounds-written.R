@@ -1,5 +1,5 @@
-# What `bounds` say of a formula's code, one convention for every verb: an entry named by a column
-# holds that column's limits, one named by an expression's text those of the expression.
+# Meaning of `bounds` for a formula's code, one convention for every verb: an entry named by a
+# column limits that column, an entry named by an expression's text limits the expression.
 
 #' Meaning of `bounds`
 #'

@@ -1,9 +1,9 @@
-# From a cell to a number or a level: the one rule of every verb and source. What a cell becomes
+# From a cell to a number or a level: the one rule of every verb and source. The value of a cell
 # depends on itself, on its column's public class and on public bounds. No cell makes an error.
 #
-# Numbers are themselves; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. What cannot
-# be read is missing. With bounds, a number beyond them, infinite or not, is the nearest bound.
-# SQL says the same in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
+# Numbers are themselves; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. Unreadable
+# cells are missing. With bounds, a number beyond them, infinite or not, is the nearest bound. The
+# same in SQL is in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
 
 #' Content of a column, by its class alone
 #' @return `"number"`, `"flag"`, `"text"`, `"factor"`, `"date"` or `"other"`.

@@ -1,5 +1,5 @@
 # Predictors in a formula, `outcome ~ treated | x1 + over(x2, 1980:1985)`, for the estimators on raw
-# data that take them: one number a unit, the mean of its observed values before treatment.
+# data that take them: one number per unit, the mean of its observed values before treatment.
 
 # Those that balance predictors, and those that take regressors.
 predictor_estimators <- c("simplex", "demeaned", "penalised", "predictors", "augmented")

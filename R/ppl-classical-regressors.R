@@ -1,5 +1,5 @@
 # Regressors in a formula, `outcome ~ treated | x1 + x2`, for the estimators on raw data that model
-# outcomes: the columns as they are in every period, or one value a unit where they do not change.
+# outcomes: the columns as they are in every period, or one value per unit where they do not change.
 
 #' Regressors of the units of a panel from long data
 #'

@@ -1,4 +1,4 @@
-# Code as text: names for what users wrote, without what might be somebody's value.
+# Code as text: labels for users' code, without constants that might be somebody's value.
 
 #' Code as a label, unless it has data inlined
 #'

@@ -1,5 +1,5 @@
-# Covariates of people: more columns of a person's row, `outcome ~ treated | x1 + x2`. One value a
-# person, by a rule that looks at that person's rows alone.
+# Covariates of people: more columns of a person's row, `outcome ~ treated | x1 + x2`. One value per
+# person, by a rule that uses that person's rows alone.
 
 #' Take the covariates off a formula
 #' @param formula (`any`)\cr the user's argument; its faults are found later.

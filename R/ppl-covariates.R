@@ -1,4 +1,4 @@
-# The values of covariates: one a person, by the person's own rows alone.
+# The values of covariates: one per person, by the person's own rows alone.
 
 #' Covariates of every unit, one row each
 #'
@@ -106,7 +106,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   }
   held <- cell_levels(x, levels %||% character())
   x <- cell_text(x)
-  # An unknown level stays what it is: it is not missing.
+  # An unknown level remains: it is not missing.
   x[!is.na(held)] <- levels[held[!is.na(held)]]
   if (!has_gaps(people) && anyNA(x)) {
     abort(c(
@@ -140,7 +140,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   at <- order(times$code, decreasing = TRUE)
   at <- at[!is.na(x[at])]
   first[units$code[at]] <- x[at]
-  # The first level is what the others are compared with; an unknown one counts as it.
+  # The first level is the reference; an unknown one counts as it.
   values <- vapply(levels[-1L], function(level) as.double(first %in% level), numeric(length(first)))
   values <- matrix(values, length(first))
   columns <- data.frame(name = paste0(name, ": ", levels[-1L]), lower = 0, upper = 1)

@@ -1,4 +1,4 @@
-# Families of private generalised linear models: which there are, and what their outcomes may be.
+# Families of private generalised linear models, and their outcomes.
 
 #' The families, by name
 #' @return A list of records: `link`; `outcome`, a function of the formula's left side that gives

@@ -1,4 +1,4 @@
-# Columns of a private regression: from a formula and public bounds to variables (what a row holds)
+# Columns of a private regression: from a formula and public bounds to variables (contents of a row)
 # and columns (products of variables). Nothing here looks at rows: ranges, levels, the number of
 # columns and their names come from `bounds`.
 

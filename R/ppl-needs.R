@@ -1,4 +1,4 @@
-# What a method needs of people's rows, from the least: sums, made wherever the rows are; blocks of
+# A method's needs of people's rows, from the least: sums, made wherever the rows are; blocks of
 # rows, one after the other, as often as it asks; all rows at once. Only this decides whether a
 # source is refused, and only here.
 row_needs <- c("sums", "blocks", "rows")

@@ -1,4 +1,4 @@
-# Gaps in the calendar: periods that nobody has. Periods are public, and so is what is said here.
+# Gaps in the calendar: periods that nobody has. Periods are public, and so are these messages.
 
 #' Warn of periods that are missing for everybody
 #'

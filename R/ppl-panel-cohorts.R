@@ -1,4 +1,4 @@
-# Several adoption dates: which units adopt together, and what cannot be a cohort. All of it PUBLIC.
+# Several adoption dates: units that adopt together, and refused cohorts. All of it PUBLIC.
 
 #' Check that every cohort has periods before its adoption
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.

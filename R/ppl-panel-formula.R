@@ -1,5 +1,5 @@
-# From a formula and long data to two vectors, outcome and treatment: what the user wrote is checked
-# and evaluated here, and neither the formula nor its environment goes any further.
+# From a formula and long data to two vectors, outcome and treatment: the user's code is checked and
+# evaluated here, and neither the formula nor its environment goes any further.
 
 #' Check that a formula is `outcome ~ treated`
 #' @param formula (`any`)\cr the formula given.

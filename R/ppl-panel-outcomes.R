@@ -112,7 +112,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
   people["bounds"] <- list(outcome$limits)
   people$covariates <- if (is.null(predictors)) limits$covariates
   panel <- panel_with_gaps(outcome$formula, people, request)
-  # What is wrong with the formula comes first.
+  # Faults of the formula come first.
   check_named(request$bounds, left_side(formula))
   panel$outcome <- code_label(left_side(parts$formula), "outcome")
   found <- if (isTRUE(request$estimator %in% regressor_estimators)) {

@@ -1,6 +1,6 @@
-# The panel: donors and targets as matrices. What turns what the user gave into a "dpsc_panel", and
-# the checks that every input shares; everything after it sees matrices, sizes and periods. Here too
-# the panel from a matrix of donors.
+# The panel: donors and targets as matrices. From the user's input to a "dpsc_panel", and the checks
+# that every input shares; everything after it sees matrices, sizes and periods. Here too the panel
+# from a matrix of donors.
 #' Construct a panel
 #'
 #' A value inside the package, never returned to a user: it is the last place where raw donor values

@@ -1,5 +1,5 @@
-# Several rows of one person. What `person` says is public; who is who is private, and how often an
-# identifier is there shows in nothing but time and memory.
+# Several rows of one person. The declaration `person` is public; identities are private, and the
+# frequency of an identifier affects time and memory only.
 
 #' @name dp_person
 #' @title Several rows of one person

@@ -1,8 +1,8 @@
-# Code of which each row of people gives its own value: what it may call, and its evaluation. One
+# Row-by-row code on people: the functions it may call, and its evaluation. One
 # person's change must move that person's row and no other.
 
 # Functions each value of whose result depends on the same place of its arguments alone, when every
-# argument has length 1 or one value a row. Arguments become doubles before, text as
+# argument has length 1 or one value per row. Arguments become doubles before, text as
 # `cell_numbers()` reads it: a column's own class, or text in one person's cell, changes no other
 # row. Not here although they look alike: cumsum() and its kin, `&&` and `||` (the first value
 # decides), `[`, `:`.
@@ -52,7 +52,7 @@ rowwise_functions <- local({
   # result depends on the tests of all rows.
   functions$ifelse <- function(test, yes, no) {
     size <- max(length(test), length(yes), length(no))
-    # A constant in quotes makes text of both: what a column holds has no part in it.
+    # A constant in quotes makes text of both, whatever the column holds.
     quoted <- any(vapply(list(yes, no), function(x) is_text(x) && length(x) == 1L, NA))
     value <- if (quoted || (is_text(yes) && is_text(no))) cell_text else cell_numbers
     test <- rep_len(as.logical(cell_numbers(test)), size)
@@ -73,7 +73,8 @@ same_cells <- function(x, y) {
   if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
 }
 
-# What takes strings: all else reads them as numbers, which a constant in quotes is hardly meant as.
+# Functions that take strings: all others read them as numbers, hardly the intention of a quoted
+# constant.
 functions_of_text <- c(
   "(", "I", "==", "!=", "%in%", "c", "ifelse", "is.na", "as.character", "as.Date", "as.POSIXct"
 )

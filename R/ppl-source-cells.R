@@ -1,5 +1,5 @@
-# Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. What a column's type is says
-# the engine, of no rows: cells have no part in it.
+# Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. The engine gives a column's
+# type without reading rows: cells do not matter.
 #
 # Engines read text as numbers in their own ways, some with an error. So text is read here: as
 # blocks of a table pass, or when a file is copied (R/ppl-source-files.R), which leaves a number

@@ -88,7 +88,7 @@ roster_covariates <- function(own, people, treatment, request) {
   none <- own[rep(NA_integer_, length(units)), , drop = FALSE]
   none$unit <- units
   none$time <- roster$periods[[1L]]
-  # First, so that what is known of the period is written over it.
+  # First, so that known facts about the period overwrite it.
   all <- rbind(none, own)
   at <- match(all$unit, units)
   all$unit <- at

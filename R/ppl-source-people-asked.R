@@ -1,4 +1,4 @@
-# Rows that are people, whose sums an engine makes: a temporary table of whole numbers, one row a
+# Rows that are people, whose sums an engine makes: a temporary table of whole numbers, one row per
 # person, and the core's questions about it.
 
 #' People in an engine, as whole numbers, with functions that answer the core's questions

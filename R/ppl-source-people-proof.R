@@ -103,7 +103,7 @@ proof_asked <- function(columns) {
   asked <- function(kind, ...) c(list(kind = kind), list(...), round)
   list(
     list(kind = "medians", cells = 64, width = 2^15),
-    # Every step of the grid tells, where ties are.
+    # With ties every step of the grid matters.
     list(kind = "scales", middle = rep(proof_middle, sum(!design$indicator)), limits = 0:60),
     list(
       kind = "scales", middle = c(1000, -70000, 5),

@@ -30,7 +30,7 @@ open_people <- function(source, columns, choice, private) {
     opened <- c(opened, list(open_rows(part, columns, choice, private)))
   }
   done <- TRUE
-  # Of what every pass will read, not of the table as it may be by then.
+  # For the snapshot that every pass will read, not for the later table.
   n <- sum(vapply(opened, function(rows) as.double(if (is.matrix(rows)) nrow(rows) else rows$n), 0))
   list(table = join_rows(opened), n = whole_count(n))
 }

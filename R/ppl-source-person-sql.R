@@ -27,7 +27,7 @@ sql_shares <- function(cell, rows, dialect) {
   paste0("SELECT f, SUM(", part, ") AS k FROM ", upto, " GROUP BY f")
 }
 
-# Of a level with one row a person, of whose rows m are there.
+# For a level with one row per person, of whose rows m count.
 sql_people_there <- "COUNT(*) AS n, SUM(CASE WHEN m > 0 THEN 1 ELSE 0 END) AS there"
 sql_rows_there <- "SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS m"
 

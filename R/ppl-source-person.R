@@ -92,7 +92,7 @@ stream_copied <- function(table, select, key, count, block_of) {
     if (length(unique(rows[[key]])) != last - first) abort_changed(charged)
     block_of(rows)
   }, close)
-  # What columns cannot give is found before the charge.
+  # Faults of columns are found before the charge.
   rows$reader(1L, FALSE)
   done <- TRUE
   rows

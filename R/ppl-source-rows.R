@@ -1,6 +1,6 @@
 # Donors elsewhere, opened for one release: blocks of integers that stream to the core, or sums that
-# the engine makes. Opened before the charge, so that what is wrong with rows or engine costs
-# nothing; closed after the last pass.
+# the engine makes. Opened before the charge, so that faults of rows or engine cost nothing; closed
+# after the last pass.
 
 #' Open donors for the passes of one release
 #'

@@ -56,8 +56,8 @@ sql_dialects <- function() {
       type = function(column, from) {
         paste0("CAST(pg_typeof((SELECT ", column, " FROM ", from, " WHERE 1 = 0)) AS TEXT)")
       },
-      # A cast of what is beyond the doubles, or so small that it rounds to zero, is an error there.
-      # NaN is above all numbers and equal to itself with a minus.
+      # A cast of a number beyond the doubles, or so small that it rounds to zero, is an error
+      # there. NaN is above all numbers and equal to itself with a minus.
       planning = "", endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,

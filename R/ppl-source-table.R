@@ -1,4 +1,4 @@
-# Donors in a database, in files, or in several places: what the user says of them. Nothing is read
+# Donors in a database, in files, or in several places: the user's declarations. Nothing is read
 # here but the names of columns.
 
 #' Donors in a database, in files, or in several places
@@ -178,7 +178,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     from <- from_text(con, table)
   }
   out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups)
-  # What is no name is a query.
+  # Anything else is a query.
   out$query <- grepl("^[(]", from)
   out
 })

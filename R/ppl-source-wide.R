@@ -1,4 +1,4 @@
-# One row of integers a person, in a temporary table of the engine: made once a release, read by
+# One row of integers per person, in a temporary table of the engine: made once per release, read by
 # blocks, or asked for sums.
 
 #' How rows are put on the core's grid: centre, scale and limit of its row map, and their `id`
@@ -280,7 +280,7 @@ fetch_rows <- function(wide, query, rows, charged) {
   ok <- nrow(block) == rows && length(block) == wide$periods &&
     all(vapply(block, is.numeric, NA))
   if (!ok) abort_changed(charged)
-  # A column is of integers or, where an engine says so, of doubles.
+  # A column has integers or, for some engines, doubles.
   values <- unlist(block, use.names = FALSE)
   if (gridded) storage.mode(values) <- "integer" else storage.mode(values) <- "double"
   block <- matrix(values, rows, wide$periods)

@@ -258,7 +258,7 @@ worker_close <- function(token) {
 #' @exportS3Method
 part_facts.dp_workers <- function(part, columns) {
   workers <- part
-  # A worker's own table says nothing of what may come here.
+  # A worker's own table does not limit later tables.
   if (isTRUE(columns$hide)) check_people_travel(workers)
   columns$hide <- NULL
   facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)))

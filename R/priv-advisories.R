@@ -1,4 +1,4 @@
-# Faults of versions that people used: what they wrote must not read as if its guarantee held.
+# Faults of versions that people used: their files must not read as if the guarantee held.
 
 #' The version that writes
 #' @noRd

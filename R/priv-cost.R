@@ -1,4 +1,4 @@
-# What a release costs, and a history of such costs.
+# The cost of a release, and a history of such costs.
 
 #' The price of a release, in the currency of its proof
 #' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.

@@ -1,8 +1,8 @@
-# What released numbers alone say against the bounds they were made with: wrong units, misspelt
+# Contradictions between released numbers and their bounds: wrong units, misspelt
 # levels, impossible slopes. Free: nothing here sees a person. How often honest numbers are doubted:
 # bench/doubts.R.
 
-# Half of the people share one value, as far as the finest radius tells: see location.hpp.
+# Half of the people share one value, up to the finest radius: see location.hpp.
 shared_scale <- 0.5
 
 #' Sentences about bounds that the released numbers speak against
@@ -257,7 +257,7 @@ panel_doubts <- function(release, target = NULL) {
   if (spread >= 0.001 || is_natural_end(bounds$lower, bounds$upper, end)) {
     return(character())
   }
-  # Only a path that is released without much noise says that it lies at a bound.
+  # Only a path with little noise can be shown to lie at a bound.
   if (off > 0.1) end <- 0
   doubt_words(data.frame(
     name = release$panel$outcome, lower = bounds$lower, upper = bounds$upper, end = end,

@@ -7,7 +7,7 @@ ledger_fields <- c(
   "version", "earlier", "hash"
 )
 
-# What a release says of the charge that paid for it.
+# A release's record of the charge that paid for it.
 charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 
 #' Open, or make, a ledger in a table

@@ -114,7 +114,7 @@ resume_ledger <- function(copy, alone) {
   # An older copy may be of one that was taken over here before.
   while (is.character(id) && !is.null(session$heirs[[id]])) id <- session$heirs[[id]]
   if (is.character(id) && !is.null(session$live[[id]])) {
-    # The original, or its heir, is here, and knows what a copy does not.
+    # The original, or its successor, is in this session, and has later charges than a copy.
     copy <- session$live[[id]]
     session$live[[id]] <- NULL
   }
@@ -274,7 +274,7 @@ budget_left <- function(ledger, cost, history) {
 
 #' @noRd
 check_live <- function(ledger) {
-  # Of a ledger outside R every handle may pay: what is there decides.
+  # Every handle of a ledger outside R may pay: its stored rows decide.
   if (is_outside(ledger) || is_live(ledger)) {
     return(invisible(NULL))
   }

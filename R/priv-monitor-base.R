@@ -1,4 +1,4 @@
-# A release that grows: what of it was made at the start, and what is left of its announced periods.
+# A growing release: its first part, and its remaining announced periods.
 
 #' Was the release made to grow?
 #' @noRd

@@ -1,6 +1,6 @@
-# Which announced periods of which growing release were drawn: what is paid for once must not be
-# drawn twice. A ledger remembers for its releases, the session for the others. One outside R has a
-# row for each draw, which costs nothing and stands in the chain of hashes as charges do.
+# Records of drawn periods of growing releases: a period paid for once must not be drawn twice. A
+# ledger remembers for its releases, the session for the others. One outside R has a row for each
+# draw, which costs nothing and stands in the chain of hashes as charges do.
 
 #' Let a ledger remember a release whose periods it paid for
 #' @param id (`string` or `NULL`)\cr of the release; `NULL`: it does not grow.
@@ -45,7 +45,7 @@ take_draw <- function(monitor, period, ledger, again) {
 #' @return The same, with this one.
 #' @noRd
 next_draw <- function(monitor, period, known, again) {
-  # What the fit itself knows: it may come from another session.
+  # The fit's own record: it may come from another session.
   known <- list(
     periods = union(known$periods, seq_along(monitor$periods)),
     taken = max(monitor$drawn, known$taken)

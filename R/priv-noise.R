@@ -1,4 +1,4 @@
-# Variances of noise. What is random is drawn in C++.
+# Variances of noise. All random numbers are drawn in C++.
 
 #' Variance of one coordinate of a step's noise
 #' @param dimension (`count`)\cr of the vector that the noise is added to.

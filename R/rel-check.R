@@ -1,6 +1,6 @@
-# Do the parts of a release that was read agree with each other? What one part says and another
-# implies is computed again, so that a damaged or doctored file is noticed. It is no proof of
-# origin: whoever recomputes everything cannot be caught without a signature.
+# Do the parts of a release that was read agree with each other? Facts implied by other parts are
+# computed again, so that a damaged or doctored file is noticed. It is no proof of origin: whoever
+# recomputes everything cannot be caught without a signature.
 
 #' Contradictions within a release, in words, or `NULL`
 #'
@@ -27,7 +27,7 @@ release_conflict <- function(release) {
 record_conflict <- function(release) {
   privacy <- release$privacy
   finite <- all(is.finite(unlist(release$bounds[c("lower", "upper")])))
-  # Up to version 0.2.0 releases with names told the same neighbours as those without.
+  # Up to version 0.2.0 releases with names had the same neighbours as those without.
   told <- c(neighbours_of(release$panel$treated), if (!is.null(release$panel$donor_names)) {
     neighbours_of(NULL, named = TRUE)
   })

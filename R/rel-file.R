@@ -1,5 +1,5 @@
-# Files of releases: one format for whatever was released, checked by planning again. What is in
-# them is RELEASED or PUBLIC.
+# Files of releases: one format for whatever was released, checked by planning again. Their contents
+# are RELEASED or PUBLIC.
 
 #' Write and read a release
 #'
@@ -172,7 +172,7 @@ object_of_file <- function(content, fail) {
   object <- with_charge(file_object(structure(file$parts, class = file$kind), fail), charge)
   known <- known_release(object)
   other <- file_difference(file, object)
-  # What is known to fail now is written as such.
+  # Releases known to fail now are written as such.
   if (identical(other, "privacy$holds")) other <- file_difference(file, known)
   if (!is.null(other)) {
     fail(paste0("Its field ", other, " does not follow from its public facts."))
@@ -219,7 +219,7 @@ file_object.dp_release <- function(parts, fail) {
   if (!is.null(problem)) fail(problem)
   promise <- read_promise(release)
   release$privacy[names(promise)] <- promise
-  # What is known of its version is known now, not when it was written.
+  # Faults of its version are known now, not when it was written.
   release$privacy[c("looked", "doubt")] <- NULL
   if (is.null(release$asked) || at_most_version(release$privacy$version, last_other_plan)) {
     return(release)
@@ -229,7 +229,7 @@ file_object.dp_release <- function(parts, fail) {
   })
 }
 
-# The last version whose plans are not today's: what it wrote can only be added up. Whoever changes
+# The last version whose plans differ from today's: its steps can only be added up. Whoever changes
 # a plan raises it.
 last_other_plan <- "0.2.0"
 

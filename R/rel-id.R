@@ -1,6 +1,6 @@
-# What is written of a release, the marks of its fields, and its id.
+# The written parts of a release, the marks of its fields, and its id.
 
-# What has a file.
+# Classes with a file format.
 file_kinds <- c(
   "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate",
   "dp_description"

@@ -1,5 +1,5 @@
 # The spine: every release that the package makes, of whatever verb, is made by this one function,
-# the only place that charges a ledger. A verb parses what the user typed into a request, and gives
+# the only place that charges a ledger. A verb parses the user's arguments into a request, and gives
 # it to make_release(); the verb's own steps are functions of its record, below.
 
 #' The request of a verb

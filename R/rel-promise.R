@@ -1,4 +1,4 @@
-# What a release promises, and whether the promise holds.
+# The promise of a release, and whether it holds.
 
 #' Is there noise, and from the operating system?
 #' @param drawn (`list`)\cr `private`, `rng`.

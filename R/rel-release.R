@@ -121,8 +121,8 @@ panel_request <- function(..., control) {
   if (request$hide) request$guarding <- methods_with("everyone")
   request$quiet <- request$hide || (request$private && single)
   request$keep_names <- request$control$donor_names || request$classical
-  # One treated unit of no `size` may be a person or a clinic: it is asked about only where
-  # something is wrong with its rows, before that is said.
+  # One treated unit of no `size` may be a person or a clinic: `protect` is required only if its
+  # rows have a fault, before any message about them.
   request$ask <- function(k, failing = FALSE) {
     check_protect(request, k, people = single && (failing || !is.null(size)))
   }
@@ -133,7 +133,7 @@ panel_request <- function(..., control) {
 #' @param request (`list`)\cr from [panel_request()].
 #' @noRd
 donors_panel <- function(x, target, T0, times, request) {
-  # Who is protected is asked before anything that is wrong with a target is said.
+  # `protect` is required before any error about a target.
   if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
   panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
   if (request$keep_names) panel$donor_names <- rownames(x)

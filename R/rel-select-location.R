@@ -6,7 +6,7 @@
 location_share <- 0.4
 location_enough <- 16
 # Robust deviations on either side of the median: of choices, of moments that also fit, of refits.
-# A choice is by covariances of what is cut, and a row that is cut shorter needs less noise: half of
+# A choice uses covariances of clipped values, and a row clipped shorter needs less noise: half of
 # 2.4 finds more in every design (bench/selection.R).
 location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
@@ -20,7 +20,7 @@ selection_location <- function(method, facts, budget) {
   }
   exponent <- min(sqrt(location_share * budget$rho / facts$numbers), 2 * location_enough / facts$n)
   cell <- select_cells_cpp(facts$n, exponent)
-  # Two draws a column, of which the losses' changes have a range of twice the exponent.
+  # Two draws per column; the changes of their losses have a range of twice the exponent.
   if (!is.null(cell)) list(exponent = exponent, cell = cell, rho = facts$numbers * exponent^2)
 }
 

@@ -1,4 +1,4 @@
-# A stream of people: what it promises, what it has released, and the way rows enter. The state
+# A stream of people: its promise, its released values, and the way rows enter. The state
 # itself (sums without noise) lives in the core, behind a pointer that no file and no fork can copy.
 
 #' @param columns (`list` or `NULL`)\cr how a table becomes numbers.

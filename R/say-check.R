@@ -368,8 +368,8 @@ about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 
 # The door ----------------------------------------------------------------------------------------
 #
-# The door of the package: every exported function's code runs behind one of these, which puts what
-# the user called on our conditions. Below it nobody knows the user's call.
+# The door of the package: every exported function's code runs behind one of these, which puts the
+# user's call on our conditions. Below it nobody knows the user's call.
 
 # How many charges were made in this session, whether or not a ledger took them.
 charges <- new.env(parent = emptyenv())
@@ -432,7 +432,7 @@ as_unspent <- function(condition) {
   condition
 }
 
-# What this process holds for a coordinator.
+# This process's rows for a coordinator.
 worker_state <- new.env(parent = emptyenv())
 
 #' Refuse to draw noise in a process that holds rows for another

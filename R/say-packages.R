@@ -1,4 +1,4 @@
-# What is only suggested, and what is closed whatever happens.
+# Suggested packages, and connections that are always closed.
 
 need_package <- function(name, what) {
   if (!nzchar(system.file(package = name))) {

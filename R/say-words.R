@@ -57,7 +57,7 @@ charge_stays <- paste(
   "The budget of this release was charged before and stays spent; nothing was released."
 )
 
-# What may be done about gaps: a rule for one row at a time changes no other row. Dropping donors,
+# Advice on gaps: a rule for one row at a time changes no other row. Dropping donors,
 # or filling them in from others, makes rows depend on each other.
 row_by_row_advice <- paste(
   "Fill gaps by a rule that looks at one person's row alone: carry that person's own values",

@@ -1,4 +1,4 @@
-# What people read off an aggregate: released values and public facts.
+# Methods of aggregates: released values and public facts.
 
 #' Read an aggregate of blocks
 #'

@@ -1,4 +1,4 @@
-# What an audit looks like: print, tidy, plot.
+# Methods of audits: print, tidy, plot.
 
 #' Show an audit
 #'

@@ -1,4 +1,4 @@
-# Plots of what raw data show: placebos, ranks, weights and paths without a donor. Each plot has a
+# Plots of raw data: placebos, ranks, weights and paths without a donor. Each plot has a
 # function that computes its data, tested on its own.
 
 placebo_colours <- c(target = "#0072B2", others = "grey65")

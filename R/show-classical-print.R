@@ -1,4 +1,4 @@
-# Prints of the classical fits, and what stands in for intervals that they do not have.
+# Prints of the classical fits, and substitutes for the intervals that they lack.
 
 #' @rdname print.dp_synth
 #' @export

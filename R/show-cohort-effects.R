@@ -41,7 +41,7 @@ cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
     table$conf.low <- pmax(table$estimate - width, table$least)
     table$conf.high <- pmin(table$estimate + width, table$most)
   }
-  # The past of protected people is released as what the fit makes of it: no residual is left.
+  # The past of protected people is released as fitted values: there are no residuals.
   if (type == "event" && !is_released_group(fit)) {
     table <- with_residuals(table, cohort_residuals(fit))
   }
@@ -161,7 +161,7 @@ cohort_tails <- function(fit, error) {
   scale <- if (single) spread$average / intervals$average else 1
   tail <- c(spread$average, rep(spread$period, T1)) / scale
   band <- c(spread$average, rep(spread$band, T1)) / scale
-  # Where the second moment is below what the moments say, an average may use it: single tails
+  # Where the second moment is below the moments' prediction, an average may use it: single tails
   # below one may be those of rare large errors, which an average of people meets more often.
   known <- 1
   if (single) {

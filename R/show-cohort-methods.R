@@ -263,7 +263,7 @@ cohort_quality_lines <- function(fit) {
 
 print_cohort_table <- function(fit, type, level) {
   table <- cohort_table(fit, type, level)
-  # The overall average was said before.
+  # The overall average was printed before.
   table <- table[!table$term %in% "average", ]
   before <- type == "event" & table$kind != "effect"
   most <- 12L

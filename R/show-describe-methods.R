@@ -1,4 +1,4 @@
-# What people read off a description: released values and public facts.
+# Methods of descriptions: released values and public facts.
 
 #' Read a description
 #'
@@ -109,7 +109,7 @@ description_cells <- function(table) {
       )
     }, "")
   }
-  # The variance was released as nothing or less: its limits say all that is known.
+  # The released variance is not positive: only its limits are informative.
   drowned <- table$statistic == "sd" & table$estimate %in% 0 & known
   paste0(
     ifelse(drowned, "below the noise", text(table$estimate)),

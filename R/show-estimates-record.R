@@ -1,4 +1,4 @@
-# The record of what a private fit estimates, which all verbs read: coefficients, their errors by
+# The record of a private fit's estimates, which all verbs read: coefficients, their errors by
 # part, the law of their limits, and facts. Post-processing of the release, free.
 
 #' A record of estimates

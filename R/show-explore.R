@@ -90,7 +90,7 @@ explore_server <- function(outcome) {
   }
 }
 
-# What the app computes: plain functions of a design -------------------------------------------
+# The app's computations: plain functions of a design -------------------------------------------
 
 #' A design from the app's inputs; inputs not yet valid give a message
 #' @return A list: `n`, `T0`, `T1`, `epsilon`, `delta`, `spread` (share of the bounds), `bounds`,

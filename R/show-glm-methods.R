@@ -1,4 +1,4 @@
-# What people read off a private generalised linear model: post-processing of the release.
+# Methods of private generalised linear models: post-processing of the release.
 
 #' Read a private generalised linear model
 #'

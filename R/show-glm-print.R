@@ -1,4 +1,4 @@
-# What a private generalised linear model says of itself.
+# Prints of private generalised linear models.
 
 #' @rdname dp_glm-methods
 #' @export

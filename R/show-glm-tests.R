@@ -1,4 +1,4 @@
-# Tests of a private generalised linear model's terms, and what its release cannot give.
+# Tests of a private generalised linear model's terms, and refusals of other tests.
 
 #' @rdname dp_glm-methods
 #' @export

@@ -1,4 +1,4 @@
-# What a ledger prints.
+# Prints of ledgers.
 
 #' @rdname dp_ledger
 #' @export

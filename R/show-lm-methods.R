@@ -1,4 +1,4 @@
-# What people read off a private regression. All of it is post-processing of the release.
+# Methods of private regressions. All of it is post-processing of the release.
 
 #' Read a private regression
 #'
@@ -79,7 +79,7 @@ uncontradicted <- function(fit, level = 0.95) {
   found <- lm_anderson_cpp(
     fit$release, lm_design(fit$columns), fit$nobs, stats::qchisq(level, 1)
   )
-  # Elsewhere limits hold what the outcome's spread allows.
+  # Elsewhere limits cover all slopes that the outcome's spread allows.
   closed <- is.finite(found[, 1L]) & is.finite(found[, 2L])
   out$low[-1L][closed] <- found[closed, 1L]
   out$high[-1L][closed] <- found[closed, 2L]

@@ -1,4 +1,4 @@
-# What people read off a posterior draw: coefficients, and that there is no more.
+# Methods of posterior draws: coefficients only.
 
 #' Read a linear regression by posterior sampling
 #'

@@ -1,4 +1,4 @@
-# What a private regression says of itself.
+# Prints of private regressions.
 
 #' @rdname dp_lm-methods
 #' @export
@@ -47,7 +47,7 @@ lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
     if (!x$plan$located) bounds_served_note,
-    # What is NA is not shrunk.
+    # NA slopes are not shrunk.
     if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
       "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
       "wide. Fewer columns, more people or a larger epsilon help."

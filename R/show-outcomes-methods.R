@@ -188,12 +188,12 @@ outcome_lines <- function(fit, name, level) {
   } else {
     c(average_lines(fit, level), if (inherits(fit, "dp_synth_classical")) fit_quality_lines(fit))
   }
-  # What is said of the budget is of all outcomes.
+  # Statements on the budget are for all outcomes.
   lines <- setdiff(lines, weak_line(fit))
   c(paste0("  ", name), paste0("  ", lines))
 }
 
-# What one of them states is its share.
+# A single outcome states its share.
 all_outcomes <- "for all outcomes together"
 
 weak_together <- function(fit) {

@@ -178,7 +178,7 @@ draw_conformal <- function(object) {
   data <- object$intervals
   data$target <- factor(data$target, levels = unique(data$target))
   across <- min(3, length(levels(data$target)))
-  # An interval without end is no result: an arrow says so, no bar.
+  # An unbounded interval is drawn as an arrow, without a bar.
   data$open <- is.infinite(data$conf.low) | is.infinite(data$conf.high)
   terms <- factor(data$term, levels = unique(data$term))
   data$term <- terms

@@ -1,7 +1,7 @@
-# What all plots share: colours, theme, axes of periods, names that fit.
+# Code shared by all plots: colours, theme, axes of periods, names that fit.
 
 # Okabe and Ito's black, blue and vermillion: told apart by the colour-blind, and in grey. Line
-# types repeat what colours say.
+# types repeat the colours' meaning.
 line_colours <- c(observed = "#000000", released = "#000000", counterfactual = "#0072B2")
 line_labels <- c(
   observed = "observed", released = "treated, released with noise",

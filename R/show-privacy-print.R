@@ -1,5 +1,5 @@
-# What prints and summaries say of privacy: two lines in a print, all of it and the steps in a
-# summary, for every verb by these functions.
+# Lines on privacy in prints and summaries: two lines in a print, all of it and the steps in a
+# summary, for every verb.
 
 #' The privacy record of a verb's value, with the faults that became known since
 #' @param x (`list`)\cr a release, or a fit with one or with a record of its own.
@@ -110,7 +110,7 @@ new_summary <- function(x, lines, ...) {
 print.summary.dp_lines <- function(x, ...) print_lines(x, x$lines, x$privacy)
 
 stated_budget <- function(privacy, whole = NULL) {
-  # What a method does not need it does not promise.
+  # A method promises no delta that it does not need.
   delta <- if (privacy$delta > 0) paste0(", delta = ", format(privacy$delta))
   paste(c(paste0("epsilon = ", format(privacy$epsilon), delta), whole), collapse = " ")
 }

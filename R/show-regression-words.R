@@ -1,4 +1,4 @@
-# What private regressions say of themselves, on screen and in a paper: what their methods share.
+# Words shared by the methods of private regressions, on screen and in a paper.
 
 #' Print a regression: heading, coefficients, and notes
 #' @noRd
@@ -101,7 +101,7 @@ lm_counts <- function(x) {
     return(c(used = x$release$rows, far = 0, noise = 0))
   }
   counts <- x$release$counts
-  # Versions up to 0.2.0 counted what was clipped, which is another number.
+  # Versions up to 0.2.0 counted clipped residuals, which is another number.
   if (is.null(counts) || !"far" %in% names(counts)) {
     return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
   }

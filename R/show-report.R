@@ -1,4 +1,4 @@
-# What a paper needs of a fit, in words. Everything said is public, released, or a theorem.
+# A fit in words for a paper. Everything in it is public, released, or a theorem.
 
 #' A fit in words: the sentence and the methods paragraph of a paper
 #'

@@ -1,4 +1,4 @@
-# What people read off a selection.
+# Methods of selections.
 
 #' Read a selection
 #'

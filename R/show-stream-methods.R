@@ -1,4 +1,4 @@
-# What people read off a stream: released values and public facts, all of it free.
+# Methods of streams: released values and public facts, at no cost.
 
 #' Read a stream
 #'
@@ -49,7 +49,7 @@ sum_estimates <- function(fit) {
   width <- columns$width
   noise <- fit$released$noise
   if (!length(noise)) noise <- diag(0, length(width))
-  # Of sums to date nothing is sampled: what is off is the noise.
+  # Sums to date have no sampling error: their only error is the noise.
   noise <- named_square(noise * tcrossprod(width), columns$names)
   new_estimates(
     stats::setNames(

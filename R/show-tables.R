@@ -1,4 +1,4 @@
-# What packages for tables (modelsummary, parameters) read: terms that need no key, numbers rounded.
+# Methods for table packages (modelsummary, parameters): terms that need no key, numbers rounded.
 
 #' Estimates as package parameters has them
 #' @param labels (`character`)\cr readable terms.
@@ -18,7 +18,7 @@ parameters_table <- function(labels, table, ci, df = Inf) {
   out
 }
 
-# Without limits asked for, modelsummary says so by NULL.
+# If no limits are requested, modelsummary passes NULL.
 table_level <- function(ci) ci %||% 0.95
 
 #' @exportS3Method parameters::model_parameters

@@ -1,4 +1,4 @@
-# What a reader of a regression must be told: slopes whose limits are much wider than planned.
+# Notes for the reader of a regression: slopes with limits much wider than planned.
 
 #' Slopes whose standard errors are more than twice as long as planned: a sentence, or `NULL`
 #' @param planned (`number`)\cr standard errors with privacy over those without.

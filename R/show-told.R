@@ -1,4 +1,4 @@
-# What a reader must be told of how the numbers came about: gaps that were filled, covariates, and
+# Notes on the origin of the numbers: gaps that were filled, covariates, and
 # intervals much wider than planned. Public settings and released numbers only.
 
 #' How gaps were filled, in words, or `NULL`: the rule, never where or how many

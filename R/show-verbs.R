@@ -83,7 +83,7 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   )
   table <- effect_table(object)
   out <- matrix(NA_real_, nrow(table), nrow(table))
-  # Rows of what is no single target stay unknown.
+  # Rows not of a single target stay unknown.
   for (target in intersect(table$target, rownames(object$target))) {
     rows <- which(table$target == target)
     i <- match(target, rownames(object$target))
@@ -221,7 +221,8 @@ announce_classes <- function() {
   options(stats::setNames(list(union(getOption(name), c("dp_synth", "dp_lm", "dp_glm"))), name))
 }
 
-# marginaleffects moves coefficients to differentiate; `coef()` itself always says what was fitted.
+# marginaleffects moves coefficients to differentiate; `coef()` itself always returns the fitted
+# values.
 
 #' @exportS3Method insight::get_parameters
 get_parameters.dp_synth <- function(x, ...) {
