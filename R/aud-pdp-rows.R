@@ -82,10 +82,11 @@ pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, .
 #' @export
 pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
-  if (isTRUE(x$release$failed) || length(x$public$facts$wishes)) {
+  if (isTRUE(x$release$failed) || length(x$public$facts$wishes) || isTRUE(x$columns$weighted)) {
     abort(c(
       "Losses of single people are not known for this fit.",
-      i = "They are known for a fit that succeeded, without {.arg penalty} and {.arg constraints}."
+      i = "They are known for a fit that succeeded, without {.arg penalty}, {.arg constraints} and
+        {.arg weights}."
     ), "argument")
   }
   record <- mechanism("dp_glm", x$method)

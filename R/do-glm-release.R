@@ -12,7 +12,8 @@ file_parts.dp_glm <- function(x) {
     # The delta that was given: plans depend on it.
     delta = x$public$delta, privacy = x$privacy, options = options[lengths(options) > 0L],
     release = x$release, person = x$columns$person
-  ), if (!is.null(x$columns$offset)) list(offset = x$columns$offset$text))
+  ), if (!is.null(x$columns$offset)) list(offset = x$columns$offset$text),
+  if (isTRUE(x$columns$weighted)) list(max_weight = x$public$max_weight))
 }
 
 #' @noRd
@@ -30,16 +31,18 @@ object_again.dp_glm <- function(parts) {
     stats::as.formula(formula, env = baseenv()), parts$bounds, family, read_offset(parts$offset)
   )
   columns$person <- read_person(parts$person)
+  if (!is.null(parts$max_weight)) columns$weighted <- TRUE
   options <- parts$options
   asked <- list(
     family = family, method = parts$method, calibration = parts$calibration,
     intervals = isTRUE(options$intervals), penalty = options$penalty,
     constraints = options$constraints, settings = options$settings %||% list(),
-    offset = columns$offset
+    offset = columns$offset, weights = parts$max_weight
   )
   privacy <- parts$privacy
   budget <- budget_again(privacy, parts$delta)
-  public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked)
+  most <- check_number(parts$max_weight %||% 1, 0, open = "min")
+  public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, most)
   stopifnot(identical(public$private, privacy$private))
   public$assumes <- privacy$assumes
   plan <- if (public$private) glm_plan(public) else list()

@@ -33,7 +33,8 @@
 #' @section Bounds, formulas, missing values:
 #' As in [dp_lm()]: `bounds` names every variable, by a range or by all its levels; functions of one
 #' row only; a row with a missing value, or outside `subset`, weighs nothing, and how many there are
-#' is private. No weights.
+#' is private. `weights` are case weights, of a survey say: cut to `max_weight`, and a weight far
+#' below it counts as little as it says.
 #'
 #' @section When there is too little:
 #' Unless the rows say at least twice as much of a coefficient as the ridge that privacy needs, the
@@ -94,6 +95,14 @@
 #'   columns. Counts are capped as they are, whatever the exposure: where exposures differ by a
 #'   factor of 25, slopes were off by 1 %, which limits at 20,000 people feel (cover .92 at epsilon
 #'   4; .93 and more in the other cells of `bench/results/offset.csv`). For method `"objective"`.
+#' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
+#'   PRIVATE. Coefficients are those of the weighted likelihood, and standard errors are theirs
+#'   (robust to weights that go with the outcome; people are drawn independently). With `intervals`
+#'   a twentieth of the budget more goes to the scores' second moments. For method `"objective"`,
+#'   not with `penalty`.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the
+#'   upper bound of a column of weights in `bounds`. Ridge and noise are those of people who all
+#'   have it: they count more the smaller the mean weight is beside it.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy` (noise, and what the ridge may hide), `sampling`; or `NULL`.
@@ -144,7 +153,8 @@
 dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bounds,
                    method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
-                   control = dp_control(), person = NULL, offset = NULL) paying_door("dp_glm", {
+                   control = dp_control(), person = NULL, offset = NULL, weights = NULL,
+                   max_weight = NULL) paying_door("dp_glm", {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data)) data <- source_of_tbl(data)
   offset <- said_offset(offset)
@@ -152,21 +162,23 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
     formula_with(formula, offset), if (!missing(bounds)) bounds, if (!missing(data)) data
   )
   check_given(missing(data), "data", "one row per person")
-  subset <- substitute(subset)
+  choice <- list(subset = substitute(subset), weights = substitute(weights))
   family <- check_family(family)
   columns <- glm_columns(formula, bounds, family, offset)
   asked <- list(
     family = family, method = method, calibration = calibration, intervals = intervals,
     penalty = bare_options(penalty), constraints = bare_options(constraints),
-    settings = bare_options(settings), offset = columns$offset
+    settings = bare_options(settings), offset = columns$offset, weights = choice$weights
   )
   budget <- checked_budget(epsilon, delta, ledger, control)
+  choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
+  if (!is.null(choice$weights)) columns$weighted <- TRUE
   record <- mechanism("dp_glm", check_choice(method, names(mechanisms("dp_glm"))))
   columns$person <- check_person(person, record, method, data)
   refuse_needed(data, record$needs, method, budget$private)
-  source <- lm_source(columns, data, list(subset = subset), budget$private)
+  source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
-  public <- glm_public(budget, columns, source$n, asked)
+  public <- glm_public(budget, columns, source$n, asked, choice$max_weight)
   public$assumes <- assumptions_of(data)
   made <- make_release(new_request(glm_record(), public, source$table, ledger))
   if (!public$private) {
@@ -199,8 +211,8 @@ glm_record <- function() {
 }
 
 #' @noRd
-glm_public <- function(budget, columns, n, asked) {
-  public <- lm_public(budget, columns, n, "const", 1)
+glm_public <- function(budget, columns, n, asked, max_weight = 1) {
+  public <- lm_public(budget, columns, n, "const", max_weight)
   methods <- mechanisms("dp_glm")
   public$family <- asked$family
   public$method <- check_choice(asked$method, names(methods), arg = "method")
@@ -234,7 +246,8 @@ check_glm_options <- function(asked, record, method) {
   taken <- function(name) name %in% record$options
   given <- c(
     penalty = !is.null(asked$penalty), constraints = !is.null(asked$constraints),
-    settings = length(asked$settings) > 0L, offset = !is.null(asked$offset)
+    settings = length(asked$settings) > 0L, offset = !is.null(asked$offset),
+    weights = !is.null(asked$weights)
   )
   refused <- names(given)[given & !vapply(names(given), taken, NA)]
   if (length(refused)) {
@@ -289,8 +302,10 @@ raw_glm <- function(table, columns, family) {
   x <- model_columns(columns, table)
   y <- table[, length(columns$variables)]
   known <- if (!is.null(columns$offset)) table[, columns$offset$at]
-  if (!is.null(columns$person$column)) {
-    return(raw_glm_by_person(x, y, table[, ncol(table)], family, known))
+  weight <- if (isTRUE(columns$weighted)) pmax(table[, length(columns$variables) + 1L], 0)
+  if (!is.null(weight) || !is.null(columns$person$column)) {
+    who <- if (is.null(columns$person$column)) seq_along(y) else table[, ncol(table)]
+    return(raw_glm_by_person(x, y, who, family, known, weight))
   }
   fit <- glm_of_rows(x, y, family, offset = known)
   known <- which(!is.na(fit$coefficients))
@@ -312,9 +327,11 @@ glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
 
 #' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE
 #' @param who (`numeric`)\cr whose each row is.
+#' @param weights (`numeric` or `NULL`)\cr of rows; a row without weight is not there.
 #' @noRd
-raw_glm_by_person <- function(x, y, who, family, offset = NULL) {
-  share <- 1 / stats::ave(numeric(length(who)) + 1, who, FUN = sum)
+raw_glm_by_person <- function(x, y, who, family, offset = NULL, weights = NULL) {
+  weights <- weights %||% rep(1, length(y))
+  share <- weights / pmax(1, stats::ave(as.double(weights > 0), who, FUN = sum))
   fit <- glm_of_rows(x, y, family, share, offset)
   known <- which(!is.na(fit$coefficients))
   V <- matrix(NA_real_, ncol(x), ncol(x))

@@ -11,7 +11,7 @@ objective_glm <- function() {
       whitened_row_losses(fit, glm_rows_cpp(table, fit$public$facts, fit$release), delta)
     },
     families = c("binomial", "poisson", "gaussian"), calibrations = "tight",
-    options = c("intervals", "penalty", "constraints", "offset"),
+    options = c("intervals", "penalty", "constraints", "offset", "weights"),
     prepare = prepare_objective_glm,
     promise = promise_objective_glm, plan = plan_objective_glm, hopeless = check_curved,
     run = function(plan, table, public) glm_release_cpp(table, public$facts, public$rng),
@@ -95,6 +95,12 @@ prepare_objective_glm <- function(public, columns) {
   public$facts$epsilon <- min(public$facts$epsilon, 1000)
   penalty <- public$options$penalty
   limits <- public$options$constraints
+  if (!is.null(penalty) && isTRUE(columns$weighted)) {
+    abort(c(
+      "A {.arg penalty} goes with no {.arg weights}.",
+      x = "It is a part of the mean loss, and the total of the weights is private."
+    ), "argument")
+  }
   if (is.null(penalty) && is.null(limits)) {
     return(public)
   }

@@ -30,19 +30,32 @@ copied_rows_note <- paste(
   "errors are too large, at most by the square root of the number of rows per person."
 )
 
+#' With scores errors are clustered by person
+#' @noRd
+copied_rows <- function(x) {
+  privacy <- x$privacy
+  copied <- privacy$private && is_by_person(privacy) && is.null(x$release$scores)
+  if (copied && !is.null(x$covariance)) copied_rows_note
+}
+
 glm_heading <- function(x) {
   c(
     paste(
       family_words(x), "of", format(x$nobs, big.mark = ","), "people",
       if (x$privacy$private) paste("by", mechanism("dp_glm", x$method)$title)
     ),
-    paste0("  ", x$text, offset_words(x))
+    paste0("  ", x$text, offset_words(x), weight_words(x))
   )
 }
 
 #' @noRd
 offset_words <- function(x) {
   if (!is.null(x$columns$offset)) paste0(", offset ", x$columns$offset$text)
+}
+
+#' @noRd
+weight_words <- function(x) {
+  if (isTRUE(x$columns$weighted)) paste0(", weights up to ", format(x$public$max_weight))
 }
 
 glm_notes <- function(x) {
@@ -61,9 +74,7 @@ glm_notes <- function(x) {
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
       "Standard errors are about the population's own ridge fit, not slopes without a ridge."
     ),
-    if (x$privacy$private && !is.null(x$covariance) && is_by_person(x$privacy)) {
-      copied_rows_note
-    },
+    copied_rows(x),
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },

@@ -39,7 +39,7 @@ glm_methods_words <- function(x) {
   }
   c(
     paste0(
-      "The model ", x$text, offset_words(x), " was fitted to ", format(x$nobs, big.mark = ","),
+      "The model ", x$text, offset_words(x), weight_words(x), " was fitted to ", format(x$nobs, big.mark = ","),
       " people, a ", what, ", ", how, ", with the R package dpsc."
     ),
     if (privacy$private) {
@@ -54,7 +54,7 @@ glm_methods_words <- function(x) {
         },
         if (is_by_person(privacy)) paste0(
           " Each person counts once, by the mean over their rows.",
-          if (!is.null(x$covariance)) paste0(" ", copied_rows_note)
+          if (!is.null(copied_rows(x))) paste0(" ", copied_rows(x))
         )
       )
     },

@@ -67,12 +67,17 @@ Rcpp::List from_release(const dpsc::glm_release& r) {
     rounds.push_back(Rcpp::List::create(_["radius"] = round.radius, _["weight"] = round.weight,
                                         _["mean"] = as_vector(round.mean),
                                         _["covariance"] = round.covariance, _["sd"] = round.sd));
-  return Rcpp::List::create(
+  Rcpp::List out = Rcpp::List::create(
       _["median"] = as_vector(r.location.median), _["scale"] = as_vector(r.location.scale),
       _["rounds"] = rounds, _["centre"] = as_vector(r.frame.centre), _["whiten"] = r.frame.whiten,
       _["limit"] = r.limit, _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
       _["theta"] = as_vector(r.theta), _["out.sd"] = r.out_sd, _["information"] = r.information,
       _["information.sd"] = r.information_sd);
+  if (r.scores.size() > 0) {
+    out["scores"] = r.scores;
+    out["scores.sd"] = r.scores_sd;
+  }
+  return out;
 }
 
 dpsc::glm_release as_release(const Rcpp::List& x) {
@@ -91,6 +96,15 @@ dpsc::glm_release as_release(const Rcpp::List& x) {
   r.out_sd = Rcpp::as<double>(x["out.sd"]);
   r.information = Rcpp::as<Eigen::MatrixXd>(x["information"]);
   r.information_sd = Rcpp::as<double>(x["information.sd"]);
+  if (x.containsElementNamed("scores")) {
+    r.scores = Rcpp::as<Eigen::MatrixXd>(x["scores"]);
+    r.scores_sd = Rcpp::as<double>(x["scores.sd"]);
+  }
+  for (SEXP round : Rcpp::List(x["rounds"])) {
+    dpsc::whitening_round read;
+    read.weight = Rcpp::as<double>(Rcpp::List(round)["weight"]);
+    r.rounds.push_back(read);
+  }
   return r;
 }
 
@@ -152,10 +166,11 @@ Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
       _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
       _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
       _["caps"] = plan.caps, _["longest"] = plan.longest,
-      _["identified.from"] = dpsc::identified_from(known),
+      _["identified.from"] = dpsc::identified_from(known, known.n),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
-          _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information));
+          _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information,
+          _["scores"] = s.scores));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -6,7 +6,8 @@
 scripts <- c(
   "selection", "lm-dummies", "lm", "plan-lm", "glm", "glm-dummies", "plan", "rounds", "accuracy",
   "protect", "battery", "battery-holdout", "selected", "minority", "aggregate",
-  "online", "person", "privacy-se", "offset", "wide-bounds", "describe"
+  "online", "person", "privacy-se", "offset", "glm-weights",
+  "wide-bounds", "describe"
 )
 register <- "bench/results/made.csv"
 

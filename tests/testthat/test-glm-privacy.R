@@ -337,32 +337,6 @@ test_that("rows keep to their limits, whatever they hold", {
   }
 })
 
-# Cost of every step on neighbours, given the same released answers and linear term.
-glm_replayed <- function(data, other, family, delta, linear, intervals = TRUE) {
-  facts <- glm_facts_of(
-    n = nrow(data), epsilon = 8, delta = delta, family = family, intervals = intervals
-  )
-  first <- glm_audit_cpp(glm_table_of(data, family = family), facts, linear, "R", NULL)
-  outputs <- lapply(first$calls, `[[`, "output")
-  second <- glm_audit_cpp(glm_table_of(other, family = family), facts, linear, "R", outputs)
-  public <- function(run) lapply(run$calls, `[`, c("label", "law", "scale", "output"))
-  expect_identical(public(first), public(second))
-  expect_identical(first$release, second$release)
-  steps <- glm_plan_cpp(facts)$steps
-  steps <- steps[match(vapply(first$calls, `[[`, "", "label"), steps$step), ]
-  observed <- mapply(function(a, b) {
-    move <- b$value - a$value
-    switch(a$law,
-      exponential = {
-        range <- diff(range(move)) * a$scale
-        if (delta > 0) exponential_step_mu_cpp(range) else range
-      },
-      discrete_gaussian = sqrt(sum(move^2 / (a$scale - 16))), sum(abs(move) / a$scale)
-    )
-  }, first$calls, second$calls)
-  stats::setNames(observed / (if (delta > 0) steps$mu else steps$epsilon), steps$step)
-}
-
 test_that("every step but the minimiser costs no more than declared on neighbours", {
   withr::local_seed(9)
   reached <- list()

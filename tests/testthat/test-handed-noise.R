@@ -47,6 +47,11 @@ drawing_fits <- function() {
         epsilon = 4, bounds = coded, offset = ~ I(20 * b), control = control
       )
     },
+    weighted = function(people, control) {
+      dp_glm(on ~ a, people,
+        epsilon = 4, bounds = coded, weights = abs(b), max_weight = 1, control = control
+      )
+    },
     output = glm_by("output"), kst = glm_by("kst"), box = function(people, control) {
       dp_glm(y ~ a + b, people, "gaussian",
         epsilon = 4, bounds = bounds, method = "kst", settings = list(box = 1e6), control = control

@@ -37,6 +37,9 @@ struct glm_facts_released {
   Eigen::MatrixXd penalty;      // of squares that were asked for; empty: none
   double limit = 0.0;           // of rows
   rare_columns rare;
+  Eigen::MatrixXd scores;  // noisy second moments of scores; empty: weights do not differ by case
+  double scores_sd = 0.0;  // as the information's
+  double weight = 1.0;     // mean case weight over the largest, or less than it
 };
 
 /// Theta with its first-order shrinkage undone, and its covariances in parts. RELEASED.
@@ -180,8 +183,30 @@ inline Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::Mat
   return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;
 }
 
+/// The covariance of the score from its own noisy second moments: a multiple of the information,
+/// and as much of what they say besides as is more than noise. Weights of mean v in [0, 1] have
+/// second moments of v^2 at least (Jensen), so it is no less than that share of what the model
+/// says.
+inline Eigen::MatrixXd score_covariance(const glm_facts_released& f, const Eigen::MatrixXd& H,
+                                        double modelled) {
+  const double d = static_cast<double>(H.rows());
+  const double ratio = std::max(f.scores.trace() / H.trace(), modelled);
+  const Eigen::MatrixXd beyond = f.scores - ratio * H;
+  const double noise = f.scores_sd * f.scores_sd * d * (d + 1.0) / 2.0;
+  const double keep = std::max(0.0, 1.0 - noise / std::max(beyond.squaredNorm(), 1e-300));
+  const Eigen::MatrixXd root = symmetric_root(H, 0.5), back = symmetric_root(H, -0.5);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> shape =
+      eigh(ratio * Eigen::MatrixXd::Identity(H.rows(), H.cols()) + keep * back * beyond * back);
+  const Eigen::VectorXd values = shape.eigenvalues().array().max(0.1 * ratio);
+  return root * shape.eigenvectors() * values.asDiagonal() * shape.eigenvectors().transpose() *
+         root;
+}
+
+/// @param shape what turns an information into the covariance of the score; `scores` is that
+/// covariance where it was released.
 inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H,
-                      const Eigen::MatrixXd& shape, glm_covariance& out) {
+                      const Eigen::MatrixXd& shape, const Eigen::MatrixXd& scores,
+                      glm_covariance& out) {
   const Eigen::Index d = f.theta.size();
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
@@ -199,7 +224,8 @@ inline void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H,
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
                  left * hidden * left.transpose();
   const Eigen::MatrixXd root = symmetric_root(H, 0.5);
-  out.sampling += undo * (root * shape * root) * undo.transpose();
+  const Eigen::MatrixXd own = scores.size() > 0 ? scores : Eigen::MatrixXd(root * shape * root);
+  out.sampling += undo * own * undo.transpose();
 }
 
 }  // namespace glm_detail
@@ -225,8 +251,12 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
   glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
   const Eigen::MatrixXd H =
       released ? shrink_information(f.information, f.information_sd, least) : expected;
+  Eigen::MatrixXd scores;
+  if (f.scores.size() > 0) {
+    scores = score_covariance(f, H, f.weight * score.trace() / static_cast<double>(d));
+  }
   if (!released) {
-    add_parts(f, H, score, out);
+    add_parts(f, H, score, scores, out);
   } else {
     // Averages over redraws of the information's own noise.
     public_engine engine;
@@ -239,7 +269,8 @@ inline glm_covariance glm_errors(const glm_facts_released& f) {
           noisy(i, j) += e;
           if (i != j) noisy(j, i) += e;
         }
-      add_parts(f, shrink_information(noisy, std::sqrt(2.0) * f.information_sd, least), score, out);
+      add_parts(f, shrink_information(noisy, std::sqrt(2.0) * f.information_sd, least), score,
+                scores, out);
     }
     out.privacy /= information_redraws;
     out.sampling /= information_redraws;

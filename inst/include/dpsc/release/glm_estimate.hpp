@@ -29,6 +29,8 @@ struct glm_release {
   double out_sd = 0.0;
   Eigen::MatrixXd information;
   double information_sd = 0.0;
+  Eigen::MatrixXd scores;  // with case weights
+  double scores_sd = 0.0;
 };
 
 /// The linear map from theta to the formula's coefficients, and what is added to them.
@@ -150,8 +152,9 @@ struct glm_estimate {
 
 inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
   const glm_units units = units_of(facts, release.location, release.frame);
+  const double n = counted_rows(facts, release.rounds);
   glm_facts_released known{family_of(facts, release.span),
-                           facts.n,
+                           n,
                            release.ridge,
                            release.kappa,
                            release.out_sd,
@@ -161,6 +164,9 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
                            {},
                            release.limit,
                            rare_columns_of(facts.design, release.location, release.frame)};
+  known.scores = release.scores;
+  known.scores_sd = release.scores_sd;
+  known.weight = release.rounds.empty() ? 0.1 : n / facts.n;
   const Eigen::Index p = facts.design.p();
   Eigen::VectorXd sd;
   const slope_units slopes = standardise_slopes(units, sd);
@@ -193,7 +199,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
   out.privacy = units.map * errors.privacy * units.map.transpose();
   out.sampling = units.map * errors.sampling * units.map.transpose();
   const Eigen::Index d = release.theta.size();
-  const double from = identified_from(facts);
+  const double from = identified_from(facts, n);
   out.identified.resize(d);
   for (Eigen::Index j = 0; j < d; ++j) {
     const Eigen::VectorXd a = units.map.row(j).transpose();

@@ -46,15 +46,21 @@ struct glm_facts {
   std::vector<std::string> names;  // of variables, for the records
   glm_wishes wishes;
   int offset = -1;  // the variable that is a known part of the linear predictor
+
+  /// Case weights and intervals: the score's own second moments are released, too.
+  bool scores() const { return design.weighted && intervals; }
 };
 
 /// Shares of the budget of every step but the objective, which takes what is left: one table, fixed
 /// before the first draw.
 struct glm_shares {
-  double location = 0.0, radii = 0.0, moments = 0.0, cap = 0.0, accuracy = 0.0, information = 0.0;
+  double location = 0.0, radii = 0.0, moments = 0.0, cap = 0.0, accuracy = 0.0, information = 0.0,
+         scores = 0.0;
   int rounds = 0;  // of moments
 
-  double total() const { return location + radii + moments + cap + accuracy + information; }
+  double total() const {
+    return location + radii + moments + cap + accuracy + information + scores;
+  }
   void check() const {
     if (!(total() < 0.9)) throw std::logic_error("the shares of a model exceed the budget");
   }
@@ -66,7 +72,7 @@ struct accuracy_step {
   double tolerance = 0.0, grid = 0.0, noise = 0.0, sd = 0.0;
 };
 
-/// Noisy information: a Gram matrix of whole rows of length at most `limit`.
+/// Noisy information, or scores: a Gram matrix of whole rows of length at most `limit`.
 struct information_step {
   law kind = law::discrete_gaussian;
   double limit = 0.0, noise = 0.0, sigma = 0.0;
@@ -82,7 +88,7 @@ struct glm_plan {
   double cap_exponent = 0.0;
   std::vector<double> caps;
   double accuracy_mu = 0.0, accuracy_epsilon = 0.0;
-  information_step information;
+  information_step information, scores;
   double longest = 0.0;  // of the limits of rows that the noise leaves
   double rho = 0.0;      // of all steps but the objective
   double reach = 0.0;    // 2 units / kappa
@@ -102,7 +108,7 @@ constexpr double radii_part = 0.2;                         // of it
 // two, and none better than one. Measured: bench/glm.R.
 constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
 constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
-constexpr double cap = 0.02, accuracy = 0.001, information = 0.1;
+constexpr double cap = 0.02, accuracy = 0.001, information = 0.1, scores = 0.05;
 constexpr double ridge_share = 0.5;  // c over epsilon
 // What rows of the longest limit may cost those of the least one: their ridge, a row, and the doubt
 // about their information. Measured: bench/glm-dummies.R.
@@ -122,8 +128,8 @@ inline double whitening_noise(const total_budget& budget, double share, double n
   return 1.5 * std::sqrt(2.0) * static_cast<double>(p) / (mu * n);
 }
 
-inline information_step plan_information(double n, Eigen::Index d, const total_budget& budget,
-                                         double share) {
+inline information_step plan_information(const std::string& label, double n, Eigen::Index d,
+                                         const total_budget& budget, double share) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double dim = static_cast<double>(d);
   for (int bits = 12; bits >= 6; --bits) {
@@ -131,7 +137,7 @@ inline information_step plan_information(double n, Eigen::Index d, const total_b
     const double L = std::ldexp(1.0, bits), B = L * L;
     if (!(std::sqrt(dim) < L && n * B < exact_integers)) continue;
     out.limit = L;
-    step_record record{"information", "", 0.0, 0.0, none, none};
+    step_record record{label, "", 0.0, 0.0, none, none};
     if (budget.gaussian()) {
       out.noise = gaussian_step_variance(B, budget.mu(share));
       out.sigma = std::sqrt(out.noise);
@@ -236,8 +242,13 @@ inline void add_after(const glm_facts& facts, const total_budget& budget, glm_pl
                          gaussian ? out.accuracy_mu : none});
   if (!facts.intervals) return;
   out.shares.information = information;
-  out.information = plan_information(facts.n, facts.design.p() + 1, budget, information);
+  const Eigen::Index d = facts.design.p() + 1;
+  out.information = plan_information("information", facts.n, d, budget, information);
   out.records.push_back(out.information.record[0]);
+  if (!facts.scores()) return;
+  out.shares.scores = scores;
+  out.scores = plan_information("scores", facts.n, d, budget, scores);
+  out.records.push_back(out.scores.record[0]);
 }
 
 /// The linear term: what the other steps leave of the budget.
@@ -274,13 +285,13 @@ inline step_record price_objective(const glm_facts& facts, const total_budget& b
 }
 
 /// How long a row may be before the ridge and the noise of the information hide its own group, and
-/// before that noise hides everybody else.
-inline double longest_limit(const glm_facts& facts, const total_budget& budget,
-                            const glm_plan& plan) {
+/// before that noise hides everybody else. `n`: how many the rows count for.
+inline double longest_limit(const glm_facts& facts, double n, const glm_plan& plan) {
   using namespace glm_constants;
-  const double ridge = std::sqrt(ridge_longest * facts.n * plan.c);
+  const total_budget budget(facts.epsilon, facts.delta);
+  const double ridge = std::sqrt(ridge_longest * n * plan.c);
   if (!facts.intervals || !budget.gaussian()) return ridge;
-  const double told = doubt_longest * facts.n * budget.mu(information);
+  const double told = doubt_longest * n * budget.mu(information);
   const double d = static_cast<double>(facts.design.p() + 1);
   return std::min({ridge, std::sqrt(told), told / (3.0 * std::sqrt(d))});
 }
@@ -301,20 +312,27 @@ inline glm_plan plan_glm(const glm_facts& facts) {
   // Paid for last, drawn before what looks at its result.
   const step_record objective = price_objective(facts, budget, out);
   out.records.insert(out.records.begin() + before, objective);
-  out.longest = longest_limit(facts, budget, out);
+  out.longest = longest_limit(facts, facts.n, out);
   return out;
 }
 
 /// Curvature over ridge from which a coefficient is said to be identified: more where whitening is
 /// rough, since what other columns hide spills over then. Measured: bench/glm.R.
-inline double identified_from(const glm_facts& facts) {
+inline double identified_from(const glm_facts& facts, double n) {
   const total_budget budget(facts.epsilon, facts.delta);
   if (!budget.gaussian()) return glm_constants::identified;
   const Eigen::Index p = facts.design.p();
   const double share = p <= 5 ? glm_constants::whitening : glm_constants::whitening_many;
-  return std::max(glm_constants::identified,
-                  glm_constants::identified_rough *
-                      glm_plan_detail::whitening_noise(budget, share, facts.n, p));
+  return std::max(
+      glm_constants::identified,
+      glm_constants::identified_rough * glm_plan_detail::whitening_noise(budget, share, n, p));
+}
+
+/// How many rows of the largest weight have the released weight of all: n without case weights, or
+/// where no moments were released.
+inline double counted_rows(const glm_facts& facts, const std::vector<whitening_round>& rounds) {
+  if (!facts.design.weighted || rounds.empty()) return facts.n;
+  return facts.n * std::min(1.0, std::max(least_weight, rounds.back().weight));
 }
 
 inline glm_family family_of(const glm_facts& facts, double span) {

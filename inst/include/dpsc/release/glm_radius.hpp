@@ -36,7 +36,7 @@ inline rare_columns rare_columns_of(const lm_design& design, const lm_location& 
 
 /// The limit R of a row. Up to the length of a group's rows its information grows with R^2, as the
 /// ridge does, and the noise with R: the rarest group sets it.
-inline double glm_limit(const glm_facts& facts, const glm_plan& plan, const lm_location& location,
+inline double glm_limit(const glm_facts& facts, double longest, const lm_location& location,
                         const lm_frame& frame) {
   const double p = static_cast<double>(facts.design.p());
   const rare_columns columns = rare_columns_of(facts.design, location, frame);
@@ -45,7 +45,7 @@ inline double glm_limit(const glm_facts& facts, const glm_plan& plan, const lm_l
     if (columns.share[k] > 0.0)
       square = std::max(square,
                         1.0 + group_square(columns.share[k], columns_within(facts.design, k), p));
-  return std::sqrt(std::min(square, std::max(p + 1.0, plan.longest * plan.longest)));
+  return std::sqrt(std::min(square, std::max(p + 1.0, longest * longest)));
 }
 
 }  // namespace dpsc

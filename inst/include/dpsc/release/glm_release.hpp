@@ -67,7 +67,9 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
     Eigen::VectorXd weight(z.rows()), outcome(z.rows());
     for (Eigen::Index i = 0; i < z.rows(); ++i) {
       const double length = 1.0 + squared[i] * out.unit * out.unit;
-      weight[i] = present[i] > 0.0 ? mallows_weight(length, out.limit) : 0.0;
+      // A case weight over the largest comes as its root, at most one.
+      weight[i] =
+          present[i] > 0.0 ? mallows_weight(length, out.limit) * (present[i] * present[i]) : 0.0;
       const double x = std::sqrt(length);
       if (!(weight[i] * x <= out.limit && weight[i] * length <= out.limit * out.limit))
         throw std::logic_error("a row of a model leaves its limits");
@@ -160,6 +162,33 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
   out.information_sd = step.sigma / (zoom * zoom);
 }
 
+/// Gram matrix of one score a person on a grid, and its noise: what weights that differ do to
+/// sampling errors. Where people have several rows, of their mean scores.
+inline void release_scores(const glm_rows& rows, const glm_family& family,
+                           const information_step& step, glm_release& out, noise& draws) {
+  const Eigen::Index d = rows.d();
+  const double longest = rows.limit * family.unit();
+  const double zoom =
+      (step.limit - std::sqrt(static_cast<double>(d)) / 2.0) * (1.0 - 0x1.0p-30) / longest;
+  Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(d, d), x, u;
+  for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
+    rows.design(b, x);
+    Eigen::VectorXd t = x * out.theta;
+    rows.add_offset(b, t);
+    for (Eigen::Index i = 0; i < t.size(); ++i)
+      x.row(i) *= zoom * rows.weight[b][i] * family.slope(t[i], rows.outcome[b][i]);
+    u = rows.people.empty() ? x : sums_of_people(x, rows.people[b]);
+    for (Eigen::Index j = 0; j < d; ++j)
+      u.col(j).array() = nearest_integer(u.col(j).array().eval());
+    if (!(squared_row_norms(u) <= step.limit * step.limit).all())
+      throw std::logic_error("a score leaves its limit");
+    gram.selfadjointView<Eigen::Lower>().rankUpdate(u.transpose());
+  }
+  const Eigen::MatrixXd sums = gram.selfadjointView<Eigen::Lower>();
+  out.scores = add_symmetric(sums, "scores", step.kind, step.noise, draws) / (zoom * zoom);
+  out.scores_sd = step.sigma / (zoom * zoom);
+}
+
 /// What is minimised, by the solver that its limits and penalties ask for.
 class released_objective : public perturbed_objective {
  public:
@@ -216,7 +245,9 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
         release_whitening(source, design, out.location, out.frame, round, facts.n, draws, tick));
     out.frame = whiten(out.frame, out.rounds.back());
   }
-  out.limit = glm_limit(facts, plan, out.location, out.frame);
+  const double longest =
+      glm_plan_detail::longest_limit(facts, counted_rows(facts, out.rounds), plan);
+  out.limit = glm_limit(facts, longest, out.location, out.frame);
   double largest = 1.0;
   if (facts.kind == glm_kind::poisson) out.span = largest = choose_cap(source, facts, plan, draws);
   if (facts.kind == glm_kind::gaussian) {
@@ -281,6 +312,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
                                         Eigen::VectorXd::Constant(d, accuracy.noise));
   out.out_sd = accuracy.sd;
   if (facts.intervals) release_information(rows, family, plan.information, out, draws);
+  if (facts.scores()) release_scores(rows, family, plan.scores, out, draws);
   return out;
 }
 

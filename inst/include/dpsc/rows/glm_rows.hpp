@@ -43,6 +43,18 @@ struct glm_rows {
   }
 };
 
+/// Sums over each person's rows.
+inline Eigen::MatrixXd sums_of_people(const Eigen::MatrixXd& x,
+                                      const std::vector<Eigen::Index>& people) {
+  Eigen::MatrixXd out(static_cast<Eigen::Index>(people.size()), x.cols());
+  Eigen::Index first = 0;
+  for (std::size_t k = 0; k < people.size(); ++k) {
+    out.row(static_cast<Eigen::Index>(k)) = x.middleRows(first, people[k]).colwise().sum();
+    first += people[k];
+  }
+  return out;
+}
+
 /// Least limit of a row in d = p + 1 coordinates. PUBLIC.
 inline double row_limit(Eigen::Index d) { return std::sqrt(static_cast<double>(d)); }
 
