@@ -11,6 +11,7 @@
 #'   50, from the one that leaves no column down to a thousandth of it.
 #' @param x,object (`dp_lm_path`)\cr a path.
 #' @param penalty (`number` or `NULL`)\cr one of `penalties`, or near it. `NULL`: the best.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
 #' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row a
 #'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of

@@ -19,6 +19,7 @@
 #'   target's are left out of the ranking. Default: none are.
 #' @param ... unused.
 #' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr the result to show.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
 #'   the ranking by the ratio of the errors after and before, of which none is left out for a bad
 #'   fit. For `leave_one_out()`: `"paths"` or `"weights"`.

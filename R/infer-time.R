@@ -229,6 +229,7 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 #'   path and the refit's, a panel per date.
 #' @param dates (`vector` or `NULL`)\cr for `"path"`: which of the dates. `NULL`: at most four,
 #'   evenly spread.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
 #' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
 #'   `date`, `T0` (periods before it), `effect` (mean gap from it to the true treatment),

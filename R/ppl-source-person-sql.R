@@ -2,6 +2,7 @@
 # inst/include/dpsc/mechanism/person.hpp, bit for bit. People are numbered by `dpsc_p`.
 
 #' Parts of a person that counts are kept in
+#' @noRd
 share_one <- 1048576
 
 #' floor(a / b) of whole numbers, whatever an engine's division of them is

@@ -15,16 +15,18 @@ placebo_colours <- c(target = "#0072B2", others = "grey65")
 #' plot(space)
 #' @importFrom rlang .data
 #' @export
-plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), prune = 20, ...) door("plot", {
-  show_picture(autoplot.dp_placebo_space(x, type = type, prune = prune, ...))
+plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), prune = 20, labels = NULL,
+                                  ...) door("plot", {
+  show_picture(autoplot.dp_placebo_space(x, type = type, prune = prune, labels = labels, ...))
 })
 
 #' @rdname placebo_space
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), prune = 20,
-                                      ...) door("plot", {
+                                      labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot placebos.")
+  object$outcome <- labelled(object$outcome %||% "outcome", labels)
   type <- check_choice(type, c("gaps", "ratio"))
   prune <- check_number(prune, 1, infinite = TRUE)
   switch(type, gaps = plot_placebo_gaps(object, prune), ratio = plot_placebo_ratios(object))
@@ -146,15 +148,18 @@ plot_placebo_ratios <- function(x) {
 #' without
 #' plot(without)
 #' @export
-plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), ...) door("plot", {
-  show_picture(autoplot.dp_leave_one_out(x, type = type, ...))
+plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), labels = NULL,
+                                  ...) door("plot", {
+  show_picture(autoplot.dp_leave_one_out(x, type = type, labels = labels, ...))
 })
 
 #' @rdname leave_one_out
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), ...) door("plot", {
+autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), labels = NULL,
+                                      ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot fits without a donor.")
+  object$outcome <- labelled(object$outcome %||% "outcome", labels)
   type <- check_choice(type, c("paths", "weights"))
   switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weights(object))
 })
@@ -177,6 +182,7 @@ plot_data_leave_one_out <- function(x) {
 }
 
 plot_leave_one_out_paths <- function(x) {
+  said <- trimws(format(c(x$effect, range(x$table$effect)), digits = 4L))
   ggplot2::ggplot(plot_data_leave_one_out(x), ggplot2::aes(
     x = .data$time, y = .data$value, group = .data$line, colour = .data$role,
     linetype = .data$role, linewidth = .data$role
@@ -191,8 +197,7 @@ plot_leave_one_out_paths <- function(x) {
     ggplot2::labs(
       x = axis_of_times(x$times), y = outcome_label(x),
       title = "Counterfactual without one donor at a time",
-      subtitle = paste0("Mean effect ", format(x$effect, digits = 4L), ", between ",
-        format(min(x$table$effect), digits = 4L), " and ", format(max(x$table$effect), digits = 4L),
+      subtitle = paste0("Mean effect ", said[[1L]], ", between ", said[[2L]], " and ", said[[3L]],
         ". NOT PRIVATE")
     ) +
     dpsc_theme()
@@ -202,4 +207,4 @@ plot_weights <- function(x) plot_weight_bars(x$table)
 
 #' Name of the outcome, where the result knows it
 #' @noRd
-outcome_label <- function(x) short_name(x$outcome %||% "outcome", 40L)
+outcome_label <- function(x) axis_name(x$outcome %||% "outcome")

@@ -58,7 +58,7 @@ kind_shapes <- c(effect = 16, forecast = 1, fitted = 4)
 
 plot_cohort_effects <- function(fit, type, level, simultaneous) {
   data <- plot_data_cohorts(fit, type, level, simultaneous)
-  outcome <- short_name(fit$release$panel$outcome, 40L)
+  outcome <- axis_name(fit$release$panel$outcome)
   draw_cohort_effects(fit, data, type, level, simultaneous) +
     ggplot2::labs(
       y = paste("effect on", outcome), title = cohort_title(fit), subtitle = cohort_subtitle(fit)
@@ -72,12 +72,14 @@ draw_cohort_effects <- function(fit, data, type, level, simultaneous) {
   plot <- ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$estimate)) + zero_line() +
     cohort_bars(fit, data, level, simultaneous) +
     ggplot2::geom_point(ggplot2::aes(shape = .data$kind), size = 2, na.rm = TRUE) +
+    # Points at the ends of the axis are whole.
+    ggplot2::scale_y_continuous(expand = ggplot2::expansion(0.08)) +
     ggplot2::scale_shape_manual(NULL, values = kind_shapes[kinds], labels = kind_labels[kinds],
       guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 1) else "none"
     ) +
     dpsc_theme() +
     ggplot2::labs(x = switch(type,
-      event = "periods since adoption (0: the first treated one)",
+      event = "periods since adoption (the first: 0)",
       calendar = axis_of_times(fit$release$panel$times), cohort = "treated from"
     ))
   plot + switch(type,
@@ -132,11 +134,12 @@ cohort_paths <- function(fit, level, simultaneous, before = "") {
 
 plot_cohort_paths <- function(fit, level, simultaneous) {
   known <- cohort_paths(fit, level, simultaneous)
-  draw_cohort_paths(fit, known, level, simultaneous) + ggplot2::labs(
+  plot <- draw_cohort_paths(fit, known, level, simultaneous) + ggplot2::labs(
     x = axis_of_periods(fit), caption = dotted_line_words,
-    y = short_name(fit$release$panel$outcome, 40L), title = cohort_title(fit),
+    y = axis_name(fit$release$panel$outcome), title = cohort_title(fit),
     subtitle = cohort_subtitle(fit)
   )
+  with_note(plot, path_words(fit$cohorts[[1L]]))
 }
 
 #' @param known (`list`)\cr from [cohort_paths()].
@@ -155,7 +158,7 @@ draw_cohort_paths <- function(fit, known, level, simultaneous, across = NULL, sc
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
       linetype = 3, colour = guide_colour
     ) +
-    fit_bands(one, paths, level, simultaneous) + path_lines(lines) + lone_points(lines) +
+    path_bands(one, paths, level, simultaneous) + path_lines(lines) + lone_points(lines) +
     target_panels(paths$target, ncol = across, scales = scales) +
     period_axis(plot_periods(fit$release$panel$times), across) + dpsc_theme()
 }

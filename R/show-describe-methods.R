@@ -7,6 +7,7 @@
 #' @param x,object (`dp_description`).
 #' @param conf.int (`flag`)\cr add limits?
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... an error, except in `glance()` and for the arguments that table packages pass to
 #'   `tidy()`.
 #' @return
@@ -120,17 +121,22 @@ description_cells <- function(table) {
 
 #' @rdname dp_description-methods
 #' @export
-plot.dp_description <- function(x, level = 0.95, ...) door("plot", {
-  show_picture(autoplot.dp_description(x, level = level, ...))
+plot.dp_description <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_description(x, level = level, labels = labels, ...))
 })
 
 #' @rdname dp_description-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_description <- function(object, level = 0.95, ...) door("plot", {
+autoplot.dp_description <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a description.")
   level <- check_level(level)
-  draw_description(object, description_rows(object, level), level)
+  rows <- description_rows(object, level)
+  shares <- levels(rows$variable) %in% rows$variable[rows$share]
+  levels(rows$variable) <- paste0(
+    labelled(levels(rows$variable), labels), ifelse(shares, " (share)", "")
+  )
+  draw_description(object, rows, level)
 })
 
 #' The plotted part of a description: no counts, and no standard deviations
@@ -138,12 +144,13 @@ autoplot.dp_description <- function(object, level = 0.95, ...) door("plot", {
 description_rows <- function(object, level) {
   table <- description_table(object, level)
   table <- table[!table$statistic %in% c("n", "sd"), ]
-  at <- ifelse(is.na(table$level), table$statistic, table$level)
+  at <- ifelse(is.na(table$level), statistic_words(table$statistic), table$level)
   if (!all(is.na(table$group))) at <- paste0(at, ", ", table$group)
   noise <- interval_quantile(level) * table$privacy.se
   data.frame(
     variable = factor(table$variable, levels = unique(table$variable)),
     group = ifelse(is.na(table$group), "all", table$group), estimate = table$estimate,
+    share = !is.na(table$level),
     at = factor(at, levels = rev(unique(at))),
     within_limits(list(
       low = table$conf.low, high = table$conf.high,
@@ -152,16 +159,30 @@ description_rows <- function(object, level) {
   )
 }
 
+#' Quantiles as tables name them: p25, median, p75
+#' @noRd
+statistic_words <- function(statistic) {
+  is_quantile <- grepl("^q[0-9.]+$", statistic)
+  share <- as.numeric(sub("^q", "", statistic[is_quantile]))
+  words <- paste0("p", vapply(100 * share, format, "", digits = 6L))
+  statistic[is_quantile] <- ifelse(share == 0.5, "median", words)
+  statistic
+}
+
 #' @param data (`data.frame`)\cr from [description_rows()].
 #' @noRd
 draw_description <- function(object, data, level) {
   if (!object$privacy$private) data$noise_low <- data$noise_high <- NA_real_
+  taken <- max(nchar(levels(data$at)))
   ggplot2::ggplot(data, ggplot2::aes(.data$estimate, .data$at)) +
     error_layers(data, "lying", band_labels(level, ", each number by itself")) +
     ggplot2::geom_point(size = 1.2) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$variable), scales = "free", ncol = 2L) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$variable),
+      scales = "free", ncol = 2L, labeller = strip_labeller(2L, taken = taken)
+    ) +
     ggplot2::scale_x_continuous(
-      n.breaks = 4, guide = ggplot2::guide_axis(check.overlap = TRUE)
+      breaks = breaks_that_fit(pretty, format, c(-Inf, Inf), 2L, taken),
+      guide = ggplot2::guide_axis(check.overlap = TRUE)
     ) +
     ggplot2::guides(y = ggplot2::guide_axis(check.overlap = TRUE)) +
     ggplot2::labs(

@@ -73,3 +73,11 @@ print.summary.dp_ledger <- function(x, ...) {
 #' @rdname dp_ledger
 #' @export
 as.data.frame.dp_ledger <- function(x, ...) ledger_history(x)
+
+#' @rdname dp_ledger
+#' @export
+plot.dp_ledger <- function(x, ...) door("plot", {
+  abort(c(
+    "A ledger is not drawn.", i = "Its charges as a table: {.code as.data.frame(ledger)}."
+  ), "argument")
+})

@@ -74,7 +74,7 @@ draw_outcomes <- function(x, type, level, simultaneous) {
     return(draw_balance(data) + target_panels(data$target, across, "free_y") +
       ggplot2::scale_colour_manual(NULL, values = stats::setNames(contrast_colours, kinds)) +
       ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds)) +
-      period_axis(data$item, across / 1.5) +
+      period_axis(data$item, across) +
       ggplot2::labs(x = axis_of_periods(fit), y = "difference") + dpsc_theme())
   }
   data <- stack_outcomes(x, function(one) effect_series(one, type, own, simultaneous))
@@ -86,9 +86,9 @@ draw_outcomes <- function(x, type, level, simultaneous) {
     draw_effects(fit, data, level, simultaneous) + ggplot2::labs(y = effect_label(type))
   }
   plot <- plot + (if (!later) dotted_line(fit$release$panel)) + dpsc_theme() +
-    target_panels(data$target, across, "free_y") + period_axis(data$period, across / 1.5) +
+    target_panels(data$target, across, "free_y") + period_axis(data$period, across) +
     ggplot2::labs(x = axis_of_periods(fit))
-  with_note(plot, if (type == "percent") percent_words(fit, data))
+  with_note(plot, switch(type, percent = percent_words(fit, data), path = path_words(fit)))
 }
 
 #' The same for several adoption dates; of paths a panel an outcome and cohort
@@ -105,8 +105,9 @@ draw_outcome_cohorts <- function(x, type, level, simultaneous) {
       adoption = do.call(rbind, lapply(known, `[[`, "adoption"))
     )
     across <- min(3, length(fit$cohorts))
-    return(draw_cohort_paths(fit, all, level, simultaneous, across, "free_y") +
-      ggplot2::labs(x = axis_of_periods(fit), y = NULL, caption = dotted_line_words))
+    plot <- draw_cohort_paths(fit, all, level, simultaneous, across, "free_y") +
+      ggplot2::labs(x = axis_of_periods(fit), y = NULL, caption = dotted_line_words)
+    return(with_note(plot, path_words(fit$cohorts[[1L]])))
   }
   own <- outcome_level(x, level, simultaneous)
   data <- stack_outcomes(x, function(one) plot_data_cohorts(one, type, own, simultaneous))

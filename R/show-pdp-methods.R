@@ -188,7 +188,7 @@ autoplot.dp_pdp <- function(object, ...) door("plot", {
       y = if (is.null(object$unit)) "share of donors" else "share of people",
       title = paste0("Privacy loss of ", count_of(nrow(object$donors), object$unit %||% "donor")),
       caption = if (infinite) {
-        paste0("not shown: infinite loss of ", count_of(infinite, object$unit %||% "donor"))
+        paste0("Not shown: infinite loss of ", count_of(infinite, object$unit %||% "donor"))
       },
       subtitle = "CURATOR ONLY: data-dependent, not covered by the guarantee"
     ) +

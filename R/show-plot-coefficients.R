@@ -158,14 +158,16 @@ draw_slopes <- function(object, limits, noise, level, labels) {
 
 #' @rdname lm_path
 #' @export
-plot.dp_lm_path <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_lm_path(x, ...))
+plot.dp_lm_path <- function(x, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_lm_path(x, labels = labels, ...))
 })
 
 # Okabe and Ito's colours that can be told apart on white, most contrast first.
 term_colours <- c(
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"
 )
+# Without a dotted one, which marks a penalty.
+term_lines <- c("solid", "dashed", "dotdash", "longdash", "twodash", "F2", "4222")
 
 #' A legend of names in as many columns as a narrow page holds
 #' @noRd
@@ -176,11 +178,11 @@ columns_legend <- function(names) {
 
 #' @rdname lm_path
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_lm_path <- function(object, ...) door("plot", {
+autoplot.dp_lm_path <- function(object, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a path.")
   slopes <- object$coefficients[, -1L, drop = FALSE]
-  terms <- colnames(slopes)
+  terms <- labelled(colnames(slopes), labels)
   largest <- order(-apply(abs(slopes), 2L, max))
   named <- terms[sort(utils::head(largest, length(term_colours)))]
   data <- data.frame(
@@ -201,13 +203,14 @@ autoplot.dp_lm_path <- function(object, ...) door("plot", {
       ggplot2::geom_vline(xintercept = best, linetype = 3, colour = guide_colour)
     }) +
     ggplot2::geom_line(linewidth = 0.7) +
-    ggplot2::scale_x_log10(labels = plain_labels) +
+    log_axis(data$penalty) +
     ggplot2::scale_colour_manual(NULL,
       values = c(term_colours[seq_along(named)], muted_colour), labels = short_name,
       guide = columns_legend(named)
     ) +
     ggplot2::scale_linetype_manual(NULL,
-      values = c(seq_along(named), 1), labels = short_name, guide = columns_legend(named)
+      values = c(term_lines[seq_along(named)], "solid"), labels = short_name,
+      guide = columns_legend(named)
     ) +
     ggplot2::labs(
       x = "penalty", y = "slope", title = paste("Slopes of", object$text),
@@ -256,17 +259,19 @@ autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door
 
 #' @rdname dp_aggregate-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @export
-plot.dp_aggregate <- function(x, level = 0.95, ...) door("plot", {
-  show_picture(autoplot.dp_aggregate(x, level = level, ...))
+plot.dp_aggregate <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_aggregate(x, level = level, labels = labels, ...))
 })
 
 #' @rdname dp_aggregate-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_aggregate <- function(object, level = 0.95, ...) door("plot", {
+autoplot.dp_aggregate <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot an aggregate.")
   level <- check_level(level)
+  names(object$estimate) <- labelled(names(object$estimate), labels)
   draw_aggregate(object, level)
 })
 

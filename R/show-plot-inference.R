@@ -6,16 +6,17 @@
 #' @rdname placebo_time
 #' @export
 plot.dp_placebo_time <- function(x, type = c("effect", "path"), dates = NULL,
-                                 ...) door("plot", {
-  show_picture(autoplot.dp_placebo_time(x, type = type, dates = dates, ...))
+                                 labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_placebo_time(x, type = type, dates = dates, labels = labels, ...))
 })
 
 #' @rdname placebo_time
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_placebo_time <- function(object, type = c("effect", "path"), dates = NULL,
-                                     ...) door("plot", {
+                                     labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot placebo dates.")
+  attr(object, "outcome") <- labelled(attr(object, "outcome") %||% "outcome", labels)
   type <- check_choice(type, c("effect", "path"))
   switch(type, effect = draw_placebo_dates(object), path = draw_placebo_paths(object, dates))
 })
@@ -146,7 +147,7 @@ draw_penalty_path <- function(object) {
     error_layers(limits, "band") +
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::facet_wrap(~panel, scales = "free_y", ncol = 1L) +
-    ggplot2::scale_x_log10(labels = plain_labels) +
+    log_axis(long$penalty) +
     ggplot2::labs(
       x = "penalty", y = NULL, title = "Effect under every penalty",
       subtitle = if (!isTRUE(attr(object, "private"))) "NOT PRIVATE"
@@ -196,7 +197,7 @@ draw_conformal <- function(object) {
       x = "period", y = "effect",
       title = paste("Conformal", percent_text(object$level), "intervals"),
       subtitle = paste0(
-        if (!object$private) "NOT PRIVATE. ", "Each row by itself",
+        if (!object$private) "NOT PRIVATE. ", "Each bar by itself",
         if (any(data$open)) {
           paste0(
             "; hollow: no interval, since ", percent_text(object$level),

@@ -18,11 +18,49 @@ ggplot_add.dpsc_page <- function(object, plot, ...) {
 #' @exportS3Method ggplot2::ggplot_build
 ggplot_build.dpsc_figure <- function(plot, ...) {
   class(plot) <- setdiff(class(plot), "dpsc_figure")
-  # Without a device there is no page, and asking for its width would open one.
-  if (requireNamespace("grid", quietly = TRUE) && !identical(.Device, "null device")) {
-    plot <- fit_page(plot, page_inches())
-  }
+  if (is_page_open()) plot <- fit_page(plot, page_inches())
   ggplot2::ggplot_build(plot)
+}
+
+#' Is there a page? Without a device there is none, and asking for its width would open one.
+#' @noRd
+is_page_open <- function() {
+  requireNamespace("grid", quietly = TRUE) && !identical(.Device, "null device")
+}
+
+#' Letters of an axis' labels that stand beside each other in one panel
+#' @param panels (`count`)\cr side by side.
+#' @noRd
+label_room <- function(panels) {
+  inches <- if (is_page_open()) page_inches()[[1L]] else 7
+  size <- if (inches < narrow_page) narrow_text else base_text
+  (max(0, 72 * inches - 60) / panels - 18 * (panels > 1)) / (0.55 * 0.8 * size)
+}
+
+#' Breaks of an axis, as many as the page has room for when the figure is built
+#' @param make (`function`)\cr of limits and a number, such as [pretty()].
+#' @param text (`function`)\cr of breaks: their labels.
+#' @param range (`vector(2)`)\cr of the data: no break lies outside, where labels would be cut.
+#' @param taken (`count`)\cr letters of the axis beside each panel.
+#' @noRd
+breaks_that_fit <- function(make, text, range, panels, taken = 0L) {
+  # A plot keeps this frame: an unforced promise in it would lead to a caller's.
+  for (given in list(make, text, range, panels, taken)) force(given)
+  function(limits) {
+    ends <- c(max(range[[1L]], limits[[1L]]), min(range[[2L]], limits[[2L]]))
+    if (ends[[1L]] >= ends[[2L]]) {
+      return(ends[[1L]])
+    }
+    room <- label_room(panels) - taken
+    for (most in 7:1) {
+      at <- make(ends, most)
+      at <- at[!is.na(at) & at >= ends[[1L]] & at <= ends[[2L]]]
+      if (length(at) && sum(nchar(text(at)) + 3L) <= room + 3L) {
+        return(at)
+      }
+    }
+    utils::head(if (length(at)) at else ends, 1L)
+  }
 }
 
 #' Width and height of what is drawn on
@@ -46,8 +84,8 @@ fit_page <- function(plot, inches) {
     title = break_lines(plot$labels$title, 1.2 * size, title),
     subtitle = break_lines(plot$labels$subtitle, 0.86 * size, title),
     caption = break_lines(plot$labels$caption, 0.8 * size, room[[1L]]),
-    x = break_lines(plot$labels$x, size, 0.62 * room[[1L]]),
-    y = break_lines(plot$labels$y, size, 0.42 * room[[2L]])
+    x = break_lines(plot$labels$x, size, 0.72 * room[[1L]]),
+    y = break_lines(plot$labels$y, size, 0.52 * room[[2L]])
   )))
 }
 

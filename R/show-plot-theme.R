@@ -92,29 +92,45 @@ beside_legend <- function(...) ggplot2::guide_legend(direction = "horizontal", .
 
 zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = guide_colour, linewidth = 0.3)
 
-#' An axis of periods: whole numbers where they are, labels that do not run into each other
+#' An axis of periods: whole numbers where they are, as many labels as the page has room for
 #' @param panels (`count`)\cr panels side by side, which leave less room for each.
 #' @noRd
 period_axis <- function(times, panels = 1) {
   guide <- ggplot2::guide_axis(check.overlap = TRUE)
-  most <- max(3, floor(7 / panels))
+  fitting <- function(make, text = format) breaks_that_fit(make, text, range(times), panels)
   if (is.factor(times)) {
     ggplot2::scale_x_discrete(
-      breaks = spread_labels(levels(times), 66 / panels), drop = FALSE, guide = guide
+      breaks = function(limits) spread_labels(limits, label_room(panels)), drop = FALSE,
+      guide = guide
     )
   } else if (inherits(times, "Date")) {
     ggplot2::scale_x_date(
-      breaks = function(limits) pretty(limits, most), labels = date_labels, guide = guide
+      breaks = fitting(pretty, date_labels), labels = date_labels, guide = guide
     )
   } else if (inherits(times, "POSIXct")) {
-    ggplot2::scale_x_datetime(breaks = function(limits) pretty(limits, most), guide = guide)
+    ggplot2::scale_x_datetime(breaks = fitting(pretty), guide = guide)
   } else if (is.numeric(times) && !is.object(times) && all(times == round(times))) {
-    ggplot2::scale_x_continuous(guide = guide, breaks = function(limits) {
-      unique(round(pretty(limits, min(most, diff(limits)))))
-    })
+    whole <- function(limits, most) unique(round(pretty(limits, min(most, diff(limits)))))
+    ggplot2::scale_x_continuous(guide = guide, breaks = fitting(whole))
   } else {
-    ggplot2::scale_x_continuous(n.breaks = most, guide = guide)
+    ggplot2::scale_x_continuous(guide = guide, breaks = fitting(pretty))
   }
+}
+
+#' An axis of logs, with as many powers of ten as there is room for
+#' @noRd
+log_axis <- function(values, panels = 1) {
+  powers <- function(limits, most) {
+    ends <- c(ceiling(log10(limits[[1L]])), floor(log10(limits[[2L]])))
+    if (diff(ends) < 1) {
+      return(pretty(limits, most))
+    }
+    10^seq(ends[[1L]], ends[[2L]], by = ceiling((diff(ends) + 1) / most))
+  }
+  ggplot2::scale_x_log10(
+    breaks = breaks_that_fit(powers, plain_labels, range(values), panels), labels = plain_labels,
+    guide = ggplot2::guide_axis(check.overlap = TRUE)
+  )
 }
 
 #' What an axis of periods is called: nothing where its labels are dates
@@ -125,11 +141,12 @@ axis_of_times <- function(times) {
   if (!inherits(plot_periods(times), c("Date", "POSIXct"))) "period"
 }
 
-#' Months without their day where all are first days
+#' Months without their day where all are first days, and years where all are the first of a year's
 #' @noRd
 date_labels <- function(dates) {
-  whole <- all(format(dates, "%d") == "01", na.rm = TRUE)
-  format(dates, if (whole) "%Y-%m" else "%Y-%m-%d")
+  all_are <- function(what, text) all(format(dates, what) == text, na.rm = TRUE)
+  year <- all_are("%m-%d", "01-01") && sum(!is.na(dates)) > 1L
+  format(dates, if (year) "%Y" else if (all_are("%d", "01")) "%Y-%m" else "%Y-%m-%d")
 }
 
 #' As many labels as a line of text holds, evenly spread, the first among them
@@ -200,7 +217,11 @@ labelled <- function(names, labels) {
   out
 }
 
-#' A name cut to what a strip, a title or an axis holds
+#' A name as the title of an axis, which breaks into lines
+#' @noRd
+axis_name <- function(name) short_name(name, 60L)
+
+#' A name cut to what a title or a legend holds
 #' @noRd
 short_name <- function(names, width = 28L) {
   long <- nchar(names) > width
@@ -212,15 +233,36 @@ short_name <- function(names, width = 28L) {
 #' @noRd
 target_panels <- function(targets, ncol, scales = "fixed") {
   if (length(unique(targets)) > 1L) {
-    width <- switch(min(ncol, 3), 60L, 36L, 22L)
     list(
       ggplot2::facet_wrap(~target,
         ncol = ncol, scales = scales,
-        labeller = ggplot2::as_labeller(function(names) short_name(names, width))
+        labeller = strip_labeller(ncol, ceiling(length(unique(targets)) / ncol))
       ),
       ggplot2::guides(y = ggplot2::guide_axis(check.overlap = TRUE))
     )
   }
+}
+
+#' Names above panels: of what a panel holds a line, or two where the page is high enough
+#' @param panels,rows (`count`)\cr side by side, and below each other.
+#' @param taken (`count`)\cr letters of the axis beside each panel.
+#' @noRd
+strip_text <- function(names, panels, rows = 1L, taken = 0L) {
+  room <- max(8L, floor(label_room(panels)) - taken)
+  high <- !is_page_open() || page_inches()[[2L]] > rows
+  vapply(as.character(names), function(name) {
+    lines <- strwrap(name, room + 1L)
+    if (!high || length(lines) < 2L) {
+      return(short_name(name, room))
+    }
+    paste(short_name(c(lines[[1L]], paste(lines[-1L], collapse = " ")), room), collapse = "\n")
+  }, "", USE.NAMES = FALSE)
+}
+
+#' @noRd
+strip_labeller <- function(panels, rows = 1L, taken = 0L) {
+  for (given in list(panels, rows, taken)) force(given)
+  ggplot2::as_labeller(function(names) strip_text(names, panels, rows, taken))
 }
 
 #' Lines of a legend, which no page breaks

@@ -98,20 +98,19 @@ chosen_targets <- function(fit, targets) {
   at
 }
 
-#' The rows of the targets shown, with the targets in that order
-#' @noRd
-rows_shown <- function(fit, data, shown) {
-  names <- rownames(fit$target)[shown]
-  data <- data[data$target %in% names, ]
-  data$target <- factor(data$target, levels = names)
-  data
-}
-
 plot_path <- function(fit, shown, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, "path", level, simultaneous), shown)
   plot <- draw_paths(fit, data, level, simultaneous) +
-    ggplot2::labs(x = axis_of_periods(fit), y = short_name(fit$release$panel$outcome, 40L))
-  finish_plot(fit, plot, data, shown, level)
+    ggplot2::labs(x = axis_of_periods(fit), y = axis_name(fit$release$panel$outcome))
+  with_note(finish_plot(fit, plot, data, shown, level), path_words(fit))
+}
+
+#' What the band of a protected group is of, or `NULL`
+#' @noRd
+path_words <- function(fit) {
+  if (is_released_group(fit)) {
+    "The band is of the lines' difference; noise may also move both together."
+  }
 }
 
 #' Observed and counterfactual lines over their band
@@ -119,15 +118,27 @@ plot_path <- function(fit, shown, level, simultaneous) {
 #' @noRd
 draw_paths <- function(fit, data, level, simultaneous) {
   lines <- fit_lines(data, is_released_group(fit))
-  ggplot2::ggplot() + fit_bands(fit, data, level, simultaneous) + path_lines(lines) +
+  ggplot2::ggplot() + path_bands(fit, data, level, simultaneous) + path_lines(lines) +
     lone_points(lines)
+}
+
+#' Bands of paths: about the counterfactual, or about what was released with noise, in its bounds
+#' @noRd
+path_bands <- function(fit, data, level, simultaneous) {
+  if (is_released_group(fit)) {
+    limits <- c("high", "low", "noise_high", "noise_low")
+    data[limits[c(2L, 1L, 4L, 3L)]] <- lapply(data[limits], function(limit) {
+      pmin(pmax(data$.observed + data$.fitted - limit, data$.lower), data$.upper)
+    })
+  }
+  fit_bands(fit, data, level, simultaneous)
 }
 
 plot_effect <- function(fit, shown, type, level, simultaneous) {
   data <- rows_shown(fit, effect_series(fit, type, level, simultaneous), shown)
   later <- starts_treated(fit, type)
   if (later) data <- droplevels(data[data$treated, ])
-  outcome <- short_name(fit$release$panel$outcome, 40L)
+  outcome <- axis_name(fit$release$panel$outcome)
   plot <- draw_effects(fit, data, level, simultaneous) +
     ggplot2::labs(x = axis_of_periods(fit), y = effect_label(type, paste(" on", outcome)))
   plot <- finish_plot(fit, plot, data, shown, level, if (!later) dotted_line(fit$release$panel))
@@ -198,13 +209,12 @@ effect_label <- function(type, on = "") {
 fit_bands <- function(fit, data, level, simultaneous) {
   data$at <- data$period
   data$wide <- bar_width(data$period)
-  both <- "prediction" %in% known_parts(fit)
-  if (!both) data$low <- data$high <- NA_real_
+  if (!"prediction" %in% known_parts(fit)) data$low <- data$high <- NA_real_
   if (!fit$release$privacy$private) data$noise_low <- data$noise_high <- NA_real_
   columns <- c("target", "at", "wide", "low", "high", "noise_low", "noise_high")
   covers <- if (simultaneous) ", all periods together" else ", each period by itself"
   error_layers(data[columns], "band",
-    band_labels(level, covers, both)
+    band_labels(level, covers, !all(is.na(data$low)))
   )
 }
 
@@ -243,201 +253,4 @@ finish_plot <- function(fit, plot, data, shown, level,
         c(plot_subtitle(fit, shown), no_interval_words(fit, shown, level)), collapse = "\n"
       )
     )
-}
-
-#' Why a figure has no band but the noise's, which is no interval; or `NULL`
-#' @noRd
-no_interval_words <- function(fit, shown, level) {
-  reasons <- if (!is_classical(fit$release$method) && !noise_only(fit)) {
-    unique(unlist(lapply(shown, function(i) missing_interval(fit, i, level))))
-  }
-  if (length(reasons)) paste0("NO INTERVAL: ", reasons[[1L]])
-}
-
-plot_title <- function(fit, shown = seq_len(nrow(fit$target))) {
-  names <- short_name(rownames(fit$target)[shown])
-  paste0(
-    if (length(names) > 1L) enumerate(utils::head(names, 3L), length(names)) else capital(names),
-    " against ", if (length(names) > 1L) "their synthetic controls" else "its synthetic control"
-  )
-}
-
-plot_subtitle <- function(fit, shown = seq_len(nrow(fit$target))) {
-  privacy <- fit$release$privacy
-  budget <- paste0("epsilon = ", format(privacy$epsilon), ", delta = ", format(privacy$delta))
-  left <- nrow(fit$target) - length(shown)
-  text <- c(
-    paste0(count_of(fit$release$panel$n, "donor"), "; ", if (!privacy$private) {
-      "NOT PRIVATE (no noise)"
-    } else if (!privacy$holds) {
-      paste0("NOT PRIVATE (nominal ", budget, " does not hold)")
-    } else {
-      paste0("private with ", budget)
-    }, if (left > 0L) paste0("; ", length(shown), " of ", nrow(fit$target), " targets")),
-    if (noise_swamps(fit)) "THE NOISE SWAMPS THE DATA: do not read an effect from this figure"
-  )
-  paste(text, collapse = "\n")
-}
-
-#' Whether the noise of an average is as large as the bounds: see `noise_note()`
-#' @noRd
-noise_swamps <- function(fit) {
-  release <- fit$release
-  table <- effect_table(fit)
-  error <- table$privacy.se[table$term == "average"]
-  half_range <- max(release$bounds$upper - release$bounds$lower) / 2
-  release$privacy$private && !anyNA(error) && max(error) > half_range / 4
-}
-
-# Weights and balance ------------------------------------------------------------------------------
-
-plot_fit_weights <- function(fit) {
-  if (!inherits(fit, "dp_synth_classical")) {
-    abort(c(
-      "Only a classical fit has weights of donors to draw.",
-      x = "Donors of a private fit are never drawn.",
-      i = "See {.code plot(fit, type = \"balance\")}."
-    ), "argument")
-  }
-  weights <- stats::weights(fit)
-  plot_weight_bars(data.frame(donor = names(weights), weight = weights), fit)
-}
-
-# As many bars as a page holds.
-most_bars <- 25L
-
-plot_weight_bars <- function(table, fit = NULL) {
-  table <- table[order(-abs(table$weight)), ]
-  carrying <- sum(abs(table$weight) > 1e-4)
-  data <- utils::head(table, max(1L, min(carrying, most_bars)))
-  labels <- make.unique(short_name(as.character(data$donor)))
-  data$donor <- factor(labels, levels = rev(labels))
-  ggplot2::ggplot(data, ggplot2::aes(x = .data$weight, y = .data$donor)) +
-    ggplot2::geom_vline(xintercept = 0, colour = guide_colour, linewidth = 0.3) +
-    ggplot2::geom_col(fill = band_colour, width = 0.7) +
-    ggplot2::labs(
-      x = "weight", y = NULL, title = "Donors' weights",
-      subtitle = paste0(
-        "NOT PRIVATE. ", carrying, " of ", count_of(nrow(table), "donor"), " carry weight",
-        if (carrying > nrow(data)) paste0("; the largest ", nrow(data))
-      )
-    ) +
-    dpsc_theme() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
-}
-
-#' How far the target is from the synthetic control and from a plain mean before the treatment
-#' @return A data frame: `target`, `item` (period or predictor), `against`, `difference`.
-#' @noRd
-balance_data <- function(fit, shown) {
-  against <- balance_paths(fit)
-  if (identical(fit$release$method, "predictors")) {
-    return(predictor_balance(fit))
-  }
-  pre <- seq_len(fit$release$panel$T0)
-  times <- plot_periods(fit$release$panel$times)[pre]
-  parts <- lapply(names(against), function(name) {
-    do.call(rbind, lapply(shown, function(i) {
-      data.frame(
-        target = rownames(fit$target)[[i]], item = times, against = name,
-        difference = fit$target[i, pre] - against[[name]][i, pre]
-      )
-    }))
-  })
-  data <- do.call(rbind, parts)
-  data$against <- factor(data$against, levels = names(against))
-  data
-}
-
-#' Paths that the target is compared with, k x T each
-#' @noRd
-balance_paths <- function(fit) {
-  if (inherits(fit, "dp_synth_classical")) {
-    mean <- matrix(colMeans(fit$raw$donors), 1L)
-    return(list(`donors' mean` = mean, `synthetic control` = fit$counterfactual))
-  }
-  if (is_released_group(fit)) {
-    abort(c(
-      "Of protected people there is no balance before the treatment to draw.",
-      x = "Their path before it is released as what the fit makes of it, which the fit meets."
-    ), "protect")
-  }
-  if (!gives_moments(fit$release$method)) {
-    abort(c(
-      "Method {.val {fit$release$method}} releases no path before the treatment.",
-      i = "Balance needs {.code method = \"gram\"}."
-    ), "argument")
-  }
-  did <- stats::update(fit, estimator = "did")
-  if (nrow(fit$target) > 1L) did <- fit_view(did, "unit")
-  list(
-    `difference-in-differences` = did$counterfactual, `synthetic control` = fit$counterfactual
-  )
-}
-
-#' Differences of predictors in standard deviations over all units
-#' @noRd
-predictor_balance <- function(fit) {
-  given <- fit$settings$predictors
-  labels <- colnames(given$donors) %||% paste("predictor", seq_len(ncol(given$donors)))
-  spread <- apply(rbind(given$target, given$donors), 2L, stats::sd)
-  spread[!is.finite(spread) | spread == 0] <- 1
-  synthetic <- drop(stats::weights(fit) %*% given$donors)
-  kinds <- c("donors' mean", "synthetic control")
-  data.frame(
-    target = rownames(fit$target)[[1L]], item = factor(rep(labels, 2L), levels = rev(labels)),
-    against = factor(rep(kinds, each = length(labels)), levels = kinds),
-    difference = c(given$target - colMeans(given$donors), given$target - synthetic) / spread
-  )
-}
-
-plot_balance <- function(fit, shown) {
-  # A plot keeps this frame: an unforced promise in it would lead to the caller's, and its donors.
-  data <- balance_data(fit, shown)
-  kinds <- levels(data$against)
-  size <- vapply(kinds, function(kind) {
-    sqrt(mean(data$difference[data$against == kind]^2))
-  }, 0)
-  labels <- stats::setNames(
-    paste0(kinds, " (root mean square ", formatC(size, digits = 3L, format = "g"), ")"), kinds
-  )
-  scales <- list(
-    ggplot2::scale_colour_manual(NULL,
-      values = stats::setNames(contrast_colours, kinds), labels = labels
-    ),
-    ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds), labels = labels),
-    ggplot2::labs(
-      title = "Target less its comparison, before the treatment",
-      subtitle = plot_subtitle(fit, shown)
-    ),
-    dpsc_theme(), ggplot2::theme(legend.direction = "vertical")
-  )
-  if (is.factor(data$item) && identical(fit$release$method, "predictors")) {
-    return(ggplot2::ggplot(data, ggplot2::aes(
-      .data$difference, .data$item, colour = .data$against, shape = .data$against
-    )) +
-      ggplot2::geom_vline(xintercept = 0, colour = guide_colour, linewidth = 0.3) +
-      ggplot2::geom_point(size = 2.4) +
-      ggplot2::labs(x = "difference (standard deviations)", y = NULL) + scales)
-  }
-  across <- if (length(shown) > 4L) 3 else if (length(shown) > 1L) 2 else 1
-  data <- rows_shown(fit, data, shown)
-  draw_balance(data) + target_panels(data$target, ncol = across) + period_axis(data$item, across) +
-    ggplot2::labs(
-      x = axis_of_periods(fit), y = paste("difference in", short_name(fit$release$panel$outcome))
-    ) +
-    scales
-}
-
-#' Differences before the treatment, period by period
-#' @param data (`data.frame`)\cr from [balance_data()].
-#' @noRd
-draw_balance <- function(data) {
-  ggplot2::ggplot(data, ggplot2::aes(
-    .data$item, .data$difference,
-    colour = .data$against, shape = .data$against, group = .data$against
-  )) +
-    zero_line() +
-    ggplot2::geom_line(linewidth = 0.4) +
-    ggplot2::geom_point(size = 1.8)
 }

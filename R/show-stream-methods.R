@@ -252,6 +252,7 @@ horizon_se <- function(plan) {
 #' them, or running sums with a band.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
 #' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
@@ -259,13 +260,13 @@ horizon_se <- function(plan) {
 #' update(visits, rbinom(500, 1, 0.3))
 #' plot(visits)
 #' @export
-plot.dp_stream <- function(x, level = 0.95, ...) door("plot", {
-  show_picture(autoplot.dp_stream(x, level = level, ...))
+plot.dp_stream <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_stream(x, level = level, labels = labels, ...))
 })
 
 #' @rdname plot.dp_stream
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_stream <- function(object, level = 0.95, ...) door("plot", {
+autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a stream.")
   level <- check_level(level)
@@ -274,6 +275,8 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) door("plot", {
   online <- inherits(object, "dp_online")
   # Every coefficient has units of its own, and an axis of its own.
   data$term <- factor(data$term, levels = object$columns$names)
+  levels(data$term) <- labelled(levels(data$term), labels)
+  across <- min(3L, nlevels(data$term))
   ggplot2::ggplot(data, ggplot2::aes(.data$step, .data$estimate)) +
     (if (!online) {
       error_layers(
@@ -283,13 +286,15 @@ autoplot.dp_stream <- function(object, level = 0.95, ...) door("plot", {
       )
     }) +
     ggplot2::geom_line(colour = if (online) band_colour else "black", linewidth = 0.5) +
-    ggplot2::facet_wrap(~term, scales = "free_y") +
-    (if (online) ggplot2::scale_x_log10(labels = plain_labels)) +
+    ggplot2::facet_wrap(~term,
+      scales = "free_y", ncol = across, labeller = strip_labeller(across)
+    ) +
+    (if (online) log_axis(data$step, across) else period_axis(data$step, across)) +
     ggplot2::labs(
       x = "step", y = if (online) "coefficient" else "sum to date",
       title = if (online) "Released coefficients" else "Released sums",
       subtitle = if (object$privacy$holds) {
-        paste0("epsilon = ", format(object$privacy$epsilon), ", delta = ",
+        paste0("Private with epsilon = ", format(object$privacy$epsilon), ", delta = ",
           format(object$privacy$delta), " for all steps together")
       } else {
         "NOT PRIVATE"

@@ -1,9 +1,10 @@
-# The site by pkgdown (Debian: r-cran-pkgdown), from the installed package and without the internet.
-# A warning or a message that says a topic or article is missing stops it.
+# The site by pkgdown (Debian: r-cran-pkgdown), from the installed package and without the internet,
+# which the site does not need, either. A warning or a missing topic or article stops it.
 options(pkgdown.internet = FALSE, warn = 1)
 if (!requireNamespace("pkgdown", quietly = TRUE)) {
   stop("The site needs the package pkgdown (Debian and Ubuntu: r-cran-pkgdown).")
 }
+unlink("site", recursive = TRUE)
 warned <- character()
 withCallingHandlers(
   pkgdown::build_site(".",
@@ -13,6 +14,53 @@ withCallingHandlers(
     warned <<- c(warned, conditionMessage(w))
   }
 )
+
+read_text <- function(file) {
+  paste(readLines(file, warn = FALSE, encoding = "UTF-8"), collapse = "\n")
+}
+write_text <- function(text, file) {
+  writeLines(enc2utf8(text), con <- file(file, "w", encoding = "UTF-8"), useBytes = TRUE)
+  close(con)
+}
+
+# The index of topics: names of functions that are called by name, no methods.
+index <- "site/reference/index.html"
+lines <- strsplit(read_text(index), "\n", fixed = TRUE)[[1L]]
+shorten <- function(line) {
+  names <- regmatches(line, gregexpr("<code>.*?</code>", line, perl = TRUE))[[1L]]
+  functions <- grep("&lt;|%|\\[|\\$", names, value = TRUE, invert = TRUE)
+  kept <- paste(functions[seq_len(min(4L, length(functions)))], collapse = " ")
+  sub("(<dd class=\"names\">).*", paste0("\\1", kept, "</dd>"), line)
+}
+at <- grep("<dd class=\"names\">", lines, fixed = TRUE)
+if (!length(at)) stop("The index of topics has no names: see pkgdown/templates.")
+lines[at] <- vapply(lines[at], shorten, "")
+write_text(paste(lines, collapse = "\n"), index)
+
+# The search: what pkgdown gathered, and of topics the words that people type. A script, as pages
+# that are opened as files may read no other.
+entries <- jsonlite::fromJSON("site/search.json", simplifyVector = FALSE)
+inside <- function(path) sub("^(https?://[^/]*)?/*", "", path)
+entries <- lapply(entries, function(entry) {
+  list(
+    path = inside(entry$path), id = entry$id, dir = entry$dir, title = entry$title,
+    what = entry$what, text = paste(entry$text, entry$code)
+  )
+})
+topics <- pkgdown::as_pkgdown(".")$topics
+topics <- topics[!topics$internal, ]
+words <- lapply(seq_len(nrow(topics)), function(i) {
+  list(
+    path = paste0("reference/", topics$file_out[[i]]), id = NULL, dir = "Reference",
+    title = as.character(topics$title[[i]]), what = topics$name[[i]], text = "",
+    keys = paste(c(topics$alias[[i]], topics$concepts[[i]]), collapse = "; ")
+  )
+})
+found <- jsonlite::toJSON(c(words, entries), auto_unbox = TRUE, null = "null")
+write_text(paste0("window.siteIndex = ", found, ";"), "site/search.js")
+# These need the internet, and no page asks for them.
+unlink(c("site/search.json", "site/pkgdown.js"))
+
 if (length(warned)) {
   cat("Warnings:\n", paste0("  ", warned, "\n"), sep = "")
   quit(status = 1)

@@ -1,6 +1,7 @@
 # Dead links and missing pictures of a built site or of Markdown files: every link that stays inside
-# must lead to a file, and its #part to an id. Rscript tools/check-links.R site [README.md ...]
-# Exit status 1 if one does not.
+# must lead to a file, and its #part to an id. What a page loads (scripts, styles, pictures, fonts)
+# must lie in the site, so that it reads without the internet. Exit status 1 if one does not.
+# Rscript tools/check-links.R site [README.md ...]
 paths <- commandArgs(TRUE)
 files <- unlist(lapply(paths, function(path) {
   if (dir.exists(path)) list.files(path, "[.]html$", recursive = TRUE, full.names = TRUE) else path
@@ -53,6 +54,19 @@ problem <- function(file, link) {
   NULL
 }
 
+# What a page or a style loads from elsewhere.
+loaded_from_elsewhere <- function(file) {
+  text <- read_text(file)
+  elsewhere <- "[\"'(\\s]+((?:https?:|file:)?//[^\"')\\s>]+)"
+  styled <- matches(text, paste0("(?:url|@import)(?=[\\s(])", elsewhere))
+  if (grepl("[.]css$", file)) {
+    return(styled)
+  }
+  kinds <- "script|link|img|iframe|video|audio|source|embed|object"
+  tags <- matches(text, paste0("(?s)(<(?:", kinds, ")\\b[^>]*>)"))
+  c(styled, unlist(lapply(tags, matches, paste0("(?:src|href|data)=", elsewhere))))
+}
+
 dead <- 0L
 checked <- 0L
 for (file in files) {
@@ -63,6 +77,15 @@ for (file in files) {
       dead <- dead + 1L
       cat(file, ": ", link, " (", wrong, ")\n", sep = "")
     }
+  }
+}
+styles <- unlist(lapply(paths[dir.exists(paths)], list.files, "[.]css$",
+  recursive = TRUE, full.names = TRUE
+))
+for (file in c(grep("[.]html$", files, value = TRUE), styles)) {
+  for (link in unique(loaded_from_elsewhere(file))) {
+    dead <- dead + 1L
+    cat(file, ": ", link, " (needs the internet)\n", sep = "")
   }
 }
 cat(checked, "links in", length(files), "files,", dead, "dead\n")

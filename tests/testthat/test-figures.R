@@ -313,3 +313,93 @@ test_that("names of variables may be replaced by names for readers", {
     expect_error(ggplot2::autoplot(slopes, labels = labels), class = "dpsc_error_argument")
   }
 })
+
+test_that("axes have as many labels as the page has room for, and none outside the data", {
+  months <- seq(as.Date("2023-01-01"), by = "month", length.out = 24)
+  labels <- function(width, times = months, panels = 1) {
+    withr::local_pdf(NULL, width = width, height = 4)
+    picture <- ggplot2::ggplot(data.frame(x = times, y = 0), ggplot2::aes(x, y)) +
+      ggplot2::geom_point() + period_axis(times, panels)
+    shown <- ggplot2::ggplot_build(picture)$layout$panel_params[[1L]]$x$get_labels()
+    shown[!is.na(shown)]
+  }
+  # January 2025 is on the axis, but would be cut at the edge.
+  expect_identical(utils::tail(labels(6.5), 1L), "2024-10")
+  for (times in list(months, 2000 + 1:31, paste("week", 1:30))) {
+    if (is.character(times)) times <- factor(times, levels = times)
+    for (panels in 1:3) {
+      narrow <- labels(3.3, times, panels)
+      expect_gt(length(narrow), 0)
+      expect_lte(length(narrow), length(labels(6.5, times, panels)))
+      points <- (72 * 3.3 - 60) / panels
+      if (length(narrow) > 1L) expect_lt(sum(nchar(narrow)) * 0.55 * 0.8 * narrow_text, points)
+    }
+  }
+  expect_identical(labels(3.3, panels = 2), c("2023", "2024"))
+  expect_identical(labels(6.5, c(5, 5)), "5")
+  # Powers of ten; a range within one decade has others.
+  powers <- function(values) {
+    ggplot2::layer_scales(
+      ggplot2::ggplot(data.frame(x = values, y = 0), ggplot2::aes(x, y)) + ggplot2::geom_point() +
+        log_axis(values)
+    )$x$break_positions()
+  }
+  expect_equal(powers(c(1, 3000)), 0:3)
+  expect_true(all(powers(c(2, 7)) >= log10(2)) && length(powers(c(2, 7))) > 1L)
+})
+
+test_that("names above panels are whole in two lines, or cut with dots", {
+  withr::local_pdf(NULL, width = 3.3, height = 2.6)
+  name <- "Clinic of a rather long name in a street"
+  expect_identical(strip_text("short", 3), "short")
+  expect_match(strip_text(name, 2), "^Clinic of a .*\n.*[.]{3}$")
+  expect_no_match(strip_text(name, 3, rows = 3), "\n")
+  lines <- strsplit(strip_text(name, 2), "\n")[[1L]]
+  expect_true(all(nchar(lines) <= label_room(2)))
+})
+
+test_that("the band of a protected group lies about what was released with noise", {
+  data <- data.frame(
+    target = factor("a"), period = 1:3, .observed = c(0.4, 0.9, 0.2), .fitted = c(0.5, 0.5, 0.6),
+    .lower = 0, .upper = 1, treated = c(FALSE, TRUE, TRUE), low = c(NA, 0.3, 0.3),
+    high = c(NA, 0.8, 0.9), noise_low = c(NA, 0.4, 0.5), noise_high = c(NA, 0.7, 0.7)
+  )
+  fit <- list(
+    protected = TRUE, release = list(privacy = list(private = TRUE), method = "gram"),
+    variance = list(list(prediction = diag(2), privacy = diag(2)))
+  )
+  band <- path_bands(fit, data, 0.95, FALSE)[[1L]]$data
+  # Limits of the effect, added to the counterfactual, in the bounds.
+  expect_equal(band$low, c(0.6, 0))
+  expect_equal(band$high, c(1, 0.5))
+  fit$protected <- FALSE
+  expect_equal(path_bands(fit, data, 0.95, FALSE)[[1L]]$data$low, c(0.3, 0.3))
+  # Without an interval the legend does not name one.
+  data$low <- data$high <- NA
+  labels <- path_bands(fit, data, 0.95, FALSE)[[2L]]$labels
+  expect_match(labels, "range of the privacy noise alone")
+})
+
+test_that("names for readers serve placebos, descriptions, aggregates, paths and streams", {
+  withr::local_seed(6)
+  panel <- sim_panel(12, 8, 3)
+  fit <- dp_synth(panel$donors,
+    target = panel$target, T0 = 8, epsilon = Inf, estimator = "simplex"
+  )
+  named <- c(outcome = "Visits", y = "Wage", b = "Tenure")
+  label <- function(x, ...) ggplot2::autoplot(x, labels = named, ...)$labels$y
+  expect_identical(label(placebo_space(fit)), "effect on Visits")
+  expect_identical(label(leave_one_out(fit)), "Visits")
+  expect_identical(label(placebo_time(fit), type = "path"), "Visits")
+  rows <- lm_people(3000)
+  path <- lm_path(seeded_lm(y ~ a + b, rows, epsilon = 3, bounds = lm_bounds()))
+  expect_true("Tenure" %in% levels(ggplot2::autoplot(path, labels = named)$data$shown))
+  about <- dp_describe(~ a + g, rows,
+    epsilon = 3, bounds = lm_bounds()[c("a", "g")], control = dp_control(rng = "R")
+  )
+  data <- ggplot2::autoplot(about, labels = c(a = "Age"))$data
+  expect_identical(levels(data$variable), c("Age", "g (share)"))
+  expect_true(all(c("p25", "median") %in% levels(data$at)))
+  expect_identical(statistic_words(c("mean", "q0.025", "q0.5")), c("mean", "p2.5", "median"))
+  expect_error(plot(dp_ledger(epsilon = 1)), "as.data.frame", class = "dpsc_error_argument")
+})
