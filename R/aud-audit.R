@@ -18,9 +18,8 @@
 #'   outputs so far. The distance between the two values before noise must stay within the declared
 #'   sensitivity, and number, law, size and scale of the calls must not differ.
 #'
-#' @section Keep audits of real data to yourself:
-#' Runs on real donors are computed from them without protection. Audit made-up panels, or treat the
-#' result like the data.
+#' @section Keep audits of real data to yourself: Runs on real donors are computed from them without
+#' protection. Audit simulated panels, or treat the result like the data.
 #'
 #' @param mechanism (`function` or `dp_audit_mechanism`)\cr from a panel to numbers, or one of our
 #'   releases as described by [audit_mechanism()]. With `mode = "replay"` a function takes a second
@@ -66,7 +65,7 @@
 #' @export
 dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
                      mode = NULL, log_density = NULL, level = 0.95) door("dp_audit", {
-  check_given(missing(mechanism), "mechanism", "what is to be audited")
+  check_given(missing(mechanism), "mechanism", "the mechanism to audit")
   check_given(missing(data), "data", "one of two neighbouring panels")
   check_given(missing(neighbour), "neighbour", "the other of two neighbouring panels")
   ours <- inherits(mechanism, "dp_audit_mechanism")
@@ -165,7 +164,7 @@ audit_mechanism <- function(method = "gram",
 audited_verb <- function(verb, epsilon, delta, control) {
   if (length(formals(verb)) < 2L) {
     abort(c(
-      "{.arg method} must be a function of people and of what is given to {.arg control}.",
+      "{.arg method} must be a function of people and of the value for {.arg control}.",
       i = "As in {.code function(people, control) dp_lm(y ~ x, people, control = control, ...)}."
     ), "argument")
   }

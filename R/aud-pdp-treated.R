@@ -37,7 +37,7 @@ people_by_account <- function(release, donors, treated, adopted) {
     identical(as.integer(tabulate(cohort, length(m))), as.integer(m))
   if (!fits) {
     abort(c(
-      "The treated people cannot be those of the release.",
+      "These treated people do not match the release.",
       x = "It protects {sum(m)}{if (length(m) > 1L) ' of several adoption dates'}.",
       i = paste(
         "Give their rows as {.arg target}",

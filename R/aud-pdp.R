@@ -162,7 +162,7 @@ pdp_delta <- function(x, epsilon) door("pdp_delta", {
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   if (anyNA(x$donors$mu_removal)) {
     abort(c(
-      "These losses are not those of one Gaussian shift, so there is no delta for every epsilon.",
+      "These losses are not a single Gaussian shift's, so there is no delta for every epsilon.",
       i = "Call {.fn pdp} with another {.arg delta} instead."
     ), "argument")
   }

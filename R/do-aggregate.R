@@ -29,7 +29,7 @@
 #' seeds in every block; factors come as text and attributes are dropped, since levels know of
 #' everybody. Where it fails, gives something else than `length(lower)` numbers, or `NA`, the answer
 #' of that block is `fallback`. So a mistake in the statistic costs the budget and releases
-#' `fallback`, with a warning where the released numbers show it: give `example`, made-up rows on
+#' `fallback`, with a warning where the released numbers show it: give `example`, simulated rows on
 #' which it has to work first. The names of its answer on `example` are the names of the statistics
 #' where `lower` and `upper` have none. How long the statistic takes is not protected.
 #'
@@ -56,7 +56,7 @@
 #' @param correct (`flag`)\cr remove bias of small samples by halves of each block.
 #' @param fallback (`numeric`, PUBLIC)\cr answer of a block where the statistic fails; `NULL`: the
 #'   middle of the limits.
-#' @param example (`any`, PUBLIC)\cr made-up rows like `data`.
+#' @param example (`any`, PUBLIC)\cr simulated rows like `data`.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All

@@ -3,32 +3,31 @@
 
 #' Generalised linear models under differential privacy
 #'
-#' What [stats::glm()] does, for rows that are people: logistic regression, Poisson regression with
-#' capped counts, and a linear regression that outliers do not move, with standard errors and
-#' intervals that hold sampling error and privacy noise together.
+#' Private counterpart of [stats::glm()] for data with one row per person: logistic regression,
+#' Poisson regression with capped counts, and a linear regression robust to outliers, with standard
+#' errors and intervals that cover sampling error and privacy noise together.
 #'
-#' By default the objective is perturbed: a random linear term, drawn once, is added to the
+#' The default method perturbs the objective: a random linear term, drawn once, is added to the
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
-#' wide. Rows far from the middle weigh less, by a function of the regressors alone, which keeps the
-#' estimates consistent. How far is decided by the rarest value of a 0/1 regressor or level of a
-#' factor that the noise leaves, by its released share. A ridge that the proof needs, of size
-#' 2 R^2 / epsilon with R that limit (R^2 is one more than the number of columns, or what a rare
-#' group's rows need), draws slopes towards zero when people are few.
+#' wide. Rows far from the middle have smaller weights, by a function of the regressors alone, which
+#' keeps the estimates consistent. The limit follows from the released share of the rarest value of
+#' a 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge that the proof
+#' needs, of size 2 R^2 / epsilon with that limit R (R^2 is one more than the number of columns, or
+#' the size that a rare group's rows need), shrinks slopes towards zero when there are few people.
 #'
-#' A logistic loss bends least where its slope is largest. Once the ridge is that large, the
-#' curvature of one person's loss costs nearly nothing beside its slope, and the whole budget is
-#' left
-#' to the linear term.
+#' A logistic loss has its smallest curvature where its slope is largest. Once the ridge has that
+#' size, the curvature of one person's loss costs almost nothing beside its slope, and the whole
+#' budget is left for the linear term.
 #'
 #' @section Families:
 #' * `"binomial"` (logit): the outcome is a number with bounds `c(0, 1)`, a logical, or one of two
 #'   levels, the second of which is the event.
 #' * `"poisson"` (log): a count with bounds `c(0, most)`. A cap is found privately (2 % of the
-#'   budget); counts and fitted means are bent down towards it, which leaves means below half of the
-#'   cap as they are.
-#' * `"gaussian"`: log-cosh loss, about squares within one deviation of the outcome and absolute
-#'   values beyond. [dp_lm()] is for least squares.
+#'   budget); counts and fitted means are bent towards it, which leaves means below half of the cap
+#'   unchanged.
+#' * `"gaussian"`: log-cosh loss, approximately squares within one standard deviation of the outcome
+#'   and absolute values beyond. For least squares use [dp_lm()].
 #'
 #' @section Bounds, formulas, missing values:
 #' As in [dp_lm()]: `bounds` names every variable, by a range or by all its levels; functions of one
@@ -37,57 +36,58 @@
 #' below it counts as little as it says.
 #'
 #' @section When there is too little:
-#' Unless the rows say at least twice as much of a coefficient as the ridge that privacy needs, the
-#' fit says that it is *not identified at this budget*: it is drawn to zero, and its interval is not
-#' to be trusted. Columns are whitened only where n, epsilon and the number of columns promise that
-#' it pays; below that bounds serve, and tight bounds help.
+#' A coefficient is marked as *not identified at this budget* unless the rows carry at least twice
+#' as much information about it as the ridge that privacy needs: it is shrunk to zero, and its
+#' interval is not to be trusted. Columns are whitened only if n, epsilon and the number of columns
+#' promise a gain; otherwise bounds are used instead, and tight bounds help.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_files()], [dp_table()] or [dp_sources()],
-#'   PRIVATE)\cr one row a person. Blocks are read one after the other; what the optimiser goes over
-#'   stays in memory, 4 bytes a number. It takes no sums: `compute = "database"` is refused.
+#'   PRIVATE)\cr one row per person. Blocks are read one after the other; the optimiser's data stay
+#'   in memory, at 4 bytes per number. Sums are not enough: `compute = "database"` is refused.
 #' @param family (`string` or `family`)\cr see Families.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of
-#' `glm()`.
+#'   `glm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
 #'   columns are not whitened.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
-#' @param method (`string`)\cr `"objective"`: the default. Those of the papers, coefficients
-#'   without standard errors, columns in the units of `bounds`, for the binomial family: `"output"`
-#'   (output perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective perturbation by
-#'   three calibrations; `"kst"` also for linear models on a box), `"napp"` (stages with fresh
-#'   noise, every family; for a lasso, an elastic net or groups take `"objective"` with `penalty`).
-#'   Proofs: `proofs/papers.md`.
-#' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that are proved here.
-#'   `"published"`: those of a paper, for methods that have them. `NULL`: the method's first.
-#' @param intervals (`flag`)\cr a tenth of the budget for noisy information, without which there are
-#'   no standard errors. To be decided before the release.
-#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights a person, as in
+#' @param method (`string`)\cr `"objective"`: the default. The papers' methods give coefficients
+#'   without standard errors, take columns in the units of `bounds`, and are for the binomial
+#'   family: `"output"` (output perturbation), `"objective-public"`, `"kst"` and `"cms"` (objective
+#'   perturbation by three calibrations; `"kst"` also for linear models on a box), `"napp"` (stages
+#'   with fresh noise, every family; for a lasso, an elastic net or groups use `"objective"` with
+#'   `penalty`). Proofs: `proofs/papers.md`.
+#' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants proved here. `"published"`: a
+#'   paper's constants, for methods that have them. `NULL`: the method's first.
+#' @param intervals (`flag`)\cr whether to spend a tenth of the budget on noisy information; without
+#'   it there are no standard errors. Decide before the release.
+#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights per person, as in
 #'   `glmnet`: the mean loss plus `lasso` times the absolute slopes, half of `ridge` times their
-#'   squares, `group` times the root of the size times the norm of each term's slopes. Slopes are of
-#'   columns with the deviations that the release gives them. Zeros are exact, and cost nothing.
-#'   With `ridge` alone there are standard errors: about the population's own ridge fit, not about
-#'   slopes without a ridge.
+#'   squares, `group` times the square root of the size times the norm of each term's slopes. Slopes
+#'   are for columns scaled by their released standard deviations. Zeros are exact, and cost
+#'   nothing. With `ridge` alone there are standard errors: about the population's own ridge fit,
+#'   not about slopes without a ridge.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr on slopes, in the formula's units. `lower`,
-#'   `upper`: one number for all of them or named by coefficient. `A`, `b`: `A %*% slopes <= b`, a
-#'   row a constraint, columns in the slopes' order or named. `simplex = TRUE`: slopes of at least
+#'   `upper`: one number for all of them or named by coefficient. `A`, `b`: `A %*% slopes <= b`, one
+#'   row per constraint, columns in the slopes' order or named. `simplex = TRUE`: slopes of at least
 #'   zero with sum one. They are part of the minimisation, at no cost; bounds and zeros are exact.
-#'   `after = TRUE`: instead the release is that of a fit without them, and its coefficients are
-#'   moved to the nearest that keep them, in the metric of their errors.
+#'   `after = TRUE`: the release is a fit without them, and its coefficients are moved to the
+#'   nearest feasible ones, in the metric of their errors.
 #' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
-#'   rows have length 1 at most; `NULL`: a public rule), `"napp"`: `stages` (2); as published
+#'   rows have length at most 1; `NULL`: a public rule), `"napp"`: `stages` (2); as published
 #'   `iterations` (20) and `target` (the lasso's weight, 1). For linear models, where all columns
 #'   and the outcome lie in \[-1, 1\]: `"kst"` takes `box` (1), the largest coefficient, and
 #'   `"napp"` takes `tau` (1/4), the residual from which the loss is linear.
-#' @param subset (`expression`)\cr a condition on columns of `data`, row by row: a private decision.
-#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param subset (`expression`)\cr a condition on columns of `data`, evaluated row by row; its
+#'   result is private.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that tells people apart, and
-#'   neighbours replace all rows of one person; `"row"`: each row is another person. `NULL` is taken
-#'   for the latter. For method `"objective"` and rows in memory, in chunks, or read here from one
-#'   table or set of files; see [dp_person]. Standard errors
-#'   are then those of people whose rows are copies of each other: right if they are, and too wide
-#'   by up to the root of the rows of a person if not.
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
+#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is
+#'   another person. For method `"objective"` and rows in memory, in chunks, or read here from one
+#'   table or set of files; see [dp_person]. Standard errors then assume that a person's rows are
+#'   copies of each other; if they differ, the errors are too large by a factor of up to the square
+#'   root of the number of rows per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
 #'   `~ log(years)` for rates of counts, `~ logit` for known log odds; of columns with limits in
 #'   `bounds`, clipped to them as all are, and left out of a dot. Private like any column. Nothing
@@ -105,32 +105,32 @@
 #'   have it: they count more the smaller the mean weight is beside it.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
-#'   * `covariance`: `total`, `privacy` (noise, and what the ridge may hide), `sampling`; or `NULL`.
-#'     RELEASED.
+#'   * `covariance`: `total`, `privacy` (noise, and the possible bias from the ridge), `sampling`;
+#'     or `NULL`. RELEASED.
 #'   * `identified`: a flag for each coefficient. RELEASED.
-#'   * `release`: what the mechanism gave. RELEASED.
-#'   * `columns`, `plan`, `nobs`, `family`, `method`: what was asked, and shares of the budget.
-#'     PUBLIC.
+#'   * `release`: the mechanism's results. RELEASED.
+#'   * `columns`, `plan`, `nobs`, `family`, `method`: the request, and shares of the budget. PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
 #'
 #'   It holds no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' Protects one person's whole row against whoever knows all others; neighbours replace one row,
-#' or with `person = ~ id` all rows of one person. The
-#' guarantee is one pair (epsilon, delta), and holds at no smaller epsilon; a ledger takes it as
-#' such. The linear term is drawn by comparing random digits, so that it is a true draw, rounded.
-#' The minimiser is found to a gradient whose bound, rounding included, is part of the proof, and
-#' covered by exact noise on a public grid (with `delta = 0` but for linear terms of a chance below
-#' `exp(-60)`, and the print says that it is not exact). Should it not be found (it was in 1,500
-#' fits of people who say nothing, within bounds up to a million times too wide, and in 20,000
-#' penalised problems made to be hard, see `tests/core` of the sources), the fit comes back charged,
-#' with `NA` for coefficients that are not identified; that this happened is the one thing the
-#' guarantee does not cover. Methods that need no `delta` promise 0, whatever is given. Proof:
+#' Protects one person's whole row against an adversary who knows all others; neighbours replace one
+#' row, or with `person = ~ id` all rows of one person. The guarantee is one pair (epsilon, delta),
+#' and holds at no smaller epsilon; a ledger charges it as such. The linear term is drawn by
+#' comparing random digits, so that it is a true draw, rounded. The minimiser is found to a gradient
+#' whose bound, rounding included, is part of the proof, and covered by exact noise on a public grid
+#' (for `delta = 0` except for linear terms with a probability below `exp(-60)`; the print then
+#' states that the noise is not exact). If the minimiser is not found, the fit is returned and
+#' charged, with `NA` for coefficients that are not identified; this event is the only one that the
+#' guarantee does not cover. It did not occur in 1,500 fits of uninformative people, within bounds
+#' up to a million times too wide, nor in 20,000 penalised problems designed to be hard
+#' (`tests/core` of the sources). Methods that need no `delta` promise 0, whatever is given. Proof:
 #' `proofs/glm.md`.
 #' @section Errors:
-#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`; all before
-#' anything is spent, and from public facts: names, types and number of columns, formula, bounds,
-#' sizes. What makes an engine, a worker or a reader of [dp_chunks()] fail is outside the guarantee.
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
+#' before any budget is spent, and depend on public facts only: names, types and number of columns,
+#' formula, bounds, sizes. Failures of an engine, a worker or a reader of [dp_chunks()] are outside
+#' the guarantee.
 #' @references
 #' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
 #' High-dimensional Regression. COLT.
@@ -263,7 +263,7 @@ check_glm_options <- function(asked, record, method) {
   )
 }
 
-#' What a model will spend, and on what
+#' Budget and steps of a model
 #' @noRd
 glm_plan <- function(public) {
   tryCatch(
@@ -276,7 +276,7 @@ glm_plan <- function(public) {
   )
 }
 
-#' Refuse what a method's plan knows to be hopeless
+#' Refuse fits that a method's plan shows to be hopeless
 #' @noRd
 check_hopeful <- function(public, plan) {
   refuse <- mechanism("dp_glm", public$method)$hopeless
@@ -295,7 +295,7 @@ glm_promise <- function(public) {
   promise
 }
 
-#' Maximum likelihood without privacy: what glm() says
+#' Maximum likelihood without privacy: the fit of glm()
 #' @noRd
 raw_glm <- function(table, columns, family) {
   table <- table[stats::complete.cases(table), , drop = FALSE]

@@ -238,7 +238,7 @@ check_located <- function(public, plan) {
     isTRUE(tryCatch(lm_plan_cpp(facts)$located, `dpsc::budget_too_small` = function(e) FALSE))
   }
   abort_unidentified(public, located, c(
-    x = "Medians of the outcome and of the regressors could not be told from noise."
+    x = "Medians of the outcome and of the regressors are hidden by noise."
   ), "dp_plan_lm")
 }
 

@@ -3,10 +3,10 @@
 # Made-up panels of a plan; the first so many with intervals.
 plan_releases <- 96L
 plan_intervals <- 16L
-# More donors than these are made up by so many, and more budget.
+# More donors than these are simulated with this number and a larger budget.
 plan_donors <- 1000
 
-#' What a plan asks of a method, a record each: functions of n, epsilon and facts
+#' A plan's functions for each method, one record per method: functions of n, epsilon and facts
 #'
 #' `errors`: see [plan_errors()]; `noise`: the deviation of that on one weight, or on one moment of
 #' the donors; `penalty` (of facts); `steps`: how often the interval is halved that holds the answer
@@ -76,7 +76,7 @@ gram_errors <- function(n, epsilon, facts) {
 }
 
 simulated_errors <- function(n, epsilon, facts, calibrated) {
-  # Whole people; what is left of n is budget.
+  # Whole people; the rest of n is budget.
   people <- min(floor(n), plan_donors)
   # Groups are dear to make up.
   targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
@@ -86,8 +86,8 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
       epsilon = same_noise(epsilon, n / people, facts$delta), group = facts$size >= group_size
     ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
   )
-  # Releases are judged by their own target, the first. How lucky it was with its future, its error
-  # without privacy tells: a control variate, whose mean all targets give.
+  # Releases are judged by their own target, the first. Control variate: the non-private error of
+  # the same target, whose mean is known from all targets.
   own <- seq.int(1L, nrow(sim$error), by = targets)
   error <- function(of) {
     raw <- rowMeans(of(sim$raw)^2)
@@ -161,7 +161,7 @@ vertical_errors <- function(deviation, n, epsilon, facts) {
   )
 }
 
-#' What made-up people are like: errors without privacy, mean squares of outcomes after the
+#' Properties of simulated people: errors without privacy, mean squares of outcomes after the
 #' treatment, and the size of a pre-period
 #' @noRd
 plan_scene <- function(facts) {
@@ -243,7 +243,7 @@ interpolate <- function(table, at, design) {
 
 # Asked the other way round ------------------------------------------------------------------------
 
-#' The donors or the epsilon at which a method's error falls to what is wanted
+#' The donors or the epsilon at which a method's error falls to the wanted one
 #' @return `c(n, epsilon)`, `NA` where no value up to 10^7 donors, or from 0.01 to 1000, does.
 #' @noRd
 solve_plan <- function(method, n, epsilon, error, facts) {

@@ -4,8 +4,8 @@
 #'
 #' By how much privacy lengthens the standard errors of [dp_glm()], for several n and epsilon at
 #' once. From formulas that see no data, for regressors that are not nearly collinear: within .7 to
-#' 1.4 of what simulated people give where all slopes are identified (`bench/results/glm.csv`).
-#' For linear regression see [dp_plan_lm()].
+#' 1.4 of simulated errors where all slopes are identified (`bench/results/glm.csv`). For linear
+#' regression see [dp_plan_lm()].
 #'
 #' @param formula,bounds as in [dp_glm()]: `p` and `numbers` follow from them. Without them give
 #'   these.
@@ -13,8 +13,8 @@
 #' @param epsilon (`numeric`)\cr privacy losses.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
-#'   regressor, or a level of a factor, is expected to have: `longer` and `identified` are those of
-#'   its coefficient then.
+#'   regressor, or a level of a factor, is expected to have: `longer` and `identified` are then for
+#'   its coefficient.
 #' @param p (`count`)\cr number of columns: of a factor, its levels less one.
 #' @param numbers (`count`)\cr of the variables, how many are numbers (and not factors).
 #' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, standard errors with
@@ -59,8 +59,8 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
 check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {
     abort(c(
-      "{.fn dp_plan_glm} takes a formula and bounds first, as {.fn dp_plan_lm} does.",
-      i = "Name what version 0.2.0 took without names: {.code dp_plan_glm(n = , p = , epsilon = )}."
+      "{.fn dp_plan_glm} takes a formula and bounds first, like {.fn dp_plan_lm}.",
+      i = "Name the numbers as of version 0.2.0: {.code dp_plan_glm(n = , p = , epsilon = )}."
     ), "argument")
   }
 }

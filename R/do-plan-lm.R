@@ -1,35 +1,35 @@
-# What a private regression will tell, before any data are touched: from its own plan.
+# The expected accuracy of a private regression, from its own plan, before any data are touched.
 
 #' Plan a private regression before touching any data
 #'
-#' What error to expect of [dp_lm()] with so many people and so much budget; and how many people, or
-#' what epsilon, an error needs. It asks the plan that [dp_lm()] itself will follow, so columns,
-#' factors (which cost nothing to locate) and bounds are those of the formula.
+#' The expected error of [dp_lm()] for a number of people and a budget; and the number of people, or
+#' the epsilon, needed for a given error. It uses the plan that [dp_lm()] itself will follow, so
+#' columns, factors (which cost nothing to locate) and bounds follow from the formula.
 #'
-#' Errors are relative to those of [stats::lm()] on the same people, which no privacy can beat: 1.5
-#' means a standard error that is half as large again. They hardly depend on the outcome, the
-#' slopes, or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within a factor of
-#' .7 to 1.4 where the moments are resolved.
+#' Errors are relative to the errors of [stats::lm()] on the same people, the lower limit for any
+#' private method: 1.5 means a standard error that is half as large again. They hardly depend on the
+#' outcome, the slopes, or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within
+#' a factor of .7 to 1.4 where the moments are resolved.
 #'
-#' A level that few people have takes larger rows, and so more noise for every slope: `share` says
-#' how few they are.
+#' A level that few people have takes larger rows, and so more noise for every slope: `share` gives
+#' their share.
 #'
 #' @inheritParams dp_lm
 #' @param n (`count` or `NULL`)\cr number of people. `NULL`: how many are needed for `ratio`.
-#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `ratio`.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `ratio`.
 #' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that a value of a
 #'   0/1 regressor, or a level of a factor, is expected to have. Where the noise hides so few the
 #'   plan has no ratio.
-#' @param ratio (`number`, above 1)\cr standard error of a slope that is wanted, over that of
-#'   `lm()`; then one of `n` and `epsilon` is `NULL`.
+#' @param ratio (`number`, above 1)\cr wanted standard error of a slope, divided by the standard
+#'   error of `lm()`; then one of `n` and `epsilon` is `NULL`.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
-#' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` where nothing serves),
+#' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
 #'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
 #'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
 #'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold), `facts`
-#'   (what formula and bounds mean). PUBLIC. `autoplot()`: a ggplot of `ratio` along people and
-#'   along epsilon; `plot()` draws it.
+#'   (columns implied by formula and bounds). PUBLIC. `autoplot()`: a ggplot of `ratio` along people
+#'   and along epsilon; `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))
@@ -75,17 +75,17 @@ check_one_unknown <- function(n, epsilon, wanted, name) {
   if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {
     abort(c(
       "Give {.arg n} and {.arg epsilon}, or {.arg {name}} and one of the two.",
-      i = "The one that is missing is what the plan answers."
+      i = "The plan computes the missing one."
     ), "argument")
   }
 }
 
-#' Expected error of a slope over that of lm(), from the noise of the rounds
+#' Expected error of a slope relative to lm(), from the noise of the rounds
 #'
-#' In the frame of the rounds regressors have variance one; radius and clip are those of the plan
-#' for the smallest share. A clip at c deviations leaves 2 pnorm(c) - 1 of a cross moment, and of a
-#' normal's second moment what is in `squares`. What the noise of the covariance adds grows as its
-#' edge is approached. The two factors were fitted to bench/lm.R.
+#' In the frame of the rounds regressors have variance one; radius and clip are the plan's for the
+#' smallest share. A clip at c standard deviations leaves 2 pnorm(c) - 1 of a cross moment, and the
+#' share `squares` of a normal's second moment. The contribution of the covariance's noise grows as
+#' its edge is approached. The two factors were fitted to bench/lm.R.
 #' @noRd
 regression_outlook <- function(n, epsilon, facts, p) {
   plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
@@ -137,9 +137,9 @@ print.dp_plan_lm <- function(x, ...) {
   what <- c(
     if (!x$found) "medians of the numbers will not be found",
     if (!x$resolved && x$share < 0.5) {
-      paste("the moments of a group of share", format(x$share), "will drown in noise")
+      paste("the moments of a group of share", format(x$share), "will be hidden by noise")
     } else if (!x$resolved) {
-      "the moments of all columns will drown in noise"
+      "the moments of all columns will be hidden by noise"
     }
   )
   instead <- c(

@@ -1,18 +1,18 @@
 # The people whom a plan makes up: like a design, with given spreads, or like a public pilot's.
 
-#' What people to make up, from what the user knows
+#' Simulated people, from the user's knowledge
 #' @param spreads (`list`)\cr `between`, `within` (outcome units, or `NULL`), `shared`.
 #' @param pilot (`matrix`, outcome units, PUBLIC, or `NULL`).
 #' @param scale (`dpsc_bounds`)\cr of one period.
-#' @return A list: `kind` and what `simulate_gram_cpp()` needs of it, scaled units.
+#' @return A list: `kind` and its parameters for `simulate_gram_cpp()`, scaled units.
 #' @noRd
 plan_people <- function(design, spreads, pilot, scale, periods) {
   given <- !vapply(spreads[c("between", "within")], is.null, NA)
   if (!is.null(pilot)) {
     if (any(given)) {
       abort(c(
-        "{.arg pilot} stands alone: it says what {.arg sd_between} and {.arg sd_within} would.",
-        i = "Give the one or the others."
+        "{.arg pilot} replaces {.arg sd_between} and {.arg sd_within}.",
+        i = "Give either {.arg pilot} or the two standard deviations."
       ), "argument")
     }
     return(pilot_people(pilot, scale, periods))
@@ -22,9 +22,9 @@ plan_people <- function(design, spreads, pilot, scale, periods) {
   }
   if (any(given)) {
     abort(c(
-      "{.arg sd_between} and {.arg sd_within} belong together.",
+      "Give both {.arg sd_between} and {.arg sd_within}.",
       x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
-      i = "How much do people's levels differ, and how much does a person stray over time?"
+      i = "How much do people's levels differ, and how much does a person vary over time?"
     ), "argument")
   }
   design_people(design)
@@ -44,9 +44,9 @@ pilot_people <- function(pilot, scale, periods) {
   if (is.data.frame(pilot)) pilot <- as.matrix(pilot)
   if (!is.matrix(pilot) || !is.numeric(pilot) || !all(is.finite(pilot)) || ncol(pilot) != periods) {
     abort(c(
-      "{.arg pilot} must be a matrix of finite numbers, one row a person, one column a period.",
+      "{.arg pilot} must be a matrix of finite numbers, one row per person, one column per period.",
       x = "It is {describe(pilot)}; the plan has {periods} periods.",
-      i = "It must be public: never the donors who shall be protected."
+      i = "It must be public: never the donors to be protected."
     ), "argument")
   }
   if (nrow(pilot) < 20) {
@@ -71,7 +71,7 @@ spread_people <- function(spreads, scale, periods) {
         "{.arg sd_between} and {.arg sd_within} come to {signif(sqrt(between^2 + within^2), 3)};",
         "half the width of {.arg bounds} is {signif(scale$unit, 3)}."
       ),
-      i = "Are all in the units of the outcome?"
+      i = "Are all of them in the units of the outcome?"
     ), "argument")
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
@@ -84,13 +84,13 @@ spread_people <- function(spreads, scale, periods) {
   list(
     kind = "spreads", level = sqrt(max(latent[[1L]]^2 - moved, latent[[1L]]^2 / 4)),
     loading = path * sqrt(spreads$shared / 3), time = latent[[2L]] / 2,
-    # What a person does alone lasts in part: half of it is a path of its own, half noise.
+    # A person's own deviations persist in part: half is a path of its own, half noise.
     drift = path * sqrt(alone), noise = latent[[2L]] * sqrt(alone), shift = 0,
     between = between, within = within, shared = spreads$shared
   )
 }
 
-#' What of an autoregressive path of variance one shows as level, and what as variance about it
+#' Parts of an autoregressive path of variance one: level, and variance around it
 #' @noRd
 path_seen <- function(periods, persistence = 0.8) {
   lag <- seq_len(periods - 1)
@@ -100,7 +100,7 @@ path_seen <- function(periods, persistence = 0.8) {
 
 #' Spreads of a normal that has those asked for once it is cut at the bounds
 #'
-#' By repeated correction on made-up people; where the bounds are far, nothing is cut.
+#' By repeated correction on simulated people; where the bounds are far, nothing is cut.
 #' @return `c(between, within)`, scaled units.
 #' @noRd
 latent_spreads <- function(between, within, shared) {

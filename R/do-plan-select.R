@@ -1,17 +1,17 @@
-# What a selection or a stream will tell, before any data are touched.
+# The expected accuracy of a selection or a stream, before any data are touched.
 
 #' Plan a selection or a stream before touching any data
 #'
-#' What [dp_select()] and [dp_online()] can be expected to tell with so many people and so much
-#' budget, from the noise that they would add. No data are involved.
+#' The expected performance of [dp_select()] and [dp_online()] for a number of people and a budget,
+#' from the noise that they would add. No data are involved.
 #'
 #' @inheritParams dp_select
-#' @param formula (`formula`)\cr `outcome ~ candidates`, or that of [dp_online()].
+#' @param formula (`formula`)\cr `outcome ~ candidates`, or the formula of [dp_online()].
 #' @param n (`count`)\cr number of people.
 #' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the
 #'   others that were selected, in scaled units (both range from -1 to 1, over the bounds or, if
 #'   `located`, over 1.2 robust standard deviations on either side of the median): then the plan
-#'   says how many people it takes.
+#'   gives the number of people needed.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
 #' @param width (`number`)\cr half of a number's bounds in its standard deviations: a public guess.
@@ -25,8 +25,8 @@
 #'
 #'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
 #'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,
-#'   relative to predicting the middle of the outcome's bounds (1 is useless), of people who are as
-#'   `width` and `r.squared` say (within a factor 2, bench/online.R). PUBLIC.
+#'   relative to predicting the middle of the outcome's bounds (1 is useless), for people with the
+#'   given `width` and `r.squared` (within a factor 2, bench/online.R). PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- c(list(y = c(-1, 1)), stats::setNames(rep(list(c(-1, 1)), 50), paste0("V", 1:50)))
@@ -68,7 +68,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   )
 })
 
-#' Covariance (scaled units) that stands out from the noise on those of all candidates
+#' Covariance (scaled units) that stands out from the noise on the covariances of all candidates
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
   if (is.null(mechanism("dp_select", method)$pick)) {
@@ -119,10 +119,11 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
   )
 })
 
-#' Regret of the stream's own code on made-up people who are as the guess says
+#' Regret of the stream's own code on simulated people with the guessed properties
 #'
-#' Noise over signal is what counts: T steps under rho are as fewer under as much less noise. Made
-#' three times, from a fixed seed: a plan says the same twice.
+#' Only the ratio of noise to signal counts: T steps under rho are equivalent to fewer steps under
+#' proportionally less noise. Simulated three times, from a fixed seed: a repeated plan gives the
+#' same result.
 #' @noRd
 planned_regret <- function(columns, learner, guess, horizon, budget) {
   steps <- min(horizon, 3000)

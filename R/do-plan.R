@@ -2,29 +2,30 @@
 
 #' Plan a release before touching any data
 #'
-#' What error to expect with so many donors, periods and so much budget; whether there will be an
-#' interval, and how wide; how many donors an error needs, or what epsilon. It sees no protected
-#' data: it makes up panels of people who differ as you say, and releases and estimates them as
-#' [dp_synth()] would, with the same code. Made-up people have their own fixed random numbers, so
-#' a plan answers the same question always alike and leaves R's generator as it is.
+#' The expected error for a number of donors, of periods and a budget; whether there will be an
+#' interval, and its width; the number of donors, or the epsilon, needed for a given error. It sees
+#' no protected data: it simulates panels of people with the given spreads, and releases and
+#' estimates them as [dp_synth()] would, with the same code. Made-up people have their own fixed
+#' random numbers, so a plan answers the same question always alike and leaves R's generator as it
+#' is.
 #'
-#' Say what you know about people, the more the better:
+#' Describe the people as well as you can:
 #' * `pilot`, rows of other people, which must be PUBLIC: an old survey, another clinic's published
 #'   table, a synthetic panel. **Never the donors who shall be protected, nor a part of them**: a
-#'   plan shows what it was computed from, without noise.
-#' * `sd_between` and `sd_within`: by how much people's levels differ, and by how much a person
-#'   strays from the own level from period to period, besides what all people do alike. From
+#'   plan reveals its input without noise.
+#' * `sd_between` and `sd_within`: the standard deviation of people's levels, and of a person's
+#'   deviations from the own level from period to period, apart from movements common to all. From
 #'   experience, from the literature, or from another public source.
-#' * Neither: people like those of [sim_panel()], who fill the bounds as a sensible user would give
-#'   them. Real people rarely do, and fare better.
+#' * Neither: people like those of [sim_panel()], whose outcomes fill the bounds as with sensibly
+#'   chosen bounds. Real people rarely do, and fare better.
 #'
 #' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
 #' from a table of simulated ones (`data-raw/plan_table.R`), with the tight calibration. More than
-#' 1,000 donors are made up by 1,000 and by as much more budget as makes the noise the same.
+#' 1,000 donors are simulated with 1,000 and a larger budget that gives the same noise.
 #'
 #' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`.
 #' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
-#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed for `error`.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `error`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
 #' @param method (`character`)\cr methods to compare.
 #' @param error (`number` or `NULL`)\cr error of a period that is wanted, outcome units; then one of
@@ -41,8 +42,8 @@
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
 #' @param size (`count`)\cr number of people whose mean the target is.
-#' @param protect (`string`)\cr whom the release protects. Of `"everyone"` no plan is made: the
-#'   error says whether a group of that `size` is large enough for the budget.
+#' @param protect (`string`)\cr whom the release protects. For `"everyone"` there is no plan: the
+#'   error states whether a group of that `size` is large enough for the budget.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr of the plot: `"error"`, against donors and epsilon; or `"funnel"`: the
 #'   range within which 95 % of the effects of one period lie that are none, for the recommended
@@ -104,7 +105,7 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
   if (unknown != !is.null(error)) {
     abort(c(
       "Give {.arg n} and {.arg epsilon}, or {.arg error} and one of the two.",
-      i = "The one that is missing is what the plan answers."
+      i = "The plan computes the missing one."
     ), "argument")
   }
   design <- check_choice(design, c("factor", "linear"))
@@ -152,7 +153,7 @@ refuse_protected_plan <- function(n, epsilon, facts) {
   }
   abort(c(
     "A plan is for a public target, {.code protect = \"donors\"}.",
-    x = "The noise on a protected group's own mean is not in it.",
+    x = "It does not include the noise on a protected group's own mean.",
     i = if (!is.null(serves)) {
       paste(
         "A group of {count_words(facts$size)} people is",
@@ -192,7 +193,7 @@ plan_row <- function(method, n, epsilon, facts, unit) {
   at <- if (known) {
     plan_errors(method, n, epsilon, facts)
   } else {
-    # What stays at any n and epsilon.
+    # The error that remains at any n and epsilon.
     list(
       error = NA_real_, floor = plan_scene(facts)$floor, average = NA_real_, half_width = NA_real_,
       given = NA_real_
@@ -254,7 +255,7 @@ print.dp_plan <- function(x, ...) {
   invisible(x)
 }
 
-#' What a plan takes people to be like
+#' A plan's assumptions about people
 #' @noRd
 plan_assumption <- function(x) {
   people <- x$people
@@ -288,19 +289,20 @@ plan_shown <- function(x) {
   shown <- data.frame(
     method = paste0(table$method, ifelse(table$recommended, " *", "")),
     donors = formatC(table$n, format = "d", big.mark = ","), epsilon = format_value(table$epsilon),
-    `one period` = format_value(table$error), `of it noise` = format_value(table$privacy),
-    `without privacy` = format_value(table$floor), average = format_value(table$average),
+    `error, one period` = format_value(table$error), `of which noise` = format_value(table$privacy),
+    `error without privacy` = format_value(table$floor), average = format_value(table$average),
     check.names = FALSE
   )
   if (x$size > 1) shown$`one person` <- format_value(table$person)
   unknown <- is.na(table$error)
-  shown[unknown, c("one period", "of it noise", "average", if (x$size > 1) "one person")] <- "-"
+  errors <- c("error, one period", "of which noise", "average", if (x$size > 1) "one person")
+  shown[unknown, errors] <- "-"
   shown$donors[is.na(table$n)] <- "-"
   shown$epsilon[is.na(table$epsilon)] <- "-"
   shown
 }
 
-#' Whether an interval can be had, how wide it will be, and what to make of it
+#' Availability and width of an interval, with advice
 #' @noRd
 plan_advice <- function(x) {
   row <- x$table[x$table$method == "gram", ]
@@ -315,7 +317,7 @@ plan_advice <- function(x) {
     )
     return(paste0(
       "No 95 % interval: ", count_of(row$n, "donor"), " at epsilon = ", format(row$epsilon),
-      " are too few to tell how far estimates stray. It takes ",
+      " are too few to calibrate prediction errors. An interval needs ",
       paste(instead, collapse = ", or "), "."
     ))
   }
@@ -329,14 +331,14 @@ plan_advice <- function(x) {
     ),
     if (row$given < 0.95) {
       paste0(
-        "In about ", round(100 * (1 - row$given)), " % of releases there is none: the donors' own ",
-        "errors are too small against the noise on them to speak of so many people."
+        "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: the donors' ",
+        "own errors are too small relative to their noise for so many people."
       )
     },
     if (row$half_width > 0.5 * half) {
       paste0(
-        "That is of the size of the bounds: the release would hardly say more than they do. Take ",
-        "more donors, more budget, or narrower bounds that are still sure."
+        "That is the size of the bounds: the release would hardly add to them. Take ",
+        "more donors, more budget, or narrower bounds that are still certain."
       )
     }
   )

@@ -25,9 +25,9 @@ released_path <- function(release) {
 #'
 #' The path's noise moves the outcome after the treatment and, through the past, the counterfactual:
 #' both by finite differences of one deviation.
-#' @param estimate (`function`)\cr that of method gram.
+#' @param estimate (`function`)\cr the estimate of method gram.
 #' @param scale (`dpsc_bounds`)\cr of the release.
-#' @return What `fit_targets()` gives.
+#' @return The value of `fit_targets()`.
 #' @noRd
 fit_treated <- function(release, estimator, estimate, scale) {
   m <- release$panel$treated
@@ -89,8 +89,8 @@ group_excess <- function(release) {
   max(0, x$second - x$second_sd - x$own_variance)
 }
 
-#' Variance of what a cut may have taken off the group's mean: unknown, but of the size of what is
-#' left between that mean and where the last round was centred (share: bench/protect.R)
+#' Variance of the part that clipping may have removed from the group's mean: unknown, but of the
+#' size of the distance between that mean and the centre of the last round (share: bench/protect.R)
 #' @noRd
 cut_doubt <- function(release) {
   x <- release$statistics$treated
@@ -104,7 +104,7 @@ cut_doubt <- function(release) {
 #' @noRd
 from_centre <- function(x) x$mean - (x$rounds[[2L]]$origin - x$rounds[[1L]]$origin)
 
-#' Where the rows were cut so short that the group's mean cannot be told, or `NULL`
+#' Note if the rows were cut so short that the group's mean is unknown, or `NULL`
 #'
 #' The last round is centred where the group was found. If its people are still far from there on
 #' average, they lie beyond the radius, and how far is not known.

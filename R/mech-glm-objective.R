@@ -5,7 +5,7 @@
 objective_glm <- function() {
   new_mechanism("dp_glm",
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
-    weighs = "Rows far from the middle weigh less, by a function of the regressors. ",
+    weighs = "Rows far from the middle have smaller weights, by a function of the regressors. ",
     references = objective_references,
     loss = function(fit, table, delta) {
       whitened_row_losses(fit, glm_rows_cpp(table, fit$public$facts, fit$release), delta)

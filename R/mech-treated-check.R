@@ -1,6 +1,6 @@
 # Can what a release says of a protected group be true?
 
-#' What is wrong with the statistics of a treated group that was read, or `NULL`
+#' Fault of the statistics of a treated group that was read, or `NULL`
 #' @noRd
 treated_problem <- function(release) {
   groups <- protected_groups(release)
@@ -14,7 +14,7 @@ treated_problem <- function(release) {
 }
 
 #' The protected groups of a release, each with the release as its date sees it
-#' @return A list of lists: `x`, what was released of it; `m` people; `release` with the sizes of
+#' @return A list of lists: `x`, its released values; `m` people; `release` with the sizes of
 #'   its date. `NULL` where nobody treated is protected.
 #' @noRd
 protected_groups <- function(release) {

@@ -2,7 +2,7 @@
 # coordinates that the one release of the donors made, as its date sees it. All code that touches a
 # person's row is in C++ (inst/include/dpsc/release/treated_release.hpp).
 
-#' What a release for everyone will spend, and on what, with several dates
+#' Budget and steps of a release for everyone with several dates
 #'
 #' Donors and cohorts are disjoint, so each has an account, and the whole budget. The donors are
 #' asked once more for each cohort.
@@ -42,7 +42,7 @@ largest_control_share <- 0.2
 #' Release for everyone: donors, then every cohort, then the donors again
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param public (`list`)\cr with `adopted`, each treated person's date.
-#' @return As [run_cohorts()]; `cohorts` has `treated`, by date what [run_everyone()] releases of
+#' @return As [run_cohorts()]; `cohorts` has `treated`, by date the value of [run_everyone()] for
 #'   one group. RELEASED.
 #' @noRd
 run_everyone_cohorts <- function(plan, rows, public, run_first) {

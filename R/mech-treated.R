@@ -2,10 +2,10 @@
 # treated people, in coordinates that the donors' release made. Everything that touches a person's
 # row is in C++ (inst/include/dpsc/release/treated_release.hpp).
 
-#' What a release for everyone will spend, and on what
+#' Budget and steps of a release for everyone
 #'
 #' Donors and treated people are disjoint, so each group has the whole budget (adaptive parallel
-#' composition, proofs/treated.md): the cost is that of the dearer account.
+#' composition, proofs/treated.md): the cost is the larger of the two accounts.
 #' @param public (`list`)\cr from `public_facts()`, with `treated`, the number of treated people.
 #' @param plan_first (`function`)\cr of method gram.
 #' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
@@ -26,7 +26,7 @@ plan_everyone <- function(public, plan_first) {
   donors
 }
 
-#' What is public of a protected group, in the core's terms
+#' Public facts of a protected group, in the core's form
 #' @param features (`list`)\cr of the donors' plan.
 #' @param m (`count`)\cr people.
 #' @noRd
@@ -101,8 +101,8 @@ check_group_noise <- function(noise, group) {
   abort(c(
     "A group of {group$m} treated {?person/people} is too small to be protected at this budget.",
     x = paste(
-      "The noise on what they share would be {signif(noise, 2)} of the length at which a person",
-      "counts; {largest_group_noise} is the most that tells anything."
+      "The noise on their common part would be {signif(noise, 2)} of the length at which a person",
+      "counts; it must be at most {largest_group_noise} to be informative."
     ),
     i = if (length(instead)) paste0("It takes about ", paste(instead, collapse = ", or "), "."),
     i = paste(
@@ -142,7 +142,7 @@ run_everyone <- function(plan, rows, public, run_first) {
   statistics
 }
 
-#' A group's path about what the donors come to under the same cut
+#' A group's path relative to the donors' under the same cut
 #' @return `treated` with `control`, and its noise in `moves`.
 #' @noRd
 less_control <- function(treated, control, T1) {

@@ -87,7 +87,7 @@ to_paste <- function(kinds, given = NULL) {
   as_shown <- gsub("([{}])", "\\1\\1", line)
   c(
     i = paste0(lead, ": {.code ", as_shown, "}."),
-    i = "Limits and levels come from what is known, never from the data: {.code ?dp_bounds}."
+    i = "Limits and levels come from prior knowledge, never from the data: {.code ?dp_bounds}."
   )
 }
 

@@ -116,7 +116,7 @@ check_bounds_list <- function(bounds) {
     abort(c(
       "{.arg bounds} must be a list named by variable.",
       i = "For example {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
-      i = "They come from what is known about the variables, never from the data."
+      i = "They come from prior knowledge about the variables, never from the data."
     ), "bounds")
   }
 }

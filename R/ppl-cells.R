@@ -247,7 +247,7 @@ check_levels_fit <- function(levels, type, name) {
   )
   if (!all(known)) {
     abort(c(
-      "The levels of {.code {name}} in {.arg bounds} cannot be those of its column.",
+      "The levels of {.code {name}} in {.arg bounds} do not match its column.",
       x = "The column holds {type}s; {.val {levels[!known]}} {?is/are} none.",
       i = if (type == "logical") {
         "Give {.code {name} = c(FALSE, TRUE)}."

@@ -69,7 +69,7 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
       } else {
         c(i = paste(
           "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
-          "two numbers, or all levels of a factor, from what is known and not from the data."
+          "two numbers, or all levels of a factor, from prior knowledge and not from the data."
         ))
       },
       i = if (length(unknown) && !length(names)) covariate_advice
@@ -99,7 +99,7 @@ outcome_limits <- function(formula, limits, columns, own = NULL) {
   limits <- limits[intersect(names(limits), columns_in(left))]
   if (any(vapply(limits, is.matrix, NA))) {
     abort(c(
-      "Limits that differ by period must be those of the expression.",
+      "Limits that differ by period must be for the expression.",
       i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
     ), "bounds")
   }
@@ -116,7 +116,7 @@ tell_whose <- function(columns, left) {
   label <- code_label(left, "the outcome")
   rlang::inform(
     paste0(
-      "bounds of ", paste(columns, collapse = ", "), " are those of the column, before ", label,
+      "bounds of ", paste(columns, collapse = ", "), " are limits of the column, before ", label,
       " is computed; name limits of the outcome by its text. (In 0.2.0 they were the outcome's.)"
     ),
     class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"

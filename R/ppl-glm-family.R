@@ -2,8 +2,8 @@
 
 #' The families, by name
 #' @return A list of records: `link`; `outcome`, a function of the formula's left side that gives
-#'   the outcome's variable; `mean`, of a linear predictor; `slopes`, what the calibration calls
-#'   the loss. PUBLIC.
+#'   the outcome's variable; `mean`, of a linear predictor; `slopes`, the calibration's name of the
+#'   loss. PUBLIC.
 #' @noRd
 glm_families <- function() {
   list(
@@ -30,7 +30,7 @@ family_law <- function(family) {
   )
 }
 
-#' A family's name from what glm() would take
+#' A family's name from an argument of glm()
 #' @param family (`string`, function or `family`).
 #' @noRd
 check_family <- function(family) {

@@ -2,7 +2,7 @@
 # columns with public limits. It is one more variable, between the regressors and the outcome, of
 # which no column of the model is made. Proof: inst/proofs/glm.md, section 8.
 
-#' What `offset` says: an expression of columns, or `NULL`
+#' The expression of columns in `offset`, or `NULL`
 #' @param offset (`NULL`, one-sided formula or string).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -60,7 +60,7 @@ offset_of <- function(expression, given) {
 }
 
 #' Offsets of public rows
-#' @return A number a row; 0 where the model has no offset.
+#' @return One number per row; 0 where the model has no offset.
 #' @noRd
 offset_values <- function(columns, newdata) {
   at <- columns$offset$at

@@ -42,7 +42,7 @@ refuse_source <- function(x, needs, who, class = "argument") {
       "Set {.code compute = \"here\"}: a database's or a file's rows stream to this process.",
       "Workers cannot."
     ),
-    rows = "Give a data frame or a matrix; see {.code ?dp_sources} for what each method takes."
+    rows = "Give a data frame or a matrix; see {.code ?dp_sources} for the sources of each method."
   )[[needs]]
   abort(c(paste0(who, " needs ", needed, "."), x = given, i = mend), class)
 }

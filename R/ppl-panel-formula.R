@@ -134,7 +134,7 @@ check_indicator <- function(formula, index) {
     abort(c(
       "The treatment indicator must not be computed from the outcome: it is public.",
       x = "Both sides of {.arg formula} name {.code {shared}}.",
-      i = "Use a column that says who was treated and when."
+      i = "Use a column that marks treated units and periods."
     ), "panel")
   }
 }

@@ -35,7 +35,7 @@ outcome_names <- function(sides) {
   if (any(!nzchar(names)) || anyDuplicated(names) || "deparse.level" %in% names) {
     abort(c(
       "Several outcomes are columns, each once: {.code cbind(sales, visits) ~ treated}.",
-      i = "Name what is computed: {.code cbind(sales = log(sales), visits)}."
+      i = "Name computed outcomes: {.code cbind(sales = log(sales), visits)}."
     ), "panel")
   }
   names
@@ -142,7 +142,7 @@ check_public_indicator <- function(formula, covariates, private) {
     abort(c(
       "The treatment indicator must not be computed from a covariate: it is public.",
       x = "{.code {shared}} is a covariate, which is private.",
-      i = "Use a column that says who was treated and when."
+      i = "Use a column that marks treated units and periods."
     ), "panel")
   }
 }

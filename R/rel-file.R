@@ -45,7 +45,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
     abort(c(
       "Privacy losses of donors are for the curator only and are not written.",
       x = "They are computed from the donors' data without noise; no guarantee covers them.",
-      i = "Write the release. {.fn pdp_bound} gives what may be published about losses."
+      i = "Write the release. {.fn pdp_bound} gives the publishable bound on losses."
     ), "release")
   }
   rlang::check_installed("jsonlite", "to write a release.")

@@ -66,7 +66,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
       "A release is of one outcome.",
-      i = "{.fn dp_synth} makes those of several, {.code cbind(y1, y2) ~ treated}, at one charge."
+      i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, at one charge."
     ), "panel")
   }
   people <- panel_people(data, index, na, roster, substitute(index))

@@ -161,7 +161,7 @@ plot_audit_events <- function(x) {
     ggplot2::labs(
       x = "share of runs with the event on the other panel",
       y = "share of runs with the event", title = audit_title(x),
-      subtitle = "Shaded: what the claim allows. Points: events found"
+      subtitle = "Shaded: allowed by the claim. Points: events found"
     )
 }
 

@@ -124,7 +124,7 @@ fit_quality_lines <- function(fit) {
     if (poor) {
       c(
         "  POOR FIT before the treatment: donors do not follow the target; the effect includes",
-        paste0("  what they miss.", if (fit$estimator == "simplex") {
+        paste0("  the part they miss.", if (fit$estimator == "simplex") {
           " estimator = \"demeaned\" lets the levels differ."
         })
       )

@@ -9,7 +9,7 @@
 #'
 #' People's rows are in no fit, so averages over them do not exist. Where such a verb wants data,
 #' give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`). Without,
-#' `emmeans()` and `effects` use made-up rows within `bounds`: numbers are held at the middle of
+#' `emmeans()` and `effects` use artificial rows within `bounds`: numbers are held at the middle of
 #' their bounds, and a level is as frequent as another. Say `at =`, `fixed.predictors =` or
 #' `xlevels =` for other values.
 #'

@@ -9,8 +9,8 @@ dark_alpha <- 1 - prod(1 - band_alpha)
 fill_key <- c(fill = TRUE, colour = FALSE, linetype = FALSE)
 bar_width_pt <- 2.6
 
-#' What a legend calls the two parts
-#' @param covers (`string`)\cr what the level is of, such as `", each period by itself"`.
+#' Legend texts of the two parts
+#' @param covers (`string`)\cr scope of the level, such as `", each period by itself"`.
 #' @param both (`flag`)\cr whether the interval is known, or the noise only.
 #' @noRd
 band_labels <- function(level, covers = "", both = TRUE) {
@@ -25,8 +25,8 @@ band_labels <- function(level, covers = "", both = TRUE) {
 }
 
 #' Errors as two bands, or a legend's worth of them; nothing where none is known
-#' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and what panels and
-#'   groups are of. A part that is `NA` throughout is not drawn, nor named in the legend.
+#' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and the variables
+#'   of panels and groups. A part that is `NA` throughout is not drawn, nor named in the legend.
 #' @param shape (`string`)\cr `"band"` or `"bar"` over `at`, `"lying"` beside it.
 #' @param labels (`character`)\cr of the legend, from [band_labels()]; `NULL`: no legend.
 #' @noRd

@@ -2,8 +2,8 @@
 
 #' A table of coefficients as a figure draws it
 #'
-#' The axis is that of the coefficients that are identified: one that is not may have limits a
-#' hundred times as wide, would squeeze all others to dots, and ends in an arrow.
+#' The axis covers the identified coefficients: others may have limits a hundred times as wide,
+#' which would compress the identified ones to dots; their limits end in arrows.
 #' @param table (`data.frame`)\cr `term`, `estimate`, `low`, `high` (all errors), `noise` (half
 #'   width by the privacy noise alone; `NA`: none), `identified`.
 #' @return The table with `term` as a factor, `at`, `from`, `to` (drawn), `in_low`, `in_high` (the
@@ -32,7 +32,7 @@ coefficient_data <- function(table) {
 }
 
 #' @param labels (`character`)\cr of the errors, from [band_labels()].
-#' @param unknown (`string`)\cr what is said of a coefficient that is not identified.
+#' @param unknown (`string`)\cr label of a coefficient that is not identified.
 #' @noRd
 draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95),
                               unknown = "not identified") {
@@ -82,7 +82,7 @@ cut_arrows <- function(data, limits) {
 # As many coefficients as have room for a word between them.
 most_words <- 8L
 
-#' What is said of coefficients that are not identified, unless words would run into each other
+#' Labels of coefficients that are not identified, unless they would overlap
 #' @noRd
 unknown_words <- function(data, limits, unknown) {
   lost <- data[!data$known, ]
@@ -306,7 +306,7 @@ aggregate_bars <- function(object, level) {
   )
 }
 
-#' What the limits of an aggregate are of
+#' Scope of an aggregate's limits
 #' @noRd
 aggregate_words <- function(object) {
   if (has_spread(object)) {
@@ -339,8 +339,8 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
   data <- lm_plan_sweep(object)
   if (all(is.na(data$ratio))) {
     abort(c(
-      "Nothing around this plan can be told from noise: there is nothing to plot.",
-      i = "Its print says what it takes."
+      "Noise hides everything around this plan: there is nothing to plot.",
+      i = "Its print gives the numbers needed."
     ), "argument")
   }
   here <- data.frame(panel = levels(data$panel), at = c(object$n, object$epsilon))
@@ -353,12 +353,9 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::scale_y_log10(labels = plain_labels) +
     ggplot2::labs(
-      x = NULL, y = "standard error over that of lm()",
+      x = NULL, y = "standard error relative to lm()",
       title = paste("Plan of", object$text),
-      subtitle = paste(
-        "Grey: lm() itself. Dotted: this plan. No line where the budget does not tell the moments",
-        "from noise"
-      )
+      subtitle = "Grey: lm() itself. Dotted: this plan. No line where noise hides the moments"
     ) +
     plan_panels()
 })

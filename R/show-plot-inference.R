@@ -41,7 +41,7 @@ chosen_dates <- function(object, dates) {
   known[at]
 }
 
-#' Panels of the pretended dates: what was observed, what the refit makes of it
+#' Panels of the pretended dates: observed and refitted paths
 #' @return A list: `lines`, as [path_lines()] takes them, and `start` (of each panel).
 #' @noRd
 placebo_lines <- function(object, dates) {

@@ -17,8 +17,8 @@ autoplot.dp_plan <- function(object, type = c("error", "funnel"), ...) door("plo
 
 #' Errors of methods along donors and along epsilon, through the plan's own point
 #'
-#' Simulated errors are those of a few points and of the plan's own, joined by straight lines of
-#' their logs.
+#' Simulated errors are computed at a few points and at the plan's own, joined by straight lines on
+#' the log scale.
 #' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor` (outcome units).
 #' @noRd
 plan_sweep <- function(plan, methods) {
@@ -124,7 +124,7 @@ methods_seen <- function(data, range) {
   if (length(seen)) intersect(unique(data$method), seen) else unique(data$method)
 }
 
-#' What stands under the title of a plan's errors
+#' Subtitle of a plan's errors
 #' @noRd
 plan_error_words <- function(data, seen) {
   left <- setdiff(unique(data$method), seen)
@@ -161,7 +161,7 @@ plot_plan_funnel <- function(plan) {
     ggplot2::scale_linetype_manual(NULL, values = 2) +
     ggplot2::labs(
       x = NULL, y = "effect that looks like none",
-      title = "What more donors or more budget would buy",
+      title = "Gain from more donors or a larger budget",
       subtitle = paste0(
         "Method \"", centre$method, "\"; dotted: this plan. An effect inside the band cannot be ",
         "told from none"

@@ -65,8 +65,8 @@ path_lines <- function(lines) {
 
 #' Paths of a fit as lines
 #'
-#' A protected group's path before the treatment is released as what the fit makes of it: that the
-#' fit meets it says nothing, and it is not drawn. Its noise may leave the bounds, and is cut there.
+#' A protected group's path before the treatment is released as fitted values, so a good fit is
+#' uninformative and is not drawn. Its noise may leave the bounds, and is cut there.
 #' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`, `.lower`,
 #'   `.upper`.
 #' @noRd
@@ -184,7 +184,7 @@ between_periods <- function(times, T0) {
 
 dotted_line_words <- "Dotted line: start of the treatment."
 
-#' The dotted line, and what it is
+#' The dotted line, and its meaning
 #' @noRd
 dotted_line <- function(x) {
   list(treatment_line(x), ggplot2::labs(caption = dotted_line_words))
@@ -195,8 +195,8 @@ dotted_line <- function(x) {
 capital <- function(text) sub("^([a-z])(?=[a-z]* |[a-z]*$)", "\\U\\1", text, perl = TRUE)
 
 #' Names for readers
-#' @param labels (`character` or `NULL`)\cr named by what they replace; names that are not there do
-#'   nothing, so that one vector serves all figures of a paper.
+#' @param labels (`character` or `NULL`)\cr named by the variables they replace; unknown names have
+#'   no effect, so that one vector serves all figures of a paper.
 #' @noRd
 labelled <- function(names, labels) {
   if (is.null(labels)) {
@@ -277,7 +277,7 @@ plain_labels <- function(breaks) {
 
 percent_text <- function(level) paste(format(100 * level, digits = 4L), "%")
 
-#' What stands under the title of slopes and other released numbers
+#' Subtitle of slopes and other released numbers
 #' @noRd
 privacy_subtitle <- function(privacy) {
   if (privacy$private && privacy$holds) {

@@ -21,10 +21,10 @@
 #'   regression: `c(cigsale = "Packs per person")` puts the text in place of the name.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
-#'   invisibly. The light band is the interval, the dark one what the privacy noise alone would
-#'   make; for methods `"output"` and `"objective"` only the latter is known. Holds nothing but the
-#'   fit's public and released values; its numbers come from [as.data.frame()][coef.dp_synth()].
-#'   Text breaks into lines that the page holds; on pages narrower than 4.5 inches it is smaller.
+#'   invisibly. The light band is the interval, the dark band the part from the privacy noise alone;
+#'   for methods `"output"` and `"objective"` only the latter is known. Holds nothing but the fit's
+#'   public and released values; its numbers come from [as.data.frame()][coef.dp_synth()]. Text
+#'   breaks into lines that the page holds; on pages narrower than 4.5 inches it is smaller.
 #' @section Errors: `dpsc_error_argument`.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 20, T1 = 6, effect = 0.3)
@@ -224,7 +224,7 @@ bar_width <- function(periods) {
   if (is.factor(periods)) 0.3 else 0.3 * min(diff(sort(unique(as.numeric(periods)))))
 }
 
-#' What a line would not show: a lone period of it, and the ends over a bar
+#' Marks that a line would not show: a single period, and the ends over a bar
 #' @noRd
 lone_points <- function(lines) {
   known <- lines[!is.na(lines$value), ]

@@ -39,7 +39,7 @@ online_estimates <- function(fit) {
     stats::setNames(drop(units$map %*% fit$released$estimate) + units$shift, names),
     covariance = list(total = part(fit$released$total), privacy = part(fit$released$noise)),
     text = fit$columns$text, nobs = fit$released$rows, facts = stream_facts(fit),
-    lacks = list(advice = "Method {.val gram} releases what it takes.")
+    lacks = list(advice = "Method {.val gram} releases the moments it needs.")
   )
 }
 

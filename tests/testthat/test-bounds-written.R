@@ -133,13 +133,13 @@ test_that("levels that a column's class cannot have are refused; flags and 0/1 a
   bounds <- list(cost = c(1, 5000), ill = c("no", "yes"), flag = c("no", "yes"))
   for (formula in list(cost ~ ill, cost ~ flag)) {
     expect_error(
-      dp_lm(formula, data, 1, bounds = bounds, ledger = ledger), "cannot be those",
+      dp_lm(formula, data, 1, bounds = bounds, ledger = ledger), "do not match its column",
       class = "dpsc_error_bounds"
     )
   }
   expect_error(
     dp_select(cost ~ ill, data, 1, size = 1, bounds = bounds[-3L], ledger = ledger),
-    "cannot be those", class = "dpsc_error_bounds"
+    "do not match its column", class = "dpsc_error_bounds"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   run <- function(data, levels) {

@@ -82,7 +82,7 @@ test_that("slopes with intervals twice as wide as planned are named, other slope
   expect_match(report(fit)$methods, "twice as wide as planned: x", fixed = TRUE)
   fit <- dp_glm(ill ~ x, d, epsilon = 1, bounds = bounds[c("ill", "x")], control = control)
   expect_no_match(printed(fit), "as planned")
-  expect_match(printed(fit), "Rows far from the middle weigh less")
+  expect_match(printed(fit), "Rows far from the middle have smaller weights")
   planned <- dp_plan_glm(n = n, p = 1, epsilon = 1)$longer
   fit$covariance$total["x", "x"] <- fit$covariance$sampling["x", "x"] * (2.1 * planned)^2
   expect_match(printed(fit), "twice as wide as planned: x", fixed = TRUE)
