@@ -16,7 +16,7 @@ repeat_runs <- function(n_runs, run, what = "Auditing") {
 
 #' One release of ours
 #'
-#' @param panel (`matrix`)\cr rows of donors; of everyone, then those of the treated.
+#' @param panel (`matrix`)\cr rows of donors; for everyone, followed by the treated people's rows.
 #' @param release (`function`)\cr the verb, or a copy of it into which a test planted a fault.
 #' @return A `dp_release`.
 #' @noRd

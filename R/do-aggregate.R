@@ -286,7 +286,7 @@ aggregate_promise <- function(budget, plan, facts) {
   )
 }
 
-#' @return The names of the statistics: those of the limits, else those of the answer. PUBLIC.
+#' @return The names of the statistics: from the limits, else from the answer. PUBLIC.
 #' @noRd
 check_example <- function(statistic, example, limits) {
   state <- hold_state()

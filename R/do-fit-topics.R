@@ -94,7 +94,7 @@ NULL
 #' errors' second moment and tails are released under the same budget. That is the placebo test in
 #' space, and holds on 0/1 outcomes, costs and other data that are far from normal. It is measured
 #' (`bench/battery.R` of the sources, `bench/results/battery.csv`) and is no theorem: the target is
-#' taken for a unit like the donors, or a mean of such people who stray independently of each other.
+#' taken for a unit like the donors, or a mean of such people with independent prediction errors.
 #' A shock that hits the whole group is part of its effect. People who were chosen for their level
 #' before the treatment come back in part; the fit allows for that (method `"gram"`, one adoption
 #' date, no covariates). It is wrong for a group whose distance will last.

@@ -78,7 +78,7 @@ gram_errors <- function(n, epsilon, facts) {
 simulated_errors <- function(n, epsilon, facts, calibrated) {
   # Whole people; the rest of n is budget.
   people <- min(floor(n), plan_donors)
-  # Groups are dear to make up.
+  # Groups are expensive to simulate.
   targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
   sim <- simulate_gram_cpp(
     facts$people, list(

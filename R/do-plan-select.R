@@ -17,7 +17,7 @@
 #' @param width (`number`)\cr half of a number's bounds in its standard deviations: a public guess.
 #' @param r.squared (`number`, in (0, 1))\cr share of the outcome's variance that the regressors
 #'   explain (of a latent one in logistic models): a public guess.
-#' @return `dp_plan_select()`: a data frame with one row a method of `"pursuit"`, `"screening"`,
+#' @return `dp_plan_select()`: a data frame with one row per method of `"pursuit"`, `"screening"`,
 #'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three
 #'   (nearly always at 1.5 times that, seldom at half; measured in bench/selection.R), `needs`
 #'   (people whom `signal` needs at 1.5 times the hurdle), `located` (are medians and scales

@@ -24,7 +24,7 @@
 #' 1,000 donors are simulated with 1,000 and a larger budget that gives the same noise.
 #'
 #' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`.
-#' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
+#' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `error`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
 #' @param method (`character`)\cr methods to compare.
@@ -54,8 +54,8 @@
 #'   there is one), and `table`, a data frame with one row a method, errors in outcome units:
 #'   * `method`, `n`, `epsilon`: `NA` for a method that cannot reach `error`.
 #'   * `error`: root mean squared error of one period's counterfactual, against the outcome that the
-#'     target (the mean of `size` people) would have had. So much an estimated effect strays from
-#'     the true one.
+#'     target (the mean of `size` people) would have had. This is the distance of an estimated
+#'     effect from the true one.
 #'   * `privacy`: its part from noise; `floor`: the error without privacy.
 #'   * `average`: the error of the average effect over the T1 periods.
 #'   * `half_width`: of the 95 % interval of the average effect, the median to expect; `NA` where
@@ -267,7 +267,7 @@ plan_assumption <- function(x) {
     ),
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
-      "person strays from the own level by ", format(people$within), ", ",
+      "person varies around the own level by ", format(people$within), ", ",
       round(100 * people$shared), " % of its variance in patterns that other people have as well; ",
       range, "."
     ),
@@ -331,8 +331,8 @@ plan_advice <- function(x) {
     ),
     if (row$given < 0.95) {
       paste0(
-        "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: the donors' ",
-        "own errors are too small relative to their noise for so many people."
+        "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: the ",
+        "donors' own errors are too small relative to their noise for so many people."
       )
     },
     if (row$half_width > 0.5 * half) {

@@ -134,7 +134,7 @@ complete_balanced <- function(raw, settings) {
 
 #' Balanced variables: outcomes before treatment, then predictors on the outcomes' scale
 #'
-#' A predictor is centred and brought to the deviation of all centred outcomes together, as augsynth
+#' A predictor is centred and scaled to the standard deviation of all centred outcomes, as augsynth
 #' does it: with importance 1 it counts as one period.
 #' @param demean (`flag`)\cr are outcomes deviations from each unit's own mean?
 #' @noRd
@@ -151,7 +151,7 @@ balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = 
   centre <- colMeans(predictors$donors)
   spread <- apply(predictors$donors, 2L, stats::sd)
   spread[!is.finite(spread) | spread == 0] <- Inf
-  # The deviation of all centred outcomes together.
+  # The standard deviation of all centred outcomes.
   unit <- stats::sd(sweep(out$donors, 2L, colMeans(out$donors)))
   scale <- sqrt(v %||% 1) * unit / spread
   list(

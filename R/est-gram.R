@@ -93,8 +93,8 @@ most_apart <- 7
 
 #' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
 #'
-#' By a fifth, as a donor's own scale does for one person, and never below one; in full beyond what
-#' random groups have.
+#' By a fifth, as a donor's own scale does for one person, and never below one; in full beyond the
+#' ratio of random groups.
 #' @noRd
 group_scale <- function(e) {
   if (e$size == 1) {

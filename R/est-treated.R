@@ -1,4 +1,4 @@
-# The estimate of a protected group: its released path in the place of a public target. All
+# The estimate of a protected group: its released path in place of a public target. All
 # post-processing.
 
 #' The released path of a protected group

@@ -1,7 +1,7 @@
 # Intervals and p-values from a release: post-processing, no privacy is spent.
 #
 # The counterfactual misses the truth for two reasons that are independent and reported apart: a
-# target strays from its own prediction, and the release carries noise of known law. The donors'
+# target has a prediction error, and the release carries noise of known law. The donors'
 # placebo errors add factors to that, also released.
 
 #' Covariance of the estimated effects of one target over the post-period

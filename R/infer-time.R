@@ -223,7 +223,7 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
 #'   pre-period (see [conformal()]), or a fit by a classical estimator.
 #' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one
-#'   with two periods at least before them. `NULL`: every one in the second half of the pre-period.
+#'   with at least two periods before them. `NULL`: every one in the second half of the pre-period.
 #' @param x (`dp_placebo_time`)\cr a result.
 #' @param type (`string`)\cr `"effect"`: the mean effect by pretended date; `"path"`: the observed
 #'   path and the refit's, a panel per date.

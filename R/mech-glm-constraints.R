@@ -75,7 +75,7 @@ constrain_estimate <- function(estimate, limits, within = FALSE) {
   }
   tight <- limits
   if (within) {
-    # The minimiser lies on these but for noise over the solver's error.
+    # The minimiser lies on these except for noise over the solver's error.
     blur <- sqrt(rowSums((limits$A %*% estimate$blur) * limits$A))
     tight$equal <- limits$equal | drop(limits$A %*% from) - limits$b > -8 * blur
   }

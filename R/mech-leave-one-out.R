@@ -1,4 +1,4 @@
-# Intervals without privacy: how far each donor strays from its own prediction by all the others.
+# Intervals without privacy: each donor's prediction error, given all the others.
 #
 # With donors as samples and a penalty that does not change, leaving a donor out has a closed form,
 # and so has the set of outcomes that a conformal test accepts for the target: its interval covers
@@ -274,7 +274,8 @@ format_percent <- function(x) {
 raw_penalty <- function(s, n) {
   A <- seq_len(s$pre)
   if (all(diag(s$covariance)[A] == 0)) {
-    # Flat alike before the treatment: there is nothing to regress on, and any penalty does.
+    # All pre-treatment paths are flat, so there is nothing to regress on and the penalty is
+    # irrelevant.
     return(1)
   }
   found <- validated_penalties(s, n)

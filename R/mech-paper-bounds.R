@@ -25,7 +25,7 @@
 #'
 #' @param method (`string`)\cr `"output"` (Algorithm 2) or `"objective"` (Algorithm 3).
 #' @param n (`count`)\cr number of donors.
-#' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
+#' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
 #' @param lambda (`number`, positive)\cr ridge penalty, the paper's parametrisation.
 #' @param epsilon1,epsilon2 (`number`, positive)\cr budget of the weights and of the outcomes.
 #' @param delta (`number`, in \[0, 1))\cr 0 for Laplace noise in the objective, else Gaussian.

@@ -153,7 +153,7 @@ pdp_objective <- function(release, donors, delta) {
 #' at most `2 (u |x|^2 + best(1 - u) + |x'y|)` along the donor's own coordinate, where `best(w)`
 #' spends the weight w on the donors with the largest `|x_j'x|`, and by `2 u x_j'x` along the
 #' others. Both are reached. The norm is convex in u between kinks of `best`, so the ends of the
-#' pieces suffice. Replacing it by any row of the cube: the same with `|x_t| + half_t` for what
+#' pieces suffice. Replacing it by any row of the cube: the same with `|x_t| + half_t` for the
 #' changes in period t.
 #'
 #' Determinants: with `q(x) = |K^-1/2 (x - m)| sqrt(2 / mu)`, K >= I, their log-ratio is

@@ -1,4 +1,4 @@
-# Calls that public facts doom: refused at the door, before anything is spent.
+# Calls that cannot succeed, judged by public facts: refused before any budget is spent.
 
 # The noise on a mean square of people's features, over the largest value that it can have, beyond
 # which donors are uninformative. Found by simulation of the best case for them
@@ -7,13 +7,13 @@
 # error of carrying the target's own level on; below, down to a half and less.
 hopeless_noise <- 2.5
 
-#' Do public facts doom a release by method "gram"?
+#' Can a release by method "gram" succeed, judged by public facts alone?
 #'
 #' Only where the noise exceeds the range of the bounds. A call that may carry something is
 #' never refused, however wide its interval.
 #' @param public (`list`)\cr from `public_facts()`. PUBLIC.
-#' @param plan (`list`)\cr of the method; `noise` is that on a mean square, absent where the
-#'   method is another or nothing is private.
+#' @param plan (`list`)\cr of the method; `noise` is the noise on a mean square, absent for other
+#'   methods and without privacy.
 #' @return A string for the user (the reason, and sufficient values), or `NULL`.
 #' @noRd
 plan_refusal <- function(public, plan) {
@@ -37,7 +37,7 @@ plan_refusal <- function(public, plan) {
   )
 }
 
-#' Refuse a fit that public facts doom, before the charge
+#' Refuse a fit that cannot succeed, judged by public facts, before the charge
 #' @noRd
 check_hopeless <- function(public, plan) {
   doomed <- plan_refusal(public, plan)

@@ -59,9 +59,9 @@ print.dp_chunks <- function(x, ...) {
 
 #' Read one block: the one place where a reader is called
 #'
-#' The reader is the user's code and may put data into its conditions: its warnings and messages
-#' are muffled and its error is replaced. After the first pass a block is compared with the checksum
-#' of what was read then, before anything is computed from it.
+#' The reader is the user's code and may put data into its conditions: its warnings and messages are
+#' muffled and its error is replaced. After the first pass a block is compared with its checksum
+#' from the first pass before it is used.
 #' @param chunks (`dp_chunks`)\cr PRIVATE. From the first pass on with `sizes` and `checksums`.
 #' @return The block, a plain numeric matrix after the first pass. PRIVATE.
 #' @section Errors: `dpsc_error_reader`, also a `dpsc_error_panel`.

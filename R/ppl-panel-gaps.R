@@ -13,7 +13,7 @@
 #' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
 #'   donors. Different ones are several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
-#' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, but for the names of the
+#' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, except the names of the
 #'   units, which it holds: a fit does not.
 #' @section Errors: `dpsc_error_roster`.
 #' @seealso [dp_synth()] with `na = "interpolate"`.
@@ -248,7 +248,7 @@ row_middle <- function(bounds, periods, private) {
   rep(NA_real_, periods)
 }
 
-#' Fill the rows of donors, and those of treated units by their own dates
+#' Fill the rows of donors, and of treated units by their own dates
 #' @param treatment (`list`)\cr from [roster_treatment()].
 #' @noRd
 fill_rows <- function(rows, treatment, middle) {

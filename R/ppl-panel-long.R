@@ -20,8 +20,8 @@
 #' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
 #'   `target` (one row per unit) and `columns`.
 #' @section Errors: `dpsc_error_panel`: for donors' rows the kind of problem only, without person,
-#'   place or frequency; that every unit has one finite value a period is public. Treated units are
-#'   named, with the period where it is theirs, unless `quiet`.
+#'   place or frequency; the presence of one finite value per unit and period is public. Treated
+#'   units are named, with the period where it is theirs, unless `quiet`.
 #' @noRd
 panel_from_formula <- function(formula, people, request) {
   check_given(!"data" %in% names(people), "data", "a data frame in long format")

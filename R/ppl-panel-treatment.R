@@ -75,7 +75,7 @@ is_tail <- function(codes, n) {
 
 #' Who is treated, and from when
 #' @param units,times (`list`)\cr from [code_index()].
-#' @param rows (`integer`)\cr rows where the indicator is 1; one at least, no unit and period twice.
+#' @param rows (`integer`)\cr rows where the indicator is 1; at least one, no unit and period twice.
 #' @param hide (`flag`)\cr name no treated unit.
 #' @param ask (`function`)\cr called before a message about one.
 #' @return A list with `units` (`integer`, codes of the treated units, sorted), `T0` (`integer`,

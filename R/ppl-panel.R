@@ -32,7 +32,7 @@ new_panel_design <- function(donors, target, times, T0, outcome, unit, time, lay
 
 # Checks that every input shares -------------------------------------------------------------------
 
-#' Check that there are two donors at least
+#' Check that there are at least two donors
 #' @param n (`integer`)\cr number of donors.
 #' @param mend (`string`)\cr a hint for the user.
 #' @noRd

@@ -106,7 +106,7 @@ identifiers_of <- function(data, who, text = FALSE) {
   cells
 }
 
-# Bounds of rounding errors have this number of rows in the place of one that nobody may know.
+# Bounds of rounding errors use this number of rows in place of the private one.
 most_person_rows <- 2^27
 
 check_person_rows <- function(rows) {

@@ -11,7 +11,7 @@
 #'   how this enters `[-1, 1]`; here it is divided by `5 T + 1`, which bounds it surely.
 #'
 #' @param n (`count`)\cr number of donors.
-#' @param T0,T1 (`count`)\cr periods before the treatment and from it on.
+#' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
 #' @param design (`string`)\cr `"factor"` or `"linear"`.
 #' @param effect (`numeric`, length 1 or T1)\cr added to the target from the treatment on.
 #' @param factors (`count`)\cr number of factors.

@@ -200,7 +200,7 @@ csv_block <- function(cells, names) {
   structure(out, class = "data.frame", row.names = .set_row_names(length(cells[[1L]])))
 }
 
-#' The copied rows, with numbers in the place of some columns' text
+#' The copied rows, with numbers in place of some columns' text
 #' @param numeric (`character`)\cr which columns.
 #' @noRd
 csv_from <- function(con, names, numeric = character()) {

@@ -45,7 +45,7 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
 #'
 #' The engine numbers people in the order of their identifiers, once: every pass has the same rows
 #' in the same order. Rows without an identifier are nobody's.
-#' @return `dp_chunks` with `n`, how many people. PRIVATE, but for `n`.
+#' @return `dp_chunks` with `n`, how many people. PRIVATE, except `n`.
 #' @noRd
 stream_persons <- function(table, columns, choice, private) {
   con <- table$con
@@ -71,7 +71,7 @@ stream_persons <- function(table, columns, choice, private) {
 #'   `dpsc_p`, of whom they are.
 #' @param count (`function`)\cr of the table's name: how many numbers there are.
 #' @param block_of (`function`)\cr of rows as they are read.
-#' @return `dp_chunks` with `n`, how many there are. PRIVATE, but for `n`.
+#' @return `dp_chunks` with `n`, how many there are. PRIVATE, except `n`.
 #' @noRd
 stream_copied <- function(table, select, key, count, block_of) {
   con <- table$con

@@ -13,8 +13,8 @@
 #' statistics, cannot be caught without a signature. Get releases from somebody you trust, or sign
 #' the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with each other.
 #'
-#' @param release (`dp_release`, or what [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
-#'   [dp_aggregate()] or [dp_describe()] gave)\cr a release, a fit, whose release is written, or a
+#' @param release (`dp_release`, or a value of [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
+#'   [dp_aggregate()] or [dp_describe()])\cr a release, a fit, whose release is written, or a
 #'   regression, selection or statistic with its release. One that is NOT PRIVATE (no noise, noise
 #'   from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private = TRUE`.
 #' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves

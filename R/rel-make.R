@@ -4,7 +4,7 @@
 
 #' The request of a verb
 #'
-#' Its record is a list of functions of the request and, but for `plan`, of the plan. None charges.
+#' Its record is a list of functions of the request and, except `plan`, of the plan. None charges.
 #'
 #' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
 #' * `refuse` (may be absent): stops where the plan is known to be hopeless.

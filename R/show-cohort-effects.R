@@ -105,9 +105,9 @@ cohort_dates <- function(fit) sort(unique(fit$adopted))
 
 #' One cohort's numbers: its average first, then its periods
 #' @return A data frame: `estimate`; `error`, a standard error before the tails; `tail` and `band`,
-#'   by how much tails exceed normal ones; `privacy`; `scale`, of what is shared; `least` and `most`
-#'   effect that the bounds allow; and `single`, `low`, `high`, `p`: the fit's own, of the row by
-#'   itself.
+#'   by how much tails exceed normal ones; `privacy`; `scale`, of the shared part; `least` and
+#'   `most` effect that the bounds allow; and `single`, `low`, `high`, `p`: the fit's own, of the
+#'   row by itself.
 #' @noRd
 cohort_pieces <- function(fit, level) {
   effect <- effects_of(fit)[1L, ]

@@ -56,7 +56,7 @@ with_bounds <- function(fit, data) {
   data
 }
 
-#' Limits, in per cent of a base that is known but for noise
+#' Limits, in per cent of a base that is known up to noise
 #'
 #' A share r is in them if effect less r times base is within both errors, which are taken to go the
 #' worst way together (Fieller, 1954). Unknown where the base may be zero.

@@ -46,7 +46,7 @@ explore_page <- function(outcome, bounds) {
       shiny::sidebarPanel(
         choices("n", "Donors (people)", explore_donors, 1000),
         shiny::sliderInput("T0", "Periods before the treatment", 4, 60, 18, step = 1),
-        shiny::sliderInput("T1", "Periods from it on", 1, 24, 6, step = 1),
+        shiny::sliderInput("T1", "Periods from the treatment on", 1, 24, 6, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
         choices("delta", "Delta", explore_delta, 1e-6),
         shiny::sliderInput("spread", "Spread of people (standard deviation, % of the bounds)",

@@ -60,7 +60,7 @@ lm_estimates <- function(fit) {
 #'
 #' Without medians nothing is known: rounds choose their frames by their own noise then, and first
 #' looks at it take noise for precision.
-#' @return A data frame with one row a coefficient: `low`, `high`, `NA` where there are none, or
+#' @return A data frame with one row per coefficient: `low`, `high`, `NA` where there are none, or
 #'   none are needed; `p`, of the slope 0.
 #' @noRd
 uncontradicted <- function(fit, level = 0.95) {

@@ -1,7 +1,7 @@
 #' Plot a fit
 #'
 #' Draws the target, its counterfactual and their difference with limits. Donors are never drawn,
-#' but for the weights of a classical fit, which is NOT PRIVATE.
+#' except the weights of a classical fit, which is NOT PRIVATE.
 #'
 #' @param x,object (`dp_synth`)\cr a fit. A `dp_release` has no target and is refused.
 #' @param type (`string`)\cr

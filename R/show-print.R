@@ -6,7 +6,7 @@
 #'
 #' The last lines of a summary are the steps that the budget was spent on: where
 #' the donors are (`radius`), their mean and moments, both again in coordinates in which they are
-#' equally spread (`whitened`), and how far they stray from their own predictions
+#' equally spread (`whitened`), and their prediction errors
 #' (`placebo errors`).
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr the object to print.

@@ -9,7 +9,7 @@
 #'
 #' @param object,x,formula (`dp_synth`)\cr a fit.
 #' @param type (`string`)\cr of `vcov()`: `"total"`, or the part that is `"privacy"` noise, or
-#'   `"sampling"`: how far a unit drawn like the donors strays from its own prediction. For
+#'   `"sampling"`: the prediction error of a unit drawn like the donors. For
 #'   `as.data.frame()`: the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.

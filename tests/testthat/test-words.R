@@ -1,4 +1,4 @@
-# What prints, reports and errors say: the words fit the call, the fit and who is meant.
+# Words of prints, reports and errors: they fit the call, the fit and the people concerned.
 
 text_of <- function(x) paste(capture.output(print(x)), collapse = "\n")
 message_of <- function(code) {
@@ -125,7 +125,7 @@ test_that("averages of cohorts are found by the names of package did", {
   expect_identical(confint(fit, type = "group"), confint(fit, type = "cohort"))
   expect_identical(as.data.frame(fit, type = "dynamic"), as.data.frame(fit, type = "event"))
   expect_error(tidy(fit, type = "static"), class = "dpsc_error_argument")
-  # Of several dates, too, the treated are public, and the print says so.
+  # With several dates the treated are public as well, and the print states this.
   expect_match(text_of(fit), "protects the donors; the treated units' data are public")
   expect_match(text_of(summary(fit)), "protects the donors")
 })
