@@ -214,9 +214,9 @@ test_that("calls are refused only where donors are uninformative", {
   expect_null(refusal(30, 1))
   expect_null(refusal(2, Inf, private = FALSE))
   said <- refusal(10, 0.1)
-  expect_match(said, "10 donors at epsilon = 0.1 would tell nothing", fixed = TRUE)
+  expect_match(said, "10 donors at epsilon = 0.1 would be uninformative", fixed = TRUE)
   # What it names does serve.
-  donors <- as.numeric(gsub(",", "", sub(".*tell something is ([0-9,]+) donors.*", "\\1", said)))
+  donors <- as.numeric(gsub(",", "", sub(".*needs at least ([0-9,]+) donors.*", "\\1", said)))
   expect_null(refusal(donors, 0.1))
   epsilon <- as.numeric(sub(".*epsilon = ([0-9.]+) with these donors.*", "\\1", said))
   expect_null(refusal(10, epsilon))
