@@ -29,11 +29,11 @@
 #' * `"gaussian"`: log-cosh loss, approximately squares within one standard deviation of the outcome
 #'   and absolute values beyond. For least squares use [dp_lm()].
 #'
-#' @section Bounds, formulas, missing values:
-#' As in [dp_lm()]: `bounds` names every variable, by a range or by all its levels; functions of one
-#' row only; a row with a missing value, or outside `subset`, weighs nothing, and how many there are
-#' is private. `weights` are case weights, of a survey say: cut to `max_weight`, and a weight far
-#' below it counts as little as it says.
+#' @section Bounds, formulas, missing values: As in [dp_lm()]: `bounds` names every variable, by a
+#' range or by all its levels; functions of one row only; a row with a missing value, or outside
+#' `subset`, has weight zero, and the number of such rows is private. `weights` are case weights,
+#' for example of a survey: they are cut to `max_weight`, and rows with weights far below it
+#' contribute accordingly little.
 #'
 #' @section When there is too little:
 #' A coefficient is marked as *not identified at this budget* unless the rows carry at least twice
@@ -89,20 +89,20 @@
 #'   copies of each other; if they differ, the errors are too large by a factor of up to the square
 #'   root of the number of rows per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
-#'   `~ log(years)` for rates of counts, `~ logit` for known log odds; of columns with limits in
-#'   `bounds`, clipped to them as all are, and left out of a dot. Private like any column. Nothing
-#'   is paid for it but its median, found with those of the regressors. Predictions need its
-#'   columns. Counts are capped as they are, whatever the exposure: where exposures differ by a
-#'   factor of 25, slopes were off by 1 %, which limits at 20,000 people feel (cover .92 at epsilon
-#'   4; .93 and more in the other cells of `bench/results/offset.csv`). For method `"objective"`.
+#'   `~ log(years)` for rates of counts, `~ logit` for known log odds; an expression of columns with
+#'   limits in `bounds`, clipped to them like all columns, and left out of a dot. Private like any
+#'   column. Its only cost is its median, found with the regressors' medians. Predictions need its
+#'   columns. Counts are capped without regard to exposure: where exposures differ by a factor of
+#'   25, slopes were off by 1 %, which affects limits at 20,000 people (coverage .92 at epsilon 4;
+#'   .93 and more in the other cells of `bench/results/offset.csv`). For method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
-#'   PRIVATE. Coefficients are those of the weighted likelihood, and standard errors are theirs
-#'   (robust to weights that go with the outcome; people are drawn independently). With `intervals`
-#'   a twentieth of the budget more goes to the scores' second moments. For method `"objective"`,
-#'   not with `penalty`.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts. `NULL`: the
-#'   upper bound of a column of weights in `bounds`. Ridge and noise are those of people who all
-#'   have it: they count more the smaller the mean weight is beside it.
+#'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for these
+#'   (robust to weights that depend on the outcome; people are drawn independently). With
+#'   `intervals` another twentieth of the budget goes to the scores' second moments. For method
+#'   `"objective"`, not with `penalty`.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted. `NULL`: the upper
+#'   bound of a column of weights in `bounds`. Ridge and noise have the size for people who all have
+#'   this weight: they matter more, the smaller the mean weight is relative to it.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy` (noise, and the possible bias from the ridge), `sampling`;

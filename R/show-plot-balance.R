@@ -70,8 +70,8 @@ balance_paths <- function(fit) {
   }
   if (is_released_group(fit)) {
     abort(c(
-      "Of protected people there is no balance before the treatment to draw.",
-      x = "Their path before it is released as what the fit makes of it, which the fit meets."
+      "Protected people have no pre-treatment balance to plot.",
+      x = "Their pre-treatment path is released as fitted values and met by construction."
     ), "protect")
   }
   if (!gives_moments(fit$release$method)) {

@@ -63,7 +63,7 @@ breaks_that_fit <- function(make, text, range, panels, taken = 0L) {
   }
 }
 
-#' Width and height of what is drawn on
+#' Width and height of the graphics device
 #' @noRd
 page_inches <- function() {
   of <- function(convert) convert(grid::unit(1, "npc"), "in", valueOnly = TRUE)

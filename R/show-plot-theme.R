@@ -133,7 +133,7 @@ log_axis <- function(values, panels = 1) {
   )
 }
 
-#' What an axis of periods is called: nothing where its labels are dates
+#' Title of an axis of periods: none where its labels are dates
 #' @noRd
 axis_of_periods <- function(fit) axis_of_times(fit$release$panel$times)
 
@@ -221,7 +221,7 @@ labelled <- function(names, labels) {
 #' @noRd
 axis_name <- function(name) short_name(name, 60L)
 
-#' A name cut to what a title or a legend holds
+#' A name cut to the space of a title or a legend
 #' @noRd
 short_name <- function(names, width = 28L) {
   long <- nchar(names) > width
@@ -243,7 +243,7 @@ target_panels <- function(targets, ncol, scales = "fixed") {
   }
 }
 
-#' Names above panels: of what a panel holds a line, or two where the page is high enough
+#' Names above panels: one line of the panel's content, or two if the page is high enough
 #' @param panels,rows (`count`)\cr side by side, and below each other.
 #' @param taken (`count`)\cr letters of the axis beside each panel.
 #' @noRd

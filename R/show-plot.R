@@ -105,7 +105,7 @@ plot_path <- function(fit, shown, level, simultaneous) {
   with_note(finish_plot(fit, plot, data, shown, level), path_words(fit))
 }
 
-#' What the band of a protected group is of, or `NULL`
+#' Meaning of a protected group's band, or `NULL`
 #' @noRd
 path_words <- function(fit) {
   if (is_released_group(fit)) {
@@ -122,7 +122,7 @@ draw_paths <- function(fit, data, level, simultaneous) {
     lone_points(lines)
 }
 
-#' Bands of paths: about the counterfactual, or about what was released with noise, in its bounds
+#' Bands of paths: around the counterfactual, or around the released path, within its bounds
 #' @noRd
 path_bands <- function(fit, data, level, simultaneous) {
   if (is_released_group(fit)) {
