@@ -65,7 +65,7 @@ fit_checked <- function(donors, target, T0, estimator, settings) {
   c(fit[intersect(keep, names(fit))], list(settings = settings))
 }
 
-#' Matrices as the C++ side wants them: doubles, finite, one target
+#' Matrices in the form that C++ needs: doubles, finite, one target
 #' @noRd
 check_raw <- function(donors, target, T0) {
   if (!(is.matrix(donors) && is.numeric(donors) && nrow(donors) >= 1L)) {

@@ -198,8 +198,8 @@ intervals_conflict <- function(release) {
   }
 }
 
-#' Can so many of n donors calibrate? All up to 10,000, at most 100,000 of more; up to version 0.2.0
-#' every k-th
+#' Can this many of n donors calibrate? All up to 10,000, at most 100,000 of more; up to version
+#' 0.2.0 every k-th
 #' @noRd
 calibrates <- function(rows, n) {
   if (n <= 10000 || about_equal(rows, ceiling(n / ceiling(n / 10000)))) {

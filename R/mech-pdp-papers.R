@@ -102,7 +102,7 @@ realised_stages <- function(fit, rows) {
   out
 }
 
-#' Coefficients of every stage in the units of the rows, which have length 1 at most
+#' Coefficients of every stage in the units of the rows, which have length at most 1
 #' @noRd
 stage_units <- function(fit, d) {
   lapply(fit$release$scaled, function(theta) theta * sqrt(d))
@@ -132,7 +132,7 @@ output_row_losses <- function(fit, rows, delta) {
 #' Minimiser without each person less the one with everybody: a Newton step, and a bound of its norm
 #'
 #' With r at least the move's norm, curvatures between the two change by a factor of at most exp(r)
-#' (rows have length 1 at most), so the step is off by (exp(r) - 1) |g| in the norm of H^-1.
+#' (rows have length at most 1), so the step is off by (exp(r) - 1) |g| in the norm of H^-1.
 #' @noRd
 minimiser_moves <- function(x, y, theta, ridge) {
   p <- stats::plogis(drop(x %*% theta))

@@ -30,7 +30,7 @@ describe_limits <- function(range) {
 check_size_of_range <- function(range, name) {
   if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
     abort(c(
-      "The bounds of {.code {name}} must lie within 1e100 and be 1e-100 apart at least.",
+      "The bounds of {.code {name}} must lie within 1e100 and be at least 1e-100 apart.",
       x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
       i = "Use other units."
     ), "bounds")

@@ -7,7 +7,7 @@
 #' `effects`, `car` and `lmtest`. Each number follows from [coef()][dp_estimates] and
 #' [vcov()][dp_estimates]. Nothing is spent.
 #'
-#' People's rows are in no fit, so averages over them do not exist. Where such a verb wants data,
+#' People's rows are in no fit, so averages over them do not exist. If such a function needs data,
 #' give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`). Without,
 #' `emmeans()` and `effects` use artificial rows within `bounds`: numbers are held at the middle of
 #' their bounds, and a level is as frequent as another. Say `at =`, `fixed.predictors =` or

@@ -49,7 +49,7 @@ test_that("one row per person, and k copies per row, give the fit without people
   }
 })
 
-test_that("any rows of one person cost no step more than one row", {
+test_that("several rows of a person cost no step more than one row", {
   withr::local_seed(12)
   others <- glm_rows_of_people(120, most = 2)
   hostile <- function(rows) {

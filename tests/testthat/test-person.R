@@ -86,7 +86,7 @@ hostile_person <- function(rows) {
   data.frame(a = values[1, ], b = values[2, ], y = values[3, ], id = 1)
 }
 
-test_that("any rows of one person cost no step more than one row", {
+test_that("several rows of a person cost no step more than one row", {
   withr::local_seed(12)
   others <- lm_people(300)[c("a", "b", "y")]
   others$id <- 1 + rep(1:150, 2)
