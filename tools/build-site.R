@@ -28,7 +28,7 @@ index <- "site/reference/index.html"
 lines <- strsplit(read_text(index), "\n", fixed = TRUE)[[1L]]
 shorten <- function(line) {
   names <- regmatches(line, gregexpr("<code>.*?</code>", line, perl = TRUE))[[1L]]
-  functions <- grep("&lt;|%|\\[|\\$", names, value = TRUE, invert = TRUE)
+  functions <- grep("&lt;|%|\\[|\\$|autoplot[.]", names, value = TRUE, invert = TRUE)
   kept <- paste(functions[seq_len(min(4L, length(functions)))], collapse = " ")
   sub("(<dd class=\"names\">).*", paste0("\\1", kept, "</dd>"), line)
 }
