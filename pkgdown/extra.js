@@ -79,7 +79,12 @@
 
   function find(index, query) {
     const phrase = plain(query).trim();
-    const words = phrase.split(/\s+/).filter(Boolean);
+    // pkgdown takes words such as "in" and "the" out of the text.
+    const all = phrase.split(/\s+/).filter(Boolean);
+    const long = all.filter(function (word) {
+      return word.length > 2 && !["and", "for", "from", "how", "the", "what", "with"].includes(word);
+    });
+    const words = long.length ? long : all;
     if (!words.length) return [];
     const found = index.map(function (entry) {
       return { entry: entry, score: score(entry, words, phrase) };
@@ -128,8 +133,8 @@
     if (box.hidden) return;
     results.forEach(function (row) {
       const url = new URL(row.path + (row.id ? "#" + row.id : ""), root);
-      const link = element("a", row.title, { href: url.href, role: "option" });
-      const under = row.what && row.what !== row.title ? row.what : row.dir;
+      const link = element("a", row.title || row.what, { href: url.href, role: "option" });
+      const under = row.title && row.what !== row.title ? row.what : row.dir;
       if (under) link.append(element("small", under));
       box.append(link);
     });

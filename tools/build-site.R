@@ -39,7 +39,14 @@ write_text(paste(lines, collapse = "\n"), index)
 
 # The search: what pkgdown gathered, and of topics the words that people type. A script, as pages
 # that are opened as files may read no other.
-entries <- jsonlite::fromJSON("site/search.json", simplifyVector = FALSE)
+entries <- Filter(length, jsonlite::fromJSON("site/search.json", simplifyVector = FALSE))
+if (!any(vapply(entries, function(entry) is.character(entry$title), NA))) {
+  stop("The search has no titles: see pkgdown/templates/head.html.")
+}
+without_tags <- function(html) {
+  text <- gsub("<[^>]*>", "", html)
+  gsub("&amp;", "&", gsub("&gt;", ">", gsub("&lt;", "<", text)), fixed = TRUE)
+}
 inside <- function(path) sub("^(https?://[^/]*)?/*", "", path)
 entries <- lapply(entries, function(entry) {
   list(
@@ -52,7 +59,7 @@ topics <- topics[!topics$internal, ]
 words <- lapply(seq_len(nrow(topics)), function(i) {
   list(
     path = paste0("reference/", topics$file_out[[i]]), id = NULL, dir = "Reference",
-    title = as.character(topics$title[[i]]), what = topics$name[[i]], text = "",
+    title = without_tags(topics$title[[i]]), what = topics$name[[i]], text = "",
     keys = paste(c(topics$alias[[i]], topics$concepts[[i]]), collapse = "; ")
   )
 })

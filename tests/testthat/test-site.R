@@ -41,6 +41,8 @@ test_that("what pages load lies in the site", {
   tags <- regmatches(head, gregexpr("(?s)<(script|link)[^>]*>", head, perl = TRUE))[[1L]]
   expect_gt(length(tags), 1)
   for (tag in tags) expect_no_match(tag, "//", fixed = TRUE)
+  # The search's titles.
+  expect_match(head, "og:title", fixed = TRUE)
   for (file in c("extra.js", "extra.css")) {
     expect_match(head, file, fixed = TRUE)
     expect_no_match(text_of(in_sources("pkgdown", file)), "https?:|url\\(|@import")
