@@ -28,3 +28,4 @@
 #include <dpsc/rows/row_map.cpp>
 #include <dpsc/rows/source.cpp>
 #include <dpsc/rows/sums.cpp>
+#include <dpsc/rows/wide.cpp>

@@ -14,6 +14,7 @@
 #include <dpsc/release/weights_release.hpp>
 #include <dpsc/rows/remembered.hpp>
 #include <dpsc/rows/reordered.hpp>
+#include <dpsc/rows/wide.hpp>
 #include <limits>
 #include <map>
 #include <set>
@@ -809,6 +810,103 @@ void test_remembered(int rounds) {
     same(dpsc::remembered_source(source, tick, 4096.0 * static_cast<double>(d)), one);
     same(dpsc::remembered_source(source, tick, 0.0), one);
     CHECK(ticks > 0);
+  }
+}
+
+// Vectors of any width give the same whole numbers, and the same bits where one order is kept.
+void test_wide(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(1, 300), T = whole(1, 14), d = whole(1, 14);
+    const MatrixXd q = random_matrix(n, T, 0x1p20).array().round();
+    const dpsc::row_scale scale{VectorXd::Zero(T), 1.0, VectorXd::Ones(T)};
+    const dpsc::row_map map =
+        dpsc::map_on_grid(scale, random_matrix(T, d), random_matrix(d, 1)).map;
+    MatrixXd some, others;
+    dpsc::map_whole_rows(q, map, some, dpsc::has_wide_vectors());
+    dpsc::map_whole_rows(q, map, others, false);
+    CHECK(some == others);
+    const MatrixXd z = random_matrix(n, d, 4096.0).array().round();
+    MatrixXd gram = MatrixXd::Ones(d, d), again = gram;
+    dpsc::add_whole_gram(z, gram, dpsc::has_wide_vectors());
+    dpsc::add_whole_gram(z, again, false);
+    const auto exact = z.cast<std::int64_t>();
+    CHECK(gram == again);
+    const Index j = whole(0, d - 1), i = whole(j, d - 1);
+    CHECK(static_cast<std::int64_t>(gram(i, j)) == 1 + exact.col(i).dot(exact.col(j)));
+  }
+}
+
+// A row's estimate side by side with others is that of plain formulas, and the same bits wherever
+// and beside whomever it stands.
+void test_side_by_side(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index T0 = whole(1, 9), p = whole(1, T0), T1 = whole(1, 9), forms = T1 + 1;
+    dpsc::prediction_constants c;
+    c.basis = random_matrix(T0, p);
+    c.mean = random_vector(p);
+    c.after = random_vector(T1, 0.3);
+    c.flat = random_vector(p).normalized();
+    c.half = VectorXd::Ones(T1);
+    c.before = whole(1, T0);
+    c.mean_noise = 1e-3;
+    c.form_noise = 1e-2;
+    const auto definite = [&] {
+      const MatrixXd root = random_matrix(p, p);
+      return MatrixXd(root * root.transpose());
+    };
+    const Index fits = whole(1, 5);
+    for (Index k = 0; k < fits; ++k) {
+      dpsc::prediction_fit fit;
+      fit.penalty = 1.0;
+      fit.log_prior = uniform();
+      // One that no row finds likely, now and then.
+      fit.log_det = whole(0, 3) == 0 ? 60.0 : uniform();
+      fit.solve = definite();
+      fit.along = random_matrix(T1 + 2 * forms, p, 0.1);
+      fit.length = definite();
+      fit.lost = 0.1 * definite();
+      fit.g2 = random_vector(forms).cwiseAbs();
+      fit.lost2 = 0.1 * fit.g2;
+      fit.prediction_of = random_vector(forms).cwiseAbs();
+      c.fits.push_back(fit);
+    }
+    const MatrixXd pre = random_matrix(T0, dpsc::lanes);
+    std::vector<dpsc::row_estimate> all, plain, alone;
+    dpsc::row_predictor(c).predict(pre, all);
+    dpsc::row_predictor(c, false).predict(pre, plain);
+    const Index lane = whole(0, dpsc::lanes - 1);
+    MatrixXd others = random_matrix(T0, lane + 1);
+    others.col(0) = pre.col(lane);
+    dpsc::row_predictor(c).predict(others, alone);
+    const dpsc::row_estimate& own = all[static_cast<std::size_t>(lane)];
+    CHECK(alone.size() == static_cast<std::size_t>(lane + 1));
+    CHECK(own.post == alone[0].post && own.variance == alone[0].variance &&
+          own.variation == alone[0].variation);
+
+    const dpsc::row_features at = c.features(pre.col(lane));
+    const VectorXd weights = c.evidence_weights(at.u);
+    VectorXd post = VectorXd::Zero(T1), variance = VectorXd::Zero(forms);
+    for (std::size_t k = 0; k < c.fits.size(); ++k)
+      post += weights[static_cast<Index>(k)] * (c.after + c.fits[k].along.topRows(T1) * at.u);
+    for (std::size_t k = 0; k < c.fits.size(); ++k) {
+      const dpsc::prediction_fit& fit = c.fits[k];
+      const VectorXd along = fit.along * at.u, apart = c.after + along.head(T1) - post;
+      const double length = at.u.dot(fit.length * at.u), lost = at.u.dot(fit.lost * at.u);
+      VectorXd one = fit.prediction_of +
+                     c.form_noise * (length * fit.g2 - lost * fit.lost2 +
+                                     along.segment(T1, forms).cwiseAbs2() -
+                                     along.tail(forms).cwiseAbs2());
+      one[0] += apart.mean() * apart.mean();
+      one.tail(T1) += apart.cwiseAbs2();
+      variance += weights[static_cast<Index>(k)] * one;
+    }
+    c.finish(post, at, c.mean_noise);
+    variance = variance.cwiseMin(2.0);
+    CHECK((own.post - post).cwiseAbs().maxCoeff() < 1e-9);
+    CHECK((own.variance - variance).cwiseAbs().maxCoeff() < 1e-9);
+    const dpsc::row_estimate& narrow = plain[static_cast<std::size_t>(lane)];
+    CHECK((own.post - narrow.post).cwiseAbs().maxCoeff() < 1e-12);
+    CHECK((own.variance - narrow.variance).cwiseAbs().maxCoeff() < 1e-12);
   }
 }
 

@@ -691,6 +691,8 @@ int main(int argc, char** argv) {
       {"sources", [&] { test_sources(properties / 4); }},
       {"reordered rows", [&] { test_reordered(properties / 4); }},
       {"remembered rows", [&] { test_remembered(properties / 4); }},
+      {"wide vectors", [&] { test_wide(properties); }},
+      {"rows side by side", [&] { test_side_by_side(properties); }},
       {"positions", [&] { test_positions(properties / 20); }},
       {"products of features", [&] { test_products(properties / 4); }},
       {"method gram", [&] { test_gram(properties); }},

@@ -1,11 +1,12 @@
 // The prediction of one row from released moments: a struct of constant matrices, and functions of
-// one vector. Nothing but the row and the release enters. A target's counterfactual starts from the
-// same (counterfactual.hpp).
+// one vector, or of a few side by side. Nothing but the row and the release enters. A target's
+// counterfactual starts from the same (counterfactual.hpp).
 #pragma once
 
 #include <Eigen/Core>
 #include <vector>
 
+#include "../rows/wide.hpp"
 #include "level_prior.hpp"
 
 namespace dpsc {
@@ -55,6 +56,8 @@ struct prediction_constants {
   /// the tails of Student's t. The mean of a group counts as one draw, too: its people need not be
   /// a random sample of the donors.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const;
+  /// The same of u'solve u, by fit.
+  Eigen::VectorXd evidence_weights(const Eigen::VectorXd& squares, Eigen::Index features) const;
 
   /// Where noise is all there is, a path stays at the row's level, or comes back from there as the
   /// released variances say; about `row_features::level`.
@@ -75,8 +78,37 @@ struct row_estimate {
   double variation = 0.0;
 };
 
-/// Of a row on the grid. Reuses what `out` holds.
-void predict_row(const prediction_constants& c, const Eigen::VectorXd& pre, row_estimate& out);
+/// Predictions of rows on the grid, a few side by side: matrices are read once for all of them. No
+/// step takes numbers of two rows, and a row's steps are the same in every place: its estimate does
+/// not depend on other rows. PRIVATE if the rows are.
+class row_predictor {
+ public:
+  explicit row_predictor(const prediction_constants& c, bool wide = has_wide_vectors());
+
+  /// `pre`: T0 x so many rows, at most `lanes`. As many estimates follow in `out`.
+  void predict(const Eigen::MatrixXd& pre, std::vector<row_estimate>& out);
+
+ private:
+  using side_by_side = Eigen::Matrix<double, Eigen::Dynamic, lanes, Eigen::RowMajor>;
+  using row_major = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using lane_values = Eigen::Array<double, 1, lanes>;
+
+  struct fit_rows {
+    row_major solve, errors;  // `errors`: length, lost and along, one below the other
+  };
+
+  const side_by_side& times(const row_major& matrix, const side_by_side& u);
+  void add_fit(Eigen::Index k);
+  void add_disagreement(Eigen::Index k);
+  row_estimate finished(const row_features& own, Eigen::Index lane) const;
+
+  const prediction_constants& c_;
+  bool wide_;
+  std::vector<fit_rows> fits_;
+  side_by_side u_, product_, post_, variance_;
+  std::vector<side_by_side> posts_;  // by fit
+  side_by_side weights_;             // by fit
+};
 
 /// Degrees of freedom of the evidence. Released moments say too little of a minority's directions:
 /// radii shorten its rows, and noise hides the rest. A normal law would take a target from there

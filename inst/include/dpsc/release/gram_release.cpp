@@ -116,26 +116,31 @@ placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
       map_on_grid(scale, Eigen::MatrixXd::Identity(T, T), Eigen::VectorXd::Zero(T));
   const double unit = std::ldexp(1.0, -row_bits);
   Eigen::Index at = 0;
-  row_estimate estimate;
-  Eigen::VectorXd pre(T0);
+  row_predictor predictor(estimator.constants());
+  std::vector<row_estimate> estimates;
+  Eigen::MatrixXd pre;
   source.rows_at(which, [&](const table_view& table) {
     block_reader reader(table, map.map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
       const Eigen::MatrixXd& block = reader.scaled(b);
-      for (Eigen::Index i = 0; i < block.rows() && at < m; ++i) {
-        for (Eigen::Index t = 0; t < T0; ++t) pre[t] = block(i, t) * unit;
-        predict_row(estimator.constants(), pre, estimate);
-        double sum = 0.0;
-        for (Eigen::Index t = 0; t < T1; ++t) {
-          const double error = block(i, T0 + t) * unit - estimate.post[t];
-          out.error(at, t + 1) = error;
-          sum += error;
+      for (Eigen::Index i = 0; i < block.rows() && at < m; i += lanes) {
+        const Eigen::Index rows = std::min({lanes, block.rows() - i, m - at});
+        pre = block.block(i, 0, rows, T0).transpose() * unit;
+        estimates.clear();
+        predictor.predict(pre, estimates);
+        for (Eigen::Index l = 0; l < rows; ++l, ++at) {
+          const row_estimate& estimate = estimates[static_cast<std::size_t>(l)];
+          double sum = 0.0;
+          for (Eigen::Index t = 0; t < T1; ++t) {
+            const double error = block(i + l, T0 + t) * unit - estimate.post[t];
+            out.error(at, t + 1) = error;
+            sum += error;
+          }
+          out.error(at, 0) = sum / static_cast<double>(T1);
+          out.variance.row(at) = estimate.variance.transpose();
+          out.scale[at] = row_scale_factor(estimate.variation);
+          tick(1e5);
         }
-        out.error(at, 0) = sum / static_cast<double>(T1);
-        out.variance.row(at) = estimate.variance.transpose();
-        out.scale[at] = row_scale_factor(estimate.variation);
-        ++at;
-        tick(1e5);
       }
     }
   });

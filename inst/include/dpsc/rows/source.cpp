@@ -3,6 +3,8 @@
 
 #include "source.hpp"
 
+#include "wide.hpp"
+
 namespace dpsc {
 
 std::uint64_t grid_id(const row_map& map) {
@@ -67,6 +69,10 @@ const Eigen::MatrixXd& block_reader::scaled(Eigen::Index b) {
 
 const Eigen::MatrixXd& block_reader::features(Eigen::Index b) {
   scaled(b);
+  if (map_.on_grid && !identity_) {
+    map_whole_rows(scaled_, map_, features_, has_wide_vectors());
+    return features_;
+  }
   if (identity_)
     features_.swap(scaled_);
   else

@@ -3,6 +3,8 @@
 
 #include "sums.hpp"
 
+#include "wide.hpp"
+
 namespace dpsc {
 
 Eigen::ArrayXd squared_row_norms(const Eigen::MatrixXd& z) {
@@ -110,7 +112,7 @@ clipped_moments::clipped_moments(Eigen::Index dimension, double radius, double l
 
 void clipped_moments::add(const Eigen::MatrixXd& z) {
   clipped_sums::add(z);
-  gram_.selfadjointView<Eigen::Lower>().rankUpdate(clipped_.transpose());
+  add_whole_gram(clipped_, gram_, has_wide_vectors());
 }
 
 void clipped_moments::add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram,
