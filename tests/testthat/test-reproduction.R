@@ -1,9 +1,9 @@
 # The fast loops of inst/reproduction against plain ones. False alarms: 1e-4 a test, under fixed
-# seeds. They are no part of the package and are compiled here.
+# seeds. They are no part of the package and are compiled here,
+# which takes a minute: in `make audit`.
 loops <- new.env()
 
 compile_loops <- function() {
-  skip_on_cran()
   if (is.null(loops$repeat_linear)) {
     home <- system.file("reproduction", package = "dpsc")
     source(file.path(home, "functions.R"), local = loops)
@@ -36,6 +36,7 @@ radial <- function(d, norm) {
 }
 
 test_that("errors of output perturbation have the same law as a plain loop", {
+  skip_unless_audit()
   compile_loops()
   withr::local_seed(1)
   data <- simulated()
@@ -58,6 +59,7 @@ test_that("errors of output perturbation have the same law as a plain loop", {
 })
 
 test_that("errors of objective perturbation in the eigenbasis have the law of a plain loop", {
+  skip_unless_audit()
   compile_loops()
   withr::local_seed(2)
   data <- simulated()
@@ -78,6 +80,7 @@ test_that("errors of objective perturbation in the eigenbasis have the law of a 
 })
 
 test_that("the bounded version solves the same problem as the release", {
+  skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
   data <- simulated()
@@ -100,6 +103,7 @@ test_that("the bounded version solves the same problem as the release", {
 })
 
 test_that("the loop refuses parameters that it cannot draw from", {
+  skip_unless_audit()
   compile_loops()
   data <- simulated()
   run <- function(law, scale, spread = rep(1, 4)) {
@@ -113,6 +117,7 @@ test_that("the loop refuses parameters that it cannot draw from", {
 })
 
 test_that("the corrected bound holds where the published one does not", {
+  skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
   n <- 10
@@ -140,6 +145,7 @@ test_that("the corrected bound holds where the published one does not", {
 })
 
 test_that("errors of method gram have the law of releases by dp_synth()", {
+  skip_unless_audit()
   compile_loops()
   withr::local_seed(4)
   panel <- sim_panel(40, 6, 2, noise_sd = 0.2)
