@@ -25,7 +25,7 @@
 #' the number of donors, the periods, the bounds and the target's own data are public.
 #'
 #' @section Installing:
-#' From source the C++ core is compiled: 5 minutes of one core, 3 on two (with `MAKEFLAGS=-j2` in
+#' From source the C++ core is compiled: 3 minutes of one core, 2 on two (with `MAKEFLAGS=-j2` in
 #' the environment), and up to 1 GB of memory for a file.
 #'
 #' @references
