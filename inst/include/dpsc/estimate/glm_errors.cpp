@@ -1,0 +1,249 @@
+// Bodies of glm_errors.hpp.
+#pragma once
+
+#include "glm_errors.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../engine.hpp"
+#include "../linalg.hpp"
+#include "../noise/continuous.hpp"
+#include "../rows/glm_rows.hpp"
+
+namespace dpsc {
+
+namespace glm_detail {
+
+/// Reproducible bits that are no secret: for averages over public noise.
+class public_engine {
+ public:
+  std::uint64_t bits() {
+    state_ += 0x9e3779b97f4a7c15;
+    std::uint64_t x = state_;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+
+ private:
+  std::uint64_t state_ = 20;
+};
+
+/// Under regressors with the released moments, the model and the weights: variance of the score
+/// over the information, and the information itself a row.
+struct surrogate {
+  double ratio;
+  Eigen::MatrixXd information;  // a row
+  Eigen::MatrixXd weighted;     // E w xi xi', a row
+  Eigen::MatrixXd score;        // covariance of the score, a row
+};
+
+/// What a standard normal exceeds with this chance, at most one half.
+double upper_normal(double chance) {
+  double low = 0.0, high = 40.0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2.0;
+    (std::erfc(middle / std::sqrt(2.0)) / 2.0 > chance ? low : high) = middle;
+  }
+  return low;
+}
+
+/// A normal row; columns with two values have them in their shares, and about the same
+/// correlations.
+void draw_row(const rare_columns& rare, const Eigen::VectorXd& cut, const Eigen::MatrixXd& whiten,
+              public_engine& engine, Eigen::VectorXd& xi) {
+  xi[0] = 1.0;
+  for (Eigen::Index j = 1; j < xi.size(); ++j) xi[j] = standard_normal(engine);
+  if (!rare.any()) return;
+  Eigen::VectorXd x = rare.back * xi.tail(cut.size());
+  for (Eigen::Index k = 0; k < cut.size(); ++k) {
+    if (!(rare.share[k] > 0.0)) continue;
+    const double to = rare.rare[k] > rare.common[k] ? x[k] : -x[k];
+    x[k] = (to > cut[k] ? rare.rare[k] : rare.common[k]) - rare.centre[k];
+  }
+  xi.tail(cut.size()) = whiten.transpose() * x;
+}
+
+surrogate draw_surrogate(const glm_facts_released& f) {
+  public_engine engine;
+  const Eigen::Index d = f.theta.size();
+  const Eigen::VectorXd deviation = f.rare.back.rowwise().norm();
+  Eigen::VectorXd cut = Eigen::VectorXd::Zero(d - 1);
+  for (Eigen::Index k = 0; k + 1 < d; ++k)
+    if (f.rare.share[k] > 0.0) cut[k] = deviation[k] * upper_normal(f.rare.share[k]);
+  const Eigen::MatrixXd whiten = lu_inverse(f.rare.back).transpose();
+  const int draws = f.rare.any() && d < 50 ? 20000 : 2000;
+  const Eigen::MatrixXd zero = Eigen::MatrixXd::Zero(d, d);
+  surrogate out{0.0, zero, zero, zero};
+  double score = 0.0, information = 0.0;
+  Eigen::VectorXd xi(d);
+  for (int i = 0; i < draws; ++i) {
+    draw_row(f.rare, cut, whiten, engine, xi);
+    const double length = xi.squaredNorm(), w = mallows_weight(length, f.limit);
+    const double t = xi.dot(f.theta);
+    // Gaussian: curvature does not depend on the row under the model.
+    const double k = f.family.kind == glm_kind::gaussian ? 1.0 : f.family.curvature(t, 0.0);
+    score += w * w * k * length;
+    information += w * k * length;
+    out.information.selfadjointView<Eigen::Lower>().rankUpdate(xi, w * k / draws);
+    out.weighted.selfadjointView<Eigen::Lower>().rankUpdate(xi, w / draws);
+    out.score.selfadjointView<Eigen::Lower>().rankUpdate(xi, w * w * k / draws);
+  }
+  out.ratio = score / information;
+  for (Eigen::MatrixXd* m : {&out.information, &out.weighted, &out.score})
+    *m = Eigen::MatrixXd(m->selfadjointView<Eigen::Lower>());
+  return out;
+}
+
+Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(x);
+  const Eigen::VectorXd values =
+      spectrum.eigenvalues().array().max(1e-12 * spectrum.eigenvalues().maxCoeff()).pow(power);
+  return spectrum.eigenvectors() * values.asDiagonal() * spectrum.eigenvectors().transpose();
+}
+
+/// What turns an information matrix H into the covariance of the score, H^1/2 times it times H^1/2.
+/// Where no group is rare one ratio serves all directions.
+Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model) {
+  const Eigen::Index d = f.theta.size();
+  if (!f.rare.any() || !(f.limit > row_limit(d) * (1.0 + 1e-9)))
+    return model.ratio * Eigen::MatrixXd::Identity(d, d);
+  const Eigen::MatrixXd root = symmetric_root(model.information, -0.5);
+  return root * model.score * root;
+}
+
+/// Eigenvalues drawn towards their mean by as much as the noise spreads them, none below a share of
+/// it.
+Eigen::MatrixXd shrunk_information(const Eigen::MatrixXd& noisy, double sd, double least,
+                                   double share) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(noisy);
+  const Eigen::ArrayXd values = spectrum.eigenvalues();
+  const double d = static_cast<double>(values.size());
+  const double middle = std::max(values.mean(), least);
+  const double spread = (values - middle).square().mean();
+  const double noise = sd * sd * (d + 1.0) / 2.0;
+  const double keep = spread > 0.0 ? std::sqrt(std::max(0.0, 1.0 - noise / spread)) : 1.0;
+  const Eigen::VectorXd shrunk = (middle + keep * (values - middle)).max(share * middle);
+  return spectrum.eigenvectors() * shrunk.asDiagonal() * spectrum.eigenvectors().transpose();
+}
+
+Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, double least) {
+  return shrunk_information(noisy, sd, least, 0.02);
+}
+
+/// One step against the ridge's pull, and none where the ridge is all there is.
+Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A, double ridge) {
+  const Eigen::MatrixXd kept = H * A;
+  return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;
+}
+
+/// The covariance of the score from its own noisy second moments: a multiple of the information,
+/// and as much of what they say besides as is more than noise. Weights of mean v in [0, 1] have
+/// second moments of v^2 at least (Jensen), so it is no less than that share of what the model
+/// says.
+Eigen::MatrixXd score_covariance(const glm_facts_released& f, const Eigen::MatrixXd& H,
+                                 double modelled) {
+  const double d = static_cast<double>(H.rows());
+  const double ratio = std::max(f.scores.trace() / H.trace(), modelled);
+  const Eigen::MatrixXd beyond = f.scores - ratio * H;
+  const double noise = f.scores_sd * f.scores_sd * d * (d + 1.0) / 2.0;
+  const double keep = std::max(0.0, 1.0 - noise / std::max(beyond.squaredNorm(), 1e-300));
+  const Eigen::MatrixXd root = symmetric_root(H, 0.5), back = symmetric_root(H, -0.5);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> shape =
+      eigh(ratio * Eigen::MatrixXd::Identity(H.rows(), H.cols()) + keep * back * beyond * back);
+  const Eigen::VectorXd values = shape.eigenvalues().array().max(0.1 * ratio);
+  return root * shape.eigenvectors() * values.asDiagonal() * shape.eigenvectors().transpose() *
+         root;
+}
+
+/// @param shape what turns an information into the covariance of the score; `scores` is that
+/// covariance where it was released.
+void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, const Eigen::MatrixXd& shape,
+               const Eigen::MatrixXd& scores, glm_covariance& out) {
+  const Eigen::Index d = f.theta.size();
+  const double dim = static_cast<double>(d);
+  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
+  // A penalty that was asked for bends the objective as rows do, without a score: errors are about
+  // what the population's own penalised fit would be.
+  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
+  const Eigen::MatrixXd A = ldlt(whole + f.ridge * I).solve(I);
+  const Eigen::MatrixXd G = undo_shrinkage(whole, A, f.ridge), undo = G * A;
+  const Eigen::MatrixXd left = I - undo * whole;
+  const double middle = whole.trace() / dim;
+  // What the ridge still hides: as if theta were as long, in the information's metric, as it seems,
+  // and all of it along the direction one looks at.
+  const double size = std::max(1.0, f.theta.dot(whole * f.theta) / middle);
+  const Eigen::MatrixXd hidden = size * middle * ldlt(whole).solve(I);
+  out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
+                 left * hidden * left.transpose();
+  const Eigen::MatrixXd root = symmetric_root(H, 0.5);
+  const Eigen::MatrixXd own = scores.size() > 0 ? scores : Eigen::MatrixXd(root * shape * root);
+  out.sampling += undo * own * undo.transpose();
+}
+
+}  // namespace glm_detail
+
+glm_covariance glm_errors(const glm_facts_released& f) {
+  using namespace glm_detail;
+  const Eigen::Index d = f.theta.size();
+  const surrogate model = draw_surrogate(f);
+  Eigen::MatrixXd expected = f.n * model.information;
+  Eigen::MatrixXd score = score_shape(f, model);
+  const bool released = f.information.size() > 0;
+  if (f.family.kind == glm_kind::gaussian) {
+    // (slope / tau)^2 = 1 - curvature: the mean curvature tells the score's variance.
+    const double whole = f.n * model.weighted.trace();
+    const double share = released ? f.information.trace() / whole : 0.5;
+    const double k = std::min(0.99, std::max(0.05, share));
+    score *= f.family.span * f.family.span * (1.0 - k) / k;
+    expected = k * f.n * model.weighted;
+  }
+  const double least = 0.02 * expected.trace() / static_cast<double>(d);
+  glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
+  const Eigen::MatrixXd H =
+      released ? shrink_information(f.information, f.information_sd, least) : expected;
+  Eigen::MatrixXd scores;
+  if (f.scores.size() > 0) {
+    scores = score_covariance(f, H, f.weight * score.trace() / static_cast<double>(d));
+  }
+  if (!released) {
+    add_parts(f, H, score, scores, out);
+  } else {
+    // Averages over redraws of the information's own noise.
+    public_engine engine;
+    for (int r = 0; r < information_redraws; ++r) {
+      Eigen::MatrixXd noisy = f.information;
+      for (Eigen::Index j = 0; j < d; ++j)
+        for (Eigen::Index i = 0; i <= j; ++i) {
+          const double e =
+              f.information_sd * standard_normal(engine) / (i == j ? 1.0 : std::sqrt(2.0));
+          noisy(i, j) += e;
+          if (i != j) noisy(j, i) += e;
+        }
+      add_parts(f, shrink_information(noisy, std::sqrt(2.0) * f.information_sd, least), score,
+                scores, out);
+    }
+    out.privacy /= information_redraws;
+    out.sampling /= information_redraws;
+  }
+  out.privacy.diagonal().array() += f.out_sd * f.out_sd;
+  const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
+  const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
+  out.theta = undo_shrinkage(whole, ldlt(whole + f.ridge * I).solve(I), f.ridge) * f.theta;
+  const double doubt = released ? information_doubt * f.information_sd : 0.0;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(released ? shrunk_information(f.information, f.information_sd, least,
+                                         -std::numeric_limits<double>::infinity())
+                    : H);
+  const Eigen::VectorXd low =
+      (spectrum.eigenvalues().array() - doubt).max(1e-3 * f.ridge) + f.ridge;
+  out.inverse = spectrum.eigenvectors() * low.cwiseInverse().asDiagonal() *
+                spectrum.eigenvectors().transpose();
+  return out;
+}
+
+}  // namespace dpsc
