@@ -199,7 +199,7 @@ worker_prepare <- function(token, design, grid, calibrated) {
   source <- worker_state$source
   rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE) else source
   worker_state$rows <- rows
-  if (calibrated && inherits(rows, "dp_asked")) rows$ready(NULL)
+  if (calibrated && inherits(rows, "dp_asked")) rows$ready()
   if (is.matrix(rows)) nrow(rows) else rows$n %||% sum(vapply(read_all(rows), nrow, 1L))
 }
 

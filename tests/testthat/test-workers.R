@@ -12,6 +12,27 @@ opener <- function(shards) {
   function(i) shards[[i]]
 }
 
+test_that("workers whose tables compute the sums calibrate intervals like all rows in memory", {
+  skip_on_cran()
+  skip_if_not_installed("RSQLite")
+  p <- long_panel(300, 5, 2)
+  units <- sort(unique(p$data$unit), method = "radix")
+  folder <- withr::local_tempdir()
+  paths <- file.path(folder, c("north", "south"))
+  for (i in 1:2) {
+    con <- DBI::dbConnect(RSQLite::SQLite(), paths[[i]])
+    DBI::dbWriteTable(con, "panel", p$data[(p$data$unit %in% units[1:150]) == (i == 1), ])
+    DBI::dbDisconnect(con)
+  }
+  open <- function(i) {
+    con <- DBI::dbConnect(RSQLite::SQLite(), paths[[i]])
+    dpsc::dp_table(con, "panel", c("unit", "week"), compute = "database")
+  }
+  environment(open) <- list2env(list(paths = paths), parent = globalenv())
+  w <- local_workers(open)
+  expect_identical(seeded(w$source), seeded(p$data))
+})
+
 test_that("workers give the release of all rows, and a second process cannot draw its noise", {
   skip_on_cran()
   skip_if_not_installed("parallel")
