@@ -100,6 +100,8 @@ dpsc::glm_release as_release(const Rcpp::List& x) {
     r.scores = Rcpp::as<Eigen::MatrixXd>(x["scores"]);
     r.scores_sd = Rcpp::as<double>(x["scores.sd"]);
   }
+  // Only a weighted fit asks for them, and files of 0.2.0 may lack them.
+  if (!x.containsElementNamed("rounds") || Rf_isNull(x["rounds"])) return r;
   for (SEXP round : Rcpp::List(x["rounds"])) {
     dpsc::whitening_round read;
     read.weight = Rcpp::as<double>(Rcpp::List(round)["weight"]);
