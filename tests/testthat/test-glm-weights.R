@@ -138,7 +138,8 @@ worst_weighted <- function(ridge, scale = 1) {
     )
     one <- read(pair[seq_len(m + 1L), ])
     two <- read(pair[c(seq_len(m), m + 2L), ])
-    max(abs(exact_losses(one, two, exact_loss("binomial"), release$ridge * ridge, release$kappa, b)))
+    loss <- exact_loss("binomial")
+    max(abs(exact_losses(one, two, loss, release$ridge * ridge, release$kappa, b)))
   }, 0))
   c(found = worst, claim = glm_plan_cpp(facts)$objective.epsilon)
 }
